@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Debian packages only; nothing is downloaded. METIS is optional: without it LPs are placed in
+# contiguous blocks, and a run of a model with a communication graph says so.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(SQLite3 REQUIRED)
+pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+
+find_path(METIS_INCLUDE_DIR metis.h)
+find_library(METIS_LIBRARY metis)
+if(METIS_INCLUDE_DIR AND METIS_LIBRARY)
+  set(ORRERY_HAVE_METIS ON)
+else()
+  set(ORRERY_HAVE_METIS OFF)
+  message(STATUS "METIS not found: LPs are placed in contiguous blocks (package libmetis-dev)")
+endif()

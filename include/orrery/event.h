@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an event is to a model: a plain struct. This header gives each such struct its identity (a
+// hash of its qualified name, computed at compile time), so that event types need no registration,
+// mean the same in every translation unit, shared object and rank, and may enter the fingerprint.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace orrery {
+
+/// Number of a logical process: 0 .. Model::lp_count() - 1.
+using LpId = std::uint32_t;
+
+/// Identity of an event type. 0 is reserved for "start of the run".
+using EventTypeId = std::uint32_t;
+
+namespace detail {
+
+template <class T>
+constexpr std::string_view type_name() {
+  // gcc prints "... [with T = X; ...]", clang "... [T = X]": take what lies between.
+  constexpr std::string_view text = __PRETTY_FUNCTION__;
+  constexpr std::size_t start = text.find("T = ") + 4;
+  constexpr std::size_t semicolon = text.find(';', start);
+  constexpr std::size_t end = semicolon == std::string_view::npos ? text.rfind(']') : semicolon;
+  return text.substr(start, end - start);
+}
+
+constexpr EventTypeId hash_type_name(std::string_view name) {
+  std::uint32_t hash = 2166136261u;  // FNV-1a, 32 bit
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return hash == 0 ? 1 : hash;
+}
+
+}  // namespace detail
+
+/// An event type is a trivially copyable struct of any size; what it holds is copied when it is
+/// scheduled, never shared.
+template <class E>
+concept EventPayload = std::is_trivially_copyable_v<E> && std::is_class_v<E>;
+
+template <EventPayload E>
+inline constexpr std::string_view event_type_name = detail::type_name<E>();
+
+template <EventPayload E>
+inline constexpr EventTypeId event_type_id = detail::hash_type_name(detail::type_name<E>());
+
+/// Bytes that an event of this type carries: none for an empty struct.
+template <EventPayload E>
+inline constexpr std::uint32_t event_payload_bytes = std::is_empty_v<E> ? 0 : sizeof(E);
+
+/// Whether equal values have equal bytes (no padding, no floating point): only then do the bytes
+/// enter the fingerprint.
+template <EventPayload E>
+inline constexpr bool event_payload_is_hashed =
+    !std::is_empty_v<E> && std::has_unique_object_representations_v<E>;
+
+}  // namespace orrery

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A logical process is a class with one `handle` overload for each of its event types. The types
+// are listed once, as template arguments, so that dispatch is a chain of integer comparisons that
+// the compiler sees, and an overload that is missing does not compile:
+//
+//   struct Arrival { int customers; };
+//   struct Departure {};
+//   class Desk : public orrery::LogicalProcess<Desk, Arrival, Departure> {
+//    public:
+//     void start(orrery::Context& context) override;
+//     void handle(orrery::Context& context, const Arrival& arrival);
+//     void handle(orrery::Context& context, const Departure& departure);
+//   };
+//
+// State is whatever the class holds: containers, strings, pointers to what it allocated itself. It
+// must not refer to other LPs or to memory that other LPs change; the model object is shared and
+// constant.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "orrery/context.h"
+#include "orrery/event.h"
+
+namespace orrery {
+
+class LogicalProcessBase {
+ public:
+  LogicalProcessBase() = default;
+  LogicalProcessBase(const LogicalProcessBase&) = delete;
+  LogicalProcessBase& operator=(const LogicalProcessBase&) = delete;
+  virtual ~LogicalProcessBase();
+
+  /// Called once at time 0, before every event, to send the first events.
+  virtual void start(Context&) {}
+  /// Called once after the last committed event: reports the final state.
+  virtual void finish(FinalContext&) {}
+
+  /// Engines call these; a model does not.
+  /// False if this LP has no handler for the type.
+  virtual bool dispatch(Context& context, EventTypeId type, const void* payload) = 0;
+  /// Empty if this LP has no handler for the type.
+  virtual std::string_view event_name(EventTypeId type) const = 0;
+
+ private:
+  friend class OutputContext;
+  friend struct LogicalProcessAccess;
+  Summary* metrics_ = nullptr;  // in the LP's own memory, so that rollback restores it
+};
+
+template <class Derived, EventPayload... Events>
+class LogicalProcess : public LogicalProcessBase {
+ public:
+  bool dispatch(Context& context, EventTypeId type, const void* payload) final {
+    static_assert(distinct_types(), "two event types of this LP have the same name hash");
+    return (dispatch_one<Events>(context, type, payload) || ...);
+  }
+  std::string_view event_name(EventTypeId type) const final {
+    std::string_view name;
+    ((type == event_type_id<Events> ? (name = event_type_name<Events>, true) : false) || ...);
+    return name;
+  }
+
+ private:
+  template <class E>
+  bool dispatch_one(Context& context, EventTypeId type, const void* payload) {
+    if (type != event_type_id<E>) return false;
+    auto& derived = static_cast<Derived&>(*this);
+    if constexpr (std::is_empty_v<E>) {
+      derived.handle(context, E{});
+    } else if constexpr (alignof(E) > 8) {  // payloads lie at multiples of 8
+      E aligned;
+      std::memcpy(static_cast<void*>(&aligned), payload, sizeof(E));
+      derived.handle(context, aligned);
+    } else {
+      derived.handle(context, *static_cast<const E*>(payload));
+    }
+    return true;
+  }
+  static constexpr bool distinct_types() {
+    constexpr EventTypeId ids[] = {event_type_id<Events>..., 0};
+    for (std::size_t i = 0; i < sizeof...(Events); ++i)
+      for (std::size_t j = i + 1; j < sizeof...(Events); ++j)
+        if (ids[i] == ids[j]) return false;
+    return true;
+  }
+};
+
+}  // namespace orrery

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A model: parameters, a number of LPs, a factory for them, and what to report. It is set up once
+// and constant during a run; LPs may keep a reference to it. `ORRERY_MODEL` makes it known by name,
+// in the orrery command or in a shared object that `orrery run ./mine.so` loads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/error.h"
+#include "orrery/event.h"
+#include "orrery/logical_process.h"
+#include "orrery/parameter.h"
+#include "orrery/results.h"
+#include "orrery/time.h"
+
+namespace orrery {
+
+/// Who sends to whom, for placing LPs on workers so that few events cross. Directions do not
+/// matter; parallel edges add up.
+class CommunicationGraph {
+ public:
+  struct Edge {
+    LpId from, to;
+    std::uint32_t weight;
+  };
+  /// `weight`: relative number of events, 1 or more.
+  void connect(LpId from, LpId to, std::uint32_t weight = 1) { edges_.push_back({from, to, weight}); }
+  const std::vector<Edge>& edges() const { return edges_; }
+
+ private:
+  std::vector<Edge> edges_;
+};
+
+class Model {
+ public:
+  Model() = default;
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+  virtual ~Model() = default;
+
+  /// Called once, after the parameters are set and before anything else: reads input files, builds
+  /// shared tables. Throws UsageError for input that makes no sense.
+  virtual void prepare() {}
+  /// LPs are numbered 0 .. lp_count() - 1; at least 1, at most 2^32 - 2.
+  virtual std::uint64_t lp_count() const = 0;
+  /// Makes one LP. What it allocates belongs to the LP and takes part in rollback. May be called
+  /// from several threads at once (for different LPs).
+  virtual std::unique_ptr<LogicalProcessBase> create(LpId id) const = 0;
+  /// No event is ever sent with a smaller delay to another LP. Zero: no promise.
+  virtual Duration lookahead() const { return Duration::zero(); }
+  /// Optional; an empty graph places LPs in contiguous blocks.
+  virtual void communication(CommunicationGraph&) const {}
+  /// The horizon of a run without --until: events at or after it are not handled.
+  virtual Time default_horizon() const { return Time::zero() + Duration::seconds(100); }
+  /// Length of a tick in seconds.
+  virtual double tick_seconds() const { return 1e-9; }
+  /// Adds derived results at the end of a run. `end`: the time up to which the run went.
+  virtual void report(Report&, Time end) const { static_cast<void>(end); }
+
+  const std::vector<ParameterBase*>& parameters() const { return parameters_; }
+  const std::vector<const Metric*>& metrics() const { return metrics_; }
+  const std::vector<const Table*>& tables() const { return tables_; }
+
+ private:
+  friend class ParameterBase;
+  friend class Metric;
+  friend class Table;
+  std::vector<ParameterBase*> parameters_;
+  std::vector<const Metric*> metrics_;
+  std::vector<const Table*> tables_;
+};
+
+/// The folder or file `name` ("traffic/sioux-falls_net.tntp") among the files that ship with the
+/// models: looked for in $ORRERY_DATA, beside the installed command, and in the source tree.
+/// Returns an empty string if there is none.
+std::string find_model_data(std::string_view name);
+
+namespace detail {
+
+/// Grows with every change of the public headers that breaks compiled models.
+inline constexpr int kAbiVersion = 1;
+
+using ModelFactory = std::unique_ptr<Model> (*)();
+void register_model(const char* name, const char* summary, ModelFactory factory, int abi_version);
+
+template <class M>
+struct ModelRegistration {
+  ModelRegistration(const char* name, const char* summary) {
+    register_model(
+        name, summary, []() -> std::unique_ptr<Model> { return std::make_unique<M>(); },
+        kAbiVersion);
+  }
+};
+
+}  // namespace detail
+}  // namespace orrery
+
+/// At namespace scope, once per model: its class, its name on the command line, and one line on
+/// what it is.
+#define ORRERY_MODEL(ModelClass, name, summary) \
+  static const ::orrery::detail::ModelRegistration<ModelClass> orrery_model_registration { \
+    name, summary \
+  }

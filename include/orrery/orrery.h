@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything a model needs.
+#pragma once
+
+#include "orrery/context.h"
+#include "orrery/error.h"
+#include "orrery/event.h"
+#include "orrery/logical_process.h"
+#include "orrery/math.h"
+#include "orrery/model.h"
+#include "orrery/parameter.h"
+#include "orrery/random.h"
+#include "orrery/results.h"
+#include "orrery/time.h"

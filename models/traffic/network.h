@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The road network as the simulation uses it: everything that does not change during a run, in
+// arrays that all LPs share and only read. Nodes and links are numbered from 0; the links that
+// leave a node are neighbours in memory, so are the stop lines at which its incoming links end.
+//
+// Two sources: TNTP files (tntp.h) and a generated grid.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "orrery/time.h"
+#include "tntp.h"
+
+namespace traffic {
+
+/// What a vehicle needs to know of a link when it enters it; the array is in order of the upstream
+/// node.
+struct Road {
+  orrery::Duration free_flow;  ///< at least the shortest time allowed
+  std::uint32_t to;            ///< downstream node
+  std::uint32_t approach;      ///< which of that node's stop lines the link ends at, from 0
+};
+
+/// What a stop line needs to know; the array is in order of the downstream node.
+struct StopLine {
+  orrery::Duration headway;  ///< between two vehicles that cross it one behind the other
+  std::uint32_t road;        ///< index of the link that ends here
+  bool second_phase;         ///< of a signal: green in the second part of the cycle
+};
+
+/// For reports and costs only.
+struct RoadFacts {
+  std::uint32_t from;
+  std::uint32_t lanes;
+  double capacity_per_hour;
+  double length_m;
+};
+
+struct Point {
+  double x, y;
+};
+
+struct Network {
+  std::string name;
+  std::uint32_t node_count = 0;
+  std::uint32_t zone_count = 0;     ///< TNTP zones are the nodes 0 .. zone_count - 1
+  std::uint32_t first_through = 0;  ///< nodes below it may not be crossed
+  std::vector<Road> roads;
+  std::vector<RoadFacts> facts;          ///< of each road
+  std::vector<std::uint32_t> out_begin;  ///< node_count + 1; roads[out_begin[v]] .. leave v
+  std::vector<StopLine> stop_lines;
+  std::vector<std::uint32_t> in_begin;  ///< node_count + 1
+  std::vector<Point> points;            ///< of each node; empty if there are no coordinates
+
+  std::span<const StopLine> stop_lines_of(std::uint32_t node) const {
+    return {stop_lines.data() + in_begin[node], in_begin[node + 1] - in_begin[node]};
+  }
+  std::span<const Road> roads_from(std::uint32_t node) const {
+    return {roads.data() + out_begin[node], out_begin[node + 1] - out_begin[node]};
+  }
+  /// The number that users know a node by: TNTP's numbers and ours differ by one.
+  static std::uint64_t label(std::uint32_t node) { return std::uint64_t{node} + 1; }
+};
+
+/// What the figures of a TNTP file are measured in: "auto", a name, or a number (of seconds; of
+/// metres).
+struct Units {
+  std::string time = "auto";
+  std::string length = "auto";
+};
+
+struct NetworkOptions {
+  Units units;
+  orrery::Duration shortest;      ///< every link takes at least this long
+  double lane_capacity_per_hour;  ///< for links whose lanes are not given
+};
+
+/// `nodes` may be null. Throws UsageError.
+Network build_network(const TntpNetwork& input, const TntpNodes* nodes,
+                      const NetworkOptions& options);
+
+struct GridOptions {
+  std::uint32_t side;  ///< intersections along a side, at least 2
+  double block_m;
+  double speed_km_per_hour;
+  double capacity_per_hour;
+};
+
+/// side x side intersections, numbered row by row from the south-west corner, each connected with
+/// its neighbours in both directions.
+Network build_grid(const GridOptions& grid, const NetworkOptions& options);
+
+}  // namespace traffic

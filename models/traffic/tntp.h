@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads the TNTP text format, in which transport researchers exchange road networks and trip tables
+// (Transportation Networks for Research Core Team, github.com/bstabler/TransportationNetworks; the
+// format goes back to H. Bar-Gera). A network file has one directed link a line, a trip table has
+// one section for each origin, a node file has coordinates. The reader states what it found and
+// checks what can be checked within one file; what the figures mean (units, zones that may be
+// crossed) is decided in network.cpp.
+//
+// Whatever is wrong ends in a UsageError that names the file and line, what was expected there and
+// what was found: such files come from spreadsheets and many hands.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace traffic {
+
+/// Zones and nodes are numbered from 1, as in the files.
+using NodeNumber = std::uint32_t;
+
+struct TntpLink {
+  NodeNumber from, to;
+  double capacity;        ///< vehicles per hour, positive
+  double length;          ///< in the file's unit, not negative
+  double free_flow_time;  ///< in the file's unit, not negative
+  std::uint32_t line;
+};
+
+struct TntpNetwork {
+  std::string path;
+  NodeNumber zones = 0;
+  NodeNumber nodes = 0;
+  NodeNumber first_through = 1;  ///< nodes below it may not be crossed
+  std::string column_header;     ///< may name the units, such as "length (miles)"
+  std::vector<TntpLink> links;
+};
+
+struct TntpDemand {
+  NodeNumber origin, destination;
+  double trips;  ///< positive
+  std::uint32_t line;
+};
+
+struct TntpTrips {
+  std::string path;
+  NodeNumber zones = 0;
+  std::vector<TntpDemand> pairs;  ///< in the file's order, those with trips > 0
+};
+
+struct TntpPoint {
+  NodeNumber node;
+  double x, y;
+  std::uint32_t line;
+};
+
+struct TntpNodes {
+  std::string path;
+  std::vector<TntpPoint> points;
+};
+
+TntpNetwork read_tntp_network(const std::string& path);
+TntpTrips read_tntp_trips(const std::string& path);
+TntpNodes read_tntp_nodes(const std::string& path);
+
+/// Throws UsageError: "PATH:LINE: WHAT".
+[[noreturn]] void refuse_line(const std::string& path, std::uint32_t line, const std::string& what);
+
+}  // namespace traffic

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The subcommands of `orrery` and their exit codes. A command throws UsageError or ModelFault for
+// what it refuses; main turns that into one sentence and a code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "cli/run_arguments.h"
+
+namespace orrery::cli {
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitMismatch = 1;  ///< compare found different fingerprints
+inline constexpr int kExitUsage = 2;     ///< options, parameters, input files, output folder
+inline constexpr int kExitFault = 3;     ///< the model did what it must not do
+inline constexpr int kExitInternal = 70;
+inline constexpr int kExitSignal = 128;  ///< + the signal: 130 for Ctrl-C
+
+int list_command();
+int describe_command(const std::string& model);
+int run_command(const RunArguments& arguments);
+int compare_command(const CompareArguments& arguments);
+
+}  // namespace orrery::cli

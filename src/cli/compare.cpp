@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// orrery compare MODEL: several engines and worker counts on one model, in turn, and the proof that
+// they agree.
+//
+// Every run is a process of its own, `orrery run ... --json` of this same command: the peak memory
+// is then the run's, no run inherits another's warm heap, and what is measured is what a user gets.
+// The runs alternate (A B C A B C), so that a machine that slows down slows all of them.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "cli/commands.h"
+#include "core/duration_text.h"
+#include "observe/number_text.h"
+#include "observe/output_folder.h"
+#include "observe/text_table.h"
+#include "orrery/error.h"
+
+extern char** environ;
+
+namespace orrery::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kBaseline = "sequential";
+
+/// One line of the table.
+struct Contender {
+  std::string engine, workers;  // workers empty: the engine's own choice
+  std::vector<Json> reports;
+};
+
+struct Spread {
+  double median = 0, share = 0;  // share: (highest - lowest) / median
+};
+
+Spread spread_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  Spread spread;
+  spread.median = values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+  if (spread.median > 0) spread.share = (values.back() - values.front()) / spread.median;
+  return spread;
+}
+
+/// Every engine with every worker count; the sequential engine once, as it has one worker.
+std::vector<Contender> contenders(const CompareArguments& arguments) {
+  std::vector<std::string> names = split(arguments.engines);
+  if (names.empty())
+    for (const EngineInfo& info : engines()) names.push_back(info.name);
+  std::vector<std::string> counts = split(arguments.workers);
+  for (const std::string& count : counts) parse_count("--workers", count, 1, kMostWorkers);
+  if (counts.empty()) counts.emplace_back();
+  std::vector<Contender> all;
+  for (const std::string& name : names) {
+    find_engine(name);
+    if (name == kBaseline) {
+      all.push_back({name, "1", {}});
+      continue;
+    }
+    for (const std::string& count : counts) all.push_back({name, count, {}});
+  }
+  return all;
+}
+
+std::vector<std::string> command_line(const CompareArguments& a, const Contender& contender) {
+  std::vector<std::string> words = {"orrery", "run",  a.model,  "--engine", contender.engine,
+                                    "--json", "--quiet"};
+  const auto add = [&words](const char* flag, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {flag, value});
+  };
+  for (const auto* sets : {&a.file_sets, &a.sets})
+    for (const std::string& set : *sets) add("--set", set);
+  add("--workers", contender.workers);
+  add("--until", a.until);
+  add("--seed", a.seed);
+  add("--memory", a.memory);
+  add("--pending", a.pending);
+  add("--checkpoint", a.checkpoint);
+  add("--window", a.window);
+  add("--gvt-period", a.gvt_period);
+  add("--livelock", a.livelock);
+  if (a.no_bind) words.emplace_back("--no-bind");
+  return words;
+}
+
+/// Starts the command with its standard output in a pipe; the pipe's read end comes back.
+pid_t spawn(const std::vector<std::string>& words, int& output) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw UsageError(fmt::format("pipe: {}", std::strerror(errno)));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  // Ctrl-C reaches both processes: the run ends in order, and we, who ignore it, wait for that.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  sigaddset(&defaults, SIGINT);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  std::vector<char*> pointers;
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  pid_t child = 0;
+  const int error =
+      posix_spawn(&child, "/proc/self/exe", &actions, &attributes, pointers.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  output = ends[0];
+  if (error != 0)
+    throw UsageError(fmt::format("cannot start a run of its own: {}", std::strerror(error)));
+  return child;
+}
+
+std::string read_all(int descriptor) {
+  std::string text;
+  char buffer[65536];
+  for (;;) {
+    const ssize_t n = read(descriptor, buffer, sizeof buffer);
+    if (n > 0) text.append(buffer, static_cast<std::size_t>(n));
+    else if (n == 0 || errno != EINTR) break;
+  }
+  close(descriptor);
+  return text;
+}
+
+struct Outcome {
+  int code = 0;
+  Json report;
+};
+
+Outcome run_once(const CompareArguments& arguments, const Contender& contender) {
+  int output = -1;
+  const pid_t child = spawn(command_line(arguments, contender), output);
+  const std::string text = read_all(output);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(status)) {
+    fmt::print(stderr, "orrery: the run on {} was ended by signal {} ({})\n", contender.engine,
+               WTERMSIG(status), strsignal(WTERMSIG(status)));
+    return {kExitSignal + WTERMSIG(status), {}};
+  }
+  Outcome outcome{WEXITSTATUS(status), Json::parse(text, nullptr, false)};
+  if (outcome.code == 0 && !outcome.report.is_object())
+    throw std::runtime_error("a run printed no report");
+  return outcome;
+}
+
+std::string title(const Contender& contender) {
+  if (contender.engine == kBaseline) return contender.engine;
+  if (contender.workers.empty()) return contender.engine;
+  return fmt::format("{} with {} worker{}", contender.engine, contender.workers,
+                     contender.workers == "1" ? "" : "s");
+}
+
+/// One status line, rewritten on a terminal.
+class Status {
+ public:
+  explicit Status(bool quiet) : quiet_(quiet) {}
+  ~Status() { show(""); }
+  void show(const std::string& line) {
+    if (quiet_) return;
+    if (!terminal_.interactive) {
+      if (!line.empty()) fmt::print(stderr, "orrery: {}\n", line);
+      return;
+    }
+    fmt::print(stderr, "\r{:<{}}\r{}", "", width_, line);
+    width_ = display_width(line);
+  }
+
+ private:
+  const Terminal terminal_ = Terminal::of(STDERR_FILENO);
+  const bool quiet_;
+  std::size_t width_ = 0;
+};
+
+/// Runs all, in turn. Returns the exit code of the first run that failed, else 0.
+int run_all(const CompareArguments& arguments, std::vector<Contender>& all, std::uint64_t repeats) {
+  Status status(arguments.quiet);
+  std::uint64_t number = 0;
+  for (std::uint64_t repeat = 0; repeat < repeats; ++repeat) {
+    for (Contender& contender : all) {
+      status.show(fmt::format("run {} of {}: {}", ++number, repeats * all.size(), title(contender)));
+      Outcome outcome = run_once(arguments, contender);
+      if (outcome.code != 0) return outcome.code;
+      contender.reports.push_back(std::move(outcome.report));
+    }
+  }
+  return kExitOk;
+}
+
+Spread measure(const Contender& contender, const char* field) {
+  std::vector<double> values;
+  for (const Json& report : contender.reports) values.push_back(report["run"][field]);
+  return spread_of(std::move(values));
+}
+
+std::set<std::string> fingerprints(const Contender& contender) {
+  std::set<std::string> all;
+  for (const Json& report : contender.reports) all.insert(report["run"]["fingerprint"]);
+  return all;
+}
+
+double baseline_rate(const std::vector<Contender>& all) {
+  for (const Contender& contender : all)
+    if (contender.engine == kBaseline) return measure(contender, "events_per_second").median;
+  return 0;
+}
+
+Json rows_json(const std::vector<Contender>& all) {
+  Json rows = Json::array();
+  const double baseline = baseline_rate(all);
+  for (const Contender& contender : all) {
+    const Spread rate = measure(contender, "events_per_second");
+    Json row = {{"engine", contender.engine},
+                {"workers", contender.reports.front()["run"]["workers"]},
+                {"events_per_second", rate.median},
+                {"spread", rate.share},
+                {"efficiency", measure(contender, "efficiency").median}};
+    if (baseline > 0) row["speed_up"] = rate.median / baseline;
+    row["loop_seconds"] = Json::array();
+    for (const Json& report : contender.reports)
+      row["loop_seconds"].push_back(report["run"]["seconds"]["loop"]);
+    row["peak_rss_bytes"] = measure(contender, "peak_rss_bytes").median;
+    row["fingerprints"] = fingerprints(contender);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string comparison_json(const std::vector<Contender>& all, bool equal) {
+  const Json& first = all.front().reports.front();
+  Json json = {{"schema", 1},
+               {"orrery", first["orrery"]},
+               {"started", first["started"]},
+               {"model", first["model"]},
+               {"parameters", first["parameters"]},
+               {"host", first["host"]},
+               {"seed", first["options"]["seed"]},
+               {"until", first["options"]["until"]},
+               {"until_ticks", first["options"]["until_ticks"]},
+               {"repeats", all.front().reports.size()},
+               {"fingerprints_equal", equal},
+               {"rows", rows_json(all)}};
+  Json reports = Json::array();
+  for (const Contender& contender : all)
+    for (const Json& report : contender.reports) reports.push_back(report);
+  json["reports"] = std::move(reports);
+  return json.dump(2) + "\n";
+}
+
+void print_table(const std::vector<Contender>& all, bool equal, const Terminal& terminal) {
+  using Align = TextTable::Align;
+  TextTable table({{"engine"},
+                   {"workers", Align::right},
+                   {"committed/s", Align::right},
+                   {"spread", Align::right},
+                   {"efficiency", Align::right},
+                   {"speed-up", Align::right},
+                   {"memory", Align::right},
+                   {"fingerprint"}});
+  for (const Json& row : rows_json(all)) {
+    const std::vector<std::string> prints = row["fingerprints"];
+    // One value for all needs no column; the line below the table says it.
+    const std::string shown = equal ? "" : fmt::format("0x{}", fmt::join(prints, " 0x"));
+    table.add({row["engine"], std::to_string(row["workers"].get<unsigned>()),
+               short_number(row["events_per_second"]), percent_text(row["spread"]),
+               percent_text(row["efficiency"]),
+               row.contains("speed_up") ? fmt::format("{:.2f}", row["speed_up"].get<double>()) : "-",
+               bytes_text(row["peak_rss_bytes"]), shown});
+  }
+  const Json& first = all.front().reports.front();
+  const std::size_t repeats = all.front().reports.size();
+  fmt::print("{} until {}, seed {}, median of {} run{}\n\n{}",
+             terminal.bold(first["model"]["name"].get<std::string>()),
+             first["options"]["until"].get<std::string>(), first["options"]["seed"].get<std::uint64_t>(),
+             repeats, repeats == 1 ? "" : "s", table.text(terminal));
+}
+
+int judge(const std::vector<Contender>& all, bool equal) {
+  if (equal) return kExitOk;
+  std::string text;
+  for (const Contender& contender : all)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", title(contender),
+                        fmt::join(fingerprints(contender), " and "));
+  std::fflush(stdout);
+  fmt::print(stderr,
+             "orrery: the fingerprints differ ({}): the model depends on something that is not part "
+             "of its LPs' state, or an engine is wrong\n",
+             text);
+  return kExitMismatch;
+}
+
+}  // namespace
+
+int compare_command(const CompareArguments& arguments) {
+  const std::uint64_t repeats =
+      arguments.repeats.empty() ? 3 : parse_count("--repeats", arguments.repeats, 1, 1000);
+  std::vector<Contender> all = contenders(arguments);
+  choose_model(arguments);  // refuses what the runs would refuse, before any of them
+  std::optional<OutputFolder> folder;
+  if (!arguments.out.empty()) folder.emplace(arguments.out, kComparisonName, arguments.force);
+
+  std::signal(SIGINT, SIG_IGN);
+  const int code = run_all(arguments, all, repeats);
+  std::signal(SIGINT, SIG_DFL);
+  if (code != kExitOk) return code;
+
+  std::set<std::string> prints;
+  for (const Contender& contender : all) prints.merge(fingerprints(contender));
+  const bool equal = prints.size() == 1;
+  const std::string json = comparison_json(all, equal);
+  if (folder) folder->publish(json);
+  if (arguments.json) {
+    fmt::print("{}", json);
+  } else {
+    print_table(all, equal, Terminal::of(STDOUT_FILENO));
+    if (equal) fmt::print("\nAll fingerprints are equal: 0x{}\n", *prints.begin());
+    if (folder) fmt::print("\nresults in {}: {}\n", arguments.out, kComparisonName);
+  }
+  return judge(all, equal);
+}
+
+}  // namespace orrery::cli

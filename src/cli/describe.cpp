@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// orrery describe MODEL: what can be set and what comes out.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "core/duration_text.h"
+#include "core/model_registry.h"
+#include "core/run_setup.h"
+#include "observe/number_text.h"
+#include "observe/text_table.h"
+
+namespace orrery::cli {
+namespace {
+
+std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
+
+std::string summary_of(const std::string& name) {
+  for (const ModelInfo& info : models())
+    if (info.name == name) return info.summary;
+  return "";
+}
+
+void print_parameters(const Model& model, const Terminal& terminal) {
+  TextTable table({{"name"}, {"type"}, {"default"}, {"unit"}, {"range"}, {"meaning"}});
+  for (const ParameterBase* p : model.parameters()) {
+    table.add({p->name(), p->type_text(), or_dash(p->default_text()), p->unit(), p->range_text(),
+               p->help()});
+  }
+  fmt::print("\n{} (--set NAME=VALUE)\n{}", terminal.bold("Parameters"),
+             table.empty() ? "  none\n" : table.text(terminal));
+}
+
+void print_metrics(const Model& model, const Terminal& terminal) {
+  TextTable table({{"name"}, {"unit"}, {"meaning"}});
+  for (const Metric* m : model.metrics()) table.add({m->name(), m->unit(), m->help()});
+  if (!table.empty())
+    fmt::print("\n{} (count, mean, deviation, extremes)\n{}", terminal.bold("Metrics"),
+               table.text(terminal));
+}
+
+void print_tables(const Model& model, const Terminal& terminal) {
+  if (model.tables().empty()) return;
+  fmt::print("\n{} (in the folder of --out)\n", terminal.bold("Tables"));
+  for (const Table* t : model.tables()) {
+    fmt::print("  {}: {}\n", t->name(), t->help());
+    TextTable columns({{""}, {""}, {""}, {""}});
+    columns.add({"", "time_ticks", "integer", "ticks"});
+    columns.add({"", "lp", "integer", ""});
+    for (const Column& c : t->columns())
+      columns.add({"", c.name, c.type == ColumnType::integer ? "integer" : "real", c.unit});
+    fmt::print("{}", columns.text(terminal));
+  }
+}
+
+/// The horizon and the number of LPs may depend on input files; where these need a parameter
+/// without a sensible default there is nothing to say.
+void print_defaults(Model& model, const Terminal& terminal) {
+  fmt::print("\n{}\n", terminal.bold("Defaults"));
+  TextTable table({{""}, {""}});
+  try {
+    model.prepare();
+    table.add({"horizon", time_text(model, model.default_horizon()) + " (--until)"});
+    table.add({"LPs", grouped(model.lp_count())});
+    const Duration lookahead = model.lookahead();
+    table.add({"lookahead", duration_text(lookahead, model.tick_seconds())});
+  } catch (const std::exception& error) {
+    table.add({"horizon", std::string("unknown: ") + error.what()});
+  }
+  table.add({"tick", duration_text(Duration::from_ticks(1), model.tick_seconds())});
+  fmt::print("{}", table.text(terminal));
+}
+
+}  // namespace
+
+int describe_command(const std::string& name_or_path) {
+  const Terminal terminal = Terminal::of(STDOUT_FILENO);
+  std::string name;
+  const auto model = make_model(name_or_path, &name);
+  fmt::print("{}: {}\n", terminal.bold(name), summary_of(name));
+  print_parameters(*model, terminal);
+  print_metrics(*model, terminal);
+  print_tables(*model, terminal);
+  print_defaults(*model, terminal);
+  return kExitOk;
+}
+
+}  // namespace orrery::cli

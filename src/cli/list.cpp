@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// orrery list: the models and engines that this command knows.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "core/engine.h"
+#include "core/model_registry.h"
+#include "observe/text_table.h"
+
+namespace orrery::cli {
+namespace {
+
+template <class Infos>
+void print(const char* heading, const Infos& infos, const Terminal& terminal) {
+  TextTable table({{""}, {""}});
+  for (const auto& info : infos) table.add({info.name, info.summary});
+  fmt::print("{}\n{}\n", terminal.bold(heading), table.empty() ? "  none\n" : table.text(terminal));
+}
+
+}  // namespace
+
+int list_command() {
+  const Terminal terminal = Terminal::of(STDOUT_FILENO);
+  print("Models", models(), terminal);
+  print("Engines", engines(), terminal);
+  fmt::print("'orrery describe MODEL' shows a model's parameters, 'orrery run MODEL' runs it.\n");
+  return kExitOk;
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The orrery command: declares the subcommands, and turns whatever goes wrong into one sentence on
+// standard error and an exit code.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <new>
+#include <stdexcept>
+
+#include "cli/commands.h"
+#include "core/model_registry.h"
+#include "orrery/error.h"
+
+namespace orrery::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  orrery list                                   what there is
+  orrery describe phold                         what can be set
+  orrery run phold --until 20s --set lps=1000   one run, results on the terminal
+  orrery run traffic --out results/sioux        one run, results in a folder
+  orrery compare phold --workers 1,2            engines side by side
+
+Exit codes: 0 done, 1 fingerprints differ (compare), 2 wrong option, input or output folder,
+3 model fault, 130 interrupted by Ctrl-C.)";
+
+constexpr const char* kRunExamples = R"(Examples:
+  orrery run phold
+  orrery run phold --engine sequential --until 20s --seed 7 --set lps=1000 remote=0.5
+  orrery run traffic --workers 4 --out results/sioux --force
+  orrery run ./mm1.so --set load=0.9
+  orrery run --config sioux.toml
+
+A config file has the same options, for example:
+  model = "traffic"
+  until = "2h"
+  out = "results/sioux"
+  [set]
+  unreachable = "drop")";
+
+constexpr const char* kCompareExamples = R"(Every combination runs in a process of its own, in turn, as often as --repeats says; the table shows
+medians, and the spread as (highest - lowest) / median. Speed-up is against the sequential engine.
+
+Examples:
+  orrery compare phold --workers 1,2
+  orrery compare traffic --engines sequential,timewarp --workers 1,2,4 --repeats 5 --out results/cmp)";
+
+constexpr const char* kDescribeExamples = R"(Examples:
+  orrery describe traffic
+  orrery describe ./mm1.so)";
+
+/// CLI11's help with our usage line and without its dots behind options that may be repeated.
+class HelpFormatter final : public CLI::Formatter {
+ public:
+  explicit HelpFormatter(std::string usage) : usage_(std::move(usage)) { column_width(26); }
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: orrery " + usage_ + "\n";
+  }
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string type = option->get_type_name();
+    return type.empty() ? "" : " " + type;
+  }
+
+ private:
+  std::string usage_;
+};
+
+struct Commands {
+  CLI::App app{"Orrery runs discrete-event models on several engines, with equal results.", "orrery"};
+  CLI::App *list, *describe, *run, *compare;
+  std::string described;
+  RunArguments run_arguments;
+  CompareArguments compare_arguments;
+
+  Commands() {
+    app.footer(kExamples);
+    app.set_version_flag("--version", "orrery " ORRERY_VERSION);
+    app.require_subcommand(0, 1);
+    list = app.add_subcommand("list", "Show the models and the engines");
+    list->footer("Example:\n  orrery list");
+    describe = app.add_subcommand("describe", "Show a model's parameters, metrics and tables");
+    describe->footer(kDescribeExamples);
+    describe->add_option("MODEL", described, "Name of a model or path of a shared object")
+        ->type_name("");
+    declare_run();
+    declare_compare();
+    app.formatter(std::make_shared<HelpFormatter>("COMMAND [OPTIONS]"));
+    list->formatter(std::make_shared<HelpFormatter>("list"));
+    describe->formatter(std::make_shared<HelpFormatter>("describe MODEL"));
+    run->formatter(std::make_shared<HelpFormatter>("run MODEL [OPTIONS]"));
+    compare->formatter(std::make_shared<HelpFormatter>("compare MODEL [OPTIONS]"));
+    // Left-over words are refused by us, with near matches.
+    for (CLI::App* command : {&app, list, describe, run, compare}) command->allow_extras();
+  }
+
+ private:
+  void declare_run() {
+    run = app.add_subcommand("run", "Run a model");
+    run->footer(kRunExamples);
+    add_shared_options(*run, run_arguments);
+    run->add_option("--engine", run_arguments.engine, "Engine ('orrery list'; timewarp)")
+        ->type_name("NAME");
+    run->add_option("--workers", run_arguments.workers, "Threads (one for each usable core)")
+        ->type_name("N");
+  }
+  void declare_compare() {
+    compare = app.add_subcommand("compare", "Run a model on several engines and compare");
+    compare->footer(kCompareExamples);
+    add_shared_options(*compare, compare_arguments);
+    compare->add_option("--engines", compare_arguments.engines, "Engines (all there are)")
+        ->type_name("NAME,...");
+    compare->add_option("--workers", compare_arguments.workers, "Numbers of threads (one for each usable core)")
+        ->type_name("N,...");
+    compare->add_option("--repeats", compare_arguments.repeats, "Runs of each (3)")->type_name("N");
+  }
+};
+
+std::vector<std::string> flags_of(const CLI::App& command) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  return flags;
+}
+
+/// Words that no option took.
+void refuse_extras(const CLI::App& command, const std::string& name) {
+  for (const std::string& word : command.remaining()) {
+    if (word.starts_with("-")) {
+      throw UsageError(fmt::format("'{0}' has no option '{1}'{2} ('{0} --help' shows all)", name,
+                                   word, near_matches(word.substr(0, word.find('=')),
+                                                      flags_of(command))));
+    }
+  }
+  for (const std::string& word : command.remaining())
+    throw UsageError(fmt::format("'{0}' does not know what to do with '{1}' ('{0} --help' helps)",
+                                 name, word));
+}
+
+void refuse_unknown_command(const Commands& commands) {
+  const auto words = commands.app.remaining();
+  if (words.empty() || words.front().starts_with("-")) return refuse_extras(commands.app, "orrery");
+  throw UsageError(fmt::format(
+      "there is no command '{}'{} (commands: list, describe, run, compare)", words.front(),
+      near_matches(words.front(), {"list", "describe", "run", "compare"})));
+}
+
+int dispatch(Commands& commands) {
+  const auto chosen = commands.app.get_subcommands();
+  if (chosen.empty() || !commands.app.remaining().empty()) refuse_unknown_command(commands);
+  if (chosen.empty()) {
+    fmt::print("{}", commands.app.help());
+    return kExitOk;
+  }
+  CLI::App* command = chosen.front();
+  refuse_extras(*command, "orrery " + command->get_name());
+  if (command == commands.list) return list_command();
+  if (command == commands.describe) {
+    if (commands.described.empty())
+      throw UsageError("which model? 'orrery describe MODEL' needs one; 'orrery list' shows all");
+    return describe_command(commands.described);
+  }
+  if (command == commands.run) {
+    complete_arguments(*command, commands.run_arguments);
+    return run_command(commands.run_arguments);
+  }
+  complete_arguments(*command, commands.compare_arguments);
+  return compare_command(commands.compare_arguments);
+}
+
+int refuse(int code, const std::string& sentence) {
+  std::fflush(stdout);
+  fmt::print(stderr, "orrery: {}\n", sentence);
+  return code;
+}
+
+int main_within_bounds(int argc, char** argv) {
+  Commands commands;
+  try {
+    commands.app.parse(argc, argv);
+    return dispatch(commands);
+  } catch (const CLI::Success& help) {
+    return commands.app.exit(help);
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string text = error.what();
+    return refuse(kExitUsage, text.substr(0, text.find(':')) + " needs a value");
+  } catch (const CLI::ParseError& error) {
+    return refuse(kExitUsage, std::string(error.what()) + " ('orrery --help' helps)");
+  } catch (const UsageError& error) {
+    return refuse(kExitUsage, error.what());
+  } catch (const ModelFault& fault) {
+    return refuse(kExitFault, fault.what());
+  } catch (const std::bad_alloc&) {
+    return refuse(kExitUsage, "there is not enough memory for this run; make the model smaller");
+  } catch (const std::invalid_argument& error) {
+    return refuse(kExitUsage, error.what());
+  } catch (const std::exception& error) {
+    return refuse(kExitInternal, fmt::format("internal error: {}", error.what()));
+  }
+}
+
+}  // namespace
+}  // namespace orrery::cli
+
+int main(int argc, char** argv) { return orrery::cli::main_within_bounds(argc, argv); }

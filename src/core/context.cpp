@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "orrery/context.h"
+
+#include <string>
+
+#include "core/fingerprint.h"
+#include "orrery/error.h"
+#include "orrery/logical_process.h"
+#include "orrery/model.h"
+
+namespace orrery {
+
+LogicalProcessBase::~LogicalProcessBase() { delete[] metrics_; }
+
+void OutputContext::record(const Metric& metric, double value) {
+  if (lp_->metrics_ == nullptr) lp_->metrics_ = new Summary[metric_count_];
+  lp_->metrics_[metric.index()].add(value);
+}
+
+void OutputContext::emit_cells(const Table& table, std::span<const std::uint64_t> cells,
+                               std::uint32_t integers) {
+  const auto& columns = table.columns();
+  bool matches = columns.size() == cells.size();
+  for (std::size_t i = 0; matches && i < columns.size(); ++i)
+    matches = ((integers >> i) & 1) == (columns[i].type == ColumnType::integer ? 1u : 0u);
+  if (!matches) {
+    throw ModelFault("emit() to table '" + table.name() + "' with " + std::to_string(cells.size()) +
+                     " values that do not match its " + std::to_string(columns.size()) +
+                     " columns; give integers for integer columns and floating point for real ones");
+  }
+  hash_ = fingerprint::add_word(hash_, table.index());
+  hash_ = fingerprint::add_bytes(hash_, cells.data(), cells.size_bytes());
+  append_row(table, cells);
+}
+
+void Context::fail(std::string_view why) const { throw ModelFault(std::string(why)); }
+
+void FinalContext::add_state(const void* bytes, std::size_t size) {
+  hash_ = fingerprint::add_bytes(hash_, bytes, size);
+}
+
+}  // namespace orrery

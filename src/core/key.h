@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one total order of events: (time, microstep, sender LP, sender's send count). Every queue,
+// straggler test and cancellation compares keys through `operator<=>` here and nowhere else.
+//
+// A zero-delay send gets its cause's microstep + 1, any other send microstep 0, so that a cause
+// always precedes its effect; sender and send count make ties impossible. The key is packed in 20
+// bytes (time 64, microstep 24, sender 32, count 40 bits) because it is the part of an event that
+// every comparison loads: three words, of which the first nearly always decides. The widths are
+// bounds that the engine enforces with sentences: 16 million zero-delay steps at one instant (the
+// livelock limit is far lower) and 10^12 sends of one LP.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+#include "orrery/event.h"
+#include "orrery/time.h"
+
+namespace orrery {
+
+class Key {
+ public:
+  static constexpr std::uint32_t kMaxMicrostep = (1u << 24) - 1;
+  static constexpr std::uint64_t kMaxSequence = (std::uint64_t{1} << 40) - 1;
+
+  constexpr Key() = default;
+  constexpr Key(Time time, std::uint32_t microstep, LpId sender, std::uint64_t sequence)
+      : time_(time.ticks()),
+        upper_((std::uint64_t{microstep} << 40) | (std::uint64_t{sender} << 8) | (sequence >> 32)),
+        lower_(static_cast<std::uint32_t>(sequence)) {}
+
+  static constexpr Key infinity() { return end_of(Time::max()); }
+  /// Before every event at `time`.
+  static constexpr Key start_of(Time time) { return Key(time, 0, 0, 0); }
+
+  /// After every event at `time`.
+  static constexpr Key end_of(Time time) {
+    return Key(time, kMaxMicrostep, ~LpId{0}, kMaxSequence);
+  }
+
+  constexpr Time time() const { return Time::from_ticks(time_); }
+  constexpr std::uint32_t microstep() const { return static_cast<std::uint32_t>(upper_ >> 40); }
+  constexpr LpId sender() const { return static_cast<LpId>(upper_ >> 8); }
+  constexpr std::uint64_t sequence() const { return ((upper_ & 0xff) << 32) | lower_; }
+
+  /// The words after the time, for the fingerprint.
+  constexpr std::uint64_t upper_word() const { return upper_; }
+  constexpr std::uint32_t lower_word() const { return lower_; }
+
+  friend constexpr bool operator==(const Key& a, const Key& b) {
+    return a.time_ == b.time_ && a.upper_ == b.upper_ && a.lower_ == b.lower_;
+  }
+  friend constexpr std::strong_ordering operator<=>(const Key& a, const Key& b) {
+    if (a.time_ != b.time_) return a.time_ <=> b.time_;
+    if (a.upper_ != b.upper_) return a.upper_ <=> b.upper_;
+    return a.lower_ <=> b.lower_;
+  }
+
+ private:
+  // Not an aggregate on purpose: a class that derives from Key may use its four bytes of tail
+  // padding (Itanium C++ ABI), which makes the common event header 32 bytes.
+  std::int64_t time_ = 0;
+  std::uint64_t upper_ = 0;
+  std::uint32_t lower_ = 0;
+};
+
+}  // namespace orrery

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/placement.h"
+
+#include <hwloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+
+#ifdef ORRERY_HAVE_METIS
+#include <metis.h>
+#endif
+
+namespace orrery {
+namespace {
+
+std::vector<std::uint16_t> contiguous_blocks(std::uint64_t lps, unsigned workers) {
+  std::vector<std::uint16_t> owner(lps);
+  for (std::uint64_t id = 0; id < lps; ++id)
+    owner[id] = static_cast<std::uint16_t>(id * workers / lps);
+  return owner;
+}
+
+#ifdef ORRERY_HAVE_METIS
+/// The graph in the form that METIS wants: undirected, without loops, parallel edges merged.
+struct Adjacency {
+  std::vector<idx_t> start, neighbour, weight, load;
+};
+
+Adjacency adjacency(const CommunicationGraph& graph, std::uint64_t lps) {
+  std::vector<CommunicationGraph::Edge> arcs;
+  arcs.reserve(graph.edges().size() * 2);
+  Adjacency result;
+  result.load.assign(lps, 1);
+  for (const auto& edge : graph.edges()) {
+    if (edge.from >= lps || edge.to >= lps) continue;
+    // An LP's load is what it handles: every event has one receiver.
+    result.load[edge.to] += static_cast<idx_t>(std::min(edge.weight, 1u << 16));
+    if (edge.from == edge.to) continue;
+    arcs.push_back(edge);
+    arcs.push_back({edge.to, edge.from, edge.weight});
+  }
+  std::sort(arcs.begin(), arcs.end(), [](const auto& a, const auto& b) {
+    return a.from != b.from ? a.from < b.from : a.to < b.to;
+  });
+  result.start.assign(lps + 1, 0);
+  for (std::size_t i = 0; i < arcs.size();) {
+    std::uint64_t weight = 0;
+    const auto arc = arcs[i];
+    for (; i < arcs.size() && arcs[i].from == arc.from && arcs[i].to == arc.to; ++i)
+      weight += arcs[i].weight;
+    result.neighbour.push_back(static_cast<idx_t>(arc.to));
+    result.weight.push_back(static_cast<idx_t>(std::min<std::uint64_t>(weight, 1u << 20)));
+    ++result.start[arc.from + 1];
+  }
+  for (std::uint64_t id = 0; id < lps; ++id) result.start[id + 1] += result.start[id];
+  return result;
+}
+
+bool partition(const CommunicationGraph& graph, std::uint64_t lps, unsigned workers,
+               std::vector<std::uint16_t>& owner) {
+  Adjacency a = adjacency(graph, lps);
+  idx_t vertices = static_cast<idx_t>(lps), constraints = 1, parts = static_cast<idx_t>(workers);
+  idx_t options[METIS_NOPTIONS], cut = 0;
+  METIS_SetDefaultOptions(options);
+  options[METIS_OPTION_SEED] = 1;
+  std::vector<idx_t> part(lps);
+  const int status = METIS_PartGraphKway(&vertices, &constraints, a.start.data(),
+                                         a.neighbour.data(), a.load.data(), nullptr,
+                                         a.weight.data(), &parts, nullptr, nullptr, options, &cut,
+                                         part.data());
+  if (status != METIS_OK) return false;
+  for (std::uint64_t id = 0; id < lps; ++id) owner[id] = static_cast<std::uint16_t>(part[id]);
+  return true;
+}
+#endif
+
+struct TopologyCloser {
+  void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
+};
+using Topology = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, TopologyCloser>;
+
+Topology load_topology() {
+  hwloc_topology_t topology = nullptr;
+  if (hwloc_topology_init(&topology) != 0) return nullptr;
+  Topology owned(topology);
+  // Only the cores that this process may run on (taskset, containers).
+  hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING);
+  if (hwloc_topology_load(topology) != 0) return nullptr;
+  return owned;
+}
+
+/// The machine does not change while we run: loaded once, constant afterwards.
+const Topology& machine() {
+  static const Topology topology = load_topology();
+  return topology;
+}
+
+}  // namespace
+
+std::vector<std::uint16_t> place_lps(const Model& model, unsigned workers,
+                                     std::vector<std::string>& notes) {
+  const std::uint64_t lps = model.lp_count();
+  std::vector<std::uint16_t> owner = contiguous_blocks(lps, workers);
+  if (workers == 1 || lps <= workers) return owner;
+  CommunicationGraph graph;
+  model.communication(graph);
+  if (graph.edges().empty()) return owner;
+#ifdef ORRERY_HAVE_METIS
+  if (!partition(graph, lps, workers, owner))
+    notes.push_back("METIS could not partition the communication graph: LPs lie in blocks");
+#else
+  notes.push_back("built without METIS: the communication graph is not used, LPs lie in blocks");
+#endif
+  return owner;
+}
+
+unsigned usable_cores() {
+  const Topology& topology = machine();
+  const int cores = topology ? hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE) : 0;
+  if (cores > 0) return static_cast<unsigned>(cores);
+  const long online = sysconf(_SC_NPROCESSORS_ONLN);
+  return online > 0 ? static_cast<unsigned>(online) : 1;
+}
+
+bool bind_to_core(unsigned worker) {
+  const Topology& topology = machine();
+  if (!topology) return false;
+  const hwloc_obj_t core = hwloc_get_obj_by_type(topology.get(), HWLOC_OBJ_CORE, worker);
+  if (core == nullptr) return false;
+  hwloc_bitmap_t set = hwloc_bitmap_dup(core->cpuset);
+  hwloc_bitmap_singlify(set);
+  const bool bound = hwloc_set_cpubind(topology.get(), set, HWLOC_CPUBIND_THREAD) == 0;
+  hwloc_bitmap_free(set);
+  return bound;
+}
+
+std::uint64_t available_memory_bytes() {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  std::uint64_t kib = 0;
+  std::string unit;
+  while (file >> name >> kib >> unit)
+    if (name == "MemAvailable:") return kib * 1024;
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
+  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
+}
+
+}  // namespace orrery

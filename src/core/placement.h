@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where LPs and workers go: LPs to workers by the model's communication graph, workers to cores.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "orrery/model.h"
+
+namespace orrery {
+
+/// owner[lp] = worker. Multilevel k-way partitioning (Karypis and Kumar 1998, METIS) of the model's
+/// communication graph; contiguous blocks for a model without one. Deterministic. Adds a note where
+/// the partitioner is not there or fails.
+std::vector<std::uint16_t> place_lps(const Model& model, unsigned workers,
+                                     std::vector<std::string>& notes);
+
+/// Cores that this process may use.
+unsigned usable_cores();
+
+/// Binds the calling thread to the `worker`-th usable core. False if the system refuses.
+bool bind_to_core(unsigned worker);
+
+/// Memory that the system could give, bytes.
+std::uint64_t available_memory_bytes();
+
+}  // namespace orrery

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows that handlers emit, on their way from an engine to the store. An engine keeps the rows of an
+// event until the event commits, then hands them over; the receiver puts the streams of several
+// workers into one time order.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/key.h"
+
+namespace orrery {
+
+struct Row {
+  Key key;                ///< of the event that emitted it
+  std::uint32_t ordinal;  ///< counts the rows of that event
+  LpId lp;
+  std::uint32_t table;
+  std::span<const std::uint64_t> cells;  ///< doubles as their bits
+};
+
+/// Rows packed one after another.
+class RowBuffer {
+ public:
+  void append(const Row& row);
+  bool empty() const { return words_.empty(); }
+  void clear() { words_.clear(); }
+  std::size_t bytes() const { return words_.capacity() * sizeof(std::uint64_t); }
+
+  /// Calls `visit(const Row&)` for every row in the order of appending.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (std::size_t at = 0; at < words_.size();) at = read(at, visit);
+  }
+
+ private:
+  static constexpr std::size_t kHeadWords = 5;
+  template <class Visit>
+  std::size_t read(std::size_t at, Visit&& visit) const {
+    const std::uint64_t* w = words_.data() + at;
+    const auto cells = static_cast<std::size_t>(w[4] & 0xffffffff);
+    visit(Row{Key(Time::from_ticks(static_cast<std::int64_t>(w[0])),
+                  static_cast<std::uint32_t>(w[1] >> 32), static_cast<LpId>(w[1]), w[2]),
+              static_cast<std::uint32_t>(w[3] >> 32), static_cast<LpId>(w[3]),
+              static_cast<std::uint32_t>(w[4] >> 32), {w + kHeadWords, cells}});
+    return at + kHeadWords + cells;
+  }
+  std::vector<std::uint64_t> words_;
+};
+
+/// Where committed rows go. Worker `w` calls `commit` and `advance` from one thread; different
+/// workers call at the same time.
+class RowSink {
+ public:
+  virtual ~RowSink() = default;
+  /// Called once before the workers start. A sink that is not told how many there are cannot know
+  /// what may still come, and keeps all rows until the end of the run.
+  virtual void begin(unsigned workers) { static_cast<void>(workers); }
+  /// Takes the rows and clears the buffer. May wait for the disk, never for another worker.
+  virtual void commit(unsigned worker, RowBuffer& rows) = 0;
+  /// Worker `w` has committed all its rows with keys before `until`.
+  virtual void advance(unsigned worker, const Key& until) = 0;
+};
+
+}  // namespace orrery

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Time Warp engine (Jefferson, "Virtual time", 1985) on the threads of one process. This file
+// sets a run up, starts its workers, and puts together what they leave; worker.h is the engine.
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "core/engine.h"
+#include "core/placement.h"
+#include "engine/timewarp/worker.h"
+#include "pending/registry.h"
+
+namespace orrery::timewarp {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+constexpr unsigned kMostWorkers = 1024;
+
+unsigned count_workers(const RunOptions& options, std::uint64_t lps) {
+  if (options.workers > kMostWorkers) {
+    throw UsageError("--workers " + std::to_string(options.workers) + " is too many; at most " +
+                     std::to_string(kMostWorkers) + " are possible");
+  }
+  const unsigned wanted = options.workers == 0 ? usable_cores() : options.workers;
+  return static_cast<unsigned>(std::min<std::uint64_t>(wanted, lps));
+}
+
+template <class Pending>
+class Run {
+ public:
+  Run(const Model& model, const RunOptions& options, RunControl& control, RunResult& result)
+      : result_(result),
+        workers_wanted_(count_workers(options, model.lp_count())),
+        shared_(model, options, control, workers_wanted_,
+                place_lps(model, workers_wanted_, result.notes)) {
+    const std::uint64_t available = available_memory_bytes();
+    shared_.memory_budget_bytes =
+        options.memory_bytes > 0 ? options.memory_bytes : available / 4 * 3;
+    shared_.crowded = shared_.workers > usable_cores();
+    shared_.bind = options.bind && shared_.workers > 1 && !shared_.crowded;
+    for (unsigned i = 0; i < shared_.workers; ++i)
+      workers_.push_back(std::make_unique<Worker<Pending>>(shared_, i));
+  }
+  ~Run() {
+    workers_.clear();
+    for (LpId id = 0; id < shared_.lps.count(); ++id) destroy(shared_.lps[id], id);
+  }
+
+  void execute() {
+    auto start = Clock::now();
+    {
+      std::vector<std::jthread> threads;
+      for (unsigned i = 1; i < shared_.workers; ++i)
+        threads.emplace_back([this, i] { workers_[i]->run(); });
+      // Worker 0 gets a thread of its own as well: the caller's must not stay bound to a core.
+      threads.emplace_back([this] { workers_[0]->run(); });
+    }
+    const double total = seconds_since(start);
+    for (const auto& worker : workers_)
+      result_.startup_seconds = std::max(result_.startup_seconds, worker->set_up_seconds());
+    result_.loop_seconds = total - result_.startup_seconds;
+    start = Clock::now();
+    conclude();
+    result_.shutdown_seconds = seconds_since(start);
+  }
+
+ private:
+  static void destroy(LpState& lp, LpId) {
+    if (lp.object != nullptr) {
+      memory::enter_application_mode(lp.heap);
+      delete lp.object;
+      memory::leave_application_mode();
+    }
+    lp.~LpState();
+  }
+
+  void conclude() {
+    result_.workers = shared_.workers;
+    if (set_up_failed()) return;
+    const Ending& ending = workers_[0]->ending();
+    result_.end = ending.end;
+    result_.reached = std::min(ending.reached.time(), shared_.options.until);
+    if (ending.end == RunEnd::fault) describe_fault(ending.reached);
+    finish_lps();
+    sum_statistics();
+  }
+
+  bool set_up_failed() {
+    const typename Worker<Pending>::SetUpFailure* first = nullptr;
+    for (const auto& worker : workers_) {
+      const auto& failure = worker->set_up_failure();
+      if (failure && (first == nullptr || failure->lp < first->lp)) first = &*failure;
+    }
+    if (first == nullptr) return false;
+    if (first->usage) throw UsageError(first->sentence);
+    result_.end = RunEnd::fault;
+    result_.fault = first->sentence;
+    result_.metrics.resize(shared_.model.metrics().size());
+    return true;
+  }
+
+  void describe_fault(const Key& key) {
+    std::vector<LpId> on_livelock;
+    for (const auto& worker : workers_) {
+      if (const std::string* sentence = worker->fault_at(key)) result_.fault = *sentence;
+      const auto& lps = worker->livelock().lps();
+      on_livelock.insert(on_livelock.end(), lps.begin(), lps.end());
+    }
+    result_.fault += LivelockTrail::text(std::move(on_livelock));
+  }
+
+  void finish_lps() {
+    RowSink* rows = shared_.control.rows;
+    Finisher finisher(shared_.model, result_.reached, rows);
+    for (LpId id = 0; id < shared_.lps.count(); ++id) {
+      LpState& lp = shared_.lps[id];
+      if (result_.end == RunEnd::fault) {
+        finisher.abandon(id, lp.kernel.hash);
+        continue;
+      }
+      memory::enter_application_mode(lp.heap);
+      finisher.finish(id, *lp.object, lp.kernel.hash);
+      memory::leave_application_mode();
+    }
+    finisher.store(result_);
+    if (rows == nullptr) return;
+    for (unsigned i = 0; i < shared_.workers; ++i) rows->advance(i, Key::infinity());
+  }
+
+  void sum_statistics() {
+    WorkerStatistics sum;
+    double interval = 0;
+    bool bind_failed = false;
+    for (const auto& worker : workers_) {
+      const WorkerStatistics& one = worker->statistics();
+      sum.executed += one.executed;
+      sum.rolled_back += one.rolled_back;
+      sum.rollbacks += one.rollbacks;
+      sum.coasted += one.coasted;
+      sum.checkpoints += one.checkpoints;
+      sum.remote_events += one.remote_events;
+      sum.cancellations += one.cancellations;
+      sum.notices += one.notices;
+      sum.retreats += one.retreats;
+      sum.idle_polls += one.idle_polls;
+      sum.gvt_rounds = std::max(sum.gvt_rounds, one.gvt_rounds);
+      interval += worker->checkpoint_interval() / static_cast<double>(shared_.workers);
+      bind_failed |= worker->bind_failed();
+    }
+    if (bind_failed) result_.notes.push_back("the system refused to bind workers to cores");
+    result_.executed = sum.executed;
+    result_.committed = sum.executed - sum.rolled_back;
+    const auto add = [this](const char* name, double value, const char* help) {
+      result_.statistics.push_back({name, "", help, value});
+    };
+    add("rolled_back", static_cast<double>(sum.rolled_back), "events undone");
+    add("rollbacks", static_cast<double>(sum.rollbacks), "rollbacks of LPs");
+    add("coasted", static_cast<double>(sum.coasted), "events executed again to reach a state");
+    add("checkpoints", static_cast<double>(sum.checkpoints), "checkpoints taken");
+    add("checkpoint_interval", interval, "events from one checkpoint to the next, at the end");
+    add("remote_events", static_cast<double>(sum.remote_events), "events sent to other workers");
+    add("cancellations", static_cast<double>(sum.cancellations), "events cancelled");
+    add("cancellation_notices", static_cast<double>(sum.notices),
+        "of these, executed by another worker before");
+    add("retreats", static_cast<double>(sum.retreats), "rollbacks to save memory");
+    add("gvt_rounds", static_cast<double>(sum.gvt_rounds), "computations of GVT");
+    add("idle_polls", static_cast<double>(sum.idle_polls), "times a worker found nothing to do");
+    add("event_memory", static_cast<double>(shared_.depot.slab_bytes()),
+        "bytes of memory for events, at most");
+    double taken = 0;
+    for (const auto& arena : shared_.arenas) taken += static_cast<double>(arena->taken_bytes());
+    add("lp_memory", taken, "bytes of memory for LPs, at most");
+    result_.peak_memory_bytes = shared_.depot.slab_bytes() + static_cast<std::uint64_t>(taken) +
+                                shared_.lps.count() * sizeof(LpState);
+  }
+
+  RunResult& result_;
+  const unsigned workers_wanted_;
+  Shared shared_;
+  std::vector<std::unique_ptr<Worker<Pending>>> workers_;
+};
+
+class TimeWarpEngine final : public Engine {
+ public:
+  RunResult run(const Model& model, const RunOptions& options, RunControl& control) override {
+    RunResult result;
+    checkpoint::Interval::parse(options.checkpoint);  // refuse before anything is made
+    pending::with_pending_set<TwEvent>(options.pending, [&]<class Pending>() {
+      Run<Pending>(model, options, control, result).execute();
+    });
+    return result;
+  }
+};
+
+const EngineRegistration registration{
+    "timewarp", "optimistic: executes ahead and rolls back, on the threads of this machine",
+    []() -> std::unique_ptr<Engine> { return std::make_unique<TimeWarpEngine>(); }};
+
+}  // namespace
+}  // namespace orrery::timewarp

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Worker: executing events and what handlers ask for. Included by worker.h only.
+#pragma once
+
+namespace orrery::timewarp {
+
+template <class Pending>
+void Worker<Pending>::handle(TwEvent* event) {
+  LpState& lp = lps_[event->receiver];
+  if (!faults_.empty()) [[unlikely]] {
+    Fault* fault = fault_of(event->receiver);
+    if (fault != nullptr && event->key() > fault->key) {
+      fault->waiting.push_back(event);
+      return;
+    }
+  }
+  if (speculative_) {
+    if (!claim(event)) return;
+    if (event->time().ticks() <= lp.last_ticks &&
+        event->key() < lp.history[lp.count - 1]->key()) [[unlikely]] {
+      roll_back(event->receiver, event->key());
+    }
+  }
+  execute(lp, event);
+}
+
+/// Takes a popped event for execution; frees it and says no if its sender cancelled it.
+template <class Pending>
+bool Worker<Pending>::claim(TwEvent* event) {
+  std::uint32_t before;
+  if (event->remote != 0) {
+    before = event->status.fetch_or(TwEvent::kProcessed, std::memory_order_acq_rel);
+  } else {
+    before = event->status.load(std::memory_order_relaxed);
+    event->status.store(before | TwEvent::kProcessed, std::memory_order_relaxed);
+  }
+  if ((before & TwEvent::kCancelled) == 0) [[likely]]
+    return true;
+  free_event(event);
+  return false;
+}
+
+template <class Pending>
+void Worker<Pending>::execute(LpState& lp, TwEvent* event) {
+  if (speculative_) {
+    if (lp.count == 0 || lp.count % interval_.events() == 0) take_checkpoint(lp);
+    lp.append(blocks_, event);
+    if (!lp.active) {
+      lp.active = true;
+      active_.push_back(event->receiver);
+    }
+  }
+  event->first_sent = nullptr;
+  const bool succeeded = run_handler(lp, event);
+  if (speculative_) {
+    ++statistics_.executed;
+  } else if (succeeded) {
+    ++statistics_.executed;
+    free_event(event);
+  }
+}
+
+/// False if the handler failed; the fault is noted and the LP blocked behind it.
+template <class Pending>
+bool Worker<Pending>::run_handler(LpState& lp, TwEvent* event) {
+  begin(event->receiver, event->key(), lp);
+  current_ = event;
+  hash_ = fingerprint::add_event(hash_, *event, event->payload());
+  trail_.note(event->key(), event->receiver);
+  bool succeeded = true;
+  memory::enter_application_mode(lp.heap);
+  try {
+    if (!lp.object->dispatch(*this, event->type, event->payload())) [[unlikely]] {
+      throw ModelFault("the LP has no handler for this event type (sent by LP " +
+                       std::to_string(event->sender()) + "); add it to its list of event types");
+    }
+    memory::leave_application_mode();
+  } catch (...) {
+    // The exception lies in the LP's heap and is freed at the end of this block: platform mode only
+    // in between.
+    memory::leave_application_mode();
+    note_fault(event);
+    succeeded = false;
+    memory::enter_application_mode(lp.heap);
+  }
+  memory::leave_application_mode();
+  current_ = nullptr;
+  if (succeeded) [[likely]]
+    end(lp);
+  return succeeded;
+}
+
+template <class Pending>
+void Worker<Pending>::begin(LpId id, const Key& key, LpState& lp) {
+  now_ = key.time();
+  self_ = id;
+  cause_ = key;
+  lp_ = lp.object;
+  hash_ = lp.kernel.hash;
+  sends_ = lp.kernel.sends;
+  ordinal_ = 0;
+  random_.begin(shared_.options.seed, id, lp.kernel.random_position);
+}
+
+template <class Pending>
+void Worker<Pending>::end(LpState& lp) {
+  lp.kernel.hash = hash_;
+  lp.kernel.sends = sends_;
+  lp.kernel.random_position = random_.position();
+}
+
+template <class Pending>
+void Worker<Pending>::take_checkpoint(LpState& lp) {
+  const std::uint32_t ordinal = lp.next_ordinal();
+  if (lp.checkpoints != nullptr && lp.checkpoints->ordinal == ordinal) return;
+  const bool measured = (++statistics_.checkpoints & 63) == 0;
+  const std::uint64_t start = measured ? read_cycles() : 0;
+  lp.checkpoints = checkpoint::take(blocks_, lp.heap, lp.kernel, ordinal, lp.checkpoints);
+  if (measured) {
+    const auto cycles = static_cast<double>(read_cycles() - start);
+    checkpoint_cycles_ = checkpoint_cycles_ == 0 ? cycles : 0.9 * checkpoint_cycles_ + 0.1 * cycles;
+  }
+}
+
+template <class Pending>
+void Worker<Pending>::note_fault(TwEvent* event) {
+  LpState& lp = lps_[event->receiver];
+  lp.faulted = true;
+  auto name = lp.object->event_name(event->type);
+  if (name.empty()) name = "of an unknown type";
+  std::string sentence = describe_current_exception(model_, event->receiver, name, event->time());
+  if (coasting_) {
+    sentence +=
+        " (it went well when it was executed first: the handler depends on something outside the "
+        "LP)";
+  }
+  faults_.push_back({event->receiver, event->key(), std::move(sentence), {}});
+}
+
+template <class Pending>
+void Worker<Pending>::send(LpId destination, Duration delay, EventTypeId type,
+                           std::uint32_t size_word, const void* payload) {
+  const Key key = key_of_send(model_, cause_, self_, ++sends_, destination, lp_count_, delay,
+                              shared_.options.livelock_microsteps);
+  if (coasting_ || key.time() >= shared_.options.until) return;
+  const memory::PlatformMode platform;
+  const PayloadSize payload_size(size_word >> 1, (size_word & 1) != 0);
+  void* memory = pool_.allocate(TwEvent::kPayloadOffset + payload_size.bytes());
+  auto* event = new (memory) TwEvent(key, destination, type, payload_size);
+  std::memcpy(event->payload(), payload, payload_size.bytes());
+  if (current_ != nullptr) {
+    event->sent_next = current_->first_sent;
+    current_->first_sent = event;
+  }
+  const unsigned owner = shared_.owners[destination];
+  if (owner == index_) {
+    pending_.push(event);
+    return;
+  }
+  event->remote = 1;
+  ++statistics_.remote_events;
+  if (key < sent_lowest_) sent_lowest_ = key;
+  shared_.channel(index_, owner).push(Message::event(event));
+}
+
+template <class Pending>
+void Worker<Pending>::append_row(const Table& table, std::span<const std::uint64_t> cells) {
+  if (!has_rows_ || coasting_) return;
+  const memory::PlatformMode platform;
+  const Row row{cause_, ordinal_++, self_, table.index(), cells};
+  if (speculative_ && current_ != nullptr) {
+    speculative_rows_.append(self_, row);
+  } else {
+    rows_.append(row);
+  }
+}
+
+}  // namespace orrery::timewarp

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Worker: messages, GVT rounds, commitment, and what is decided once a round. Included by worker.h
+// only.
+#pragma once
+
+namespace orrery::timewarp {
+
+template <class Pending>
+bool Worker<Pending>::drain() {
+  std::size_t received = 0;
+  for (unsigned from = 0; from < shared_.workers; ++from) {
+    if (from == index_) continue;
+    received += shared_.channel(from, index_).drain([this](Message m) { receive(m); });
+  }
+  return received > 0;
+}
+
+template <class Pending>
+void Worker<Pending>::flush() {
+  for (unsigned to = 0; to < shared_.workers; ++to)
+    if (to != index_) shared_.channel(index_, to).flush();
+}
+
+/// Moves the current round on as far as it goes without waiting. True when the run has ended.
+template <class Pending>
+bool Worker<Pending>::step_gvt() {
+  for (;;) {
+    switch (phase_) {
+      case Phase::between:
+        if (shared_.gvt.round() == round_) {
+          if (!round_is_due()) return false;
+          shared_.gvt.start(round_);
+        }
+        join_round();
+        break;
+      case Phase::joined:
+        if (!shared_.gvt.all_joined(round_, scanned_)) return false;
+        report();
+        break;
+      case Phase::reported:
+        if (!shared_.gvt.all_reported(round_, scanned_)) return false;
+        if (adopt()) return true;
+        break;
+    }
+  }
+}
+
+/// A round costs a walk over the LPs with a history, so it should pay for itself: after some work, or
+/// when there is nothing else to do.
+template <class Pending>
+bool Worker<Pending>::round_is_due() const {
+  const std::uint64_t elapsed = read_cycles() - adopted_cycles_;
+  return elapsed > period_cycles_ || (idle_ && elapsed > period_cycles_ / 32);
+}
+
+template <class Pending>
+void Worker<Pending>::join_round() {
+  ++round_;
+  sent_lowest_ = Key::infinity();
+  flush();
+  shared_.gvt.join(index_, round_);
+  scanned_ = 0;
+  phase_ = Phase::joined;
+}
+
+template <class Pending>
+Key Worker<Pending>::lowest_key() {
+  Key lowest = sent_lowest_;
+  if (const TwEvent* event = pending_.top()) lowest = std::min(lowest, event->key());
+  for (const Fault& fault : faults_) lowest = std::min(lowest, fault.key);
+  for (unsigned to = 0; to < shared_.workers; ++to) {
+    if (to == index_) continue;
+    for (const Message message : shared_.channel(index_, to).waiting())
+      lowest = std::min(lowest, message.event()->key());
+  }
+  return lowest;
+}
+
+template <class Pending>
+void Worker<Pending>::report() {
+  drain();
+  GvtReport report;
+  report.lowest = lowest_key();
+  report.fault_at_lowest = fault_at(report.lowest) != nullptr;
+  report.stop = shared_.control.stop_requested.load(std::memory_order_relaxed);
+  report.executed = statistics_.executed;
+  report.rolled_back = statistics_.rolled_back;
+  report.committed = statistics_.executed - statistics_.rolled_back - uncommitted_;
+  report.memory_bytes = memory_bytes();
+  report.latest_ticks = latest_ticks_;
+  latest_ticks_ = 0;
+  shared_.gvt.report(index_, round_, report);
+  scanned_ = 0;
+  phase_ = Phase::reported;
+}
+
+/// Takes the result of a round. True when it ends the run.
+template <class Pending>
+bool Worker<Pending>::adopt() {
+  GvtReport sum;
+  sum.lowest = Key::infinity();
+  for (unsigned i = 0; i < shared_.workers; ++i) {
+    const GvtReport& one = shared_.gvt.report_of(i);
+    if (one.lowest < sum.lowest) {
+      sum.lowest = one.lowest;
+      sum.fault_at_lowest = one.fault_at_lowest;
+    } else if (one.lowest == sum.lowest) {
+      // Keys are unique: the other one is the notice that cancels the event that failed.
+      sum.fault_at_lowest = false;
+    }
+    sum.stop |= one.stop;
+    sum.executed += one.executed;
+    sum.rolled_back += one.rolled_back;
+    sum.committed += one.committed;
+    sum.memory_bytes += one.memory_bytes;
+    sum.latest_ticks = std::max(sum.latest_ticks, one.latest_ticks);
+  }
+  gvt_ = sum.lowest;
+  phase_ = Phase::between;
+  ++statistics_.gvt_rounds;
+  commit_all(gvt_);
+  adjust(sum);
+  adopted_cycles_ = read_cycles();
+  if (sum.fault_at_lowest) {
+    ending_ = {RunEnd::fault, gvt_};
+  } else if (gvt_ == Key::infinity()) {
+    ending_ = {RunEnd::completed, gvt_};
+  } else if (sum.stop) {
+    ending_ = {RunEnd::interrupted, gvt_};
+  } else {
+    return false;
+  }
+  return true;
+}
+
+template <class Pending>
+std::int64_t Worker<Pending>::memory_bytes() const {
+  return pool_.used_bytes() + static_cast<std::int64_t>(blocks_.used_bytes()) +
+         static_cast<std::int64_t>(pending_.bytes()) +
+         static_cast<std::int64_t>(arena_.taken_bytes());
+}
+
+/// Sets window, checkpoint interval and what watchers see.
+template <class Pending>
+void Worker<Pending>::adjust(const GvtReport& sum) {
+  const std::int64_t now = std::min(gvt_.time(), shared_.options.until).ticks();
+  optimism_.observe({sum.executed, sum.rolled_back, sum.memory_bytes,
+                     std::max<std::int64_t>(sum.latest_ticks - now, 0)});
+  std::int64_t limit;
+  if (__builtin_add_overflow(now, optimism_.window_ticks(), &limit)) limit = INT64_MAX;
+  horizon_ = std::min(Time::from_ticks(limit), shared_.options.until);
+  if (optimism_.must_retreat()) retreat(horizon_);
+
+  const std::uint64_t executed = statistics_.executed - adjusted_executed_;
+  if (executed > 8192) {
+    interval_.adjust(executed, statistics_.rollbacks - adjusted_rollbacks_, checkpoint_cycles_,
+                     event_cycles_);
+    adjusted_executed_ = statistics_.executed;
+    adjusted_rollbacks_ = statistics_.rollbacks;
+  }
+  if (index_ != 0) return;
+  RunControl& control = shared_.control;
+  control.gvt_ticks.store(now, std::memory_order_relaxed);
+  control.executed.store(sum.executed, std::memory_order_relaxed);
+  control.committed.store(sum.committed, std::memory_order_relaxed);
+  control.memory_bytes.store(static_cast<std::uint64_t>(std::max<std::int64_t>(sum.memory_bytes, 0)),
+                             std::memory_order_relaxed);
+}
+
+/// Commits what is before `until`: frees events and checkpoints that no rollback can need, and hands
+/// rows over.
+template <class Pending>
+void Worker<Pending>::commit_all(const Key& until) {
+  uncommitted_ = 0;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < active_.size(); ++i) {
+    if (i + 8 < active_.size()) __builtin_prefetch(&lps_[active_[i + 8]]);
+    if (i + 4 < active_.size()) __builtin_prefetch(lps_[active_[i + 4]].history);
+    const LpId id = active_[i];
+    if (commit(id, lps_[id], until)) active_[kept++] = id;
+  }
+  active_.resize(kept);
+  if (has_rows_) hand_rows_over(until);
+}
+
+/// Rows of finish() are still to come, at the end of the run's last instant.
+template <class Pending>
+void Worker<Pending>::hand_rows_over(const Key& until) {
+  if (!rows_.empty()) shared_.control.rows->commit(index_, rows_);
+  shared_.control.rows->advance(index_, std::min(until, Key::end_of(shared_.options.until)));
+}
+
+/// False if nothing uncommitted is left of the LP.
+template <class Pending>
+bool Worker<Pending>::commit(LpId id, LpState& lp, const Key& until) {
+  std::uint32_t committed = 0;
+  while (committed < lp.count && lp.history[committed]->key() < until) ++committed;
+  if (has_rows_ && committed > 0) speculative_rows_.commit(id, until, rows_);
+  if (committed == lp.count) {
+    for (std::uint32_t i = 0; i < lp.count; ++i) free_event(lp.history[i]);
+    lp.rest(blocks_);
+    lp.active = false;
+    return false;
+  }
+  uncommitted_ += lp.count - committed;
+  if (committed == 0) return true;
+  // Rollbacks from now on go no further back than `committed`: they need the newest checkpoint that
+  // is not after it, and the events from there on.
+  checkpoint::Checkpoint* base = lp.checkpoints;
+  while (base->ordinal - lp.base > committed) base = base->older;
+  checkpoint::release_all(blocks_, base->older);
+  base->older = nullptr;
+  const std::uint32_t dropped = base->ordinal - lp.base;
+  for (std::uint32_t i = 0; i < dropped; ++i) free_event(lp.history[i]);
+  lp.drop_front(dropped);
+  return true;
+}
+
+/// Undoes what was executed at or after `to`, to give its memory back.
+template <class Pending>
+void Worker<Pending>::retreat(Time to) {
+  const Key from = Key::start_of(to);
+  for (std::size_t i = 0; i < active_.size(); ++i) {
+    const LpId id = active_[i];
+    if (lps_[id].last_ticks < to.ticks()) continue;
+    ++statistics_.retreats;
+    roll_back(id, from);
+  }
+  flush();
+}
+
+}  // namespace orrery::timewarp

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Worker: its life from the making of its LPs to the end of the run. Included by worker.h only.
+#pragma once
+
+namespace orrery::timewarp {
+
+template <class Pending>
+Worker<Pending>::Worker(Shared& shared, unsigned index)
+    : shared_(shared),
+      model_(shared.model),
+      index_(index),
+      speculative_(shared.workers > 1),
+      lps_(shared.lps),
+      arena_(*shared.arenas[index]),
+      pool_(shared.depot),
+      horizon_(shared.options.until),
+      optimism_(shared.options.window_ticks, shared.memory_budget_bytes),
+      has_rows_(shared.control.rows != nullptr && !shared.model.tables().empty()),
+      trail_(shared.options.livelock_microsteps),
+      interval_(checkpoint::Interval::parse(shared.options.checkpoint)),
+      backoff_(shared.crowded) {
+  lp_count_ = static_cast<LpId>(lps_.count());
+  metric_count_ = static_cast<std::uint32_t>(model_.metrics().size());
+  const std::uint64_t period_us =
+      shared.options.gvt_period_us > 0 ? shared.options.gvt_period_us : kGvtPeriodUs;
+  period_cycles_ =
+      static_cast<std::uint64_t>(cycles_per_second() * 1e-6 * static_cast<double>(period_us));
+  batch_cycles_limit_ = static_cast<std::uint64_t>(cycles_per_second() * kBatchSeconds);
+}
+
+template <class Pending>
+Worker<Pending>::~Worker() {
+  for (const LpId id : active_) {
+    if (lps_[id].active) lps_[id].rest(blocks_);
+  }
+}
+
+template <class Pending>
+void Worker<Pending>::run() {
+  if (shared_.bind && !bind_to_core(index_)) bind_failed_ = true;
+  const std::uint64_t start = read_cycles();
+  set_up();
+  shared_.set_up.arrive_and_wait();
+  set_up_seconds_ = static_cast<double>(read_cycles() - start) / cycles_per_second();
+  if (shared_.set_up_failed.load(std::memory_order_relaxed)) return;
+  adopted_cycles_ = read_cycles();
+  if (speculative_) {
+    loop();
+  } else {
+    loop_alone();
+  }
+  end_run();
+}
+
+/// Runs `action` in the application mode of LP `id`; notes what it throws.
+template <class Pending>
+template <class Action>
+bool Worker<Pending>::guarded(LpId id, Action&& action) {
+  memory::enter_application_mode(lps_[id].heap);
+  try {
+    action();
+    memory::leave_application_mode();
+    return true;
+  } catch (const UsageError& error) {
+    memory::leave_application_mode();
+    set_up_failure_ = SetUpFailure{id, true, error.what()};
+    memory::enter_application_mode(lps_[id].heap);
+  } catch (...) {
+    memory::leave_application_mode();
+    set_up_failure_ =
+        SetUpFailure{id, false, describe_current_exception(model_, id, {}, Time::zero())};
+    memory::enter_application_mode(lps_[id].heap);
+  }
+  memory::leave_application_mode();
+  shared_.set_up_failed.store(true, std::memory_order_relaxed);
+  return false;
+}
+
+/// Makes the worker's LPs, each in its own heap, and starts them.
+template <class Pending>
+void Worker<Pending>::set_up() {
+  const auto count = static_cast<LpId>(lps_.count());
+  for (LpId id = 0; id < count; ++id)
+    if (shared_.owners[id] == index_) lps_.construct(id, arena_);
+  for (LpId id = 0; id < count; ++id) {
+    if (shared_.owners[id] != index_) continue;
+    LpState& lp = lps_[id];
+    if (!guarded(id, [&] { lp.object = model_.create(id).release(); })) return;
+  }
+  for (LpId id = 0; id < count; ++id) {
+    if (shared_.owners[id] != index_) continue;
+    LpState& lp = lps_[id];
+    begin(id, Key::start_of(Time::zero()), lp);
+    if (!guarded(id, [&] { lp.object->start(*this); })) return;
+    end(lp);
+  }
+  if (speculative_) flush();
+}
+
+template <class Pending>
+void Worker<Pending>::loop() {
+  for (;;) {
+    const bool received = drain();
+    if (step_gvt()) return;
+    const std::uint64_t start = read_cycles();
+    const std::uint32_t executed = run_batch(batch_events_);
+    flush();
+    idle_ = executed == 0;
+    if (!idle_) {
+      adapt_batch(executed, read_cycles() - start);
+      backoff_.reset();
+    } else if (!received) {
+      ++statistics_.idle_polls;
+      backoff_.wait();
+    }
+  }
+}
+
+/// Executes up to `limit` events before the horizon; returns how many.
+template <class Pending>
+std::uint32_t Worker<Pending>::run_batch(std::uint32_t limit) {
+  std::uint32_t executed = 0;
+  const Time horizon = execution_limit();
+  while (executed < limit) {
+    TwEvent* event = pending_.top();
+    if (event == nullptr || event->time() >= horizon) break;
+    pending_.pop();
+    if (const TwEvent* next = pending_.upcoming(0)) __builtin_prefetch(&lps_[next->receiver]);
+    latest_ticks_ = std::max(latest_ticks_, event->time().ticks());
+    handle(event);
+    ++executed;
+    if (!speculative_ && !faults_.empty()) [[unlikely]]
+      break;
+  }
+  return executed;
+}
+
+/// Where execution stops for now: the window's end, or next to GVT while this worker holds more than
+/// its part of the memory budget. That does not wait for a GVT round: a worker that is held up in a
+/// long event would let the others fill the memory before it joins one.
+template <class Pending>
+Time Worker<Pending>::execution_limit() const {
+  if (!speculative_) return shared_.options.until;
+  const auto part = static_cast<std::int64_t>(shared_.memory_budget_bytes / shared_.workers);
+  if (memory_bytes() <= part || gvt_ == Key::infinity()) [[likely]]
+    return horizon_;
+  return std::min(horizon_, gvt_.time() + Duration::from_ticks(1));
+}
+
+/// A batch lasts about kBatchSeconds: long enough to make polling cheap, short enough that what it
+/// sends is not late.
+template <class Pending>
+void Worker<Pending>::adapt_batch(std::uint32_t executed, std::uint64_t cycles) {
+  const double each = static_cast<double>(cycles) / executed;
+  event_cycles_ = event_cycles_ == 0 ? each : 0.95 * event_cycles_ + 0.05 * each;
+  const double fitting = static_cast<double>(batch_cycles_limit_) / std::max(event_cycles_, 1.0);
+  batch_events_ = static_cast<std::uint32_t>(std::clamp(fitting, 1.0, double{kBatchEvents}));
+}
+
+/// The loop of a worker that has no peers.
+template <class Pending>
+void Worker<Pending>::loop_alone() {
+  for (;;) {
+    const std::uint32_t executed = run_batch(kPollEventsAlone);
+    const TwEvent* next = pending_.top();
+    gvt_ = next == nullptr ? Key::infinity() : next->key();
+    if (!faults_.empty()) gvt_ = faults_.front().key;
+    GvtReport sum;
+    sum.lowest = gvt_;
+    sum.executed = sum.committed = statistics_.executed;
+    sum.memory_bytes = memory_bytes();
+    adjust(sum);
+    if (has_rows_) hand_rows_over(gvt_);
+    if (!faults_.empty()) {
+      ending_ = {RunEnd::fault, gvt_};
+      return;
+    }
+    if (executed == 0) {
+      ending_ = {RunEnd::completed, gvt_};
+      return;
+    }
+    if (shared_.control.stop_requested.load(std::memory_order_relaxed)) {
+      ending_ = {RunEnd::interrupted, gvt_};
+      return;
+    }
+  }
+}
+
+/// Leaves the LPs in the state at which the run ended. What the undone events sent is not cancelled:
+/// nobody executes any more.
+template <class Pending>
+void Worker<Pending>::end_run() {
+  ending_run_ = true;
+  for (std::size_t i = 0; i < active_.size(); ++i) roll_back(active_[i], ending_.reached);
+}
+
+}  // namespace orrery::timewarp

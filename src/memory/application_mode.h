@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Application mode and platform mode of a thread.
+//
+// While a thread runs model code it is in application mode: it has a running LP, and the interposed
+// malloc, free and operator new serve that LP's heap. Otherwise it is in platform mode and they
+// serve the system. The mode is one thread-local pointer, which the initial-exec TLS model makes
+// one instruction to read; this is the only state of the platform that does not hang off a run
+// object.
+//
+// The mode also tells a preemption signal whether it may take the processor away: platform mode is
+// never interrupted. Heap operations therefore run in platform mode themselves; the compiler fences
+// below keep the compiler from moving the mode switch across the work that it protects. They are
+// signal fences because only a signal handler of the same thread observes the order.
+//
+// Memory is routed by address, not by mode:
+//   free in application mode of the running LP's memory   the ordinary case
+//   ... of another LP's memory, or freed before           heap misuse, see on_misuse
+//   ... of system memory          left allocated and counted, or handed to on_system_free. A free
+//                                 cannot be rolled back, and the LP may be; an engine may queue the
+//                                 pointer with the event and free it at commit.
+//   free in platform mode of LP memory                    left allocated and counted. The caller
+//                                 need not be the owner's worker, so no heap can be touched; the
+//                                 chunk goes with its heap. Code that wants it freed enters the
+//                                 owner's application mode first.
+//   realloc across the border                             copies, and treats the old memory as
+//   above
+//
+// An engine that switches stacks inside a handler must not carry the address of thread_context over
+// to another thread; the accessors below read it afresh when called.
+#ifndef ORRERY_MEMORY_APPLICATION_MODE_H
+#define ORRERY_MEMORY_APPLICATION_MODE_H
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace orrery::memory {
+
+class LpHeap;
+
+enum class HeapMisuse : std::uint8_t {
+  not_live,   // freed twice, or freed after a rollback took the allocation back
+  foreign,    // memory of another LP
+  not_start,  // an address inside of an allocation, or one that malloc never returned
+};
+
+// A sentence fragment for messages, as in "free of memory that is not allocated (freed twice?)".
+const char* describe(HeapMisuse what) noexcept;
+
+struct ThreadContext {
+  LpHeap* heap = nullptr;  // the running LP's heap; nullptr is platform mode
+
+  // Called in platform mode when the model misuses `pointer`; nullptr prints a sentence and aborts.
+  // If it returns, the call of the model does nothing. It may also leave by switching stacks. It
+  // must not throw: free and operator delete may not.
+  void (*on_misuse)(HeapMisuse what, const void* pointer, LpHeap* heap) = nullptr;
+
+  // Called in platform mode when the model frees system memory; nullptr leaves it allocated.
+  void (*on_system_free)(void* pointer) = nullptr;
+
+  std::uint64_t system_frees_deferred = 0;  // in application mode
+  std::uint64_t lp_frees_ignored = 0;       // in platform mode
+};
+
+extern constinit thread_local ThreadContext thread_context [[gnu::tls_model("initial-exec")]];
+
+// The running LP's heap, or nullptr in platform mode.
+[[gnu::always_inline]] inline LpHeap* running_heap() noexcept {
+  return thread_context.heap;
+}
+
+inline void enter_application_mode(LpHeap& heap) noexcept {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  thread_context.heap = &heap;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+inline void leave_application_mode() noexcept {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  thread_context.heap = nullptr;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+namespace detail {
+class ModeScope {
+ public:
+  explicit ModeScope(LpHeap* heap) noexcept : before_(thread_context.heap) { set(heap); }
+  ~ModeScope() { set(before_); }
+  ModeScope(const ModeScope&) = delete;
+  ModeScope& operator=(const ModeScope&) = delete;
+
+ private:
+  static void set(LpHeap* heap) noexcept {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    thread_context.heap = heap;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  LpHeap* before_;
+};
+}  // namespace detail
+
+// Model code runs inside of one of these.
+class ApplicationMode : detail::ModeScope {
+ public:
+  explicit ApplicationMode(LpHeap& heap) noexcept : ModeScope(&heap) {}
+};
+
+// Platform code that model code calls (schedule, record, ...) runs inside of one of these.
+class PlatformMode : detail::ModeScope {
+ public:
+  PlatformMode() noexcept : ModeScope(nullptr) {}
+};
+
+// Tells the thread's handler, or prints and aborts. Called in either mode.
+void report_heap_misuse(HeapMisuse what, const void* pointer) noexcept;
+
+}  // namespace orrery::memory
+
+#endif  // ORRERY_MEMORY_APPLICATION_MODE_H

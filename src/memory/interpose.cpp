@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// malloc and its family, and every form of operator new and delete, for the whole process: in
+// application mode they serve the running LP's heap, in platform mode the system's allocator, so
+// that a model is ordinary C++. application_mode.h has the rules for memory that crosses the
+// border.
+//
+// A definition in the executable wins over those of shared libraries, also for libraries that are
+// loaded later with dlopen; hence this file is linked as an object into executables, never put into
+// a library. Platform mode reaches glibc's allocator by its second names (__libc_malloc, ...).
+// AddressSanitizer and ThreadSanitizer export their allocators under second names, too
+// (__interceptor_malloc, ...), so sanitized builds keep all checks of system memory but one: since
+// operator new is served by malloc here, freeing the memory of one with the other goes unnoticed.
+//
+// The routes of platform mode are not instrumented, since they also run where a sanitizer has no
+// state for the thread: before it has started, in the middle of its start, and at the end of a
+// thread.
+//
+// The heap is not reentrant and a preempted event may be dropped at any instruction of application
+// mode, so a heap operation leaves application mode while it lasts.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <new>
+
+#include "memory/application_mode.h"
+#include "memory/lp_heap.h"
+#include "memory/region.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define ORRERY_SANITIZED 1
+extern "C" {
+void* __interceptor_malloc(std::size_t) noexcept;
+void __interceptor_free(void*) noexcept;
+void* __interceptor_calloc(std::size_t, std::size_t) noexcept;
+void* __interceptor_realloc(void*, std::size_t) noexcept;
+void* __interceptor_memalign(std::size_t, std::size_t) noexcept;
+std::size_t __interceptor_malloc_usable_size(void*) noexcept;
+}
+#else
+extern "C" {
+void* __libc_malloc(std::size_t) noexcept;
+void __libc_free(void*) noexcept;
+void* __libc_calloc(std::size_t, std::size_t) noexcept;
+void* __libc_realloc(void*, std::size_t) noexcept;
+void* __libc_memalign(std::size_t, std::size_t) noexcept;
+}
+#endif
+
+namespace orrery::memory {
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+
+#ifdef ORRERY_SANITIZED
+#define ORRERY_SYSTEM(function) __interceptor_##function
+#else
+#define ORRERY_SYSTEM(function) __libc_##function
+#endif
+// For what may run in platform mode. Code that is instrumented is not inlined into these, bar what
+// is marked always_inline.
+#define ORRERY_PLAIN __attribute__((no_sanitize("address,thread,undefined")))
+
+// The routes end in tail calls (this file is compiled with optimisation in every build), so that
+// they add no frame of their own to the stacks that a sanitizer records and judges by.
+#define ORRERY_ROUTE [[gnu::always_inline]] ORRERY_PLAIN inline
+
+#ifndef ORRERY_SANITIZED
+// glibc has no second name for this one. It is rare, so it is looked up at first use; two threads
+// that do so at once store the same value, and nothing else is published by it: relaxed.
+std::size_t __libc_malloc_usable_size(void* pointer) {
+  using Function = std::size_t (*)(void*);
+  static constinit std::atomic<Function> function{nullptr};
+  Function known = function.load(std::memory_order_relaxed);
+  if (known == nullptr) {
+    const PlatformMode platform;
+    known = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "malloc_usable_size"));
+    function.store(known, std::memory_order_relaxed);
+  }
+  return known(pointer);
+}
+#endif
+
+HeapMisuse misuse_of(FreeStatus status) noexcept {
+  switch (status) {
+    case FreeStatus::not_live:
+      return HeapMisuse::not_live;
+    case FreeStatus::not_start:
+      return HeapMisuse::not_start;
+    default:
+      return HeapMisuse::foreign;
+  }
+}
+
+void* fail() noexcept {
+  errno = ENOMEM;
+  return nullptr;
+}
+
+// ---- Application mode: the slower half of each function
+// ------------------------------------------
+
+// `alignment` is left out where that of malloc will do.
+template <typename... Alignment>
+[[gnu::noinline]] void* allocate_for(LpHeap& heap, std::size_t bytes,
+                                     Alignment... alignment) noexcept {
+  leave_application_mode();
+  void* const pointer = heap.allocate(bytes, alignment...);
+  enter_application_mode(heap);
+  return pointer != nullptr ? pointer : fail();
+}
+
+// Frees of memory on the wrong side of the border; see application_mode.h.
+[[gnu::noinline, gnu::cold]] void free_across(void* pointer) noexcept {
+  ThreadContext& context = thread_context;
+  if (context.heap == nullptr) {
+    ++context.lp_frees_ignored;
+    return;
+  }
+  ++context.system_frees_deferred;
+  if (context.on_system_free != nullptr) {
+    const PlatformMode platform;
+    context.on_system_free(pointer);
+  }
+}
+
+[[gnu::noinline]] void free_for(LpHeap& heap, void* pointer) noexcept {
+  leave_application_mode();
+  const FreeStatus status = heap.deallocate(pointer);
+  enter_application_mode(heap);
+  if (status != FreeStatus::ok) [[unlikely]] {
+    report_heap_misuse(misuse_of(status), pointer);
+  }
+}
+
+// ---- The routes
+// ----------------------------------------------------------------------------------
+
+ORRERY_PLAIN std::size_t usable_bytes(void* pointer) noexcept {
+  return is_lp_pointer(pointer) ? chunk_bytes_at(pointer)
+                                : ORRERY_SYSTEM(malloc_usable_size)(pointer);
+}
+
+ORRERY_ROUTE void* route_allocate(std::size_t bytes) noexcept {
+  LpHeap* const heap = running_heap();
+  return heap == nullptr ? ORRERY_SYSTEM(malloc)(bytes) : allocate_for(*heap, bytes);
+}
+
+ORRERY_ROUTE void* route_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+  LpHeap* const heap = running_heap();
+  return heap == nullptr ? ORRERY_SYSTEM(memalign)(alignment, bytes)
+                         : allocate_for(*heap, bytes, alignment);
+}
+
+ORRERY_ROUTE void route_free(void* pointer) noexcept {
+  LpHeap* const heap = running_heap();
+  if (is_lp_pointer(pointer) != (heap != nullptr)) [[unlikely]] {
+    if (pointer != nullptr) {
+      free_across(pointer);
+    }
+  } else if (heap == nullptr) {
+    ORRERY_SYSTEM(free)(pointer);
+  } else {
+    free_for(*heap, pointer);
+  }
+}
+
+// New memory of this mode's side, with the old contents; the old memory is freed by the rules.
+void* move_across(void* pointer, std::size_t bytes) noexcept {
+  void* const moved = route_allocate(bytes);
+  if (moved != nullptr) {
+    std::memcpy(moved, pointer, std::min(bytes, usable_bytes(pointer)));
+    route_free(pointer);
+  }
+  return moved;
+}
+
+void* reallocate_for(LpHeap& heap, void* pointer, std::size_t bytes) noexcept {
+  if (bytes == 0) {  // as glibc does
+    free_for(heap, pointer);
+    return nullptr;
+  }
+  leave_application_mode();
+  const bool live = heap.usable_size(pointer) != 0;
+  void* const moved = live ? heap.reallocate(pointer, bytes) : nullptr;
+  enter_application_mode(heap);
+  if (!live) {
+    free_for(heap, pointer);  // finds out what is wrong with it
+    return nullptr;
+  }
+  return moved != nullptr ? moved : fail();
+}
+
+ORRERY_ROUTE void* route_reallocate(void* pointer, std::size_t bytes) noexcept {
+  LpHeap* const heap = running_heap();
+  if (pointer == nullptr) {
+    return route_allocate(bytes);
+  }
+  if (is_lp_pointer(pointer) != (heap != nullptr)) {
+    return move_across(pointer, bytes);
+  }
+  return heap == nullptr ? ORRERY_SYSTEM(realloc)(pointer, bytes)
+                         : reallocate_for(*heap, pointer, bytes);
+}
+
+void* callocate_for(LpHeap& heap, std::size_t n, std::size_t bytes) noexcept {
+  std::size_t total = 0;
+  if (__builtin_mul_overflow(n, bytes, &total)) {
+    return fail();
+  }
+  void* const pointer = allocate_for(heap, total);
+  return pointer != nullptr ? std::memset(pointer, 0, total) : nullptr;
+}
+
+ORRERY_ROUTE void* route_callocate(std::size_t n, std::size_t bytes) noexcept {
+  LpHeap* const heap = running_heap();
+  return heap == nullptr ? ORRERY_SYSTEM(calloc)(n, bytes) : callocate_for(*heap, n, bytes);
+}
+
+// What operator new does when there is no memory: ask the new-handler until it gives up.
+template <typename Allocate>
+[[gnu::noinline, gnu::cold]] void* retry_new(Allocate allocate) {
+  for (;;) {
+    const std::new_handler handler = std::get_new_handler();
+    if (handler == nullptr) {
+      throw std::bad_alloc();
+    }
+    handler();
+    if (void* const pointer = allocate()) {
+      return pointer;
+    }
+  }
+}
+
+ORRERY_PLAIN inline void* new_object(std::size_t bytes) {
+  void* const pointer = route_allocate(bytes);
+  return pointer != nullptr ? pointer : retry_new([=]() { return route_allocate(bytes); });
+}
+
+ORRERY_PLAIN inline void* new_object(std::size_t bytes, std::align_val_t alignment) {
+  const auto wanted = static_cast<std::size_t>(alignment);
+  void* const pointer = route_allocate(bytes, wanted);
+  return pointer != nullptr ? pointer : retry_new([=]() { return route_allocate(bytes, wanted); });
+}
+
+template <typename... Alignment>
+void* new_object_or_null(std::size_t bytes, Alignment... alignment) noexcept {
+  try {
+    return new_object(bytes, alignment...);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+}  // namespace
+}  // namespace orrery::memory
+
+namespace routes = orrery::memory;
+
+#define ORRERY_EXPORT extern "C" __attribute__((visibility("default"))) ORRERY_PLAIN
+
+ORRERY_EXPORT void* malloc(std::size_t bytes) noexcept {
+  return routes::route_allocate(bytes);
+}
+ORRERY_EXPORT void free(void* pointer) noexcept {
+  routes::route_free(pointer);
+}
+ORRERY_EXPORT void cfree(void* pointer) noexcept {
+  routes::route_free(pointer);
+}
+ORRERY_EXPORT void* calloc(std::size_t n, std::size_t bytes) noexcept {
+  return routes::route_callocate(n, bytes);
+}
+ORRERY_EXPORT void* realloc(void* pointer, std::size_t bytes) noexcept {
+  return routes::route_reallocate(pointer, bytes);
+}
+ORRERY_EXPORT void* reallocarray(void* pointer, std::size_t n, std::size_t bytes) noexcept {
+  std::size_t total = 0;
+  return __builtin_mul_overflow(n, bytes, &total) ? routes::fail()
+                                                  : routes::route_reallocate(pointer, total);
+}
+ORRERY_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
+  if (alignment > routes::kLargestRequestBytes) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  std::size_t power = routes::kMinAlignmentBytes;
+  while (power < alignment) {  // glibc rounds up, too
+    power *= 2;
+  }
+  return routes::route_allocate(bytes, power);
+}
+ORRERY_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
+  return memalign(alignment, bytes);
+}
+ORRERY_EXPORT int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) noexcept {
+  if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment % sizeof(void*) != 0) {
+    return EINVAL;
+  }
+  const int before = errno;  // POSIX: the error is returned, errno stays
+  void* const pointer = routes::route_allocate(bytes, alignment);
+  errno = before;
+  if (pointer == nullptr) {
+    return ENOMEM;
+  }
+  *result = pointer;
+  return 0;
+}
+ORRERY_EXPORT void* valloc(std::size_t bytes) noexcept {
+  return routes::route_allocate(bytes, routes::kPageBytes);
+}
+ORRERY_EXPORT void* pvalloc(std::size_t bytes) noexcept {
+  if (bytes > std::numeric_limits<std::size_t>::max() - routes::kPageBytes) {
+    return routes::fail();
+  }
+  const std::size_t pages = (bytes + routes::kPageBytes - 1) / routes::kPageBytes;
+  return routes::route_allocate(std::max<std::size_t>(pages, 1) * routes::kPageBytes,
+                                routes::kPageBytes);
+}
+ORRERY_EXPORT std::size_t malloc_usable_size(void* pointer) noexcept {
+  return pointer == nullptr ? 0 : routes::usable_bytes(pointer);
+}
+
+#ifdef ORRERY_SANITIZED
+// The sanitizers' versions of these take memory from their allocators without asking malloc.
+ORRERY_EXPORT char* strndup(const char* text, std::size_t limit) noexcept {
+  const std::size_t bytes = strnlen(text, limit);
+  auto* const copy = static_cast<char*>(routes::route_allocate(bytes + 1));
+  if (copy != nullptr) {
+    std::memcpy(copy, text, bytes);
+    copy[bytes] = '\0';
+  }
+  return copy;
+}
+ORRERY_EXPORT char* __strndup(const char* text, std::size_t limit) noexcept {
+  return strndup(text, limit);
+}
+ORRERY_EXPORT char* strdup(const char* text) noexcept {
+  return strndup(text, std::strlen(text));
+}
+ORRERY_EXPORT char* __strdup(const char* text) noexcept {
+  return strdup(text);
+}
+#endif
+
+#define ORRERY_NEW __attribute__((visibility("default"))) ORRERY_PLAIN void*
+#define ORRERY_DELETE __attribute__((visibility("default"))) ORRERY_PLAIN void
+
+ORRERY_NEW operator new(std::size_t n) {
+  return routes::new_object(n);
+}
+ORRERY_NEW operator new[](std::size_t n) {
+  return routes::new_object(n);
+}
+ORRERY_NEW operator new(std::size_t n, std::align_val_t a) {
+  return routes::new_object(n, a);
+}
+ORRERY_NEW operator new[](std::size_t n, std::align_val_t a) {
+  return routes::new_object(n, a);
+}
+ORRERY_NEW operator new(std::size_t n, const std::nothrow_t&) noexcept {
+  return routes::new_object_or_null(n);
+}
+ORRERY_NEW operator new[](std::size_t n, const std::nothrow_t&) noexcept {
+  return routes::new_object_or_null(n);
+}
+ORRERY_NEW operator new(std::size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
+  return routes::new_object_or_null(n, a);
+}
+ORRERY_NEW operator new[](std::size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
+  return routes::new_object_or_null(n, a);
+}
+
+ORRERY_DELETE operator delete(void* p) noexcept {
+  routes::route_free(p);
+}
+ORRERY_DELETE operator delete[](void* p) noexcept {
+  routes::route_free(p);
+}
+ORRERY_DELETE operator delete(void* p, std::size_t) noexcept {
+  routes::route_free(p);
+}
+ORRERY_DELETE operator delete[](void* p, std::size_t) noexcept {
+  routes::route_free(p);
+}
+ORRERY_DELETE operator delete(void* p, std::align_val_t) noexcept {
+  routes::route_free(p);
+}
+ORRERY_DELETE operator delete[](void* p, std::align_val_t) noexcept {
+  routes::route_free(p);
+}
+ORRERY_DELETE operator delete(void* p, std::size_t, std::align_val_t) noexcept {
+  routes::route_free(p);
+}
+ORRERY_DELETE operator delete[](void* p, std::size_t, std::align_val_t) noexcept {
+  routes::route_free(p);
+}
+ORRERY_DELETE operator delete(void* p, const std::nothrow_t&) noexcept {
+  routes::route_free(p);
+}
+ORRERY_DELETE operator delete[](void* p, const std::nothrow_t&) noexcept {
+  routes::route_free(p);
+}
+ORRERY_DELETE operator delete(void* p, std::align_val_t, const std::nothrow_t&) noexcept {
+  routes::route_free(p);
+}
+ORRERY_DELETE operator delete[](void* p, std::align_val_t, const std::nothrow_t&) noexcept {
+  routes::route_free(p);
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// First uses of what libraries keep; library_state.h tells why and what is left out.
+#include "memory/library_state.h"
+
+#include <execinfo.h>
+#include <iconv.h>
+#include <link.h>
+#include <stdio_ext.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <ctime>
+#include <cwchar>
+#include <locale>
+#include <regex>
+#include <sstream>
+
+#include "memory/application_mode.h"
+
+// The dynamic linker's access to thread-local storage, with the psABI's argument.
+struct TlsIndex {
+  unsigned long module;
+  unsigned long offset;
+};
+extern "C" void* __tls_get_addr(TlsIndex*);
+
+namespace orrery::memory {
+namespace {
+
+void prepare_stdio() {
+  // Buffers of our own, since a stream's malloc cannot be provoked without input or output.
+  static char in[BUFSIZ];
+  static char out[BUFSIZ];
+  if (__fbufsize(stdin) == 0) {
+    std::setvbuf(stdin, in, _IOFBF, sizeof in);
+  }
+  if (__fbufsize(stdout) == 0) {
+    std::setvbuf(stdout, out, isatty(STDOUT_FILENO) != 0 ? _IOLBF : _IOFBF, sizeof out);
+  }
+}
+
+void prepare_conversions() {
+  wchar_t wide[8];
+  std::mbstate_t state{};
+  const char* text = "a";
+  std::mbsrtowcs(wide, &text, 8, &state);
+  if (const iconv_t conversion = iconv_open("UTF-8", "UTF-16LE");
+      conversion != reinterpret_cast<iconv_t>(-1)) {
+    iconv_close(conversion);
+  }
+}
+
+void prepare_locale() {
+  std::ostringstream out;
+  out << 1.5 << ' ' << 12345678 << ' ' << true << ' ' << static_cast<const void*>(&out);
+  std::istringstream in(out.str());
+  double number = 0;
+  in >> number;
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  localtime_r(&now, &parts);
+  std::use_facet<std::time_put<char>>(out.getloc())
+      .put(std::ostreambuf_iterator<char>(out), out, ' ', &parts, 'c');
+  static_cast<void>(std::regex_match("a1", std::regex("[[:alpha:]]\\d", std::regex::icase)));
+}
+
+int touch_tls(dl_phdr_info* info, std::size_t, void*) {
+  if (info->dlpi_tls_modid != 0) {
+    TlsIndex index{info->dlpi_tls_modid, 0};
+    __tls_get_addr(&index);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void prepare_library_state() {
+  const PlatformMode platform;
+  prepare_stdio();
+  tzset();
+  prepare_conversions();
+  prepare_locale();
+  void* frames[4];
+  backtrace(frames, 4);  // loads the unwinder
+  prepare_worker_thread();
+}
+
+void prepare_worker_thread() {
+  const PlatformMode platform;
+  // The list of libraries is locked meanwhile; __tls_get_addr takes no lock that a holder of it
+  // would wait for.
+  dl_iterate_phdr(touch_tls, nullptr);
+}
+
+}  // namespace orrery::memory

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// State that libraries create at first use and then keep for the process or the thread. If the
+// first use is in a handler, that state would lie in an LP's heap and be rolled back under the
+// library. The two functions below, called in platform mode, make the first uses themselves.
+//
+// Covered (with glibc 2.36 and libstdc++ 12):
+//   prepare_library_state   buffers of stdin, stdout and stderr; the time zone; the tables of the
+//                           multibyte conversions and of iconv; the unwinder that backtrace loads;
+//                           the standard facets of the C++ locales in use.
+//   prepare_worker_thread   thread-local storage of all libraries that dlopen loaded, which the
+//                           dynamic linker allocates with malloc at the thread's first access.
+//   interpose_runtime.cpp   function-local statics, and the lists of destructors at exit.
+//
+// Not covered; a model that does this in a handler breaks rule 3 of the design anyway or leaks:
+//   opening files and streams (the C library links them into a list of the process), setlocale and
+//   std::locale::global, thread-specific data with more than 32 keys, strerror and strsignal for
+//   unknown numbers, getpwnam, getaddrinfo, syslog, dlopen, starting threads.
+// Models are to be loaded with RTLD_NOW: lazy binding may extend lists of the dynamic linker.
+#ifndef ORRERY_MEMORY_LIBRARY_STATE_H
+#define ORRERY_MEMORY_LIBRARY_STATE_H
+
+namespace orrery::memory {
+
+// Once a process, before any model code runs. Again after the program changed its locale.
+void prepare_library_state();
+
+// On each thread that will run model code, after the last model was loaded.
+void prepare_worker_thread();
+
+}  // namespace orrery::memory
+
+#endif  // ORRERY_MEMORY_LIBRARY_STATE_H

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reservation, extents and return of the region; region.h tells why.
+#include "memory/region.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+
+#include "memory/application_mode.h"
+#include "memory/poison.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#endif
+
+namespace orrery::memory {
+namespace {
+
+constexpr std::size_t kGiB = std::size_t{1} << 30;
+constexpr std::size_t kHugePageBytes = std::size_t{1} << 21;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// Sanitizers keep shadow memory for every address and place the program's memory themselves.
+constexpr std::size_t kWantedBytes = 64 * kGiB;
+constexpr std::uintptr_t kWantedBase = 0;
+#else
+constexpr std::size_t kWantedBytes = 1024 * kGiB;
+// A wish, not a demand. With equal addresses in every process, a model that depends on addresses by
+// mistake at least does the same again when it is run again with one worker.
+constexpr std::uintptr_t kWantedBase = std::uintptr_t{1} << 44;
+#endif
+constexpr std::size_t kLeastBytes = kGiB;
+
+constexpr int kMapFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+std::byte* map(std::uintptr_t wish, std::size_t bytes, int protection) noexcept {
+  void* base = mmap(reinterpret_cast<void*>(wish), bytes, protection, kMapFlags, -1, 0);
+  return base == MAP_FAILED ? nullptr : static_cast<std::byte*>(base);
+}
+
+std::byte* align_up(std::byte* address, std::size_t alignment) noexcept {
+  const auto value = reinterpret_cast<std::uintptr_t>(address);
+  return address + ((alignment - value % alignment) % alignment);
+}
+
+}  // namespace
+
+Region& Region::instance() {
+  // In storage of its own, so that no destructor runs at exit: later destructors still free memory.
+  alignas(Region) static std::byte storage[sizeof(Region)];
+  static Region* const region = new (storage) Region;
+  return *region;
+}
+
+Region::Region() {
+  for (std::size_t bytes = kWantedBytes; bytes >= kLeastBytes; bytes /= 4) {
+    if (reserve(bytes)) {
+      return;
+    }
+  }
+}
+
+bool Region::reserve(std::size_t bytes) noexcept {
+  // A huge page more than needed, to start on a boundary of one.
+  std::byte* const range = map(kWantedBase, bytes + kHugePageBytes, PROT_NONE);
+  if (range == nullptr) {
+    return false;
+  }
+  std::byte* const table =
+      map(0, bytes / kBlockBytes * sizeof(std::uint64_t), PROT_READ | PROT_WRITE);
+  if (table == nullptr) {
+    munmap(range, bytes + kHugePageBytes);
+    return false;
+  }
+  std::byte* const base = align_up(range, kHugePageBytes);
+  const auto address = reinterpret_cast<std::uintptr_t>(base);
+  // Half for small chunks, a quarter each for large runs below and above a huge page.
+  pools_[0] = {base, base + bytes / 2, {}};
+  pools_[1] = {base + bytes / 2, base + bytes / 4 * 3, {}};
+  pools_[2] = {base + bytes / 4 * 3, base + bytes, {}};
+  bytes_ = bytes;
+  detail::block_table_origin.store(
+      reinterpret_cast<std::uintptr_t>(table) - address / kBlockBytes * sizeof(std::uint64_t),
+      std::memory_order_relaxed);
+  __atomic_store_n(&detail::region_base, address, __ATOMIC_RELAXED);
+  __atomic_store_n(&detail::region_bytes, bytes, __ATOMIC_RELAXED);
+#if defined(__SANITIZE_ADDRESS__)
+  // LPs may hold the only pointer to system memory; the leak checker must look here, too.
+  __lsan_register_root_region(base, bytes);
+#endif
+  return true;
+}
+
+std::byte* Region::take(Pool pool, std::size_t bytes, std::size_t alignment,
+                        bool huge_pages) noexcept {
+  const PlatformMode platform;
+  PoolState& state = pools_[static_cast<std::size_t>(pool)];
+  const std::lock_guard lock(mutex_);
+  std::byte* base = nullptr;
+  try {
+    base = find(state, bytes, alignment);
+  } catch (const std::bad_alloc&) {
+    return nullptr;  // only the list of free extents can do this, and then it is unchanged
+  }
+  if (base == nullptr) {
+    return nullptr;
+  }
+  if (mprotect(base, bytes, PROT_READ | PROT_WRITE) != 0) {
+    try {
+      insert(state, {base, bytes});
+    } catch (const std::bad_alloc&) {
+      // The addresses are lost, no memory is.
+    }
+    return nullptr;
+  }
+  if (huge_pages) {
+    madvise(base, bytes, MADV_HUGEPAGE);  // a kernel without them says no, and small pages serve
+  }
+  return base;
+}
+
+void Region::give_back(Pool pool, std::byte* base, std::size_t bytes) noexcept {
+  const PlatformMode platform;
+  const std::lock_guard lock(mutex_);
+  unpoison(base, bytes);
+  // A fresh mapping over the old one returns the pages and the system's commitment in one call, and
+  // merges with its neighbours.
+  if (mmap(base, bytes, PROT_NONE, kMapFlags | MAP_FIXED, -1, 0) == MAP_FAILED) {
+    madvise(base, bytes, MADV_DONTNEED);
+  }
+  try {
+    insert(pools_[static_cast<std::size_t>(pool)], {base, bytes});
+  } catch (const std::bad_alloc&) {
+    // The addresses are lost, no memory is.
+  }
+}
+
+// First fit among what was given back, else fresh addresses.
+std::byte* Region::find(PoolState& pool, std::size_t bytes, std::size_t alignment) {
+  pool.free.reserve(pool.free.size() + 1);
+  for (auto extent = pool.free.begin(); extent != pool.free.end(); ++extent) {
+    std::byte* const base = align_up(extent->base, alignment);
+    std::byte* const end = extent->base + extent->bytes;
+    if (base > end || static_cast<std::size_t>(end - base) < bytes) {
+      continue;
+    }
+    const Extent before{extent->base, static_cast<std::size_t>(base - extent->base)};
+    const Extent after{base + bytes, static_cast<std::size_t>(end - base) - bytes};
+    extent = pool.free.erase(extent);
+    if (after.bytes != 0) {
+      extent = pool.free.insert(extent, after);
+    }
+    if (before.bytes != 0) {
+      pool.free.insert(extent, before);
+    }
+    return base;
+  }
+  std::byte* const base = align_up(pool.top, alignment);
+  if (base > pool.limit || static_cast<std::size_t>(pool.limit - base) < bytes) {
+    return nullptr;
+  }
+  if (base != pool.top) {
+    pool.free.push_back({pool.top, static_cast<std::size_t>(base - pool.top)});
+  }
+  pool.top = base + bytes;
+  return base;
+}
+
+// Inserts an extent by address and merges it with its neighbours and with the fresh addresses.
+void Region::insert(PoolState& pool, Extent extent) {
+  auto next = std::lower_bound(
+      pool.free.begin(), pool.free.end(), extent,
+      [](const Extent& left, const Extent& right) { return left.base < right.base; });
+  if (next != pool.free.end() && extent.base + extent.bytes == next->base) {
+    extent.bytes += next->bytes;
+    next = pool.free.erase(next);
+  }
+  if (next != pool.free.begin() && (next - 1)->base + (next - 1)->bytes == extent.base) {
+    --next;
+    extent.base = next->base;
+    extent.bytes += next->bytes;
+    next = pool.free.erase(next);
+  }
+  if (extent.base + extent.bytes == pool.top) {
+    pool.top = extent.base;
+  } else {
+    pool.free.insert(next, extent);
+  }
+}
+
+std::size_t chunk_bytes_at(const void* pointer) noexcept {
+  if (!is_lp_pointer(pointer)) {
+    return 0;
+  }
+  const BlockInfo info = block_info(pointer);
+  if (!info.used()) {
+    return 0;
+  }
+  const std::size_t offset = reinterpret_cast<std::uintptr_t>(pointer) % kBlockBytes;
+  const std::size_t chunk = chunk_bytes(info.size_class());
+  if (is_large(info.size_class())) {
+    return offset == 0 ? chunk : 0;
+  }
+  return chunk_index(info.size_class(), offset) * chunk == offset ? chunk : 0;
+}
+
+}  // namespace orrery::memory

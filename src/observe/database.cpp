@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "observe/database.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <bit>
+#include <filesystem>
+
+#include "observe/number_text.h"
+#include "orrery/error.h"
+
+namespace orrery {
+namespace {
+
+constexpr const char* kMetaTables = R"(
+  CREATE TABLE orrery_run (name TEXT PRIMARY KEY, value);
+  CREATE TABLE orrery_parameters (name TEXT PRIMARY KEY, value TEXT, unit TEXT, type TEXT,
+                                  help TEXT);
+  CREATE TABLE orrery_metrics (name TEXT PRIMARY KEY, unit TEXT, help TEXT, count INTEGER, sum REAL,
+                               mean REAL, deviation REAL, minimum REAL, maximum REAL);
+  CREATE TABLE orrery_results (name TEXT PRIMARY KEY, unit TEXT, help TEXT, value REAL);
+  CREATE TABLE orrery_columns (table_name TEXT, column_name TEXT, type TEXT, unit TEXT,
+                               PRIMARY KEY (table_name, column_name));
+)";
+
+std::string sql_name(std::string_view name) {
+  std::string text(1, '"');
+  for (const char c : name) text.append(c == '"' ? 2 : 1, c);
+  text += '"';
+  return text;
+}
+
+const char* sql_type(ColumnType type) { return type == ColumnType::integer ? "INTEGER" : "REAL"; }
+
+void synchronise(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  fsync(descriptor);
+  close(descriptor);
+}
+
+}  // namespace
+
+Database::Database(std::string path, const Model& model) : path_(std::move(path)), model_(model) {
+  std::error_code ignored;
+  std::filesystem::remove(path_, ignored);
+  check(sqlite3_open(path_.c_str(), &connection_));
+  // locking_mode: a file that nobody knows needs no locks, and some network folders have none.
+  execute(
+      "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;"
+      "PRAGMA cache_size=-16384; BEGIN");
+  execute(kMetaTables);
+  for (const Table* table : model_.tables()) create_table(*table);
+}
+
+Database::~Database() {
+  for (sqlite3_stmt* statement : inserts_) sqlite3_finalize(statement);
+  sqlite3_close(connection_);
+}
+
+void Database::create_table(const Table& table) {
+  std::string columns = "time_ticks INTEGER, lp INTEGER";
+  std::string places = "?, ?";
+  for (const Column& column : table.columns()) {
+    columns += fmt::format(", {} {}", sql_name(column.name), sql_type(column.type));
+    places += ", ?";
+  }
+  execute(fmt::format("CREATE TABLE {} ({})", sql_name(table.name()), columns));
+  inserts_.push_back(
+      prepare(fmt::format("INSERT INTO {} VALUES ({})", sql_name(table.name()), places)));
+  describe_columns(table);
+}
+
+void Database::describe_columns(const Table& table) {
+  const char* sql = "INSERT INTO orrery_columns VALUES (?, ?, ?, ?)";
+  insert(sql, {table.name(), "time_ticks", "integer", "ticks"}, {});
+  insert(sql, {table.name(), "lp", "integer", ""}, {});
+  for (const Column& column : table.columns()) {
+    const char* type = column.type == ColumnType::integer ? "integer" : "real";
+    insert(sql, {table.name(), column.name, type, column.unit}, {});
+  }
+}
+
+void Database::write(const Row& row) {
+  sqlite3_stmt* statement = inserts_[row.table];
+  const auto& columns = model_.tables()[row.table]->columns();
+  sqlite3_bind_int64(statement, 1, row.key.time().ticks());
+  sqlite3_bind_int64(statement, 2, row.lp);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const int place = static_cast<int>(i) + 3;
+    if (columns[i].type == ColumnType::integer)
+      sqlite3_bind_int64(statement, place, static_cast<std::int64_t>(row.cells[i]));
+    else
+      sqlite3_bind_double(statement, place, std::bit_cast<double>(row.cells[i]));
+  }
+  check(sqlite3_step(statement));
+  sqlite3_reset(statement);
+}
+
+void Database::finish(const RunRecord& record) {
+  write_record(record);
+  execute("COMMIT");
+  for (sqlite3_stmt*& statement : inserts_) {
+    sqlite3_finalize(statement);
+    statement = nullptr;
+  }
+  check(sqlite3_close(connection_));
+  connection_ = nullptr;
+  synchronise(path_);
+}
+
+void Database::write_record(const RunRecord& record) {
+  const RunResult& result = record.result;
+  const auto fact = [this](const char* name, const std::string& value) {
+    insert("INSERT INTO orrery_run VALUES (?, ?)", {name, value}, {});
+  };
+  fact("version", ORRERY_VERSION);
+  fact("model", record.model_name);
+  fact("engine", record.engine);
+  fact("workers", std::to_string(result.workers));
+  fact("seed", std::to_string(record.options.seed));
+  fact("complete", record.complete() ? "1" : "0");
+  fact("until_ticks", std::to_string(record.options.until.ticks()));
+  fact("reached_ticks", std::to_string(result.reached.ticks()));
+  fact("tick_seconds", fmt::format("{}", model_.tick_seconds()));
+  fact("committed", std::to_string(result.committed));
+  fact("fingerprint", fingerprint_text(result.fingerprint));
+  for (const ParameterBase* p : model_.parameters()) {
+    insert("INSERT INTO orrery_parameters VALUES (?, ?, ?, ?, ?)",
+           {p->name(), p->value_text(), p->unit(), p->type_text(), p->help()}, {});
+  }
+  for (std::size_t i = 0; i < result.metrics.size(); ++i) {
+    const Metric& m = *model_.metrics()[i];
+    const Summary& s = result.metrics[i];
+    insert("INSERT INTO orrery_metrics VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+           {m.name(), m.unit(), m.help()},
+           {static_cast<double>(s.count), s.sum, s.mean(), s.deviation(), s.minimum, s.maximum});
+  }
+  for (const DerivedValue& value : record.derived) {
+    insert("INSERT OR REPLACE INTO orrery_results VALUES (?, ?, ?, ?)",
+           {value.name, value.unit, value.help}, {value.value});
+  }
+}
+
+void Database::insert(const std::string& sql, const std::vector<std::string>& texts,
+                      const std::vector<double>& numbers) {
+  sqlite3_stmt* statement = prepare(sql);
+  int place = 0;
+  for (const std::string& text : texts)
+    sqlite3_bind_text(statement, ++place, text.c_str(), -1, SQLITE_TRANSIENT);
+  for (const double number : numbers) sqlite3_bind_double(statement, ++place, number);
+  const int code = sqlite3_step(statement);
+  sqlite3_finalize(statement);
+  check(code);
+}
+
+sqlite3_stmt* Database::prepare(const std::string& sql) {
+  sqlite3_stmt* statement = nullptr;
+  check(sqlite3_prepare_v2(connection_, sql.c_str(), -1, &statement, nullptr));
+  return statement;
+}
+
+void Database::execute(const std::string& sql) {
+  check(sqlite3_exec(connection_, sql.c_str(), nullptr, nullptr, nullptr));
+}
+
+void Database::check(int code) const {
+  if (code == SQLITE_OK || code == SQLITE_DONE || code == SQLITE_ROW) return;
+  if (code == SQLITE_FULL) {
+    throw UsageError(fmt::format(
+        "cannot write '{}': the disk is full; free some space or choose another folder with --out",
+        path_));
+  }
+  throw UsageError(fmt::format("cannot write '{}': {}", path_,
+                               connection_ ? sqlite3_errmsg(connection_) : "not enough memory"));
+}
+
+}  // namespace orrery

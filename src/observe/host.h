@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Facts about the machine and this process that belong in a report: figures mean little without
+// them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace orrery {
+
+struct HostFacts {
+  std::string cpu;                 ///< model name, "unknown" where the system does not tell
+  unsigned cores = 0;              ///< processors that are online
+  unsigned usable_cores = 0;       ///< of those, what this process may use
+  std::uint64_t memory_bytes = 0;  ///< physical
+  std::string system;              ///< kernel name and release, machine
+
+  static HostFacts now();
+};
+
+/// Resident memory of this process, now and at most so far.
+std::uint64_t resident_bytes();
+std::uint64_t peak_resident_bytes();
+
+}  // namespace orrery

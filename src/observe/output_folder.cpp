@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "observe/output_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "orrery/error.h"
+
+namespace orrery {
+namespace fs = std::filesystem;
+namespace {
+
+std::string reason(int error) {
+  switch (error) {
+    case ENOSPC: return "the disk is full; free some space or choose another folder with --out";
+    case EDQUOT: return "the disk quota is used up; choose another folder with --out";
+    default: return std::strerror(error);
+  }
+}
+
+/// A name that stays within the folder, whatever an edited report says.
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name.find('/') == std::string::npos && name != "." && name != "..";
+}
+
+}  // namespace
+
+OutputFolder::OutputFolder(std::string path, std::string_view final_name, bool force)
+    : path_(std::move(path)), final_name_(final_name) {
+  create_and_lock();
+  if (!force && fs::exists(in_folder(final_name_))) {
+    close(lock_);
+    throw UsageError(fmt::format(
+        "folder '{}' holds the {} of an earlier run; choose another with --out, or replace it with "
+        "--force",
+        path_, final_name_));
+  }
+}
+
+OutputFolder::~OutputFolder() {
+  std::error_code ignored;
+  for (const std::string& name : names_) fs::remove(temporary(name), ignored);
+  fs::remove(temporary(final_name_), ignored);
+  if (made_) rmdir(path_.c_str());  // only succeeds where it is empty
+  close(lock_);                     // releases the lock
+}
+
+void OutputFolder::create_and_lock() {
+  std::error_code error;
+  made_ = fs::create_directories(path_, error);
+  if (error && !fs::is_directory(path_)) {
+    throw UsageError(fmt::format("cannot make the output folder '{}': {}", path_,
+                                 error ? error.message() : "it is not a folder"));
+  }
+  lock_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ < 0)
+    throw UsageError(fmt::format("cannot use the output folder '{}': {}", path_, reason(errno)));
+  if (flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    close(lock_);
+    throw UsageError(fmt::format(
+        "another run is writing to folder '{}'; choose another with --out", path_));
+  }
+}
+
+std::string OutputFolder::in_folder(std::string_view name) const {
+  return (fs::path(path_) / name).string();
+}
+
+std::string OutputFolder::temporary(std::string_view name) const {
+  return in_folder(std::string(name) + ".part");
+}
+
+std::string OutputFolder::add(std::string_view name) {
+  names_.emplace_back(name);
+  return temporary(name);
+}
+
+void OutputFolder::publish(std::string_view final_text) {
+  FileWriter report(temporary(final_name_));
+  report.write(final_text);
+  report.finish();
+  remove_earlier_run();
+  for (const std::string& name : names_) rename_into_place(name);
+  rename_into_place(final_name_);
+  names_.clear();
+  fsync(lock_);  // the names themselves
+}
+
+/// The old report goes first, so that no moment shows it beside files of another run.
+void OutputFolder::remove_earlier_run() const {
+  std::ifstream stream(in_folder(final_name_));
+  if (!stream) return;
+  const auto old = nlohmann::json::parse(stream, nullptr, false);
+  std::error_code ignored;
+  fs::remove(in_folder(final_name_), ignored);
+  if (!old.is_object() || !old.contains("files") || !old["files"].is_array()) return;
+  for (const auto& name : old["files"])
+    if (name.is_string() && is_plain_name(name.get<std::string>()))
+      fs::remove(in_folder(name.get<std::string>()), ignored);
+}
+
+void OutputFolder::rename_into_place(std::string_view name) const {
+  if (std::rename(temporary(name).c_str(), in_folder(name).c_str()) != 0)
+    throw UsageError(fmt::format("cannot write '{}': {}", in_folder(name), reason(errno)));
+}
+
+FileWriter::FileWriter(std::string path) : path_(std::move(path)) {
+  descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) refuse();
+}
+
+FileWriter::~FileWriter() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+void FileWriter::flush() {
+  for (std::size_t done = 0; done < buffer_.size();) {
+    const ssize_t n = ::write(descriptor_, buffer_.data() + done, buffer_.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) refuse();
+    done += static_cast<std::size_t>(n);
+  }
+  buffer_.clear();
+}
+
+void FileWriter::finish() {
+  flush();
+  // EINVAL: a target that cannot be synchronised (a pipe) is as safe as it gets.
+  if (fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) refuse();
+  const int descriptor = std::exchange(descriptor_, -1);
+  if (close(descriptor) != 0) refuse();
+}
+
+void FileWriter::refuse() const {
+  throw UsageError(fmt::format("cannot write '{}': {}", path_, reason(errno)));
+}
+
+}  // namespace orrery

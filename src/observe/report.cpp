@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "observe/report.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "core/duration_text.h"
+#include "core/run_setup.h"
+#include "observe/number_text.h"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A parameter's text as the JSON type that it is. Durations stay text ("10 ms"): their unit is
+/// part of them.
+Json typed(const std::string& type, const std::string& text) {
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  if (type == "integer") {
+    std::int64_t value = 0;
+    if (std::from_chars(begin, end, value).ec == std::errc{}) return value;
+  } else if (type == "real") {
+    double value = 0;
+    if (std::from_chars(begin, end, value).ec == std::errc{}) return value;
+  } else if (type == "yes/no") {
+    return text == "yes";
+  }
+  return text;
+}
+
+Json model_json(const RunRecord& record) {
+  Json json = {{"name", record.model_name},
+               {"lps", record.model->lp_count()},
+               {"tick_seconds", record.model->tick_seconds()}};
+  if (!record.model_path.empty()) json["path"] = record.model_path;
+  return json;
+}
+
+Json parameters_json(const Model& model) {
+  Json json = Json::object();
+  for (const ParameterBase* p : model.parameters()) {
+    json[p->name()] = {{"value", typed(p->type_text(), p->value_text())},
+                       {"default", typed(p->type_text(), p->default_text())},
+                       {"type", p->type_text()},
+                       {"unit", p->unit()}};
+  }
+  return json;
+}
+
+Json options_json(const RunRecord& record) {
+  const RunOptions& options = record.options;
+  return {{"engine", record.engine},
+          {"workers", options.workers},
+          {"seed", options.seed},
+          {"until", time_text(*record.model, options.until)},
+          {"until_ticks", options.until.ticks()},
+          {"pending", options.pending},
+          {"checkpoint", options.checkpoint},
+          {"memory_bytes", options.memory_bytes},
+          {"bind", options.bind},
+          {"livelock_steps", options.livelock_microsteps},
+          {"gvt_period_us", options.gvt_period_us},
+          {"window_ticks", options.window_ticks}};
+}
+
+Json host_json(const HostFacts& host) {
+  return {{"cpu", host.cpu},
+          {"cores", host.cores},
+          {"usable_cores", host.usable_cores},
+          {"memory_bytes", host.memory_bytes},
+          {"system", host.system}};
+}
+
+Json run_json(const RunRecord& record) {
+  const RunResult& result = record.result;
+  Json json = {{"end", run_end_text(result.end)}};
+  if (!result.fault.empty()) json["fault"] = result.fault;
+  json["workers"] = result.workers;
+  json["reached"] = time_text(*record.model, result.reached);
+  json["reached_ticks"] = result.reached.ticks();
+  json["reached_seconds"] = record.reached_seconds();
+  json["committed"] = result.committed;
+  json["executed"] = result.executed;
+  json["efficiency"] = record.efficiency();
+  json["fingerprint"] = fmt::format("{:016x}", result.fingerprint);
+  json["seconds"] = {{"startup", result.startup_seconds},
+                     {"loop", result.loop_seconds},
+                     {"shutdown", result.shutdown_seconds},
+                     {"wall", record.wall_seconds}};
+  json["events_per_second"] = record.events_per_second();
+  json["simulated_seconds_per_second"] = record.simulated_per_second();
+  json["engine_peak_bytes"] = result.peak_memory_bytes;
+  json["peak_rss_bytes"] = record.peak_resident_bytes;
+  return json;
+}
+
+Json metrics_json(const RunRecord& record) {
+  Json json = Json::object();
+  const auto& metrics = record.model->metrics();
+  for (std::size_t i = 0; i < metrics.size() && i < record.result.metrics.size(); ++i) {
+    const Summary& s = record.result.metrics[i];
+    json[metrics[i]->name()] = {{"unit", metrics[i]->unit()},
+                                {"help", metrics[i]->help()},
+                                {"count", s.count},
+                                {"sum", s.sum},
+                                {"mean", s.mean()},
+                                {"deviation", s.deviation()},
+                                {"minimum", s.minimum},
+                                {"maximum", s.maximum}};
+  }
+  return json;
+}
+
+/// Name, unit, help and value of results and statistics.
+template <class Values>
+Json values_json(const Values& values) {
+  Json json = Json::object();
+  for (const auto& v : values)
+    json[v.name] = {{"value", v.value}, {"unit", v.unit}, {"help", v.help}};
+  return json;
+}
+
+}  // namespace
+
+std::string report_json(const RunRecord& record) {
+  const Json json = {
+      {"schema", kReportSchema},
+      {"complete", record.complete()},
+      {"orrery", {{"version", ORRERY_VERSION}, {"compiler", __VERSION__}}},
+      {"started", record.started},
+      {"model", model_json(record)},
+      {"parameters", parameters_json(*record.model)},
+      {"options", options_json(record)},
+      {"host", host_json(record.host)},
+      {"run", run_json(record)},
+      {"results", values_json(record.derived)},
+      {"metrics", metrics_json(record)},
+      {"statistics", values_json(record.result.statistics)},
+      {"notes", record.result.notes},
+      {"files", record.files},
+  };
+  // Names that are not UTF-8 must not cost the whole report.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace orrery

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "observe/result_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+#include <set>
+
+#include "observe/report.h"
+#include "orrery/error.h"
+
+namespace orrery {
+namespace {
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+/// SQL does not tell "Trips" from "trips", nor do some file systems.
+void check_names(const Model& model) {
+  std::set<std::string> tables;
+  for (const Table* table : model.tables()) {
+    const std::string name = lower(table->name());
+    if (name.starts_with("orrery_") || name.starts_with("sqlite_")) {
+      throw UsageError(fmt::format(
+          "the model's table '{}' has a reserved name; rename it to one without 'orrery_' or "
+          "'sqlite_' in front",
+          table->name()));
+    }
+    if (!tables.insert(name).second)
+      throw UsageError(fmt::format("the model has two tables called '{}'; rename one", name));
+    std::set<std::string> columns = {"time_ticks", "lp"};
+    for (const Column& column : table->columns()) {
+      if (columns.insert(lower(column.name)).second) continue;
+      throw UsageError(fmt::format(
+          "column '{}' of the model's table '{}' is there twice (every table has 'time_ticks' and "
+          "'lp' already); rename it",
+          column.name, table->name()));
+    }
+  }
+}
+
+std::string file_name(std::string name) {
+  const auto is_plain = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; };
+  for (char& c : name)
+    if (!is_plain(static_cast<unsigned char>(c))) c = '_';
+  return name + ".csv";
+}
+
+std::string csv_text(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted(1, '"');
+  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+  quoted += '"';
+  return quoted;
+}
+
+}  // namespace
+
+ResultFiles::ResultFiles(OutputFolder& folder, const Model& model)
+    : folder_(folder), model_(model) {
+  check_names(model);
+  database_ = std::make_unique<Database>(folder.add(kDatabaseName), model);
+  for (const Table* table : model.tables()) add_csv(*table);
+}
+
+void ResultFiles::add_csv(const Table& table) {
+  auto file = std::make_unique<FileWriter>(folder_.add(file_name(table.name())));
+  std::string heading = "time_ticks,lp";
+  for (const Column& column : table.columns()) heading += "," + csv_text(column.name);
+  file->write(heading + "\n");
+  csv_.push_back(std::move(file));
+}
+
+void ResultFiles::write(const Row& row) {
+  database_->write(row);
+  FileWriter& file = *csv_[row.table];
+  const auto& columns = model_.tables()[row.table]->columns();
+  auto out = std::back_inserter(file.buffer());
+  out = fmt::format_to(out, "{},{}", row.key.time().ticks(), row.lp);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].type == ColumnType::integer)
+      out = fmt::format_to(out, ",{}", static_cast<std::int64_t>(row.cells[i]));
+    else  // the shortest digits that read back as the same number
+      out = fmt::format_to(out, ",{}", std::bit_cast<double>(row.cells[i]));
+  }
+  file.write("\n");
+}
+
+void ResultFiles::publish(RunRecord& record) {
+  record.files = folder_.names();
+  for (auto& file : csv_) file->finish();
+  database_->finish(record);
+  folder_.publish(report_json(record));
+}
+
+}  // namespace orrery

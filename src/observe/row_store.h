@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Puts the rows that workers commit into one order, (key, LP, ordinal), and hands them to a writer.
+//
+// A worker commits rows in the order in which its LPs are fossil-collected, which is no order at
+// all. What it does promise is a watermark: everything of its own before a key has been handed
+// over. What lies before the lowest watermark of all workers is therefore complete; it is sorted
+// and written, the rest is held. Sorting and writing happen in a thread of the store: a worker only
+// swaps a buffer under a mutex, at commit, never on the event path. If the disk cannot keep up,
+// workers wait there (that is the bound on memory), but only while the writer has something that it
+// can write: rows that wait for a slow worker's watermark never stop another worker, so that the
+// two cannot wait for each other.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/rows.h"
+
+namespace orrery {
+
+/// Receives rows in their final order, from one thread.
+class RowWriter {
+ public:
+  virtual ~RowWriter() = default;
+  virtual void write(const Row& row) = 0;
+};
+
+class RowStore final : public RowSink {
+ public:
+  static constexpr std::size_t kDefaultBoundBytes = std::size_t{64} << 20;
+
+  /// `on_failure`: called once, from the store's thread, when the writer throws; from then on rows
+  /// are dropped and `close` throws what the writer threw. `bound_bytes`: rows handed over and not
+  /// yet written beyond which workers wait.
+  RowStore(RowWriter& writer, std::function<void()> on_failure,
+           std::size_t bound_bytes = kDefaultBoundBytes);
+  ~RowStore() override;
+  RowStore(const RowStore&) = delete;
+  RowStore& operator=(const RowStore&) = delete;
+
+  void begin(unsigned workers) override;
+  void commit(unsigned worker, RowBuffer& rows) override;
+  void advance(unsigned worker, const Key& until) override;
+
+  /// Writes all that was handed over, whatever the watermarks are, and ends the thread.
+  void close();
+
+ private:
+  struct Held {
+    Key key;
+    LpId lp;
+    std::uint32_t ordinal, table, cell_count;
+    std::size_t first_cell;  // in cells_
+    bool operator<(const Held& other) const;
+  };
+
+  void run();
+  bool has_work() const;
+  Key lowest_watermark() const;
+  void absorb(std::vector<RowBuffer>& buffers);
+  void write_before(const Key& limit);
+  void write_all();
+  void compact();
+  void guarded(const std::function<void()>& work);
+  void join();
+
+  RowWriter& writer_;
+  const std::function<void()> on_failure_;
+  const std::size_t bound_bytes_;
+
+  // Guarded by mutex_.
+  std::mutex mutex_;
+  std::condition_variable work_, room_;
+  std::vector<Key> watermarks_;  // empty until begin()
+  std::vector<RowBuffer> incoming_, spare_;
+  std::size_t incoming_bytes_ = 0, held_bytes_ = 0;
+  Key taken_to_;  // the writer has been sent for everything before
+  bool busy_ = false, closing_ = false;
+
+  // Of the store's thread alone.
+  std::vector<Held> held_;
+  std::vector<std::uint64_t> cells_;
+  std::exception_ptr failure_;  // read by close() after the thread has ended
+  std::thread thread_;
+};
+
+}  // namespace orrery

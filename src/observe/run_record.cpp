@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "observe/run_record.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+
+#include "orrery/error.h"
+
+namespace orrery {
+namespace {
+
+double per_second(double amount, double seconds) { return seconds > 0 ? amount / seconds : 0; }
+
+class DerivedReport final : public Report {
+ public:
+  explicit DerivedReport(const RunResult& result) : result_(result) {}
+
+  const Summary& total(const Metric& metric) const override {
+    static const Summary nothing;  // an engine that failed early may have no metrics
+    return metric.index() < result_.metrics.size() ? result_.metrics[metric.index()] : nothing;
+  }
+  void value(std::string_view name, double value, std::string_view unit,
+             std::string_view help) override {
+    values.push_back({std::string(name), value, std::string(unit), std::string(help)});
+  }
+
+  std::vector<DerivedValue> values;
+
+ private:
+  const RunResult& result_;
+};
+
+}  // namespace
+
+double RunRecord::efficiency() const {
+  if (result.executed == 0) return 1;
+  return static_cast<double>(result.committed) / static_cast<double>(result.executed);
+}
+
+double RunRecord::events_per_second() const {
+  return per_second(static_cast<double>(result.committed), result.loop_seconds);
+}
+
+double RunRecord::reached_seconds() const {
+  return static_cast<double>(result.reached.ticks()) * model->tick_seconds();
+}
+
+double RunRecord::simulated_per_second() const {
+  return per_second(reached_seconds(), result.loop_seconds);
+}
+
+const char* run_end_text(RunEnd end) {
+  switch (end) {
+    case RunEnd::completed: return "completed";
+    case RunEnd::interrupted: return "interrupted";
+    case RunEnd::fault: return "fault";
+  }
+  return "unknown";
+}
+
+std::vector<DerivedValue> derive_values(const Model& model, const RunResult& result) {
+  DerivedReport report(result);
+  try {
+    model.report(report, result.reached);
+  } catch (const ModelFault&) {
+    throw;
+  } catch (const std::exception& exception) {
+    throw ModelFault(fmt::format("model fault in report(): {}", exception.what()));
+  }
+  return std::move(report.values);
+}
+
+std::string utc_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+}  // namespace orrery

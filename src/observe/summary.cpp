@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "observe/summary.h"
+
+#include <fmt/format.h>
+
+#include "core/run_setup.h"
+#include "observe/number_text.h"
+#include "observe/text_table.h"
+
+namespace orrery {
+namespace {
+
+using Align = TextTable::Align;
+
+/// "1" is how models write that a number has no unit.
+std::string unit_text(const std::string& unit) { return unit == "1" ? "" : unit; }
+
+std::string heading(const RunRecord& record, const Terminal& terminal) {
+  const unsigned workers = record.result.workers;
+  return fmt::format("{} on {}, {} worker{}, seed {}\n\n", terminal.bold(record.model_name),
+                     record.engine, workers, workers == 1 ? "" : "s", record.options.seed);
+}
+
+std::string simulated_text(const RunRecord& record) {
+  if (record.complete()) return time_text(*record.model, record.result.reached);
+  return fmt::format("{} of {}, {}", rounded_time_text(record.reached_seconds()), time_text(*record.model, record.options.until),
+                     run_end_text(record.result.end));
+}
+
+std::string run_table(const RunRecord& record, const Terminal& terminal) {
+  const RunResult& result = record.result;
+  TextTable table({{""}, {""}});
+  table.add({"simulated", simulated_text(record)});
+  table.add({"wall time", fmt::format("{} ({}), start {}, end {}", span_text(result.loop_seconds),
+                                      pace_text(record.simulated_per_second()),
+                                      span_text(result.startup_seconds),
+                                      span_text(result.shutdown_seconds))});
+  table.add({"events", fmt::format("{} committed of {} executed (efficiency {})",
+                                   grouped(result.committed), grouped(result.executed),
+                                   percent_text(record.efficiency()))});
+  table.add({"rate", short_number(record.events_per_second()) + " committed events/s"});
+  table.add({"memory", bytes_text(record.peak_resident_bytes) + " at most"});
+  table.add({"fingerprint", fingerprint_text(result.fingerprint)});
+  return table.text(terminal);
+}
+
+std::string derived_table(const RunRecord& record, const Terminal& terminal) {
+  TextTable table({{"result"}, {"value", Align::right}, {"unit"}, {"meaning"}});
+  for (const DerivedValue& value : record.derived)
+    table.add({value.name, number_text(value.value), unit_text(value.unit), value.help});
+  return table.text(terminal);
+}
+
+std::string metric_table(const RunRecord& record, const Terminal& terminal) {
+  TextTable table({{"metric"},
+                   {"count", Align::right},
+                   {"mean", Align::right},
+                   {"deviation", Align::right},
+                   {"minimum", Align::right},
+                   {"maximum", Align::right},
+                   {"unit"}});
+  for (std::size_t i = 0; i < record.result.metrics.size(); ++i) {
+    const Metric& metric = *record.model->metrics()[i];
+    const Summary& s = record.result.metrics[i];
+    if (s.count == 0) {
+      table.add({metric.name(), "0", "-", "-", "-", "-", unit_text(metric.unit())});
+      continue;
+    }
+    table.add({metric.name(), grouped(s.count), number_text(s.mean()), number_text(s.deviation()),
+               number_text(s.minimum), number_text(s.maximum), unit_text(metric.unit())});
+  }
+  return table.text(terminal);
+}
+
+std::vector<std::string> statistic_cells(const Statistic& statistic) {
+  if (statistic.unit == "B" && statistic.value >= 0)
+    return {statistic.name, bytes_text(static_cast<std::uint64_t>(statistic.value)), "",
+            statistic.help};
+  return {statistic.name, number_text(statistic.value), unit_text(statistic.unit), statistic.help};
+}
+
+std::string statistics_table(const RunRecord& record, const Terminal& terminal) {
+  TextTable table({{"engine"}, {"value", Align::right}, {"unit"}, {"meaning"}});
+  for (const Statistic& statistic : record.result.statistics)
+    table.add(statistic_cells(statistic));
+  return table.text(terminal);
+}
+
+}  // namespace
+
+std::string summary_text(const RunRecord& record, const Terminal& terminal) {
+  std::string text = heading(record, terminal) + run_table(record, terminal);
+  for (const auto& table : {derived_table(record, terminal), metric_table(record, terminal),
+                            statistics_table(record, terminal)})
+    if (!table.empty()) text += "\n" + table;
+  for (const std::string& note : record.result.notes) text += "\nnote: " + note + "\n";
+  return text;
+}
+
+}  // namespace orrery

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a run says on the terminal when it is over: the same record as the report, for eyes.
+#pragma once
+
+#include <string>
+
+#include "observe/run_record.h"
+#include "observe/terminal.h"
+
+namespace orrery {
+
+std::string summary_text(const RunRecord& record, const Terminal& terminal);
+
+}  // namespace orrery

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a file descriptor can show. Output adapts to it in one place: a rewritten progress line,
+// colours and characters beyond ASCII only go where somebody sees them as such.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace orrery {
+
+struct Terminal {
+  bool interactive = false;  ///< a terminal that can rewrite its last line
+  bool colour = false;       ///< interactive, and NO_COLOR is not set
+  bool utf8 = false;         ///< the locale's characters are UTF-8
+  unsigned width = 0;        ///< columns; 0 where lines have no limit
+
+  /// Looks at the descriptor and the environment (TERM, NO_COLOR, LC_ALL, LC_CTYPE, LANG).
+  static Terminal of(int descriptor);
+
+  std::string bold(std::string_view text) const;
+  std::string faint(std::string_view text) const;
+};
+
+/// Columns that a UTF-8 text takes (code points; none of ours is wide).
+std::size_t display_width(std::string_view text);
+
+}  // namespace orrery

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Aligned columns for the terminal: names to the left, figures to the right. A last column of text
+// is wrapped under itself where the terminal is too narrow for it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "observe/terminal.h"
+
+namespace orrery {
+
+class TextTable {
+ public:
+  enum class Align { left, right };
+  struct Column {
+    std::string heading;
+    Align align = Align::left;
+  };
+
+  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  /// As many cells as there are columns.
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  bool empty() const { return rows_.empty(); }
+
+  /// Lines, each indented by two columns and ended by a newline. Columns in which no row has
+  /// anything are left out; headings only if one of them is not empty.
+  std::string text(const Terminal& terminal) const;
+
+ private:
+  std::vector<std::size_t> widths() const;
+  std::string line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths,
+                   unsigned limit) const;
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace orrery

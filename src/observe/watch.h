@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The observer of a run: one thread that shows progress and turns the first SIGINT or SIGTERM into
+// a request to stop. Signals are taken from a descriptor instead of a handler, so nothing here
+// needs to be safe inside a handler and no state is global; a second signal ends the process at
+// once. The thread reads the engine's counters with relaxed loads and writes nothing of its but
+// `stop_requested`, so watching costs the engine nothing.
+#pragma once
+
+#include <csignal>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "core/engine.h"
+#include "observe/progress.h"
+#include "observe/terminal.h"
+
+namespace orrery {
+
+class Watch {
+ public:
+  struct Settings {
+    double horizon_seconds = 0;
+    double tick_seconds = 1e-9;
+    bool show_progress = true;
+  };
+
+  /// Starts watching. Blocks the two signals in the calling thread, and thereby in the threads that
+  /// it starts from now on, until `stop`.
+  Watch(RunControl& control, const Settings& settings);
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  /// Ends the thread, removes the progress line and restores the signals.
+  void stop();
+  /// The signal that asked the run to end; 0 if none did.
+  int signal() const { return signal_.load(std::memory_order_relaxed); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void open_descriptors();
+  void run();
+  void on_signal();
+  void show();
+  void rewrite(const std::string& line);
+
+  RunControl& control_;
+  const Settings settings_;
+  const Terminal terminal_;
+  ProgressMeter meter_;
+  const Clock::time_point start_ = Clock::now();
+  std::size_t shown_width_ = 0;
+  sigset_t blocked_{}, before_{};
+  int signals_ = -1, ending_ = -1;
+  // Written by the thread, read by others after it has ended: relaxed is enough.
+  std::atomic<int> signal_{0};
+  std::thread thread_;
+};
+
+}  // namespace orrery

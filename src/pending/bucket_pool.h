@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Unsorted buckets of entries that share one pool of chunks.
+//
+// A bucket is a chain of chunks of 256 bytes: a header and 15 entries. All but the last chunk are
+// full, so a bucket needs no more than one word, the place of its next entry; that the chunk is
+// full shows in the low bits of this address. Appending is then a load, a test and two stores, and
+// hundreds of buckets can be written to in turn while their heads stay in the first-level cache.
+// Memory follows the number of entries, not the shape of the buckets: 17 bytes an entry and at most
+// one unfinished chunk a bucket in use. Chunks that are read are reused at once, last out first in,
+// so that redistributing a bucket writes to lines that are still warm.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "pending/pending_set.h"
+
+namespace orrery::pending {
+
+template <class Event>
+class BucketPool {
+  using EntryT = Entry<Event>;
+  static constexpr std::size_t kChunkBytes = 256;
+  static constexpr std::size_t kMinSlabChunks = 16;
+
+  struct alignas(kChunkBytes) Chunk {
+    Chunk* previous;
+    std::size_t entries_before;  // in the chain, up to this chunk
+    EntryT entries[kChunkBytes / sizeof(EntryT) - 1];
+  };
+  static constexpr std::size_t kChunkEntries = std::size(Chunk{}.entries);
+  static_assert(sizeof(Chunk) == kChunkBytes);
+
+ public:
+  /// The place of a bucket's next entry, nullptr for an empty bucket. An address that is a multiple
+  /// of the chunk size is one behind the end of a full chunk.
+  using Bucket = EntryT*;
+
+  BucketPool() = default;
+  BucketPool(const BucketPool&) = delete;
+  BucketPool& operator=(const BucketPool&) = delete;
+
+  ~BucketPool() {
+    while (slabs_ != nullptr) {
+      Chunk* const slab = slabs_;
+      slabs_ = slab->previous;
+      ::operator delete (slab, std::align_val_t{kChunkBytes});
+    }
+  }
+
+  /// Returns whether a chunk was added, which it is whenever the bucket was empty.
+  bool append(Bucket& bucket, EntryT entry) {
+    EntryT* place = bucket;
+    const bool full = reinterpret_cast<std::uintptr_t>(place) % kChunkBytes == 0;
+    if (full) [[unlikely]]
+      place = extend(place);
+    *place = entry;
+    bucket = place + 1;
+    return full;
+  }
+
+  static std::size_t count(Bucket bucket) {
+    if (bucket == nullptr) return 0;
+    const Chunk* const chunk = last_chunk(bucket);
+    return chunk->entries_before + static_cast<std::size_t>(bucket - chunk->entries);
+  }
+
+  /// Calls f(entry) for all entries, which stay.
+  template <class F>
+  static void for_each(Bucket bucket, F f) {
+    while (bucket != nullptr) {
+      const Chunk* const chunk = last_chunk(bucket);
+      prefetch(chunk->previous);
+      for (const EntryT* entry = chunk->entries; entry != bucket; ++entry) f(*entry);
+      bucket = end_of(chunk->previous);
+    }
+  }
+
+  /// Calls f(entry) for all entries of a bucket that is given up. `f` may append to other buckets.
+  template <class F>
+  void consume(Bucket bucket, F f) {
+    while (bucket != nullptr) {
+      Chunk* const chunk = last_chunk(bucket);
+      Chunk* const previous = chunk->previous;
+      prefetch(previous);
+      for (const EntryT* entry = chunk->entries; entry != bucket; ++entry) f(*entry);
+      chunk->previous = free_;
+      free_ = chunk;
+      bucket = end_of(previous);
+    }
+  }
+
+  std::size_t bytes() const { return chunks_ * kChunkBytes; }
+
+ private:
+  static Chunk* last_chunk(Bucket bucket) {
+    const auto address = reinterpret_cast<std::uintptr_t>(bucket - 1);
+    return reinterpret_cast<Chunk*>(address & ~(kChunkBytes - 1));
+  }
+
+  static Bucket end_of(Chunk* chunk) {
+    return chunk == nullptr ? nullptr : chunk->entries + kChunkEntries;
+  }
+
+  static void prefetch(const Chunk* chunk) {
+    for (std::size_t offset = 0; offset < kChunkBytes; offset += 64) {
+      __builtin_prefetch(reinterpret_cast<const char*>(chunk) + offset);
+    }
+  }
+
+  /// Adds a chunk to the chain and returns its first place.
+  EntryT* extend(Bucket full) {
+    Chunk* const chunk = take_chunk();
+    chunk->previous = full == nullptr ? nullptr : last_chunk(full);
+    chunk->entries_before = full == nullptr ? 0 : chunk->previous->entries_before + kChunkEntries;
+    return chunk->entries;
+  }
+
+  Chunk* take_chunk() {
+    if (free_ != nullptr) {
+      Chunk* const chunk = free_;
+      free_ = chunk->previous;
+      return chunk;
+    }
+    if (fresh_ == fresh_end_) add_slab();
+    return fresh_++;
+  }
+
+  /// A slab grows the pool by an eighth; its first chunk links it to the slab before.
+  void add_slab() {
+    const std::size_t chunks = std::max(kMinSlabChunks, chunks_ / 8);
+    auto* const slab =
+        static_cast<Chunk*>(::operator new (chunks* kChunkBytes, std::align_val_t{kChunkBytes}));
+    slab->previous = slabs_;
+    slabs_ = slab;
+    chunks_ += chunks;
+    fresh_ = slab + 1;
+    fresh_end_ = slab + chunks;
+  }
+
+  Chunk* free_ = nullptr;
+  Chunk* fresh_ = nullptr;  // chunks of the newest slab that were never used
+  Chunk* fresh_end_ = nullptr;
+  Chunk* slabs_ = nullptr;
+  std::size_t chunks_ = 0;
+};
+
+}  // namespace orrery::pending

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A radix heap with adaptive digits: buckets are found from the highest bit in which an event's
+// time differs from the present, so nothing about the distribution of times has to be estimated.
+//
+//              typical                               worst case
+//   push       O(1) without unpredictable branches:  O(log n) amortised
+//              bit width, table, shift, append
+//   pop        O(1) amortised: an event is appended  O(log n) amortised, an event is appended 32
+//              two or three times, then sorted       times at most
+//              among 48 at most
+//   top        as pop, without what is paid for once as pop
+//   memory     17 to 20 bytes an event, 256 for      the same and 16 an event, where all are at one
+//              each bucket in use, 20 KiB at least   instant
+//
+// The radix heap of Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the shortest path
+// problem", Journal of the ACM 37 (1990), in its multi-level form, for a signed 64-bit time. As
+// there, `base_` is a time not above any event's in the buckets, and an event lies in a bucket that
+// its highest digit in difference to `base_` names; the lowest bucket is opened when the front has
+// run out, and its events move to finer ones. What is different here:
+//  - Digits have no fixed places. Opening a bucket makes a rung: a digit at the highest bits in
+//    which the bucket's events differ, as wide as their number calls for (4 to 256 buckets). So an
+//    event passes few rungs even if the times use 63 bits, and events at scale 1 or at scale 2^40
+//    cost the same. Pushes whose highest difference lies between the digits of two rungs belong to
+//    the bucket that was opened, which is opened again after the inner rung has run out:
+//    `rung_of_bit_` says so without a special case.
+//  - A bucket of at most 48 events is sorted at once (SortedFront) instead of refined to the end.
+//  - Not monotone: an event before the horizon up to which the front has taken everything over goes
+//    into the front, stragglers too. Where these have become a good part of all events, the set is
+//    rebuilt, which their number has paid for; where others crowd the front, it is made a rung.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "pending/bucket_pool.h"
+#include "pending/pending_set.h"
+#include "pending/sorted_front.h"
+
+namespace orrery::pending {
+
+template <class Event, class Probe = NoProbe>
+class RadixHeap {
+  using EntryT = Entry<Event>;
+  using Pool = BucketPool<Event>;
+  using Bucket = typename Pool::Bucket;
+  using Front = SortedFront<Event, Probe>;
+
+  static constexpr unsigned kMaxBits = 8;  // of a digit: 256 buckets a rung
+  static constexpr unsigned kMinBits = 2;
+  static constexpr std::size_t kBucketTarget = 16;  // events a bucket of an even rung gets
+  static constexpr std::size_t kCrowd = 128;        // pushes past the front's array before a split
+  // Digits do not overlap and are of kMinBits at least, but for the root's and the lowest.
+  static constexpr std::size_t kMaxRungs = 64 / kMinBits + 2;
+  static constexpr std::size_t kRungsAtOnce = 6;
+
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  /// A digit of the times: bits [shift, shift + bits). The root's is the sign.
+  struct Rung {
+    unsigned shift = 63;
+    unsigned bits = 1;
+    std::array<std::uint64_t, (1u << kMaxBits) / 64> in_use{};  // a bit for each bucket
+    std::array<Bucket, 1u << kMaxBits> buckets{};
+
+    std::size_t digit(std::uint64_t time) const {
+      return (time >> shift) & ((std::uint64_t{1} << bits) - 1);
+    }
+
+    std::size_t first_in_use() const {
+      for (std::size_t word = 0; word < in_use.size(); ++word) {
+        if (in_use[word] != 0) {
+          return 64 * word + static_cast<std::size_t>(std::countr_zero(in_use[word]));
+        }
+      }
+      return kNone;
+    }
+
+    Bucket take(std::size_t digit) {
+      in_use[digit / 64] &= ~(std::uint64_t{1} << (digit % 64));
+      return std::exchange(buckets[digit], nullptr);
+    }
+  };
+
+  struct Range {
+    std::uint64_t min = ~std::uint64_t{0};
+    std::uint64_t max = 0;
+
+    void add(std::uint64_t time) {
+      min = std::min(min, time);
+      max = std::max(max, time);
+    }
+  };
+
+ public:
+  RadixHeap() { rungs_[0] = std::make_unique<Rung>(); }
+  RadixHeap(const RadixHeap&) = delete;
+  RadixHeap& operator=(const RadixHeap&) = delete;
+
+  void push(Event* event) {
+    const EntryT entry = entry_of(event);
+    const std::uint64_t time = biased(entry.time);
+    ++size_;
+    if (time <= horizon_) [[unlikely]]
+      return push_front(entry, time);
+    scatter(entry, time);
+  }
+
+  Event* top() {
+    if (front_.empty() && !refill()) return nullptr;
+    return front_.top();
+  }
+
+  Event* pop() {
+    if (front_.empty() && !refill()) [[unlikely]]
+      return nullptr;
+    --size_;
+    return front_.pop();
+  }
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  const Event* upcoming(std::size_t i) const { return front_.upcoming(i); }
+
+  std::size_t bytes() const {
+    const auto rungs = static_cast<std::size_t>(
+        std::count_if(rungs_.begin(), rungs_.end(), [](const auto& r) { return r != nullptr; }));
+    return sizeof(*this) + front_.bytes() + pool_.bytes() + rungs * sizeof(Rung);
+  }
+
+  template <class F>
+  void drain(F f) {
+    take_all([&](const EntryT& entry) { f(entry.event); });
+    size_ = 0;
+  }
+
+ private:
+  /// Times as unsigned numbers in the same order.
+  static std::uint64_t biased(std::int64_t time) {
+    return static_cast<std::uint64_t>(time) ^ (std::uint64_t{1} << 63);
+  }
+  static std::uint64_t low_bits(unsigned count) {
+    return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+  }
+
+  void put(Rung& rung, std::size_t digit, EntryT entry) {
+    Probe::steps(1);
+    if (pool_.append(rung.buckets[digit], entry)) [[unlikely]] {
+      rung.in_use[digit / 64] |= std::uint64_t{1} << (digit % 64);
+    }
+  }
+
+  /// `time` must be beyond the horizon, and so differ from the base.
+  void scatter(EntryT entry, std::uint64_t time) {
+    const auto highest_bit = static_cast<unsigned>(std::bit_width(time ^ base_)) - 1;
+    Rung& rung = *rungs_[rung_of_bit_[highest_bit]];
+    put(rung, rung.digit(time), entry);
+  }
+
+  void push_front(EntryT entry, std::uint64_t time) {
+    if (size_ == 1 && time < base_) {  // all earlier events are gone: start anew
+      forget_base();
+      return scatter(entry, time);
+    }
+    if (!front_.push(entry)) return;
+    if (time < base_) {
+      if (++stragglers_ > kCrowd + size_ / 8) rebuild();
+    } else if (base_ < horizon_ && ++crowd_ > kCrowd + stragglers_) {
+      split_front();
+    }
+  }
+
+  /// Takes everything back to the root.
+  void rebuild() {
+    Bucket all = nullptr;
+    take_all([&](const EntryT& entry) { pool_.append(all, entry); });
+    Rung& root = *rungs_[0];
+    pool_.consume(all,
+                  [&](const EntryT& entry) { put(root, root.digit(biased(entry.time)), entry); });
+  }
+
+  /// Takes what crowds the front back to the bucket that it came from, to be refined; stragglers
+  /// stay in the side heap.
+  void split_front() {
+    Bucket stragglers = nullptr;
+    Rung& rung = *rungs_[rung_count_ - 1];
+    front_.take_back([&](const EntryT& entry) {
+      if (biased(entry.time) < base_) {
+        pool_.append(stragglers, entry);
+      } else {
+        put(rung, rung.digit(base_), entry);
+      }
+    });
+    front_.load_side(pool_, stragglers);
+    crowd_ = 0;
+    while (!open_next_bucket()) {
+    }
+  }
+
+  bool refill() {
+    if (size_ == 0) return false;
+    crowd_ = stragglers_ = 0;
+    while (!open_next_bucket()) {
+    }
+    return true;
+  }
+
+  /// Returns whether the front has got events; otherwise there is another bucket to open.
+  bool open_next_bucket() {
+    Rung& rung = *rungs_[rung_count_ - 1];
+    const std::size_t digit = rung.first_in_use();
+    if (digit == kNone) {
+      drop_rung();
+      return false;
+    }
+    const Bucket bucket = rung.take(digit);
+    const std::uint64_t prefix = base_ & ~low_bits(rung.shift + rung.bits);
+    base_ = prefix | (static_cast<std::uint64_t>(digit) << rung.shift);
+    return open(bucket, base_ + low_bits(rung.shift));
+  }
+
+  /// Opens a bucket of events in [base_, last].
+  bool open(Bucket bucket, std::uint64_t last) {
+    const std::size_t count = Pool::count(bucket);
+    Probe::steps(count);
+    if (count <= Front::kLoadLimit) {
+      front_.load(pool_, bucket);
+      horizon_ = last;
+      return true;
+    }
+    Range range;
+    Pool::for_each(bucket, [&](const EntryT& entry) { range.add(biased(entry.time)); });
+    if (range.min == range.max) {
+      front_.load_side(pool_, bucket);
+      base_ = horizon_ = range.min;
+      return true;
+    }
+    Rung& rung = add_rung(range, count);
+    pool_.consume(bucket,
+                  [&](const EntryT& entry) { put(rung, rung.digit(biased(entry.time)), entry); });
+    return false;
+  }
+
+  Rung& add_rung(Range range, std::size_t count) {
+    const auto width = static_cast<unsigned>(std::bit_width(range.min ^ range.max));
+    const auto wanted = static_cast<unsigned>(std::bit_width(count / kBucketTarget));
+    if (rungs_[rung_count_] == nullptr) [[unlikely]]
+      allocate_rungs();
+    Rung& rung = *rungs_[rung_count_];
+    rung.bits = std::min({std::max(wanted, kMinBits), kMaxBits, width});
+    rung.shift = width - rung.bits;
+    base_ = range.min & ~low_bits(width);
+    std::fill_n(rung_of_bit_.begin(), width, static_cast<std::uint8_t>(rung_count_));
+    ++rung_count_;
+    return rung;
+  }
+
+  /// Several at once: few workloads need more than the first lot, but the depth may vary with time,
+  /// as an odometer does, and a warm set is not to allocate.
+  void allocate_rungs() {
+    const std::size_t end = std::min(rung_count_ + kRungsAtOnce, kMaxRungs);
+    for (std::size_t i = rung_count_; i < end; ++i) rungs_[i] = std::make_unique<Rung>();
+  }
+
+  /// What the inner rung's bits named lies in the open bucket of the rung around it from now on.
+  void drop_rung() {
+    const Rung& rung = *rungs_[--rung_count_];
+    std::fill_n(rung_of_bit_.begin(), rung.shift + rung.bits,
+                static_cast<std::uint8_t>(rung_count_ - 1));
+  }
+
+  /// Hands over all entries, in any order, and sets all but the size to the start.
+  template <class F>
+  void take_all(F f) {
+    front_.take_back(f);
+    for (; rung_count_ > 0; --rung_count_) {
+      Rung& rung = *rungs_[rung_count_ - 1];
+      for (std::size_t digit = rung.first_in_use(); digit != kNone; digit = rung.first_in_use()) {
+        pool_.consume(rung.take(digit), f);
+      }
+    }
+    forget_base();
+  }
+
+  /// Only with nothing in the front and the rungs.
+  void forget_base() {
+    rung_count_ = 1;
+    rung_of_bit_.fill(0);
+    base_ = horizon_ = 0;
+    crowd_ = stragglers_ = 0;
+  }
+
+  std::uint64_t base_ = 0;     // what is earlier is a straggler
+  std::uint64_t horizon_ = 0;  // what is not later goes to the front
+  std::size_t size_ = 0;
+  std::size_t rung_count_ = 1;
+  std::size_t crowd_ = 0;       // pushes to the side heap since the front was loaded
+  std::size_t stragglers_ = 0;  // of these, those before base_
+  std::array<std::uint8_t, 64> rung_of_bit_{};
+  std::array<std::unique_ptr<Rung>, kMaxRungs> rungs_;
+  Pool pool_;
+  Front front_;
+};
+
+}  // namespace orrery::pending

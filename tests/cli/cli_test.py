@@ -1,0 +1,539 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The orrery command, seen from outside. Needs ORRERY, MISFIT and NO_MODEL in the environment (the
+command and two shared objects); ctest sets them."""
+
+import csv
+import json
+import os
+import pathlib
+import pty
+import re
+import resource
+import select
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ORRERY = os.environ["ORRERY"]
+MISFIT = os.environ["MISFIT"]
+NO_MODEL = os.environ["NO_MODEL"]
+ENGINES = ["sequential", "timewarp"]
+SMALL = ["--until", "20s", "--set", "lps=64"]
+LONG = ["phold", "--until", "100000000s", "--set", "lps=256"]
+PATIENCE_S = 120
+
+
+class Done:
+    """What a process left behind."""
+
+    def __init__(self, words, **options):
+        done = subprocess.run([ORRERY, *map(str, words)], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+                              **options)
+        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="orrery-cli-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_ok(self, *words, **options):
+        done = Done(words, **options)
+        self.assertEqual(done.code, 0, done.err)
+        return done
+
+    def refused(self, code, *words, says=(), **options):
+        """The command ends with `code` and one sentence with these parts; nothing else."""
+        done = Done(words, **options)
+        self.assertEqual(done.code, code, done.err)
+        self.assertRegex(done.err, r"\Aorrery: [^\n]+\n\Z")
+        for part in says:
+            self.assertIn(part, done.err)
+        return done
+
+    def report(self, folder):
+        return json.loads((folder / "report.json").read_text())
+
+    def run_json(self, *words):
+        return json.loads(self.run_ok("run", *words, "--json", "--quiet").out)
+
+
+class Help(Case):
+    def test_no_command_shows_help(self):
+        done = self.run_ok()
+        for word in ["list", "describe", "run", "compare", "Examples:"]:
+            self.assertIn(word, done.out)
+
+    def test_every_command_has_help_with_examples(self):
+        for command in ["list", "describe", "run", "compare"]:
+            done = self.run_ok(command, "--help")
+            self.assertIn(f"Usage: orrery {command}", done.out)
+            self.assertIn(f"  orrery {command}", done.out)
+            self.assertRegex(done.out, "Examples?:")
+
+    def test_version(self):
+        self.assertRegex(self.run_ok("--version").out, r"\Aorrery \d+\.\d+\.\d+\n\Z")
+
+    def test_list_names_models_and_engines(self):
+        done = self.run_ok("list")
+        for name in ["phold", "pcs", "traffic", *ENGINES]:
+            self.assertRegex(done.out, rf"(?m)^  {name}  +\S")
+
+    def test_describe_shows_types_ranges_defaults(self):
+        done = self.run_ok("describe", "phold")
+        self.assertRegex(done.out, r"(?m)^  lps +integer +8192 +1 \.\. 67108864 +logical")
+        self.assertRegex(done.out, r"(?m)^  mean +duration +1 s +at least 0 s")
+        self.assertRegex(done.out, r"(?m)^  payload +integer +0 +B +one of 0, 8")
+        self.assertRegex(done.out, r"(?m)^  horizon +100 s")
+
+    def test_describe_shows_metrics_and_tables(self):
+        done = self.run_ok("describe", MISFIT)
+        self.assertRegex(done.out, r"(?m)^  steps +1 +steps done")
+        self.assertIn("track: one row a step", done.out)
+        self.assertRegex(done.out, r"(?m)^  noise +real")
+
+    def test_every_model_that_ships_runs(self):
+        for model in ["phold", "pcs", "traffic"]:
+            self.assertTrue(self.run_json(model, "--until", "10s")["complete"])
+
+
+class Refusals(Case):
+    def test_names_get_near_matches(self):
+        self.refused(2, "rum", says=["no command 'rum'", "'run'"])
+        self.refused(2, "run", "pholt", says=["no model 'pholt'", "'phold'", "orrery list"])
+        self.refused(2, "describe", "trafic", says=["'traffic'"])
+        self.refused(2, "run", "phold", "--engine", "timewrap", says=["'timewarp'"])
+        self.refused(2, "run", "phold", "--worker", "2", says=["'--workers'"])
+        self.refused(2, "--verison", says=["'--version'"])
+        self.refused(2, "run", "phold", "--set", "remot=1", says=["'remot'", "'remote'"])
+        self.refused(2, "compare", "phold", "--engines", "sequental", says=["'sequential'"])
+
+    def test_values_get_ranges(self):
+        self.refused(2, "run", "phold", "--set", "lps=0", says=["lps", "1 .. 67108864"])
+        self.refused(2, "run", "phold", "--set", "remote=1.5", says=["remote", "0 .. 1"])
+        self.refused(2, "run", "phold", "--set", "payload=9", says=["one of 0, 8, 64, 256, 1024"])
+        self.refused(2, "run", "phold", "--set", "mean=soon", says=["mean", "'soon'", "2min"])
+        self.refused(2, "run", "phold", "--set", "lps=12x", says=["whole number"])
+        self.refused(2, "run", "phold", "--workers", "0", says=["--workers", "1 to 4096", "'0'"])
+        self.refused(2, "run", "phold", "--workers", "two", says=["'two'"])
+        self.refused(2, "run", "phold", "--seed", "-1", says=["--seed"])
+        self.refused(2, "run", "phold", "--until", "-5s", says=["--until", "2h"])
+        self.refused(2, "run", "phold", "--until", "5 parsecs", says=["--until", "2h"])
+        self.refused(2, "run", "phold", "--memory", "lots", says=["--memory", "4GiB"])
+        self.refused(2, "run", "phold", "--window", "0s", says=["--window"])
+        self.refused(2, "compare", "phold", "--workers", "1,x", says=["--workers", "'x'"])
+        self.refused(2, "compare", "phold", "--repeats", "0", says=["--repeats"])
+
+    def test_names_of_strategies(self):
+        self.refused(2, "run", "phold", "--engine", "sequential", "--pending", "hep",
+                     says=["'hep'", "heap"])
+        self.refused(2, "run", "phold", "--engine", "timewarp", "--checkpoint", "photo",
+                     says=["'photo'"])
+
+    def test_what_is_missing(self):
+        self.refused(2, "run", says=["which model"])
+        self.refused(2, "describe", says=["which model"])
+        self.refused(2, "run", "phold", "--until", says=["--until needs a value"])
+        self.refused(2, "run", "phold", "--set", "lps", says=["NAME=VALUE"])
+
+    def test_what_is_too_much(self):
+        self.refused(2, "run", "phold", "pcs", says=["'phold'", "'pcs'"])
+        self.refused(2, "list", "phold", says=["'phold'"])
+
+    def test_contradictory_parameters(self):
+        self.refused(2, "run", "phold", "--set", "touched=8", says=["touched=8", "state=0"])
+
+    def test_input_files(self):
+        self.refused(2, "run", MISFIT, "--set", "does=refuse", says=["map.txt, line 7"])
+        self.refused(2, "run", "traffic", "--set", "network=/nowhere/x", says=["/nowhere/x"])
+
+
+class Faults(Case):
+    def each_engine(self, does, *says, more=()):
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                done = Done(["run", MISFIT, "--engine", engine, "--quiet", "--set", f"does={does}",
+                             *more])
+                self.assertEqual(done.code, 3, done.err)
+                self.assertRegex(done.err, r"\Aorrery: [^\n]+\n\Z")
+                for part in says:
+                    self.assertIn(part, done.err)
+
+    def test_exception(self):
+        self.each_engine("throw", "LP 3", "Step", "tick", "the wheel came off")
+
+    def test_negative_delay(self):
+        self.each_engine("negative", "LP 3", "negative delay -1 s")
+
+    def test_unknown_destination(self):
+        self.each_engine("nowhere", "LP 4", "LPs 0 to 3")
+
+    def test_livelock(self):
+        self.each_engine("livelock", "livelock", "LPs on it: 3", more=["at=1", "rows=0", "--livelock", "5000"])
+
+    def test_outside_handlers(self):
+        self.refused(3, "run", MISFIT, "--set", "does=prepare",
+                     says=["prepare()", "no such street"])
+        self.refused(3, "run", MISFIT, "--until", "5s", "--set", "does=report",
+                     says=["report()", "nothing to divide by"])
+        self.refused(3, "run", MISFIT, "--set", "lps=0", says=["0 logical processes"])
+
+    def test_report_of_a_fault_is_not_complete(self):
+        out = self.folder / "fault"
+        self.assertEqual(Done(["run", MISFIT, "--set", "does=throw", "--out", out]).code, 3)
+        report = self.report(out)
+        self.assertFalse(report["complete"])
+        self.assertEqual(report["run"]["end"], "fault")
+        self.assertIn("the wheel came off", report["run"]["fault"])
+
+
+class SharedObjects(Case):
+    def test_runs(self):
+        report = self.run_json(MISFIT, "--until", "20s")
+        self.assertEqual(report["model"]["name"], "misfit")
+        self.assertEqual(report["model"]["path"], MISFIT)
+        self.assertEqual(report["results"]["all_steps"]["value"], report["run"]["committed"])
+
+    def test_missing_file(self):
+        self.refused(2, "run", "./nowhere.so", says=["'./nowhere.so' does not exist"])
+
+    def test_not_a_shared_object(self):
+        path = self.folder / "text.so"
+        path.write_text("no ELF here")
+        self.refused(2, "run", path, says=["cannot load", "text.so"])
+
+    def test_without_model(self):
+        self.refused(2, "run", NO_MODEL, says=["holds no model", "ORRERY_MODEL"])
+
+
+class Output(Case):
+    def test_files(self):
+        out = self.folder / "deep/er"
+        done = self.run_ok("run", MISFIT, "--until", "50s", "--seed", "5", "--out", out)
+        names = ["report.json", "results.sqlite", "track.csv"]
+        self.assertEqual(sorted(path.name for path in out.iterdir()), names)
+        self.assertIn(f"results in {out}", done.out)
+        report = self.report(out)
+        self.assertTrue(report["complete"])
+        self.assertEqual(report["schema"], 1)
+        self.assertEqual(report["options"]["seed"], 5)
+        self.assertEqual(report["options"]["until"], "50 s")
+        self.assertRegex(report["run"]["fingerprint"], r"\A[0-9a-f]{16}\Z")
+        self.assertIn(report["run"]["fingerprint"], done.out)
+        self.assertEqual(sorted(report["files"]), names[1:])
+        self.assertEqual(report["parameters"]["lps"]["value"], 4)
+        self.assertGreater(report["run"]["peak_rss_bytes"], 1 << 20)
+
+    def test_database_and_csv_hold_the_same_rows_in_order(self):
+        out = self.folder / "out"
+        self.run_ok("run", MISFIT, "--until", "200s", "--out", out)
+        with open(out / "track.csv", newline="", encoding="utf-8") as stream:
+            heading, *rows = csv.reader(stream)
+        self.assertEqual(heading, ["time_ticks", "lp", "step", "noise"])
+        from_csv = [(int(t), int(lp), int(step), float(noise)) for t, lp, step, noise in rows]
+        database = sqlite3.connect(out / "results.sqlite")
+        self.addCleanup(database.close)
+        self.assertEqual(database.execute("SELECT * FROM track ORDER BY rowid").fetchall(), from_csv)
+        times = [row[0] for row in from_csv]
+        self.assertEqual(times, sorted(times))
+        report = self.report(out)
+        self.assertEqual(len(from_csv), report["run"]["committed"])
+        facts = dict(database.execute("SELECT name, value FROM orrery_run"))
+        self.assertEqual(facts["fingerprint"], "0x" + report["run"]["fingerprint"])
+        self.assertEqual(database.execute("SELECT count, sum FROM orrery_metrics").fetchone(),
+                         (len(from_csv), len(from_csv)))
+
+    def test_engines_write_equal_tables(self):
+        texts = set()
+        for engine, workers in [("sequential", 1), ("timewarp", 1), ("timewarp", 2),
+                                ("timewarp", 4)]:
+            out = self.folder / f"{engine}-{workers}"
+            self.run_ok("run", MISFIT, "--engine", engine, "--workers", workers, "--until", "300s",
+                        "--set", "lps=40", "rows=3", "--out", out)
+            texts.add(((out / "track.csv").read_text(), self.report(out)["run"]["fingerprint"]))
+        self.assertEqual(len(texts), 1)
+
+    def test_finished_run_is_kept_unless_forced(self):
+        out = self.folder / "out"
+        self.run_ok("run", "phold", *SMALL, "--seed", "1", "--out", out)
+        before = (out / "report.json").read_text()
+        self.refused(2, "run", "phold", *SMALL, "--out", out, says=[str(out), "--force"])
+        self.assertEqual((out / "report.json").read_text(), before)
+        self.run_ok("run", "phold", *SMALL, "--seed", "2", "--out", out, "--force")
+        self.assertEqual(self.report(out)["options"]["seed"], 2)
+
+    def test_force_replaces_the_files_of_the_earlier_run_and_no_others(self):
+        out = self.folder / "out"
+        self.run_ok("run", MISFIT, "--until", "5s", "--out", out)
+        (out / "notes.txt").write_text("mine")
+        self.run_ok("run", "phold", *SMALL, "--out", out, "--force")
+        self.assertEqual(sorted(path.name for path in out.iterdir()),
+                         ["notes.txt", "report.json", "results.sqlite"])
+
+    def test_refused_run_leaves_no_folder(self):
+        out = self.folder / "out"
+        self.refused(2, "run", MISFIT, "--set", "does=refuse", "--out", out)
+        self.assertFalse(out.exists())
+
+    def test_folder_that_cannot_be(self):
+        file = self.folder / "file"
+        file.write_text("")
+        self.refused(2, "run", "phold", *SMALL, "--out", file, says=[str(file)])
+        self.refused(2, "run", "phold", *SMALL, "--out", file / "below", says=["output folder"])
+
+    def test_seed_and_sets_matter(self):
+        prints = {self.run_json("phold", *SMALL, "--seed", seed)["run"]["fingerprint"]
+                  for seed in ["1", "2", "1"]}
+        self.assertEqual(len(prints), 2)
+
+    def test_values_after_one_set(self):
+        report = self.run_json("phold", "--until", "5s", "--set", "lps=16", "remote=0.5")
+        self.assertEqual(report["parameters"]["lps"]["value"], 16)
+        self.assertEqual(report["parameters"]["remote"]["value"], 0.5)
+
+    def test_summary_is_plain_where_nobody_watches(self):
+        done = self.run_ok("run", "phold", *SMALL)
+        self.assertNotIn("\x1b", done.out + done.err)
+        self.assertTrue(done.out.isascii())
+        self.assertRegex(done.out, r"(?m)^  events +[\d,]+ committed of [\d,]+ executed")
+
+
+class Config(Case):
+    def write(self, text):
+        path = self.folder / "run.toml"
+        path.write_text(text)
+        return path
+
+    def test_file_can_hold_everything(self):
+        out = self.folder / "out"
+        path = self.write(f'''# a comment
+            model = "phold"
+            engine = "timewarp"
+            workers = 2
+            until = "20s"
+            seed = 9
+            quiet = true
+            no-bind = true
+            out = "{out}"
+            [set]
+            lps = 32
+            mean = "500ms"
+        ''')
+        self.run_ok("run", "--config", path)
+        report = self.report(out)
+        self.assertEqual(report["options"]["engine"], "timewarp")
+        self.assertEqual(report["options"]["workers"], 2)
+        self.assertEqual(report["options"]["seed"], 9)
+        self.assertEqual(report["options"]["until"], "20 s")
+        self.assertFalse(report["options"]["bind"])
+        self.assertEqual(report["parameters"]["lps"]["value"], 32)
+        self.assertEqual(report["parameters"]["mean"]["value"], "500 ms")
+
+    def test_command_line_wins(self):
+        path = self.write("model = phold\nuntil = 20s\nseed = 9\n[set]\nlps = 32\n")
+        report = self.run_json("--config", path, "--seed", "4", "--set", "lps=8")
+        self.assertEqual(report["options"]["seed"], 4)
+        self.assertEqual(report["parameters"]["lps"]["value"], 8)
+
+    def test_unknown_key(self):
+        path = self.write("seeed = 9\n")
+        self.refused(2, "run", "phold", "--config", path, says=[str(path), "'seeed'", "'seed'"])
+
+    def test_unknown_section(self):
+        path = self.write("[sets]\nlps = 9\n")
+        self.refused(2, "run", "phold", "--config", path, says=[str(path), "'sets'", "[set]"])
+
+    def test_unknown_parameter(self):
+        path = self.write("[set]\nlpss = 9\n")
+        self.refused(2, "run", "phold", "--config", path, says=[str(path), "'lpss'", "'lps'"])
+
+    def test_unreadable(self):
+        self.refused(2, "run", "phold", "--config", self.folder / "none", says=["none", "No such"])
+        self.refused(2, "run", "phold", "--config", self.folder, says=["Is a directory"])
+
+    def test_compare(self):
+        path = self.write("engines = sequential,timewarp\nworkers = 1,2\nrepeats = 1\nuntil = 10s\n")
+        done = self.run_ok("compare", "phold", "--config", path, "--json", "--quiet")
+        self.assertEqual(len(json.loads(done.out)["rows"]), 3)
+
+
+class Compare(Case):
+    def test_table_and_file(self):
+        out = self.folder / "out"
+        done = self.run_ok("compare", "phold", *SMALL, "--engines", "sequential,timewarp",
+                           "--workers", "1,2", "--repeats", "2", "--out", out)
+        self.assertIn("All fingerprints are equal: 0x", done.out)
+        self.assertRegex(done.out, r"(?m)^  sequential +1 .* 1\.00 ")
+        self.assertRegex(done.out, r"(?m)^  timewarp +2 ")
+        self.assertLess(max(map(len, done.out.splitlines())), 80)
+        comparison = json.loads((out / "compare.json").read_text())
+        self.assertTrue(comparison["fingerprints_equal"])
+        self.assertEqual([(row["engine"], row["workers"]) for row in comparison["rows"]],
+                         [("sequential", 1), ("timewarp", 1), ("timewarp", 2)])
+        self.assertEqual(len(comparison["reports"]), 6)
+        self.refused(2, "compare", "phold", *SMALL, "--out", out, says=["compare.json", "--force"])
+
+    def test_difference_is_an_error(self):
+        done = Done(["compare", MISFIT, "--until", "20s", "--engines", "sequential",
+                     "--set", "does=clock", "--repeats", "3", "--quiet"])
+        self.assertEqual(done.code, 1, done.err)
+        self.assertRegex(done.err, r"\Aorrery: the fingerprints differ [^\n]+\n\Z")
+
+    def test_error_of_a_run_is_its_own(self):
+        self.refused(3, "compare", MISFIT, "--set", "does=throw", "--quiet",
+                     says=["the wheel came off"])
+
+
+class Interrupt(Case):
+    def start(self, *words, **options):
+        process = subprocess.Popen([ORRERY, *map(str, words)], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   **options)
+        for end in [process.stderr.close, process.stdout.close, process.wait, process.kill]:
+            self.addCleanup(end)  # called in reverse
+        time.sleep(1.5)
+        self.assertIsNone(process.poll(), "the run is too short for this test")
+        return process
+
+    def test_first_signal_ends_in_order(self):
+        for engine in ENGINES:
+            for number in [signal.SIGINT, signal.SIGTERM]:
+                with self.subTest(engine=engine, signal=number):
+                    out = self.folder / f"{engine}-{number}"
+                    process = self.start("run", *LONG, "--engine", engine, "--out", out)
+                    process.send_signal(number)
+                    stdout, stderr = process.communicate(timeout=PATIENCE_S)
+                    self.assertEqual(process.returncode, 128 + number, stderr)
+                    self.assertIn("interrupted", stdout)
+                    report = self.report(out)
+                    self.assertFalse(report["complete"])
+                    self.assertEqual(report["run"]["end"], "interrupted")
+                    self.assertGreater(report["run"]["committed"], 0)
+                    self.assertLess(report["run"]["reached_ticks"], report["options"]["until_ticks"])
+
+    def test_second_signal_ends_at_once(self):
+        out = self.folder / "out"
+        process = self.start("run", MISFIT, "--engine", "sequential", "--set", "does=hang",
+                             "--out", out)
+        process.send_signal(signal.SIGINT)
+        time.sleep(1)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, -signal.SIGINT)
+        self.assertFalse((out / "report.json").exists())
+
+    def test_killed_run_leaves_no_report_and_no_obstacle(self):
+        out = self.folder / "out"
+        process = self.start("run", *LONG, "--out", out)
+        process.kill()
+        process.communicate(timeout=PATIENCE_S)
+        self.assertFalse((out / "report.json").exists())
+        self.run_ok("run", "phold", *SMALL, "--out", out)
+        self.assertFalse([path for path in out.iterdir() if path.suffix == ".part"])
+
+    def test_folder_in_use(self):
+        out = self.folder / "out"
+        self.start("run", *LONG, "--out", out)
+        self.refused(2, "run", "phold", *SMALL, "--out", out, says=["another run"])
+
+
+class FullDisk(Case):
+    MANY_ROWS = ["--until", "3000s", "--set", "lps=200", "rows=10", "--quiet"]
+
+    def check(self, out, says, engine, **options):
+        done = Done(["run", MISFIT, "--engine", engine, "--out", out, *self.MANY_ROWS], **options)
+        self.assertEqual(done.code, 2, done.err)
+        self.assertRegex(done.err, r"\Aorrery: cannot write '[^\n]+\n\Z")
+        self.assertIn(says, done.err)
+        self.assertEqual(list(out.iterdir()) if out.exists() else [], [])
+
+    def test_file_size_limit(self):
+        def limit():
+            # Ignored, the signal becomes an error of write(2).
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                self.check(self.folder / engine, "cannot write", engine, preexec_fn=limit,
+                           restore_signals=False)
+
+    def test_full_file_system(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", disk],
+                                 capture_output=True, check=False)
+        if mounted.returncode != 0:
+            self.skipTest("a small file system cannot be mounted here")
+        self.addCleanup(subprocess.run, ["umount", disk], check=True)
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                self.check(disk / engine, "the disk is full", engine)
+
+
+class Progress(Case):
+    def watch(self, **environment):
+        """Runs a long run on a terminal of its own for a while; returns what it showed."""
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.environ.update(environment)
+            os.execv(ORRERY, [ORRERY, "run", *LONG])
+        shown = b""
+        end = time.monotonic() + 2.5
+        while time.monotonic() < end:
+            if select.select([terminal], [], [], 0.1)[0]:
+                shown += os.read(terminal, 65536)
+        os.write(terminal, b"\x03")  # Ctrl-C
+        try:
+            while data := os.read(terminal, 65536):
+                shown += data
+        except OSError:
+            pass  # how a terminal says that the other side is gone
+        _, status = os.waitpid(pid, 0)
+        self.assertEqual(os.waitstatus_to_exitcode(status), 130)
+        return shown.decode()
+
+    def test_line_is_rewritten_on_a_terminal(self):
+        shown = self.watch(TERM="xterm", LANG="C.UTF-8", LC_ALL="C.UTF-8")
+        lines = [line for line in shown.split("\r") if "ev/s" in line]
+        self.assertGreater(len(lines), 4)
+        self.assertRegex(lines[-1], r"\d+ % .* ev/s .*/s .*eff \d+ % .*iB.* left")
+        self.assertIn("·", lines[-1])
+        self.assertIn("stopping at the next commit point", shown)
+        self.assertIn("\x1b[1mphold", shown)
+
+    def test_no_color_means_no_escape_codes(self):
+        shown = self.watch(TERM="xterm", NO_COLOR="1", LC_ALL="C")
+        self.assertNotIn("\x1b", shown)
+        self.assertTrue(shown.isascii())
+        self.assertIn(" ev/s", shown)
+
+    def test_lines_where_nobody_watches(self):
+        process = subprocess.Popen([ORRERY, "run", *LONG], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(6.5)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=PATIENCE_S)
+        self.assertNotIn("\x1b", stderr)
+        self.assertNotIn("\r", stderr)
+        self.assertRegex(stderr, r"(?m)^orrery: +\d+ % .* ev/s")
+
+    def test_quiet(self):
+        process = subprocess.Popen([ORRERY, "run", *LONG, "--quiet"], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(6)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=PATIENCE_S)
+        self.assertNotRegex(stderr, "ev/s")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

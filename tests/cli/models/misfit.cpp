@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A model that does, at a time of one's choice, one of the things that a run must survive or name.
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+#include "orrery/orrery.h"
+
+namespace {
+
+using orrery::Context;
+using orrery::Duration;
+using orrery::LpId;
+
+struct Step {};
+
+std::int64_t wall_clock() {
+  return std::chrono::steady_clock::now().time_since_epoch().count();
+}
+
+class Misfit final : public orrery::Model {
+ public:
+  orrery::Parameter<std::string> does{*this,
+                                      "does",
+                                      "nothing",
+                                      {.help = "what goes wrong",
+                                       .choices = {"nothing", "throw", "negative", "nowhere",
+                                                   "livelock", "hang", "clock", "prepare", "refuse",
+                                                   "report"}}};
+  orrery::Parameter<std::int64_t> at{*this, "at", 10, {.help = "at this step", .minimum = 1}};
+  orrery::Parameter<std::int64_t> lps{*this, "lps", 4, {.help = "LPs", .minimum = 0}};
+  orrery::Parameter<std::int64_t> rows{
+      *this, "rows", 1, {.help = "rows per step", .minimum = 0, .maximum = 1000}};
+  orrery::Metric steps{*this, "steps", "1", "steps done"};
+  orrery::Table track{*this,
+                      "track",
+                      {{"step", orrery::ColumnType::integer}, {"noise", orrery::ColumnType::real}},
+                      "one row a step"};
+
+  void prepare() override {
+    if (does.value() == "prepare") throw std::out_of_range("no such street");
+    if (does.value() == "refuse") throw orrery::UsageError("map.txt, line 7: a number is expected");
+  }
+  std::uint64_t lp_count() const override { return static_cast<std::uint64_t>(lps.value()); }
+  std::unique_ptr<orrery::LogicalProcessBase> create(LpId) const override;
+  void report(orrery::Report& report, orrery::Time) const override {
+    if (does.value() == "report") throw std::domain_error("nothing to divide by");
+    report.value("all_steps", report.total(steps).sum, "1", "steps of all LPs");
+  }
+};
+
+class Walker final : public orrery::LogicalProcess<Walker, Step> {
+ public:
+  explicit Walker(const Misfit& model) : model_(model) {}
+  void start(Context& context) override {
+    context.schedule(context.self(), Duration::seconds(1), Step{});
+  }
+  void handle(Context& context, const Step&) {
+    ++step_;
+    context.record(model_.steps, 1.0);
+    for (std::int64_t i = 0; i < model_.rows; ++i)
+      context.emit(model_.track, step_, context.random().uniform());
+    if (step_ == model_.at && context.self() == context.lp_count() - 1) misbehave(context);
+    const LpId next = static_cast<LpId>(context.random().below(context.lp_count()));
+    if (next != context.self()) context.schedule(next, Duration::milliseconds(500), Step{});
+    else context.schedule(next, Duration::seconds(1), Step{});
+  }
+
+ private:
+  void misbehave(Context& context) {
+    const std::string& does = model_.does;
+    if (does == "throw") throw std::runtime_error("the wheel came off");
+    if (does == "negative") context.schedule(0, Duration::seconds(-1), Step{});
+    if (does == "nowhere") context.schedule(context.lp_count(), Duration::seconds(1), Step{});
+    if (does == "livelock") {
+      --step_;
+      context.schedule(context.self(), Duration::zero(), Step{});
+    }
+    if (does == "clock") context.schedule(0, Duration::from_ticks(wall_clock() % 1000), Step{});
+    while (does == "hang") std::this_thread::yield();
+  }
+
+  const Misfit& model_;
+  std::int64_t step_ = 0;
+};
+
+std::unique_ptr<orrery::LogicalProcessBase> Misfit::create(LpId) const {
+  return std::make_unique<Walker>(*this);
+}
+
+ORRERY_MODEL(Misfit, "misfit", "does one wrong thing");
+
+}  // namespace

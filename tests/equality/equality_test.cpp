@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The oracle: every engine, worker count, pending set and checkpoint strategy commits the same. A
+// failure names the seed and the options that reproduce it.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "equality/random_model.h"
+#include "equality/run_model.h"
+#include "pending/registry.h"
+
+namespace orrery::testing {
+namespace {
+
+struct Variant {
+  unsigned workers;
+  std::string checkpoint = "auto";
+  std::string pending = "auto";
+  std::int64_t window_ticks = 0;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t gvt_period_us = 0;
+};
+
+std::string describe(const Variant& v, std::uint64_t seed) {
+  return "seed " + std::to_string(seed) + ", timewarp, workers " + std::to_string(v.workers) +
+         ", checkpoint " + v.checkpoint + ", pending " + v.pending + ", window " +
+         std::to_string(v.window_ticks) + ", memory " + std::to_string(v.memory_bytes) + ", gvt " +
+         std::to_string(v.gvt_period_us) + " us";
+}
+
+RunOptions options_of(const Variant& v, std::uint64_t seed) {
+  RunOptions options;
+  options.seed = seed;
+  options.workers = v.workers;
+  options.checkpoint = v.checkpoint;
+  options.pending = v.pending;
+  options.window_ticks = v.window_ticks;
+  options.memory_bytes = v.memory_bytes;
+  options.gvt_period_us = v.gvt_period_us;
+  return options;
+}
+
+void expect_equal(const Outcome& expected, const Outcome& actual, const std::string& what) {
+  ASSERT_EQ(actual.result.end, RunEnd::completed) << what << ": " << actual.result.fault;
+  EXPECT_EQ(actual.result.fingerprint, expected.result.fingerprint) << what;
+  EXPECT_EQ(actual.result.committed, expected.result.committed) << what;
+  EXPECT_EQ(actual.rows, expected.rows) << what;
+  EXPECT_FALSE(actual.late_rows) << what;
+  ASSERT_EQ(actual.result.metrics.size(), expected.result.metrics.size());
+  for (std::size_t i = 0; i < expected.result.metrics.size(); ++i) {
+    EXPECT_EQ(actual.result.metrics[i].count, expected.result.metrics[i].count) << what;
+    EXPECT_EQ(actual.result.metrics[i].sum, expected.result.metrics[i].sum) << what;
+    EXPECT_EQ(actual.result.metrics[i].squares, expected.result.metrics[i].squares) << what;
+  }
+}
+
+std::vector<Variant> variants() {
+  return {{.workers = 1},
+          {.workers = 2},
+          {.workers = 2, .checkpoint = "copy"},
+          {.workers = 3, .checkpoint = "periodic:7"},
+          {.workers = 4, .checkpoint = "periodic:1000", .gvt_period_us = 200},
+          {.workers = 5, .pending = "heap", .gvt_period_us = 50},
+          {.workers = 2, .window_ticks = 40},
+          {.workers = 8, .memory_bytes = 1}};
+}
+
+/// ORRERY_TEST_SEEDS: how many seeds (default 6), ORRERY_TEST_FIRST_SEED: the first (default 1).
+std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+TEST(Equality, RandomModelOnEveryVariant) {
+  const std::uint64_t first = number_from_environment("ORRERY_TEST_FIRST_SEED", 1);
+  const std::uint64_t count = number_from_environment("ORRERY_TEST_SEEDS", 6);
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    RandomModel model({.shape = seed,
+                       .lps = static_cast<LpId>(8 + seed * 37 % 200),
+                       .grain_ticks = seed % 3 == 0 ? 1 : 10,
+                       .horizon = Duration::from_ticks(10'000)});
+    RunOptions sequential;
+    sequential.seed = seed;
+    const Outcome expected = run_model(model, "sequential", sequential);
+    ASSERT_EQ(expected.result.end, RunEnd::completed) << expected.result.fault;
+    ASSERT_GT(expected.result.committed, 1000u);
+    ASSERT_GT(expected.rows.size(), 100u);
+    for (const Variant& variant : variants())
+      expect_equal(expected, run_model(model, "timewarp", options_of(variant, seed)),
+                   describe(variant, seed));
+    if (HasFailure()) return;
+  }
+}
+
+TEST(Equality, EveryPendingSetOnBothEngines) {
+  RandomModel model({.shape = 5, .lps = 100, .horizon = Duration::from_ticks(5'000)});
+  RunOptions reference;
+  reference.pending = "heap";
+  const Outcome expected = run_model(model, "sequential", reference);
+  for (const auto& kind : pending::kPendingSets) {
+    RunOptions options;
+    options.pending = std::string(kind.name);
+    expect_equal(expected, run_model(model, "sequential", options), "sequential, " + options.pending);
+    const Variant variant{.workers = 3, .pending = options.pending};
+    expect_equal(expected, run_model(model, "timewarp", options_of(variant, 1)),
+                 describe(variant, 1));
+  }
+}
+
+TEST(Equality, SeedsAndModelsDiffer) {
+  std::vector<std::uint64_t> fingerprints;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    RandomModel model({.shape = 1, .horizon = Duration::from_ticks(2'000)});
+    RunOptions options;
+    options.seed = seed;
+    fingerprints.push_back(run_model(model, "sequential", options).result.fingerprint);
+  }
+  EXPECT_NE(fingerprints[0], fingerprints[1]);
+  EXPECT_NE(fingerprints[1], fingerprints[2]);
+}
+
+TEST(Equality, CommittedFaultIsTheSameEverywhere) {
+  for (const std::int64_t at : {20, 60}) {
+    RandomModel model({.shape = 2, .horizon = Duration::from_ticks(50'000), .fault_at_event = at});
+    const Outcome expected = run_model(model, "sequential", {});
+    ASSERT_EQ(expected.result.end, RunEnd::fault);
+    EXPECT_NE(expected.result.fault.find("told to fail"), std::string::npos);
+    for (const Variant& variant : variants()) {
+      const Outcome actual = run_model(model, "timewarp", options_of(variant, 1));
+      ASSERT_EQ(actual.result.end, RunEnd::fault) << describe(variant, 1);
+      EXPECT_EQ(actual.result.fault, expected.result.fault) << describe(variant, 1);
+      EXPECT_EQ(actual.result.fingerprint, expected.result.fingerprint) << describe(variant, 1);
+      EXPECT_EQ(actual.result.committed, expected.result.committed) << describe(variant, 1);
+      EXPECT_EQ(actual.rows, expected.rows) << describe(variant, 1);
+    }
+  }
+}
+
+struct ModelCase {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> parameters;
+  double until_seconds;
+};
+
+class ShippedModel : public ::testing::TestWithParam<ModelCase> {};
+
+TEST_P(ShippedModel, CommitsTheSameOnEveryVariant) {
+  const ModelCase& c = GetParam();
+  auto model = make_model(c.name);
+  for (const auto& [name, value] : c.parameters) set_parameter(*model, name, value);
+  model->prepare();
+  RunOptions reference;
+  reference.until = Time::zero() + Duration::from_seconds(c.until_seconds);
+  const Outcome expected = run_model(*model, "sequential", reference);
+  ASSERT_EQ(expected.result.end, RunEnd::completed) << expected.result.fault;
+  ASSERT_GT(expected.result.committed, 500u);
+  for (const Variant& variant : variants()) {
+    RunOptions options = options_of(variant, 1);
+    options.until = reference.until;
+    expect_equal(expected, run_model(*model, "timewarp", options), describe(variant, 1));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, ShippedModel,
+    ::testing::Values(
+        ModelCase{"phold", {{"lps", "300"}}, 40},
+        ModelCase{"phold",
+                  {{"lps", "64"}, {"state", "4096"}, {"touched", "256"}, {"payload", "64"},
+                   {"population", "4"}, {"remote", "0.9"}},
+                  30},
+        ModelCase{"phold", {{"lps", "100"}, {"lookahead", "100ms"}, {"hot_share", "0.5"}}, 60},
+        ModelCase{"pcs", {{"cells", "49"}, {"channels", "30"}, {"inter_arrival", "3s"}}, 600},
+        ModelCase{"pcs", {{"cells", "16"}, {"channels", "20"}, {"fading_period", "20s"}}, 600},
+        ModelCase{"traffic", {{"demand", "0.2"}}, 1800},
+        ModelCase{"traffic", {{"network", "grid"}, {"grid", "12"}}, 1200}),
+    [](const auto& test) { return test.param.name + std::to_string(test.index); });
+
+}  // namespace
+}  // namespace orrery::testing

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A seeded random model that does what models should not be forbidden to do: ties and zero delays,
+// state in a graph of containers that grows and shrinks, memory freed by other events than those that
+// allocated it, rows and metrics, events of several types and sizes, and handlers that fail if they
+// see events that never commit. If one engine loses, doubles or reorders anything, or if a rollback
+// restores one byte wrong, the fingerprints differ.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "orrery/orrery.h"
+
+namespace orrery::testing {
+
+struct RandomModelOptions {
+  std::uint64_t shape = 1;       ///< seed of the model itself
+  LpId lps = 64;
+  std::int64_t grain_ticks = 10;  ///< delays are multiples of it: ties are common
+  Duration horizon = Duration::from_ticks(20'000);
+  bool rows = true;
+  std::int64_t fault_at_event = -1;  ///< an LP fails at its n-th event; -1: never
+  int extra_work = 0;                ///< steps of a busy loop in each event
+};
+
+// Event types. `Walk` keeps the population constant: each sends exactly one Walk.
+struct Walk {
+  std::uint64_t value;
+};
+struct Echo {
+  std::uint32_t depth, value;
+};
+struct Parcel {
+  std::uint64_t words[12];
+};
+struct Wake {};
+// `Open` always precedes the `Use` that somebody else sends on demand of the opener.
+struct Open {
+  std::uint64_t token;
+};
+struct Delegate {
+  std::uint64_t token;
+  std::uint32_t target, padding;
+};
+struct Use {
+  std::uint64_t token;
+};
+
+class RandomModel;
+
+class RandomLp final
+    : public LogicalProcess<RandomLp, Walk, Echo, Parcel, Wake, Open, Delegate, Use> {
+ public:
+  explicit RandomLp(const RandomModel& model) : model_(model) {}
+  void start(Context& context) override;
+  void finish(FinalContext& context) override;
+  void handle(Context& context, const Walk& walk);
+  void handle(Context& context, const Echo& echo);
+  void handle(Context& context, const Parcel& parcel);
+  void handle(Context& context, Wake wake);
+  void handle(Context& context, const Open& open);
+  void handle(Context& context, const Delegate& delegate);
+  void handle(Context& context, const Use& use);
+
+ private:
+  struct Node {
+    std::uint64_t value;
+    std::unique_ptr<Node> next;
+  };
+  void note(Context& context, std::uint64_t value);
+  void change_state(Context& context, std::uint64_t value);
+  void send_walk(Context& context, std::uint64_t value);
+  Duration delay(Context& context);
+  LpId anyone(Context& context);
+
+  const RandomModel& model_;
+  std::uint64_t events_ = 0, digest_ = 0;
+  std::map<std::uint64_t, std::string> names_;
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> lists_;
+  std::list<std::string> log_;
+  std::unique_ptr<Node> chain_;
+  std::vector<std::uint64_t> open_;
+};
+
+class RandomModel final : public Model {
+ public:
+  explicit RandomModel(RandomModelOptions chosen) : options(chosen) {}
+  std::uint64_t lp_count() const override { return options.lps; }
+  std::unique_ptr<LogicalProcessBase> create(LpId) const override {
+    return std::make_unique<RandomLp>(*this);
+  }
+  Time default_horizon() const override { return Time::zero() + options.horizon; }
+
+  const RandomModelOptions options;
+  const Metric values{*this, "values", "", "values noted"};
+  const Metric waits{*this, "waits", "ticks", "delays chosen"};
+  const Table notes{*this, "notes",
+                    {{"value", ColumnType::integer}, {"share", ColumnType::real}}, "some events"};
+};
+
+inline Duration RandomLp::delay(Context& context) {
+  auto& random = context.random();
+  const std::uint64_t kind = random.below(16);
+  std::int64_t steps = 0;  // kind 0: zero delay
+  if (kind == 1) steps = 200;
+  if (kind > 1) steps = static_cast<std::int64_t>(random.exponential(8.0));
+  const Duration delay = Duration::from_ticks(steps * model_.options.grain_ticks);
+  context.record(model_.waits, static_cast<double>(delay.ticks()));
+  return delay;
+}
+
+inline LpId RandomLp::anyone(Context& context) {
+  auto& random = context.random();
+  const std::uint64_t kind = random.below(4);
+  if (kind == 0) return context.self();
+  if (kind == 1) return (context.self() + 1) % context.lp_count();
+  return static_cast<LpId>(random.below(context.lp_count()));
+}
+
+inline void RandomLp::start(Context& context) {
+  change_state(context, model_.options.shape);
+  send_walk(context, context.self());
+  if (context.self() % 4 == 0) context.schedule(context.self(), Duration::zero(), Wake{});
+}
+
+inline void RandomLp::send_walk(Context& context, std::uint64_t value) {
+  Duration wait = delay(context);
+  // At least now and then time must pass, or the walk is a livelock.
+  if (wait == Duration::zero() && value % 4 != 0)
+    wait = Duration::from_ticks(model_.options.grain_ticks);
+  context.schedule(anyone(context), wait, Walk{value * 3 + 1});
+}
+
+inline void RandomLp::note(Context& context, std::uint64_t value) {
+  ++events_;
+  digest_ = (digest_ ^ value) * 0x9e3779b97f4a7c15u + events_;
+  volatile std::uint64_t sink = value;
+  for (int i = 0; i < model_.options.extra_work; ++i) sink = sink * 31 + 1;
+  if (static_cast<std::int64_t>(events_) == model_.options.fault_at_event &&
+      context.self() % 8 == 3)
+    throw std::runtime_error("told to fail at event " + std::to_string(events_));
+}
+
+inline void RandomLp::change_state(Context& context, std::uint64_t value) {
+  auto& random = context.random();
+  switch (random.below(8)) {
+    case 0: names_[value % 17] = std::string(random.below(200), 'a') + std::to_string(value); break;
+    case 1: names_.erase(value % 17); break;
+    case 2: lists_[value % 5].push_back(static_cast<std::uint32_t>(value)); break;
+    case 3: lists_.erase(value % 5); break;
+    case 4: log_.push_back(std::to_string(digest_)); break;
+    case 5:
+      if (log_.size() > 4) log_.pop_front();
+      break;
+    case 6: chain_ = std::make_unique<Node>(Node{value, std::move(chain_)}); break;
+    default:
+      if (chain_ != nullptr) {
+        auto rest = std::move(chain_->next);
+        chain_ = std::move(rest);
+      }
+  }
+}
+
+inline void RandomLp::handle(Context& context, const Walk& walk) {
+  note(context, walk.value);
+  change_state(context, walk.value);
+  send_walk(context, walk.value + context.self());
+  auto& random = context.random();
+  const std::uint64_t extra = random.below(16);
+  if (extra == 0) context.schedule(anyone(context), Duration::zero(), Echo{3, 7});
+  if (extra == 1) {
+    Parcel parcel{};
+    for (auto& word : parcel.words) word = random.next();
+    const LpId to = anyone(context);
+    context.schedule(to, delay(context), parcel);
+  }
+  if (extra == 2 || extra == 3) {
+    const std::uint64_t token = random.next();
+    const LpId target = anyone(context), helper = anyone(context);
+    context.schedule(target, Duration::from_ticks(model_.options.grain_ticks), Open{token});
+    context.schedule(helper, Duration::zero(), Delegate{token, target, 0});
+  }
+  if (model_.options.rows && extra < 6)
+    context.emit(model_.notes, walk.value, static_cast<double>(digest_ >> 40) * 0.125);
+  context.record(model_.values, static_cast<double>(walk.value % 1000) * 0.1);
+}
+
+inline void RandomLp::handle(Context& context, const Echo& echo) {
+  note(context, echo.value);
+  if (echo.depth == 0) return;
+  context.schedule(anyone(context), Duration::zero(), Echo{echo.depth - 1, echo.value * 5});
+}
+
+inline void RandomLp::handle(Context& context, const Parcel& parcel) {
+  for (const std::uint64_t word : parcel.words) digest_ ^= word;
+  note(context, digest_);
+  std::vector<std::string> scratch(parcel.words[0] % 9, std::string(parcel.words[1] % 64, 'x'));
+  log_.insert(log_.end(), scratch.begin(), scratch.end());
+  while (log_.size() > 24) log_.pop_front();
+}
+
+inline void RandomLp::handle(Context& context, Wake) {
+  note(context, 1);
+  context.schedule(context.self(), Duration::from_ticks(model_.options.grain_ticks * 5), Wake{});
+}
+
+inline void RandomLp::handle(Context& context, const Open& open) {
+  note(context, open.token);
+  open_.push_back(open.token);
+}
+
+inline void RandomLp::handle(Context& context, const Delegate& delegate) {
+  note(context, delegate.token);
+  context.schedule(delegate.target, Duration::from_ticks(model_.options.grain_ticks * 2),
+                   Use{delegate.token});
+}
+
+inline void RandomLp::handle(Context& context, const Use& use) {
+  note(context, use.token);
+  for (auto token = open_.begin(); token != open_.end(); ++token) {
+    if (*token != use.token) continue;
+    open_.erase(token);
+    return;
+  }
+  throw std::logic_error("used before it was opened: only a wrong guess can see this");
+}
+
+inline void RandomLp::finish(FinalContext& context) {
+  context.state(events_);
+  context.state(digest_);
+  for (const auto& [number, name] : names_) {
+    context.state(number);
+    for (const char c : name) context.state(c);
+  }
+  context.state(lists_.size());
+  for (const std::string& line : log_) context.state(line.size());
+  for (const Node* node = chain_.get(); node != nullptr; node = node->next.get())
+    context.state(node->value);
+  for (const std::uint64_t token : open_) context.state(token);
+}
+
+}  // namespace orrery::testing
