@@ -37,7 +37,7 @@ class Duration {
   static constexpr Duration max() { return Duration(std::numeric_limits<std::int64_t>::max()); }
 
   constexpr std::int64_t ticks() const { return ticks_; }
-  constexpr double to_seconds() const { return math::product(static_cast<double>(ticks_), 1e-9); }
+  constexpr double to_seconds() const { return static_cast<double>(ticks_) / 1e9; }
 
   friend constexpr auto operator<=>(Duration, Duration) = default;
   friend constexpr Duration operator+(Duration a, Duration b) {
@@ -66,7 +66,7 @@ class Time {
   static constexpr Time max() { return Time(std::numeric_limits<std::int64_t>::max()); }
 
   constexpr std::int64_t ticks() const { return ticks_; }
-  constexpr double to_seconds() const { return math::product(static_cast<double>(ticks_), 1e-9); }
+  constexpr double to_seconds() const { return static_cast<double>(ticks_) / 1e9; }
 
   friend constexpr auto operator<=>(Time, Time) = default;
   friend constexpr Time operator+(Time a, Duration b) { return Time(a.ticks_ + b.ticks()); }

@@ -77,8 +77,8 @@ std::vector<Contender> contenders(const CompareArguments& arguments) {
 }
 
 std::vector<std::string> command_line(const CompareArguments& a, const Contender& contender) {
-  std::vector<std::string> words = {"orrery", "run",  a.model,  "--engine", contender.engine,
-                                    "--json", "--quiet"};
+  std::vector<std::string> words = {"orrery",         "run",    a.model,  "--engine",
+                                    contender.engine, "--json", "--quiet"};
   const auto add = [&words](const char* flag, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {flag, value});
   };
@@ -132,8 +132,10 @@ std::string read_all(int descriptor) {
   char buffer[65536];
   for (;;) {
     const ssize_t n = read(descriptor, buffer, sizeof buffer);
-    if (n > 0) text.append(buffer, static_cast<std::size_t>(n));
-    else if (n == 0 || errno != EINTR) break;
+    if (n > 0)
+      text.append(buffer, static_cast<std::size_t>(n));
+    else if (n == 0 || errno != EINTR)
+      break;
   }
   close(descriptor);
   return text;
@@ -196,7 +198,8 @@ int run_all(const CompareArguments& arguments, std::vector<Contender>& all, std:
   std::uint64_t number = 0;
   for (std::uint64_t repeat = 0; repeat < repeats; ++repeat) {
     for (Contender& contender : all) {
-      status.show(fmt::format("run {} of {}: {}", ++number, repeats * all.size(), title(contender)));
+      status.show(
+          fmt::format("run {} of {}: {}", ++number, repeats * all.size(), title(contender)));
       Outcome outcome = run_once(arguments, contender);
       if (outcome.code != 0) return outcome.code;
       contender.reports.push_back(std::move(outcome.report));
@@ -279,18 +282,20 @@ void print_table(const std::vector<Contender>& all, bool equal, const Terminal& 
     const std::vector<std::string> prints = row["fingerprints"];
     // One value for all needs no column; the line below the table says it.
     const std::string shown = equal ? "" : fmt::format("0x{}", fmt::join(prints, " 0x"));
-    table.add({row["engine"], std::to_string(row["workers"].get<unsigned>()),
-               short_number(row["events_per_second"]), percent_text(row["spread"]),
-               percent_text(row["efficiency"]),
-               row.contains("speed_up") ? fmt::format("{:.2f}", row["speed_up"].get<double>()) : "-",
-               bytes_text(row["peak_rss_bytes"]), shown});
+    table.add(
+        {row["engine"], std::to_string(row["workers"].get<unsigned>()),
+         short_number(row["events_per_second"]), percent_text(row["spread"]),
+         percent_text(row["efficiency"]),
+         row.contains("speed_up") ? fmt::format("{:.2f}", row["speed_up"].get<double>()) : "-",
+         bytes_text(row["peak_rss_bytes"]), shown});
   }
   const Json& first = all.front().reports.front();
   const std::size_t repeats = all.front().reports.size();
   fmt::print("{} until {}, seed {}, median of {} run{}\n\n{}",
              terminal.bold(first["model"]["name"].get<std::string>()),
-             first["options"]["until"].get<std::string>(), first["options"]["seed"].get<std::uint64_t>(),
-             repeats, repeats == 1 ? "" : "s", table.text(terminal));
+             first["options"]["until"].get<std::string>(),
+             first["options"]["seed"].get<std::uint64_t>(), repeats, repeats == 1 ? "" : "s",
+             table.text(terminal));
 }
 
 int judge(const std::vector<Contender>& all, bool equal) {
@@ -300,10 +305,11 @@ int judge(const std::vector<Contender>& all, bool equal) {
     text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", title(contender),
                         fmt::join(fingerprints(contender), " and "));
   std::fflush(stdout);
-  fmt::print(stderr,
-             "orrery: the fingerprints differ ({}): the model depends on something that is not part "
-             "of its LPs' state, or an engine is wrong\n",
-             text);
+  fmt::print(
+      stderr,
+      "orrery: the fingerprints differ ({}): the model depends on something that is not part "
+      "of its LPs' state, or an engine is wrong\n",
+      text);
   return kExitMismatch;
 }
 

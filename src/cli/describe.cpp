@@ -14,7 +14,9 @@
 namespace orrery::cli {
 namespace {
 
-std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
+std::string or_dash(const std::string& text) {
+  return text.empty() ? "-" : text;
+}
 
 std::string summary_of(const std::string& name) {
   for (const ModelInfo& info : models())

@@ -40,7 +40,8 @@ A config file has the same options, for example:
   [set]
   unreachable = "drop")";
 
-constexpr const char* kCompareExamples = R"(Every combination runs in a process of its own, in turn, as often as --repeats says; the table shows
+constexpr const char* kCompareExamples =
+    R"(Every combination runs in a process of its own, in turn, as often as --repeats says; the table shows
 medians, and the spread as (highest - lowest) / median. Speed-up is against the sequential engine.
 
 Examples:
@@ -68,7 +69,8 @@ class HelpFormatter final : public CLI::Formatter {
 };
 
 struct Commands {
-  CLI::App app{"Orrery runs discrete-event models on several engines, with equal results.", "orrery"};
+  CLI::App app{"Orrery runs discrete-event models on several engines, with equal results.",
+               "orrery"};
   CLI::App *list, *describe, *run, *compare;
   std::string described;
   RunArguments run_arguments;
@@ -111,7 +113,9 @@ struct Commands {
     add_shared_options(*compare, compare_arguments);
     compare->add_option("--engines", compare_arguments.engines, "Engines (all there are)")
         ->type_name("NAME,...");
-    compare->add_option("--workers", compare_arguments.workers, "Numbers of threads (one for each usable core)")
+    compare
+        ->add_option("--workers", compare_arguments.workers,
+                     "Numbers of threads (one for each usable core)")
         ->type_name("N,...");
     compare->add_option("--repeats", compare_arguments.repeats, "Runs of each (3)")->type_name("N");
   }
@@ -128,14 +132,14 @@ std::vector<std::string> flags_of(const CLI::App& command) {
 void refuse_extras(const CLI::App& command, const std::string& name) {
   for (const std::string& word : command.remaining()) {
     if (word.starts_with("-")) {
-      throw UsageError(fmt::format("'{0}' has no option '{1}'{2} ('{0} --help' shows all)", name,
-                                   word, near_matches(word.substr(0, word.find('=')),
-                                                      flags_of(command))));
+      throw UsageError(
+          fmt::format("'{0}' has no option '{1}'{2} ('{0} --help' shows all)", name, word,
+                      near_matches(word.substr(0, word.find('=')), flags_of(command))));
     }
   }
   for (const std::string& word : command.remaining())
-    throw UsageError(fmt::format("'{0}' does not know what to do with '{1}' ('{0} --help' helps)",
-                                 name, word));
+    throw UsageError(
+        fmt::format("'{0}' does not know what to do with '{1}' ('{0} --help' helps)", name, word));
 }
 
 void refuse_unknown_command(const Commands& commands) {
@@ -203,4 +207,6 @@ int main_within_bounds(int argc, char** argv) {
 }  // namespace
 }  // namespace orrery::cli
 
-int main(int argc, char** argv) { return orrery::cli::main_within_bounds(argc, argv); }
+int main(int argc, char** argv) {
+  return orrery::cli::main_within_bounds(argc, argv);
+}

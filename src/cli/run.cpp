@@ -48,9 +48,7 @@ struct Output {
   RowSink* open(const Model& model, RunControl& control) {
     files.emplace(folder, model);
     // A run whose results cannot be kept is not worth its time.
-    const auto stop = [&control] {
-      control.stop_requested.store(true, std::memory_order_relaxed);
-    };
+    const auto stop = [&control] { control.stop_requested.store(true, std::memory_order_relaxed); };
     if (!model.tables().empty()) store.emplace(*files, stop);
     return store ? &*store : nullptr;
   }

@@ -67,8 +67,9 @@ std::uint64_t parse_memory(const std::string& text) {
 }  // namespace
 
 void add_shared_options(CLI::App& command, RunArguments& a) {
-  command.add_option("MODEL", a.words,
-                     "Name of a model ('orrery list') or path of a shared object that holds one")
+  command
+      .add_option("MODEL", a.words,
+                  "Name of a model ('orrery list') or path of a shared object that holds one")
       ->type_name("");
   command.add_option("--until", a.until, "Simulate up to this time: 100s, 15min, 2h, 3d")
       ->type_name("TIME");
@@ -87,12 +88,14 @@ void add_shared_options(CLI::App& command, RunArguments& a) {
   const auto option = [&](const char* flag, std::string& text, const char* type, const char* help) {
     command.add_option(flag, text, help)->type_name(type)->group(experiments);
   };
-  option("--memory", a.memory, "SIZE", "Memory budget: 512MiB, 4GiB (three quarters of what is free)");
+  option("--memory", a.memory, "SIZE",
+         "Memory budget: 512MiB, 4GiB (three quarters of what is free)");
   option("--pending", a.pending, "NAME", "Pending event set");
   option("--checkpoint", a.checkpoint, "NAME", "Checkpoint strategy");
   option("--window", a.window, "TIME", "Optimism: how far a worker may run ahead of GVT");
   option("--gvt-period", a.gvt_period, "TIME", "Wall-clock time between GVT computations");
-  option("--livelock", a.livelock, "N", "Zero-delay steps at one instant that are too many (1000000)");
+  option("--livelock", a.livelock, "N",
+         "Zero-delay steps at one instant that are too many (1000000)");
   command.add_flag("--no-bind", a.no_bind, "Do not bind workers to cores")->group(experiments);
 }
 
@@ -158,8 +161,8 @@ std::uint64_t parse_count(std::string_view option, const std::string& text, std:
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc{} && stop == end && value >= minimum && value <= maximum) return value;
-  throw UsageError(
-      fmt::format("{} needs a whole number from {} to {}, not '{}'", option, minimum, maximum, text));
+  throw UsageError(fmt::format("{} needs a whole number from {} to {}, not '{}'", option, minimum,
+                               maximum, text));
 }
 
 std::vector<std::string> split(const std::string& text) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The options of `run` and `compare` as they were written, and what they mean. They are kept as
-// text until the model is known, because some need it ("2h" in the model's ticks), and so that every
-// refusal is a sentence of ours that says what is allowed.
+// text until the model is known, because some need it ("2h" in the model's ticks), and so that
+// every refusal is a sentence of ours that says what is allowed.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -18,7 +18,7 @@ namespace orrery::cli {
 struct RunArguments {
   std::vector<std::string> words;  ///< MODEL, and name=value pairs that follow a --set
   std::string model;
-  std::vector<std::string> sets;  ///< "name=value", later ones win
+  std::vector<std::string> sets;       ///< "name=value", later ones win
   std::vector<std::string> file_sets;  ///< those of the config file; `sets` win
   std::string engine, workers, until, seed, memory, pending, checkpoint;
   std::string window, gvt_period, livelock;
@@ -57,6 +57,6 @@ std::uint64_t parse_count(std::string_view option, const std::string& text, std:
 /// The words between commas.
 std::vector<std::string> split(const std::string& text);
 
-inline constexpr unsigned kMostWorkers = 4096;
+inline constexpr unsigned kMostWorkers = 1024;
 
 }  // namespace orrery::cli

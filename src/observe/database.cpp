@@ -33,7 +33,9 @@ std::string sql_name(std::string_view name) {
   return text;
 }
 
-const char* sql_type(ColumnType type) { return type == ColumnType::integer ? "INTEGER" : "REAL"; }
+const char* sql_type(ColumnType type) {
+  return type == ColumnType::integer ? "INTEGER" : "REAL";
+}
 
 void synchronise(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -60,7 +60,8 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
   double factor = 1;
   if (!unit.empty() && unit != "B") {
-    const std::size_t power = std::string_view("KMGT").find(unit.front() == 'k' ? 'K' : unit.front());
+    const std::size_t power =
+        std::string_view("KMGT").find(unit.front() == 'k' ? 'K' : unit.front());
     if (power == std::string_view::npos) return std::nullopt;
     const std::string_view rest = unit.substr(1);
     if (rest != "" && rest != "iB" && rest != "B") return std::nullopt;

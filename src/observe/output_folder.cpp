@@ -21,9 +21,12 @@ namespace {
 
 std::string reason(int error) {
   switch (error) {
-    case ENOSPC: return "the disk is full; free some space or choose another folder with --out";
-    case EDQUOT: return "the disk quota is used up; choose another folder with --out";
-    default: return std::strerror(error);
+    case ENOSPC:
+      return "the disk is full; free some space or choose another folder with --out";
+    case EDQUOT:
+      return "the disk quota is used up; choose another folder with --out";
+    default:
+      return std::strerror(error);
   }
 }
 
@@ -66,8 +69,8 @@ void OutputFolder::create_and_lock() {
     throw UsageError(fmt::format("cannot use the output folder '{}': {}", path_, reason(errno)));
   if (flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     close(lock_);
-    throw UsageError(fmt::format(
-        "another run is writing to folder '{}'; choose another with --out", path_));
+    throw UsageError(
+        fmt::format("another run is writing to folder '{}'; choose another with --out", path_));
   }
 }
 

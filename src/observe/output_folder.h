@@ -2,8 +2,9 @@
 //
 // The folder that a run leaves. Its promise: a folder with report.json is the folder of a run that
 // ended in order, and all files that the report names are whole. So every file is written under a
-// temporary name, and `publish` renames them when all are complete, report.json last. A process that
-// dies before leaves temporary files and no report; the next run into that folder replaces them.
+// temporary name, and `publish` renames them when all are complete, report.json last. A process
+// that dies before leaves temporary files and no report; the next run into that folder replaces
+// them.
 #pragma once
 
 #include <string>

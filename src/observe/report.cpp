@@ -103,14 +103,10 @@ Json metrics_json(const RunRecord& record) {
   const auto& metrics = record.model->metrics();
   for (std::size_t i = 0; i < metrics.size() && i < record.result.metrics.size(); ++i) {
     const Summary& s = record.result.metrics[i];
-    json[metrics[i]->name()] = {{"unit", metrics[i]->unit()},
-                                {"help", metrics[i]->help()},
-                                {"count", s.count},
-                                {"sum", s.sum},
-                                {"mean", s.mean()},
-                                {"deviation", s.deviation()},
-                                {"minimum", s.minimum},
-                                {"maximum", s.maximum}};
+    json[metrics[i]->name()] = {{"unit", metrics[i]->unit()}, {"help", metrics[i]->help()},
+                                {"count", s.count},           {"sum", s.sum},
+                                {"mean", s.mean()},           {"deviation", s.deviation()},
+                                {"minimum", s.minimum},       {"maximum", s.maximum}};
   }
   return json;
 }

@@ -24,7 +24,9 @@ RowStore::RowStore(RowWriter& writer, std::function<void()> on_failure, std::siz
       bound_bytes_(bound_bytes),
       thread_([this] { run(); }) {}
 
-RowStore::~RowStore() { join(); }
+RowStore::~RowStore() {
+  join();
+}
 
 void RowStore::begin(unsigned workers) {
   const std::lock_guard lock(mutex_);
@@ -92,8 +94,10 @@ void RowStore::run() {
     lock.unlock();
     guarded([&] {
       absorb(batch);
-      if (last) write_all();
-      else if (advanced) write_before(limit);
+      if (last)
+        write_all();
+      else if (advanced)
+        write_before(limit);
     });
     lock.lock();
     for (RowBuffer& buffer : batch)
@@ -131,8 +135,8 @@ void RowStore::absorb(std::vector<RowBuffer>& buffers) {
 }
 
 void RowStore::write_before(const Key& limit) {
-  const auto ready = std::partition(held_.begin(), held_.end(),
-                                    [&](const Held& row) { return row.key < limit; });
+  const auto ready =
+      std::partition(held_.begin(), held_.end(), [&](const Held& row) { return row.key < limit; });
   std::vector<Held> rest(ready, held_.end());
   held_.erase(ready, held_.end());
   write_all();
@@ -143,7 +147,10 @@ void RowStore::write_before(const Key& limit) {
 void RowStore::write_all() {
   std::sort(held_.begin(), held_.end());
   for (const Held& row : held_) {
-    writer_.write({row.key, row.ordinal, row.lp, row.table,
+    writer_.write({row.key,
+                   row.ordinal,
+                   row.lp,
+                   row.table,
                    {cells_.data() + row.first_cell, row.cell_count}});
   }
   held_.clear();

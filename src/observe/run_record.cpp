@@ -11,7 +11,9 @@
 namespace orrery {
 namespace {
 
-double per_second(double amount, double seconds) { return seconds > 0 ? amount / seconds : 0; }
+double per_second(double amount, double seconds) {
+  return seconds > 0 ? amount / seconds : 0;
+}
 
 class DerivedReport final : public Report {
  public:
@@ -53,9 +55,12 @@ double RunRecord::simulated_per_second() const {
 
 const char* run_end_text(RunEnd end) {
   switch (end) {
-    case RunEnd::completed: return "completed";
-    case RunEnd::interrupted: return "interrupted";
-    case RunEnd::fault: return "fault";
+    case RunEnd::completed:
+      return "completed";
+    case RunEnd::interrupted:
+      return "interrupted";
+    case RunEnd::fault:
+      return "fault";
   }
   return "unknown";
 }

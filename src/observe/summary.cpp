@@ -13,7 +13,9 @@ namespace {
 using Align = TextTable::Align;
 
 /// "1" is how models write that a number has no unit.
-std::string unit_text(const std::string& unit) { return unit == "1" ? "" : unit; }
+std::string unit_text(const std::string& unit) {
+  return unit == "1" ? "" : unit;
+}
 
 std::string heading(const RunRecord& record, const Terminal& terminal) {
   const unsigned workers = record.result.workers;
@@ -23,7 +25,8 @@ std::string heading(const RunRecord& record, const Terminal& terminal) {
 
 std::string simulated_text(const RunRecord& record) {
   if (record.complete()) return time_text(*record.model, record.result.reached);
-  return fmt::format("{} of {}, {}", rounded_time_text(record.reached_seconds()), time_text(*record.model, record.options.until),
+  return fmt::format("{} of {}, {}", rounded_time_text(record.reached_seconds()),
+                     time_text(*record.model, record.options.until),
                      run_end_text(record.result.end));
 }
 
@@ -31,13 +34,13 @@ std::string run_table(const RunRecord& record, const Terminal& terminal) {
   const RunResult& result = record.result;
   TextTable table({{""}, {""}});
   table.add({"simulated", simulated_text(record)});
-  table.add({"wall time", fmt::format("{} ({}), start {}, end {}", span_text(result.loop_seconds),
-                                      pace_text(record.simulated_per_second()),
-                                      span_text(result.startup_seconds),
-                                      span_text(result.shutdown_seconds))});
-  table.add({"events", fmt::format("{} committed of {} executed (efficiency {})",
-                                   grouped(result.committed), grouped(result.executed),
-                                   percent_text(record.efficiency()))});
+  table.add({"wall time",
+             fmt::format("{} ({}), start {}, end {}", span_text(result.loop_seconds),
+                         pace_text(record.simulated_per_second()),
+                         span_text(result.startup_seconds), span_text(result.shutdown_seconds))});
+  table.add({"events",
+             fmt::format("{} committed of {} executed (efficiency {})", grouped(result.committed),
+                         grouped(result.executed), percent_text(record.efficiency()))});
   table.add({"rate", short_number(record.events_per_second()) + " committed events/s"});
   table.add({"memory", bytes_text(record.peak_resident_bytes) + " at most"});
   table.add({"fingerprint", fingerprint_text(result.fingerprint)});
@@ -81,8 +84,7 @@ std::vector<std::string> statistic_cells(const Statistic& statistic) {
 
 std::string statistics_table(const RunRecord& record, const Terminal& terminal) {
   TextTable table({{"engine"}, {"value", Align::right}, {"unit"}, {"meaning"}});
-  for (const Statistic& statistic : record.result.statistics)
-    table.add(statistic_cells(statistic));
+  for (const Statistic& statistic : record.result.statistics) table.add(statistic_cells(statistic));
   return table.text(terminal);
 }
 

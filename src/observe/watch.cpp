@@ -15,6 +15,7 @@ namespace orrery {
 namespace {
 
 constexpr int kTerminalPeriodMs = 200;
+constexpr int kFirstLineMs = 50;  // soon enough to show a short run, late enough to have a rate
 constexpr int kLogPeriodMs = 5000;
 
 void write_stderr(const std::string& text) {
@@ -24,7 +25,7 @@ void write_stderr(const std::string& text) {
 
 /// A process started with a signal ignored (a background job of a script) shall keep ignoring it.
 bool is_ignored(int number) {
-  struct sigaction action{};
+  struct sigaction action {};
   return sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
@@ -39,7 +40,9 @@ Watch::Watch(RunControl& control, const Settings& settings)
   thread_ = std::thread([this] { run(); });
 }
 
-Watch::~Watch() { stop(); }
+Watch::~Watch() {
+  stop();
+}
 
 void Watch::open_descriptors() {
   sigemptyset(&blocked_);
@@ -64,7 +67,8 @@ void Watch::stop() {
 void Watch::run() {
   const int period_ms = terminal_.interactive ? kTerminalPeriodMs : kLogPeriodMs;
   pollfd descriptors[] = {{ending_, POLLIN, 0}, {signals_, POLLIN, 0}};
-  auto next = Clock::now() + std::chrono::milliseconds(period_ms);
+  const int first_ms = terminal_.interactive ? kFirstLineMs : period_ms;
+  auto next = Clock::now() + std::chrono::milliseconds(first_ms);
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
     poll(descriptors, 2, left > 0 ? static_cast<int>(left) : 0);
@@ -118,7 +122,8 @@ void Watch::show() {
     write_stderr("orrery: " + line + "\n");
 }
 
-/// Puts a line in the place of the last one. Spaces cover what was longer: no escape code is needed.
+/// Puts a line in the place of the last one. Spaces cover what was longer: no escape code is
+/// needed.
 void Watch::rewrite(const std::string& line) {
   const std::size_t width = display_width(line);
   const std::string cover(shown_width_ > width ? shown_width_ - width : 0, ' ');

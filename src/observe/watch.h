@@ -7,9 +7,9 @@
 // `stop_requested`, so watching costs the engine nothing.
 #pragma once
 
-#include <csignal>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <thread>
 
 #include "core/engine.h"

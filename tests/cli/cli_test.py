@@ -121,7 +121,7 @@ class Refusals(Case):
         self.refused(2, "run", "phold", "--set", "payload=9", says=["one of 0, 8, 64, 256, 1024"])
         self.refused(2, "run", "phold", "--set", "mean=soon", says=["mean", "'soon'", "2min"])
         self.refused(2, "run", "phold", "--set", "lps=12x", says=["whole number"])
-        self.refused(2, "run", "phold", "--workers", "0", says=["--workers", "1 to 4096", "'0'"])
+        self.refused(2, "run", "phold", "--workers", "0", says=["--workers", "1 to 1024", "'0'"])
         self.refused(2, "run", "phold", "--workers", "two", says=["'two'"])
         self.refused(2, "run", "phold", "--seed", "-1", says=["--seed"])
         self.refused(2, "run", "phold", "--until", "-5s", says=["--until", "2h"])

@@ -53,6 +53,7 @@ class SequentialRun final : public Context {
 
   RunResult run() {
     RunResult result;
+    if (control_.rows != nullptr) control_.rows->begin(1);
     auto start = Clock::now();
     try {
       create_lps();

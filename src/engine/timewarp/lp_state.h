@@ -2,8 +2,9 @@
 //
 // What Time Warp keeps of an LP: two cache lines. The history holds the events that were executed
 // and are not committed, oldest first, as an array: a rollback walks it from the end, coasting
-// forward and commitment from the front. It exists only while there is something in it, so that an
-// LP at rest costs these two lines and its own memory.
+// forward and commitment from the front. With frequent GVT rounds it rarely holds more than two
+// events, for which there is room in the state itself, so an LP at rest costs these two lines and its
+// own memory, and a busy one touches no third.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +20,25 @@
 namespace orrery::timewarp {
 
 struct alignas(64) LpState {
-  static constexpr std::uint32_t kNotActive = ~std::uint32_t{0};
+  static constexpr std::uint32_t kInlineEvents = 2;
 
   explicit LpState(memory::Arena& arena) : heap(arena) {}
+  LpState(const LpState&) = delete;
+  LpState& operator=(const LpState&) = delete;
 
   LogicalProcessBase* object = nullptr;  ///< lies in `heap`
   checkpoint::KernelState kernel;
-  TwEvent** history = nullptr;
+  TwEvent** history = inline_history;
   checkpoint::Checkpoint* checkpoints = nullptr;  ///< newest first
   /// Time of the last event in the history: the first straggler test. Lowest value if it is empty.
   std::int64_t last_ticks = std::numeric_limits<std::int64_t>::min();
   std::uint32_t count = 0;     ///< events in the history
-  std::uint32_t capacity = 0;  ///< of the history
+  std::uint32_t capacity = kInlineEvents;  ///< of the history
   std::uint32_t base = 0;      ///< ordinal of history[0]; ordinals wrap, only differences count
   bool active = false;         ///< in its worker's list of LPs with a history
   bool faulted = false;        ///< the last event in the history failed
   memory::LpHeap heap;
+  TwEvent* inline_history[2];
 
   std::uint32_t next_ordinal() const { return base + count; }
 
@@ -58,10 +62,13 @@ struct alignas(64) LpState {
   }
   /// Releases the history of an LP that has committed everything, and its checkpoints.
   void rest(memory::BlockPool& pool) {
-    if (capacity > 0) pool.release(history, capacity * sizeof(TwEvent*));
-    history = nullptr;
+    if (capacity > kInlineEvents) {
+      pool.release(history, capacity * sizeof(TwEvent*));
+      history = inline_history;
+      capacity = kInlineEvents;
+    }
     base += count;
-    capacity = count = 0;
+    count = 0;
     last_ticks = std::numeric_limits<std::int64_t>::min();
     checkpoint::release_all(pool, checkpoints);
     checkpoints = nullptr;
@@ -69,12 +76,10 @@ struct alignas(64) LpState {
 
  private:
   void grow(memory::BlockPool& pool) {
-    const std::uint32_t larger = capacity == 0 ? 4 : capacity * 2;
+    const std::uint32_t larger = capacity * 4;
     auto** moved = static_cast<TwEvent**>(pool.allocate(larger * sizeof(TwEvent*)));
-    if (capacity > 0) {
-      std::memcpy(moved, history, count * sizeof(TwEvent*));
-      pool.release(history, capacity * sizeof(TwEvent*));
-    }
+    std::memcpy(moved, history, count * sizeof(TwEvent*));
+    if (capacity > kInlineEvents) pool.release(history, capacity * sizeof(TwEvent*));
     history = moved;
     capacity = larger;
   }

@@ -31,6 +31,7 @@ class Optimism {
   void observe(const Observation& now) {
     widest_lead_ = std::max(widest_lead_, now.lead_ticks);
     observe_memory(now);
+    executed_before_ = now.executed;
     const std::uint64_t executed = now.executed - executed_;
     if (executed < kSampleEvents) return;
     const double wasted = static_cast<double>(now.rolled_back - rolled_back_) /
@@ -46,7 +47,7 @@ class Optimism {
   }
 
   /// Events at this distance from GVT or further must wait.
-  std::int64_t window_ticks() const { return over_budget_ ? 1 : window_ticks_; }
+  std::int64_t window_ticks() const { return window_ticks_; }
   /// Memory is beyond its budget: what was executed too far ahead must be undone.
   bool must_retreat() const { return over_budget_; }
 
@@ -55,12 +56,20 @@ class Optimism {
   static constexpr double kTooMuchWasted = 0.3;
   static constexpr double kLittleWasted = 0.15;
   static constexpr double kSoftLimit = 0.8;
+  static constexpr std::uint64_t kProductiveEvents = 512;
 
+  /// Beyond the budget the window closes until rounds become unproductive: what is held then is what
+  /// the model itself needs, and closing further would only make the run crawl.
   void observe_memory(const Observation& now) {
     const auto bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(now.memory_bytes, 0));
-    over_budget_ = bytes > budget_bytes_;
+    const bool productive = now.executed - executed_before_ >= kProductiveEvents;
     over_soft_limit_ = static_cast<double>(bytes) > kSoftLimit * static_cast<double>(budget_bytes_);
-    if (over_soft_limit_) narrow(std::max(now.lead_ticks, std::int64_t{1}), 0.5);
+    over_budget_ = bytes > budget_bytes_ && productive;
+    if (over_soft_limit_ && productive) {
+      narrow(std::max(now.lead_ticks, std::int64_t{1}), 0.5);
+    } else if (over_soft_limit_) {
+      widen(2.0);
+    }
   }
   void narrow(std::int64_t lead_ticks, double factor) {
     if (fixed_) return;
@@ -81,6 +90,7 @@ class Optimism {
   const std::uint64_t budget_bytes_;
   std::int64_t widest_lead_ = 0;
   std::uint64_t executed_ = 0, rolled_back_ = 0;
+  std::uint64_t executed_before_ = 0;  ///< at the last observation
   bool over_budget_ = false, over_soft_limit_ = false;
 };
 

@@ -54,6 +54,7 @@ class Run {
   }
 
   void execute() {
+    if (shared_.control.rows != nullptr) shared_.control.rows->begin(shared_.workers);
     auto start = Clock::now();
     {
       std::vector<std::jthread> threads;
@@ -191,6 +192,7 @@ class TimeWarpEngine final : public Engine {
  public:
   RunResult run(const Model& model, const RunOptions& options, RunControl& control) override {
     RunResult result;
+    memory::prepare_library_state();
     checkpoint::Interval::parse(options.checkpoint);  // refuse before anything is made
     pending::with_pending_set<TwEvent>(options.pending, [&]<class Pending>() {
       Run<Pending>(model, options, control, result).execute();

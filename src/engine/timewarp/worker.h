@@ -27,6 +27,7 @@
 #include "engine/timewarp/shared.h"
 #include "engine/timewarp/speculative_rows.h"
 #include "memory/application_mode.h"
+#include "memory/library_state.h"
 #include "orrery/context.h"
 
 namespace orrery::timewarp {
@@ -63,6 +64,7 @@ class Worker final : public Context {
   static constexpr double kBatchSeconds = 20e-6;
   static constexpr std::uint32_t kPollEventsAlone = 4096;
   static constexpr std::uint64_t kGvtPeriodUs = 2000;
+  static constexpr std::uint64_t kGvtEvents = 256;  ///< times the workers
 
   /// An event whose handler failed: the last in its LP's history until a rollback undoes it or GVT
   /// reaches it. What arrives for the LP behind it waits here.
@@ -83,6 +85,7 @@ class Worker final : public Context {
   void loop();
   void loop_alone();
   std::uint32_t run_batch(std::uint32_t limit);
+  void prefetch_upcoming();
   void adapt_batch(std::uint32_t executed, std::uint64_t cycles);
 
   // Execution (worker_execution.h).
@@ -121,6 +124,7 @@ class Worker final : public Context {
   bool adopt();
   void commit_all(const Key& until);
   void hand_rows_over(const Key& until);
+  void prefetch_commit(std::size_t at);
   bool commit(LpId id, LpState& lp, const Key& until);
   void retreat(Time to);
   void adjust(const GvtReport& sum);
@@ -156,7 +160,10 @@ class Worker final : public Context {
   Time horizon_;  ///< events at or after it wait
   std::int64_t latest_ticks_ = 0;
   std::uint64_t adopted_cycles_ = 0;
+  std::uint64_t adopted_executed_ = 0;
+  std::int64_t adopted_memory_bytes_ = 0;
   std::uint64_t period_cycles_;
+  std::uint64_t period_events_;  ///< own events after which a round is due; 0: by time only
   std::uint64_t uncommitted_ = 0;  ///< executed events that the last round did not commit
   bool idle_ = false;
   Optimism optimism_;

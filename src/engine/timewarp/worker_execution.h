@@ -5,6 +5,26 @@
 
 namespace orrery::timewarp {
 
+/// What `free` met in the handler that runs on this thread: it cannot throw, so the handler goes on
+/// and fails when it returns. Thread-local like the mode itself, because `free` knows no worker.
+struct HeapMisuseNote {
+  bool seen = false;
+  memory::HeapMisuse what{};
+  std::string sentence() {
+    seen = false;
+    return std::string("it misused its memory: ") + memory::describe(what);
+  }
+};
+
+inline HeapMisuseNote& heap_misuse() {
+  static constinit thread_local HeapMisuseNote note;
+  return note;
+}
+
+inline void note_heap_misuse(memory::HeapMisuse what, const void*, memory::LpHeap*) {
+  heap_misuse() = {true, what};
+}
+
 template <class Pending>
 void Worker<Pending>::handle(TwEvent* event) {
   LpState& lp = lps_[event->receiver];
@@ -75,6 +95,8 @@ bool Worker<Pending>::run_handler(LpState& lp, TwEvent* event) {
       throw ModelFault("the LP has no handler for this event type (sent by LP " +
                        std::to_string(event->sender()) + "); add it to its list of event types");
     }
+    if (heap_misuse().seen) [[unlikely]]
+      throw ModelFault(heap_misuse().sentence());
     memory::leave_application_mode();
   } catch (...) {
     // The exception lies in the LP's heap and is freed at the end of this block: platform mode only

@@ -46,12 +46,14 @@ bool Worker<Pending>::step_gvt() {
   }
 }
 
-/// A round costs a walk over the LPs with a history, so it should pay for itself: after some work, or
-/// when there is nothing else to do.
+/// A round costs a few cache lines from each worker and a walk over the LPs with a history. What it
+/// frees is used again while it is still in the cache, so frequent rounds pay: on two cores PHOLD ran
+/// at 15 million events/s with a round every 50 us, 10 with 400 us, 7 with 3 ms.
 template <class Pending>
 bool Worker<Pending>::round_is_due() const {
   const std::uint64_t elapsed = read_cycles() - adopted_cycles_;
-  return elapsed > period_cycles_ || (idle_ && elapsed > period_cycles_ / 32);
+  if (elapsed > period_cycles_ || (idle_ && elapsed > period_cycles_ / 32)) return true;
+  return period_events_ > 0 && statistics_.executed - adopted_executed_ >= period_events_;
 }
 
 template <class Pending>
@@ -122,6 +124,8 @@ bool Worker<Pending>::adopt() {
   commit_all(gvt_);
   adjust(sum);
   adopted_cycles_ = read_cycles();
+  adopted_executed_ = statistics_.executed;
+  adopted_memory_bytes_ = memory_bytes();
   if (sum.fault_at_lowest) {
     ending_ = {RunEnd::fault, gvt_};
   } else if (gvt_ == Key::infinity()) {
@@ -175,8 +179,7 @@ void Worker<Pending>::commit_all(const Key& until) {
   uncommitted_ = 0;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < active_.size(); ++i) {
-    if (i + 8 < active_.size()) __builtin_prefetch(&lps_[active_[i + 8]]);
-    if (i + 4 < active_.size()) __builtin_prefetch(lps_[active_[i + 4]].history);
+    prefetch_commit(i);
     const LpId id = active_[i];
     if (commit(id, lps_[id], until)) active_[kept++] = id;
   }
@@ -189,6 +192,21 @@ template <class Pending>
 void Worker<Pending>::hand_rows_over(const Key& until) {
   if (!rows_.empty()) shared_.control.rows->commit(index_, rows_);
   shared_.control.rows->advance(index_, std::min(until, Key::end_of(shared_.options.until)));
+}
+
+/// For the walk over the LPs with a history, at position `at`: state, history, events of later ones.
+template <class Pending>
+void Worker<Pending>::prefetch_commit(std::size_t at) {
+  if (at + 12 < active_.size()) {
+    const LpState& lp = lps_[active_[at + 12]];
+    __builtin_prefetch(&lp, 1);
+    __builtin_prefetch(reinterpret_cast<const std::byte*>(&lp) + 64, 1);
+  }
+  if (at + 8 < active_.size()) {
+    const LpState& lp = lps_[active_[at + 8]];
+    __builtin_prefetch(lp.checkpoints, 1);
+    for (std::uint32_t i = 0; i < lp.count && i < 2; ++i) __builtin_prefetch(lp.history[i], 1);
+  }
 }
 
 /// False if nothing uncommitted is left of the LP.

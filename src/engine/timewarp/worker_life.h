@@ -22,8 +22,9 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
       backoff_(shared.crowded) {
   lp_count_ = static_cast<LpId>(lps_.count());
   metric_count_ = static_cast<std::uint32_t>(model_.metrics().size());
-  const std::uint64_t period_us =
-      shared.options.gvt_period_us > 0 ? shared.options.gvt_period_us : kGvtPeriodUs;
+  const bool fixed_period = shared.options.gvt_period_us > 0;
+  const std::uint64_t period_us = fixed_period ? shared.options.gvt_period_us : kGvtPeriodUs;
+  period_events_ = fixed_period ? 0 : kGvtEvents * shared.workers;
   period_cycles_ =
       static_cast<std::uint64_t>(cycles_per_second() * 1e-6 * static_cast<double>(period_us));
   batch_cycles_limit_ = static_cast<std::uint64_t>(cycles_per_second() * kBatchSeconds);
@@ -38,6 +39,8 @@ Worker<Pending>::~Worker() {
 
 template <class Pending>
 void Worker<Pending>::run() {
+  memory::prepare_worker_thread();
+  memory::thread_context.on_misuse = note_heap_misuse;
   if (shared_.bind && !bind_to_core(index_)) bind_failed_ = true;
   const std::uint64_t start = read_cycles();
   set_up();
@@ -126,7 +129,7 @@ std::uint32_t Worker<Pending>::run_batch(std::uint32_t limit) {
     TwEvent* event = pending_.top();
     if (event == nullptr || event->time() >= horizon) break;
     pending_.pop();
-    if (const TwEvent* next = pending_.upcoming(0)) __builtin_prefetch(&lps_[next->receiver]);
+    prefetch_upcoming();
     latest_ticks_ = std::max(latest_ticks_, event->time().ticks());
     handle(event);
     ++executed;
@@ -136,14 +139,30 @@ std::uint32_t Worker<Pending>::run_batch(std::uint32_t limit) {
   return executed;
 }
 
-/// Where execution stops for now: the window's end, or next to GVT while this worker holds more than
-/// its part of the memory budget. That does not wait for a GVT round: a worker that is held up in a
-/// long event would let the others fill the memory before it joins one.
+/// Brings what the next events need nearer: the LP's state, then what that points to.
+template <class Pending>
+void Worker<Pending>::prefetch_upcoming() {
+  if (const TwEvent* later = pending_.upcoming(3)) {
+    const LpState& lp = lps_[later->receiver];
+    __builtin_prefetch(&lp, 1);
+    __builtin_prefetch(reinterpret_cast<const std::byte*>(&lp) + 64, 1);
+  }
+  if (const TwEvent* soon = pending_.upcoming(1)) {
+    const LpState& lp = lps_[soon->receiver];
+    __builtin_prefetch(lp.object, 1);
+  }
+}
+
+/// Where execution stops for now: the window's end, or next to GVT if this worker has come to hold
+/// more than its part of the memory budget since the last round. A worker that is held up in a long
+/// event delays the round; the others must not fill the memory meanwhile.
 template <class Pending>
 Time Worker<Pending>::execution_limit() const {
   if (!speculative_) return shared_.options.until;
   const auto part = static_cast<std::int64_t>(shared_.memory_budget_bytes / shared_.workers);
-  if (memory_bytes() <= part || gvt_ == Key::infinity()) [[likely]]
+  const std::int64_t held = memory_bytes();
+  const bool growing = held > part && held > adopted_memory_bytes_ + adopted_memory_bytes_ / 4;
+  if (!growing) [[likely]]
     return horizon_;
   return std::min(horizon_, gvt_.time() + Duration::from_ticks(1));
 }

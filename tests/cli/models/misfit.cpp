@@ -22,13 +22,13 @@ std::int64_t wall_clock() {
 
 class Misfit final : public orrery::Model {
  public:
-  orrery::Parameter<std::string> does{*this,
-                                      "does",
-                                      "nothing",
-                                      {.help = "what goes wrong",
-                                       .choices = {"nothing", "throw", "negative", "nowhere",
-                                                   "livelock", "hang", "clock", "prepare", "refuse",
-                                                   "report"}}};
+  orrery::Parameter<std::string> does{
+      *this,
+      "does",
+      "nothing",
+      {.help = "what goes wrong",
+       .choices = {"nothing", "throw", "negative", "nowhere", "livelock", "hang", "clock",
+                   "prepare", "refuse", "report"}}};
   orrery::Parameter<std::int64_t> at{*this, "at", 10, {.help = "at this step", .minimum = 1}};
   orrery::Parameter<std::int64_t> lps{*this, "lps", 4, {.help = "LPs", .minimum = 0}};
   orrery::Parameter<std::int64_t> rows{
@@ -64,8 +64,10 @@ class Walker final : public orrery::LogicalProcess<Walker, Step> {
       context.emit(model_.track, step_, context.random().uniform());
     if (step_ == model_.at && context.self() == context.lp_count() - 1) misbehave(context);
     const LpId next = static_cast<LpId>(context.random().below(context.lp_count()));
-    if (next != context.self()) context.schedule(next, Duration::milliseconds(500), Step{});
-    else context.schedule(next, Duration::seconds(1), Step{});
+    if (next != context.self())
+      context.schedule(next, Duration::milliseconds(500), Step{});
+    else
+      context.schedule(next, Duration::seconds(1), Step{});
   }
 
  private:

@@ -15,4 +15,6 @@ class Forgotten final : public orrery::Model {
 
 }  // namespace
 
-extern "C" orrery::Model* make_forgotten() { return new Forgotten; }
+extern "C" orrery::Model* make_forgotten() {
+  return new Forgotten;
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The report says what the record says, in the documented places.
+#include "observe/report.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "observe/summary.h"
+#include "orrery/error.h"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::json;
+
+class Shop final : public Model {
+ public:
+  Parameter<std::int64_t> tills{*this, "tills", 3, {.help = "", .unit = "", .minimum = 1}};
+  Parameter<double> share{*this, "share", 0.25, {}};
+  Parameter<bool> open{*this, "open", true, {}};
+  Parameter<Duration> pause{*this, "pause", Duration::milliseconds(1500), {}};
+  Parameter<std::string> town{*this, "town", "Sioux Falls", {}};
+  Metric wait{*this, "wait", "s", "time in line"};
+  Metric never{*this, "never", "", "not recorded"};
+
+  std::uint64_t lp_count() const override { return 7; }
+  std::unique_ptr<LogicalProcessBase> create(LpId) const override { return nullptr; }
+  void report(Report& report, Time end) const override {
+    if (fails) throw std::runtime_error("no customers");
+    report.value("total_wait", report.total(wait).sum, "s", "of all");
+    report.value("end", end.to_seconds(), "s", "");
+  }
+  bool fails = false;
+};
+
+RunRecord record_of(const Shop& shop) {
+  RunRecord record;
+  record.model = &shop;
+  record.model_name = "shop";
+  record.engine = "sequential";
+  record.options.until = Time::zero() + Duration::seconds(20);
+  record.result.reached = Time::zero() + Duration::seconds(10);
+  record.result.committed = 1'500'000;
+  record.result.executed = 2'000'000;
+  record.result.fingerprint = 0xabc;
+  record.result.loop_seconds = 0.5;
+  record.result.metrics.resize(2);
+  record.result.metrics[0].add(1);
+  record.result.metrics[0].add(3);
+  record.result.statistics = {{"rollbacks", "", "undone", 17}};
+  record.result.notes = {"workers are not bound"};
+  record.derived = derive_values(shop, record.result);
+  return record;
+}
+
+TEST(Report, HoldsTheRun) {
+  const Shop shop;
+  const Json json = Json::parse(report_json(record_of(shop)));
+  EXPECT_EQ(json["schema"], kReportSchema);
+  EXPECT_EQ(json["complete"], true);
+  EXPECT_EQ(json["model"]["lps"], 7);
+  EXPECT_EQ(json["run"]["fingerprint"], "0000000000000abc");
+  EXPECT_EQ(json["run"]["efficiency"], 0.75);
+  EXPECT_EQ(json["run"]["events_per_second"], 3e6);
+  EXPECT_EQ(json["run"]["simulated_seconds_per_second"], 20.0);
+  EXPECT_EQ(json["run"]["reached_ticks"], 10'000'000'000);
+  EXPECT_EQ(json["options"]["until"], "20 s");
+  EXPECT_EQ(json["statistics"]["rollbacks"]["value"], 17);
+  EXPECT_EQ(json["notes"][0], "workers are not bound");
+}
+
+TEST(Report, GivesParametersTheirTypes) {
+  const Shop shop;
+  const Json json = Json::parse(report_json(record_of(shop)))["parameters"];
+  EXPECT_EQ(json["tills"]["value"], 3);
+  EXPECT_EQ(json["share"]["value"], 0.25);
+  EXPECT_EQ(json["open"]["value"], true);
+  EXPECT_EQ(json["pause"]["value"], "1.5 s");
+  EXPECT_EQ(json["town"]["value"], "Sioux Falls");
+}
+
+TEST(Report, SummarisesMetricsAndDerivesValues) {
+  const Shop shop;
+  const Json json = Json::parse(report_json(record_of(shop)));
+  EXPECT_EQ(json["metrics"]["wait"]["count"], 2);
+  EXPECT_EQ(json["metrics"]["wait"]["mean"], 2.0);
+  EXPECT_EQ(json["metrics"]["never"]["count"], 0);
+  EXPECT_EQ(json["results"]["total_wait"]["value"], 4.0);
+  EXPECT_EQ(json["results"]["end"]["value"], 10.0);
+}
+
+TEST(Report, InterruptedRunIsNotComplete) {
+  const Shop shop;
+  RunRecord record = record_of(shop);
+  record.result.end = RunEnd::interrupted;
+  const Json json = Json::parse(report_json(record));
+  EXPECT_EQ(json["complete"], false);
+  EXPECT_EQ(json["run"]["end"], "interrupted");
+}
+
+TEST(Report, SurvivesWhatJsonCannotSay) {
+  const Shop shop;
+  RunRecord record = record_of(shop);
+  record.derived = {{"ratio", std::numeric_limits<double>::quiet_NaN(), "", "0 / 0"}};
+  record.result.notes = {"a name that is not UTF-8: \xff"};
+  const Json json = Json::parse(report_json(record));
+  EXPECT_TRUE(json["results"]["ratio"]["value"].is_null());
+}
+
+TEST(Report, ExceptionOfTheModelIsAFault) {
+  Shop shop;
+  shop.fails = true;
+  EXPECT_THROW(derive_values(shop, RunResult{}), ModelFault);
+}
+
+TEST(Summary, IsAlignedAndPlainWithoutATerminal) {
+  const Shop shop;
+  const std::string text = summary_text(record_of(shop), Terminal{});
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_NE(
+      text.find("  events       1,500,000 committed of 2,000,000 executed (efficiency 75.0 %)"),
+      std::string::npos);
+  EXPECT_NE(text.find("  fingerprint  0x0000000000000abc"), std::string::npos);
+  EXPECT_NE(text.find("note: workers are not bound"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace orrery
