@@ -37,8 +37,7 @@ class OutputContext {
   /// Adds a row to a table: as many values as it has columns, in their order, integers for integer
   /// columns. A mismatch is a model fault.
   template <class... Values>
-    requires(std::is_arithmetic_v<Values> && ...)
-  void emit(const Table& table, Values... values) {
+  requires(std::is_arithmetic_v<Values>&&...) void emit(const Table& table, Values... values) {
     const std::uint64_t cells[] = {cell(values)...};
     constexpr std::uint32_t integers = integer_mask<Values...>();
     emit_cells(table, cells, integers);
@@ -83,9 +82,9 @@ class Context : public OutputContext {
   /// The LP's own random stream (see orrery/random.h).
   Random& random() { return random_; }
 
-  /// Sends `event` to LP `destination`, to be handled `delay` from now. A zero delay is allowed: the
-  /// event is handled after this one at the same time. Model faults: a negative delay, a time beyond
-  /// the clock's range, a destination that does not exist.
+  /// Sends `event` to LP `destination`, to be handled `delay` from now. A zero delay is allowed:
+  /// the event is handled after this one at the same time. Model faults: a negative delay, a time
+  /// beyond the clock's range, a destination that does not exist.
   template <EventPayload E>
   void schedule(LpId destination, Duration delay, const E& event) {
     send(destination, delay, event_type_id<E>,
@@ -109,8 +108,8 @@ class FinalContext : public OutputContext {
  public:
   /// Enters a value of the final state into the fingerprint.
   template <class T>
-    requires(std::is_arithmetic_v<T> || std::has_unique_object_representations_v<T>)
-  void state(const T& value) {
+  requires(std::is_arithmetic_v<T> ||
+           std::has_unique_object_representations_v<T>) void state(const T& value) {
     add_state(&value, sizeof value);
   }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 #include <type_traits>
 
@@ -30,10 +31,28 @@ constexpr std::string_view type_name() {
   return text.substr(start, end - start);
 }
 
+/// FNV-1a, 32 bit. Compilers spell an anonymous namespace differently: it does not count.
 constexpr EventTypeId hash_type_name(std::string_view name) {
-  std::uint32_t hash = 2166136261u;  // FNV-1a, 32 bit
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  std::uint32_t hash = 2166136261u;
+  while (!name.empty()) {
+    bool skipped = false;
+    for (const std::string_view spelling : {"{anonymous}::", "(anonymous namespace)::"}) {
+      if (!name.starts_with(spelling)) continue;
+      name.remove_prefix(spelling.size());
+      skipped = true;
+    }
+    if (skipped) continue;
+    hash = (hash ^ static_cast<unsigned char>(name.front())) * 16777619u;
+    name.remove_prefix(1);
+  }
   return hash == 0 ? 1 : hash;
+}
+
+/// The name without its namespaces.
+constexpr std::string_view unqualified(std::string_view name) {
+  const std::size_t end = name.find('<');
+  const std::size_t colon = name.substr(0, end).rfind("::");
+  return colon == std::string_view::npos ? name : name.substr(colon + 2);
 }
 
 }  // namespace detail
@@ -44,7 +63,7 @@ template <class E>
 concept EventPayload = std::is_trivially_copyable_v<E> && std::is_class_v<E>;
 
 template <EventPayload E>
-inline constexpr std::string_view event_type_name = detail::type_name<E>();
+inline constexpr std::string_view event_type_name = detail::unqualified(detail::type_name<E>());
 
 template <EventPayload E>
 inline constexpr EventTypeId event_type_id = detail::hash_type_name(detail::type_name<E>());

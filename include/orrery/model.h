@@ -29,7 +29,9 @@ class CommunicationGraph {
     std::uint32_t weight;
   };
   /// `weight`: relative number of events, 1 or more.
-  void connect(LpId from, LpId to, std::uint32_t weight = 1) { edges_.push_back({from, to, weight}); }
+  void connect(LpId from, LpId to, std::uint32_t weight = 1) {
+    edges_.push_back({from, to, weight});
+  }
   const std::vector<Edge>& edges() const { return edges_; }
 
  private:
@@ -102,7 +104,7 @@ struct ModelRegistration {
 
 /// At namespace scope, once per model: its class, its name on the command line, and one line on
 /// what it is.
-#define ORRERY_MODEL(ModelClass, name, summary) \
+#define ORRERY_MODEL(ModelClass, name, summary)                                            \
   static const ::orrery::detail::ModelRegistration<ModelClass> orrery_model_registration { \
-    name, summary \
+    name, summary                                                                          \
   }

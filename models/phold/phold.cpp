@@ -25,8 +25,8 @@ struct Loaded {
 
 class Phold;
 
-class Node final : public orrery::LogicalProcess<Node, Ball, Loaded<8>, Loaded<64>, Loaded<256>,
-                                                 Loaded<1024>> {
+class Node final
+    : public orrery::LogicalProcess<Node, Ball, Loaded<8>, Loaded<64>, Loaded<256>, Loaded<1024>> {
  public:
   Node(const Phold& model);
   void start(Context& context) override;
@@ -47,37 +47,63 @@ class Node final : public orrery::LogicalProcess<Node, Ball, Loaded<8>, Loaded<6
 
 class Phold final : public orrery::Model {
  public:
-  Parameter<std::int64_t> lps{*this, "lps", 8192, {.help = "logical processes", .minimum = 1,
-                                                  .maximum = 1 << 26}};
+  Parameter<std::int64_t> lps{
+      *this, "lps", 8192, {.help = "logical processes", .minimum = 1, .maximum = 1 << 26}};
   Parameter<std::int64_t> population{
-      *this, "population", 1, {.help = "start events at each LP", .minimum = 0, .maximum = 1 << 20}};
-  Parameter<double> remote{*this, "remote", 0.25,
-                           {.help = "share of events sent to a random LP; the rest go to the sender",
-                            .minimum = 0.0, .maximum = 1.0}};
-  Parameter<Duration> mean{*this, "mean", Duration::seconds(1),
-                           {.help = "mean of the exponential part of the delay",
-                            .minimum = Duration::zero()}};
-  Parameter<Duration> lookahead_time{*this, "lookahead", Duration::zero(),
-                                     {.help = "constant part of the delay",
-                                      .minimum = Duration::zero()}};
-  Parameter<std::int64_t> payload{*this, "payload", 0,
-                                  {.help = "bytes an event carries", .unit = "B",
-                                   .choices = {0, 8, 64, 256, 1024}}};
-  Parameter<std::int64_t> state{*this, "state", 0,
-                                {.help = "dynamic memory of each LP", .unit = "B", .minimum = 0,
-                                 .maximum = 1 << 30}};
-  Parameter<std::int64_t> touched{*this, "touched", 0,
-                                  {.help = "bytes of it that each event writes", .unit = "B",
-                                   .minimum = 0, .maximum = 1 << 30}};
-  Parameter<std::int64_t> work{*this, "work", 0,
+      *this,
+      "population",
+      1,
+      {.help = "start events at each LP", .minimum = 0, .maximum = 1 << 20}};
+  Parameter<double> remote{
+      *this,
+      "remote",
+      0.25,
+      {.help = "share of events sent to a random LP; the rest go to the sender",
+       .minimum = 0.0,
+       .maximum = 1.0}};
+  Parameter<Duration> mean{
+      *this,
+      "mean",
+      Duration::seconds(1),
+      {.help = "mean of the exponential part of the delay", .minimum = Duration::zero()}};
+  Parameter<Duration> lookahead_time{
+      *this,
+      "lookahead",
+      Duration::zero(),
+      {.help = "constant part of the delay", .minimum = Duration::zero()}};
+  Parameter<std::int64_t> payload{
+      *this,
+      "payload",
+      0,
+      {.help = "bytes an event carries", .unit = "B", .choices = {0, 8, 64, 256, 1024}}};
+  Parameter<std::int64_t> state{
+      *this,
+      "state",
+      0,
+      {.help = "dynamic memory of each LP", .unit = "B", .minimum = 0, .maximum = 1 << 30}};
+  Parameter<std::int64_t> touched{*this,
+                                  "touched",
+                                  0,
+                                  {.help = "bytes of it that each event writes",
+                                   .unit = "B",
+                                   .minimum = 0,
+                                   .maximum = 1 << 30}};
+  Parameter<std::int64_t> work{*this,
+                               "work",
+                               0,
                                {.help = "busy loop in each event, in steps of about a nanosecond",
-                                .minimum = 0, .maximum = 1'000'000'000}};
-  Parameter<double> hot_share{*this, "hot_share", 0.0,
-                              {.help = "share of remote events that go to the hot spot",
-                               .minimum = 0.0, .maximum = 1.0}};
-  Parameter<double> hot_lps{*this, "hot_lps", 0.1,
-                            {.help = "share of the LPs that make up the hot spot", .minimum = 0.0,
-                             .maximum = 1.0}};
+                                .minimum = 0,
+                                .maximum = 1'000'000'000}};
+  Parameter<double> hot_share{
+      *this,
+      "hot_share",
+      0.0,
+      {.help = "share of remote events that go to the hot spot", .minimum = 0.0, .maximum = 1.0}};
+  Parameter<double> hot_lps{
+      *this,
+      "hot_lps",
+      0.1,
+      {.help = "share of the LPs that make up the hot spot", .minimum = 0.0, .maximum = 1.0}};
 
   void prepare() override {
     if (touched > state) {
@@ -130,8 +156,7 @@ void Node::throw_ball(Context& context) {
   LpId destination = context.self();
   if (random.uniform() < model_.remote) {
     const bool hot = model_.hot_share > 0 && random.bernoulli(model_.hot_share);
-    destination =
-        static_cast<LpId>(random.below(hot ? model_.hot_count() : context.lp_count()));
+    destination = static_cast<LpId>(random.below(hot ? model_.hot_count() : context.lp_count()));
   }
   const Duration delay = model_.lookahead_time + random.exponential(model_.mean);
   const auto send = [&]<class Payload>(Payload payload) {
@@ -139,11 +164,16 @@ void Node::throw_ball(Context& context) {
     context.schedule(destination, delay, payload);
   };
   switch (model_.payload) {
-    case 8: return send(Loaded<8>{});
-    case 64: return send(Loaded<64>{});
-    case 256: return send(Loaded<256>{});
-    case 1024: return send(Loaded<1024>{});
-    default: context.schedule(destination, delay, Ball{});
+    case 8:
+      return send(Loaded<8>{});
+    case 64:
+      return send(Loaded<64>{});
+    case 256:
+      return send(Loaded<256>{});
+    case 1024:
+      return send(Loaded<1024>{});
+    default:
+      context.schedule(destination, delay, Ball{});
   }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A checkpoint: an image of an LP's live memory and of its kernel state (fingerprint, random stream,
-// send count), taken before the event with a given ordinal. An LP's checkpoints form a list, newest
-// first; a rollback restores the newest that is not after its target and executes the events between
-// again ("coasting forward").
+// A checkpoint: an image of an LP's live memory and of its kernel state (fingerprint, random
+// stream, send count), taken before the event with a given ordinal. An LP's checkpoints form a
+// list, newest first; a rollback restores the newest that is not after its target and executes the
+// events between again ("coasting forward").
 #pragma once
 
 #include <cstddef>
@@ -32,16 +32,30 @@ struct alignas(16) Checkpoint {
 };
 static_assert(sizeof(Checkpoint) == 48);
 
-inline Checkpoint* take(memory::BlockPool& pool, const memory::LpHeap& heap,
-                        const KernelState& kernel, std::uint32_t ordinal, Checkpoint* older) {
-  const std::size_t image_bytes = heap.image_bytes();
-  auto* checkpoint =
-      static_cast<Checkpoint*>(pool.allocate(sizeof(Checkpoint) + image_bytes));
+inline Checkpoint* make(memory::BlockPool& pool, std::size_t image_bytes, const KernelState& kernel,
+                        std::uint32_t ordinal, Checkpoint* older) {
+  auto* checkpoint = static_cast<Checkpoint*>(pool.allocate(sizeof(Checkpoint) + image_bytes));
   checkpoint->older = older;
   checkpoint->ordinal = ordinal;
   checkpoint->kernel = kernel;
   checkpoint->image_bytes = image_bytes;
+  return checkpoint;
+}
+
+inline Checkpoint* take(memory::BlockPool& pool, const memory::LpHeap& heap,
+                        const KernelState& kernel, std::uint32_t ordinal, Checkpoint* older) {
+  Checkpoint* checkpoint = make(pool, heap.image_bytes(), kernel, ordinal, older);
   heap.save(checkpoint->image());
+  return checkpoint;
+}
+
+/// The same for a heap of one chunk (LpHeap::single_chunk), whose state is not touched.
+inline Checkpoint* take_single(memory::BlockPool& pool, const void* chunk, std::size_t chunk_bytes,
+                               const KernelState& kernel, std::uint32_t ordinal,
+                               Checkpoint* older) {
+  Checkpoint* checkpoint =
+      make(pool, memory::LpHeap::kSingleHeaderBytes + chunk_bytes, kernel, ordinal, older);
+  memory::LpHeap::save_single(chunk, chunk_bytes, checkpoint->image());
   return checkpoint;
 }
 

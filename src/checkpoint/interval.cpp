@@ -16,8 +16,7 @@ Interval Interval::parse(std::string_view text) {
   if (text.starts_with(kPeriodic)) {
     const std::string_view number = text.substr(kPeriodic.size());
     std::uint32_t events = 0;
-    const auto [end, error] =
-        std::from_chars(number.data(), number.data() + number.size(), events);
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), events);
     if (error == std::errc{} && end == number.data() + number.size() && events >= 1 &&
         events <= kLongest)
       return {events, false};

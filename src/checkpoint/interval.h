@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How often checkpoints are taken: before every n-th event of an LP. `copy` is n = 1, `periodic:N`
-// fixes n, `auto` finds it from what was measured since the last adjustment: with M events executed,
-// k rollbacks, a checkpoint costing s and an event c, saving costs M s / n and coasting forward on
-// average k c (n - 1) / 2, which is least at n = sqrt(2 M s / (k c)) (Rönngren and Ayani, "Adaptive
-// checkpointing in Time Warp", PADS 1994).
+// fixes n, `auto` finds it from what was measured since the last adjustment: with M events
+// executed, k rollbacks, a checkpoint costing s and an event c, saving costs M s / n and coasting
+// forward on average k c (n - 1) / 2, which is least at n = sqrt(2 M s / (k c)) (Rönngren and
+// Ayani, "Adaptive checkpointing in Time Warp", PADS 1994).
 #pragma once
 
 #include <cstdint>

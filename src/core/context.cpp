@@ -10,7 +10,9 @@
 
 namespace orrery {
 
-LogicalProcessBase::~LogicalProcessBase() { delete[] metrics_; }
+LogicalProcessBase::~LogicalProcessBase() {
+  delete[] metrics_;
+}
 
 void OutputContext::record(const Metric& metric, double value) {
   if (lp_->metrics_ == nullptr) lp_->metrics_ = new Summary[metric_count_];
@@ -24,16 +26,19 @@ void OutputContext::emit_cells(const Table& table, std::span<const std::uint64_t
   for (std::size_t i = 0; matches && i < columns.size(); ++i)
     matches = ((integers >> i) & 1) == (columns[i].type == ColumnType::integer ? 1u : 0u);
   if (!matches) {
-    throw ModelFault("emit() to table '" + table.name() + "' with " + std::to_string(cells.size()) +
-                     " values that do not match its " + std::to_string(columns.size()) +
-                     " columns; give integers for integer columns and floating point for real ones");
+    throw ModelFault(
+        "emit() to table '" + table.name() + "' with " + std::to_string(cells.size()) +
+        " values that do not match its " + std::to_string(columns.size()) +
+        " columns; give integers for integer columns and floating point for real ones");
   }
   hash_ = fingerprint::add_word(hash_, table.index());
   hash_ = fingerprint::add_bytes(hash_, cells.data(), cells.size_bytes());
   append_row(table, cells);
 }
 
-void Context::fail(std::string_view why) const { throw ModelFault(std::string(why)); }
+void Context::fail(std::string_view why) const {
+  throw ModelFault(std::string(why));
+}
 
 void FinalContext::add_state(const void* bytes, std::size_t size) {
   hash_ = fingerprint::add_bytes(hash_, bytes, size);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A cheap clock for decisions inside an engine: the processor's time stamp counter where there is
-// one (about 10 ns cheaper than the system's clock and monotone on all current x86), the steady clock
-// elsewhere. Never for anything that a result depends on.
+// one (about 10 ns cheaper than the system's clock and monotone on all current x86), the steady
+// clock elsewhere. Never for anything that a result depends on.
 #pragma once
 
 #include <chrono>
@@ -17,8 +17,7 @@ inline std::uint64_t read_cycles() {
 #if defined(__x86_64__)
   return __rdtsc();
 #else
-  return static_cast<std::uint64_t>(
-      std::chrono::steady_clock::now().time_since_epoch().count());
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 #endif
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The boundary between engines and everything else: what a run is asked for (`RunOptions`), what it
-// can be told and asked while it runs (`RunControl`), and what it leaves (`RunResult`). An engine is
-// one folder that registers one factory here; nothing in this folder knows which engines exist.
+// can be told and asked while it runs (`RunControl`), and what it leaves (`RunResult`). An engine
+// is one folder that registers one factory here; nothing in this folder knows which engines exist.
 #pragma once
 
 #include <atomic>
@@ -26,9 +26,11 @@ struct RunOptions {
   std::string checkpoint = "auto";
   std::uint64_t memory_bytes = 0;  ///< budget of the run; 0: three quarters of what is available
   bool bind = true;                ///< bind workers to cores where there are enough
-  std::uint32_t livelock_microsteps = 1'000'000;  ///< zero-delay steps at one instant that are too many
-  std::uint64_t gvt_period_us = 0;                ///< 0: automatic
-  std::int64_t window_ticks = 0;                  ///< optimism window; 0: automatic
+  std::uint32_t livelock_microsteps =
+      1'000'000;                          ///< zero-delay steps at one instant that are too many
+  std::uint32_t channel_messages = 4096;  ///< that fit between two workers before some must wait
+  std::uint64_t gvt_period_us = 0;        ///< 0: automatic
+  std::int64_t window_ticks = 0;          ///< optimism window; 0: automatic
 };
 
 /// Shared by the engine and those who watch it. All counters are written by the engine with relaxed
@@ -53,10 +55,11 @@ struct Statistic {
 
 struct RunResult {
   RunEnd end = RunEnd::completed;
-  std::string fault;       ///< a sentence, if end == fault
-  Time reached;            ///< everything before this time is committed
+  std::string fault;  ///< a sentence, if end == fault
+  Time reached;       ///< everything before this time is committed
   std::uint64_t committed = 0;
-  std::uint64_t executed = 0;  ///< committed + rolled back; re-executions while coasting not counted
+  std::uint64_t executed =
+      0;  ///< committed + rolled back; re-executions while coasting not counted
   std::uint64_t fingerprint = 0;
   double startup_seconds = 0, loop_seconds = 0, shutdown_seconds = 0;
   std::uint64_t peak_memory_bytes = 0;  ///< what the engine held at most, where it keeps count

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Who took part in a livelock: when an event's microstep comes near the limit, engines note its LP,
-// and the fault names them. Costs one comparison an event.
+// and the fault names those that were on it. Costs one comparison an event.
 #pragma once
 
 #include <algorithm>
@@ -15,17 +15,26 @@ namespace orrery {
 
 class LivelockTrail {
  public:
+  struct Step {
+    Key key;
+    LpId lp;
+  };
+
   explicit LivelockTrail(std::uint32_t limit) : from_(limit > kSteps ? limit - kSteps : 1) {}
 
   void note(const Key& key, LpId lp) {
     if (key.microstep() >= from_) [[unlikely]]
-      add(lp);
+      add({key, lp});
   }
-  const std::vector<LpId>& lps() const { return lps_; }
+  const std::vector<Step>& steps() const { return steps_; }
 
-  /// "; LPs on it: 3, 5, 8 and others" or "".
-  static std::string text(std::vector<LpId> lps) {
-    if (lps.empty()) return "";
+  /// "; LPs on it: 3, 5, 8 and others" for a livelock that was found at `fault`; "" for another
+  /// fault. Steps at other times or after the fault belong to guesses that did not commit.
+  static std::string text(const std::vector<Step>& steps, const Key& fault, std::uint32_t limit) {
+    if (fault.microstep() < limit) return "";
+    std::vector<LpId> lps;
+    for (const Step& step : steps)
+      if (step.key.time() == fault.time() && step.key <= fault) lps.push_back(step.lp);
     std::sort(lps.begin(), lps.end());
     lps.erase(std::unique(lps.begin(), lps.end()), lps.end());
     std::string text = "; LPs on it:";
@@ -37,12 +46,16 @@ class LivelockTrail {
  private:
   static constexpr std::uint32_t kSteps = 64;
   static constexpr std::size_t kNamed = 16;
-  void add(LpId lp) {
-    if (lps_.size() < 4096 && std::find(lps_.begin(), lps_.end(), lp) == lps_.end())
-      lps_.push_back(lp);
+  static constexpr std::size_t kMostSteps = 16384;
+
+  void add(const Step& step) {
+    // What lies far back is of an earlier instant or a guess.
+    if (steps_.size() == kMostSteps) steps_.erase(steps_.begin(), steps_.begin() + kMostSteps / 2);
+    steps_.push_back(step);
   }
+
   std::uint32_t from_;
-  std::vector<LpId> lps_;
+  std::vector<Step> steps_;
 };
 
 }  // namespace orrery

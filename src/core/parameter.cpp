@@ -107,8 +107,8 @@ void Parameter<T>::set(std::string_view text) {
                                  expectation(Text<T>::kType),
                                  range_text().empty() ? "" : ", " + range_text()));
   }
-  bool inside = !(info_.minimum && *parsed < *info_.minimum) &&
-                !(info_.maximum && *parsed > *info_.maximum);
+  bool inside =
+      !(info_.minimum && *parsed < *info_.minimum) && !(info_.maximum && *parsed > *info_.maximum);
   if (!info_.choices.empty()) {
     inside = false;
     for (const T& choice : info_.choices) inside = inside || choice == *parsed;

@@ -66,10 +66,9 @@ bool partition(const CommunicationGraph& graph, std::uint64_t lps, unsigned work
   METIS_SetDefaultOptions(options);
   options[METIS_OPTION_SEED] = 1;
   std::vector<idx_t> part(lps);
-  const int status = METIS_PartGraphKway(&vertices, &constraints, a.start.data(),
-                                         a.neighbour.data(), a.load.data(), nullptr,
-                                         a.weight.data(), &parts, nullptr, nullptr, options, &cut,
-                                         part.data());
+  const int status = METIS_PartGraphKway(
+      &vertices, &constraints, a.start.data(), a.neighbour.data(), a.load.data(), nullptr,
+      a.weight.data(), &parts, nullptr, nullptr, options, &cut, part.data());
   if (status != METIS_OK) return false;
   for (std::uint64_t id = 0; id < lps; ++id) owner[id] = static_cast<std::uint16_t>(part[id]);
   return true;

@@ -98,7 +98,9 @@ EngineRegistration::EngineRegistration(std::string name, std::string summary,
             [](const EngineInfo& a, const EngineInfo& b) { return a.name < b.name; });
 }
 
-const std::vector<EngineInfo>& engines() { return engine_table(); }
+const std::vector<EngineInfo>& engines() {
+  return engine_table();
+}
 
 const EngineInfo& find_engine(std::string_view name) {
   std::vector<std::string> names;
@@ -137,8 +139,8 @@ std::unique_ptr<Model> make_model(std::string_view name_or_path, std::string* na
   if (is_path(name_or_path)) {
     const auto infos = load_models(std::string(name_or_path));
     if (infos.size() > 1) {
-      throw UsageError(fmt::format("'{}' holds {} models; a model file must hold one",
-                                   name_or_path, infos.size()));
+      throw UsageError(fmt::format("'{}' holds {} models; a model file must hold one", name_or_path,
+                                   infos.size()));
     }
     if (name != nullptr) *name = infos.front().name;
     return infos.front().make();

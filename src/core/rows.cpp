@@ -7,7 +7,8 @@ void RowBuffer::append(const Row& row) {
   const std::uint64_t head[kHeadWords] = {
       static_cast<std::uint64_t>(row.key.time().ticks()),
       (std::uint64_t{row.key.microstep()} << 32) | row.key.sender(), row.key.sequence(),
-      (std::uint64_t{row.ordinal} << 32) | row.lp, (std::uint64_t{row.table} << 32) | row.cells.size()};
+      (std::uint64_t{row.ordinal} << 32) | row.lp,
+      (std::uint64_t{row.table} << 32) | row.cells.size()};
   words_.insert(words_.end(), head, head + kHeadWords);
   words_.insert(words_.end(), row.cells.begin(), row.cells.end());
 }

@@ -27,6 +27,9 @@ class RowBuffer {
   void append(const Row& row);
   bool empty() const { return words_.empty(); }
   void clear() { words_.clear(); }
+  /// For taking back what a handler that failed has appended: a place to return to.
+  std::size_t mark() const { return words_.size(); }
+  void return_to(std::size_t mark) { words_.resize(mark); }
   std::size_t bytes() const { return words_.capacity() * sizeof(std::uint64_t); }
 
   /// Calls `visit(const Row&)` for every row in the order of appending.
@@ -43,8 +46,10 @@ class RowBuffer {
     const auto cells = static_cast<std::size_t>(w[4] & 0xffffffff);
     visit(Row{Key(Time::from_ticks(static_cast<std::int64_t>(w[0])),
                   static_cast<std::uint32_t>(w[1] >> 32), static_cast<LpId>(w[1]), w[2]),
-              static_cast<std::uint32_t>(w[3] >> 32), static_cast<LpId>(w[3]),
-              static_cast<std::uint32_t>(w[4] >> 32), {w + kHeadWords, cells}});
+              static_cast<std::uint32_t>(w[3] >> 32),
+              static_cast<LpId>(w[3]),
+              static_cast<std::uint32_t>(w[4] >> 32),
+              {w + kHeadWords, cells}});
     return at + kHeadWords + cells;
   }
   std::vector<std::uint64_t> words_;

@@ -54,11 +54,25 @@ void refuse_send(const Model& model, LpId destination, Duration delay, Time now,
         "{}; give one of these sends a delay",
         livelock_limit, time_text(model, now)));
   }
+  std::int64_t ticks;
+  if (!__builtin_add_overflow(now.ticks(), delay.ticks(), &ticks) && ticks != INT64_MAX) {
+    throw ModelFault(fmt::format("it has sent more than {} events", Key::kMaxSequence));
+  }
   throw ModelFault(fmt::format(
       "it sent an event to LP {} with the delay {} at {}: the sum is beyond the clock's range of "
       "{}",
       destination, duration_text(delay, model.tick_seconds()), time_text(model, now),
       time_text(model, Time::max())));
+}
+
+std::unique_ptr<LogicalProcessBase> create_lp(const Model& model, LpId id) {
+  auto lp = model.create(id);
+  if (lp == nullptr) throw ModelFault("create() returned no LP");
+  return lp;
+}
+
+namespace {
+constexpr std::string_view kFinish = "finish()";
 }
 
 class Finisher::FinishContext final : public FinalContext {
@@ -90,13 +104,25 @@ Finisher::Finisher(const Model& model, Time end, RowSink* rows)
 
 void Finisher::finish(LpId id, LogicalProcessBase& lp, std::uint64_t hash) {
   FinishContext context(*this, id, lp, hash);
-  lp.finish(context);
+  try {
+    lp.finish(context);
+  } catch (...) {
+    const memory::PlatformMode platform;  // the exception itself may lie in the LP's heap
+    if (fault_.empty()) fault_ = describe_current_exception(model_, id, kFinish, end_);
+    return;
+  }
   hash = context.hash();
   if (const Summary* metrics = LogicalProcessAccess::metrics(lp)) {
     for (std::size_t i = 0; i < totals_.size(); ++i) totals_[i].merge(metrics[i]);
     hash = fingerprint::add_bytes(hash, metrics, totals_.size() * sizeof(Summary));
   }
   fingerprint_ += fingerprint::contribution(id, hash);
+}
+
+void Finisher::fail(LpId id, const std::string& what) {
+  const memory::PlatformMode platform;
+  if (fault_.empty())
+    fault_ = "model fault in " + describe_event(model_, id, kFinish, end_) + ": " + what;
 }
 
 void Finisher::abandon(LpId id, std::uint64_t hash) {
@@ -107,6 +133,9 @@ void Finisher::store(RunResult& result) {
   if (rows_ != nullptr) rows_->commit(0, buffer_);
   result.fingerprint = fingerprint_;
   result.metrics = totals_;
+  if (fault_.empty()) return;
+  result.end = RunEnd::fault;
+  result.fault = fault_;
 }
 
 }  // namespace orrery

@@ -4,6 +4,7 @@
 // is refused, and ending LPs.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,8 +33,8 @@ std::string time_text(const Model& model, Time time);
 [[noreturn]] void refuse_send(const Model& model, LpId destination, Duration delay, Time now,
                               LpId lp_count, std::uint32_t microstep, std::uint32_t livelock_limit);
 
-/// Key of an event sent at `cause` with `delay`, or refuse_send. `sequence`: the sender's send count
-/// after this send.
+/// Key of an event sent at `cause` with `delay`, or refuse_send. `sequence`: the sender's send
+/// count after this send.
 inline Key key_of_send(const Model& model, const Key& cause, LpId sender, std::uint64_t sequence,
                        LpId destination, LpId lp_count, Duration delay,
                        std::uint32_t livelock_limit) {
@@ -48,6 +49,9 @@ inline Key key_of_send(const Model& model, const Key& cause, LpId sender, std::u
   return Key(Time::from_ticks(ticks), microstep, sender, sequence);
 }
 
+/// Model::create, which must not return nothing.
+std::unique_ptr<LogicalProcessBase> create_lp(const Model& model, LpId id);
+
 /// finish() for one LP: returns its contribution to the fingerprint, merges its metrics.
 /// `append_row` receives the rows of finish().
 class Finisher {
@@ -55,10 +59,13 @@ class Finisher {
   Finisher(const Model& model, Time end, RowSink* rows);
   /// LPs must come in order of their ids.
   void finish(LpId id, LogicalProcessBase& lp, std::uint64_t hash);
+  /// The end of LP `id` is a model fault, "it ..."; the first one counts.
+  void fail(LpId id, const std::string& what);
   /// In place of finish after a model fault: the state of an LP whose handler failed means nothing,
   /// so only what was committed counts.
   void abandon(LpId id, std::uint64_t hash);
-  /// Hands the last rows over; the result then holds fingerprint and metrics.
+  /// Hands the last rows over; the result then holds fingerprint, metrics, and a fault if a
+  /// finish() failed.
   void store(RunResult& result);
 
  private:
@@ -67,6 +74,7 @@ class Finisher {
   Time end_;
   RowSink* rows_;
   RowBuffer buffer_;
+  std::string fault_;
   std::uint64_t fingerprint_ = 0;
   std::vector<Summary> totals_;
 };

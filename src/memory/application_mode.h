@@ -59,6 +59,9 @@ struct ThreadContext {
   // Called in platform mode when the model frees system memory; nullptr leaves it allocated.
   void (*on_system_free)(void* pointer) = nullptr;
 
+  // Set when a heap with one chunk gets room for more: its owner may keep less for simple heaps.
+  bool heap_grew = false;
+
   std::uint64_t system_frees_deferred = 0;  // in application mode
   std::uint64_t lp_frees_ignored = 0;       // in platform mode
 };

@@ -65,7 +65,8 @@ class BlockPool {
   }
   [[gnu::noinline]] void* refill(unsigned size_class) {
     const std::size_t each = chunk_bytes(size_class);
-    auto* slab = static_cast<std::byte*>(std::malloc(kSlabBytes));
+    // Aligned to a cache line: blocks of 128 bytes then take two lines, not three.
+    auto* slab = static_cast<std::byte*>(std::aligned_alloc(64, kSlabBytes));
     if (slab == nullptr) throw std::bad_alloc();
     slabs_.push_back(slab);
     for (std::size_t at = (kSlabBytes / each - 1) * each; at > 0; at -= each) {

@@ -175,6 +175,7 @@ void* LpHeap::allocate_in_new_run(unsigned size_class, std::size_t alignment) no
 }
 
 bool LpHeap::grow_lists() noexcept {
+  thread_context.heap_grew = true;
   const std::uint32_t capacity = capacity_ == 1 ? kLinearRuns / 2 : capacity_ * 2;
   Index* index = nullptr;
   if (capacity > kLinearRuns) {

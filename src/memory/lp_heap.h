@@ -3,7 +3,7 @@
 // The heap of one logical process: memory that can be checkpointed and rolled back, at fixed
 // addresses, for any C++ object graph.
 //
-// It follows DyMeLoR (Pellegrini, Vitali, Quaglia, 2009) in that chunks have no headers, a bitmap
+// It follows DyMeLoR (Toccaceli and Quaglia, PADS 2008) in that chunks have no headers, a bitmap
 // tells which are live, and a checkpoint copies these only, neighbours in one copy. It differs
 // where a million small LPs must cost next to nothing: an LP owns short *runs* of chunks in blocks
 // that it shares with others, not blocks of its own. The first run of a class has one chunk, the
@@ -110,6 +110,22 @@ class LpHeap {
 
   // Size of a checkpoint taken now.
   std::size_t image_bytes() const noexcept { return header_bytes(used_runs()) + live_bytes_; }
+
+  // Whether the heap consists of one live chunk, and nothing was ever allocated beside it. Then the
+  // two functions below do what save and restore do, from the chunk's address and size alone, so
+  // that whoever knows these (and watches ThreadContext::heap_grew) need not touch the heap's
+  // state.
+  bool single_chunk() const noexcept { return capacity_ == 1 && live_bytes_ != 0; }
+  static constexpr std::size_t kSingleHeaderBytes = 2 * sizeof(std::uint64_t);
+  static void save_single(const void* chunk, std::size_t chunk_bytes, std::byte* image) noexcept {
+    const std::uint64_t header[2] = {1, 1};
+    std::memcpy(image, header, sizeof header);
+    copy(image + sizeof header, static_cast<const std::byte*>(chunk), chunk_bytes);
+  }
+  static void restore_single(void* chunk, std::size_t chunk_bytes,
+                             const std::byte* image) noexcept {
+    copy(static_cast<std::byte*>(chunk), image + kSingleHeaderBytes, chunk_bytes);
+  }
 
   // Writes a checkpoint to `image`, which has room for image_bytes() and any alignment (16 is
   // fastest), and returns its size. Equal live sets with equal contents give equal images.

@@ -133,6 +133,11 @@ class Region {
   std::array<PoolState, 3> pools_;
 };
 
+// Size of the chunk at `pointer`, which is known to be the start of a live allocation.
+inline std::size_t chunk_bytes_of(const void* pointer) noexcept {
+  return chunk_bytes(block_info(pointer).size_class());
+}
+
 // Size of the chunk that starts at `pointer`, or 0 if that is no place where a chunk starts. Needs
 // no heap: it serves malloc_usable_size and realloc for memory of any LP.
 std::size_t chunk_bytes_at(const void* pointer) noexcept;

@@ -3,7 +3,7 @@
 // Size classes of LP memory.
 //
 // Four classes a doubling (16, 32, 48, 64, 80, 96, 112, 128, 160, 192, ...) instead of the powers
-// of two that DyMeLoR (Pellegrini, Vitali, Quaglia, 2009) uses: a checkpoint copies whole chunks,
+// of two that DyMeLoR (Toccaceli and Quaglia, PADS 2008) uses: a checkpoint copies whole chunks,
 // so rounding is paid in memory *and* in every copy. Powers of two waste a quarter of a chunk on
 // average, four steps a doubling about a tenth. Above 32 KiB the steps are eighths, because there a
 // wasted eighth is already a page. All chunk sizes are multiples of 16 bytes, the alignment malloc

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests of the engines share: the engines and worker counts that they run on, a model whose
-// behaviour is a few lambdas in the test that uses it, and the comparison of two outcomes. The
-// sequential engine is the reference; what a test asserts of it, `expect_same` extends to the others.
+// What the tests of the engines share: the engines and worker counts that they run on, a model
+// whose behaviour is a few lambdas in the test that uses it, and the comparison of two outcomes.
+// The sequential engine is the reference; what a test asserts of it, `expect_same` extends to the
+// others.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,12 +12,25 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "equality/run_model.h"
 #include "orrery/orrery.h"
+
+namespace orrery {
+
+/// How GoogleTest prints what it compares.
+inline void PrintTo(RunEnd end, std::ostream* out) {
+  *out << (end == RunEnd::completed ? "completed" : end == RunEnd::fault ? "fault" : "interrupted");
+}
+inline void PrintTo(Time time, std::ostream* out) {
+  *out << "tick " << time.ticks();
+}
+
+}  // namespace orrery
 
 namespace orrery::testing {
 
@@ -34,7 +48,9 @@ struct EngineCase {
   }
 };
 
-inline std::ostream& operator<<(std::ostream& out, const EngineCase& c) { return out << c.text(); }
+inline std::ostream& operator<<(std::ostream& out, const EngineCase& c) {
+  return out << c.text();
+}
 
 inline std::vector<EngineCase> all_engines() {
   return {{"sequential", 1}, {"timewarp", 1}, {"timewarp", 2}, {"timewarp", 4}};
@@ -56,8 +72,8 @@ class OnEveryEngine : public ::testing::TestWithParam<EngineCase> {
 };
 
 /// At the end of a file, for a suite derived from OnEveryEngine.
-#define ORRERY_ON_EVERY_ENGINE(Suite)                                              \
-  INSTANTIATE_TEST_SUITE_P(Engines, Suite, ::testing::ValuesIn(all_engines()),     \
+#define ORRERY_ON_EVERY_ENGINE(Suite)                                          \
+  INSTANTIATE_TEST_SUITE_P(Engines, Suite, ::testing::ValuesIn(all_engines()), \
                            [](const auto& test) { return test.param.identifier(); })
 
 /// The one event type of a scripted model. Its bytes enter the fingerprint.
@@ -69,8 +85,8 @@ struct Step {
 
 class ScriptModel;
 
-/// Counts and digests what it handles, so that a lost, doubled or reordered event shows in its final
-/// state even where the engine's own hash should miss it.
+/// Counts and digests what it handles, so that a lost, doubled or reordered event shows in its
+/// final state even where the engine's own hash should miss it.
 class ScriptLp final : public LogicalProcess<ScriptLp, Step> {
  public:
   explicit ScriptLp(const ScriptModel& model) : model_(model) {}
@@ -105,8 +121,8 @@ class ScriptModel final : public Model {
 
   const Metric metric{*this, "metric", "", "what the script records"};
   const Metric unused{*this, "unused", "", "never recorded"};
-  const Table table{*this, "table",
-                    {{"count", ColumnType::integer}, {"share", ColumnType::real}}, "rows"};
+  const Table table{
+      *this, "table", {{"count", ColumnType::integer}, {"share", ColumnType::real}}, "rows"};
 
  private:
   const std::uint64_t lps_;
@@ -130,7 +146,9 @@ inline void ScriptLp::finish(FinalContext& context) {
   if (model_.on_finish) model_.on_finish(context, *this);
 }
 
-inline Duration ticks(std::int64_t n) { return Duration::from_ticks(n); }
+inline Duration ticks(std::int64_t n) {
+  return Duration::from_ticks(n);
+}
 
 /// A walk: sends itself on, to a random LP after a random delay of 1 to `longest` ticks. Every LP
 /// starts one.
@@ -153,8 +171,7 @@ inline void expect_same(const Outcome& expected, const Outcome& actual, const st
   EXPECT_EQ(actual.result.fault, expected.result.fault);
   EXPECT_EQ(actual.result.fingerprint, expected.result.fingerprint);
   EXPECT_EQ(actual.result.committed, expected.result.committed);
-  EXPECT_EQ(actual.result.reached, expected.result.reached)
-      << actual.result.reached.ticks() << " instead of " << expected.result.reached.ticks();
+  EXPECT_EQ(actual.result.reached, expected.result.reached);
   EXPECT_TRUE(actual.rows == expected.rows)
       << actual.rows.size() << " rows, " << expected.rows.size() << " expected";
   EXPECT_FALSE(actual.late_rows) << "a row came behind its watermark";

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <ostream>
 
 #include "equality/random_model.h"
 #include "equality/run_model.h"
@@ -20,13 +21,14 @@ struct Variant {
   std::int64_t window_ticks = 0;
   std::uint64_t memory_bytes = 0;
   std::uint64_t gvt_period_us = 0;
+  std::uint32_t channel_messages = 4096;
 };
 
 std::string describe(const Variant& v, std::uint64_t seed) {
   return "seed " + std::to_string(seed) + ", timewarp, workers " + std::to_string(v.workers) +
          ", checkpoint " + v.checkpoint + ", pending " + v.pending + ", window " +
          std::to_string(v.window_ticks) + ", memory " + std::to_string(v.memory_bytes) + ", gvt " +
-         std::to_string(v.gvt_period_us) + " us";
+         std::to_string(v.gvt_period_us) + " us, channels of " + std::to_string(v.channel_messages);
 }
 
 RunOptions options_of(const Variant& v, std::uint64_t seed) {
@@ -38,6 +40,7 @@ RunOptions options_of(const Variant& v, std::uint64_t seed) {
   options.window_ticks = v.window_ticks;
   options.memory_bytes = v.memory_bytes;
   options.gvt_period_us = v.gvt_period_us;
+  options.channel_messages = v.channel_messages;
   return options;
 }
 
@@ -63,6 +66,7 @@ std::vector<Variant> variants() {
           {.workers = 4, .checkpoint = "periodic:1000", .gvt_period_us = 200},
           {.workers = 5, .pending = "heap", .gvt_period_us = 50},
           {.workers = 2, .window_ticks = 40},
+          {.workers = 6, .gvt_period_us = 20, .channel_messages = 2},
           {.workers = 8, .memory_bytes = 1}};
 }
 
@@ -101,7 +105,8 @@ TEST(Equality, EveryPendingSetOnBothEngines) {
   for (const auto& kind : pending::kPendingSets) {
     RunOptions options;
     options.pending = std::string(kind.name);
-    expect_equal(expected, run_model(model, "sequential", options), "sequential, " + options.pending);
+    expect_equal(expected, run_model(model, "sequential", options),
+                 "sequential, " + options.pending);
     const Variant variant{.workers = 3, .pending = options.pending};
     expect_equal(expected, run_model(model, "timewarp", options_of(variant, 1)),
                  describe(variant, 1));
@@ -143,6 +148,12 @@ struct ModelCase {
   double until_seconds;
 };
 
+void PrintTo(const ModelCase& c, std::ostream* out) {
+  *out << c.name;
+  for (const auto& [name, value] : c.parameters) *out << ' ' << name << '=' << value;
+  *out << " until " << c.until_seconds << " s";
+}
+
 class ShippedModel : public ::testing::TestWithParam<ModelCase> {};
 
 TEST_P(ShippedModel, CommitsTheSameOnEveryVariant) {
@@ -167,8 +178,12 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         ModelCase{"phold", {{"lps", "300"}}, 40},
         ModelCase{"phold",
-                  {{"lps", "64"}, {"state", "4096"}, {"touched", "256"}, {"payload", "64"},
-                   {"population", "4"}, {"remote", "0.9"}},
+                  {{"lps", "64"},
+                   {"state", "4096"},
+                   {"touched", "256"},
+                   {"payload", "64"},
+                   {"population", "4"},
+                   {"remote", "0.9"}},
                   30},
         ModelCase{"phold", {{"lps", "100"}, {"lookahead", "100ms"}, {"hot_share", "0.5"}}, 60},
         ModelCase{"pcs", {{"cells", "49"}, {"channels", "30"}, {"inter_arrival", "3s"}}, 600},

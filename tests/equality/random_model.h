@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A seeded random model that does what models should not be forbidden to do: ties and zero delays,
-// state in a graph of containers that grows and shrinks, memory freed by other events than those that
-// allocated it, rows and metrics, events of several types and sizes, and handlers that fail if they
-// see events that never commit. If one engine loses, doubles or reorders anything, or if a rollback
-// restores one byte wrong, the fingerprints differ.
+// state in a graph of containers that grows and shrinks, memory freed by other events than those
+// that allocated it, rows and metrics, events of several types and sizes, and handlers that fail if
+// they see events that never commit. If one engine loses, doubles or reorders anything, or if a
+// rollback restores one byte wrong, the fingerprints differ.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 namespace orrery::testing {
 
 struct RandomModelOptions {
-  std::uint64_t shape = 1;       ///< seed of the model itself
+  std::uint64_t shape = 1;  ///< seed of the model itself
   LpId lps = 64;
   std::int64_t grain_ticks = 10;  ///< delays are multiples of it: ties are common
   Duration horizon = Duration::from_ticks(20'000);
@@ -100,8 +100,8 @@ class RandomModel final : public Model {
   const RandomModelOptions options;
   const Metric values{*this, "values", "", "values noted"};
   const Metric waits{*this, "waits", "ticks", "delays chosen"};
-  const Table notes{*this, "notes",
-                    {{"value", ColumnType::integer}, {"share", ColumnType::real}}, "some events"};
+  const Table notes{
+      *this, "notes", {{"value", ColumnType::integer}, {"share", ColumnType::real}}, "some events"};
 };
 
 inline Duration RandomLp::delay(Context& context) {
@@ -150,15 +150,27 @@ inline void RandomLp::note(Context& context, std::uint64_t value) {
 inline void RandomLp::change_state(Context& context, std::uint64_t value) {
   auto& random = context.random();
   switch (random.below(8)) {
-    case 0: names_[value % 17] = std::string(random.below(200), 'a') + std::to_string(value); break;
-    case 1: names_.erase(value % 17); break;
-    case 2: lists_[value % 5].push_back(static_cast<std::uint32_t>(value)); break;
-    case 3: lists_.erase(value % 5); break;
-    case 4: log_.push_back(std::to_string(digest_)); break;
+    case 0:
+      names_[value % 17] = std::string(random.below(200), 'a') + std::to_string(value);
+      break;
+    case 1:
+      names_.erase(value % 17);
+      break;
+    case 2:
+      lists_[value % 5].push_back(static_cast<std::uint32_t>(value));
+      break;
+    case 3:
+      lists_.erase(value % 5);
+      break;
+    case 4:
+      log_.push_back(std::to_string(digest_));
+      break;
     case 5:
       if (log_.size() > 4) log_.pop_front();
       break;
-    case 6: chain_ = std::make_unique<Node>(Node{value, std::move(chain_)}); break;
+    case 6:
+      chain_ = std::make_unique<Node>(Node{value, std::move(chain_)});
+      break;
     default:
       if (chain_ != nullptr) {
         auto rest = std::move(chain_->next);

@@ -55,18 +55,17 @@ class SequentialRun final : public Context {
     RunResult result;
     if (control_.rows != nullptr) control_.rows->begin(1);
     auto start = Clock::now();
+    if (!set_up(result)) return result;
+    result.startup_seconds = seconds_since(start);
+    start = Clock::now();
     try {
-      create_lps();
-      result.startup_seconds = seconds_since(start);
-      start = Clock::now();
       result.end = loop();
       result.reached = reached_;
-    } catch (const UsageError&) {
-      throw;  // from the making of LPs, or a full disk
     } catch (...) {
       result.end = RunEnd::fault;
       result.reached = now_;
       result.fault = fault_sentence();
+      rows_.return_to(rows_before_);
     }
     result.loop_seconds = seconds_since(start);
     start = Clock::now();
@@ -78,9 +77,31 @@ class SequentialRun final : public Context {
  private:
   static constexpr std::uint64_t kPollEvents = 4096;
 
-  void create_lps() {
+  /// False if the making or starting of an LP failed: then nothing is committed.
+  bool set_up(RunResult& result) {
+    try {
+      make_lps();
+      start_lps();
+      return true;
+    } catch (const UsageError&) {
+      throw;
+    } catch (...) {
+      result.end = RunEnd::fault;
+      result.fault = describe_current_exception(model_, self_, {}, Time::zero());
+      result.metrics.resize(metric_count_);
+    }
+    return false;
+  }
+
+  void make_lps() {
     lps_.resize(lp_count_);
-    for (LpId id = 0; id < lp_count_; ++id) lps_[id].object = model_.create(id);
+    for (LpId id = 0; id < lp_count_; ++id) {
+      self_ = id;
+      lps_[id].object = create_lp(model_, id);
+    }
+  }
+
+  void start_lps() {
     for (LpId id = 0; id < lp_count_; ++id) {
       const Key start = Key::start_of(Time::zero());
       begin(id, start, lps_[id]);
@@ -104,8 +125,7 @@ class SequentialRun final : public Context {
       }
       poll();
       if (control_.stop_requested.load(std::memory_order_relaxed)) {
-        // Commit whole instants only: "everything before `reached`".
-        reached_ = now_;
+        reached_ = now_;  // all before it is committed, and some of what happens at it
         return RunEnd::interrupted;
       }
     }
@@ -134,6 +154,7 @@ class SequentialRun final : public Context {
     hash_ = record.hash;
     sends_ = record.sends;
     ordinal_ = 0;
+    rows_before_ = rows_.mark();
     random_.begin(options_.seed, id, record.random_position);
   }
   void end(LpRecord& record) {
@@ -155,8 +176,7 @@ class SequentialRun final : public Context {
   }
 
   void append_row(const Table& table, std::span<const std::uint64_t> cells) override {
-    if (control_.rows != nullptr)
-      rows_.append({cause_, ordinal_++, self_, table.index(), cells});
+    if (control_.rows != nullptr) rows_.append({cause_, ordinal_++, self_, table.index(), cells});
   }
 
   void release(SequentialEvent* event) {
@@ -183,7 +203,7 @@ class SequentialRun final : public Context {
   std::string fault_sentence() const {
     const auto name = current_ == nullptr ? std::string_view() : event_name();
     return describe_current_exception(model_, self_, name, now_) +
-           LivelockTrail::text(trail_.lps());
+           LivelockTrail::text(trail_.steps(), cause_, options_.livelock_microsteps);
   }
   std::string_view event_name() const {
     const auto name = lps_[self_].object->event_name(current_->type);
@@ -218,6 +238,7 @@ class SequentialRun final : public Context {
   std::uint64_t committed_ = 0;
   SequentialEvent* current_ = nullptr;
   std::uint32_t ordinal_ = 0;
+  std::size_t rows_before_ = 0;  ///< the event being handled
   LivelockTrail trail_;
   Time reached_;
   RowBuffer rows_;

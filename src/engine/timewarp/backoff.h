@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a worker does that has nothing to do: a short spin, since a message usually comes within a
-// microsecond; then it offers the core to others, since the worker it waits for may need it; then it
-// sleeps, longer each time up to a fifth of a millisecond, so that workers beyond the number of cores
-// cost next to nothing.
+// microsecond; then it offers the core to others, since the worker it waits for may need it; then
+// it sleeps, longer each time up to a fifth of a millisecond, so that workers beyond the number of
+// cores cost next to nothing.
 #pragma once
 
 #include <sched.h>

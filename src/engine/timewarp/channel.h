@@ -2,16 +2,16 @@
 //
 // From one worker to another: a ring of pointers with one producer and one consumer (Lamport 1983),
 // one for each ordered pair of workers. Entries are published in batches, so a cache line of eight
-// pointers crosses between cores once; head and tail lie on lines of their own and each side keeps a
-// copy of the other's. A full ring never blocks the producer: what does not fit waits in a vector of
-// its own, in order (two workers that wait for each other would be a deadlock).
+// pointers crosses between cores once; head and tail lie on lines of their own and each side keeps
+// a copy of the other's. A full ring never blocks the producer: what does not fit waits in a queue
+// of its own, in order (two workers that wait for each other would be a deadlock).
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
-#include <vector>
 
 #include "engine/timewarp/event.h"
 
@@ -57,7 +57,10 @@ class Channel {
     }
   }
   /// Messages that found no room yet: they hold back GVT.
-  const std::vector<Message>& waiting() const { return waiting_; }
+  template <class Visit>
+  void for_each_waiting(Visit&& visit) const {
+    for (const Message message : waiting_) visit(message);
+  }
 
   // Consumer's side. Calls `receive(Message)` for all that is published; returns how many.
   template <class Receive>
@@ -102,7 +105,7 @@ class Channel {
   alignas(64) std::uint64_t written_ = 0;  // producer's
   std::uint64_t published_ = 0;
   std::uint64_t known_head_ = 0;
-  std::vector<Message> waiting_;
+  std::deque<Message> waiting_;
   alignas(64) std::atomic<std::uint64_t> tail_{0};
   alignas(64) std::uint64_t read_ = 0;  // consumer's
   alignas(64) std::atomic<std::uint64_t> head_{0};

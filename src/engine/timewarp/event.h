@@ -9,8 +9,9 @@
 //                                                           over; constant afterwards
 //   first_sent                                              the receiver's worker
 //   status                                                  both, see below
-// A sender never follows its list to an event that was freed: an event is freed when it is committed
-// or cancelled, and if it is committed then its cause is before GVT and is not rolled back either.
+// A sender never follows its list to an event that was freed: an event is freed when it is
+// committed or cancelled, and if it is committed then its cause is before GVT and is not rolled
+// back either.
 #pragma once
 
 #include <atomic>

@@ -31,8 +31,7 @@ TwEvent* EventDepot::take(std::size_t kind) {
 }
 
 std::byte* EventDepot::take_slab(std::size_t bytes) {
-  void* memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   if (bytes >= kLargeSlabBytes) madvise(memory, bytes, MADV_HUGEPAGE);  // only a hint
   const std::lock_guard lock(mutex_);
@@ -45,7 +44,7 @@ void* EventPool::refill(std::size_t kind) {
   List& list = lists_[kind];
   if (TwEvent* magazine = depot_.take(kind)) {
     list.head = magazine->first_sent;
-    list.count = kMagazine - 1;
+    list.count = event_memory::magazine_of(kind) - 1;
     return magazine;
   }
   const std::size_t each = event_memory::bytes_of(kind);
@@ -62,13 +61,14 @@ void* EventPool::refill(std::size_t kind) {
 }
 
 void EventPool::give_magazine(std::size_t kind) {
+  const std::uint32_t events = event_memory::magazine_of(kind);
   List& list = lists_[kind];
   TwEvent* magazine = list.head;
   TwEvent* last = magazine;
-  for (std::uint32_t i = 1; i < kMagazine; ++i) last = last->first_sent;
+  for (std::uint32_t i = 1; i < events; ++i) last = last->first_sent;
   list.head = last->first_sent;
   last->first_sent = nullptr;
-  list.count -= kMagazine;
+  list.count -= events;
   depot_.give(kind, magazine);
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory for Time Warp events. Every worker has free lists by size (multiples of a cache line), last
-// freed first served. An event is freed by the worker that executed it, not by the one that made it;
-// where that leaves one worker with too many and another with none, whole magazines of events pass
-// through a depot that all workers share (Bonwick and Adams, "Magazines and Vmem", 2001), once in
-// kMagazine events.
+// Memory for Time Warp events. Every worker has free lists by size (multiples of a cache line),
+// last freed first served. An event is freed by the worker that executed it, not by the one that
+// made it; where that leaves one worker with too many and another with none, whole magazines of
+// events pass through a depot that all workers share (Bonwick and Adams, "Magazines and Vmem",
+// 2001), once in hundreds of events.
 #pragma once
 
 #include <array>
@@ -31,6 +31,11 @@ constexpr std::size_t kind_of(std::size_t bytes) {
 }
 constexpr std::size_t bytes_of(std::size_t kind) {
   return kind < kSmallKinds ? kind * kLineBytes : std::size_t{1} << (kind - kSmallKinds + 10);
+}
+/// Events in a magazine: as many as make 32 KiB.
+constexpr std::uint32_t magazine_of(std::size_t kind) {
+  const std::size_t events = kind == 0 ? 1 : 32768 / bytes_of(kind);
+  return events == 0 ? 1 : static_cast<std::uint32_t>(events);
 }
 }  // namespace event_memory
 
@@ -84,7 +89,7 @@ class EventPool {
     List& list = lists_[kind];
     event->first_sent = list.head;
     list.head = event;
-    if (++list.count >= 2 * kMagazine) [[unlikely]]
+    if (++list.count >= 2 * event_memory::magazine_of(kind)) [[unlikely]]
       give_magazine(kind);
   }
   /// Bytes of events allocated less those freed here; negative for one that frees what others
@@ -92,7 +97,6 @@ class EventPool {
   std::int64_t used_bytes() const { return used_bytes_; }
 
  private:
-  static constexpr std::uint32_t kMagazine = 512;
   struct List {
     TwEvent* head = nullptr;
     std::uint32_t count = 0;

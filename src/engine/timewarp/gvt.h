@@ -4,17 +4,18 @@
 // of Pellegrini and Quaglia ("Wait-free global virtual time computation in shared memory Time Warp
 // systems", SBAC-PAD 2014), on channels that are first in, first out.
 //
-// A round n: every worker, when it next looks, publishes its outgoing messages and *joins*; from then
-// on it remembers the lowest key that it sends. When all have joined, everything that was sent before
-// is in the channels, so each worker empties its channels and *reports* the lowest of: its pending
-// events, what it sent since it joined, what found no room in a channel. When all have reported, the
-// lowest report is GVT: a message that the reports do not cover was sent after its sender reported,
-// by an event at or after that report or after a message for which the same holds. Everyone computes
-// it from the reports; there is no central thread and nobody waits. The reports carry further sums
-// (executed, memory, stop requests), so decisions taken from them are the same on all workers.
+// A round n: every worker, when it next looks, publishes its outgoing messages and *joins*; from
+// then on it remembers the lowest key that it sends. When all have joined, everything that was sent
+// before is in the channels, so each worker empties its channels and *reports* the lowest of: its
+// pending events, what it sent since it joined, what found no room in a channel when it joined.
+// When all have reported, the lowest report is GVT: a message that the reports do not cover was
+// sent after its sender reported, by an event at or after that report or after a message for which
+// the same holds. Everyone computes it from the reports; there is no central thread and nobody
+// waits. The reports carry further sums (executed, memory, stop requests), so decisions taken from
+// them are the same on all workers.
 //
-// A worker overwrites its report of round n only when all have joined round n + 1, and a worker joins
-// that after it has read the reports of round n.
+// A worker overwrites its report of round n only when all have joined round n + 1, and a worker
+// joins that after it has read the reports of round n.
 #pragma once
 
 #include <atomic>
@@ -30,6 +31,8 @@ struct GvtReport {
   bool fault_at_lowest = false;  ///< `lowest` is an event whose execution failed
   bool stop = false;             ///< the run was asked to stop
   std::uint64_t executed = 0, rolled_back = 0, committed = 0;
+  std::uint64_t cancellations = 0;  ///< events cancelled since the start of the run
+  std::uint64_t pending = 0;        ///< events in the pending set
   std::int64_t memory_bytes = 0;
   std::int64_t latest_ticks = 0;  ///< time of the latest event executed since the last report
 };
@@ -64,7 +67,6 @@ class Gvt {
     return first == workers_;
   }
   const GvtReport& report_of(unsigned worker) const { return slots_[worker].report; }
-  unsigned workers() const { return workers_; }
 
  private:
   struct alignas(64) Slot {

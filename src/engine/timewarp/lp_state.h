@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What Time Warp keeps of an LP: two cache lines. The history holds the events that were executed
-// and are not committed, oldest first, as an array: a rollback walks it from the end, coasting
-// forward and commitment from the front. With frequent GVT rounds it rarely holds more than two
-// events, for which there is room in the state itself, so an LP at rest costs these two lines and its
-// own memory, and a busy one touches no third.
+// What Time Warp keeps of an LP: one cache line that every event touches, and its heap on another
+// line, which only allocations and checkpoints of LPs with more than one chunk touch.
+//
+// The history holds the events that were executed and are not committed, oldest first, as an array:
+// a rollback walks it from the end, coasting forward and commitment from the front. GVT rounds are
+// frequent, so most often it is one event: that one lies in place of the pointer to the array.
 #pragma once
 
 #include <cstdint>
@@ -20,70 +21,92 @@
 namespace orrery::timewarp {
 
 struct alignas(64) LpState {
-  static constexpr std::uint32_t kInlineEvents = 2;
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 
-  explicit LpState(memory::Arena& arena) : heap(arena) {}
+  LogicalProcessBase* object = nullptr;  ///< lies in the LP's heap
+  checkpoint::KernelState kernel;
+  checkpoint::Checkpoint* checkpoints = nullptr;  ///< newest first
+  /// Time of the last event in the history: the first straggler test. kNever if it is empty.
+  std::int64_t last_ticks = kNever;
+  std::uint32_t count : 28 = 0;     ///< events in the history
+  std::uint32_t active : 1 = 0;     ///< in its worker's list of LPs with a history
+  std::uint32_t faulted : 1 = 0;    ///< the last event in the history failed
+  std::uint32_t has_array : 1 = 0;  ///< the history lies in an array
+  std::uint32_t one_chunk : 1 = 0;  ///< the heap is one chunk, at `object`
+  std::uint32_t base = 0;           ///< ordinal of the first event; wraps, only differences count
+
+  LpState() = default;
   LpState(const LpState&) = delete;
   LpState& operator=(const LpState&) = delete;
 
-  LogicalProcessBase* object = nullptr;  ///< lies in `heap`
-  checkpoint::KernelState kernel;
-  TwEvent** history = inline_history;
-  checkpoint::Checkpoint* checkpoints = nullptr;  ///< newest first
-  /// Time of the last event in the history: the first straggler test. Lowest value if it is empty.
-  std::int64_t last_ticks = std::numeric_limits<std::int64_t>::min();
-  std::uint32_t count = 0;     ///< events in the history
-  std::uint32_t capacity = kInlineEvents;  ///< of the history
-  std::uint32_t base = 0;      ///< ordinal of history[0]; ordinals wrap, only differences count
-  bool active = false;         ///< in its worker's list of LPs with a history
-  bool faulted = false;        ///< the last event in the history failed
-  memory::LpHeap heap;
-  TwEvent* inline_history[2];
-
   std::uint32_t next_ordinal() const { return base + count; }
+  TwEvent* const* history() const { return has_array ? history_.array->events : &history_.only; }
+  TwEvent* last() const { return history()[count - 1]; }
 
   void append(memory::BlockPool& pool, TwEvent* event) {
-    if (count == capacity) [[unlikely]]
-      grow(pool);
-    history[count++] = event;
     last_ticks = event->time().ticks();
+    if (!has_array && count == 0) [[likely]] {
+      history_.only = event;
+      count = 1;
+      return;
+    }
+    if (!has_array || count == history_.array->capacity) [[unlikely]]
+      grow(pool);
+    history_.array->events[count] = event;
+    count = count + 1;
   }
   /// Keeps the first `kept` events.
   void truncate(std::uint32_t kept) {
-    count = kept;
-    last_ticks = kept == 0 ? std::numeric_limits<std::int64_t>::min()
-                           : history[kept - 1]->time().ticks();
+    count = kept & kMostEvents;
+    last_ticks = kept == 0 ? kNever : last()->time().ticks();
   }
-  /// Drops the first `dropped` events.
+  /// Drops the first `dropped` events, of more than `dropped`.
   void drop_front(std::uint32_t dropped) {
-    std::memmove(history, history + dropped, (count - dropped) * sizeof(TwEvent*));
-    count -= dropped;
+    if (dropped == 0) return;  // always so if there is no array
+    TwEvent** events = history_.array->events;
+    std::memmove(events, events + dropped, (count - dropped) * sizeof(TwEvent*));
+    count = (count - dropped) & kMostEvents;
     base += dropped;
   }
-  /// Releases the history of an LP that has committed everything, and its checkpoints.
+  /// Forgets the history of an LP that has committed everything, and its checkpoints.
   void rest(memory::BlockPool& pool) {
-    if (capacity > kInlineEvents) {
-      pool.release(history, capacity * sizeof(TwEvent*));
-      history = inline_history;
-      capacity = kInlineEvents;
-    }
+    if (has_array) [[unlikely]]
+      pool.release(history_.array, History::bytes(history_.array->capacity));
+    has_array = 0;
     base += count;
     count = 0;
-    last_ticks = std::numeric_limits<std::int64_t>::min();
+    last_ticks = kNever;
     checkpoint::release_all(pool, checkpoints);
     checkpoints = nullptr;
   }
 
  private:
+  static constexpr std::uint32_t kMostEvents = (1u << 28) - 1;
+  struct History {
+    std::uint64_t capacity;
+    TwEvent* events[1];  // `capacity` of them
+    static std::size_t bytes(std::uint64_t capacity) {
+      return sizeof(std::uint64_t) + capacity * sizeof(TwEvent*);
+    }
+  };
+
   void grow(memory::BlockPool& pool) {
-    const std::uint32_t larger = capacity * 4;
-    auto** moved = static_cast<TwEvent**>(pool.allocate(larger * sizeof(TwEvent*)));
-    std::memcpy(moved, history, count * sizeof(TwEvent*));
-    if (capacity > kInlineEvents) pool.release(history, capacity * sizeof(TwEvent*));
-    history = moved;
-    capacity = larger;
+    // 7, 15, 31, ...: blocks of 64, 128, 256 bytes, ...
+    const std::uint64_t capacity = has_array ? 2 * history_.array->capacity + 1 : 7;
+    if (capacity > kMostEvents) throw std::bad_alloc();
+    auto* array = static_cast<History*>(pool.allocate(History::bytes(capacity)));
+    array->capacity = capacity;
+    std::memcpy(static_cast<void*>(array->events), history(), count * sizeof(TwEvent*));
+    if (has_array) pool.release(history_.array, History::bytes(history_.array->capacity));
+    history_.array = array;
+    has_array = 1;
   }
+
+  union {
+    TwEvent* only = nullptr;
+    History* array;
+  } history_;
 };
-static_assert(sizeof(LpState) == 128);
+static_assert(sizeof(LpState) == 64);
 
 }  // namespace orrery::timewarp

@@ -2,8 +2,8 @@
 //
 // How far ahead of GVT events may be executed. The window opens and closes with what was measured:
 // it shrinks when rollbacks undo much of the work or when memory nears its budget, and grows while
-// they do not; where nothing goes wrong it is unlimited. All workers feed it the same reports, so all
-// have the same window without talking about it.
+// they do not; where nothing goes wrong it is unlimited. All workers feed it the same reports, so
+// all have the same window without talking about it.
 #pragma once
 
 #include <algorithm>
@@ -34,8 +34,8 @@ class Optimism {
     executed_before_ = now.executed;
     const std::uint64_t executed = now.executed - executed_;
     if (executed < kSampleEvents) return;
-    const double wasted = static_cast<double>(now.rolled_back - rolled_back_) /
-                          static_cast<double>(executed);
+    const double wasted =
+        static_cast<double>(now.rolled_back - rolled_back_) / static_cast<double>(executed);
     executed_ = now.executed;
     rolled_back_ = now.rolled_back;
     if (wasted > kTooMuchWasted) {
@@ -58,8 +58,8 @@ class Optimism {
   static constexpr double kSoftLimit = 0.8;
   static constexpr std::uint64_t kProductiveEvents = 512;
 
-  /// Beyond the budget the window closes until rounds become unproductive: what is held then is what
-  /// the model itself needs, and closing further would only make the run crawl.
+  /// Beyond the budget the window closes until rounds become unproductive: what is held then is
+  /// what the model itself needs, and closing further would only make the run crawl.
   void observe_memory(const Observation& now) {
     const auto bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(now.memory_bytes, 0));
     const bool productive = now.executed - executed_before_ >= kProductiveEvents;
@@ -80,8 +80,8 @@ class Optimism {
     if (fixed_ || window_ticks_ == kUnlimited) return;
     const double wider = static_cast<double>(window_ticks_) * factor + 1.0;
     // A window far beyond what anyone uses is none.
-    const bool moot = wider > 64.0 * static_cast<double>(std::max<std::int64_t>(widest_lead_, 1)) ||
-                      wider > 4e18;
+    const bool moot =
+        wider > 64.0 * static_cast<double>(std::max<std::int64_t>(widest_lead_, 1)) || wider > 4e18;
     window_ticks_ = moot ? kUnlimited : static_cast<std::int64_t>(wider);
   }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the workers of one Time Warp run have in common. Constant while they run, except for what is
-// made for concurrent use (Gvt, channels, depot, control) and the LP states, each of which belongs to
-// the worker that owns the LP.
+// made for concurrent use (Gvt, channels, depot, control) and the LP states, each of which belongs
+// to the worker that owns the LP.
 #pragma once
 
 #include <atomic>
 #include <barrier>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,24 +23,47 @@
 
 namespace orrery::timewarp {
 
-/// A table of LP states in memory that costs nothing until an LP is made in it.
+/// The LPs' states and heaps. Each owner constructs its own, so that the memory is near its core.
 class LpTable {
  public:
   explicit LpTable(std::uint64_t count)
-      : count_(count), states_(static_cast<LpState*>(
-                           ::operator new(count * sizeof(LpState), std::align_val_t(64)))) {}
-  ~LpTable() { ::operator delete(states_, std::align_val_t(64)); }
+      : count_(count), states_(allocate<LpState>(count)), heaps_(allocate<Heap>(count)) {}
+  ~LpTable() {
+    release(states_);
+    release(heaps_);
+  }
   LpTable(const LpTable&) = delete;
   LpTable& operator=(const LpTable&) = delete;
 
   LpState& operator[](LpId id) { return states_[id]; }
-  void construct(LpId id, memory::Arena& arena) { new (&states_[id]) LpState(arena); }
-  void destroy(LpId id) { states_[id].~LpState(); }
+  memory::LpHeap& heap(LpId id) { return heaps_[id].heap; }
+  void construct(LpId id, memory::Arena& arena) {
+    new (&states_[id]) LpState;
+    new (&heaps_[id]) Heap(arena);
+  }
+  void destroy(LpId id) {
+    states_[id].~LpState();
+    heaps_[id].~Heap();
+  }
   std::uint64_t count() const { return count_; }
+  static constexpr std::size_t bytes_per_lp() { return sizeof(LpState) + sizeof(Heap); }
 
  private:
+  /// On a line of its own: LPs that are neighbours here may belong to different workers.
+  struct alignas(64) Heap {
+    explicit Heap(memory::Arena& arena) : heap(arena) {}
+    memory::LpHeap heap;
+  };
+  static constexpr std::align_val_t kLine{64};
+  template <class T>
+  static T* allocate(std::uint64_t count) {
+    return static_cast<T*>(::operator new(count * sizeof(T), kLine));
+  }
+  static void release(void* memory) { ::operator delete(memory, kLine); }
+
   std::uint64_t count_;
   LpState* states_;
+  Heap* heaps_;
 };
 
 struct Shared {
@@ -55,7 +79,7 @@ struct Shared {
         set_up(worker_count) {
     for (unsigned i = 0; i < workers; ++i) arenas.push_back(std::make_unique<memory::Arena>());
     if (workers == 1) return;
-    std::size_t capacity = 4096;
+    std::size_t capacity = std::bit_floor(std::max<std::size_t>(options.channel_messages, 1));
     while (capacity > 64 && capacity * workers > 32768) capacity /= 2;
     for (unsigned i = 0; i < workers * workers; ++i)
       channels.push_back(std::make_unique<Channel>(capacity));
@@ -74,10 +98,11 @@ struct Shared {
   EventDepot depot;
   Gvt gvt;
   std::uint64_t memory_budget_bytes = 0;
-  bool crowded = false;  ///< more workers than cores
-  bool bind = false;     ///< workers go to cores of their own
-  std::barrier<> set_up;                ///< all LPs made and started
-  std::atomic<bool> set_up_failed{false};  ///< set before the barrier, read after it: relaxed
+  bool crowded = false;   ///< more workers than cores
+  bool bind = false;      ///< workers go to cores of their own
+  std::barrier<> set_up;  ///< all LPs made and started
+  /// By step of the set-up; set before the barrier that ends the step, read after it: relaxed.
+  std::atomic<bool> set_up_failed[2] = {false, false};
 };
 
 /// Sums over the run, one per worker.

@@ -4,6 +4,7 @@
 // sets a run up, starts its workers, and puts together what they leave; worker.h is the engine.
 #include <chrono>
 #include <memory>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -44,25 +45,24 @@ class Run {
     shared_.memory_budget_bytes =
         options.memory_bytes > 0 ? options.memory_bytes : available / 4 * 3;
     shared_.crowded = shared_.workers > usable_cores();
+    memory::thread_context.on_misuse = note_heap_misuse;
     shared_.bind = options.bind && shared_.workers > 1 && !shared_.crowded;
     for (unsigned i = 0; i < shared_.workers; ++i)
       workers_.push_back(std::make_unique<Worker<Pending>>(shared_, i));
   }
   ~Run() {
+    std::vector<bool> constructed;
+    for (const auto& worker : workers_) constructed.push_back(worker->constructed());
     workers_.clear();
-    for (LpId id = 0; id < shared_.lps.count(); ++id) destroy(shared_.lps[id], id);
+    for (LpId id = 0; id < shared_.lps.count(); ++id)
+      if (constructed[shared_.owners[id]]) destroy(id);
+    memory::thread_context.on_misuse = on_misuse_before_;
   }
 
   void execute() {
     if (shared_.control.rows != nullptr) shared_.control.rows->begin(shared_.workers);
     auto start = Clock::now();
-    {
-      std::vector<std::jthread> threads;
-      for (unsigned i = 1; i < shared_.workers; ++i)
-        threads.emplace_back([this, i] { workers_[i]->run(); });
-      // Worker 0 gets a thread of its own as well: the caller's must not stay bound to a core.
-      threads.emplace_back([this] { workers_[0]->run(); });
-    }
+    run_threads();
     const double total = seconds_since(start);
     for (const auto& worker : workers_)
       result_.startup_seconds = std::max(result_.startup_seconds, worker->set_up_seconds());
@@ -73,13 +73,28 @@ class Run {
   }
 
  private:
-  static void destroy(LpState& lp, LpId) {
-    if (lp.object != nullptr) {
-      memory::enter_application_mode(lp.heap);
-      delete lp.object;
-      memory::leave_application_mode();
+  /// All workers get threads of their own: the caller's must not stay bound to a core.
+  void run_threads() {
+    std::vector<std::jthread> threads;
+    try {
+      for (unsigned i = 0; i < shared_.workers; ++i)
+        threads.emplace_back([this, i] { workers_[i]->run(); });
+    } catch (const std::system_error& error) {
+      // Those that run wait for the others to be set up.
+      shared_.set_up_failed[0].store(true, std::memory_order_relaxed);
+      for (std::size_t i = threads.size(); i < shared_.workers; ++i)
+        shared_.set_up.arrive_and_drop();
+      throw UsageError("the system refused to start " + std::to_string(shared_.workers) +
+                       " threads (" + error.what() + "); use fewer --workers");
     }
-    lp.~LpState();
+  }
+
+  void destroy(LpId id) {
+    if (LogicalProcessBase* object = shared_.lps[id].object) {
+      const memory::ApplicationMode application(shared_.lps.heap(id));
+      delete object;
+    }
+    shared_.lps.destroy(id);
   }
 
   void conclude() {
@@ -97,7 +112,8 @@ class Run {
     const typename Worker<Pending>::SetUpFailure* first = nullptr;
     for (const auto& worker : workers_) {
       const auto& failure = worker->set_up_failure();
-      if (failure && (first == nullptr || failure->lp < first->lp)) first = &*failure;
+      const auto order = [](const auto& f) { return std::pair(f.phase, f.lp); };
+      if (failure && (first == nullptr || order(*failure) < order(*first))) first = &*failure;
     }
     if (first == nullptr) return false;
     if (first->usage) throw UsageError(first->sentence);
@@ -108,13 +124,13 @@ class Run {
   }
 
   void describe_fault(const Key& key) {
-    std::vector<LpId> on_livelock;
+    std::vector<LivelockTrail::Step> steps;
     for (const auto& worker : workers_) {
       if (const std::string* sentence = worker->fault_at(key)) result_.fault = *sentence;
-      const auto& lps = worker->livelock().lps();
-      on_livelock.insert(on_livelock.end(), lps.begin(), lps.end());
+      const auto& noted = worker->livelock().steps();
+      steps.insert(steps.end(), noted.begin(), noted.end());
     }
-    result_.fault += LivelockTrail::text(std::move(on_livelock));
+    result_.fault += LivelockTrail::text(steps, key, shared_.options.livelock_microsteps);
   }
 
   void finish_lps() {
@@ -126,9 +142,10 @@ class Run {
         finisher.abandon(id, lp.kernel.hash);
         continue;
       }
-      memory::enter_application_mode(lp.heap);
+      const memory::ApplicationMode application(shared_.lps.heap(id));
+      heap_misuse().seen = false;
       finisher.finish(id, *lp.object, lp.kernel.hash);
-      memory::leave_application_mode();
+      if (heap_misuse().seen) finisher.fail(id, heap_misuse().sentence());
     }
     finisher.store(result_);
     if (rows == nullptr) return;
@@ -158,8 +175,9 @@ class Run {
     if (bind_failed) result_.notes.push_back("the system refused to bind workers to cores");
     result_.executed = sum.executed;
     result_.committed = sum.executed - sum.rolled_back;
-    const auto add = [this](const char* name, double value, const char* help) {
-      result_.statistics.push_back({name, "", help, value});
+    const auto add = [this](const char* name, double value, const char* help,
+                            const char* unit = "") {
+      result_.statistics.push_back({name, unit, help, value});
     };
     add("rolled_back", static_cast<double>(sum.rolled_back), "events undone");
     add("rollbacks", static_cast<double>(sum.rollbacks), "rollbacks of LPs");
@@ -174,16 +192,18 @@ class Run {
     add("gvt_rounds", static_cast<double>(sum.gvt_rounds), "computations of GVT");
     add("idle_polls", static_cast<double>(sum.idle_polls), "times a worker found nothing to do");
     add("event_memory", static_cast<double>(shared_.depot.slab_bytes()),
-        "bytes of memory for events, at most");
+        "memory for events, at most", "B");
     double taken = 0;
     for (const auto& arena : shared_.arenas) taken += static_cast<double>(arena->taken_bytes());
-    add("lp_memory", taken, "bytes of memory for LPs, at most");
+    add("lp_memory", taken, "memory for LPs, at most", "B");
     result_.peak_memory_bytes = shared_.depot.slab_bytes() + static_cast<std::uint64_t>(taken) +
-                                shared_.lps.count() * sizeof(LpState);
+                                shared_.lps.count() * LpTable::bytes_per_lp();
   }
 
   RunResult& result_;
   const unsigned workers_wanted_;
+  const decltype(memory::ThreadContext::on_misuse) on_misuse_before_ =
+      memory::thread_context.on_misuse;
   Shared shared_;
   std::vector<std::unique_ptr<Worker<Pending>>> workers_;
 };

@@ -47,10 +47,13 @@ class Worker final : public Context {
   const WorkerStatistics& statistics() const { return statistics_; }
   const LivelockTrail& livelock() const { return trail_; }
   std::uint32_t checkpoint_interval() const { return interval_.events(); }
+  /// Whether the states of its LPs exist.
+  bool constructed() const { return constructed_; }
   double set_up_seconds() const { return set_up_seconds_; }
   bool bind_failed() const { return bind_failed_; }
   /// What went wrong while making LPs or during start(), with the LP at which it did.
   struct SetUpFailure {
+    int phase;  ///< 0: making LPs, 1: starting them
     LpId lp;
     bool usage;  ///< the input's fault rather than the model's
     std::string sentence;
@@ -64,7 +67,8 @@ class Worker final : public Context {
   static constexpr double kBatchSeconds = 20e-6;
   static constexpr std::uint32_t kPollEventsAlone = 4096;
   static constexpr std::uint64_t kGvtPeriodUs = 2000;
-  static constexpr std::uint64_t kGvtEvents = 256;  ///< times the workers
+  static constexpr std::uint64_t kGvtEvents = 256;            ///< times the workers
+  static constexpr std::uint64_t kSweepCancellations = 1024;  ///< times the workers
 
   /// An event whose handler failed: the last in its LP's history until a rollback undoes it or GVT
   /// reaches it. What arrives for the LP behind it waits here.
@@ -76,9 +80,11 @@ class Worker final : public Context {
   };
 
   // Set-up and end (worker_life.h).
-  void set_up();
+  bool end_set_up_step(int phase);
+  void create_lps();
+  void start_lps();
   template <class Action>
-  bool guarded(LpId id, Action&& action);
+  bool guarded(int phase, LpId id, Action&& action);
   void end_run();
 
   // The loop (worker_life.h).
@@ -95,7 +101,8 @@ class Worker final : public Context {
   bool run_handler(LpState& lp, TwEvent* event);
   void begin(LpId id, const Key& key, LpState& lp);
   void end(LpState& lp);
-  void take_checkpoint(LpState& lp);
+  void take_checkpoint(LpId id, LpState& lp);
+  void note_growth(LpState& lp);
   void note_fault(TwEvent* event);
   void free_event(TwEvent* event) { pool_.release(event); }
   void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
@@ -108,7 +115,7 @@ class Worker final : public Context {
   void undo(TwEvent* event);
   void cancel_sent(TwEvent* event);
   void cancel(TwEvent* event);
-  void restore(LpState& lp, std::uint32_t kept);
+  void restore(LpId id, LpState& lp, std::uint32_t kept);
   void coast(LpState& lp, std::uint32_t from, std::uint32_t to);
   void receive(Message message);
   Fault* fault_of(LpId lp);
@@ -129,6 +136,9 @@ class Worker final : public Context {
   void retreat(Time to);
   void adjust(const GvtReport& sum);
   Key lowest_key();
+  Key lowest_waiting();
+  Time horizon_from(Time gvt) const;
+  void sweep_cancelled();
   bool round_is_due() const;
   std::int64_t memory_bytes() const;
 
@@ -163,10 +173,14 @@ class Worker final : public Context {
   std::uint64_t adopted_executed_ = 0;
   std::int64_t adopted_memory_bytes_ = 0;
   std::uint64_t period_cycles_;
-  std::uint64_t period_events_;  ///< own events after which a round is due; 0: by time only
+  std::uint64_t period_events_;    ///< own events after which a round is due; 0: by time only
   std::uint64_t uncommitted_ = 0;  ///< executed events that the last round did not commit
+  std::uint64_t committed_ = 0;    ///< events that the last round knew to be committed
+  std::uint64_t swept_cancellations_ = 0;  ///< of all workers, at the last sweep
+  std::vector<TwEvent*> swept_;
   bool idle_ = false;
   Optimism optimism_;
+  bool constructed_ = false;
   bool ending_run_ = false;
   bool bind_failed_ = false;
   Ending ending_;

@@ -37,8 +37,7 @@ void Worker<Pending>::handle(TwEvent* event) {
   }
   if (speculative_) {
     if (!claim(event)) return;
-    if (event->time().ticks() <= lp.last_ticks &&
-        event->key() < lp.history[lp.count - 1]->key()) [[unlikely]] {
+    if (event->time().ticks() <= lp.last_ticks && event->key() < lp.last()->key()) [[unlikely]] {
       roll_back(event->receiver, event->key());
     }
   }
@@ -64,10 +63,10 @@ bool Worker<Pending>::claim(TwEvent* event) {
 template <class Pending>
 void Worker<Pending>::execute(LpState& lp, TwEvent* event) {
   if (speculative_) {
-    if (lp.count == 0 || lp.count % interval_.events() == 0) take_checkpoint(lp);
+    if (lp.count == 0 || lp.count % interval_.events() == 0) take_checkpoint(event->receiver, lp);
     lp.append(blocks_, event);
     if (!lp.active) {
-      lp.active = true;
+      lp.active = 1;
       active_.push_back(event->receiver);
     }
   }
@@ -85,11 +84,13 @@ void Worker<Pending>::execute(LpState& lp, TwEvent* event) {
 template <class Pending>
 bool Worker<Pending>::run_handler(LpState& lp, TwEvent* event) {
   begin(event->receiver, event->key(), lp);
+  const std::size_t rows_before = rows_.mark();
   current_ = event;
   hash_ = fingerprint::add_event(hash_, *event, event->payload());
   trail_.note(event->key(), event->receiver);
   bool succeeded = true;
-  memory::enter_application_mode(lp.heap);
+  heap_misuse().seen = false;
+  memory::enter_application_mode(lps_.heap(event->receiver));
   try {
     if (!lp.object->dispatch(*this, event->type, event->payload())) [[unlikely]] {
       throw ModelFault("the LP has no handler for this event type (sent by LP " +
@@ -104,12 +105,16 @@ bool Worker<Pending>::run_handler(LpState& lp, TwEvent* event) {
     memory::leave_application_mode();
     note_fault(event);
     succeeded = false;
-    memory::enter_application_mode(lp.heap);
+    memory::enter_application_mode(lps_.heap(event->receiver));
   }
   memory::leave_application_mode();
+  note_growth(lp);
   current_ = nullptr;
-  if (succeeded) [[likely]]
+  if (succeeded) [[likely]] {
     end(lp);
+  } else if (!speculative_) {
+    rows_.return_to(rows_before);
+  }
   return succeeded;
 }
 
@@ -132,13 +137,27 @@ void Worker<Pending>::end(LpState& lp) {
   lp.kernel.random_position = random_.position();
 }
 
+/// An LP that allocated something keeps its checkpoints through its heap from now on.
 template <class Pending>
-void Worker<Pending>::take_checkpoint(LpState& lp) {
+void Worker<Pending>::note_growth(LpState& lp) {
+  if (!memory::thread_context.heap_grew) [[likely]]
+    return;
+  memory::thread_context.heap_grew = false;
+  lp.one_chunk = 0;
+}
+
+template <class Pending>
+void Worker<Pending>::take_checkpoint(LpId id, LpState& lp) {
   const std::uint32_t ordinal = lp.next_ordinal();
   if (lp.checkpoints != nullptr && lp.checkpoints->ordinal == ordinal) return;
   const bool measured = (++statistics_.checkpoints & 63) == 0;
   const std::uint64_t start = measured ? read_cycles() : 0;
-  lp.checkpoints = checkpoint::take(blocks_, lp.heap, lp.kernel, ordinal, lp.checkpoints);
+  if (lp.one_chunk) {
+    lp.checkpoints = checkpoint::take_single(blocks_, lp.object, memory::chunk_bytes_of(lp.object),
+                                             lp.kernel, ordinal, lp.checkpoints);
+  } else {
+    lp.checkpoints = checkpoint::take(blocks_, lps_.heap(id), lp.kernel, ordinal, lp.checkpoints);
+  }
   if (measured) {
     const auto cycles = static_cast<double>(read_cycles() - start);
     checkpoint_cycles_ = checkpoint_cycles_ == 0 ? cycles : 0.9 * checkpoint_cycles_ + 0.1 * cycles;
@@ -148,7 +167,7 @@ void Worker<Pending>::take_checkpoint(LpState& lp) {
 template <class Pending>
 void Worker<Pending>::note_fault(TwEvent* event) {
   LpState& lp = lps_[event->receiver];
-  lp.faulted = true;
+  lp.faulted = 1;
   auto name = lp.object->event_name(event->type);
   if (name.empty()) name = "of an unknown type";
   std::string sentence = describe_current_exception(model_, event->receiver, name, event->time());
@@ -157,7 +176,8 @@ void Worker<Pending>::note_fault(TwEvent* event) {
         " (it went well when it was executed first: the handler depends on something outside the "
         "LP)";
   }
-  faults_.push_back({event->receiver, event->key(), std::move(sentence), {}});
+  // A committed event can fail again only while coasting; GVT does not go back for it.
+  faults_.push_back({event->receiver, std::max(event->key(), gvt_), std::move(sentence), {}});
 }
 
 template <class Pending>

@@ -47,8 +47,8 @@ bool Worker<Pending>::step_gvt() {
 }
 
 /// A round costs a few cache lines from each worker and a walk over the LPs with a history. What it
-/// frees is used again while it is still in the cache, so frequent rounds pay: on two cores PHOLD ran
-/// at 15 million events/s with a round every 50 us, 10 with 400 us, 7 with 3 ms.
+/// frees is used again while it is still in the cache, so frequent rounds pay: on two cores PHOLD
+/// ran at 15 million events/s with a round every 50 us, 10 with 400 us, 7 with 3 ms.
 template <class Pending>
 bool Worker<Pending>::round_is_due() const {
   const std::uint64_t elapsed = read_cycles() - adopted_cycles_;
@@ -59,8 +59,8 @@ bool Worker<Pending>::round_is_due() const {
 template <class Pending>
 void Worker<Pending>::join_round() {
   ++round_;
-  sent_lowest_ = Key::infinity();
   flush();
+  sent_lowest_ = lowest_waiting();
   shared_.gvt.join(index_, round_);
   scanned_ = 0;
   phase_ = Phase::joined;
@@ -71,10 +71,19 @@ Key Worker<Pending>::lowest_key() {
   Key lowest = sent_lowest_;
   if (const TwEvent* event = pending_.top()) lowest = std::min(lowest, event->key());
   for (const Fault& fault : faults_) lowest = std::min(lowest, fault.key);
+  return lowest;
+}
+
+/// Lowest key among the messages that found no room in their channel yet. They may be published
+/// after their receiver has reported, so they count as sent in the round that begins.
+template <class Pending>
+Key Worker<Pending>::lowest_waiting() {
+  Key lowest = Key::infinity();
   for (unsigned to = 0; to < shared_.workers; ++to) {
     if (to == index_) continue;
-    for (const Message message : shared_.channel(index_, to).waiting())
+    shared_.channel(index_, to).for_each_waiting([&lowest](Message message) {
       lowest = std::min(lowest, message.event()->key());
+    });
   }
   return lowest;
 }
@@ -88,8 +97,10 @@ void Worker<Pending>::report() {
   report.stop = shared_.control.stop_requested.load(std::memory_order_relaxed);
   report.executed = statistics_.executed;
   report.rolled_back = statistics_.rolled_back;
-  report.committed = statistics_.executed - statistics_.rolled_back - uncommitted_;
+  report.committed = committed_;
   report.memory_bytes = memory_bytes();
+  report.cancellations = statistics_.cancellations;
+  report.pending = pending_.size();
   report.latest_ticks = latest_ticks_;
   latest_ticks_ = 0;
   shared_.gvt.report(index_, round_, report);
@@ -116,12 +127,20 @@ bool Worker<Pending>::adopt() {
     sum.rolled_back += one.rolled_back;
     sum.committed += one.committed;
     sum.memory_bytes += one.memory_bytes;
+    sum.cancellations += one.cancellations;
+    sum.pending += one.pending;
     sum.latest_ticks = std::max(sum.latest_ticks, one.latest_ticks);
   }
   gvt_ = sum.lowest;
   phase_ = Phase::between;
   ++statistics_.gvt_rounds;
   commit_all(gvt_);
+  committed_ = statistics_.executed - statistics_.rolled_back - uncommitted_;
+  if (sum.cancellations - swept_cancellations_ > kSweepCancellations * shared_.workers &&
+      sum.cancellations - swept_cancellations_ > sum.pending / 2) {
+    swept_cancellations_ = sum.cancellations;
+    sweep_cancelled();
+  }
   adjust(sum);
   adopted_cycles_ = read_cycles();
   adopted_executed_ = statistics_.executed;
@@ -138,11 +157,36 @@ bool Worker<Pending>::adopt() {
   return true;
 }
 
+/// Frees the cancelled events that still wait for their time: a model that schedules far ahead and
+/// is rolled back often would pile them up. Nobody else refers to them: they were cancelled before
+/// they were claimed, so no notice is coming.
+template <class Pending>
+void Worker<Pending>::sweep_cancelled() {
+  pending_.drain([this](TwEvent* event) { swept_.push_back(event); });
+  for (TwEvent* event : swept_) {
+    if ((event->status.load(std::memory_order_acquire) & TwEvent::kCancelled) != 0) {
+      free_event(event);
+    } else {
+      pending_.push(event);
+    }
+  }
+  swept_.clear();
+}
+
 template <class Pending>
 std::int64_t Worker<Pending>::memory_bytes() const {
-  return pool_.used_bytes() + static_cast<std::int64_t>(blocks_.used_bytes()) +
+  return static_cast<std::int64_t>(rows_.bytes() + speculative_rows_.bytes()) + pool_.used_bytes() +
+         static_cast<std::int64_t>(blocks_.used_bytes()) +
          static_cast<std::int64_t>(pending_.bytes()) +
          static_cast<std::int64_t>(arena_.taken_bytes());
+}
+
+/// The end of the optimism window over `gvt`.
+template <class Pending>
+Time Worker<Pending>::horizon_from(Time gvt) const {
+  std::int64_t limit;
+  if (__builtin_add_overflow(gvt.ticks(), optimism_.window_ticks(), &limit)) limit = INT64_MAX;
+  return std::min(Time::from_ticks(limit), shared_.options.until);
 }
 
 /// Sets window, checkpoint interval and what watchers see.
@@ -151,9 +195,7 @@ void Worker<Pending>::adjust(const GvtReport& sum) {
   const std::int64_t now = std::min(gvt_.time(), shared_.options.until).ticks();
   optimism_.observe({sum.executed, sum.rolled_back, sum.memory_bytes,
                      std::max<std::int64_t>(sum.latest_ticks - now, 0)});
-  std::int64_t limit;
-  if (__builtin_add_overflow(now, optimism_.window_ticks(), &limit)) limit = INT64_MAX;
-  horizon_ = std::min(Time::from_ticks(limit), shared_.options.until);
+  horizon_ = horizon_from(Time::from_ticks(now));
   if (optimism_.must_retreat()) retreat(horizon_);
 
   const std::uint64_t executed = statistics_.executed - adjusted_executed_;
@@ -168,12 +210,13 @@ void Worker<Pending>::adjust(const GvtReport& sum) {
   control.gvt_ticks.store(now, std::memory_order_relaxed);
   control.executed.store(sum.executed, std::memory_order_relaxed);
   control.committed.store(sum.committed, std::memory_order_relaxed);
-  control.memory_bytes.store(static_cast<std::uint64_t>(std::max<std::int64_t>(sum.memory_bytes, 0)),
-                             std::memory_order_relaxed);
+  control.memory_bytes.store(
+      static_cast<std::uint64_t>(std::max<std::int64_t>(sum.memory_bytes, 0)),
+      std::memory_order_relaxed);
 }
 
-/// Commits what is before `until`: frees events and checkpoints that no rollback can need, and hands
-/// rows over.
+/// Commits what is before `until`: frees events and checkpoints that no rollback can need, and
+/// hands rows over.
 template <class Pending>
 void Worker<Pending>::commit_all(const Key& until) {
   uncommitted_ = 0;
@@ -194,31 +237,31 @@ void Worker<Pending>::hand_rows_over(const Key& until) {
   shared_.control.rows->advance(index_, std::min(until, Key::end_of(shared_.options.until)));
 }
 
-/// For the walk over the LPs with a history, at position `at`: state, history, events of later ones.
+/// For the walk over the LPs with a history, at position `at`: state, history, events of later
+/// ones.
 template <class Pending>
 void Worker<Pending>::prefetch_commit(std::size_t at) {
   if (at + 12 < active_.size()) {
-    const LpState& lp = lps_[active_[at + 12]];
-    __builtin_prefetch(&lp, 1);
-    __builtin_prefetch(reinterpret_cast<const std::byte*>(&lp) + 64, 1);
+    __builtin_prefetch(&lps_[active_[at + 12]], 1);
   }
   if (at + 8 < active_.size()) {
     const LpState& lp = lps_[active_[at + 8]];
     __builtin_prefetch(lp.checkpoints, 1);
-    for (std::uint32_t i = 0; i < lp.count && i < 2; ++i) __builtin_prefetch(lp.history[i], 1);
+    if (lp.count > 0) __builtin_prefetch(lp.history()[0], 1);
   }
 }
 
 /// False if nothing uncommitted is left of the LP.
 template <class Pending>
 bool Worker<Pending>::commit(LpId id, LpState& lp, const Key& until) {
+  TwEvent* const* history = lp.history();
   std::uint32_t committed = 0;
-  while (committed < lp.count && lp.history[committed]->key() < until) ++committed;
+  while (committed < lp.count && history[committed]->key() < until) ++committed;
   if (has_rows_ && committed > 0) speculative_rows_.commit(id, until, rows_);
   if (committed == lp.count) {
-    for (std::uint32_t i = 0; i < lp.count; ++i) free_event(lp.history[i]);
+    for (std::uint32_t i = 0; i < lp.count; ++i) free_event(history[i]);
     lp.rest(blocks_);
-    lp.active = false;
+    lp.active = 0;
     return false;
   }
   uncommitted_ += lp.count - committed;
@@ -230,7 +273,7 @@ bool Worker<Pending>::commit(LpId id, LpState& lp, const Key& until) {
   checkpoint::release_all(blocks_, base->older);
   base->older = nullptr;
   const std::uint32_t dropped = base->ordinal - lp.base;
-  for (std::uint32_t i = 0; i < dropped; ++i) free_event(lp.history[i]);
+  for (std::uint32_t i = 0; i < dropped; ++i) free_event(history[i]);
   lp.drop_front(dropped);
   return true;
 }

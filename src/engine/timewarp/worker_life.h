@@ -14,12 +14,12 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
       lps_(shared.lps),
       arena_(*shared.arenas[index]),
       pool_(shared.depot),
-      horizon_(shared.options.until),
       optimism_(shared.options.window_ticks, shared.memory_budget_bytes),
       has_rows_(shared.control.rows != nullptr && !shared.model.tables().empty()),
       trail_(shared.options.livelock_microsteps),
       interval_(checkpoint::Interval::parse(shared.options.checkpoint)),
       backoff_(shared.crowded) {
+  horizon_ = horizon_from(Time::zero());
   lp_count_ = static_cast<LpId>(lps_.count());
   metric_count_ = static_cast<std::uint32_t>(model_.metrics().size());
   const bool fixed_period = shared.options.gvt_period_us > 0;
@@ -43,10 +43,12 @@ void Worker<Pending>::run() {
   memory::thread_context.on_misuse = note_heap_misuse;
   if (shared_.bind && !bind_to_core(index_)) bind_failed_ = true;
   const std::uint64_t start = read_cycles();
-  set_up();
-  shared_.set_up.arrive_and_wait();
+  // All are made before any is started, as on the sequential engine: the first fault is the same.
+  create_lps();
+  if (!end_set_up_step(0)) return;
+  start_lps();
+  if (!end_set_up_step(1)) return;
   set_up_seconds_ = static_cast<double>(read_cycles() - start) / cycles_per_second();
-  if (shared_.set_up_failed.load(std::memory_order_relaxed)) return;
   adopted_cycles_ = read_cycles();
   if (speculative_) {
     loop();
@@ -59,45 +61,62 @@ void Worker<Pending>::run() {
 /// Runs `action` in the application mode of LP `id`; notes what it throws.
 template <class Pending>
 template <class Action>
-bool Worker<Pending>::guarded(LpId id, Action&& action) {
-  memory::enter_application_mode(lps_[id].heap);
+bool Worker<Pending>::guarded(int phase, LpId id, Action&& action) {
+  heap_misuse().seen = false;
+  memory::enter_application_mode(lps_.heap(id));
   try {
     action();
+    if (heap_misuse().seen) throw ModelFault(heap_misuse().sentence());
     memory::leave_application_mode();
     return true;
   } catch (const UsageError& error) {
     memory::leave_application_mode();
-    set_up_failure_ = SetUpFailure{id, true, error.what()};
-    memory::enter_application_mode(lps_[id].heap);
+    set_up_failure_ = SetUpFailure{phase, id, true, error.what()};
+    memory::enter_application_mode(lps_.heap(id));
   } catch (...) {
     memory::leave_application_mode();
     set_up_failure_ =
-        SetUpFailure{id, false, describe_current_exception(model_, id, {}, Time::zero())};
-    memory::enter_application_mode(lps_[id].heap);
+        SetUpFailure{phase, id, false, describe_current_exception(model_, id, {}, Time::zero())};
+    memory::enter_application_mode(lps_.heap(id));
   }
   memory::leave_application_mode();
-  shared_.set_up_failed.store(true, std::memory_order_relaxed);
+  shared_.set_up_failed[phase].store(true, std::memory_order_relaxed);
   return false;
 }
 
-/// Makes the worker's LPs, each in its own heap, and starts them.
+/// Waits for the others; false if the step failed for any of them.
 template <class Pending>
-void Worker<Pending>::set_up() {
+bool Worker<Pending>::end_set_up_step(int phase) {
+  shared_.set_up.arrive_and_wait();
+  return !shared_.set_up_failed[phase].load(std::memory_order_relaxed);
+}
+
+/// Makes the worker's LPs, each in its own heap.
+template <class Pending>
+void Worker<Pending>::create_lps() {
   const auto count = static_cast<LpId>(lps_.count());
   for (LpId id = 0; id < count; ++id)
     if (shared_.owners[id] == index_) lps_.construct(id, arena_);
+  constructed_ = true;
   for (LpId id = 0; id < count; ++id) {
     if (shared_.owners[id] != index_) continue;
     LpState& lp = lps_[id];
-    if (!guarded(id, [&] { lp.object = model_.create(id).release(); })) return;
+    if (!guarded(0, id, [&] { lp.object = create_lp(model_, id).release(); })) return;
   }
+}
+
+template <class Pending>
+void Worker<Pending>::start_lps() {
+  const auto count = static_cast<LpId>(lps_.count());
   for (LpId id = 0; id < count; ++id) {
     if (shared_.owners[id] != index_) continue;
     LpState& lp = lps_[id];
     begin(id, Key::start_of(Time::zero()), lp);
-    if (!guarded(id, [&] { lp.object->start(*this); })) return;
+    if (!guarded(1, id, [&] { lp.object->start(*this); })) return;
     end(lp);
+    lp.one_chunk = lps_.heap(id).single_chunk() && memory::chunk_bytes_at(lp.object) > 0;
   }
+  memory::thread_context.heap_grew = false;
   if (speculative_) flush();
 }
 
@@ -142,14 +161,13 @@ std::uint32_t Worker<Pending>::run_batch(std::uint32_t limit) {
 /// Brings what the next events need nearer: the LP's state, then what that points to.
 template <class Pending>
 void Worker<Pending>::prefetch_upcoming() {
-  if (const TwEvent* later = pending_.upcoming(3)) {
-    const LpState& lp = lps_[later->receiver];
-    __builtin_prefetch(&lp, 1);
-    __builtin_prefetch(reinterpret_cast<const std::byte*>(&lp) + 64, 1);
+  for (const std::size_t distance : {2, 5}) {
+    const TwEvent* later = pending_.upcoming(distance);
+    if (later != nullptr) __builtin_prefetch(&lps_[later->receiver], 1);
   }
-  if (const TwEvent* soon = pending_.upcoming(1)) {
-    const LpState& lp = lps_[soon->receiver];
-    __builtin_prefetch(lp.object, 1);
+  for (const std::size_t distance : {0, 2}) {
+    if (const TwEvent* soon = pending_.upcoming(distance))
+      __builtin_prefetch(lps_[soon->receiver].object, 1);
   }
 }
 
@@ -206,8 +224,8 @@ void Worker<Pending>::loop_alone() {
   }
 }
 
-/// Leaves the LPs in the state at which the run ended. What the undone events sent is not cancelled:
-/// nobody executes any more.
+/// Leaves the LPs in the state at which the run ended. What the undone events sent is not
+/// cancelled: nobody executes any more.
 template <class Pending>
 void Worker<Pending>::end_run() {
   ending_run_ = true;

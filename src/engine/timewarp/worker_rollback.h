@@ -28,17 +28,18 @@ template <class Pending>
 void Worker<Pending>::roll_back_one(LpId id, const Key& to) {
   LpState& lp = lps_[id];
   std::uint32_t kept = lp.count;
-  while (kept > 0 && lp.history[kept - 1]->key() >= to) --kept;
+  TwEvent* const* history = lp.history();
+  while (kept > 0 && history[kept - 1]->key() >= to) --kept;
   if (kept == lp.count) return;
   ++statistics_.rollbacks;
   statistics_.rolled_back += lp.count - kept;
   if (!ending_run_) [[likely]] {
     if (lp.faulted) [[unlikely]]
       clear_fault(id);
-    for (std::uint32_t i = lp.count; i-- > kept;) undo(lp.history[i]);
+    for (std::uint32_t i = lp.count; i-- > kept;) undo(history[i]);
   }
-  if (has_rows_) speculative_rows_.roll_back(id, lp.history[kept]->key());
-  restore(lp, kept);
+  if (has_rows_) speculative_rows_.roll_back(id, history[kept]->key());
+  restore(id, lp, kept);
 }
 
 template <class Pending>
@@ -91,14 +92,19 @@ void Worker<Pending>::cancel(TwEvent* event) {
 
 /// Brings the LP to its state after the first `kept` events of its history.
 template <class Pending>
-void Worker<Pending>::restore(LpState& lp, std::uint32_t kept) {
+void Worker<Pending>::restore(LpId id, LpState& lp, std::uint32_t kept) {
   const auto offset = [&lp](const checkpoint::Checkpoint* c) { return c->ordinal - lp.base; };
   while (offset(lp.checkpoints) > kept) {
     checkpoint::Checkpoint* newer = lp.checkpoints;
     lp.checkpoints = newer->older;
     blocks_.release(newer, newer->block_bytes());
   }
-  lp.heap.restore(lp.checkpoints->image());
+  if (lp.one_chunk) {
+    memory::LpHeap::restore_single(lp.object, memory::chunk_bytes_of(lp.object),
+                                   lp.checkpoints->image());
+  } else {
+    lps_.heap(id).restore(lp.checkpoints->image());
+  }
   lp.kernel = lp.checkpoints->kernel;
   lp.truncate(kept);
   coast(lp, offset(lp.checkpoints), kept);
@@ -109,8 +115,8 @@ template <class Pending>
 void Worker<Pending>::coast(LpState& lp, std::uint32_t from, std::uint32_t to) {
   coasting_ = true;
   for (std::uint32_t i = from; i < to; ++i) {
-    run_handler(lp, lp.history[i]);
     ++statistics_.coasted;
+    if (!run_handler(lp, lp.history()[i])) break;  // the run will end there
   }
   coasting_ = false;
 }
@@ -123,8 +129,7 @@ void Worker<Pending>::receive(Message message) {
     pending_.push(event);
     return;
   }
-  const bool executed =
-      (event->status.load(std::memory_order_acquire) & TwEvent::kProcessed) != 0;
+  const bool executed = (event->status.load(std::memory_order_acquire) & TwEvent::kProcessed) != 0;
   if (executed) roll_back(event->receiver, event->key());
   free_event(event);
 }
@@ -140,12 +145,14 @@ typename Worker<Pending>::Fault* Worker<Pending>::fault_of(LpId lp) {
 /// A rollback undoes the event that failed: what waited behind it may go on.
 template <class Pending>
 void Worker<Pending>::clear_fault(LpId lp) {
-  lps_[lp].faulted = false;
-  for (std::size_t i = 0; i < faults_.size(); ++i) {
-    if (faults_[i].lp != lp) continue;
+  lps_[lp].faulted = 0;
+  for (std::size_t i = 0; i < faults_.size();) {
+    if (faults_[i].lp != lp) {
+      ++i;
+      continue;
+    }
     for (TwEvent* event : faults_[i].waiting) pending_.push(event);
     faults_.erase(faults_.begin() + static_cast<std::ptrdiff_t>(i));
-    return;
   }
 }
 
