@@ -197,8 +197,6 @@ int main_within_bounds(int argc, char** argv) {
     return refuse(kExitFault, fault.what());
   } catch (const std::bad_alloc&) {
     return refuse(kExitUsage, "there is not enough memory for this run; make the model smaller");
-  } catch (const std::invalid_argument& error) {
-    return refuse(kExitUsage, error.what());
   } catch (const std::exception& error) {
     return refuse(kExitInternal, fmt::format("internal error: {}", error.what()));
   }

@@ -22,6 +22,17 @@ constexpr std::array<Unit, 7> kUnits = {{{"d", 86400.0},
                                          {"us", 1e-6},
                                          {"ns", 1e-9}}};
 
+/// "5 ticks", exactly: a double would round large counts.
+std::optional<Duration> parse_ticks(std::string_view text) {
+  std::int64_t ticks = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ticks);
+  if (error != std::errc{}) return std::nullopt;
+  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  for (const std::string_view name : {" ticks", "ticks", " tick", "tick"})
+    if (unit == name) return Duration::from_ticks(ticks);
+  return std::nullopt;
+}
+
 std::optional<double> seconds_of_unit(std::string_view name, double tick_seconds) {
   if (name.empty()) return 1.0;
   if (name == "ticks" || name == "tick") return tick_seconds;
@@ -33,6 +44,7 @@ std::optional<double> seconds_of_unit(std::string_view name, double tick_seconds
 }  // namespace
 
 std::optional<Duration> parse_duration(std::string_view text, double tick_seconds) {
+  if (const auto ticks = parse_ticks(text)) return ticks;
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{}) return std::nullopt;

@@ -19,6 +19,9 @@ struct LogicalProcessAccess {
   static const Summary* metrics(const LogicalProcessBase& lp) { return lp.metrics_; }
 };
 
+/// Throws UsageError for options that no engine can honour.
+void check_options(const Model& model, const RunOptions& options);
+
 /// "LP 5, event Arrival at 12.5 s" for messages. `event_name` empty: the start of the run.
 std::string describe_event(const Model& model, LpId lp, std::string_view event_name, Time time);
 

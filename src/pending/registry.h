@@ -30,13 +30,13 @@
 #pragma once
 
 #include <array>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/model_registry.h"
+#include "orrery/error.h"
 #include "pending/dary_heap.h"
 #include "pending/ladder_queue.h"
 #include "pending/pending_set.h"
@@ -58,18 +58,18 @@ inline constexpr std::array<PendingSetKind, 3> kPendingSets{{
 /// What `auto` stands for.
 inline constexpr std::string_view kDefaultPendingSet = kPendingSets[0].name;
 
-/// Throws std::invalid_argument with the names that there are and those that look alike.
+/// Throws UsageError with the names that there are and those that look alike.
 [[noreturn]] inline void refuse_pending_set(std::string_view name) {
   std::vector<std::string> names{"auto"};
   for (const PendingSetKind& kind : kPendingSets) names.emplace_back(kind.name);
   std::string text = "there is no pending event set '" + std::string(name) + "'" +
                      near_matches(name, names) + "; pending event sets: ";
   for (const std::string& known : names) text += (&known == &names[0] ? "" : ", ") + known;
-  throw std::invalid_argument(text);
+  throw UsageError(text);
 }
 
 /// Calls `f.template operator()<Set>()` for the kind of pending event set called `name` ("auto" is
-/// the default one) and returns what it returns. Throws std::invalid_argument for other names.
+/// the default one) and returns what it returns. Throws UsageError for other names.
 template <class Event, class F>
 auto with_pending_set(std::string_view name, F&& f) {
   if (name == "auto") name = kDefaultPendingSet;

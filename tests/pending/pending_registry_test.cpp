@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <stdexcept>
 #include <string>
 #include <type_traits>
 
@@ -45,7 +44,7 @@ TEST(PendingRegistry, RefusesOtherNamesWithASentence) {
   const auto refusal = [](std::string_view name) -> std::string {
     try {
       with_pending_set<TestEvent>(name, []<class Set>() {});
-    } catch (const std::invalid_argument& refused) {
+    } catch (const UsageError& refused) {
       return refused.what();
     }
     return "";

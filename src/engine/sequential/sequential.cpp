@@ -247,6 +247,7 @@ class SequentialRun final : public Context {
 class SequentialEngine final : public Engine {
  public:
   RunResult run(const Model& model, const RunOptions& options, RunControl& control) override {
+    check_options(model, options);
     return pending::with_pending_set<SequentialEvent>(options.pending, [&]<class Pending>() {
       return SequentialRun<Pending>(model, options, control).run();
     });

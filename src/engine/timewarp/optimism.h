@@ -39,7 +39,7 @@ class Optimism {
     executed_ = now.executed;
     rolled_back_ = now.rolled_back;
     if (wasted > kTooMuchWasted) {
-      narrow(std::max(widest_lead_, std::int64_t{1}), 0.7);
+      narrow(widest_lead_, 0.7);
     } else if (!over_soft_limit_) {
       widen(wasted < kLittleWasted ? 1.5 : 1.05);
     }
@@ -66,13 +66,14 @@ class Optimism {
     over_soft_limit_ = static_cast<double>(bytes) > kSoftLimit * static_cast<double>(budget_bytes_);
     over_budget_ = bytes > budget_bytes_ && productive;
     if (over_soft_limit_ && productive) {
-      narrow(std::max(now.lead_ticks, std::int64_t{1}), 0.5);
+      narrow(now.lead_ticks, 0.5);
     } else if (over_soft_limit_) {
       widen(2.0);
     }
   }
+  /// Nobody ahead of GVT: the waste is of before, and there is nothing to cut.
   void narrow(std::int64_t lead_ticks, double factor) {
-    if (fixed_) return;
+    if (fixed_ || lead_ticks <= 0) return;
     const auto from = static_cast<double>(std::min(window_ticks_, lead_ticks));
     window_ticks_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(from * factor));
   }

@@ -211,6 +211,7 @@ class Run {
 class TimeWarpEngine final : public Engine {
  public:
   RunResult run(const Model& model, const RunOptions& options, RunControl& control) override {
+    check_options(model, options);
     RunResult result;
     memory::prepare_library_state();
     checkpoint::Interval::parse(options.checkpoint);  // refuse before anything is made

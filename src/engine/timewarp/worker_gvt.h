@@ -51,9 +51,11 @@ bool Worker<Pending>::step_gvt() {
 /// ran at 15 million events/s with a round every 50 us, 10 with 400 us, 7 with 3 ms.
 template <class Pending>
 bool Worker<Pending>::round_is_due() const {
+  const std::uint64_t executed = statistics_.executed - adopted_executed_;
+  if (idle_ && executed > 0) return true;  // held up by the window: only GVT helps
   const std::uint64_t elapsed = read_cycles() - adopted_cycles_;
   if (elapsed > period_cycles_ || (idle_ && elapsed > period_cycles_ / 32)) return true;
-  return period_events_ > 0 && statistics_.executed - adopted_executed_ >= period_events_;
+  return period_events_ > 0 && executed >= period_events_;
 }
 
 template <class Pending>
