@@ -12,9 +12,9 @@
 namespace orrery {
 
 void check_options(const Model& model, const RunOptions& options) {
-  if (options.livelock_microsteps < 1 || options.livelock_microsteps >= Key::kMaxMicrostep) {
+  if (options.livelock_microsteps < 1 || options.livelock_microsteps > Key::kMaxMicrostep) {
     throw UsageError(fmt::format("a livelock limit of {} is not possible; it can be 1 to {}",
-                                 options.livelock_microsteps, Key::kMaxMicrostep - 1));
+                                 options.livelock_microsteps, Key::kMaxMicrostep));
   }
   if (const std::uint64_t lps = model.lp_count(); lps < 1 || lps > 0xfffffffe) {
     throw UsageError(fmt::format("the model has {} LPs; an engine runs 1 to 4294967294", lps));

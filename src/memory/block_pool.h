@@ -34,6 +34,7 @@ class BlockPool {
     if (head == nullptr) [[unlikely]]
       return refill(size_class);
     free_[size_class] = head->next;
+    __builtin_prefetch(head->next, 1);
     return head;
   }
   /// `bytes` as given to allocate.

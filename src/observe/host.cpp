@@ -2,7 +2,6 @@
 #include "observe/host.h"
 
 #include <sched.h>
-#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -51,9 +50,13 @@ std::uint64_t resident_bytes() {
 }
 
 std::uint64_t peak_resident_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  // Not getrusage: its figure survives exec, so it may be that of the program that started us.
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  std::uint64_t kib = 0;
+  while (status >> word)
+    if (word == "VmHWM:" && status >> kib) return kib * 1024;
+  return 0;
 }
 
 }  // namespace orrery

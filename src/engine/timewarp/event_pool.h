@@ -80,6 +80,7 @@ class EventPool {
     if (event == nullptr) [[unlikely]]
       return refill(kind);
     list.head = event->first_sent;
+    __builtin_prefetch(list.head, 1);  // the next one's line left the nearest cache at commit
     --list.count;
     return event;
   }
