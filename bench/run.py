@@ -204,7 +204,7 @@ def picture(groups, path):
         axis.barh([s.name for s in shown], medians, xerr=spread, color="#4878a8", ecolor="#333333",
                   capsize=3)
         axis.invert_yaxis()
-        axis.set_xlabel("million committed events/s (median, lowest to highest)")
+        axis.set_xlabel("million committed events/s\n(median, lowest to highest)")
         axis.set_title(name)
     figure.tight_layout()
     figure.savefig(path, dpi=110)
