@@ -63,9 +63,9 @@ inline constexpr std::string_view kDefaultPendingSet = kPendingSets[0].name;
   std::vector<std::string> names{"auto"};
   for (const PendingSetKind& kind : kPendingSets) names.emplace_back(kind.name);
   std::string text = "there is no pending event set '" + std::string(name) + "'" +
-                     near_matches(name, names) + "; pending event sets: ";
+                     near_matches(name, names) + " (pending event sets: ";
   for (const std::string& known : names) text += (&known == &names[0] ? "" : ", ") + known;
-  throw UsageError(text);
+  throw UsageError(text + ")");
 }
 
 /// Calls `f.template operator()<Set>()` for the kind of pending event set called `name` ("auto" is

@@ -42,9 +42,13 @@ struct TwEvent : EventHeader {
   TwEvent(const Key& key, LpId to, EventTypeId event_type, PayloadSize payload_size)
       : EventHeader(key, to, event_type, payload_size) {}
   std::byte* payload() { return reinterpret_cast<std::byte*>(this) + kPayloadOffset; }
+  const std::byte* payload() const {
+    return reinterpret_cast<const std::byte*>(this) + kPayloadOffset;
+  }
   std::size_t bytes() const { return kPayloadOffset + size.bytes(); }
 
   static constexpr std::size_t kPayloadOffset = 56;
+  static constexpr std::size_t kInlinePayloadBytes = 8;  ///< of the payload in the first line
 };
 static_assert(sizeof(TwEvent) == TwEvent::kPayloadOffset);
 

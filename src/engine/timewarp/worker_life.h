@@ -163,7 +163,10 @@ template <class Pending>
 void Worker<Pending>::prefetch_upcoming() {
   for (const std::size_t distance : {2, 5}) {
     const TwEvent* later = pending_.upcoming(distance);
-    if (later != nullptr) __builtin_prefetch(&lps_[later->receiver], 1);
+    if (later == nullptr) continue;
+    __builtin_prefetch(&lps_[later->receiver], 1);
+    // The pending set asks for an event's first line only.
+    __builtin_prefetch(later->payload() + TwEvent::kInlinePayloadBytes);
   }
   for (const std::size_t distance : {0, 2}) {
     if (const TwEvent* soon = pending_.upcoming(distance))
