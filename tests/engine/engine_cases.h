@@ -56,6 +56,31 @@ inline std::vector<EngineCase> all_engines() {
   return {{"sequential", 1}, {"timewarp", 1}, {"timewarp", 2}, {"timewarp", 4}};
 }
 
+/// Everything that must not depend on the engine.
+inline void expect_same(const Outcome& expected, const Outcome& actual, const std::string& what) {
+  SCOPED_TRACE(what);
+  ASSERT_EQ(actual.result.end, expected.result.end)
+      << "fault: " << actual.result.fault << " instead of: " << expected.result.fault;
+  EXPECT_EQ(actual.result.fault, expected.result.fault);
+  EXPECT_EQ(actual.result.fingerprint, expected.result.fingerprint);
+  EXPECT_EQ(actual.result.committed, expected.result.committed);
+  EXPECT_EQ(actual.result.reached, expected.result.reached);
+  EXPECT_TRUE(actual.rows == expected.rows)
+      << actual.rows.size() << " rows, " << expected.rows.size() << " expected";
+  EXPECT_FALSE(actual.late_rows) << "a row came behind its watermark";
+  ASSERT_EQ(actual.result.metrics.size(), expected.result.metrics.size());
+  for (std::size_t i = 0; i < expected.result.metrics.size(); ++i) {
+    const Summary& a = actual.result.metrics[i];
+    const Summary& b = expected.result.metrics[i];
+    const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
+    EXPECT_EQ(a.count, b.count) << "metric " << i;
+    EXPECT_EQ(bits(a.sum), bits(b.sum)) << "metric " << i << ": " << a.sum << " for " << b.sum;
+    EXPECT_EQ(bits(a.squares), bits(b.squares)) << "metric " << i;
+    EXPECT_EQ(bits(a.minimum), bits(b.minimum)) << "metric " << i;
+    EXPECT_EQ(bits(a.maximum), bits(b.maximum)) << "metric " << i;
+  }
+}
+
 /// Base of test suites that run on every engine.
 class OnEveryEngine : public ::testing::TestWithParam<EngineCase> {
  protected:
@@ -68,6 +93,14 @@ class OnEveryEngine : public ::testing::TestWithParam<EngineCase> {
   static Outcome reference(const Model& model, RunOptions options = {}) {
     options.workers = 1;
     return run_model(model, "sequential", options);
+  }
+  /// Completes, and commits what the sequential engine does.
+  static Outcome expect_completed(const Model& model, RunOptions options = {}) {
+    const Outcome expected = reference(model, options);
+    const Outcome actual = run(model, options);
+    EXPECT_EQ(actual.result.end, RunEnd::completed) << GetParam() << ": " << actual.result.fault;
+    expect_same(expected, actual, GetParam().text());
+    return actual;
   }
 };
 
@@ -161,31 +194,6 @@ inline void script_walks(ScriptModel& model, std::int64_t longest = 20) {
     const auto to = static_cast<LpId>(random.below(context.lp_count()));
     context.schedule(to, ticks(random.integer(1, longest)), Step{0, 0, step.value * 5 + 1});
   };
-}
-
-/// Everything that must not depend on the engine.
-inline void expect_same(const Outcome& expected, const Outcome& actual, const std::string& what) {
-  SCOPED_TRACE(what);
-  ASSERT_EQ(actual.result.end, expected.result.end)
-      << "fault: " << actual.result.fault << " instead of: " << expected.result.fault;
-  EXPECT_EQ(actual.result.fault, expected.result.fault);
-  EXPECT_EQ(actual.result.fingerprint, expected.result.fingerprint);
-  EXPECT_EQ(actual.result.committed, expected.result.committed);
-  EXPECT_EQ(actual.result.reached, expected.result.reached);
-  EXPECT_TRUE(actual.rows == expected.rows)
-      << actual.rows.size() << " rows, " << expected.rows.size() << " expected";
-  EXPECT_FALSE(actual.late_rows) << "a row came behind its watermark";
-  ASSERT_EQ(actual.result.metrics.size(), expected.result.metrics.size());
-  for (std::size_t i = 0; i < expected.result.metrics.size(); ++i) {
-    const Summary& a = actual.result.metrics[i];
-    const Summary& b = expected.result.metrics[i];
-    const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
-    EXPECT_EQ(a.count, b.count) << "metric " << i;
-    EXPECT_EQ(bits(a.sum), bits(b.sum)) << "metric " << i << ": " << a.sum << " for " << b.sum;
-    EXPECT_EQ(bits(a.squares), bits(b.squares)) << "metric " << i;
-    EXPECT_EQ(bits(a.minimum), bits(b.minimum)) << "metric " << i;
-    EXPECT_EQ(bits(a.maximum), bits(b.maximum)) << "metric " << i;
-  }
 }
 
 inline double statistic(const RunResult& result, const std::string& name) {

@@ -11,16 +11,7 @@
 namespace orrery::testing {
 namespace {
 
-class Loads : public OnEveryEngine {
- protected:
-  static Outcome expect_completed(const Model& model, RunOptions options = {}) {
-    const Outcome expected = reference(model, options);
-    const Outcome actual = run(model, options);
-    EXPECT_EQ(actual.result.end, RunEnd::completed) << GetParam() << ": " << actual.result.fault;
-    expect_same(expected, actual, GetParam().text());
-    return actual;
-  }
-};
+class Loads : public OnEveryEngine {};
 
 constexpr std::uint32_t kBurst = 100'000;
 
