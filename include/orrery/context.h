@@ -47,11 +47,14 @@ class OutputContext {
   OutputContext() = default;
   ~OutputContext() = default;
   virtual void append_row(const Table& table, std::span<const std::uint64_t> cells) = 0;
+  /// Called before `bytes` at `address`, in the LP's memory, change, if `reversing_`.
+  virtual void save_before(const void* address, std::size_t bytes);
 
   Time now_;
   LpId self_ = 0;
   LpId lp_count_ = 0;
   std::uint32_t metric_count_ = 0;
+  bool reversing_ = false;  // the event may be undone by its reverse handler
   LogicalProcessBase* lp_ = nullptr;
   std::uint64_t hash_ = 0;  // the LP's running fingerprint
 
@@ -91,6 +94,13 @@ class Context : public OutputContext {
          (event_payload_bytes<E> << 1) | std::uint32_t{event_payload_is_hashed<E>}, &event);
   }
 
+  /// For models with reverse handlers (orrery/reverse.h): leaves a value for the event's reverse.
+  /// Does nothing where the run does not use them.
+  template <class T>
+  requires(std::is_trivially_copyable_v<T>) void remember(const T& value) {
+    if (reversing_) remember_bytes(&value, sizeof value);
+  }
+
   /// Ends the run with a model fault that says `why` (if this event commits).
   [[noreturn]] void fail(std::string_view why) const;
 
@@ -99,6 +109,7 @@ class Context : public OutputContext {
   /// `size_word`: payload bytes * 2 + whether they enter the fingerprint.
   virtual void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
                     const void* payload) = 0;
+  virtual void remember_bytes(const void* value, std::size_t bytes);
 
   Random random_;
 };

@@ -24,6 +24,7 @@
 
 #include "orrery/context.h"
 #include "orrery/event.h"
+#include "orrery/reverse.h"
 
 namespace orrery {
 
@@ -44,6 +45,10 @@ class LogicalProcessBase {
   virtual bool dispatch(Context& context, EventTypeId type, const void* payload) = 0;
   /// Empty if this LP has no handler for the type.
   virtual std::string_view event_name(EventTypeId type) const = 0;
+  /// Whether the class has reverse handlers (orrery/reverse.h).
+  virtual bool reversible() const = 0;
+  /// Undoes an event by its reverse handler.
+  virtual void dispatch_reverse(ReverseContext& context, EventTypeId type, const void* payload) = 0;
 
  private:
   friend class OutputContext;
@@ -63,22 +68,47 @@ class LogicalProcess : public LogicalProcessBase {
     ((type == event_type_id<Events> ? (name = event_type_name<Events>, true) : false) || ...);
     return name;
   }
+  bool reversible() const final {
+    static_assert((has_reverse<Events>() || ...) == (has_reverse<Events>() && ...),
+                  "some event types of this LP have a reverse() and some have none");
+    return (has_reverse<Events>() && ...);
+  }
+  void dispatch_reverse(ReverseContext& context, EventTypeId type, const void* payload) final {
+    if constexpr ((has_reverse<Events>() && ...))
+      (reverse_one<Events>(context, type, payload), ...);
+  }
 
  private:
+  template <class E>
+  static constexpr bool has_reverse() {
+    return requires(Derived & derived, ReverseContext & context, const E& event) {
+      derived.reverse(context, event);
+    };
+  }
   template <class E>
   bool dispatch_one(Context& context, EventTypeId type, const void* payload) {
     if (type != event_type_id<E>) return false;
     auto& derived = static_cast<Derived&>(*this);
+    with_event<E>(payload, [&](const E& event) { derived.handle(context, event); });
+    return true;
+  }
+  template <class E>
+  void reverse_one(ReverseContext& context, EventTypeId type, const void* payload) {
+    if (type != event_type_id<E>) return;
+    auto& derived = static_cast<Derived&>(*this);
+    with_event<E>(payload, [&](const E& event) { derived.reverse(context, event); });
+  }
+  template <class E, class Action>
+  static void with_event(const void* payload, Action&& action) {
     if constexpr (std::is_empty_v<E>) {
-      derived.handle(context, E{});
+      action(E{});
     } else if constexpr (alignof(E) > 8) {  // payloads lie at multiples of 8
       E aligned;
       std::memcpy(static_cast<void*>(&aligned), payload, sizeof(E));
-      derived.handle(context, aligned);
+      action(aligned);
     } else {
-      derived.handle(context, *static_cast<const E*>(payload));
+      action(*static_cast<const E*>(payload));
     }
-    return true;
   }
   static constexpr bool distinct_types() {
     constexpr EventTypeId ids[] = {event_type_id<Events>..., 0};

@@ -12,4 +12,5 @@
 #include "orrery/parameter.h"
 #include "orrery/random.h"
 #include "orrery/results.h"
+#include "orrery/reverse.h"
 #include "orrery/time.h"

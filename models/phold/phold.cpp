@@ -23,6 +23,11 @@ struct Loaded {
   std::uint64_t words[Bytes / 8];
 };
 
+/// Odd, so that multiplying by it modulo 2^64 has an inverse: what a reverse handler needs.
+constexpr std::uint64_t kFactor = 31;
+constexpr std::uint64_t kInverse = 0xef7bdef7bdef7bdf;
+static_assert(kFactor * kInverse == 1);
+
 class Phold;
 
 class Node final
@@ -34,10 +39,15 @@ class Node final
 
   template <class Payload>
   void handle(Context& context, const Payload& payload);
+  template <class Payload>
+  void reverse(orrery::ReverseContext& context, const Payload& payload);
 
  private:
   void throw_ball(Context& context);
-  void touch_state(std::uint64_t value);
+  template <class Payload>
+  static std::uint64_t value_of(orrery::Time now, const Payload& payload);
+  template <class Change>
+  void for_each_touched(Change&& change);
   void work() const;
 
   const Phold& model_;
@@ -143,12 +153,28 @@ template <class Payload>
 void Node::handle(Context& context, const Payload& payload) {
   ++handled_;
   if (model_.touched > 0) {
-    std::uint64_t value = static_cast<std::uint64_t>(context.now().ticks());
-    if constexpr (!std::is_empty_v<Payload>) value += payload.words[0];
-    touch_state(value);
+    const std::uint64_t value = value_of(context.now(), payload);
+    for_each_touched([value](std::uint64_t& word) { word = word * kFactor + value; });
   }
   if (model_.work > 0) work();
   throw_ball(context);
+}
+
+template <class Payload>
+void Node::reverse(orrery::ReverseContext& context, const Payload& payload) {
+  if (model_.touched > 0) {
+    const std::uint64_t value = value_of(context.now(), payload);
+    for_each_touched([value](std::uint64_t& word) { word = (word - value) * kInverse; });
+  }
+  --handled_;
+}
+
+/// What a handler mixes into the words that it writes.
+template <class Payload>
+std::uint64_t Node::value_of(orrery::Time now, const Payload& payload) {
+  auto value = static_cast<std::uint64_t>(now.ticks());
+  if constexpr (!std::is_empty_v<Payload>) value += payload.words[0];
+  return value;
 }
 
 void Node::throw_ball(Context& context) {
@@ -177,12 +203,13 @@ void Node::throw_ball(Context& context) {
   }
 }
 
-/// Writes words from a place that moves through the state.
-void Node::touch_state(std::uint64_t value) {
+/// Changes words from a place that moves through the state.
+template <class Change>
+void Node::for_each_touched(Change&& change) {
   const std::size_t words = (static_cast<std::size_t>(model_.touched) + 7) / 8;
   std::size_t at = handled_ * words % state_.size();
   for (std::size_t i = 0; i < words; ++i) {
-    state_[at] = state_[at] * 31 + value;
+    change(state_[at]);
     if (++at == state_.size()) at = 0;
   }
 }

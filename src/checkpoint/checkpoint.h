@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A checkpoint: an image of an LP's live memory and of its kernel state (fingerprint, random
-// stream, send count), taken before the event with a given ordinal. An LP's checkpoints form a
-// list, newest first; a rollback restores the newest that is not after its target and executes the
-// events between again ("coasting forward").
+// A checkpoint: what it takes to bring an LP back to its state before the event with a given
+// ordinal. An LP's checkpoints form a list, newest first, of three kinds that may be mixed:
+//   image    a copy of the live memory, complete in itself
+//   delta    which chunks were live, and how to get from the next newer delta back to this one;
+//            the newest one's contents are in the LP's shadow (incremental.h)
+//   reverse  how to undo the event with that ordinal, by the model's reverse handler
+// A rollback goes to the newest checkpoint that is not after its target and executes the events
+// between again ("coasting forward"); reverse records undo one event each on the way.
 #pragma once
 
 #include <cstddef>
@@ -21,22 +25,34 @@ struct KernelState {
   std::uint64_t sends = 0;            ///< send count
 };
 
+enum class Kind : std::uint8_t { image, delta, reverse };
+
 struct alignas(16) Checkpoint {
   Checkpoint* older;
   std::uint32_t ordinal;  ///< of the event before which it was taken (wraps)
+  Kind kind;
   KernelState kernel;
   std::uint64_t image_bytes;
 
   std::byte* image() { return reinterpret_cast<std::byte*>(this + 1); }
   std::size_t block_bytes() const { return sizeof(Checkpoint) + image_bytes; }
+
+  /// Of a delta: the way back to it from the next newer one. Its layout follows in the image.
+  struct Back {
+    std::byte* steps;
+    std::uint64_t bytes;
+  };
+  Back& back() { return *reinterpret_cast<Back*>(image()); }
+  std::byte* layout() { return image() + sizeof(Back); }
 };
 static_assert(sizeof(Checkpoint) == 48);
 
-inline Checkpoint* make(memory::BlockPool& pool, std::size_t image_bytes, const KernelState& kernel,
-                        std::uint32_t ordinal, Checkpoint* older) {
+inline Checkpoint* make(memory::BlockPool& pool, Kind kind, std::size_t image_bytes,
+                        const KernelState& kernel, std::uint32_t ordinal, Checkpoint* older) {
   auto* checkpoint = static_cast<Checkpoint*>(pool.allocate(sizeof(Checkpoint) + image_bytes));
   checkpoint->older = older;
   checkpoint->ordinal = ordinal;
+  checkpoint->kind = kind;
   checkpoint->kernel = kernel;
   checkpoint->image_bytes = image_bytes;
   return checkpoint;
@@ -44,7 +60,7 @@ inline Checkpoint* make(memory::BlockPool& pool, std::size_t image_bytes, const 
 
 inline Checkpoint* take(memory::BlockPool& pool, const memory::LpHeap& heap,
                         const KernelState& kernel, std::uint32_t ordinal, Checkpoint* older) {
-  Checkpoint* checkpoint = make(pool, heap.image_bytes(), kernel, ordinal, older);
+  Checkpoint* checkpoint = make(pool, Kind::image, heap.image_bytes(), kernel, ordinal, older);
   heap.save(checkpoint->image());
   return checkpoint;
 }
@@ -53,19 +69,33 @@ inline Checkpoint* take(memory::BlockPool& pool, const memory::LpHeap& heap,
 inline Checkpoint* take_single(memory::BlockPool& pool, const void* chunk, std::size_t chunk_bytes,
                                const KernelState& kernel, std::uint32_t ordinal,
                                Checkpoint* older) {
-  Checkpoint* checkpoint =
-      make(pool, memory::LpHeap::kSingleHeaderBytes + chunk_bytes, kernel, ordinal, older);
+  Checkpoint* checkpoint = make(pool, Kind::image, memory::LpHeap::kSingleHeaderBytes + chunk_bytes,
+                                kernel, ordinal, older);
   memory::LpHeap::save_single(chunk, chunk_bytes, checkpoint->image());
   return checkpoint;
+}
+
+inline void release(memory::BlockPool& pool, Checkpoint* checkpoint) {
+  if (checkpoint->kind == Kind::delta && checkpoint->back().steps != nullptr)
+    pool.release(checkpoint->back().steps, checkpoint->back().bytes);
+  pool.release(checkpoint, checkpoint->block_bytes());
 }
 
 /// Releases `list` and everything older than it.
 inline void release_all(memory::BlockPool& pool, Checkpoint* list) {
   while (list != nullptr) {
     Checkpoint* older = list->older;
-    pool.release(list, list->block_bytes());
+    release(pool, list);
     list = older;
   }
+}
+
+/// The newest checkpoint in `list` from which the state before event `ordinal` can be reached by
+/// coasting forward; there is one.
+inline Checkpoint* base_for(Checkpoint* list, std::uint32_t ordinal) {
+  while (static_cast<std::int32_t>(list->ordinal - ordinal) > 0 || list->kind == Kind::reverse)
+    list = list->older;
+  return list;
 }
 
 }  // namespace orrery::checkpoint

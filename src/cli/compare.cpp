@@ -90,6 +90,12 @@ std::vector<std::string> command_line(const CompareArguments& a, const Contender
   add("--memory", a.memory);
   add("--pending", a.pending);
   add("--checkpoint", a.checkpoint);
+  add("--offload", a.offload);
+  add("--copier", a.copier);
+  add("--copiers", a.copiers);
+  add("--burst", a.burst);
+  add("--abort-threshold", a.abort_threshold);
+  add("--max-checkpoint-distance", a.max_checkpoint_distance);
   add("--window", a.window);
   add("--gvt-period", a.gvt_period);
   add("--livelock", a.livelock);

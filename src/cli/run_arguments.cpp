@@ -64,6 +64,36 @@ std::uint64_t parse_memory(const std::string& text) {
       fmt::format("--memory needs a size of at least 1MiB such as 512MiB or 4GiB, not '{}'", text));
 }
 
+double parse_threshold(const std::string& text) {
+  if (text == "auto") return -1;
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc{} && stop == end && value >= 0 && value <= 1) return value;
+  throw UsageError(
+      fmt::format("--abort-threshold needs a share from 0 to 1, or auto, not '{}'", text));
+}
+
+std::uint32_t parse_burst(const std::string& text) {
+  const auto bytes = parse_bytes(text);
+  if (bytes && *bytes >= 64 && *bytes <= (1u << 30)) return static_cast<std::uint32_t>(*bytes);
+  throw UsageError(
+      fmt::format("--burst needs a size from 64 to 1GiB such as 4KiB, not '{}'", text));
+}
+
+void set_offload(const RunArguments& a, RunOptions& options) {
+  if (!a.offload.empty()) options.offload = a.offload;
+  if (!a.copier.empty()) options.copier = a.copier;
+  if (!a.copiers.empty())
+    options.copiers = static_cast<unsigned>(parse_count("--copiers", a.copiers, 0, kMostWorkers));
+  if (!a.burst.empty()) options.burst_bytes = parse_burst(a.burst);
+  if (!a.abort_threshold.empty()) options.abort_threshold = parse_threshold(a.abort_threshold);
+  if (!a.max_checkpoint_distance.empty()) {
+    options.max_checkpoint_distance = static_cast<std::uint32_t>(
+        parse_count("--max-checkpoint-distance", a.max_checkpoint_distance, 1, 1'000'000));
+  }
+}
+
 }  // namespace
 
 void add_shared_options(CLI::App& command, RunArguments& a) {
@@ -91,7 +121,17 @@ void add_shared_options(CLI::App& command, RunArguments& a) {
   option("--memory", a.memory, "SIZE",
          "Memory budget: 512MiB, 4GiB (three quarters of what is free)");
   option("--pending", a.pending, "NAME", "Pending event set");
-  option("--checkpoint", a.checkpoint, "NAME", "Checkpoint strategy");
+  option("--checkpoint", a.checkpoint, "NAME",
+         "Checkpoints: copy, periodic:N, adaptive, incremental, reverse");
+  option("--offload", a.offload, "MODE",
+         "Copy checkpoints beside the workers: none, mono (one at a time), multi (none)");
+  option("--copiers", a.copiers, "N", "Threads that copy (1)");
+  option("--copier", a.copier, "NAME", "Who copies: thread, synchronous (thread)");
+  option("--burst", a.burst, "SIZE", "Bytes that a copier takes at a time (1KiB)");
+  option("--abort-threshold", a.abort_threshold, "SHARE",
+         "Share of a copy, 0 to 1, from which on it is finished rather than given up");
+  option("--max-checkpoint-distance", a.max_checkpoint_distance, "N",
+         "Events after which a copy is never given up (40)");
   option("--window", a.window, "TIME", "Optimism: how far a worker may run ahead of GVT");
   option("--gvt-period", a.gvt_period, "TIME", "Wall-clock time between GVT computations");
   option("--livelock", a.livelock, "N",
@@ -151,6 +191,7 @@ RunOptions run_options(const RunArguments& a, const Model& model) {
     options.livelock_microsteps =
         static_cast<std::uint32_t>(parse_count("--livelock", a.livelock, 1, 10'000'000));
   }
+  set_offload(a, options);
   options.bind = !a.no_bind;
   return options;
 }

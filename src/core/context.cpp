@@ -7,6 +7,7 @@
 #include "orrery/error.h"
 #include "orrery/logical_process.h"
 #include "orrery/model.h"
+#include "orrery/reverse.h"
 
 namespace orrery {
 
@@ -16,7 +17,27 @@ LogicalProcessBase::~LogicalProcessBase() {
 
 void OutputContext::record(const Metric& metric, double value) {
   if (lp_->metrics_ == nullptr) lp_->metrics_ = new Summary[metric_count_];
-  lp_->metrics_[metric.index()].add(value);
+  Summary& summary = lp_->metrics_[metric.index()];
+  if (reversing_) [[unlikely]]
+    save_before(&summary, sizeof summary);
+  summary.add(value);
+}
+
+void OutputContext::save_before(const void*, std::size_t) {}
+
+void Context::remember_bytes(const void*, std::size_t) {}
+
+const std::byte* ReverseContext::take(std::size_t bytes) {
+  std::uint64_t remembered = 0;
+  if (end_ == begin_) throw ModelFault("it recalls a value where none is left that was remembered");
+  std::memcpy(&remembered, end_ - sizeof remembered, sizeof remembered);
+  if (remembered != bytes) {
+    throw ModelFault("it recalls " + std::to_string(bytes) + " bytes where " +
+                     std::to_string(remembered) +
+                     " were remembered; recall in the opposite order, with the same types");
+  }
+  end_ -= sizeof remembered + (bytes + 7) / 8 * 8;
+  return end_;
 }
 
 void OutputContext::emit_cells(const Table& table, std::span<const std::uint64_t> cells,

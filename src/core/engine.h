@@ -20,10 +20,16 @@ namespace orrery {
 
 struct RunOptions {
   std::uint64_t seed = 1;
-  Time until = Time::max();      ///< events at or after it are not handled
-  unsigned workers = 0;          ///< 0: one per core that this process may use
-  std::string pending = "auto";  ///< pending event set, see src/pending/registry.h
-  std::string checkpoint = "auto";
+  Time until = Time::max();          ///< events at or after it are not handled
+  unsigned workers = 0;              ///< 0: one per core that this process may use
+  std::string pending = "auto";      ///< pending event set, see src/pending/registry.h
+  std::string checkpoint = "auto";   ///< strategy, see src/checkpoint/strategy.h
+  std::string offload = "none";      ///< copies of checkpoints beside the worker: none, mono, multi
+  std::string copier = "thread";     ///< who makes them, see src/checkpoint/copier.h
+  unsigned copiers = 1;              ///< threads that do
+  std::uint32_t burst_bytes = 1024;  ///< taken by a copier at a time
+  double abort_threshold = -1;       ///< share of a copy, 0 to 1; negative: automatic
+  std::uint32_t max_checkpoint_distance = 40;  ///< events after which a copy is forced through
   std::uint64_t memory_bytes = 0;  ///< budget of the run; 0: three quarters of what is available
   bool bind = true;                ///< bind workers to cores where there are enough
   std::uint32_t livelock_microsteps =

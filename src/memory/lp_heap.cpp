@@ -352,57 +352,60 @@ void* LpHeap::reallocate(void* pointer, std::size_t bytes) noexcept {
 // ---- Checkpoints
 // ---------------------------------------------------------------------------------
 
-std::size_t LpHeap::save_all(std::byte* image) const noexcept {
+void LpHeap::save_layout(std::byte* layout) const noexcept {
   const std::uint64_t count = used_runs();
-  std::memcpy(image, &count, sizeof count);
-  std::byte* bitmap = image + sizeof count;
-  std::byte* chunks = image + header_bytes(count);
+  std::memcpy(layout, &count, sizeof count);
   if (count % 2 == 0) {
-    std::memset(chunks - sizeof count, 0, sizeof count);  // the padding: equal states, equal images
+    // The padding: equal states, equal images.
+    std::memset(layout + header_bytes(count) - sizeof count, 0, sizeof count);
   }
   for (std::uint32_t i = 0; i < count; ++i) {
-    const Run& run = store_.lists.runs[i];
-    const std::uint64_t live = run.live_chunks();
-    std::memcpy(bitmap, &live, sizeof live);
-    bitmap += sizeof live;
-    const std::size_t bytes = chunk_bytes(run.size_class());
-    for_each_row(live, [&](unsigned begin, unsigned row) {
-      copy(chunks, run.base() + begin * bytes, row * bytes);
-      chunks += row * bytes;
-    });
+    const std::uint64_t live = runs()[i].live_chunks();
+    std::memcpy(layout + (1 + i) * sizeof live, &live, sizeof live);
   }
+}
+
+std::size_t LpHeap::save_all(std::byte* image) const noexcept {
+  save_layout(image);
+  std::byte* chunks = image + layout_bytes();
+  for_each_live([&](const std::byte* begin, std::size_t bytes, std::size_t) {
+    copy(chunks, begin, bytes);
+    chunks += bytes;
+  });
   return static_cast<std::size_t>(chunks - image);
 }
 
-void LpHeap::restore_all(const std::byte* image) noexcept {
+void LpHeap::restore_layout(const std::byte* layout) noexcept {
   std::uint64_t count = 0;
-  std::memcpy(&count, image, sizeof count);
-  assert(count <= run_count_ && "an image of another heap");
-  const std::byte* chunks = image + header_bytes(count);
+  std::memcpy(&count, layout, sizeof count);
+  assert(count <= run_count_ && "a layout of another heap");
   live_bytes_ = 0;
   for (std::uint32_t i = 0; i < run_count_; ++i) {
     std::uint64_t live = 0;
     if (i < count) {
-      std::memcpy(&live, image + (1 + i) * sizeof live, sizeof live);
+      std::memcpy(&live, layout + (1 + i) * sizeof live, sizeof live);
     }
-    const std::size_t copied = restore_run(i, live, chunks);
-    chunks += copied;
-    live_bytes_ += copied;
+    live_bytes_ += set_live(i, live);
   }
 }
 
-// Returns how many bytes of `chunks` the run took.
-std::size_t LpHeap::restore_run(std::uint32_t run_index, std::uint64_t live,
-                                const std::byte* chunks) noexcept {
-  Run& run = store_.lists.runs[run_index];
+void LpHeap::restore_all(const std::byte* image) noexcept {
+  restore_layout(image);
+  const std::byte* chunks = image + layout_bytes();
+  for_each_live([&](const std::byte* begin, std::size_t bytes, std::size_t) {
+    copy(const_cast<std::byte*>(begin), chunks, bytes);
+    chunks += bytes;
+  });
+}
+
+// Makes exactly these chunks of a run live; returns their bytes.
+std::size_t LpHeap::set_live(std::uint32_t run_index, std::uint64_t live) noexcept {
+  Run& run = runs()[run_index];
   const unsigned row = row_of(run.size_class());
   const std::size_t bytes = chunk_bytes(run.size_class());
   poison(run.base(), bytes << run.log());
-  std::size_t copied = 0;
   for_each_row(live, [&](unsigned begin, unsigned count) {
     unpoison(run.base() + begin * bytes, count * bytes);
-    copy(run.base() + begin * bytes, chunks + copied, count * bytes);
-    copied += count * bytes;
   });
   const std::uint64_t room = Run::mask(run.log()) & ~live;
   if (indexed()) {
@@ -410,7 +413,7 @@ std::size_t LpHeap::restore_run(std::uint32_t run_index, std::uint64_t live,
     store_.lists.index->update_room(row, run_index, room != 0);
   }
   run.free_chunks = room;
-  return copied;
+  return bytes * static_cast<unsigned>(std::popcount(live));
 }
 
 }  // namespace orrery::memory

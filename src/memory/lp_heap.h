@@ -146,6 +146,18 @@ class LpHeap {
     }
   }
 
+  // The layout of an image, without the chunks: which are live. For checkpoints that keep contents
+  // in another way. restore_layout changes no byte of any chunk.
+  std::size_t layout_bytes() const noexcept { return header_bytes(used_runs()); }
+  void save_layout(std::byte* layout) const noexcept;
+  void restore_layout(const std::byte* layout) noexcept;
+
+  // Memory of the i-th run, of run_count(). Runs are never moved and never go.
+  std::pair<std::byte*, std::size_t> run_memory(std::uint32_t i) const noexcept {
+    const Run& run = runs()[i];
+    return {run.base(), chunk_bytes(run.size_class()) << run.log()};
+  }
+
   // Calls visit(const std::byte* begin, std::size_t bytes, std::size_t chunk_bytes) for each
   // maximal row of live chunks, in image order; for diagnostics and for checkpoints of other kinds.
   template <typename Visit>
@@ -228,8 +240,7 @@ class LpHeap {
   void restore_first(const std::byte* image) noexcept;
   std::size_t save_all(std::byte* image) const noexcept;
   void restore_all(const std::byte* image) noexcept;
-  std::size_t restore_run(std::uint32_t run_index, std::uint64_t live,
-                          const std::byte* chunks) noexcept;
+  std::size_t set_live(std::uint32_t run_index, std::uint64_t live) noexcept;
 
   void* allocate_small(unsigned size_class) noexcept;
   void* allocate_linear(unsigned size_class) noexcept;

@@ -28,11 +28,12 @@ struct alignas(64) LpState {
   checkpoint::Checkpoint* checkpoints = nullptr;  ///< newest first
   /// Time of the last event in the history: the first straggler test. kNever if it is empty.
   std::int64_t last_ticks = kNever;
-  std::uint32_t count : 28 = 0;     ///< events in the history
+  std::uint32_t count : 27 = 0;     ///< events in the history
   std::uint32_t active : 1 = 0;     ///< in its worker's list of LPs with a history
   std::uint32_t faulted : 1 = 0;    ///< the last event in the history failed
   std::uint32_t has_array : 1 = 0;  ///< the history lies in an array
   std::uint32_t one_chunk : 1 = 0;  ///< the heap is one chunk, at `object`
+  std::uint32_t kept : 1 = 0;       ///< has a record at its heap (checkpoint/keeper.h)
   std::uint32_t base = 0;           ///< ordinal of the first event; wraps, only differences count
 
   LpState() = default;
@@ -55,14 +56,19 @@ struct alignas(64) LpState {
     history_.array->events[count] = event;
     count = count + 1;
   }
-  /// Keeps the first `kept` events.
-  void truncate(std::uint32_t kept) {
-    count = kept & kMostEvents;
-    last_ticks = kept == 0 ? kNever : last()->time().ticks();
+  /// Keeps the first `events` events.
+  void truncate(std::uint32_t events) {
+    count = events & kMostEvents;
+    last_ticks = events == 0 ? kNever : last()->time().ticks();
   }
-  /// Drops the first `dropped` events, of more than `dropped`.
+  /// Drops the first `dropped` events.
   void drop_front(std::uint32_t dropped) {
-    if (dropped == 0) return;  // always so if there is no array
+    if (dropped == 0) return;
+    if (dropped == count) {
+      base += dropped;
+      truncate(0);
+      return;
+    }
     TwEvent** events = history_.array->events;
     std::memmove(events, events + dropped, (count - dropped) * sizeof(TwEvent*));
     count = (count - dropped) & kMostEvents;
@@ -70,18 +76,21 @@ struct alignas(64) LpState {
   }
   /// Forgets the history of an LP that has committed everything, and its checkpoints.
   void rest(memory::BlockPool& pool) {
+    forget_history(pool);
+    checkpoint::release_all(pool, checkpoints);
+    checkpoints = nullptr;
+  }
+  void forget_history(memory::BlockPool& pool) {
     if (has_array) [[unlikely]]
       pool.release(history_.array, History::bytes(history_.array->capacity));
     has_array = 0;
     base += count;
     count = 0;
     last_ticks = kNever;
-    checkpoint::release_all(pool, checkpoints);
-    checkpoints = nullptr;
   }
 
  private:
-  static constexpr std::uint32_t kMostEvents = (1u << 28) - 1;
+  static constexpr std::uint32_t kMostEvents = (1u << 27) - 1;
   struct History {
     std::uint64_t capacity;
     TwEvent* events[1];  // `capacity` of them

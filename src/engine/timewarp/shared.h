@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/interval.h"
+#include "checkpoint/keeper.h"
 #include "core/engine.h"
 #include "engine/timewarp/channel.h"
 #include "engine/timewarp/event_pool.h"
@@ -37,6 +37,7 @@ class LpTable {
 
   LpState& operator[](LpId id) { return states_[id]; }
   memory::LpHeap& heap(LpId id) { return heaps_[id].heap; }
+  std::unique_ptr<checkpoint::Kept>& kept(LpId id) { return heaps_[id].kept; }
   void construct(LpId id, memory::Arena& arena) {
     new (&states_[id]) LpState;
     new (&heaps_[id]) Heap(arena);
@@ -53,6 +54,7 @@ class LpTable {
   struct alignas(64) Heap {
     explicit Heap(memory::Arena& arena) : heap(arena) {}
     memory::LpHeap heap;
+    std::unique_ptr<checkpoint::Kept> kept;  ///< if LpState::kept
   };
   static constexpr std::align_val_t kLine{64};
   template <class T>
@@ -75,9 +77,15 @@ struct Shared {
         workers(worker_count),
         owners(std::move(lp_owners)),
         lps(owners.size()),
+        strategy(checkpoint::Strategy::parse(options.checkpoint)),
+        offload(checkpoint::Offload::parse(options)),
         gvt(worker_count),
         set_up(worker_count) {
     for (unsigned i = 0; i < workers; ++i) arenas.push_back(std::make_unique<memory::Arena>());
+    if (offload.on()) {
+      copier = checkpoint::find_copier_backend(options.copier)
+                   .make(workers, std::min(offload.copiers, workers));
+    }
     if (workers == 1) return;
     std::size_t capacity = std::bit_floor(std::max<std::size_t>(options.channel_messages, 1));
     while (capacity > 64 && capacity * workers > 32768) capacity /= 2;
@@ -85,6 +93,10 @@ struct Shared {
       channels.push_back(std::make_unique<Channel>(capacity));
   }
 
+  /// Where worker `index` hands its copies over, or nullptr if it makes them itself.
+  checkpoint::CopyQueue* copy_queue(unsigned index) const {
+    return copier != nullptr && copier->asynchronous() ? &copier->queue(index) : nullptr;
+  }
   Channel& channel(unsigned from, unsigned to) { return *channels[from * workers + to]; }
 
   const Model& model;
@@ -95,6 +107,9 @@ struct Shared {
   LpTable lps;
   std::vector<std::unique_ptr<memory::Arena>> arenas;  ///< arenas[worker]
   std::vector<std::unique_ptr<Channel>> channels;
+  const checkpoint::Strategy strategy;
+  const checkpoint::Offload offload;
+  std::unique_ptr<checkpoint::Copier> copier;  ///< if offload.on()
   EventDepot depot;
   Gvt gvt;
   std::uint64_t memory_budget_bytes = 0;
@@ -103,6 +118,9 @@ struct Shared {
   std::barrier<> set_up;  ///< all LPs made and started
   /// By step of the set-up; set before the barrier that ends the step, read after it: relaxed.
   std::atomic<bool> set_up_failed[2] = {false, false};
+  // Found while setting up, read after the last barrier: relaxed.
+  std::atomic<bool> any_reversible{false};
+  std::atomic<std::uint64_t> state_bytes{0};  ///< live memory of all LPs
 };
 
 /// Sums over the run, one per worker.

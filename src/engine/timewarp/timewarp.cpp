@@ -99,6 +99,7 @@ class Run {
 
   void conclude() {
     result_.workers = shared_.workers;
+    if (shared_.copier != nullptr) shared_.copier->stop();
     if (set_up_failed()) return;
     const Ending& ending = workers_[0]->ending();
     result_.end = ending.end;
@@ -156,7 +157,11 @@ class Run {
     WorkerStatistics sum;
     double interval = 0;
     bool bind_failed = false;
+    checkpoint::Keeper::Statistics kept;
+    std::string note;
     for (const auto& worker : workers_) {
+      kept += worker->keeper().statistics();
+      if (note.empty()) note = worker->keeper().note();
       const WorkerStatistics& one = worker->statistics();
       sum.executed += one.executed;
       sum.rolled_back += one.rolled_back;
@@ -172,6 +177,7 @@ class Run {
       interval += worker->checkpoint_interval() / static_cast<double>(shared_.workers);
       bind_failed |= worker->bind_failed();
     }
+    if (!note.empty()) result_.notes.push_back(note);
     if (bind_failed) result_.notes.push_back("the system refused to bind workers to cores");
     result_.executed = sum.executed;
     result_.committed = sum.executed - sum.rolled_back;
@@ -182,8 +188,10 @@ class Run {
     add("rolled_back", static_cast<double>(sum.rolled_back), "events undone");
     add("rollbacks", static_cast<double>(sum.rollbacks), "rollbacks of LPs");
     add("coasted", static_cast<double>(sum.coasted), "events executed again to reach a state");
-    add("checkpoints", static_cast<double>(sum.checkpoints), "checkpoints taken");
-    add("checkpoint_interval", interval, "events from one checkpoint to the next, at the end");
+    add("checkpoints", static_cast<double>(sum.checkpoints + kept.taken), "checkpoints taken");
+    add("checkpoint_interval", interval,
+        "events from one checkpoint to the next, at the end, of small LPs");
+    add_checkpoints(kept, add);
     add("remote_events", static_cast<double>(sum.remote_events), "events sent to other workers");
     add("cancellations", static_cast<double>(sum.cancellations), "events cancelled");
     add("cancellation_notices", static_cast<double>(sum.notices),
@@ -200,6 +208,36 @@ class Run {
                                 shared_.lps.count() * LpTable::bytes_per_lp();
   }
 
+  /// Of the LPs with a record of their own, and of offloading.
+  template <class Add>
+  void add_checkpoints(const checkpoint::Keeper::Statistics& kept, Add&& add) {
+    const auto mean = [](std::uint64_t sum, std::uint64_t count) {
+      return count == 0 ? 0.0 : static_cast<double>(sum) / static_cast<double>(count);
+    };
+    if (kept.taken + kept.reversals == 0) return;
+    add("checkpoint_distance", mean(kept.distance, kept.distances),
+        "events between complete checkpoints of a large LP, mean");
+    add("checkpoint_images", static_cast<double>(kept.images), "full copies of large LPs");
+    add("checkpoint_deltas", static_cast<double>(kept.deltas), "incremental checkpoints");
+    add("checkpoint_delta_bytes", mean(kept.delta_bytes, kept.deltas),
+        "changed memory in one of them, mean", "B");
+    add("checkpoint_reversals", static_cast<double>(kept.reversals),
+        "events that a reverse handler can undo");
+    if (shared_.copier == nullptr) return;
+    add("checkpoints_offloaded", static_cast<double>(kept.offloaded), "handed to a copier");
+    add("checkpoints_aborted", static_cast<double>(kept.aborted), "of these, given up");
+    add("checkpoints_by_copier", static_cast<double>(kept.by_copier),
+        "of these, complete when their LP was needed");
+    add("checkpoints_by_worker", static_cast<double>(kept.by_worker),
+        "of these, finished by the worker");
+    add("checkpoint_resynchronisations", static_cast<double>(kept.resynchronised),
+        "copies found unfinished when their LP was needed");
+    add("checkpoints_no_slot", static_cast<double>(kept.no_slot),
+        "copied at once because the copier lay behind");
+    add("abort_threshold", workers_[0]->keeper().threshold(), "share of a copy, at the end");
+    add("copier_utilisation", shared_.copier->utilisation(), "share of its time that it copied");
+  }
+
   RunResult& result_;
   const unsigned workers_wanted_;
   const decltype(memory::ThreadContext::on_misuse) on_misuse_before_ =
@@ -214,7 +252,10 @@ class TimeWarpEngine final : public Engine {
     check_options(model, options);
     RunResult result;
     memory::prepare_library_state();
-    checkpoint::Interval::parse(options.checkpoint);  // refuse before anything is made
+    // Refuse before anything is made.
+    checkpoint::Strategy::parse(options.checkpoint);
+    checkpoint::Offload::parse(options);
+    checkpoint::find_copier_backend(options.copier);
     pending::with_pending_set<TwEvent>(options.pending, [&]<class Pending>() {
       Run<Pending>(model, options, control, result).execute();
     });

@@ -47,6 +47,7 @@ class Worker final : public Context {
   const WorkerStatistics& statistics() const { return statistics_; }
   const LivelockTrail& livelock() const { return trail_; }
   std::uint32_t checkpoint_interval() const { return interval_.events(); }
+  const checkpoint::Keeper& keeper() const { return keeper_; }
   /// Whether the states of its LPs exist.
   bool constructed() const { return constructed_; }
   double set_up_seconds() const { return set_up_seconds_; }
@@ -81,6 +82,7 @@ class Worker final : public Context {
 
   // Set-up and end (worker_life.h).
   bool end_set_up_step(int phase);
+  bool accept_set_up();
   void create_lps();
   void start_lps();
   template <class Action>
@@ -102,12 +104,17 @@ class Worker final : public Context {
   void begin(LpId id, const Key& key, LpState& lp);
   void end(LpState& lp);
   void take_checkpoint(LpId id, LpState& lp);
+  void execute_kept(LpState& lp, TwEvent* event);
+  void adopt_if_large(LpId id, LpState& lp, std::size_t image_bytes);
+  checkpoint::Keeper::Lp kept(LpId id, LpState& lp);
   void note_growth(LpState& lp);
-  void note_fault(TwEvent* event);
+  void note_fault(TwEvent* event, const char* addition);
   void free_event(TwEvent* event) { pool_.release(event); }
   void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
             const void* payload) override;
   void append_row(const Table& table, std::span<const std::uint64_t> cells) override;
+  void save_before(const void* address, std::size_t bytes) override;
+  void remember_bytes(const void* value, std::size_t bytes) override;
 
   // Rollback and cancellation (worker_rollback.h).
   void roll_back(LpId id, const Key& to);
@@ -116,6 +123,7 @@ class Worker final : public Context {
   void cancel_sent(TwEvent* event);
   void cancel(TwEvent* event);
   void restore(LpId id, LpState& lp, std::uint32_t kept);
+  void restore_kept(LpId id, LpState& lp, std::uint32_t kept_events);
   void coast(LpState& lp, std::uint32_t from, std::uint32_t to);
   void receive(Message message);
   Fault* fault_of(LpId lp);
@@ -133,6 +141,8 @@ class Worker final : public Context {
   void hand_rows_over(const Key& until);
   void prefetch_commit(std::size_t at);
   bool commit(LpId id, LpState& lp, const Key& until);
+  bool commit_kept(LpId id, LpState& lp, const Key& until);
+  void rest_kept(LpId id, LpState& lp);
   void retreat(Time to);
   void adjust(const GvtReport& sum);
   Key lowest_key();
@@ -151,7 +161,9 @@ class Worker final : public Context {
   EventPool pool_;
   memory::BlockPool blocks_;
   Pending pending_;
-  std::vector<LpId> active_;  ///< own LPs with a history
+  std::vector<LpId> active_;  ///< own LPs with events that are not committed
+  checkpoint::Keeper keeper_;
+  std::vector<LpId> kept_lps_;  ///< own LPs with a record of their own
 
   // The event being handled.
   TwEvent* current_ = nullptr;

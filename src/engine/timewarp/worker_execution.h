@@ -16,6 +16,9 @@ struct HeapMisuseNote {
   }
 };
 
+inline constexpr const char* kFailedCoasting =
+    " (it went well when it was executed first: the handler depends on something outside the LP)";
+
 inline HeapMisuseNote& heap_misuse() {
   static constinit thread_local HeapMisuseNote note;
   return note;
@@ -30,7 +33,7 @@ void Worker<Pending>::handle(TwEvent* event) {
   LpState& lp = lps_[event->receiver];
   if (!faults_.empty()) [[unlikely]] {
     Fault* fault = fault_of(event->receiver);
-    if (fault != nullptr && event->key() > fault->key) {
+    if (fault != nullptr && event->key() >= fault->key) {
       fault->waiting.push_back(event);
       return;
     }
@@ -63,6 +66,8 @@ bool Worker<Pending>::claim(TwEvent* event) {
 template <class Pending>
 void Worker<Pending>::execute(LpState& lp, TwEvent* event) {
   if (speculative_) {
+    if (lp.kept) [[unlikely]]
+      return execute_kept(lp, event);
     if (lp.count == 0 || lp.count % interval_.events() == 0) take_checkpoint(event->receiver, lp);
     lp.append(blocks_, event);
     if (!lp.active) {
@@ -78,6 +83,29 @@ void Worker<Pending>::execute(LpState& lp, TwEvent* event) {
     ++statistics_.executed;
     free_event(event);
   }
+}
+
+/// The same for an LP that has a record of its own.
+template <class Pending>
+void Worker<Pending>::execute_kept(LpState& lp, TwEvent* event) {
+  const checkpoint::Keeper::Lp view = kept(event->receiver, lp);
+  const bool reversing = keeper_.before_event(view, lp.next_ordinal());
+  lp.append(blocks_, event);
+  if (!lp.active) {
+    lp.active = 1;
+    active_.push_back(event->receiver);
+  }
+  event->first_sent = nullptr;
+  reversing_ = reversing;
+  const bool succeeded = run_handler(lp, event);
+  reversing_ = false;
+  keeper_.after_event(view, lp.next_ordinal(), succeeded);
+  ++statistics_.executed;
+}
+
+template <class Pending>
+checkpoint::Keeper::Lp Worker<Pending>::kept(LpId id, LpState& lp) {
+  return {id, *lp.object, lps_.heap(id), lp.kernel, lp.checkpoints, *lps_.kept(id)};
 }
 
 /// False if the handler failed; the fault is noted and the LP blocked behind it.
@@ -103,7 +131,7 @@ bool Worker<Pending>::run_handler(LpState& lp, TwEvent* event) {
     // The exception lies in the LP's heap and is freed at the end of this block: platform mode only
     // in between.
     memory::leave_application_mode();
-    note_fault(event);
+    note_fault(event, coasting_ ? kFailedCoasting : "");
     succeeded = false;
     memory::enter_application_mode(lps_.heap(event->receiver));
   }
@@ -157,6 +185,7 @@ void Worker<Pending>::take_checkpoint(LpId id, LpState& lp) {
                                              lp.kernel, ordinal, lp.checkpoints);
   } else {
     lp.checkpoints = checkpoint::take(blocks_, lps_.heap(id), lp.kernel, ordinal, lp.checkpoints);
+    adopt_if_large(id, lp, lp.checkpoints->image_bytes);
   }
   if (measured) {
     const auto cycles = static_cast<double>(read_cycles() - start);
@@ -164,18 +193,26 @@ void Worker<Pending>::take_checkpoint(LpId id, LpState& lp) {
   }
 }
 
+/// Gives an LP a record of its own, from its next event on, if the strategy has one for it.
 template <class Pending>
-void Worker<Pending>::note_fault(TwEvent* event) {
+void Worker<Pending>::adopt_if_large(LpId id, LpState& lp, std::size_t image_bytes) {
+  std::unique_ptr<checkpoint::Kept> record = keeper_.adopt(*lp.object, image_bytes);
+  if (record == nullptr) return;
+  record->committed = lp.base;
+  lps_.kept(id) = std::move(record);
+  lp.kept = 1;
+  kept_lps_.push_back(id);
+}
+
+/// Notes the exception that is being handled; `addition` ends the sentence.
+template <class Pending>
+void Worker<Pending>::note_fault(TwEvent* event, const char* addition) {
   LpState& lp = lps_[event->receiver];
   lp.faulted = 1;
   auto name = lp.object->event_name(event->type);
   if (name.empty()) name = "of an unknown type";
   std::string sentence = describe_current_exception(model_, event->receiver, name, event->time());
-  if (coasting_) {
-    sentence +=
-        " (it went well when it was executed first: the handler depends on something outside the "
-        "LP)";
-  }
+  sentence += addition;
   // A committed event can fail again only while coasting; GVT does not go back for it.
   faults_.push_back({event->receiver, std::max(event->key(), gvt_), std::move(sentence), {}});
 }
@@ -216,6 +253,16 @@ void Worker<Pending>::append_row(const Table& table, std::span<const std::uint64
   } else {
     rows_.append(row);
   }
+}
+
+template <class Pending>
+void Worker<Pending>::save_before(const void* address, std::size_t bytes) {
+  keeper_.undo_log().save_before(address, bytes);
+}
+
+template <class Pending>
+void Worker<Pending>::remember_bytes(const void* value, std::size_t bytes) {
+  keeper_.undo_log().remember(value, bytes);
 }
 
 }  // namespace orrery::timewarp

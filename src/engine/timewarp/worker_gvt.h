@@ -178,7 +178,7 @@ void Worker<Pending>::sweep_cancelled() {
 template <class Pending>
 std::int64_t Worker<Pending>::memory_bytes() const {
   return static_cast<std::int64_t>(rows_.bytes() + speculative_rows_.bytes()) + pool_.used_bytes() +
-         static_cast<std::int64_t>(blocks_.used_bytes()) +
+         static_cast<std::int64_t>(blocks_.used_bytes() + keeper_.bytes()) +
          static_cast<std::int64_t>(pending_.bytes()) +
          static_cast<std::int64_t>(arena_.taken_bytes());
 }
@@ -207,6 +207,7 @@ void Worker<Pending>::adjust(const GvtReport& sum) {
     adjusted_executed_ = statistics_.executed;
     adjusted_rollbacks_ = statistics_.rollbacks;
   }
+  keeper_.observe(statistics_.executed, read_cycles());
   if (index_ != 0) return;
   RunControl& control = shared_.control;
   control.gvt_ticks.store(now, std::memory_order_relaxed);
@@ -256,6 +257,8 @@ void Worker<Pending>::prefetch_commit(std::size_t at) {
 /// False if nothing uncommitted is left of the LP.
 template <class Pending>
 bool Worker<Pending>::commit(LpId id, LpState& lp, const Key& until) {
+  if (lp.kept) [[unlikely]]
+    return commit_kept(id, lp, until);
   TwEvent* const* history = lp.history();
   std::uint32_t committed = 0;
   while (committed < lp.count && history[committed]->key() < until) ++committed;
@@ -280,6 +283,39 @@ bool Worker<Pending>::commit(LpId id, LpState& lp, const Key& until) {
   return true;
 }
 
+/// The same for an LP with a record of its own: it keeps its newest checkpoint and the events
+/// since.
+template <class Pending>
+bool Worker<Pending>::commit_kept(LpId id, LpState& lp, const Key& until) {
+  const checkpoint::Keeper::Lp view = kept(id, lp);
+  TwEvent* const* history = lp.history();
+  const std::uint32_t before = view.kept.committed - lp.base;
+  std::uint32_t committed = before;
+  while (committed < lp.count && history[committed]->key() < until) ++committed;
+  const std::uint32_t uncommitted = lp.count - committed;
+  uncommitted_ += uncommitted;
+  lp.active = uncommitted > 0;
+  if (committed == before) return lp.active;
+  if (has_rows_) speculative_rows_.commit(id, until, rows_);
+  view.kept.committed = lp.base + committed;
+  checkpoint::Checkpoint* base = keeper_.commit_base(view, view.kept.committed);
+  checkpoint::release_all(blocks_, std::exchange(base->older, nullptr));
+  const std::uint32_t dropped = base->ordinal - lp.base;
+  for (std::uint32_t i = 0; i < dropped; ++i) free_event(history[i]);
+  lp.drop_front(dropped);
+  return lp.active;
+}
+
+/// Gives back what an LP keeps of the committed past. It has nothing that is not committed.
+template <class Pending>
+void Worker<Pending>::rest_kept(LpId id, LpState& lp) {
+  const checkpoint::Keeper::Lp view = kept(id, lp);
+  keeper_.release_all(view);
+  for (std::uint32_t i = 0; i < lp.count; ++i) free_event(lp.history()[i]);
+  lp.forget_history(blocks_);
+  view.kept.committed = lp.base;
+}
+
 /// Undoes what was executed at or after `to`, to give its memory back.
 template <class Pending>
 void Worker<Pending>::retreat(Time to) {
@@ -290,6 +326,8 @@ void Worker<Pending>::retreat(Time to) {
     ++statistics_.retreats;
     roll_back(id, from);
   }
+  for (const LpId id : kept_lps_)
+    if (!lps_[id].active) rest_kept(id, lps_[id]);
   flush();
 }
 

@@ -10,14 +10,15 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
     : shared_(shared),
       model_(shared.model),
       index_(index),
-      speculative_(shared.workers > 1),
+      speculative_(shared.workers > 1 || shared.offload.on() || !shared.strategy.automatic()),
       lps_(shared.lps),
       arena_(*shared.arenas[index]),
       pool_(shared.depot),
+      keeper_(blocks_, shared.strategy, shared.offload, shared.copy_queue(index)),
       optimism_(shared.options.window_ticks, shared.memory_budget_bytes),
       has_rows_(shared.control.rows != nullptr && !shared.model.tables().empty()),
       trail_(shared.options.livelock_microsteps),
-      interval_(checkpoint::Interval::parse(shared.options.checkpoint)),
+      interval_(shared.strategy.interval()),
       backoff_(shared.crowded) {
   horizon_ = horizon_from(Time::zero());
   lp_count_ = static_cast<LpId>(lps_.count());
@@ -32,8 +33,11 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
 
 template <class Pending>
 Worker<Pending>::~Worker() {
-  for (const LpId id : active_) {
-    if (lps_[id].active) lps_[id].rest(blocks_);
+  for (const LpId id : active_)
+    if (lps_[id].active && !lps_[id].kept) lps_[id].rest(blocks_);
+  for (const LpId id : kept_lps_) {
+    keeper_.release_all(kept(id, lps_[id]));
+    lps_[id].forget_history(blocks_);
   }
 }
 
@@ -47,7 +51,7 @@ void Worker<Pending>::run() {
   create_lps();
   if (!end_set_up_step(0)) return;
   start_lps();
-  if (!end_set_up_step(1)) return;
+  if (!end_set_up_step(1) || !accept_set_up()) return;
   set_up_seconds_ = static_cast<double>(read_cycles() - start) / cycles_per_second();
   adopted_cycles_ = read_cycles();
   if (speculative_) {
@@ -91,6 +95,26 @@ bool Worker<Pending>::end_set_up_step(int phase) {
   return !shared_.set_up_failed[phase].load(std::memory_order_relaxed);
 }
 
+/// False, and noted, if the run cannot be what was asked for, now that the LPs are known.
+template <class Pending>
+bool Worker<Pending>::accept_set_up() {
+  std::string why;
+  const std::uint64_t state_bytes = shared_.state_bytes.load(std::memory_order_relaxed);
+  if (shared_.strategy.name == checkpoint::Strategy::Name::reverse &&
+      !shared_.any_reversible.load(std::memory_order_relaxed)) {
+    why =
+        "--checkpoint reverse: no LP of this model has reverse handlers (orrery/reverse.h); "
+        "choose another strategy, or auto";
+  } else if (state_bytes > shared_.memory_budget_bytes) {
+    why = "the states of the model's LPs take " + std::to_string(state_bytes) +
+          " bytes, more than the memory budget of " + std::to_string(shared_.memory_budget_bytes) +
+          "; raise --memory or use fewer LPs";
+  }
+  if (why.empty()) return true;
+  set_up_failure_ = SetUpFailure{2, 0, true, std::move(why)};
+  return false;
+}
+
 /// Makes the worker's LPs, each in its own heap.
 template <class Pending>
 void Worker<Pending>::create_lps() {
@@ -98,16 +122,20 @@ void Worker<Pending>::create_lps() {
   for (LpId id = 0; id < count; ++id)
     if (shared_.owners[id] == index_) lps_.construct(id, arena_);
   constructed_ = true;
+  bool reversible = false;
   for (LpId id = 0; id < count; ++id) {
     if (shared_.owners[id] != index_) continue;
     LpState& lp = lps_[id];
     if (!guarded(0, id, [&] { lp.object = create_lp(model_, id).release(); })) return;
+    reversible |= lp.object->reversible();
   }
+  if (reversible) shared_.any_reversible.store(true, std::memory_order_relaxed);
 }
 
 template <class Pending>
 void Worker<Pending>::start_lps() {
   const auto count = static_cast<LpId>(lps_.count());
+  std::uint64_t state_bytes = 0;
   for (LpId id = 0; id < count; ++id) {
     if (shared_.owners[id] != index_) continue;
     LpState& lp = lps_[id];
@@ -115,7 +143,10 @@ void Worker<Pending>::start_lps() {
     if (!guarded(1, id, [&] { lp.object->start(*this); })) return;
     end(lp);
     lp.one_chunk = lps_.heap(id).single_chunk() && memory::chunk_bytes_at(lp.object) > 0;
+    if (speculative_) adopt_if_large(id, lp, lps_.heap(id).image_bytes());
+    state_bytes += lps_.heap(id).live_bytes();
   }
+  shared_.state_bytes.fetch_add(state_bytes, std::memory_order_relaxed);
   memory::thread_context.heap_grew = false;
   if (speculative_) flush();
 }
@@ -233,6 +264,7 @@ template <class Pending>
 void Worker<Pending>::end_run() {
   ending_run_ = true;
   for (std::size_t i = 0; i < active_.size(); ++i) roll_back(active_[i], ending_.reached);
+  for (const LpId id : kept_lps_) keeper_.settle(kept(id, lps_[id]));
 }
 
 }  // namespace orrery::timewarp

@@ -93,11 +93,13 @@ void Worker<Pending>::cancel(TwEvent* event) {
 /// Brings the LP to its state after the first `kept` events of its history.
 template <class Pending>
 void Worker<Pending>::restore(LpId id, LpState& lp, std::uint32_t kept) {
+  if (lp.kept) [[unlikely]]
+    return restore_kept(id, lp, kept);
   const auto offset = [&lp](const checkpoint::Checkpoint* c) { return c->ordinal - lp.base; };
   while (offset(lp.checkpoints) > kept) {
     checkpoint::Checkpoint* newer = lp.checkpoints;
     lp.checkpoints = newer->older;
-    blocks_.release(newer, newer->block_bytes());
+    checkpoint::release(blocks_, newer);
   }
   if (lp.one_chunk) {
     memory::LpHeap::restore_single(lp.object, memory::chunk_bytes_of(lp.object),
@@ -108,6 +110,31 @@ void Worker<Pending>::restore(LpId id, LpState& lp, std::uint32_t kept) {
   lp.kernel = lp.checkpoints->kernel;
   lp.truncate(kept);
   coast(lp, offset(lp.checkpoints), kept);
+}
+
+template <class Pending>
+void Worker<Pending>::restore_kept(LpId id, LpState& lp, std::uint32_t kept_events) {
+  const std::uint64_t start = read_cycles();
+  const checkpoint::Keeper::Lp view = kept(id, lp);
+  const std::uint32_t target = lp.base + kept_events;
+  TwEvent* undoing = nullptr;
+  std::uint32_t reached = target;
+  bool failed = false;
+  try {
+    reached = keeper_.restore(view, lp.next_ordinal(), target, [&](std::uint32_t ordinal) {
+      undoing = lp.history()[ordinal - lp.base];
+      return checkpoint::Keeper::Event{undoing->time(), undoing->type, undoing->payload()};
+    });
+  } catch (...) {
+    note_fault(undoing, " (in its reverse handler, which must not fail)");
+    view.kept.half_changed = failed = true;
+    memory::enter_application_mode(view.heap);  // the exception lies there and is freed now
+  }
+  memory::leave_application_mode();
+  lp.truncate(kept_events);
+  if (failed) return;  // the run ends there, unless a rollback further back comes first
+  coast(lp, reached - lp.base, kept_events);
+  keeper_.add_rollback(view, read_cycles() - start);
 }
 
 /// Executes events of the history again, without effects outside the LP.

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A worker's checkpoints of the LPs that have a record of their own: large ones, and all of them
+// where --checkpoint or --offload asks for more than plain copies. It takes, restores and releases,
+// whatever the kind (checkpoint.h), offloads copies, and lets each LP's Tuning choose.
+//
+// Such an LP keeps its newest checkpoint when everything before it is committed, and the committed
+// events after it: its next event then needs no checkpoint. That pays where a copy costs more than
+// holding on to a few events; small LPs do better with a fresh copy and nothing held.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/copier.h"
+#include "checkpoint/incremental.h"
+#include "checkpoint/offload.h"
+#include "checkpoint/strategy.h"
+#include "checkpoint/tuning.h"
+#include "checkpoint/undo_log.h"
+#include "orrery/logical_process.h"
+
+namespace orrery::checkpoint {
+
+/// The record of an LP.
+struct Kept {
+  Kept(unsigned candidates, Interval interval) : tuning(candidates, interval) {}
+
+  Tuning tuning;
+  std::uint32_t committed = 0;         ///< ordinal: what is before it is committed
+  bool half_changed = false;           ///< a handler failed midway and has no reverse
+  CopyQueue::Slot* copying = nullptr;  ///< of the newest checkpoint, if it may not be complete
+  std::unique_ptr<Shadow> shadow;
+};
+
+class Keeper {
+ public:
+  /// LPs with less memory need no record unless the strategy wants one.
+  static constexpr std::size_t kLargeBytes = 1024;
+
+  /// An LP, as its engine has it.
+  struct Lp {
+    LpId id;
+    LogicalProcessBase& object;
+    memory::LpHeap& heap;
+    KernelState& kernel;
+    Checkpoint*& checkpoints;
+    Kept& kept;
+  };
+  /// An event of its history.
+  struct Event {
+    Time time;
+    EventTypeId type;
+    const void* payload;
+  };
+  struct Statistics {
+    std::uint64_t taken = 0;                     ///< complete, offloaded or not
+    std::uint64_t aborted = 0;                   ///< offloaded ones
+    std::uint64_t offloaded = 0;                 ///< handed to the copier
+    std::uint64_t by_copier = 0, by_worker = 0;  ///< of these: who made the last of the copy
+    std::uint64_t resynchronised = 0;            ///< found unfinished when their LP was needed
+    std::uint64_t no_slot = 0;                   ///< copied at once, the ring being full
+    std::uint64_t distance = 0;  ///< events between neighbouring complete ones, added up
+    std::uint64_t distances = 0;
+    std::uint64_t images = 0, deltas = 0, reversals = 0;
+    std::uint64_t delta_bytes = 0;
+    Statistics& operator+=(const Statistics& other);
+  };
+
+  Keeper(memory::BlockPool& pool, const Strategy& strategy, const Offload& offload,
+         CopyQueue* queue);
+  Keeper(const Keeper&) = delete;
+  Keeper& operator=(const Keeper&) = delete;
+
+  /// A record for an LP of this size, or none if it needs none.
+  std::unique_ptr<Kept> adopt(const LogicalProcessBase& object, std::size_t image_bytes) const;
+
+  /// Before event `ordinal` is executed: sees to the LP's outstanding copy and takes a checkpoint
+  /// if one is due. True if the handler is to fill undo_log().
+  bool before_event(const Lp& lp, std::uint32_t ordinal);
+  /// After it; `ordinal` is that of the next one.
+  void after_event(const Lp& lp, std::uint32_t ordinal, bool succeeded);
+  UndoLog& undo_log() { return undo_log_; }
+
+  /// Goes back from the state before event `now` to the newest state, not after that before event
+  /// `target`, that a checkpoint leads to; returns the ordinal from which to coast forward.
+  /// event_at(ordinal) tells of an event of the history. Throws what a reverse handler throws.
+  template <class EventAt>
+  std::uint32_t restore(const Lp& lp, std::uint32_t now, std::uint32_t target, EventAt&& event_at);
+  void add_rollback(const Lp& lp, std::uint64_t cycles) { lp.kept.tuning.add_rollback(cycles); }
+
+  /// The oldest checkpoint that is needed when everything before event `ordinal` is committed.
+  Checkpoint* commit_base(const Lp& lp, std::uint32_t ordinal);
+  /// Forgets all checkpoints of the LP.
+  void release_all(const Lp& lp);
+  /// Waits until nobody copies the LP's memory.
+  void settle(const Lp& lp);
+
+  void observe(std::uint64_t executed, std::uint64_t cycles) {
+    thresholds_.observe(executed, cycles);
+  }
+  double threshold() const { return thresholds_.threshold(); }
+  const Statistics& statistics() const { return statistics_; }
+  /// Memory beside the pool's.
+  std::size_t bytes() const { return shadow_bytes_; }
+  /// Why writes are not tracked, if an incremental checkpoint wanted it; else empty.
+  std::string note() const;
+
+ private:
+  void take(const Lp& lp, std::uint32_t ordinal);
+  void take_delta(const Lp& lp, std::uint32_t ordinal);
+  void push_reverse(const Lp& lp, std::uint32_t ordinal);
+  void count_distance(const Checkpoint& checkpoint);
+
+  bool offload(const Lp& lp, std::uint32_t ordinal);
+  void resynchronise(Kept& kept, Checkpoint*& list, std::uint32_t ordinal);
+  void close_slot(CopyQueue::Slot& slot);
+  void abort(Kept& kept, Checkpoint*& list);
+  void drop_outstanding(const Lp& lp);
+
+  void drop_newest(const Lp& lp);
+  void undo(const Lp& lp, const Checkpoint& record, const Event& event);
+  void restore_base(const Lp& lp, Checkpoint& base);
+  static Checkpoint* newest_delta(Checkpoint* list);
+
+  memory::BlockPool& pool_;
+  const Strategy strategy_;
+  const Offload offload_;
+  CopyQueue* const queue_;              ///< nullptr: copies are made at once
+  std::optional<PageTracker> tracker_;  ///< once an LP needs it
+  UndoLog undo_log_;
+  std::vector<std::byte> back_;
+  KernelState kernel_before_;
+  std::uint64_t event_start_ = 0;
+  struct Outstanding {
+    Kept* kept = nullptr;
+    Checkpoint** list = nullptr;
+    std::uint32_t ordinal = 0;
+  } last_;  ///< of mono
+  ThresholdSearch thresholds_;
+  std::size_t shadow_bytes_ = 0;
+  Statistics statistics_;
+};
+
+template <class EventAt>
+std::uint32_t Keeper::restore(const Lp& lp, std::uint32_t now, std::uint32_t target,
+                              EventAt&& event_at) {
+  if (lp.kept.copying != nullptr) drop_outstanding(lp);
+  bool reversing = !std::exchange(lp.kept.half_changed, false);
+  std::uint32_t state = now;  // the LP's, as long as reverse handlers lead on
+  while (lp.checkpoints != nullptr) {
+    Checkpoint& newest = *lp.checkpoints;
+    const auto ahead = static_cast<std::int32_t>(newest.ordinal - target);
+    if (newest.kind == Kind::reverse) {
+      if (ahead < 0) break;
+      reversing = reversing && newest.ordinal == state - 1;
+      if (reversing) undo(lp, newest, event_at(state = newest.ordinal));
+    } else if (ahead <= 0) {
+      break;
+    }
+    drop_newest(lp);
+  }
+  if (reversing && state == target) return target;
+  Checkpoint* base = base_for(lp.checkpoints, target);
+  restore_base(lp, *base);
+  return base->ordinal;
+}
+
+}  // namespace orrery::checkpoint

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What one event leaves for being undone by its reverse handler: the values that the handler
+// remembered, and the metrics that it was about to change. Collected in one buffer of the worker
+// while the event runs, then moved into its checkpoint record; taken apart again at a rollback.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "memory/application_mode.h"
+#include "orrery/reverse.h"
+
+namespace orrery::checkpoint {
+
+class UndoLog {
+ public:
+  void clear() {
+    values_.clear();
+    images_.clear();
+  }
+  /// Both are called from a handler, in application mode.
+  void remember(const void* value, std::size_t bytes) {
+    const memory::PlatformMode platform;
+    append(values_, value, bytes);
+    append(values_, &bytes, sizeof bytes);
+  }
+  void save_before(const void* address, std::size_t bytes) {
+    const memory::PlatformMode platform;
+    append(images_, address, bytes);
+    append(images_, &address, sizeof address);
+    append(images_, &bytes, sizeof bytes);
+  }
+
+  /// A record: size of the values, the values, then the images.
+  std::size_t record_bytes() const {
+    return sizeof(std::uint64_t) + values_.size() + images_.size();
+  }
+  void write(std::byte* record) const {
+    const std::uint64_t values = values_.size();
+    std::memcpy(record, &values, sizeof values);
+    record += sizeof values;
+    if (!values_.empty()) std::memcpy(record, values_.data(), values_.size());
+    if (!images_.empty()) std::memcpy(record + values_.size(), images_.data(), images_.size());
+  }
+
+  /// The remembered values of a record.
+  struct Values {
+    const std::byte* begin;
+    const std::byte* end;
+  };
+  static Values values_of(const std::byte* record) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, record, sizeof bytes);
+    return {record + sizeof bytes, record + sizeof bytes + bytes};
+  }
+  /// Brings back what was saved, newest first.
+  static void restore_images(const std::byte* record, std::size_t record_bytes) {
+    const std::byte* begin = values_of(record).end;
+    for (const std::byte* end = record + record_bytes; end > begin;) {
+      std::uint64_t bytes = 0;
+      void* address = nullptr;
+      std::memcpy(&bytes, end - sizeof bytes, sizeof bytes);
+      std::memcpy(&address, end - sizeof bytes - sizeof address, sizeof address);
+      end -= sizeof bytes + sizeof address + (bytes + 7) / 8 * 8;
+      std::memcpy(address, end, bytes);
+    }
+  }
+
+ private:
+  static void append(std::vector<std::byte>& to, const void* bytes, std::size_t count) {
+    const auto* first = static_cast<const std::byte*>(bytes);
+    to.insert(to.end(), first, first + count);
+    to.resize((to.size() + 7) / 8 * 8);
+  }
+
+  std::vector<std::byte> values_;
+  std::vector<std::byte> images_;
+};
+
+/// What a reverse handler sees.
+class Reversal final : public ReverseContext {
+ public:
+  Reversal(Time now, LpId self, UndoLog::Values values)
+      : ReverseContext(now, self, values.begin, values.end) {}
+};
+
+}  // namespace orrery::checkpoint
