@@ -9,7 +9,8 @@ void Tuning::decide() {
   costs_[kind_] = costs_[kind_] == 0 ? cost : 0.5 * (costs_[kind_] + cost);
   adjust_interval();
   events_ = event_cycles_ = checkpoints_ = checkpoint_cycles_ = rollbacks_ = rollback_cycles_ = 0;
-  if (periods_left_ > 0 && --periods_left_ > 0) return;
+  if (periods_left_ > 0 && --periods_left_ > 0 && !outdone()) return;
+  periods_left_ = 0;
   if (!try_next()) hold_cheapest();
 }
 
@@ -19,6 +20,18 @@ void Tuning::adjust_interval() {
       events_, rollbacks_,
       static_cast<double>(checkpoint_cycles_) / static_cast<double>(checkpoints_),
       static_cast<double>(event_cycles_) / static_cast<double>(events_));
+}
+
+/// Whether the kind in use has become dearer than another one was.
+bool Tuning::outdone() {
+  for (unsigned kind = 0; kind < kKinds; ++kind) {
+    if (costs_[kind] > 0 && kOutdone * costs_[kind] < costs_[kind_]) {
+      untried_ |= 1u << kind;
+      hold_ = 1;
+      return true;
+    }
+  }
+  return false;
 }
 
 /// Goes over to the next kind that is to be tried.

@@ -54,6 +54,7 @@ class Tuning {
   static constexpr unsigned kLongestHold = 256;  // periods
   static constexpr double kHopeless = 2.0;
   static constexpr unsigned kPatience = 8;
+  static constexpr double kOutdone = 1.2;
 
   static unsigned first_of(unsigned candidates) {
     return static_cast<unsigned>(__builtin_ctz(candidates));
@@ -63,6 +64,7 @@ class Tuning {
     return events_ < 8 ? cycles : std::min(cycles, event_cycles_ / events_ * 64);
   }
   void adjust_interval();
+  bool outdone();
   bool try_next();
   void hold_cheapest();
 

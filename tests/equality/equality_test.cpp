@@ -22,13 +22,18 @@ struct Variant {
   std::uint64_t memory_bytes = 0;
   std::uint64_t gvt_period_us = 0;
   std::uint32_t channel_messages = 4096;
+  std::string offload = "none";
+  double abort_threshold = -1;
+  std::uint32_t max_checkpoint_distance = 40;
 };
 
 std::string describe(const Variant& v, std::uint64_t seed) {
   return "seed " + std::to_string(seed) + ", timewarp, workers " + std::to_string(v.workers) +
          ", checkpoint " + v.checkpoint + ", pending " + v.pending + ", window " +
          std::to_string(v.window_ticks) + ", memory " + std::to_string(v.memory_bytes) + ", gvt " +
-         std::to_string(v.gvt_period_us) + " us, channels of " + std::to_string(v.channel_messages);
+         std::to_string(v.gvt_period_us) + " us, channels of " +
+         std::to_string(v.channel_messages) + ", offload " + v.offload + ", threshold " +
+         std::to_string(v.abort_threshold);
 }
 
 RunOptions options_of(const Variant& v, std::uint64_t seed) {
@@ -41,6 +46,10 @@ RunOptions options_of(const Variant& v, std::uint64_t seed) {
   options.memory_bytes = v.memory_bytes;
   options.gvt_period_us = v.gvt_period_us;
   options.channel_messages = v.channel_messages;
+  options.offload = v.offload;
+  options.abort_threshold = v.abort_threshold;
+  options.max_checkpoint_distance = v.max_checkpoint_distance;
+  options.burst_bytes = 64;
   return options;
 }
 
@@ -58,6 +67,9 @@ void expect_equal(const Outcome& expected, const Outcome& actual, const std::str
   }
 }
 
+/// Less than the workers' first stocks of memory, more than the models' states.
+constexpr std::uint64_t kTinyBudgetBytes = 1 << 20;
+
 std::vector<Variant> variants() {
   return {{.workers = 1},
           {.workers = 2},
@@ -67,7 +79,18 @@ std::vector<Variant> variants() {
           {.workers = 5, .pending = "heap", .gvt_period_us = 50},
           {.workers = 2, .window_ticks = 40},
           {.workers = 6, .gvt_period_us = 20, .channel_messages = 2},
-          {.workers = 8, .memory_bytes = 1}};
+          {.workers = 8, .memory_bytes = kTinyBudgetBytes},
+          {.workers = 3, .checkpoint = "adaptive"},
+          {.workers = 2, .checkpoint = "incremental"},
+          {.workers = 4, .checkpoint = "incremental", .memory_bytes = kTinyBudgetBytes},
+          {.workers = 2, .checkpoint = "copy", .offload = "multi"},
+          {.workers = 3,
+           .checkpoint = "periodic:2",
+           .offload = "multi",
+           .abort_threshold = 1,
+           .max_checkpoint_distance = 5},
+          {.workers = 4, .checkpoint = "adaptive", .offload = "mono", .abort_threshold = 0.3},
+          {.workers = 1, .checkpoint = "copy", .offload = "mono"}};
 }
 
 /// ORRERY_TEST_SEEDS: how many seeds (default 6), ORRERY_TEST_FIRST_SEED: the first (default 1).
@@ -171,6 +194,27 @@ TEST_P(ShippedModel, CommitsTheSameOnEveryVariant) {
     options.until = reference.until;
     if (variant.window_ticks > 0) options.window_ticks = reference.until.ticks() / 500;
     expect_equal(expected, run_model(*model, "timewarp", options), describe(variant, 1));
+  }
+}
+
+TEST(Equality, ReverseHandlersOfPhold) {
+  auto model = make_model("phold");
+  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
+           {"lps", "40"}, {"state", "20000"}, {"touched", "500"}, {"remote", "0.9"}})
+    set_parameter(*model, name, value);
+  model->prepare();
+  RunOptions reference;
+  reference.until = Time::zero() + Duration::seconds(60);
+  const Outcome expected = run_model(*model, "sequential", reference);
+  for (const Variant& variant : {Variant{.workers = 1, .checkpoint = "reverse"},
+                                 Variant{.workers = 2, .checkpoint = "reverse"},
+                                 Variant{.workers = 4, .checkpoint = "reverse", .window_ticks = 1},
+                                 Variant{.workers = 4, .checkpoint = "auto"}}) {
+    RunOptions options = options_of(variant, 1);
+    options.until = reference.until;
+    if (variant.window_ticks > 0) options.window_ticks = reference.until.ticks() / 500;
+    const Outcome actual = run_model(*model, "timewarp", options);
+    expect_equal(expected, actual, describe(variant, 1));
   }
 }
 

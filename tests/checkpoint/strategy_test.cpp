@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What --checkpoint and --offload accept, and the sentences for what they do not.
+#include <gtest/gtest.h>
+
+#include "checkpoint/copier.h"
+#include "checkpoint/offload.h"
+#include "checkpoint/strategy.h"
+#include "checkpoint/tuning.h"
+#include "orrery/error.h"
+
+namespace orrery::checkpoint {
+namespace {
+
+template <class Action>
+std::string refusal(Action&& action) {
+  try {
+    action();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(CheckpointStrategy, NamesMeanWhatTheySay) {
+  EXPECT_EQ(Strategy::parse("copy").interval().events(), 1u);
+  EXPECT_EQ(Strategy::parse("periodic:12").interval().events(), 12u);
+  EXPECT_TRUE(Strategy::parse("adaptive").interval().is_automatic());
+  EXPECT_EQ(Strategy::parse("incremental").kind(), Kind::delta);
+  EXPECT_EQ(Strategy::parse("reverse").kind(), Kind::reverse);
+  EXPECT_TRUE(Strategy::parse("auto").automatic());
+}
+
+TEST(CheckpointStrategy, RefusesOthersAndListsAll) {
+  for (const char* text : {"", "undo", "periodic", "periodic:", "periodic:0", "periodic:1025",
+                           "periodic:7x", "Copy"}) {
+    const std::string sentence = refusal([&] { Strategy::parse(text); });
+    EXPECT_NE(sentence.find("adaptive, incremental, reverse"), std::string::npos) << text;
+  }
+}
+
+TEST(CheckpointOffload, RefusesWhatCannotBe) {
+  const auto with = [](auto&& change) {
+    RunOptions options;
+    change(options);
+    return refusal([&] { Offload::parse(options); });
+  };
+  EXPECT_EQ(with([](RunOptions&) {}), "accepted");
+  EXPECT_NE(with([](RunOptions& o) { o.offload = "dual"; }).find("none, mono or multi"),
+            std::string::npos);
+  EXPECT_NE(with([](RunOptions& o) {
+              o.offload = "multi";
+              o.copiers = 0;
+            }).find("needs a copier"),
+            std::string::npos);
+  EXPECT_NE(with([](RunOptions& o) { o.abort_threshold = 1.5; }).find("from 0 to 1"),
+            std::string::npos);
+}
+
+TEST(CheckpointOffload, HardwareThatIsNotDrivenIsNotSimulated) {
+  EXPECT_NE(refusal([] { find_copier_backend("dsa"); }).find("no hardware copy engine"),
+            std::string::npos);
+  EXPECT_NE(refusal([] { find_copier_backend("magic"); }).find("thread, synchronous"),
+            std::string::npos);
+}
+
+TEST(CheckpointOffload, ThresholdSearchFindsTheBestStep) {
+  RunOptions options;
+  options.offload = "multi";
+  ThresholdSearch search(Offload::parse(options));
+  std::uint64_t executed = 0, cycles = 0;
+  for (int period = 0; period < 200; ++period) {
+    executed += 20000;
+    const double distance = search.threshold() - 0.2;
+    cycles += static_cast<std::uint64_t>(2e6 * (1 + distance * distance * 4));
+    search.observe(executed, cycles);
+  }
+  EXPECT_NEAR(search.threshold(), 0.2, 0.15);
+}
+
+/// Feeds a tuning with periods in which events cost what `cost` says for the kind that is chosen.
+template <class Cost>
+Kind settle(Tuning& tuning, Cost&& cost) {
+  int chosen[3] = {};
+  for (int event = 0; event < 20000; ++event) {
+    ++chosen[static_cast<int>(tuning.kind())];
+    if (tuning.add_event(cost(tuning.kind()))) tuning.decide();
+  }
+  return static_cast<Kind>(std::max_element(chosen, chosen + 3) - chosen);
+}
+
+TEST(CheckpointTuning, KeepsTheCheapestKind) {
+  for (const Kind best : {Kind::image, Kind::delta, Kind::reverse}) {
+    Tuning tuning(7, Interval::automatic());
+    EXPECT_EQ(settle(tuning, [&](Kind kind) { return kind == best ? 1000u : 1300u; }), best);
+  }
+}
+
+TEST(CheckpointTuning, TriesOnlyItsCandidates) {
+  Tuning tuning(0b101, Interval::automatic());
+  EXPECT_EQ(settle(tuning,
+                   [](Kind kind) {
+                     EXPECT_NE(kind, Kind::delta);
+                     return kind == Kind::reverse ? 100u : 900u;
+                   }),
+            Kind::reverse);
+}
+
+TEST(CheckpointTuning, FollowsAChange) {
+  Tuning tuning(0b11, Interval::automatic());
+  EXPECT_EQ(settle(tuning, [](Kind kind) { return kind == Kind::image ? 1000u : 1500u; }),
+            Kind::image);
+  EXPECT_EQ(settle(tuning, [](Kind kind) { return kind == Kind::image ? 3000u : 1500u; }),
+            Kind::delta);
+}
+
+TEST(CheckpointInterval, FollowsRoennngrenAndAyani) {
+  Interval interval = Interval::automatic();
+  // sqrt(2 * 1000 * 50 / (10 * 100)) = 10
+  for (int i = 0; i < 20; ++i) interval.adjust(1000, 10, 50, 100);
+  EXPECT_EQ(interval.events(), 10u);
+  for (int i = 0; i < 20; ++i) interval.adjust(1000, 0, 50, 100);
+  EXPECT_GE(interval.events(), Interval::kLongestAutomatic - 2);
+  Interval fixed = Interval::fixed(7);
+  fixed.adjust(1000, 10, 50, 100);
+  EXPECT_EQ(fixed.events(), 7u);
+}
+
+}  // namespace
+}  // namespace orrery::checkpoint
