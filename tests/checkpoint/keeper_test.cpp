@@ -19,12 +19,12 @@ struct Nothing {};
 /// Memory of the shapes that models have: one large array, and small nodes that come and go.
 class Churner final : public LogicalProcess<Churner, Nothing> {
  public:
-  explicit Churner(std::size_t array_bytes) : array_(array_bytes / sizeof(int)) {}
+  explicit Churner(std::size_t array_bytes) : array_(array_bytes / sizeof(std::uint32_t)) {}
   void handle(Context&, const Nothing&) {}
   void churn(std::uint32_t seed) {
     std::minstd_rand random(seed);
     for (int i = 0; i < 20; ++i) {
-      if (!array_.empty()) array_[random() % array_.size()] += static_cast<int>(random());
+      if (!array_.empty()) array_[random() % array_.size()] += static_cast<std::uint32_t>(random());
       const std::uint32_t key = random() % 64;
       if (random() % 3 == 0) {
         nodes_.erase(key);
@@ -36,13 +36,13 @@ class Churner final : public LogicalProcess<Churner, Nothing> {
   }
   std::uint64_t digest() const {
     std::uint64_t sum = nodes_.size();
-    for (const int value : array_) sum = sum * 31 + static_cast<std::uint64_t>(value);
+    for (const std::uint32_t value : array_) sum = sum * 31 + value;
     for (const auto& [key, text] : nodes_) sum = sum * 31 + std::hash<std::string>{}(text) + key;
     return sum;
   }
 
  private:
-  std::vector<int> array_;
+  std::vector<std::uint32_t> array_;
   std::map<std::uint32_t, std::string> nodes_;
 };
 
@@ -130,7 +130,7 @@ TEST_P(KeeperTest, RestoresWhatWas) {
     keeper.after_event(view(s), static_cast<std::uint32_t>(s.images.size()), true);
   };
   std::uint32_t rollbacks = 0;
-  for (int step = 0; step < 3000; ++step) {
+  for (int step = 0; step < 1000; ++step) {
     Subject& s = *subjects[random() % subjects.size()];
     const auto now = static_cast<std::uint32_t>(s.images.size());
     const std::uint32_t committed = s.kept->committed;
@@ -159,7 +159,7 @@ TEST_P(KeeperTest, RestoresWhatWas) {
       ++rollbacks;
     }
   }
-  EXPECT_GT(rollbacks, 50u);
+  EXPECT_GT(rollbacks, 20u);
   for (const auto& s : subjects) keeper.release_all(view(*s));
   const Keeper::Statistics& statistics = keeper.statistics();
   EXPECT_EQ(statistics.offloaded, statistics.aborted + statistics.by_copier + statistics.by_worker);
@@ -171,8 +171,8 @@ INSTANTIATE_TEST_SUITE_P(
     Kinds, KeeperTest,
     ::testing::Values(Case{"adaptive", "none", 2000, -1}, Case{"periodic:5", "none", 2000, -1},
                       Case{"incremental", "none", 0, -1}, Case{"incremental", "none", 2000, -1},
-                      Case{"incremental", "none", 300'000, -1}, Case{"auto", "none", 100'000, -1},
-                      Case{"copy", "multi", 3000, 0}, Case{"copy", "multi", 100'000, 0.5},
+                      Case{"incremental", "none", 150'000, -1}, Case{"auto", "none", 40'000, -1},
+                      Case{"copy", "multi", 3000, 0}, Case{"copy", "multi", 40'000, 0.5},
                       Case{"periodic:3", "multi", 30'000, 1}, Case{"copy", "mono", 30'000, 0.3},
                       Case{"auto", "mono", 0, -1}));
 
