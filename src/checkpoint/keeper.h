@@ -162,6 +162,8 @@ std::uint32_t Keeper::restore(const Lp& lp, std::uint32_t now, std::uint32_t tar
       if (reversing) undo(lp, newest, event_at(state = newest.ordinal));
     } else if (ahead <= 0) {
       break;
+    } else if (newest.kind == Kind::delta) {
+      reversing = false;  // going back to the delta before changes the LP's memory, too
     }
     drop_newest(lp);
   }

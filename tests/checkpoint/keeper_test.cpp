@@ -19,9 +19,9 @@ struct Nothing {};
 /// Memory of the shapes that models have: one large array, and small nodes that come and go.
 class Churner final : public LogicalProcess<Churner, Nothing> {
  public:
-  explicit Churner(std::size_t array_bytes) : array_(array_bytes / sizeof(std::uint32_t)) {}
   void handle(Context&, const Nothing&) {}
-  void churn(std::uint32_t seed) {
+  explicit Churner(std::size_t array_bytes) : array_(array_bytes / sizeof(std::uint32_t)) {}
+  void churn(std::uint32_t seed, UndoLog*) {
     std::minstd_rand random(seed);
     for (int i = 0; i < 20; ++i) {
       if (!array_.empty()) array_[random() % array_.size()] += static_cast<std::uint32_t>(random());
@@ -46,11 +46,49 @@ class Churner final : public LogicalProcess<Churner, Nothing> {
   std::map<std::uint32_t, std::string> nodes_;
 };
 
+/// The same with a reverse handler, hence with an array only.
+class ReversibleChurner final : public LogicalProcess<ReversibleChurner, Nothing> {
+ public:
+  explicit ReversibleChurner(std::size_t bytes) : array_(bytes / sizeof(std::uint32_t)) {}
+  void handle(Context&, const Nothing&) {}
+  void churn(std::uint32_t seed, UndoLog* undo) {
+    std::minstd_rand random(seed);
+    for (int i = 0; i < 8; ++i) {
+      const std::size_t at = random() % array_.size();
+      if (undo != nullptr) {
+        undo->remember(&array_[at], sizeof array_[at]);
+        undo->remember(&at, sizeof at);
+      }
+      array_[at] = static_cast<std::uint32_t>(random());
+    }
+    total_ += seed;
+    if (undo != nullptr) undo->remember(&seed, sizeof seed);
+  }
+  void reverse(ReverseContext& context, const Nothing&) {
+    total_ -= context.recall<std::uint32_t>();
+    for (int i = 0; i < 8; ++i) {
+      const auto at = context.recall<std::size_t>();
+      array_[at] = context.recall<std::uint32_t>();
+    }
+  }
+  std::uint64_t digest() const {
+    std::uint64_t sum = total_;
+    for (const std::uint32_t value : array_) sum = sum * 31 + value;
+    return sum;
+  }
+
+ private:
+  std::vector<std::uint32_t> array_;
+  std::uint64_t total_ = 0;
+};
+
 struct Case {
   const char* strategy;
   const char* offload;
   std::size_t array_bytes;
   double threshold;
+  bool reversible = false;
+  bool mixed = false;  ///< each LP changes its kind of checkpoint at random
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
@@ -70,6 +108,9 @@ class KeeperTest : public ::testing::TestWithParam<Case> {
       queue_ = &copier_->queue(0);
     }
   }
+  template <class Churn>
+  void check();
+
   RunOptions options_;
   Offload offload_;
   std::unique_ptr<Copier> copier_;
@@ -77,15 +118,49 @@ class KeeperTest : public ::testing::TestWithParam<Case> {
 };
 
 /// One LP with its record and what it ought to be at each ordinal.
+template <class Churn>
 struct Subject {
   explicit Subject(memory::Arena& arena, std::size_t array_bytes) : heap(arena) {
     const memory::ApplicationMode application(heap);
-    object = new Churner(array_bytes);
+    object = new Churn(array_bytes);
   }
   ~Subject() {
     const memory::ApplicationMode application(heap);
     delete object;
   }
+  Keeper::Lp view() { return {0, *object, heap, kernel, list, *kept}; }
+  std::uint32_t now() const { return static_cast<std::uint32_t>(images.size()); }
+
+  void execute(Keeper& keeper, std::uint32_t seed) {
+    images.push_back(image());
+    digests.push_back(object->digest());
+    seeds.push_back(seed);
+    const bool reversing = keeper.before_event(view(), now() - 1);
+    {
+      const memory::ApplicationMode application(heap);
+      object->churn(seed, reversing ? &keeper.undo_log() : nullptr);
+    }
+    kernel.hash = kernel.hash * 31 + seed;
+    keeper.after_event(view(), now(), true);
+  }
+  /// Rolls back, and coasts forward; checks what it comes to.
+  void roll_back(Keeper& keeper, std::uint32_t target) {
+    const std::uint32_t reached = keeper.restore(view(), now(), target, [](std::uint32_t) {
+      return Keeper::Event{Time::zero(), event_type_id<Nothing>, nullptr};
+    });
+    ASSERT_LE(reached, target);
+    ASSERT_TRUE(image() == images[reached]) << "at " << reached << " on the way to " << target;
+    for (std::uint32_t i = reached; i < target; ++i) {
+      const memory::ApplicationMode application(heap);
+      object->churn(seeds[i], nullptr);
+    }
+    // Not the images: bytes that a string has beyond its end come from whatever was there.
+    ASSERT_EQ(object->digest(), digests[target]) << "from " << reached << " to " << target;
+    images.resize(target);
+    digests.resize(target);
+    seeds.resize(target);
+  }
+
   std::vector<std::byte> image() const {
     std::vector<std::byte> bytes(heap.image_bytes());
     heap.save(bytes.data());
@@ -93,7 +168,7 @@ struct Subject {
   }
 
   memory::LpHeap heap;
-  Churner* object = nullptr;
+  Churn* object = nullptr;
   KernelState kernel;
   Checkpoint* list = nullptr;
   std::unique_ptr<Kept> kept;
@@ -102,69 +177,58 @@ struct Subject {
   std::vector<std::uint32_t> seeds;            // of event i
 };
 
-TEST_P(KeeperTest, RestoresWhatWas) {
+template <class Churn>
+void KeeperTest::check() {
   memory::Arena arena;
   memory::BlockPool pool;
   Keeper keeper(pool, Strategy::parse(GetParam().strategy), offload_, queue_);
-  std::vector<std::unique_ptr<Subject>> subjects;
+  std::vector<std::unique_ptr<Subject<Churn>>> subjects;
   for (int i = 0; i < 5; ++i) {
-    subjects.push_back(std::make_unique<Subject>(arena, GetParam().array_bytes));
-    Subject& s = *subjects.back();
+    subjects.push_back(std::make_unique<Subject<Churn>>(arena, GetParam().array_bytes));
+    Subject<Churn>& s = *subjects.back();
     s.kept = keeper.adopt(*s.object, s.heap.image_bytes());
     ASSERT_NE(s.kept, nullptr);
   }
   std::mt19937 random(7);
-  const auto view = [](Subject& s) {
-    return Keeper::Lp{0, *s.object, s.heap, s.kernel, s.list, *s.kept};
-  };
-  const auto execute = [&](Subject& s, std::uint32_t seed) {
-    s.images.push_back(s.image());
-    s.digests.push_back(s.object->digest());
-    s.seeds.push_back(seed);
-    keeper.before_event(view(s), static_cast<std::uint32_t>(s.images.size() - 1));
-    {
-      const memory::ApplicationMode application(s.heap);
-      s.object->churn(seed);
-    }
-    s.kernel.hash = s.kernel.hash * 31 + seed;
-    keeper.after_event(view(s), static_cast<std::uint32_t>(s.images.size()), true);
-  };
   std::uint32_t rollbacks = 0;
-  for (int step = 0; step < 1000; ++step) {
-    Subject& s = *subjects[random() % subjects.size()];
+  const int steps = GetParam().mixed ? 3000 : 1500;
+  for (int step = 0; step < steps; ++step) {
+    Subject<Churn>& s = *subjects[random() % subjects.size()];
     const auto now = static_cast<std::uint32_t>(s.images.size());
+    if (GetParam().mixed && random() % 6 == 0) {
+      const unsigned kinds = GetParam().reversible ? 3 : 2;
+      s.kept->tuning = Tuning(1u << random() % kinds, Interval::fixed(1 + random() % 5));
+    }
     const std::uint32_t committed = s.kept->committed;
     if (random() % 8 != 0 || now == committed) {
-      execute(s, static_cast<std::uint32_t>(random()));
+      s.execute(keeper, static_cast<std::uint32_t>(random()));
     } else if (random() % 2 == 0) {  // commit
       s.kept->committed = committed + static_cast<std::uint32_t>(random() % (now - committed + 1));
       if (s.kept->committed == committed) continue;
-      Checkpoint* base = keeper.commit_base(view(s), s.kept->committed);
+      Checkpoint* base = keeper.commit_base(s.view(), s.kept->committed);
       release_all(pool, std::exchange(base->older, nullptr));
     } else {  // roll back, and coast forward
-      const auto target = committed + static_cast<std::uint32_t>(random() % (now - committed));
-      const std::uint32_t reached =
-          keeper.restore(view(s), now, target, [](std::uint32_t) { return Keeper::Event{}; });
-      ASSERT_LE(reached, target);
-      ASSERT_TRUE(s.image() == s.images[reached]) << "step " << step;
-      for (std::uint32_t i = reached; i < target; ++i) {
-        const memory::ApplicationMode application(s.heap);
-        s.object->churn(s.seeds[i]);
-      }
-      // Not the images: bytes that a string has beyond its end come from whatever was there.
-      ASSERT_EQ(s.object->digest(), s.digests[target]) << "step " << step;
-      s.images.resize(target);
-      s.digests.resize(target);
-      s.seeds.resize(target);
+      const std::uint32_t most = now - committed;
+      const auto target = now - 1 - static_cast<std::uint32_t>(random() % std::min(most, 12u));
+      s.roll_back(keeper, target);
+      if (this->HasFatalFailure()) FAIL() << "step " << step;
       ++rollbacks;
     }
   }
   EXPECT_GT(rollbacks, 20u);
-  for (const auto& s : subjects) keeper.release_all(view(*s));
+  for (const auto& s : subjects) keeper.release_all(s->view());
   const Keeper::Statistics& statistics = keeper.statistics();
   EXPECT_EQ(statistics.offloaded, statistics.aborted + statistics.by_copier + statistics.by_worker);
   subjects.clear();
   if (copier_ != nullptr) copier_->stop();
+}
+
+TEST_P(KeeperTest, RestoresWhatWas) {
+  if (GetParam().reversible) {
+    check<ReversibleChurner>();
+  } else {
+    check<Churner>();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -174,7 +238,31 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"incremental", "none", 150'000, -1}, Case{"auto", "none", 40'000, -1},
                       Case{"copy", "multi", 3000, 0}, Case{"copy", "multi", 40'000, 0.5},
                       Case{"periodic:3", "multi", 30'000, 1}, Case{"copy", "mono", 30'000, 0.3},
-                      Case{"auto", "mono", 0, -1}));
+                      Case{"auto", "mono", 0, -1}, Case{"reverse", "none", 3000, -1, true},
+                      Case{"auto", "none", 20'000, -1, true},
+                      Case{"auto", "none", 9'000, -1, false, true},
+                      Case{"auto", "none", 9'000, -1, true, true}));
+
+/// Reverse records on both sides of a delta: the way past the delta is not a way to undo events.
+TEST(Keeper, ReverseRecordsAroundADelta) {
+  memory::Arena arena;
+  memory::BlockPool pool;
+  Keeper keeper(pool, Strategy::parse("auto"), Offload{}, nullptr);
+  Subject<ReversibleChurner> s(arena, 9000);
+  s.kept = std::make_unique<Kept>(1u << static_cast<unsigned>(Kind::delta), Interval::fixed(1));
+  for (std::uint32_t i = 0; i < 5; ++i) s.execute(keeper, i);
+  s.kept->tuning = Tuning(1u << static_cast<unsigned>(Kind::reverse), Interval::fixed(1));
+  for (std::uint32_t i = 5; i < 10; ++i) s.execute(keeper, i);
+  s.kept->tuning = Tuning(1u << static_cast<unsigned>(Kind::delta), Interval::fixed(1));
+  for (std::uint32_t i = 10; i < 12; ++i) s.execute(keeper, i);
+  s.roll_back(keeper, 10);
+  s.kept->tuning = Tuning(1u << static_cast<unsigned>(Kind::reverse), Interval::fixed(1));
+  s.execute(keeper, 10);
+  s.roll_back(keeper, 8);
+  for (std::uint32_t i = 8; i < 12; ++i) s.execute(keeper, i);
+  s.roll_back(keeper, 3);
+  keeper.release_all(s.view());
+}
 
 TEST(PageTracker, TellsWhichPagesWereWritten) {
   PageTracker tracker;
