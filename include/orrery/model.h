@@ -85,7 +85,7 @@ std::string find_model_data(std::string_view name);
 namespace detail {
 
 /// Grows with every change of the public headers that breaks compiled models.
-inline constexpr int kAbiVersion = 1;
+inline constexpr int kAbiVersion = 2;
 
 using ModelFactory = std::unique_ptr<Model> (*)();
 void register_model(const char* name, const char* summary, ModelFactory factory, int abi_version);
