@@ -136,7 +136,7 @@ class Wireless final : public orrery::Model {
   Parameter<double> load{
       *this,
       "load",
-      20.0,
+      50.0,
       {.help = "offered by each station, Poisson", .unit = "kb/s", .minimum = 0.0, .maximum = 1e6}};
   Parameter<std::string> traffic{
       *this,

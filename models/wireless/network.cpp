@@ -23,7 +23,6 @@ namespace math = orrery::math;
 constexpr std::uint32_t kPlaceDomain = 1, kShadowDomain = 2;
 constexpr double kShadowLimit = 3.0;  // standard deviations: bounds how far one has to search
 constexpr double kScatter = 0.35;     // of the spacing, to each side
-constexpr std::size_t kMaximumLinks = 50'000'000;
 constexpr std::uint32_t kCostScale = 1024;
 
 /// An even square root, rounded up: rows and columns of a grid.
@@ -157,10 +156,10 @@ void Network::connect(const Plan& plan) {
     });
     std::sort(links_.begin() + first_.back(), links_.end(),
               [](const Link& a, const Link& b) { return a.to < b.to; });
-    if (links_.size() > kMaximumLinks) {
-      throw orrery::UsageError(
-          "there are more than 50 million pairs of stations that hear each other; choose fewer "
-          "stations, a larger spacing, a higher floor or a larger path_loss");
+    if (links_.size() > plan.maximum_links) {
+      throw orrery::UsageError("more than " + std::to_string(plan.maximum_links / 2) +
+                               " pairs of stations hear each other, too many to hold; choose fewer "
+                               "stations, a larger spacing, a higher floor or a larger path_loss");
     }
   }
   first_.push_back(link_count());

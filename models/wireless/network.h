@@ -6,6 +6,7 @@
 // there is no channel in the middle: each sender announces its signals to the stations in its list.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -44,6 +45,7 @@ struct Plan {
   double shadowing_db = 0.0;  ///< standard deviation
   std::uint32_t gateways = 1;
   bool all_destinations = false;  ///< routes from everywhere to everywhere, not only to gateways
+  std::size_t maximum_links = 16'000'000;  ///< 32 bytes each
 };
 
 class Network {
