@@ -278,9 +278,11 @@ class Wireless final : public orrery::Model {
   double seconds_between_packets() const { return seconds_between_packets_; }
 
  private:
+  void check_relations() const;
+  void set_receiver();
+  Plan plan() const;
   double frame_cost(double power_w) const;
   void set_durations();
-  void check_relations() const;
 
   Network network_;
   ReceiverSettings receiver_;

@@ -25,29 +25,11 @@ void Wireless::prepare() {
                                       : AccessMode::slotted_aloha;
   data_rate_ = &rate_of(rate);
   ack_rate_ = &acknowledgement_rate(*data_rate_);
-  has_fading_ = fading.value() == "rayleigh";
   to_gateways_ = traffic.value() == "gateway";
-  busy_from_w_ = watts_of_dbm(carrier_sense);
-  receiver_.judgement = reception.value() == "collision"   ? Judgement::collision
-                        : reception.value() == "threshold" ? Judgement::threshold
-                                                           : Judgement::error_rate;
-  receiver_.noise_w = watts_of_dbm(kNoiseDbm);
-  receiver_.sensitivity_w = watts_of_dbm(kBasicRate.sensitivity_dbm);
-  receiver_.preamble_ratio = ratio_of_db(kPreambleDetectionDb);
-
-  Plan plan;
-  plan.layout = layout;
-  plan.stations = static_cast<std::uint32_t>(stations.value());
-  plan.spacing_m = spacing;
-  plan.seed = static_cast<std::uint64_t>(layout_seed.value());
-  plan.loss = PathLoss::at(orrery::math::product(frequency, 1e9), path_loss);
-  plan.power_dbm = power;
-  plan.floor_dbm = floor;
-  plan.shadowing_db = shadowing;
-  plan.gateways = static_cast<std::uint32_t>(gateways.value());
-  plan.all_destinations = !to_gateways_;
-  network_ = Network(
-      plan, [this](double power_w) { return frame_cost(power_w / ratio_of_db(link_margin)); });
+  set_receiver();
+  // A link that would do with less power has this much in reserve.
+  const double reserve = ratio_of_db(link_margin);
+  network_ = Network(plan(), [&](double power_w) { return frame_cost(power_w / reserve); });
   set_durations();
 }
 
@@ -69,6 +51,32 @@ void Wireless::check_relations() const {
                              "station receives (from -82 dBm) or senses (carrier_sense=" +
                              carrier_sense.value_text() + "); choose a lower floor");
   }
+}
+
+void Wireless::set_receiver() {
+  has_fading_ = fading.value() == "rayleigh";
+  busy_from_w_ = watts_of_dbm(carrier_sense);
+  receiver_.judgement = reception.value() == "collision"   ? Judgement::collision
+                        : reception.value() == "threshold" ? Judgement::threshold
+                                                           : Judgement::error_rate;
+  receiver_.noise_w = watts_of_dbm(kNoiseDbm);
+  receiver_.sensitivity_w = watts_of_dbm(kBasicRate.sensitivity_dbm);
+  receiver_.preamble_ratio = ratio_of_db(kPreambleDetectionDb);
+}
+
+Plan Wireless::plan() const {
+  Plan plan;
+  plan.layout = layout;
+  plan.stations = static_cast<std::uint32_t>(stations.value());
+  plan.spacing_m = spacing;
+  plan.seed = static_cast<std::uint64_t>(layout_seed.value());
+  plan.loss = PathLoss::at(orrery::math::product(frequency, 1e9), path_loss);
+  plan.power_dbm = power;
+  plan.floor_dbm = floor;
+  plan.shadowing_db = shadowing;
+  plan.gateways = static_cast<std::uint32_t>(gateways.value());
+  plan.all_destinations = !to_gateways_;
+  return plan;
 }
 
 /// Expected transmissions of a frame over a link without interference (ETX: De Couto, Aguayo,
