@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "../../models/wireless/network.h"
 #include "../../models/wireless/phy.h"
 #include "../../models/wireless/reception.h"
+#include "models/event_recorder.h"
 #include "models/simulation.h"
 
 namespace orrery::testing {
@@ -543,6 +545,37 @@ TEST(WirelessTraffic, OfferedLoadIsTheOneAskedFor) {
   // 49 sources, 20 kb/s, 8 * 580 bits on average.
   const double expected = 49 * 20e3 * 20 / (8 * 580);
   EXPECT_NEAR(run.metric("generated").sum, expected, 4 * std::sqrt(expected));
+}
+
+// ---- what engines are promised ------------------------------------------------------------------
+
+/// Every event has the duration that the protocol gives it, none is an ordinary one, and nobody
+/// sends to another station sooner than the lookahead says.
+TEST(WirelessPromises, DurationsAndLookaheadAreKept) {
+  const std::map<std::string, Duration> durations = {
+      {"Generate", Duration::microseconds(30)},       {"Relay", Duration::microseconds(30)},
+      {"FrameReady", Duration::microseconds(2)},      {"Access", Duration::microseconds(2)},
+      {"SignalStart", Duration::microseconds(4)},     {"SignalEnd", Duration::microseconds(16)},
+      {"TransmissionOver", Duration::microseconds(2)}};
+  for (const std::string access : {"csma", "aloha", "slotted_aloha"}) {
+    const auto model =
+        prepared_model("wireless", {{"access", access}, {"processing", "30us"}, {"load", "100"}});
+    const EventRecorder recorder(*model, Time::zero() + Duration::milliseconds(100));
+    std::set<std::string> seen;
+    for (const auto& event : recorder.handled()) {
+      ASSERT_EQ(event.end - event.start, durations.at(event.type)) << event.type;
+      seen.insert(event.type);
+    }
+    EXPECT_EQ(seen.size(), durations.size()) << access;
+    EXPECT_GE(recorder.shortest_delay_to_others(), model->lookahead()) << access;
+  }
+}
+
+/// What the durations are for: many events are independent.
+TEST(WirelessPromises, ManyEventsAreIndependent) {
+  const auto model = prepared_model("wireless", {});
+  const EventRecorder recorder(*model, Time::zero() + Duration::milliseconds(100));
+  EXPECT_GT(recorder.mean_independent(), 20.0);
 }
 
 // ---- engines, refusals --------------------------------------------------------------------------
