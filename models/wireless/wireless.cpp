@@ -61,6 +61,9 @@ void Wireless::set_receiver() {
                                                            : Judgement::error_rate;
   receiver_.noise_w = watts_of_dbm(kNoiseDbm);
   receiver_.sensitivity_w = watts_of_dbm(kBasicRate.sensitivity_dbm);
+  receiver_.preamble = Demand::of(kBasicRate);
+  data_demand_ = Demand::of(*data_rate_);
+  ack_demand_ = Demand::of(*ack_rate_);
   receiver_.preamble_ratio = ratio_of_db(kPreambleDetectionDb);
 }
 
@@ -85,7 +88,7 @@ Plan Wireless::plan() const {
 double Wireless::frame_cost(double power_w) const {
   if (power_w < receiver_.sensitivity_w) return 0.0;
   if (receiver_.judgement == Judgement::collision) return 1.0;
-  const double snr = power_w / receiver_.noise_w, required = required_ratio(*data_rate_);
+  const double snr = power_w / receiver_.noise_w, required = data_demand_.required;
   if (receiver_.judgement == Judgement::threshold) return snr >= required ? 1.0 : 0.0;
   const double bits = 8.0 * static_cast<double>(payload.value() + kHeaderBytes);
   const double right = orrery::math::log(1.0 - bit_error(snr, required));

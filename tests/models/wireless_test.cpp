@@ -78,11 +78,16 @@ TEST(WirelessPhy, ATenthOfFramesIsLostAtTheSensitivity) {
 
 // ---- pieces of interference ---------------------------------------------------------------------
 
+wireless::Demand demand_of(int megabits_per_second) {
+  return wireless::Demand::of(wireless::rate_of(megabits_per_second));
+}
+
 ReceiverSettings settings_of(Judgement judgement) {
   return {.judgement = judgement,
           .noise_w = 1e-12,
           .sensitivity_w = 1e-11,
-          .preamble_ratio = wireless::ratio_of_db(4.0)};
+          .preamble_ratio = wireless::ratio_of_db(4.0),
+          .preamble = demand_of(6)};
 }
 
 /// A frame of 100 us at 12 Mb/s and 40 pW, noise 1 pW, and two other signals: 2 pW from 10 us to
@@ -92,9 +97,9 @@ TEST(WirelessReception, EachPieceIsJudgedByItsOwnInterference) {
   const ReceiverSettings settings = settings_of(Judgement::error_rate);
   Receiver receiver;
   receiver.begin({40e-12, 100'000, 1}, 0, settings);
-  ASSERT_TRUE(receiver.try_lock(0, wireless::rate_of(12), settings));
+  ASSERT_TRUE(receiver.try_lock(0, demand_of(12), settings));
   receiver.begin({2e-12, 60'000, 2}, 10'000, settings);
-  EXPECT_FALSE(receiver.try_lock(10'000, wireless::rate_of(12), settings));
+  EXPECT_FALSE(receiver.try_lock(10'000, demand_of(12), settings));
   receiver.begin({5e-12, 90'000, 3}, 50'000, settings);
   EXPECT_DOUBLE_EQ(receiver.total_w(), 47e-12);
   ASSERT_TRUE(receiver.end(2, 60'000, settings));
@@ -124,7 +129,7 @@ TEST(WirelessReception, ThresholdIsTheRequiredRatio) {
     Receiver receiver;
     Random random(1, 0);
     receiver.begin({100e-12, 90'000, 1}, 0, settings);
-    ASSERT_TRUE(receiver.try_lock(0, wireless::rate_of(24), settings));
+    ASSERT_TRUE(receiver.try_lock(0, demand_of(24), settings));
     receiver.begin({100e-12 / (required * margin) - 1e-12, 60'000, 2}, 59'999, settings);
     ASSERT_TRUE(receiver.end(2, 60'000, settings));
     ASSERT_TRUE(receiver.end(1, 90'000, settings));
@@ -138,7 +143,7 @@ TEST(WirelessReception, CollisionIsAnyOverlapAndTouchingIsNone) {
     Receiver receiver;
     Random random(1, 0);
     receiver.begin({1e-10, 100, 1}, 0, settings);
-    ASSERT_TRUE(receiver.try_lock(0, wireless::rate_of(6), settings));
+    ASSERT_TRUE(receiver.try_lock(0, demand_of(6), settings));
     if (second < 100) receiver.begin({1e-20, 200, 2}, second, settings);
     ASSERT_TRUE(receiver.end(1, 100, settings));
     EXPECT_EQ(receiver.judge(settings, random).received, second == 100);
@@ -149,11 +154,11 @@ TEST(WirelessReception, LockingTakesPowerAndAClearPreamble) {
   const ReceiverSettings settings = settings_of(Judgement::error_rate);
   Receiver receiver;
   receiver.begin({0.9e-11, 100, 1}, 0, settings);  // below the sensitivity
-  EXPECT_FALSE(receiver.try_lock(0, wireless::rate_of(6), settings));
+  EXPECT_FALSE(receiver.try_lock(0, demand_of(6), settings));
   receiver.begin({2e-11, 100, 2}, 0, settings);  // 3 dB above noise and the first one
-  EXPECT_FALSE(receiver.try_lock(0, wireless::rate_of(6), settings));
+  EXPECT_FALSE(receiver.try_lock(0, demand_of(6), settings));
   receiver.begin({9e-11, 100, 3}, 0, settings);
-  EXPECT_TRUE(receiver.try_lock(0, wireless::rate_of(6), settings));
+  EXPECT_TRUE(receiver.try_lock(0, demand_of(6), settings));
   EXPECT_FALSE(receiver.end(4, 100, settings));
   EXPECT_FALSE(receiver.end(3, 99, settings));
 }
