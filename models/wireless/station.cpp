@@ -389,7 +389,7 @@ void Station::emit_rows(FinalContext& context, double airtime, double busy) cons
   const Network& network = model_.network();
   const LpId self = context.self();
   const Position at = network.position(self);
-  const int gateway = network.is_gateway(self) ? 1 : 0;
+  const int gateway = model_.to_gateways() && network.is_gateway(self) ? 1 : 0;
   context.emit(model_.station_table, self, at.x, at.y, gateway, network.hops_to_gateway(self),
                counts_.generated, counts_.delivered, counts_.queue_drops, counts_.retry_drops,
                counts_.attempts, counts_.failed, counts_.received, counts_.collisions,
