@@ -2,8 +2,14 @@
 //
 // What a handler sees of the run. A handler may be called speculatively, rolled back and called
 // again; whatever it does through its context or to its own LP's memory is undone with it.
+//
+// Expanded events, events with a duration, follow G. Kunz, O. Landsiedel, S. Goetz, K. Wehrle, J.
+// Gross and F. Naghibi, "Expanding the event horizon in parallelized network simulations", MASCOTS
+// 2010: what an event does takes from its start to its end, so what it causes happens at its end or
+// later, and an engine may use that to run other events meanwhile.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -24,7 +30,7 @@ class OutputContext {
   OutputContext(const OutputContext&) = delete;
   OutputContext& operator=(const OutputContext&) = delete;
 
-  /// Simulation time of the event being handled.
+  /// Simulation time of the event being handled; of an expanded event its start.
   Time now() const { return now_; }
   /// The LP that handles it.
   LpId self() const { return self_; }
@@ -88,10 +94,14 @@ class Context : public OutputContext {
   /// Sends `event` to LP `destination`, to be handled `delay` from now. A zero delay is allowed:
   /// the event is handled after this one at the same time. Model faults: a negative delay, a time
   /// beyond the clock's range, a destination that does not exist.
+  ///
+  /// A handler of an expanded event must use delays of at least `duration()`: a smaller one is a
+  /// model fault.
   template <EventPayload E>
   void schedule(LpId destination, Duration delay, const E& event) {
+    static_assert(event_payload_bytes<E> < kPayloadBytesLimit, "an event is less than 1 GiB");
     send(destination, delay, event_type_id<E>,
-         (event_payload_bytes<E> << 1) | std::uint32_t{event_payload_is_hashed<E>}, &event);
+         (event_payload_bytes<E> << 2) | std::uint32_t{event_payload_is_hashed<E>}, &event);
   }
 
   /// For models with reverse handlers (orrery/reverse.h): leaves a value for the event's reverse.
@@ -101,17 +111,55 @@ class Context : public OutputContext {
     if (reversing_) remember_bytes(&value, sizeof value);
   }
 
+  /// Sends an expanded event: it starts `delay` from now and lasts `duration`, 0 or more. Its place
+  /// in the order of events is that of its start; the same handler serves it. What it sends leaves
+  /// at its end or later. Results are the same on all engines; the engine `expanded` executes what
+  /// starts before the earliest end of the events in progress at the same time. Model faults: as
+  /// with `schedule`, a negative duration, an end beyond the clock's range.
+  template <EventPayload E>
+  void schedule_expanded(LpId destination, Duration delay, Duration duration, const E& event) {
+    constexpr std::uint32_t bytes = event_payload_bytes<E> + sizeof(std::int64_t);
+    static_assert(event_payload_bytes<E> < kPayloadBytesLimit - sizeof(std::int64_t),
+                  "an event is less than 1 GiB");
+    constexpr bool hashed = event_payload_is_hashed<E> || std::is_empty_v<E>;
+    check_duration(destination, delay, duration);
+    const std::int64_t ticks = duration.ticks();
+    std::byte payload[bytes];  // the event's bytes, then the duration's
+    std::memcpy(payload, &event, event_payload_bytes<E>);
+    std::memcpy(payload + event_payload_bytes<E>, &ticks, sizeof ticks);
+    send(destination, delay, event_type_id<E>, (bytes << 2) | 2 | std::uint32_t{hashed}, payload);
+  }
+
+  /// How long the event being handled lasts; zero for an ordinary one.
+  Duration duration() const { return minimum_delay_; }
+  /// When it ends: now() + duration(), the earliest time of what it sends.
+  Time end() const { return now_ + minimum_delay_; }
+
   /// Ends the run with a model fault that says `why` (if this event commits).
   [[noreturn]] void fail(std::string_view why) const;
 
  protected:
   ~Context() = default;
-  /// `size_word`: payload bytes * 2 + whether they enter the fingerprint.
+  /// `size_word`: payload bytes * 4 + 2 if the event is expanded + 1 if the bytes enter the
+  /// fingerprint. The payload of an expanded event ends with its duration, 8 bytes.
   virtual void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
                     const void* payload) = 0;
   virtual void remember_bytes(const void* value, std::size_t bytes);
 
   Random random_;
+  Duration minimum_delay_;  // of what is sent: the duration of the event being handled
+
+ private:
+  static constexpr std::size_t kPayloadBytesLimit = std::size_t{1} << 30;
+  void check_duration(LpId destination, Duration delay, Duration duration) const {
+    std::int64_t start, end;
+    const bool fits = __builtin_add_overflow(now_.ticks(), delay.ticks(), &start) ||
+                      (!__builtin_add_overflow(start, duration.ticks(), &end) &&
+                       end != Time::max().ticks());  // a start beyond the range is send's to refuse
+    if (duration.ticks() < 0 || !fits) [[unlikely]]
+      refuse_duration(destination, delay, duration);
+  }
+  [[noreturn]] void refuse_duration(LpId destination, Duration delay, Duration duration) const;
 };
 
 /// What `finish` sees: the LP's last state, once, after the last committed event, in LP order.

@@ -57,6 +57,18 @@ void OutputContext::emit_cells(const Table& table, std::span<const std::uint64_t
   append_row(table, cells);
 }
 
+void Context::refuse_duration(LpId destination, Duration delay, Duration duration) const {
+  const std::string what = "it sent an expanded event to LP " + std::to_string(destination);
+  const std::string ticks = std::to_string(duration.ticks()) + " ticks";
+  if (duration.ticks() < 0)
+    throw ModelFault(what + " with the negative duration of " + ticks +
+                     "; a duration is 0 or more");
+  throw ModelFault(what + " that starts " + std::to_string(delay.ticks()) +
+                   " ticks from now with a duration of " + ticks +
+                   ": its end is beyond the clock's range of " +
+                   std::to_string(Time::max().ticks()) + " ticks; use a shorter duration");
+}
+
 void Context::fail(std::string_view why) const {
   throw ModelFault(std::string(why));
 }

@@ -47,8 +47,8 @@ std::string describe_current_exception(const Model& model, LpId lp, std::string_
   }
 }
 
-void refuse_send(const Model& model, LpId destination, Duration delay, Time now, LpId lp_count,
-                 std::uint32_t microstep, std::uint32_t livelock_limit) {
+void refuse_send(const Model& model, LpId destination, Duration delay, Duration minimum_delay,
+                 Time now, LpId lp_count, std::uint32_t microstep, std::uint32_t livelock_limit) {
   if (destination >= lp_count) {
     throw ModelFault(fmt::format("it sent an event to LP {}, but the model has LPs 0 to {}",
                                  destination, lp_count - 1));
@@ -57,6 +57,13 @@ void refuse_send(const Model& model, LpId destination, Duration delay, Time now,
     throw ModelFault(
         fmt::format("it sent an event to LP {} with the negative delay {}; a delay is 0 or more",
                     destination, duration_text(delay, model.tick_seconds())));
+  }
+  if (delay < minimum_delay) {
+    throw ModelFault(fmt::format(
+        "it sends an event to LP {} {} after its start, before its own end at {}; an expanded "
+        "event's sends leave at its end or later: use a delay of at least context.duration()",
+        destination, duration_text(delay, model.tick_seconds()),
+        time_text(model, now + minimum_delay)));
   }
   if (microstep > livelock_limit) {
     throw ModelFault(fmt::format(

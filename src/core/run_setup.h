@@ -33,21 +33,23 @@ std::string describe_current_exception(const Model& model, LpId lp, std::string_
 std::string time_text(const Model& model, Time time);
 
 /// Throws the ModelFault for a send that is refused; says which rule it broke.
-[[noreturn]] void refuse_send(const Model& model, LpId destination, Duration delay, Time now,
-                              LpId lp_count, std::uint32_t microstep, std::uint32_t livelock_limit);
+[[noreturn]] void refuse_send(const Model& model, LpId destination, Duration delay,
+                              Duration minimum_delay, Time now, LpId lp_count,
+                              std::uint32_t microstep, std::uint32_t livelock_limit);
 
 /// Key of an event sent at `cause` with `delay`, or refuse_send. `sequence`: the sender's send
-/// count after this send.
+/// count after this send. `minimum_delay`: the duration of the event being handled.
 inline Key key_of_send(const Model& model, const Key& cause, LpId sender, std::uint64_t sequence,
-                       LpId destination, LpId lp_count, Duration delay,
+                       LpId destination, LpId lp_count, Duration delay, Duration minimum_delay,
                        std::uint32_t livelock_limit) {
   std::int64_t ticks;
   const bool overflow =
       __builtin_add_overflow(cause.time().ticks(), delay.ticks(), &ticks) || ticks == INT64_MAX;
   const std::uint32_t microstep = delay.ticks() == 0 ? cause.microstep() + 1 : 0;
-  if (delay.ticks() < 0 || overflow || destination >= lp_count || microstep > livelock_limit ||
+  if (delay < minimum_delay || overflow || destination >= lp_count || microstep > livelock_limit ||
       sequence > Key::kMaxSequence) [[unlikely]] {
-    refuse_send(model, destination, delay, cause.time(), lp_count, microstep, livelock_limit);
+    refuse_send(model, destination, delay, minimum_delay, cause.time(), lp_count, microstep,
+                livelock_limit);
   }
   return Key(Time::from_ticks(ticks), microstep, sender, sequence);
 }

@@ -133,8 +133,13 @@ TEST(Key, FitsTheCommonHeader) {
   EXPECT_EQ(header.type, 5u);
   EXPECT_EQ(header.size.bytes(), 100'000u);
   EXPECT_TRUE(header.size.hashed());
-  EXPECT_FALSE(PayloadSize(0x7fffffff, false).hashed());
-  EXPECT_EQ(PayloadSize(0x7fffffff, false).bytes(), 0x7fffffffu);
+  EXPECT_FALSE(header.size.expanded());
+  EXPECT_FALSE(PayloadSize(0x3fffffff, false).hashed());
+  EXPECT_EQ(PayloadSize(0x3fffffff, false).bytes(), 0x3fffffffu);
+  EXPECT_FALSE(PayloadSize(0x3fffffff, true).expanded());
+  EXPECT_TRUE(PayloadSize(0, false, true).expanded());
+  EXPECT_FALSE(PayloadSize(0, false, true).hashed());
+  EXPECT_EQ(PayloadSize(0, true, true).bytes(), 0u);
 }
 
 /// The header's own fields lie in the key's tail padding: assigning a key must not touch them.

@@ -234,7 +234,9 @@ INSTANTIATE_TEST_SUITE_P(
         ModelCase{"pcs", {{"cells", "49"}, {"channels", "30"}, {"inter_arrival", "3s"}}, 600},
         ModelCase{"pcs", {{"cells", "16"}, {"channels", "20"}, {"fading_period", "20s"}}, 600},
         ModelCase{"traffic", {{"demand", "0.2"}}, 1800},
-        ModelCase{"traffic", {{"network", "grid"}, {"grid", "12"}}, 1200}),
+        ModelCase{"traffic", {{"network", "grid"}, {"grid", "12"}}, 1200},
+        ModelCase{"wireless", {{"stations", "36"}, {"load", "60"}}, 0.12},
+        ModelCase{"null", {{"modules", "37"}, {"events", "200"}}, 1}),
     [](const auto& test) { return test.param.name + std::to_string(test.index); });
 
 }  // namespace

@@ -186,9 +186,10 @@ class Stage final : public Context {
   void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
             const void* payload) override {
     const Key key = key_of_send(model_, cause_, self_, ++lps_[self_].sends, destination, lp_count_,
-                                delay, 1000);
-    Event event{destination, type, std::vector<std::uint64_t>(((size_word >> 1) + 7) / 8 + 1)};
-    std::memcpy(event.payload.data(), payload, size_word >> 1);
+                                delay, minimum_delay_, 1000);
+    const std::uint32_t bytes = PayloadSize::of_word(size_word).bytes();
+    Event event{destination, type, std::vector<std::uint64_t>((bytes + 7) / 8 + 1)};
+    std::memcpy(event.payload.data(), payload, bytes);
     pending_.emplace(key, std::move(event));
     if (destination != self_) sent_abroad_.push_back({self_, destination, delay});
   }

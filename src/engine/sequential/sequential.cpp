@@ -137,6 +137,7 @@ class SequentialRun final : public Context {
     if (const auto* next = pending_.upcoming(1)) __builtin_prefetch(next);
     begin(event->receiver, event->key(), record);
     hash_ = fingerprint::add_event(hash_, *event, event->payload());
+    minimum_delay_ = duration_of(*event, event->payload());
     trail_.note(event->key(), event->receiver);
     if (!record.object->dispatch(*this, event->type, event->payload())) [[unlikely]]
       refuse_type();
@@ -166,9 +167,9 @@ class SequentialRun final : public Context {
   void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
             const void* payload) override {
     const Key key = key_of_send(model_, cause_, self_, ++sends_, destination, lp_count_, delay,
-                                options_.livelock_microsteps);
+                                minimum_delay_, options_.livelock_microsteps);
     if (key.time() >= options_.until) return;
-    const PayloadSize size(size_word >> 1, (size_word & 1) != 0);
+    const PayloadSize size = PayloadSize::of_word(size_word);
     void* memory = pool_.allocate(sizeof(SequentialEvent) + size.bytes());
     auto* event = new (memory) SequentialEvent(key, destination, type, size);
     std::memcpy(event->payload(), payload, size.bytes());

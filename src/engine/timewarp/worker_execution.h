@@ -113,6 +113,7 @@ template <class Pending>
 bool Worker<Pending>::run_handler(LpState& lp, TwEvent* event) {
   begin(event->receiver, event->key(), lp);
   const std::size_t rows_before = rows_.mark();
+  minimum_delay_ = duration_of(*event, event->payload());
   current_ = event;
   hash_ = fingerprint::add_event(hash_, *event, event->payload());
   trail_.note(event->key(), event->receiver);
@@ -221,10 +222,10 @@ template <class Pending>
 void Worker<Pending>::send(LpId destination, Duration delay, EventTypeId type,
                            std::uint32_t size_word, const void* payload) {
   const Key key = key_of_send(model_, cause_, self_, ++sends_, destination, lp_count_, delay,
-                              shared_.options.livelock_microsteps);
+                              minimum_delay_, shared_.options.livelock_microsteps);
   if (coasting_ || key.time() >= shared_.options.until) return;
   const memory::PlatformMode platform;
-  const PayloadSize payload_size(size_word >> 1, (size_word & 1) != 0);
+  const PayloadSize payload_size = PayloadSize::of_word(size_word);
   void* memory = pool_.allocate(TwEvent::kPayloadOffset + payload_size.bytes());
   auto* event = new (memory) TwEvent(key, destination, type, payload_size);
   std::memcpy(event->payload(), payload, payload_size.bytes());
