@@ -82,6 +82,7 @@ class Run {
   bool run_in_place();
   void poll();
   void hand_rows_over();
+  void commit_rows(const Key& until);
   void finish(std::uint32_t handle, const Result& result);
   Key last_key() const { return std::max(schedule_.highest(), executors_[0]->last_key()); }
 
@@ -90,7 +91,9 @@ class Run {
   bool run_pulled();
   Plan plan() const;
   std::uint32_t deal(const Plan& plan, unsigned self);
-  unsigned pick(LpId lp, const Plan& plan);
+  std::uint32_t find_room(const Plan& plan, unsigned self);
+  void take_over(unsigned from, unsigned to);
+  unsigned pick(LpId lp);
   bool collect(unsigned worker);
   bool collect_all();
   bool any_results() const;
@@ -144,6 +147,7 @@ class Run {
   Plan block_plan_;
 
   RowBuffer held_rows_, ready_rows_, kept_rows_;
+  std::vector<Row> sorted_rows_;
   LpId making_ = 0;
   std::atomic<bool> bind_failed_{false};
   rusage usage_before_{};

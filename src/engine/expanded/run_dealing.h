@@ -15,45 +15,62 @@ typename Run<Pending>::Plan Run<Pending>::plan() const {
 }
 
 /// Deals what may start, in the order of the keys, evenly to all slots that have room; returns how
-/// many events. A thread that has executed an LP's last event is preferred for its next. If nothing
-/// is in progress `self` comes first: what it executes itself needs no hand-over.
+/// many events. A thread that has executed an LP's last event is preferred for its next. An event
+/// that is alone is for `self`: it needs no hand-over.
 template <class Pending>
 std::uint32_t Run<Pending>::deal(const Plan& plan, unsigned self) {
-  open_.clear();
-  std::uint32_t wanted = 0;
-  for (unsigned i = 0; i < workers_; ++i) {
-    const unsigned worker = (self + 1 + i) % workers_;
-    room_[worker] = slots_[worker].held() + plan.events <= plan.depth ? plan.events : 0;
-    if (room_[worker] > 0) open_.push_back(worker);
-    wanted += room_[worker];
-  }
-  if (open_.empty()) return 0;
-  turn_ = schedule_.in_progress() == 0 ? open_.size() - 1 : 0;
+  const std::uint32_t wanted = find_room(plan, self);
+  if (wanted == 0) return 0;
   std::uint32_t dealt = 0;
+  unsigned worker = self;
   schedule_.begin_round();
   for (; dealt < wanted; ++dealt) {
-    const auto choice = schedule_.next([this](unsigned worker) { return room_[worker] > 0; });
+    const auto choice = schedule_.next([this](unsigned other) { return room_[other] > 0; });
     if (choice.event == nullptr) break;
-    const unsigned worker = choice.worker != Schedule<Pending>::kAnyWorker
-                                ? choice.worker
-                                : pick(choice.event->receiver, plan);
+    worker = choice.worker != Schedule<Pending>::kAnyWorker ? choice.worker
+                                                            : pick(choice.event->receiver);
     slots_[worker].give(choice.event, schedule_.start(choice, worker));
     --room_[worker];
     if (worker != self) ++handed_over_;
   }
-  for (const unsigned worker : open_)
-    if (worker != self && slots_[worker].given != slots_[worker].published)
-      slots_[worker].publish(command_);
+  if (dealt == 1 && schedule_.in_progress() == 1 && worker != self) take_over(worker, self);
+  for (const unsigned other : open_)
+    if (other != self && slots_[other].given != slots_[other].published)
+      slots_[other].publish(command_);
   return dealt;
 }
 
-/// The next open slot in turn, or the LP's home if that has nearly as much room.
+/// Fills `open_` and `room_`; returns the sum of the rooms.
 template <class Pending>
-unsigned Run<Pending>::pick(LpId lp, const Plan& plan) {
+std::uint32_t Run<Pending>::find_room(const Plan& plan, unsigned self) {
+  open_.clear();
+  turn_ = 0;
+  std::uint32_t sum = 0;
+  for (unsigned i = 0; i < workers_; ++i) {
+    const unsigned worker = (self + 1 + i) % workers_;
+    room_[worker] = slots_[worker].held() + plan.events <= plan.depth ? plan.events : 0;
+    if (room_[worker] > 0) open_.push_back(worker);
+    sum += room_[worker];
+  }
+  return sum;
+}
+
+/// The last event that was given to `from`, which knows nothing of it yet, is for `to`.
+template <class Pending>
+void Run<Pending>::take_over(unsigned from, unsigned to) {
+  const auto [event, handle] = slots_[from].take_back();
+  schedule_.move(handle, to);
+  slots_[to].give(event, handle);
+  --handed_over_;
+}
+
+/// The next open slot in turn, or the LP's home if that has no less room.
+template <class Pending>
+unsigned Run<Pending>::pick(LpId lp) {
   while (room_[open_[turn_]] == 0) turn_ = (turn_ + 1) % open_.size();
   const unsigned next = open_[turn_];
   const unsigned home = schedule_.home(lp);
-  if (room_[home] > 0 && room_[home] + plan.events / 4 >= room_[next] && home != next) return home;
+  if (home != next && room_[home] >= room_[next]) return home;
   turn_ = (turn_ + 1) % open_.size();
   return next;
 }

@@ -146,8 +146,9 @@ void Run<Pending>::conclude(RunResult& result) {
   result.end = failed ? RunEnd::fault : complete ? RunEnd::completed : RunEnd::interrupted;
   result.reached = result.end == RunEnd::completed ? options_.until : schedule_.limit().time();
   result.executed = result.committed = finished_;
+  result.peak_memory_bytes =
+      depot_.bytes() + schedule_.bytes() + history_.bytes() + lps_.capacity() * sizeof(LpRecord);
   if (failed) take_back(result);
-  if (has_rows_) hand_rows_over();
   finish_lps(result);
   add_statistics(result);
 }
@@ -174,13 +175,8 @@ void Run<Pending>::describe_fault(RunResult& result) const {
 
 template <class Pending>
 void Run<Pending>::finish_lps(RunResult& result) {
-  // What is held now lies in the last instant; what is behind a fault goes.
-  if (has_rows_) {
-    held_rows_.for_each([&](const Row& row) {
-      if (row.key < schedule_.limit() || result.end != RunEnd::fault) ready_rows_.append(row);
-    });
-    control_.rows->commit(0, ready_rows_);
-  }
+  // What is behind a fault stays here.
+  if (has_rows_) commit_rows(result.end == RunEnd::fault ? schedule_.limit() : Key::infinity());
   Finisher finisher(model_, result.reached, control_.rows);
   for (LpId id = 0; id < lps_.size(); ++id) {
     if (result.end == RunEnd::fault) {

@@ -98,19 +98,30 @@ template <class Pending>
 void Run<Pending>::hand_rows_over() {
   drain();
   const Key until = std::min(schedule_.lowest_unfinished(), Key::start_of(last_key().time()));
-  const Key& limit = schedule_.limit();
+  commit_rows(std::min(until, schedule_.limit()));
+  control_.rows->advance(0, until);
+}
+
+/// Rows with keys before `until`, in the order of their keys; the others are kept.
+template <class Pending>
+void Run<Pending>::commit_rows(const Key& until) {
   const auto sort_out = [&](const Row& row) {
-    (row.key < until && row.key < limit ? ready_rows_ : kept_rows_).append(row);
+    if (row.key < until) {
+      sorted_rows_.push_back(row);
+    } else {
+      kept_rows_.append(row);
+    }
   };
   held_rows_.for_each(sort_out);
+  for (const auto& executor : executors_) executor->rows.for_each(sort_out);
+  std::stable_sort(sorted_rows_.begin(), sorted_rows_.end(),
+                   [](const Row& a, const Row& b) { return a.key < b.key; });
+  for (const Row& row : sorted_rows_) ready_rows_.append(row);
+  sorted_rows_.clear();  // before what they point to
   held_rows_.clear();
-  for (const auto& executor : executors_) {
-    executor->rows.for_each(sort_out);
-    executor->rows.clear();
-  }
+  for (const auto& executor : executors_) executor->rows.clear();
   std::swap(held_rows_, kept_rows_);
   if (!ready_rows_.empty()) control_.rows->commit(0, ready_rows_);
-  control_.rows->advance(0, until);
 }
 
 }  // namespace orrery::expanded

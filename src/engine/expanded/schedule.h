@@ -132,6 +132,10 @@ class Schedule {
     ++active_count_;
     return handle;
   }
+  /// Another worker executes it.
+  void move(Handle handle, unsigned worker) {
+    lps_[actives_[handle].lp].worker = static_cast<std::uint16_t>(worker);
+  }
   const Active& active(Handle handle) const { return actives_[handle]; }
   void finish(Handle handle) {
     Active& active = actives_[handle];

@@ -20,6 +20,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "engine/expanded/executor.h"
 #include "engine/expanded/waiting.h"
@@ -63,6 +64,11 @@ struct alignas(64) Slot {
     ring[given & mask] = event;
     handles[given & mask] = handle;
     given = (given + 1) & kCounterMask;
+  }
+  /// The last one given, if it was not published yet.
+  std::pair<Event*, std::uint32_t> take_back() {
+    given = (given - 1) & kCounterMask;
+    return {ring[given & mask], handles[given & mask]};
   }
   void publish(Command command) {
     published = given;
