@@ -73,21 +73,36 @@ class Executor final : public Context {
     return take_sent();
   }
 
-  /// Executes an event and frees it.
+  /// Executes an event and returns what it sent. Throws what the handler throws: then call `fail`.
+  [[gnu::always_inline]] Event* run(const Event& event) {
+    LpRecord& lp = lps_[event.receiver];
+    begin(event.receiver, event.key(), lp);
+    rows_before_ = rows.mark();
+    minimum_delay_ = duration_of(event, event.payload());
+    hash_ = fingerprint::add_event(hash_, event, event.payload());
+    trail_.note(event.key(), event.receiver);
+    if (!lp.object->dispatch(*this, event.type, event.payload())) [[unlikely]]
+      refuse_type(event);
+    end(lp);
+    return take_sent();
+  }
+  /// In the handler of what `run(event)` has thrown: notes the fault, takes back what it left.
+  void fail(const Event& event) {
+    note_fault(event);
+    rows.return_to(rows_before_);
+    for (Event* sent = take_sent(); sent != nullptr;) release(std::exchange(sent, sent->next));
+  }
+
+  /// Executes an event and frees it; nothing is thrown.
   Result execute(Event* event) {
-    LpRecord& lp = lps_[event->receiver];
-    Result result{nullptr, lp.hash, Result::State::done};
+    Result result{nullptr, lps_[event->receiver].hash, Result::State::done};
     if (fault_ && event->key() > fault_->key) [[unlikely]] {
       result.state = Result::State::skipped;
     } else {
-      const std::size_t rows_before = rows.mark();
       try {
-        handle(*event, lp);
-        result.sent = take_sent();
+        result.sent = run(*event);
       } catch (...) {
-        note_fault(*event);
-        rows.return_to(rows_before);
-        for (Event* sent = take_sent(); sent != nullptr;) release(std::exchange(sent, sent->next));
+        fail(*event);
         result.state = Result::State::failed;
       }
     }
@@ -105,16 +120,9 @@ class Executor final : public Context {
   RowBuffer rows;  ///< of finished events; others may take them while the thread executes nothing
 
  private:
-  void handle(Event& event, LpRecord& lp) {
-    begin(event.receiver, event.key(), lp);
-    minimum_delay_ = duration_of(event, event.payload());
-    hash_ = fingerprint::add_event(hash_, event, event.payload());
-    trail_.note(event.key(), event.receiver);
-    if (!lp.object->dispatch(*this, event.type, event.payload())) [[unlikely]] {
-      throw ModelFault("the LP has no handler for this event type (sent by LP " +
-                       std::to_string(event.sender()) + "); add it to its list of event types");
-    }
-    end(lp);
+  [[noreturn]] void refuse_type(const Event& event) const {
+    throw ModelFault("the LP has no handler for this event type (sent by LP " +
+                     std::to_string(event.sender()) + "); add it to its list of event types");
   }
 
   void begin(LpId id, const Key& key, LpRecord& lp) {
@@ -168,6 +176,7 @@ class Executor final : public Context {
   Key cause_;
   std::uint64_t sends_ = 0;
   std::uint32_t ordinal_ = 0;
+  std::size_t rows_before_ = 0;  ///< the event being handled
   LivelockTrail trail_;
   std::optional<Fault> fault_;
 };

@@ -44,20 +44,26 @@ void Run<Pending>::enter(Mode mode) {
 template <class Pending>
 bool Run<Pending>::run_in_place() {
   Executor& executor = *executors_[0];
-  do {
-    for (std::uint64_t n = 0; n < kClockEvents; ++n) {
-      Event* event = schedule_.pop_lowest();
-      if (event == nullptr) return false;
-      const Result result = executor.execute(event);
-      if (result.state != Result::State::done) [[unlikely]] {
-        schedule_.lower_limit(executor.fault()->key);
-        return false;
+  Event* event = nullptr;
+  try {
+    do {
+      for (std::uint64_t n = 0; n < kClockEvents; ++n) {
+        event = schedule_.pop_lowest();
+        if (event == nullptr) return false;
+        Event* sent = executor.run(*event);
+        executor.release(std::exchange(event, nullptr));
+        schedule_.push(sent);
+        ++finished_;
       }
-      schedule_.push(result.sent);
-      ++finished_;
-    }
-  } while (!block_is_over());
-  return true;
+    } while (!block_is_over());
+    return true;
+  } catch (...) {
+    if (event == nullptr) throw;  // not the model's
+    executor.fail(*event);
+    schedule_.lower_limit(event->key());
+    executor.release(event);
+  }
+  return false;
 }
 
 /// Brings the results of an event in progress into the schedule.

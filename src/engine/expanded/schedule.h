@@ -76,7 +76,7 @@ class Schedule {
   /// before anything else, while nothing is in progress and nothing set aside.
   Event* pop_lowest() {
     Event* event = pending_.top();
-    if (event == nullptr || event->key() > limit_) [[unlikely]]
+    if (event == nullptr || (limited_ && event->key() > limit_)) [[unlikely]]
       return nullptr;
     pending_.pop();
     if (event->type == kMarkType) [[unlikely]] {
@@ -151,7 +151,10 @@ class Schedule {
   std::size_t in_progress() const { return active_count_; }
   /// Events at or before it may still start, no others.
   const Key& limit() const { return limit_; }
-  void lower_limit(const Key& limit) { limit_ = std::min(limit_, limit); }
+  void lower_limit(const Key& limit) {
+    limit_ = std::min(limit_, limit);
+    limited_ = true;
+  }
   /// The highest key that was started beside others.
   const Key& highest() const { return highest_; }
 
@@ -273,6 +276,7 @@ class Schedule {
   Key earliest_ = Key::infinity();  ///< barrier of what is in progress or set aside
   bool earliest_is_stale_ = false;
   Key limit_ = Key::infinity();
+  bool limited_ = false;
   Key highest_;
   const bool marks_wanted_;
   std::vector<std::unique_ptr<Event>> marks_;
