@@ -259,8 +259,8 @@ class Wireless final : public orrery::Model {
   const Network& network() const { return network_; }
   const ReceiverSettings& receiver() const { return receiver_; }
   AccessMode mode() const { return mode_; }
-  const Rate& data_rate() const { return *data_rate_; }
-  const Rate& ack_rate() const { return *ack_rate_; }
+  const Demand& data_demand() const { return data_demand_; }
+  const Demand& ack_demand() const { return ack_demand_; }
   bool has_fading() const { return has_fading_; }
   bool to_gateways() const { return to_gateways_; }
   double busy_from_w() const { return busy_from_w_; }
@@ -278,15 +278,18 @@ class Wireless final : public orrery::Model {
   double seconds_between_packets() const { return seconds_between_packets_; }
 
  private:
+  void check_relations() const;
+  void set_receiver();
+  Plan plan() const;
   double frame_cost(double power_w) const;
   void set_durations();
-  void check_relations() const;
 
   Network network_;
   ReceiverSettings receiver_;
   AccessMode mode_ = AccessMode::csma;
   const Rate* data_rate_ = &kBasicRate;
   const Rate* ack_rate_ = &kBasicRate;
+  Demand data_demand_, ack_demand_;
   bool has_fading_ = false, to_gateways_ = true;
   double busy_from_w_ = 0.0;
   Duration ack_airtime_, exchange_slot_;

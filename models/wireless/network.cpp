@@ -25,7 +25,7 @@ constexpr double kShadowLimit = 3.0;  // standard deviations: bounds how far one
 constexpr double kScatter = 0.35;     // of the spacing, to each side
 constexpr std::uint32_t kCostScale = 1024;
 
-/// An even square root, rounded up: rows and columns of a grid.
+/// Columns of the smallest square grid that has room for all.
 std::uint32_t grid_columns(std::uint32_t stations) {
   std::uint32_t columns = 1;
   while (columns * columns < stations) ++columns;

@@ -173,17 +173,20 @@ def draw_stations(axes, stations):
                 bbox_to_anchor=(0.62, 0.03), ncols=3, fontsize=9, title_fontsize=9)
 
 
-def draw_link_legend(axes, widths, carried, shown):
-    handles = [Line2D([], [], marker="s", linestyle="", markersize=7, color="#1b1b1b",
-                      markeredgecolor="white", label="gateway")]
+def draw_link_legend(axes, has_gateways, widths, carried, shown):
+    handles = []
+    if has_gateways:
+        handles.append(Line2D([], [], marker="s", linestyle="", markersize=7, color="#1b1b1b",
+                              markeredgecolor="white", label="gateway"))
     if len(shown):
         most = shown[np.argmax(carried[shown])]
         middle = shown[np.argsort(carried[shown])[len(shown) // 2]]
         for link in dict.fromkeys((middle, most)):
             handles.append(Line2D([], [], color="0.5", linewidth=widths[link],
                                   solid_capstyle="round", label=f"{carried[link]:,.0f} frames"))
-    axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.62, 0.015), frameon=False,
-                ncols=3, fontsize=9, handlelength=2.2)
+    if handles:
+        axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.62, 0.015),
+                    frameon=False, ncols=3, fontsize=9, handlelength=2.2)
 
 
 def main():
@@ -205,7 +208,7 @@ def main():
     height = 2.0 + 6.2 * min(max(shape, 0.35), 1.3)
     figure, axes = plt.subplots(1, 2, figsize=(14.5, height), layout="constrained")
     drawn = draw_links(axes[0], stations, links, arguments.min_attempts)
-    draw_link_legend(axes[0], *drawn)
+    draw_link_legend(axes[0], stations["gateway"].any(), *drawn)
     draw_stations(axes[1], stations)
     figure.suptitle(title(arguments.out, stations), fontsize=12)
     output = arguments.output or os.path.join(arguments.out, "mesh.png")

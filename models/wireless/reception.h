@@ -11,6 +11,7 @@
 // in which signals began, so that a sum never depends on what has been added and taken away before.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -29,12 +30,23 @@ enum class Judgement : std::uint8_t {
   error_rate,  ///< lost with the probability that at least one of its bits is wrong
 };
 
+/// What a rate asks of a receiver, computed once.
+struct Demand {
+  double bits_per_tick = 0.0;
+  double required = 0.0;  ///< SINR, a ratio
+
+  static Demand of(const Rate& rate) {
+    return {static_cast<double>(rate.megabits_per_second) / 1000.0, required_ratio(rate)};
+  }
+};
+
 /// What is the same for all receivers of a model.
 struct ReceiverSettings {
   Judgement judgement = Judgement::error_rate;
   double noise_w = 0.0;
   double sensitivity_w = 0.0;   ///< weakest signal that can be locked on
   double preamble_ratio = 0.0;  ///< SINR at its beginning that locking takes
+  Demand preamble;              ///< of the basic rate
 };
 
 struct Signal {
@@ -66,7 +78,7 @@ class Receiver {
   }
 
   /// Locks on the signal that has just begun, if it is strong enough and the receiver is free.
-  bool try_lock(std::int64_t now, const Rate& rate, const ReceiverSettings& settings) {
+  bool try_lock(std::int64_t now, const Demand& body, const ReceiverSettings& settings) {
     const Signal& signal = signals_.back();
     if (locked_ || signal.power_w < settings.sensitivity_w) return false;
     if (settings.judgement != Judgement::collision &&
@@ -75,8 +87,7 @@ class Receiver {
     locked_ = true;
     link_ = signal.link;
     power_w_ = signal.power_w;
-    required_ = required_ratio(rate);
-    bits_per_tick_ = static_cast<double>(rate.megabits_per_second) / 1000.0;
+    body_ = body;
     start_ticks_ = piece_ticks_ = now;
     log_success_ = 0.0;
     worst_ratio_ = std::numeric_limits<double>::infinity();
@@ -135,23 +146,19 @@ class Receiver {
     if (settings.judgement != Judgement::collision) {
       const double sinr = power_w_ / (settings.noise_w + sum_without(link_));
       const std::int64_t body = start_ticks_ + kPreamble.ticks();
-      if (piece_ticks_ < body) {
-        const double bits_per_tick = static_cast<double>(kBasicRate.megabits_per_second) / 1000.0;
-        count(std::min(now, body) - piece_ticks_, bits_per_tick, sinr, required_ratio(kBasicRate),
-              settings);
-      }
-      if (now > body)
-        count(now - std::max(piece_ticks_, body), bits_per_tick_, sinr, required_, settings);
+      if (piece_ticks_ < body)
+        count(std::min(now, body) - piece_ticks_, settings.preamble, sinr, settings);
+      if (now > body) count(now - std::max(piece_ticks_, body), body_, sinr, settings);
     }
     piece_ticks_ = now;
   }
 
-  void count(std::int64_t ticks, double bits_per_tick, double sinr, double required,
+  void count(std::int64_t ticks, const Demand& demand, double sinr,
              const ReceiverSettings& settings) {
-    worst_ratio_ = std::min(worst_ratio_, sinr / required);
+    worst_ratio_ = std::min(worst_ratio_, sinr / demand.required);
     if (settings.judgement != Judgement::error_rate) return;
-    const double bits = static_cast<double>(ticks) * bits_per_tick;
-    const double right = orrery::math::log(1.0 - bit_error(sinr, required));
+    const double bits = static_cast<double>(ticks) * demand.bits_per_tick;
+    const double right = orrery::math::log(1.0 - bit_error(sinr, demand.required));
     log_success_ += orrery::math::product(bits, right);
   }
 
@@ -162,8 +169,7 @@ class Receiver {
   bool overlapped_ = false;
   std::uint32_t link_ = 0;
   double power_w_ = 0.0;
-  double required_ = 0.0;
-  double bits_per_tick_ = 0.0;
+  Demand body_;  // after the preamble
   std::int64_t start_ticks_ = 0;
   std::int64_t piece_ticks_ = 0;  // start of the piece that is not closed yet
   double log_success_ = 0.0;

@@ -249,9 +249,9 @@ void Station::handle(Context& context, const SignalStart& signal) {
   if (model_.has_fading()) power_w *= context.random().exponential(1.0);
 
   receiver_.begin({power_w, (now + airtime).ticks(), signal.link}, now.ticks(), model_.receiver());
-  const Rate& rate = data ? model_.data_rate() : model_.ack_rate();
+  const Demand& demand = data ? model_.data_demand() : model_.ack_demand();
   const bool transmits = transmits_until_ > now;  // or will before the frame is over
-  if (!transmits && receiver_.try_lock(now.ticks(), rate, model_.receiver()))
+  if (!transmits && receiver_.try_lock(now.ticks(), demand, model_.receiver()))
     incoming_ = {signal.packet, signal.to, signal.number, signal.kind};
   else if (data && signal.to == context.self() && counts_now(context))
     ++counts_.missed;
@@ -389,7 +389,7 @@ void Station::emit_rows(FinalContext& context, double airtime, double busy) cons
   const Network& network = model_.network();
   const LpId self = context.self();
   const Position at = network.position(self);
-  const int gateway = network.is_gateway(self) ? 1 : 0;
+  const int gateway = model_.to_gateways() && network.is_gateway(self) ? 1 : 0;
   context.emit(model_.station_table, self, at.x, at.y, gateway, network.hops_to_gateway(self),
                counts_.generated, counts_.delivered, counts_.queue_drops, counts_.retry_drops,
                counts_.attempts, counts_.failed, counts_.received, counts_.collisions,

@@ -22,8 +22,9 @@ namespace wireless {
 
 using orrery::Context;
 
-class Station final : public orrery::LogicalProcess<Station, Generate, Relay, FrameReady, Access,
-                                                    SignalStart, SignalEnd, TransmissionOver> {
+// The event types are tried in this order: the frequent ones first.
+class Station final : public orrery::LogicalProcess<Station, SignalStart, SignalEnd, Access,
+                                                    TransmissionOver, FrameReady, Relay, Generate> {
  public:
   Station(const Wireless& model, LpId id);
   void start(Context& context) override;

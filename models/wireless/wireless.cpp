@@ -25,29 +25,11 @@ void Wireless::prepare() {
                                       : AccessMode::slotted_aloha;
   data_rate_ = &rate_of(rate);
   ack_rate_ = &acknowledgement_rate(*data_rate_);
-  has_fading_ = fading.value() == "rayleigh";
   to_gateways_ = traffic.value() == "gateway";
-  busy_from_w_ = watts_of_dbm(carrier_sense);
-  receiver_.judgement = reception.value() == "collision"   ? Judgement::collision
-                        : reception.value() == "threshold" ? Judgement::threshold
-                                                           : Judgement::error_rate;
-  receiver_.noise_w = watts_of_dbm(kNoiseDbm);
-  receiver_.sensitivity_w = watts_of_dbm(kBasicRate.sensitivity_dbm);
-  receiver_.preamble_ratio = ratio_of_db(kPreambleDetectionDb);
-
-  Plan plan;
-  plan.layout = layout;
-  plan.stations = static_cast<std::uint32_t>(stations.value());
-  plan.spacing_m = spacing;
-  plan.seed = static_cast<std::uint64_t>(layout_seed.value());
-  plan.loss = PathLoss::at(orrery::math::product(frequency, 1e9), path_loss);
-  plan.power_dbm = power;
-  plan.floor_dbm = floor;
-  plan.shadowing_db = shadowing;
-  plan.gateways = static_cast<std::uint32_t>(gateways.value());
-  plan.all_destinations = !to_gateways_;
-  network_ = Network(
-      plan, [this](double power_w) { return frame_cost(power_w / ratio_of_db(link_margin)); });
+  set_receiver();
+  // A link that would do with less power has this much in reserve.
+  const double reserve = ratio_of_db(link_margin);
+  network_ = Network(plan(), [&](double power_w) { return frame_cost(power_w / reserve); });
   set_durations();
 }
 
@@ -71,13 +53,42 @@ void Wireless::check_relations() const {
   }
 }
 
+void Wireless::set_receiver() {
+  has_fading_ = fading.value() == "rayleigh";
+  busy_from_w_ = watts_of_dbm(carrier_sense);
+  receiver_.judgement = reception.value() == "collision"   ? Judgement::collision
+                        : reception.value() == "threshold" ? Judgement::threshold
+                                                           : Judgement::error_rate;
+  receiver_.noise_w = watts_of_dbm(kNoiseDbm);
+  receiver_.sensitivity_w = watts_of_dbm(kBasicRate.sensitivity_dbm);
+  receiver_.preamble = Demand::of(kBasicRate);
+  data_demand_ = Demand::of(*data_rate_);
+  ack_demand_ = Demand::of(*ack_rate_);
+  receiver_.preamble_ratio = ratio_of_db(kPreambleDetectionDb);
+}
+
+Plan Wireless::plan() const {
+  Plan plan;
+  plan.layout = layout;
+  plan.stations = static_cast<std::uint32_t>(stations.value());
+  plan.spacing_m = spacing;
+  plan.seed = static_cast<std::uint64_t>(layout_seed.value());
+  plan.loss = PathLoss::at(orrery::math::product(frequency, 1e9), path_loss);
+  plan.power_dbm = power;
+  plan.floor_dbm = floor;
+  plan.shadowing_db = shadowing;
+  plan.gateways = static_cast<std::uint32_t>(gateways.value());
+  plan.all_destinations = !to_gateways_;
+  return plan;
+}
+
 /// Expected transmissions of a frame over a link without interference (ETX: De Couto, Aguayo,
 /// Bicket, Morris, "A high-throughput path metric for multi-hop wireless routing", MobiCom 2003);
 /// 0 if less than half of the frames come through.
 double Wireless::frame_cost(double power_w) const {
   if (power_w < receiver_.sensitivity_w) return 0.0;
   if (receiver_.judgement == Judgement::collision) return 1.0;
-  const double snr = power_w / receiver_.noise_w, required = required_ratio(*data_rate_);
+  const double snr = power_w / receiver_.noise_w, required = data_demand_.required;
   if (receiver_.judgement == Judgement::threshold) return snr >= required ? 1.0 : 0.0;
   const double bits = 8.0 * static_cast<double>(payload.value() + kHeaderBytes);
   const double right = orrery::math::log(1.0 - bit_error(snr, required));

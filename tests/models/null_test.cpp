@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "models/event_recorder.h"
 #include "models/simulation.h"
 
 namespace orrery::testing {
@@ -35,6 +36,18 @@ TEST(Null, StartsAreSpreadEvenlyOverTheDuration) {
   EXPECT_EQ(run.outcome().result.committed, 250u);
   const Simulation apart("null", with(settings, {{"period", "1ms"}}), Duration::microseconds(1050));
   EXPECT_EQ(apart.outcome().result.committed, 150u);
+}
+
+/// All events of a round are independent: lots are as large as there are modules.
+TEST(Null, EventsOfARoundAreIndependent) {
+  for (const Settings& more :
+       {Settings{}, Settings{{"duration", "0s"}}, Settings{{"period", "1ms"}}}) {
+    const auto model = prepared_model("null", with({{"modules", "50"}, {"events", "20"}}, more));
+    const EventRecorder recorder(*model, Time::max());
+    EXPECT_EQ(recorder.handled().size(), 1000u);
+    EXPECT_EQ(recorder.shortest_delay_to_others(), Duration::max());
+    EXPECT_EQ(recorder.mean_independent(), 50.0);
+  }
 }
 
 TEST(Null, CommitsTheSameOnEveryEngine) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "../../models/wireless/network.h"
 #include "../../models/wireless/phy.h"
 #include "../../models/wireless/reception.h"
+#include "models/event_recorder.h"
 #include "models/simulation.h"
 
 namespace orrery::testing {
@@ -76,11 +78,16 @@ TEST(WirelessPhy, ATenthOfFramesIsLostAtTheSensitivity) {
 
 // ---- pieces of interference ---------------------------------------------------------------------
 
+wireless::Demand demand_of(int megabits_per_second) {
+  return wireless::Demand::of(wireless::rate_of(megabits_per_second));
+}
+
 ReceiverSettings settings_of(Judgement judgement) {
   return {.judgement = judgement,
           .noise_w = 1e-12,
           .sensitivity_w = 1e-11,
-          .preamble_ratio = wireless::ratio_of_db(4.0)};
+          .preamble_ratio = wireless::ratio_of_db(4.0),
+          .preamble = demand_of(6)};
 }
 
 /// A frame of 100 us at 12 Mb/s and 40 pW, noise 1 pW, and two other signals: 2 pW from 10 us to
@@ -90,9 +97,9 @@ TEST(WirelessReception, EachPieceIsJudgedByItsOwnInterference) {
   const ReceiverSettings settings = settings_of(Judgement::error_rate);
   Receiver receiver;
   receiver.begin({40e-12, 100'000, 1}, 0, settings);
-  ASSERT_TRUE(receiver.try_lock(0, wireless::rate_of(12), settings));
+  ASSERT_TRUE(receiver.try_lock(0, demand_of(12), settings));
   receiver.begin({2e-12, 60'000, 2}, 10'000, settings);
-  EXPECT_FALSE(receiver.try_lock(10'000, wireless::rate_of(12), settings));
+  EXPECT_FALSE(receiver.try_lock(10'000, demand_of(12), settings));
   receiver.begin({5e-12, 90'000, 3}, 50'000, settings);
   EXPECT_DOUBLE_EQ(receiver.total_w(), 47e-12);
   ASSERT_TRUE(receiver.end(2, 60'000, settings));
@@ -122,7 +129,7 @@ TEST(WirelessReception, ThresholdIsTheRequiredRatio) {
     Receiver receiver;
     Random random(1, 0);
     receiver.begin({100e-12, 90'000, 1}, 0, settings);
-    ASSERT_TRUE(receiver.try_lock(0, wireless::rate_of(24), settings));
+    ASSERT_TRUE(receiver.try_lock(0, demand_of(24), settings));
     receiver.begin({100e-12 / (required * margin) - 1e-12, 60'000, 2}, 59'999, settings);
     ASSERT_TRUE(receiver.end(2, 60'000, settings));
     ASSERT_TRUE(receiver.end(1, 90'000, settings));
@@ -136,7 +143,7 @@ TEST(WirelessReception, CollisionIsAnyOverlapAndTouchingIsNone) {
     Receiver receiver;
     Random random(1, 0);
     receiver.begin({1e-10, 100, 1}, 0, settings);
-    ASSERT_TRUE(receiver.try_lock(0, wireless::rate_of(6), settings));
+    ASSERT_TRUE(receiver.try_lock(0, demand_of(6), settings));
     if (second < 100) receiver.begin({1e-20, 200, 2}, second, settings);
     ASSERT_TRUE(receiver.end(1, 100, settings));
     EXPECT_EQ(receiver.judge(settings, random).received, second == 100);
@@ -147,11 +154,11 @@ TEST(WirelessReception, LockingTakesPowerAndAClearPreamble) {
   const ReceiverSettings settings = settings_of(Judgement::error_rate);
   Receiver receiver;
   receiver.begin({0.9e-11, 100, 1}, 0, settings);  // below the sensitivity
-  EXPECT_FALSE(receiver.try_lock(0, wireless::rate_of(6), settings));
+  EXPECT_FALSE(receiver.try_lock(0, demand_of(6), settings));
   receiver.begin({2e-11, 100, 2}, 0, settings);  // 3 dB above noise and the first one
-  EXPECT_FALSE(receiver.try_lock(0, wireless::rate_of(6), settings));
+  EXPECT_FALSE(receiver.try_lock(0, demand_of(6), settings));
   receiver.begin({9e-11, 100, 3}, 0, settings);
-  EXPECT_TRUE(receiver.try_lock(0, wireless::rate_of(6), settings));
+  EXPECT_TRUE(receiver.try_lock(0, demand_of(6), settings));
   EXPECT_FALSE(receiver.end(4, 100, settings));
   EXPECT_FALSE(receiver.end(3, 99, settings));
 }
@@ -357,17 +364,17 @@ TEST_P(WirelessAloha, ThroughputIsThatOfTheClosedForm) {
 
 INSTANTIATE_TEST_SUITE_P(Loads, WirelessAloha,
                          ::testing::Values(AlohaCase{true, 24, 0.3}, AlohaCase{true, 24, 1.0},
-                                           AlohaCase{true, 40, 1.6}, AlohaCase{false, 24, 0.25},
-                                           AlohaCase{false, 24, 0.5}, AlohaCase{false, 40, 1.0}));
+                                           AlohaCase{true, 30, 1.6}, AlohaCase{false, 24, 0.25},
+                                           AlohaCase{false, 24, 0.5}, AlohaCase{false, 30, 1.0}));
 
 /// The textbook's number: at one frame a slot, 1/e of the slots carry one.
 TEST(WirelessAlohaLimit, SlottedAlohaCarriesAtMostOneOverE) {
-  Settings settings = aloha("slotted_aloha", 100);
+  Settings settings = aloha("slotted_aloha", 60);
   const auto probe = prepared_model("wireless", settings);
   const Duration slot = as_wireless(*probe).exchange_slot();
   const auto carried = [&](double attempts) {
     Settings loaded = settings;
-    loaded.emplace_back("load", std::to_string(8.0 * attempts / 100 / slot.to_seconds()));
+    loaded.emplace_back("load", std::to_string(8.0 * attempts / 60 / slot.to_seconds()));
     const Simulation run("wireless", loaded, Duration::milliseconds(100) + 4000 * slot);
     return run.metric("received").sum / 4000;
   };
@@ -539,10 +546,41 @@ TEST(WirelessConservation, EveryPacketComesOnceOrIsGivenUp) {
 TEST(WirelessTraffic, OfferedLoadIsTheOneAskedFor) {
   const Simulation run(
       "wireless", {{"stations", "50"}, {"load", "20"}, {"small_share", "0.5"}, {"gateways", "1"}},
-      Duration::seconds(20));
+      Duration::seconds(6));
   // 49 sources, 20 kb/s, 8 * 580 bits on average.
-  const double expected = 49 * 20e3 * 20 / (8 * 580);
+  const double expected = 49 * 20e3 * 6 / (8 * 580);
   EXPECT_NEAR(run.metric("generated").sum, expected, 4 * std::sqrt(expected));
+}
+
+// ---- what engines are promised ------------------------------------------------------------------
+
+/// Every event has the duration that the protocol gives it, none is an ordinary one, and nobody
+/// sends to another station sooner than the lookahead says.
+TEST(WirelessPromises, DurationsAndLookaheadAreKept) {
+  const std::map<std::string, Duration> durations = {
+      {"Generate", Duration::microseconds(30)},       {"Relay", Duration::microseconds(30)},
+      {"FrameReady", Duration::microseconds(2)},      {"Access", Duration::microseconds(2)},
+      {"SignalStart", Duration::microseconds(4)},     {"SignalEnd", Duration::microseconds(16)},
+      {"TransmissionOver", Duration::microseconds(2)}};
+  for (const std::string access : {"csma", "aloha", "slotted_aloha"}) {
+    const auto model =
+        prepared_model("wireless", {{"access", access}, {"processing", "30us"}, {"load", "100"}});
+    const EventRecorder recorder(*model, Time::zero() + Duration::milliseconds(100));
+    std::set<std::string> seen;
+    for (const auto& event : recorder.handled()) {
+      ASSERT_EQ(event.end - event.start, durations.at(event.type)) << event.type;
+      seen.insert(event.type);
+    }
+    EXPECT_EQ(seen.size(), durations.size()) << access;
+    EXPECT_GE(recorder.shortest_delay_to_others(), model->lookahead()) << access;
+  }
+}
+
+/// What the durations are for: many events are independent.
+TEST(WirelessPromises, ManyEventsAreIndependent) {
+  const auto model = prepared_model("wireless", {});
+  const EventRecorder recorder(*model, Time::zero() + Duration::milliseconds(100));
+  EXPECT_GT(recorder.mean_independent(), 20.0);
 }
 
 // ---- engines, refusals --------------------------------------------------------------------------
