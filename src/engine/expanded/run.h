@@ -20,6 +20,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -43,7 +44,10 @@ class Run {
       RunControl& control);
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
-  ~Run() { stop_workers(); }
+  ~Run() {
+    stop_workers();
+    bind(false);
+  }
 
   RunResult run();
 
@@ -64,6 +68,7 @@ class Run {
   bool set_up(RunResult& result);
   void start_workers();
   void stop_workers();
+  void bind(bool wanted);
   void work(unsigned worker);
   void work_pulling(unsigned worker);
   void conclude(RunResult& result);
@@ -150,6 +155,7 @@ class Run {
   std::vector<Row> sorted_rows_;
   LpId making_ = 0;
   std::atomic<bool> bind_failed_{false};
+  std::optional<cpu_set_t> cores_before_;  ///< of the caller, while it is bound
   rusage usage_before_{};
   std::vector<std::jthread> threads_;
 };

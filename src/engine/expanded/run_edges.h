@@ -5,25 +5,6 @@
 
 namespace orrery::expanded {
 
-/// Binds the calling thread to a core as long as it lives; the thread is the caller's.
-class BoundThread {
- public:
-  explicit BoundThread(bool wanted) {
-    if (!wanted || sched_getaffinity(0, sizeof before_, &before_) != 0) return;
-    bound_ = bind_to_core(0);
-  }
-  ~BoundThread() {
-    if (bound_) sched_setaffinity(0, sizeof before_, &before_);
-  }
-  BoundThread(const BoundThread&) = delete;
-  BoundThread& operator=(const BoundThread&) = delete;
-  bool bound() const { return bound_; }
-
- private:
-  cpu_set_t before_;
-  bool bound_ = false;
-};
-
 template <class Pending>
 Run<Pending>::Run(const Model& model, const RunOptions& options, const Settings& settings,
                   unsigned workers, RunControl& control)
@@ -58,14 +39,11 @@ RunResult Run<Pending>::run() {
   if (control_.rows != nullptr) control_.rows->begin(1);
   auto start = Clock::now();
   if (!set_up(result)) return result;
-  const bool bind = options_.bind && workers_ > 1 && !crowded_;
-  const BoundThread bound(bind);
-  if (bind && !bound.bound()) bind_failed_ = true;
-  start_workers();
   result.startup_seconds = seconds_since(start);
   start = Clock::now();
   loop();
   stop_workers();
+  bind(false);
   result.loop_seconds = seconds_since(start);
   start = Clock::now();
   conclude(result);
@@ -94,7 +72,6 @@ bool Run<Pending>::set_up(RunResult& result) {
 
 template <class Pending>
 void Run<Pending>::start_workers() {
-  if (tuner_.fixed() && tuner_.mode() == Mode::in_place) return;
   try {
     for (unsigned i = 1; i < workers_; ++i) {
       threads_.emplace_back([this, i] {
@@ -106,6 +83,24 @@ void Run<Pending>::start_workers() {
     stop_workers();
     throw UsageError("the system refused to start " + std::to_string(workers_) + " threads (" +
                      error.what() + "); use fewer --workers");
+  }
+}
+
+/// The thread is the caller's: it gets back the cores that it had, and has them as long as it needs
+/// nobody's help.
+template <class Pending>
+void Run<Pending>::bind(bool wanted) {
+  if (wanted == cores_before_.has_value() || !options_.bind || crowded_) return;
+  if (!wanted) {
+    sched_setaffinity(0, sizeof *cores_before_, &*cores_before_);
+    cores_before_.reset();
+    return;
+  }
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof cores, &cores) == 0 && bind_to_core(0)) {
+    cores_before_ = cores;
+  } else {
+    bind_failed_ = true;
   }
 }
 

@@ -33,6 +33,8 @@ void Run<Pending>::enter(Mode mode) {
   drain();
   schedule_.settle();
   mode_ = mode;
+  if (mode != Mode::in_place && threads_.empty()) start_workers();
+  bind(mode != Mode::in_place);
   command_ = mode == Mode::decentralised ? Command::serve : Command::wait;
   // Single events go through the first place of the ring, which lies beside the counter.
   for (unsigned i = 0; i < workers_; ++i)

@@ -32,21 +32,15 @@ class Tuner {
   /// A block in mode() has executed `events` in `cycles`.
   void note(std::uint64_t events, std::uint64_t cycles) {
     if (events == 0) return;
-    double& cost = cost_of(mode());
-    const double measured = static_cast<double>(cycles) / static_cast<double>(events);
-    if (trial_ && !trial_.warm) {  // threads were asleep, caches cold
-      trial_.warm = true;
-      now_ += cycles;
-      return;
-    }
-    const bool fresh = trial_ || cost == 0;
-    cost = fresh ? measured : 0.75 * cost + 0.25 * measured;
-    if (mode() == Mode::in_place) work_ = cost;
-    if (fixed_) return;
     now_ += cycles;
+    Costs& costs = costs_[static_cast<std::size_t>(mode())];
+    if (trial_ && trial_.blocks++ == 0) return costs.clear();  // threads slept, caches were cold
+    costs.add(static_cast<double>(cycles) / static_cast<double>(events));
+    if (mode() == Mode::in_place) work_ = costs.lowest();
+    if (fixed_) return;
     if (trial_) {
-      judge();
-    } else if (now_ >= next_trial_) {
+      if (trial_.blocks > kTrialBlocks) judge();
+    } else if (now_ >= next_trial_ && costs.count() >= kTrialBlocks) {
       begin_trial();
     }
   }
@@ -68,13 +62,37 @@ class Tuner {
   static constexpr double kBatchUs = 8;
   static constexpr std::uint32_t kMostInBatch = 32;
   static constexpr double kMargin = 0.93;
+  static constexpr unsigned kTrialBlocks = 3;
   static constexpr double kShortestUs = 0.25;  // shorter events are never handed over
   static constexpr double kFirstPauseUs = 20'000, kLongestPauseUs = 2'000'000;
   static constexpr double kAdoptedPauseUs = 50'000;
 
+  /// What the last blocks in a mode have cost, in cycles an event. A thread that was interrupted
+  /// makes a block look many times as dear as it is, hence medians, and the lowest for what an
+  /// event costs.
+  class Costs {
+   public:
+    void clear() { count_ = 0; }
+    void add(double cost) { last_[count_++ % last_.size()] = cost; }
+    std::size_t count() const { return std::min(count_, last_.size()); }
+    double lowest() const { return *std::min_element(last_.begin(), end()); }
+    double median() const {
+      auto sorted = last_;
+      const std::size_t half = count() / 2;
+      std::nth_element(sorted.begin(), sorted.begin() + half, sorted.begin() + count());
+      return sorted[half];
+    }
+
+   private:
+    const double* end() const { return last_.data() + count(); }
+    std::array<double, 8> last_{};
+    std::size_t count_ = 0;
+  };
+
   struct Trial {
-    bool set = false, warm = false;
+    bool set = false;
     Mode mode = Mode::in_place;
+    unsigned blocks = 0;
     explicit operator bool() const { return set; }
     Mode operator*() const { return mode; }
   };
@@ -82,7 +100,7 @@ class Tuner {
   static constexpr std::array<Mode, 3> kOrder = {Mode::in_place, Mode::batched,
                                                  Mode::decentralised};
 
-  double& cost_of(Mode mode) { return costs_[static_cast<std::size_t>(mode)]; }
+  double cost_of(Mode mode) const { return costs_[static_cast<std::size_t>(mode)].median(); }
 
   void begin_trial() {
     pause(current_ == Mode::in_place ? pause_us_ : kAdoptedPauseUs);
@@ -90,7 +108,7 @@ class Tuner {
     do {
       turn_ = (turn_ + 1) % modes_;
     } while (kOrder[turn_] == current_);
-    trial_ = {true, false, kOrder[turn_]};
+    trial_ = {true, kOrder[turn_], 0};
   }
   void judge() {
     const Mode tried = *trial_;
@@ -111,7 +129,7 @@ class Tuner {
   const std::size_t modes_;
   const double cycles_per_us_;
   Trial trial_;
-  std::array<double, 4> costs_{};
+  std::array<Costs, 4> costs_{};
   double work_ = 0;
   std::size_t turn_ = 0;
   std::uint64_t now_ = 0, next_trial_ = 0;
