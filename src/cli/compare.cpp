@@ -98,6 +98,9 @@ std::vector<std::string> command_line(const CompareArguments& a, const Contender
   add("--max-checkpoint-distance", a.max_checkpoint_distance);
   add("--window", a.window);
   add("--gvt-period", a.gvt_period);
+  add("--expanded-mode", a.expanded_mode);
+  add("--handover", a.handover);
+  add("--barrier", a.barrier);
   add("--livelock", a.livelock);
   if (a.no_bind) words.emplace_back("--no-bind");
   return words;

@@ -134,6 +134,10 @@ void add_shared_options(CLI::App& command, RunArguments& a) {
          "Events after which a copy is never given up (40)");
   option("--window", a.window, "TIME", "Optimism: how far a worker may run ahead of GVT");
   option("--gvt-period", a.gvt_period, "TIME", "Wall-clock time between GVT computations");
+  option("--expanded-mode", a.expanded_mode, "NAME",
+         "Expanded events: auto, in-place, single, batched or decentralised");
+  option("--handover", a.handover, "NAME", "Expanded events: push or pull (push)");
+  option("--barrier", a.barrier, "NAME", "Expanded events: barriers local or event (local)");
   option("--livelock", a.livelock, "N",
          "Zero-delay steps at one instant that are too many (1000000)");
   command.add_flag("--no-bind", a.no_bind, "Do not bind workers to cores")->group(experiments);
@@ -192,6 +196,9 @@ RunOptions run_options(const RunArguments& a, const Model& model) {
         static_cast<std::uint32_t>(parse_count("--livelock", a.livelock, 1, 10'000'000));
   }
   set_offload(a, options);
+  if (!a.expanded_mode.empty()) options.expanded_mode = a.expanded_mode;
+  if (!a.handover.empty()) options.handover = a.handover;
+  if (!a.barrier.empty()) options.barrier = a.barrier;
   options.bind = !a.no_bind;
   return options;
 }

@@ -23,6 +23,7 @@ struct RunArguments {
   std::string engine, workers, until, seed, memory, pending, checkpoint;
   std::string window, gvt_period, livelock;
   std::string offload, copier, copiers, burst, abort_threshold, max_checkpoint_distance;
+  std::string expanded_mode, handover, barrier;
   std::string config, out;
   bool no_bind = false, quiet = false, force = false, json = false;
 };

@@ -37,6 +37,9 @@ struct RunOptions {
   std::uint32_t channel_messages = 4096;  ///< that fit between two workers before some must wait
   std::uint64_t gvt_period_us = 0;        ///< 0: automatic
   std::int64_t window_ticks = 0;          ///< optimism window; 0: automatic
+  std::string expanded_mode = "auto";     ///< see src/engine/expanded/settings.h, these three
+  std::string handover = "push";
+  std::string barrier = "local";
 };
 
 /// Shared by the engine and those who watch it. All counters are written by the engine with relaxed

@@ -64,6 +64,9 @@ Json options_json(const RunRecord& record) {
           {"bind", options.bind},
           {"livelock_steps", options.livelock_microsteps},
           {"gvt_period_us", options.gvt_period_us},
+          {"expanded_mode", options.expanded_mode},
+          {"handover", options.handover},
+          {"barrier", options.barrier},
           {"window_ticks", options.window_ticks}};
 }
 

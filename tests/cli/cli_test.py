@@ -22,7 +22,7 @@ import unittest
 ORRERY = os.environ["ORRERY"]
 MISFIT = os.environ["MISFIT"]
 NO_MODEL = os.environ["NO_MODEL"]
-ENGINES = ["sequential", "timewarp"]
+ENGINES = ["sequential", "timewarp", "expanded"]
 SMALL = ["--until", "20s", "--set", "lps=64"]
 LONG = ["phold", "--until", "100000000s", "--set", "lps=256"]
 PATIENCE_S = 120
@@ -136,6 +136,13 @@ class Refusals(Case):
                      says=["'hep'", "heap"])
         self.refused(2, "run", "phold", "--engine", "timewarp", "--checkpoint", "photo",
                      says=["'photo'"])
+        expanded = ["run", "phold", "--engine", "expanded"]
+        self.refused(2, *expanded, "--expanded-mode", "bached",
+                     says=["--expanded-mode", "'bached'", "'batched'", "decentralised"])
+        self.refused(2, *expanded, "--handover", "throw", says=["--handover", "push, pull"])
+        self.refused(2, *expanded, "--barrier", "remote", says=["--barrier", "local, event"])
+        self.refused(2, *expanded, "--handover", "pull", "--expanded-mode", "batched",
+                     says=["--handover pull", "batched", "single"])
 
     def test_what_is_missing(self):
         self.refused(2, "run", says=["which model"])

@@ -37,13 +37,20 @@ namespace orrery::testing {
 struct EngineCase {
   std::string engine;
   unsigned workers;
+  std::string mode = "auto";  ///< of the expanded engine, which would run short events in place
 
-  std::string text() const { return engine + ", " + std::to_string(workers) + " workers"; }
-  std::string identifier() const { return engine + std::to_string(workers); }
+  std::string text() const {
+    return engine + ", " + std::to_string(workers) + " workers" +
+           (mode == "auto" ? "" : ", mode " + mode);
+  }
+  std::string identifier() const {
+    return engine + std::to_string(workers) + (mode == "auto" ? "" : mode);
+  }
   RunOptions options() const {
     RunOptions options;
     options.workers = workers;
     options.bind = false;
+    options.expanded_mode = mode;
     return options;
   }
 };
@@ -53,7 +60,13 @@ inline std::ostream& operator<<(std::ostream& out, const EngineCase& c) {
 }
 
 inline std::vector<EngineCase> all_engines() {
-  return {{"sequential", 1}, {"timewarp", 1}, {"timewarp", 2}, {"timewarp", 4}};
+  return {{"sequential", 1},
+          {"timewarp", 1},
+          {"timewarp", 2},
+          {"timewarp", 4},
+          {"expanded", 1},
+          {"expanded", 3, "batched"},
+          {"expanded", 4, "decentralised"}};
 }
 
 /// Everything that must not depend on the engine.
@@ -88,6 +101,7 @@ class OnEveryEngine : public ::testing::TestWithParam<EngineCase> {
   static Outcome run(const Model& model, RunOptions options) {
     options.workers = GetParam().workers;
     options.bind = false;
+    options.expanded_mode = GetParam().mode;
     return run_model(model, GetParam().engine, options);
   }
   static Outcome reference(const Model& model, RunOptions options = {}) {

@@ -99,6 +99,38 @@ std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise)
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
+/// The expanded engine: every mode, hand-over and kind of barrier, with more workers than cores.
+std::vector<RunOptions> expanded_variants(std::uint64_t seed) {
+  struct Choice {
+    unsigned workers;
+    const char *mode, *handover = "push", *barrier = "local", *pending = "auto";
+  };
+  std::vector<RunOptions> all;
+  for (const Choice& c :
+       {Choice{1, "auto"}, Choice{2, "auto"}, Choice{3, "in-place"}, Choice{2, "single"},
+        Choice{3, "single", "push", "event"}, Choice{2, "single", "pull"},
+        Choice{4, "single", "pull", "event"}, Choice{2, "batched"},
+        Choice{5, "batched", "push", "event", "heap"}, Choice{8, "batched"},
+        Choice{2, "decentralised"}, Choice{7, "decentralised"},
+        Choice{3, "decentralised", "push", "event", "ladder"}}) {
+    RunOptions options;
+    options.seed = seed;
+    options.workers = c.workers;
+    options.expanded_mode = c.mode;
+    options.handover = c.handover;
+    options.barrier = c.barrier;
+    options.pending = c.pending;
+    all.push_back(options);
+  }
+  return all;
+}
+
+std::string describe(const RunOptions& o) {
+  return "seed " + std::to_string(o.seed) + ", expanded, workers " + std::to_string(o.workers) +
+         ", mode " + o.expanded_mode + ", handover " + o.handover + ", barrier " + o.barrier +
+         ", pending " + o.pending;
+}
+
 TEST(Equality, RandomModelOnEveryVariant) {
   const std::uint64_t first = number_from_environment("ORRERY_TEST_FIRST_SEED", 1);
   const std::uint64_t count = number_from_environment("ORRERY_TEST_SEEDS", 6);
@@ -106,7 +138,8 @@ TEST(Equality, RandomModelOnEveryVariant) {
     RandomModel model({.shape = seed,
                        .lps = static_cast<LpId>(8 + seed * 37 % 200),
                        .grain_ticks = seed % 3 == 0 ? 1 : 10,
-                       .horizon = Duration::from_ticks(10'000)});
+                       .horizon = Duration::from_ticks(10'000),
+                       .durations = seed % 4 < 2});
     RunOptions sequential;
     sequential.seed = seed;
     const Outcome expected = run_model(model, "sequential", sequential);
@@ -116,6 +149,12 @@ TEST(Equality, RandomModelOnEveryVariant) {
     for (const Variant& variant : variants())
       expect_equal(expected, run_model(model, "timewarp", options_of(variant, seed)),
                    describe(variant, seed));
+    const std::vector<RunOptions> variants_of_expanded = expanded_variants(seed);
+    // Every other one, in turn: two neighbouring seeds see them all.
+    for (std::size_t i = seed % 2; i < variants_of_expanded.size(); i += 2) {
+      const RunOptions& options = variants_of_expanded[i];
+      expect_equal(expected, run_model(model, "expanded", options), describe(options));
+    }
     if (HasFailure()) return;
   }
 }
@@ -150,7 +189,10 @@ TEST(Equality, SeedsAndModelsDiffer) {
 
 TEST(Equality, CommittedFaultIsTheSameEverywhere) {
   for (const std::int64_t at : {20, 60}) {
-    RandomModel model({.shape = 2, .horizon = Duration::from_ticks(50'000), .fault_at_event = at});
+    RandomModel model({.shape = 2,
+                       .horizon = Duration::from_ticks(50'000),
+                       .fault_at_event = at,
+                       .durations = at == 60});
     const Outcome expected = run_model(model, "sequential", {});
     ASSERT_EQ(expected.result.end, RunEnd::fault);
     EXPECT_NE(expected.result.fault.find("told to fail"), std::string::npos);
@@ -161,6 +203,14 @@ TEST(Equality, CommittedFaultIsTheSameEverywhere) {
       EXPECT_EQ(actual.result.fingerprint, expected.result.fingerprint) << describe(variant, 1);
       EXPECT_EQ(actual.result.committed, expected.result.committed) << describe(variant, 1);
       EXPECT_EQ(actual.rows, expected.rows) << describe(variant, 1);
+    }
+    for (const RunOptions& options : expanded_variants(1)) {
+      const Outcome actual = run_model(model, "expanded", options);
+      ASSERT_EQ(actual.result.end, RunEnd::fault) << describe(options);
+      EXPECT_EQ(actual.result.fault, expected.result.fault) << describe(options);
+      EXPECT_EQ(actual.result.fingerprint, expected.result.fingerprint) << describe(options);
+      EXPECT_EQ(actual.result.committed, expected.result.committed) << describe(options);
+      EXPECT_EQ(actual.rows, expected.rows) << describe(options);
     }
   }
 }
@@ -194,6 +244,13 @@ TEST_P(ShippedModel, CommitsTheSameOnEveryVariant) {
     options.until = reference.until;
     if (variant.window_ticks > 0) options.window_ticks = reference.until.ticks() / 500;
     expect_equal(expected, run_model(*model, "timewarp", options), describe(variant, 1));
+  }
+  for (RunOptions options : expanded_variants(1)) {
+    // The others hand over single events, which takes its time, and do nothing else.
+    const bool chosen = options.expanded_mode == "auto" || options.workers > 4;
+    if (options.workers == 1 || !chosen) continue;
+    options.until = reference.until;
+    expect_equal(expected, run_model(*model, "expanded", options), describe(options));
   }
 }
 
@@ -233,6 +290,10 @@ INSTANTIATE_TEST_SUITE_P(
         ModelCase{"phold", {{"lps", "100"}, {"lookahead", "100ms"}, {"hot_share", "0.5"}}, 60},
         ModelCase{"pcs", {{"cells", "49"}, {"channels", "30"}, {"inter_arrival", "3s"}}, 600},
         ModelCase{"pcs", {{"cells", "16"}, {"channels", "20"}, {"fading_period", "20s"}}, 600},
+        ModelCase{"null", {{"modules", "40"}, {"events", "200"}}, 1},
+        ModelCase{"null", {{"modules", "20"}, {"events", "100"}, {"duration", "0s"}}, 1},
+        ModelCase{"wireless", {{"stations", "49"}}, 0.1},
+        ModelCase{"wireless", {{"stations", "30"}, {"work", "3000"}, {"channel_work", "300"}}, 0.1},
         ModelCase{"traffic", {{"demand", "0.2"}}, 1800},
         ModelCase{"traffic", {{"network", "grid"}, {"grid", "12"}}, 1200},
         ModelCase{"wireless", {{"stations", "36"}, {"load", "60"}}, 0.12},

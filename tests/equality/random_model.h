@@ -27,6 +27,7 @@ struct RandomModelOptions {
   bool rows = true;
   std::int64_t fault_at_event = -1;  ///< an LP fails at its n-th event; -1: never
   int extra_work = 0;                ///< steps of a busy loop in each event
+  bool durations = false;            ///< some events are expanded
 };
 
 // Event types. `Walk` keeps the population constant: each sends exactly one Walk.
@@ -76,6 +77,8 @@ class RandomLp final
   void note(Context& context, std::uint64_t value);
   void change_state(Context& context, std::uint64_t value);
   void send_walk(Context& context, std::uint64_t value);
+  template <class E>
+  void send(Context& context, LpId to, Duration wait, const E& event);
   Duration delay(Context& context);
   LpId anyone(Context& context);
 
@@ -123,10 +126,25 @@ inline LpId RandomLp::anyone(Context& context) {
   return static_cast<LpId>(random.below(context.lp_count()));
 }
 
+/// `wait` counts from the end of the event being handled. With durations, two thirds of the events
+/// sent are expanded, with durations of zero, of a grain or so, and some very long ones.
+template <class E>
+void RandomLp::send(Context& context, LpId to, Duration wait, const E& event) {
+  wait += context.duration();
+  const std::uint64_t kind = model_.options.durations ? context.random().below(12) : 0;
+  if (kind < 4) return context.schedule(to, wait, event);
+  std::int64_t steps = 0;  // kinds 4, 5: a duration of zero
+  if (kind >= 6) steps = static_cast<std::int64_t>(context.random().below(6));
+  if (kind == 11) steps = 50;
+  const std::int64_t ticks =
+      steps * model_.options.grain_ticks + static_cast<std::int64_t>(kind % 2);
+  context.schedule_expanded(to, wait, Duration::from_ticks(steps == 0 ? 0 : ticks), event);
+}
+
 inline void RandomLp::start(Context& context) {
   change_state(context, model_.options.shape);
   send_walk(context, context.self());
-  if (context.self() % 4 == 0) context.schedule(context.self(), Duration::zero(), Wake{});
+  if (context.self() % 4 == 0) send(context, context.self(), Duration::zero(), Wake{});
 }
 
 inline void RandomLp::send_walk(Context& context, std::uint64_t value) {
@@ -134,7 +152,7 @@ inline void RandomLp::send_walk(Context& context, std::uint64_t value) {
   // At least now and then time must pass, or the walk is a livelock.
   if (wait == Duration::zero() && value % 4 != 0)
     wait = Duration::from_ticks(model_.options.grain_ticks);
-  context.schedule(anyone(context), wait, Walk{value * 3 + 1});
+  send(context, anyone(context), wait, Walk{value * 3 + 1});
 }
 
 inline void RandomLp::note(Context& context, std::uint64_t value) {
@@ -185,18 +203,18 @@ inline void RandomLp::handle(Context& context, const Walk& walk) {
   send_walk(context, walk.value + context.self());
   auto& random = context.random();
   const std::uint64_t extra = random.below(16);
-  if (extra == 0) context.schedule(anyone(context), Duration::zero(), Echo{3, 7});
+  if (extra == 0) send(context, anyone(context), Duration::zero(), Echo{3, 7});
   if (extra == 1) {
     Parcel parcel{};
     for (auto& word : parcel.words) word = random.next();
     const LpId to = anyone(context);
-    context.schedule(to, delay(context), parcel);
+    send(context, to, delay(context), parcel);
   }
   if (extra == 2 || extra == 3) {
     const std::uint64_t token = random.next();
     const LpId target = anyone(context), helper = anyone(context);
-    context.schedule(target, Duration::from_ticks(model_.options.grain_ticks), Open{token});
-    context.schedule(helper, Duration::zero(), Delegate{token, target, 0});
+    send(context, target, Duration::from_ticks(model_.options.grain_ticks), Open{token});
+    send(context, helper, Duration::zero(), Delegate{token, target, 0});
   }
   if (model_.options.rows && extra < 6)
     context.emit(model_.notes, walk.value, static_cast<double>(digest_ >> 40) * 0.125);
@@ -206,7 +224,7 @@ inline void RandomLp::handle(Context& context, const Walk& walk) {
 inline void RandomLp::handle(Context& context, const Echo& echo) {
   note(context, echo.value);
   if (echo.depth == 0) return;
-  context.schedule(anyone(context), Duration::zero(), Echo{echo.depth - 1, echo.value * 5});
+  send(context, anyone(context), Duration::zero(), Echo{echo.depth - 1, echo.value * 5});
 }
 
 inline void RandomLp::handle(Context& context, const Parcel& parcel) {
@@ -219,7 +237,7 @@ inline void RandomLp::handle(Context& context, const Parcel& parcel) {
 
 inline void RandomLp::handle(Context& context, Wake) {
   note(context, 1);
-  context.schedule(context.self(), Duration::from_ticks(model_.options.grain_ticks * 5), Wake{});
+  send(context, context.self(), Duration::from_ticks(model_.options.grain_ticks * 5), Wake{});
 }
 
 inline void RandomLp::handle(Context& context, const Open& open) {
@@ -229,8 +247,8 @@ inline void RandomLp::handle(Context& context, const Open& open) {
 
 inline void RandomLp::handle(Context& context, const Delegate& delegate) {
   note(context, delegate.token);
-  context.schedule(delegate.target, Duration::from_ticks(model_.options.grain_ticks * 2),
-                   Use{delegate.token});
+  send(context, delegate.target, Duration::from_ticks(model_.options.grain_ticks * 2),
+       Use{delegate.token});
 }
 
 inline void RandomLp::handle(Context& context, const Use& use) {

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An event of the expanded engine, and the barrier that it raises while it is unfinished.
+//
+// Events lie on cache lines of their own: the thread that executes one is often not the thread that
+// takes from the pending event set, and must not share a line with what others touch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/event_header.h"
+
+namespace orrery::expanded {
+
+struct Event : EventHeader {
+  Event* next = nullptr;  ///< in a list of what one execution sent, or of free memory
+
+  using EventHeader::EventHeader;
+  std::byte* payload() { return reinterpret_cast<std::byte*>(this) + kPayloadOffset; }
+  const std::byte* payload() const {
+    return reinterpret_cast<const std::byte*>(this) + kPayloadOffset;
+  }
+  std::size_t bytes() const { return kPayloadOffset + size.bytes(); }
+
+  static constexpr std::size_t kPayloadOffset = 40;
+};
+static_assert(sizeof(Event) == Event::kPayloadOffset);
+
+/// Nothing that comes of `event` has a lower key. With a duration d > 0 its sends leave at its
+/// start
+/// + d or later; with d = 0 at the next microstep or later. No event's key equals a barrier: send
+/// counts begin at 1.
+inline Key barrier_of(const Event& event) {
+  const Duration duration = duration_of(event, event.payload());
+  if (duration > Duration::zero()) return Key::start_of(event.time() + duration);
+  if (event.microstep() < Key::kMaxMicrostep) [[likely]]
+    return Key(event.time(), event.microstep() + 1, 0, 0);
+  // The last microstep that there is: the livelock limit refuses a send without delay.
+  return Key::start_of(event.time() + Duration::from_ticks(1));
+}
+
+}  // namespace orrery::expanded

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The expanded-event engine, after Horizon: G. Kunz, O. Landsiedel, S. Goetz, K. Wehrle, J. Gross
+// and F. Naghibi, "Expanding the event horizon in parallelized network simulations", MASCOTS 2010;
+// G. Kunz, M. Stoffers, J. Gross and K. Wehrle, "Runtime efficient event scheduling in
+// multi-threaded network simulation", SIMUTools 2011. This file chooses how to run; run.h is the
+// engine.
+#include "core/engine.h"
+#include "engine/expanded/run.h"
+#include "engine/expanded/settings.h"
+#include "pending/registry.h"
+
+namespace orrery::expanded {
+namespace {
+
+constexpr unsigned kMostWorkers = 1024;
+
+unsigned count_workers(const RunOptions& options, std::uint64_t lps) {
+  if (options.workers > kMostWorkers) {
+    throw UsageError("--workers " + std::to_string(options.workers) + " is too many; at most " +
+                     std::to_string(kMostWorkers) + " are possible");
+  }
+  const unsigned wanted = options.workers == 0 ? usable_cores() : options.workers;
+  return static_cast<unsigned>(std::min<std::uint64_t>(wanted, lps));
+}
+
+class ExpandedEngine final : public Engine {
+ public:
+  RunResult run(const Model& model, const RunOptions& options, RunControl& control) override {
+    check_options(model, options);
+    const Settings settings = Settings::of(options);
+    const unsigned workers = count_workers(options, model.lp_count());
+    return pending::with_pending_set<Event>(options.pending, [&]<class Pending>() {
+      return Run<Pending>(model, options, settings, workers, control).run();
+    });
+  }
+};
+
+const EngineRegistration registration{
+    "expanded", "events with durations: what overlaps in simulated time runs in parallel",
+    []() -> std::unique_ptr<Engine> { return std::make_unique<ExpandedEngine>(); }};
+
+}  // namespace
+}  // namespace orrery::expanded

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The hand-over of earlier simulators, for comparison (`--handover pull`): one queue for all, from
+// which workers take events under a mutex, woken by a condition variable. Each event costs two
+// visits of the mutex on either side, and most often a system call to wake somebody.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "engine/expanded/executor.h"
+
+namespace orrery::expanded {
+
+class PullQueue {
+ public:
+  struct Item {
+    Event* event;
+    std::uint32_t handle;
+  };
+  struct Finished {
+    std::uint32_t handle;
+    Result result;
+  };
+
+  void put(const Item& item) {
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_.push_back(item);
+    }
+    work_.notify_one();
+  }
+  void close() {
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    work_.notify_all();
+  }
+  /// For a worker: hands in what it has finished, takes the next. False when the queue is closed.
+  bool take(Item& item) {
+    std::unique_lock lock(mutex_);
+    work_.wait(lock, [this] { return closed_ || !waiting_.empty(); });
+    if (waiting_.empty()) return false;
+    item = waiting_.front();
+    waiting_.pop_front();
+    return true;
+  }
+  void hand_in(const Finished& finished) {
+    {
+      const std::lock_guard lock(mutex_);
+      finished_.push_back(finished);
+    }
+    results_.notify_one();
+  }
+  /// For the coordinator: what was handed in, appended to `out`; waits for something if told to.
+  void collect(std::vector<Finished>& out, bool wait) {
+    std::unique_lock lock(mutex_);
+    if (wait) results_.wait(lock, [this] { return !finished_.empty(); });
+    out.insert(out.end(), finished_.begin(), finished_.end());
+    finished_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable work_, results_;
+  std::deque<Item> waiting_;
+  std::vector<Finished> finished_;
+  bool closed_ = false;
+};
+
+}  // namespace orrery::expanded

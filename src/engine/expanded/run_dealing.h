@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Run: the coordinator deals events to workers and to itself. Included by run.h only.
+#pragma once
+
+namespace orrery::expanded {
+
+/// Single: what a slot holds is one event. Batched: a batch in execution and one that waits, so
+/// that a worker need not wait for a coordinator that is executing an event of its own.
+template <class Pending>
+typename Run<Pending>::Plan Run<Pending>::plan() const {
+  if (mode_ == Mode::single) return {1, 1};
+  const std::uint32_t events = tuner_.batch();
+  return {events, 2 * events};
+}
+
+/// Deals what may start, in the order of the keys, evenly to all slots that have room; returns how
+/// many events. A thread that has executed an LP's last event is preferred for its next. An event
+/// that is alone is for `self`: it needs no hand-over.
+template <class Pending>
+std::uint32_t Run<Pending>::deal(const Plan& plan, unsigned self) {
+  const std::uint32_t wanted = find_room(plan, self);
+  if (wanted == 0) return 0;
+  std::uint32_t dealt = 0;
+  unsigned worker = self;
+  schedule_.begin_round();
+  for (; dealt < wanted; ++dealt) {
+    const auto choice = schedule_.next([this](unsigned other) { return room_[other] > 0; });
+    if (choice.event == nullptr) break;
+    worker = choice.worker != Schedule<Pending>::kAnyWorker ? choice.worker
+                                                            : pick(choice.event->receiver);
+    slots_[worker].give(choice.event, schedule_.start(choice, worker));
+    --room_[worker];
+    if (worker != self) ++handed_over_;
+  }
+  if (dealt == 1 && schedule_.in_progress() == 1 && worker != self) take_over(worker, self);
+  for (const unsigned other : open_)
+    if (other != self && slots_[other].given != slots_[other].published)
+      slots_[other].publish(command_);
+  return dealt;
+}
+
+/// Fills `open_` and `room_`; returns the sum of the rooms.
+template <class Pending>
+std::uint32_t Run<Pending>::find_room(const Plan& plan, unsigned self) {
+  open_.clear();
+  turn_ = 0;
+  std::uint32_t sum = 0;
+  for (unsigned i = 0; i < workers_; ++i) {
+    const unsigned worker = (self + 1 + i) % workers_;
+    room_[worker] = slots_[worker].held() + plan.events <= plan.depth ? plan.events : 0;
+    if (room_[worker] > 0) open_.push_back(worker);
+    sum += room_[worker];
+  }
+  return sum;
+}
+
+/// The last event that was given to `from`, which knows nothing of it yet, is for `to`.
+template <class Pending>
+void Run<Pending>::take_over(unsigned from, unsigned to) {
+  const auto [event, handle] = slots_[from].take_back();
+  schedule_.move(handle, to);
+  slots_[to].give(event, handle);
+  --handed_over_;
+}
+
+/// The next open slot in turn, or the LP's home if that has no less room.
+template <class Pending>
+unsigned Run<Pending>::pick(LpId lp) {
+  while (room_[open_[turn_]] == 0) turn_ = (turn_ + 1) % open_.size();
+  const unsigned next = open_[turn_];
+  const unsigned home = schedule_.home(lp);
+  if (home != next && room_[home] >= room_[next]) return home;
+  turn_ = (turn_ + 1) % open_.size();
+  return next;
+}
+
+/// Takes the results that a slot holds.
+template <class Pending>
+bool Run<Pending>::collect(unsigned worker) {
+  Slot& slot = slots_[worker];
+  const std::uint32_t done = slot.done.load(std::memory_order_acquire);
+  std::uint32_t served = slot.served.load(std::memory_order_relaxed);
+  if (served == done) return false;
+  for (; served != done; served = (served + 1) & Slot::kCounterMask) {
+    const Result& next = slot.results[(served + 1) & slot.mask];
+    if (((served + 1) & Slot::kCounterMask) != done) __builtin_prefetch(next.sent);
+    finish(slot.handles[served & slot.mask], slot.results[served & slot.mask]);
+  }
+  slot.served.store(served, std::memory_order_release);
+  return true;
+}
+
+template <class Pending>
+bool Run<Pending>::collect_all() {
+  bool any = false;
+  for (unsigned worker = 0; worker < workers_; ++worker) any |= collect(worker);
+  return any;
+}
+
+template <class Pending>
+bool Run<Pending>::any_results() const {
+  for (unsigned worker = 0; worker < workers_; ++worker)
+    if (slots_[worker].has_results()) return true;
+  return false;
+}
+
+template <class Pending>
+bool Run<Pending>::run_dealt() {
+  const Plan plan = this->plan();
+  do {
+    collect_all();
+    deal(plan, 0);
+    if (slots_[0].held() > 0) {
+      run_own(plan);
+    } else if (schedule_.in_progress() > 0) {
+      doorbell_.wait([this] { return any_results(); }, patience_);
+    } else {
+      return false;
+    }
+  } while (!block_is_over());
+  return true;
+}
+
+/// Executes what the coordinator dealt to itself, up to a batch, until a worker has results: that
+/// one may need events.
+template <class Pending>
+void Run<Pending>::run_own(const Plan& plan) {
+  for (std::uint32_t n = 0; n < plan.events && slots_[0].held() > 0; ++n) {
+    run_own_one(++sample_ % kSampleEvents == 0);
+    if (any_results()) return;
+  }
+}
+
+template <class Pending>
+void Run<Pending>::run_own_one(bool measured) {
+  Slot& own = slots_[0];
+  const std::uint32_t at = own.served.load(std::memory_order_relaxed);
+  const std::uint64_t start = measured ? read_cycles() : 0;
+  const Result result = executors_[0]->execute(own.ring[at & own.mask]);
+  if (measured) tuner_.note_event(read_cycles() - start);
+  finish(own.handles[at & own.mask], result);
+  const std::uint32_t next = (at + 1) & Slot::kCounterMask;
+  own.served.store(next, std::memory_order_relaxed);
+  own.done.store(next, std::memory_order_relaxed);
+}
+
+/// Until nothing is in progress.
+template <class Pending>
+void Run<Pending>::drain() {
+  if (settings_.pull) {
+    while (schedule_.in_progress() > 0) collect_from_queue(true);
+    return;
+  }
+  while (schedule_.in_progress() > 0) {
+    if (slots_[0].held() > 0) {
+      run_own_one(false);
+    } else {
+      doorbell_.wait([this] { return any_results(); }, patience_);
+    }
+    collect_all();
+  }
+}
+
+/// A worker's part: executes what `word` announces.
+template <class Pending>
+void Run<Pending>::execute_given(unsigned worker, std::uint32_t word) {
+  Slot& slot = slots_[worker];
+  Executor& executor = *executors_[worker];
+  std::uint32_t at = slot.done.load(std::memory_order_relaxed);
+  for (const std::uint32_t end = Slot::count_of(word); at != end;
+       at = (at + 1) & Slot::kCounterMask) {
+    slot.results[at & slot.mask] = executor.execute(slot.ring[at & slot.mask]);
+  }
+  slot.done.store(at, std::memory_order_seq_cst);
+}
+
+// The queue from which workers pull.
+
+template <class Pending>
+bool Run<Pending>::run_pulled() {
+  do {
+    collect_from_queue(false);
+    if (deal_to_queue() > 0) continue;  // executed one, or handed some over
+    if (schedule_.in_progress() == 0) return false;
+    collect_from_queue(true);
+  } while (!block_is_over());
+  return true;
+}
+
+/// One event for each idle worker; executes one itself when all are busy.
+template <class Pending>
+std::uint32_t Run<Pending>::deal_to_queue() {
+  std::uint32_t dealt = 0;
+  schedule_.begin_round();
+  const auto no_room = [](unsigned) { return false; };
+  for (;; ++dealt) {
+    const auto choice = schedule_.next(no_room);
+    if (choice.event == nullptr) return dealt;
+    const bool idle_worker = schedule_.in_progress() + 1 < workers_;
+    const auto handle = schedule_.start(choice, 0);
+    if (!idle_worker) {
+      finish(handle, executors_[0]->execute(choice.event));
+      return dealt + 1;
+    }
+    ++handed_over_;
+    queue_.put({choice.event, handle});
+  }
+}
+
+template <class Pending>
+void Run<Pending>::collect_from_queue(bool wait) {
+  pulled_.clear();
+  queue_.collect(pulled_, wait);
+  for (const auto& finished : pulled_) finish(finished.handle, finished.result);
+}
+
+}  // namespace orrery::expanded

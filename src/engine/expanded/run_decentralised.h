@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Run: blocks in which every worker serves the slots. Included by run.h only.
+//
+// The lock is a flag, taken with acquire and given back with release: the schedule, the history and
+// the server's side of all slots pass from holder to holder. A worker whose results another holder
+// has taken (`served` says so) returns without having done anything, and must: the block may be
+// over and the coordinator may use the schedule without the lock again.
+#pragma once
+
+#include <time.h>
+
+namespace orrery::expanded {
+
+template <class Pending>
+bool Run<Pending>::run_decentralised() {
+  Slot& own = slots_[0];
+  const std::uint32_t events = tuner_.batch();
+  block_plan_ = {events, events};
+  closing_ = false;
+  own.publish(Command::serve);
+  std::uint32_t last = own.word.load(std::memory_order_relaxed);
+  const auto lock = [this] { return !locked_.exchange(true, std::memory_order_acquire); };
+  // A latecomer of the last block may hold it, to see that it has been served.
+  while (!lock()) Patience::relax();
+  serve_all(0);
+  locked_.store(false, std::memory_order_release);
+  for (;;) {
+    const std::uint32_t word = own.wait_for_word(last, patience_);
+    last = word;
+    if (Slot::command_of(word) != Command::serve) break;
+    const std::uint32_t before = own.done.load(std::memory_order_relaxed);
+    const std::uint64_t start = read_cycles();
+    execute_given(0, word);
+    const std::uint32_t executed =
+        (own.done.load(std::memory_order_relaxed) - before) & Slot::kCounterMask;
+    if (executed > 0) tuner_.note_event((read_cycles() - start) / executed);
+    if (executed > 0) serve(0);
+  }
+  return closing_;
+}
+
+/// After a worker has published results: sees to it that somebody takes them and deals again.
+template <class Pending>
+void Run<Pending>::serve(unsigned worker) {
+  const Slot& slot = slots_[worker];
+  const auto served = [&] { return !slot.has_results(); };
+  const auto try_lock = [this] { return !locked_.exchange(true, std::memory_order_acquire); };
+  for (std::uint32_t tries = 1; !served(); ++tries) {
+    if (!locked_.load(std::memory_order_relaxed) && try_lock()) {
+      if (!served()) serve_all(worker);
+      locked_.store(false, std::memory_order_release);
+      return;
+    }
+    if (!crowded_ && tries < 500) {
+      Patience::relax();
+    } else if (tries < 520) {
+      sched_yield();
+    } else {  // the holder has no core
+      const timespec pause{0, 50'000};
+      nanosleep(&pause, nullptr);
+    }
+  }
+}
+
+/// Under the lock. Ends the block when it is over or nothing is left.
+template <class Pending>
+void Run<Pending>::serve_all(unsigned self) {
+  collect_all();
+  closing_ = closing_ || block_is_over();
+  if (!closing_) {
+    deal(block_plan_, self);
+    if (slots_[self].given != slots_[self].published) slots_[self].publish(command_);
+  }
+  if (schedule_.in_progress() == 0) slots_[0].publish(Command::wait);
+}
+
+}  // namespace orrery::expanded
