@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A checkpoint: what it takes to bring an LP back to its state before the event with a given
-// ordinal. An LP's checkpoints form a list, newest first, of three kinds that may be mixed:
+// ordinal. An LP's checkpoints form a list, newest first, of two kinds that may be mixed:
 //   image    a copy of the live memory, complete in itself
 //   delta    which chunks were live, and how to get from the next newer delta back to this one;
 //            the newest one's contents are in the LP's shadow (incremental.h)
-//   reverse  how to undo the event with that ordinal, by the model's reverse handler
 // A rollback goes to the newest checkpoint that is not after its target and executes the events
-// between again ("coasting forward"); reverse records undo one event each on the way.
+// between again ("coasting forward"). A third kind of record, reverse, says how to undo the event
+// with that ordinal by the model's reverse handler; such records form a list of their own.
 #pragma once
 
 #include <cstddef>
@@ -90,11 +90,15 @@ inline void release_all(memory::BlockPool& pool, Checkpoint* list) {
   }
 }
 
+/// How far an ordinal lies behind another; they wrap.
+inline std::int32_t difference(std::uint32_t later, std::uint32_t earlier) {
+  return static_cast<std::int32_t>(later - earlier);
+}
+
 /// The newest checkpoint in `list` from which the state before event `ordinal` can be reached by
 /// coasting forward; there is one.
 inline Checkpoint* base_for(Checkpoint* list, std::uint32_t ordinal) {
-  while (static_cast<std::int32_t>(list->ordinal - ordinal) > 0 || list->kind == Kind::reverse)
-    list = list->older;
+  while (difference(list->ordinal, ordinal) > 0) list = list->older;
   return list;
 }
 

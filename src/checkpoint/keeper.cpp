@@ -19,11 +19,6 @@ constexpr unsigned bit(Kind kind) {
   return 1u << static_cast<unsigned>(kind);
 }
 
-/// Ordinals wrap.
-std::int32_t difference(std::uint32_t later, std::uint32_t earlier) {
-  return static_cast<std::int32_t>(later - earlier);
-}
-
 }  // namespace
 
 Keeper::Keeper(memory::BlockPool& pool, const Strategy& strategy, const Offload& offload,
@@ -50,7 +45,6 @@ bool Keeper::before_event(const Lp& lp, std::uint32_t ordinal) {
   if (lp.kept.copying != nullptr) resynchronise(lp.kept, lp.checkpoints, ordinal);
   const Kind kind = lp.kept.tuning.kind();
   const Checkpoint* base = lp.checkpoints;
-  while (base != nullptr && base->kind == Kind::reverse) base = base->older;
   const std::uint32_t interval =
       kind == Kind::reverse ? kReverseImageInterval : lp.kept.tuning.interval();
   // An offloaded one is taken after an event; it is due again only if that was not to be.
@@ -123,18 +117,16 @@ void Keeper::take_delta(const Lp& lp, std::uint32_t ordinal) {
 
 /// How to undo event `ordinal`, which has just been executed.
 void Keeper::push_reverse(const Lp& lp, std::uint32_t ordinal) {
-  lp.checkpoints =
-      make(pool_, Kind::reverse, undo_log_.record_bytes(), kernel_before_, ordinal, lp.checkpoints);
-  undo_log_.write(lp.checkpoints->image());
+  Checkpoint*& records = lp.kept.reversals;
+  records = make(pool_, Kind::reverse, undo_log_.record_bytes(), kernel_before_, ordinal, records);
+  undo_log_.write(records->image());
   ++statistics_.reversals;
 }
 
 void Keeper::count_distance(const Checkpoint& checkpoint) {
   ++statistics_.taken;
-  const Checkpoint* older = checkpoint.older;
-  while (older != nullptr && older->kind == Kind::reverse) older = older->older;
-  if (older == nullptr) return;
-  statistics_.distance += checkpoint.ordinal - older->ordinal;
+  if (checkpoint.older == nullptr) return;
+  statistics_.distance += checkpoint.ordinal - checkpoint.older->ordinal;
   ++statistics_.distances;
 }
 
@@ -238,6 +230,16 @@ void Keeper::settle(const Lp& lp) {
 
 // ---- Going back
 
+/// Drops checkpoints after event `ordinal`; true if there was a delta among them.
+bool Keeper::drop_after(const Lp& lp, std::uint32_t ordinal) {
+  bool delta = false;
+  while (difference(lp.checkpoints->ordinal, ordinal) > 0) {
+    delta |= lp.checkpoints->kind == Kind::delta;
+    drop_newest(lp);
+  }
+  return delta;
+}
+
 /// Drops the newest checkpoint; the shadow follows to the next older delta.
 void Keeper::drop_newest(const Lp& lp) {
   Checkpoint* newest = lp.checkpoints;
@@ -277,7 +279,7 @@ void Keeper::restore_base(const Lp& lp, Checkpoint& base) {
 
 // ---- Commitment
 
-Checkpoint* Keeper::commit_base(const Lp& lp, std::uint32_t ordinal) {
+std::uint32_t Keeper::commit(const Lp& lp, std::uint32_t ordinal) {
   Checkpoint* list = lp.checkpoints;
   if (lp.kept.copying != nullptr) {
     if (CopyQueue::complete(*lp.kept.copying)) {
@@ -286,12 +288,19 @@ Checkpoint* Keeper::commit_base(const Lp& lp, std::uint32_t ordinal) {
       list = list->older;
     }
   }
-  return base_for(list, ordinal);
+  Checkpoint* base = base_for(list, ordinal);
+  checkpoint::release_all(pool_, std::exchange(base->older, nullptr));
+  Checkpoint** records = &lp.kept.reversals;
+  while (*records != nullptr && difference((*records)->ordinal, ordinal) >= 0)
+    records = &(*records)->older;
+  checkpoint::release_all(pool_, std::exchange(*records, nullptr));
+  return base->ordinal;
 }
 
 void Keeper::release_all(const Lp& lp) {
   if (lp.kept.copying != nullptr) drop_outstanding(lp);
   checkpoint::release_all(pool_, std::exchange(lp.checkpoints, nullptr));
+  checkpoint::release_all(pool_, std::exchange(lp.kept.reversals, nullptr));
 }
 
 Keeper::Statistics& Keeper::Statistics::operator+=(const Statistics& other) {

@@ -36,6 +36,7 @@ struct Kept {
   bool half_changed = false;           ///< a handler failed midway and has no reverse
   CopyQueue::Slot* copying = nullptr;  ///< of the newest checkpoint, if it may not be complete
   std::unique_ptr<Shadow> shadow;
+  Checkpoint* reversals = nullptr;  ///< how to undo its last events, newest first
 };
 
 class Keeper {
@@ -94,8 +95,9 @@ class Keeper {
   std::uint32_t restore(const Lp& lp, std::uint32_t now, std::uint32_t target, EventAt&& event_at);
   void add_rollback(const Lp& lp, std::uint64_t cycles) { lp.kept.tuning.add_rollback(cycles); }
 
-  /// The oldest checkpoint that is needed when everything before event `ordinal` is committed.
-  Checkpoint* commit_base(const Lp& lp, std::uint32_t ordinal);
+  /// Everything before event `ordinal` is committed: releases what no rollback needs any more.
+  /// Returns the ordinal of the oldest checkpoint; events from there on are still needed.
+  std::uint32_t commit(const Lp& lp, std::uint32_t ordinal);
   /// Forgets all checkpoints of the LP.
   void release_all(const Lp& lp);
   /// Waits until nobody copies the LP's memory.
@@ -123,6 +125,7 @@ class Keeper {
   void abort(Kept& kept, Checkpoint*& list);
   void drop_outstanding(const Lp& lp);
 
+  bool drop_after(const Lp& lp, std::uint32_t ordinal);
   void drop_newest(const Lp& lp);
   void undo(const Lp& lp, const Checkpoint& record, const Event& event);
   void restore_base(const Lp& lp, Checkpoint& base);
@@ -153,24 +156,17 @@ std::uint32_t Keeper::restore(const Lp& lp, std::uint32_t now, std::uint32_t tar
   if (lp.kept.copying != nullptr) drop_outstanding(lp);
   bool reversing = !std::exchange(lp.kept.half_changed, false);
   std::uint32_t state = now;  // the LP's, as long as reverse handlers lead on
-  while (lp.checkpoints != nullptr) {
-    Checkpoint& newest = *lp.checkpoints;
-    const auto ahead = static_cast<std::int32_t>(newest.ordinal - target);
-    if (newest.kind == Kind::reverse) {
-      if (ahead < 0) break;
-      reversing = reversing && newest.ordinal == state - 1;
-      if (reversing) undo(lp, newest, event_at(state = newest.ordinal));
-    } else if (ahead <= 0) {
-      break;
-    } else if (newest.kind == Kind::delta) {
-      reversing = false;  // going back to the delta before changes the LP's memory, too
-    }
-    drop_newest(lp);
+  for (Checkpoint*& records = lp.kept.reversals;
+       records != nullptr && difference(records->ordinal, target) >= 0;) {
+    // Going back to the delta before changes the LP's memory, too: no way to undo events then.
+    if (drop_after(lp, records->ordinal) || records->ordinal != state - 1) reversing = false;
+    if (reversing) undo(lp, *records, event_at(state = records->ordinal));
+    release(pool_, std::exchange(records, records->older));
   }
+  if (drop_after(lp, target)) reversing = false;
   if (reversing && state == target) return target;
-  Checkpoint* base = base_for(lp.checkpoints, target);
-  restore_base(lp, *base);
-  return base->ordinal;
+  restore_base(lp, *lp.checkpoints);
+  return lp.checkpoints->ordinal;
 }
 
 }  // namespace orrery::checkpoint

@@ -205,8 +205,7 @@ void KeeperTest::check() {
     } else if (random() % 2 == 0) {  // commit
       s.kept->committed = committed + static_cast<std::uint32_t>(random() % (now - committed + 1));
       if (s.kept->committed == committed) continue;
-      Checkpoint* base = keeper.commit_base(s.view(), s.kept->committed);
-      release_all(pool, std::exchange(base->older, nullptr));
+      keeper.commit(s.view(), s.kept->committed);
     } else {  // roll back, and coast forward
       const std::uint32_t most = now - committed;
       const auto target = now - 1 - static_cast<std::uint32_t>(random() % std::min(most, 12u));

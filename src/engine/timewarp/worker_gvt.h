@@ -298,9 +298,7 @@ bool Worker<Pending>::commit_kept(LpId id, LpState& lp, const Key& until) {
   if (committed == before) return lp.active;
   if (has_rows_) speculative_rows_.commit(id, until, rows_);
   view.kept.committed = lp.base + committed;
-  checkpoint::Checkpoint* base = keeper_.commit_base(view, view.kept.committed);
-  checkpoint::release_all(blocks_, std::exchange(base->older, nullptr));
-  const std::uint32_t dropped = base->ordinal - lp.base;
+  const std::uint32_t dropped = keeper_.commit(view, view.kept.committed) - lp.base;
   for (std::uint32_t i = 0; i < dropped; ++i) free_event(history[i]);
   lp.drop_front(dropped);
   return lp.active;
