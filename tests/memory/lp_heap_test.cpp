@@ -218,7 +218,7 @@ TEST(LpHeap, ServesEqualAddressesWhenExecutedAgain) {
         const std::size_t bytes = 1 + local() % (std::size_t{1} << local() % 18);
         const std::size_t alignment = std::size_t{1} << local() % 18;
         auto* const object = static_cast<std::byte*>(heap.allocate(bytes, alignment));
-        std::memset(object, 0, heap.usable_size(object));
+        std::memset(object, 0, bytes);
         objects.push_back(object);
         served.push_back(object);
       }
