@@ -107,11 +107,11 @@ ORRERY_EXPORT clock_t clock() noexcept {
   return outside::next(known, "clock")() + outside::shift_seconds() * CLOCKS_PER_SEC;
 }
 
-#define ORRERY_RANDOM(type, name)                             \
-  ORRERY_EXPORT type name() noexcept {                        \
-    static constinit std::atomic<type (*)()> known{nullptr};  \
-    outside::note(Call::name);                                \
-    return outside::next(known, #name)();                     \
+#define ORRERY_RANDOM(type, name)                            \
+  ORRERY_EXPORT type name() noexcept {                       \
+    static constinit std::atomic<type (*)()> known{nullptr}; \
+    outside::note(Call::name);                               \
+    return outside::next(known, #name)();                    \
   }
 
 ORRERY_RANDOM(int, rand)

@@ -2,8 +2,8 @@
 //
 // Which sources outside an LP a handler has asked: the clocks and random devices of the system. The
 // interposed functions (interpose_outside.cpp) note their own names here when they are called in
-// application mode by a thread that watches; an engine that looks for a handler's dependence on them
-// can then name the culprit, and can move the clocks so that it shows.
+// application mode by a thread that watches; an engine that looks for a handler's dependence on
+// them can then name the culprit, and can move the clocks so that it shows.
 //
 // Thread-local like the mode itself, because time() knows no engine.
 #ifndef ORRERY_MEMORY_OUTSIDE_CALLS_H

@@ -19,7 +19,8 @@ struct Allocation {
   std::size_t bytes = 0;        ///< asked for
   std::size_t chunk_bytes = 0;  ///< served
   std::uint64_t ordinal = 0;    ///< counts the LP's allocations from 1
-  std::array<const void*, kFrames> place{};  ///< return addresses, innermost first; nullptr: no more
+  std::array<const void*, kFrames>
+      place{};  ///< return addresses, innermost first; nullptr: no more
 
   bool covers(const std::byte* pointer) const {
     return pointer >= address && pointer < address + chunk_bytes;

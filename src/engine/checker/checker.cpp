@@ -251,7 +251,8 @@ class CheckerEngine final : public Engine {
 
 const EngineRegistration registration{
     "checker", "for authors of models: rolls every event back and compares; slow, run it first",
-    []() -> std::unique_ptr<Engine> { return std::make_unique<CheckerEngine>(); }};
+    []() -> std::unique_ptr<Engine> { return std::make_unique<CheckerEngine>(); },
+    EngineUse::diagnosis};
 
 }  // namespace
 }  // namespace orrery::checker

@@ -64,11 +64,10 @@ class Comparison {
     const std::byte* const pb = b_.payload_of(b);
     const std::size_t at = payload_difference(a, pa, pb);
     if (at == kNoDifference) return true;
-    difference_.add(
-        fmt::format("its send {}, {}, carries {} {} and {} {} (at byte {} of {})", i + 1,
-                    send_text(a), hex_text(pa, a.size.bytes(), at), labels_.a,
-                    hex_text(pb, a.size.bytes(), at), labels_.b, at, a.size.bytes()),
-        !a.size.hashed());
+    difference_.add(fmt::format("its send {}, {}, carries {} {} and {} {} (at byte {} of {})",
+                                i + 1, send_text(a), hex_text(pa, a.size.bytes(), at), labels_.a,
+                                hex_text(pb, a.size.bytes(), at), labels_.b, at, a.size.bytes()),
+                    !a.size.hashed());
     return false;
   }
 
@@ -114,15 +113,16 @@ class Comparison {
 
   void compare_kernel() {
     if (a_.kernel.random_position != b_.kernel.random_position) {
-      difference_.add(fmt::format("it had drawn up to block {} of its random stream {} and up to {} "
-                                  "{}",
-                                  a_.kernel.random_position, labels_.a, b_.kernel.random_position,
-                                  labels_.b));
+      difference_.add(
+          fmt::format("it had drawn up to block {} of its random stream {} and up to {} "
+                      "{}",
+                      a_.kernel.random_position, labels_.a, b_.kernel.random_position, labels_.b));
     }
     if (a_.kernel.hash != b_.kernel.hash && difference_.empty())
-      difference_.add(fmt::format("what it reports differs: its fingerprint is {:016x} {} and "
-                                  "{:016x} {}",
-                                  a_.kernel.hash, labels_.a, b_.kernel.hash, labels_.b));
+      difference_.add(
+          fmt::format("what it reports differs: its fingerprint is {:016x} {} and "
+                      "{:016x} {}",
+                      a_.kernel.hash, labels_.a, b_.kernel.hash, labels_.b));
   }
 
   static std::string step_text(const std::vector<AllocationStep>& steps, std::size_t i) {

@@ -19,8 +19,12 @@ namespace {
 /// Namespaces and libraries whose data a handler may change: they are the platform, or what it
 /// stands on, and no model's state.
 constexpr std::array<std::string_view, 6> kPlatformNames = {
-    "orrery::memory::", "orrery::checker::", "orrery::(anonymous namespace)::machine",
-    "orrery::cycles_per_second", "fmt::", "CLI::"};
+    "orrery::memory::",
+    "orrery::checker::",
+    "orrery::(anonymous namespace)::machine",
+    "orrery::cycles_per_second",
+    "fmt::",
+    "CLI::"};
 
 constexpr std::uintptr_t kWord = sizeof(std::uint64_t);
 
@@ -59,7 +63,8 @@ int visit_object(dl_phdr_info* info, std::size_t, void* data) {
   if (!ours) return 0;
   search.is_command = info->dlpi_name == nullptr || info->dlpi_name[0] == '\0';
   for (const auto* header = first; header != last; ++header)
-    if (header->p_type == PT_LOAD && (header->p_flags & PF_W) != 0) search.found.push_back(at(*header));
+    if (header->p_type == PT_LOAD && (header->p_flags & PF_W) != 0)
+      search.found.push_back(at(*header));
   for (const auto* header = first; header != last; ++header) {
     if (header->p_type == PT_GNU_RELRO) remove(search.found, at(*header));
     // The command's thread-local data is the platform's record of the mode.
@@ -120,8 +125,9 @@ bool DataWatch::is_platform(const void* address) {
   std::string_view bare = name;
   if (bare.starts_with("guard variable for ")) bare.remove_prefix(19);
   // "known": what the interposed functions of the C library remember of the real ones.
-  const bool ours = bare.empty() || bare.ends_with("::known") || std::any_of(kPlatformNames.begin(), kPlatformNames.end(),
-                                                [&](auto p) { return bare.starts_with(p); });
+  const bool ours = bare.empty() || bare.ends_with("::known") ||
+                    std::any_of(kPlatformNames.begin(), kPlatformNames.end(),
+                                [&](auto p) { return bare.starts_with(p); });
   if (ours) platform_.insert(address);
   return ours;
 }

@@ -47,10 +47,11 @@ const std::byte* first_written(const std::byte* begin, std::size_t bytes, WorldI
 
 }  // namespace
 
-void Guard::begin(LpMemory& lp, WorldIndex world, std::vector<AllocationStep>& steps,
-                  const void* stack_end) {
+void Guard::begin(LpMemory& lp, WorldIndex world, WorldIndex stack_world,
+                  std::vector<AllocationStep>& steps, const void* stack_end) {
   lp_ = &lp;
   world_ = world;
+  stack_world_ = stack_world;
   steps_ = &steps;
   stack_end_ = stack_end;
   damage_.reset();
@@ -85,9 +86,8 @@ void Guard::fill_free(LpMemory& lp, WorldIndex world) {
     });
     return;
   }
-  lp.heap.for_each_free([&](std::byte* begin, std::size_t bytes, std::size_t) {
-    fill(begin, bytes, world);
-  });
+  lp.heap.for_each_free(
+      [&](std::byte* begin, std::size_t bytes, std::size_t) { fill(begin, bytes, world); });
 }
 
 void Guard::undo(LpMemory& lp, const std::vector<AllocationStep>& steps) {
@@ -122,7 +122,7 @@ void* Guard::allocate(std::size_t bytes, std::size_t alignment) noexcept {
     lp_->live.insert(allocation);
     steps_->push_back({true, allocation});
   }
-  scrub_stack(world_);
+  scrub_stack(stack_world_);
   return pointer;
 }
 
@@ -139,7 +139,7 @@ void Guard::deallocate(void* pointer) noexcept {
     freed_[freed_next_++ % kRememberedFrees] = allocation;
     if (!kPoisons) fill(allocation.address, allocation.chunk_bytes, world_);
   }
-  scrub_stack(world_);
+  scrub_stack(stack_world_);
 }
 
 void* Guard::reallocate(void* pointer, std::size_t bytes) noexcept {
@@ -165,8 +165,8 @@ const Allocation* Guard::last_freed_at(const std::byte* address) const {
   return nullptr;
 }
 
-/// Walks the frame pointers. Code that was compiled without them leaves other values there, so every
-/// step is checked to go up within this handler's part of the stack.
+/// Walks the frame pointers. Code that was compiled without them leaves other values there, so
+/// every step is checked to go up within this handler's part of the stack.
 __attribute__((no_sanitize("address", "undefined"))) void Guard::remember_place(
     Allocation& allocation) const {
   const auto* frame = static_cast<const std::uintptr_t*>(__builtin_frame_address(0));
@@ -174,7 +174,8 @@ __attribute__((no_sanitize("address", "undefined"))) void Guard::remember_place(
   for (std::size_t i = 0; i < Allocation::kFrames; ++i) {
     allocation.place[i] = reinterpret_cast<const void*>(frame[1]);
     const std::uintptr_t next = frame[0];
-    if (next <= reinterpret_cast<std::uintptr_t>(frame) || next + 16 > end || next % 16 != 0) return;
+    if (next <= reinterpret_cast<std::uintptr_t>(frame) || next + 16 > end || next % 16 != 0)
+      return;
     frame = reinterpret_cast<const std::uintptr_t*>(next);
   }
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory of an LP under the checker: its heap, a table of what was asked for, and the guard that
-// serves the model's malloc and free while a handler runs.
+// The memory of an LP under the checker: its heap, a table of what was asked for, and the guard
+// that serves the model's malloc and free while a handler runs.
 //
 // What is not live holds the world's pattern (world.h): chunks that are free, and the slack between
-// the end of an allocation and the end of its chunk. So memory that a handler gets is filled with it
-// already, and a byte in between that does not hold it any more has been written by an overrun or
-// after it was freed; this is looked at after every handler. In a build with the address sanitizer
-// the sanitizer watches these bytes instead, at the very access.
+// the end of an allocation and the end of its chunk. So memory that a handler gets is filled with
+// it already, and a byte in between that does not hold it any more has been written by an overrun
+// or after it was freed; this is looked at after every handler. In a build with the address
+// sanitizer the sanitizer watches these bytes instead, at the very access.
 #pragma once
 
 #include <cstddef>
@@ -46,8 +46,9 @@ struct Overrun {
 class Guard final : public memory::HeapObserver {
  public:
   /// The handler that runs next uses `lp`, in `world`; its requests are appended to `steps`.
-  void begin(LpMemory& lp, WorldIndex world, std::vector<AllocationStep>& steps,
-             const void* stack_end);
+  /// What it leaves on the stack is overwritten with the pattern of `stack_world`.
+  void begin(LpMemory& lp, WorldIndex world, WorldIndex stack_world,
+             std::vector<AllocationStep>& steps, const void* stack_end);
   /// After the handler: the first damage to what is not live.
   std::optional<Overrun> damage();
 
@@ -71,7 +72,7 @@ class Guard final : public memory::HeapObserver {
 
   LpMemory* lp_ = nullptr;
   std::vector<AllocationStep>* steps_ = nullptr;
-  WorldIndex world_ = 0;
+  WorldIndex world_ = 0, stack_world_ = 0;
   const void* stack_end_ = nullptr;
   std::optional<Overrun> damage_;  ///< found when the allocation was freed
   std::vector<Allocation> freed_;  ///< a ring

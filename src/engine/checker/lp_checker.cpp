@@ -72,7 +72,7 @@ LpChecker::LpChecker(const Model& model, const RunOptions& options)
   lps_.reserve(lp_count_);
   for (LpId id = 0; id < lp_count_; ++id) {
     CheckedLp& lp = lps_.emplace_back(arena_, twin_arena_);
-    save(lp.memory, lp.other);
+    save(lp.memory.heap, lp.other);
   }
   memory::thread_context.on_misuse = note_misuse;
   memory::outside_calls.watching = true;
@@ -84,7 +84,7 @@ LpChecker::~LpChecker() {
     drop_episode(lp);
     std::vector<AllocationStep> steps;
     if (lp.broken) continue;
-    guard_.begin(lp.memory, lp.world, steps, nullptr);
+    guard_.begin(lp.memory, lp.world, lp.world, steps, nullptr);
     memory::thread_context.observer = &guard_;
     memory::enter_application_mode(nowhere_);
     delete lp.object;
@@ -122,7 +122,7 @@ void LpChecker::execute(const Job& job, WorldIndex world, WorldIndex stack_world
     twins_.begin(lp.twin_heap);
     memory::thread_context.observer = &twins_;
   } else {
-    guard_.begin(lp.memory, world, out.steps,
+    guard_.begin(lp.memory, world, stack_world, out.steps,
                  static_cast<const std::byte*>(__builtin_frame_address(0)) + 16);
     memory::thread_context.observer = &guard_;
   }
@@ -130,9 +130,10 @@ void LpChecker::execute(const Job& job, WorldIndex world, WorldIndex stack_world
   misuse_note.seen = false;
   if (floor_ == 0)
     floor_ = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - kFloorBytes;
-  call_at_floor(job, world, stack_world);
-  out.kernel = out.fault.empty() ? checkpoint::KernelState{hash_, random_.position(), sends_}
-                                 : lp.kernel;
+  stack_world_ = stack_world;
+  call_at_floor(job, world);
+  out.kernel =
+      out.fault.empty() ? checkpoint::KernelState{hash_, random_.position(), sends_} : lp.kernel;
   statistics_.outside_calls |= memory::outside_calls.seen;
   ++statistics_.executions;
 }
@@ -152,11 +153,11 @@ void LpChecker::begin(const Job& job, const CheckedLp& lp, WorldIndex world) {
 
 /// Brings the stack to the floor, from wherever it is, and calls the handler there.
 [[gnu::noinline]] __attribute__((no_sanitize("address", "undefined"))) void
-LpChecker::call_at_floor(const Job& job, WorldIndex world, WorldIndex stack_world) {
+LpChecker::call_at_floor(const Job& job, WorldIndex world) {
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   void* const gap = alloca(here > floor_ ? (here - floor_) / 16 * 16 : 16);
   asm volatile("" : : "r"(gap) : "memory");
-  scrub_stack(stack_world);
+  scrub_stack(stack_world_);
   invoke(job, world);
 }
 
@@ -224,12 +225,12 @@ std::string LpChecker::event_name(LpId id, EventTypeId type) const {
 void LpChecker::send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
                      const void* payload) {
   record_send(destination, delay, type, size_word, payload);
-  scrub_stack(out_->world);
+  scrub_stack(stack_world_);
 }
 
 void LpChecker::append_row(const Table& table, std::span<const std::uint64_t> cells) {
   record_row(table, cells);
-  scrub_stack(out_->world);
+  scrub_stack(stack_world_);
 }
 
 void LpChecker::record_send(LpId destination, Duration delay, EventTypeId type,
@@ -252,15 +253,14 @@ void LpChecker::record_row(const Table& table, std::span<const std::uint64_t> ce
 bool LpChecker::check(const Job& job) {
   CheckedLp& lp = lps_[job.lp];
   memory::outside_calls.seen = 0;
-  save(lp.memory, before_);
+  save(lp.memory.heap, before_);
   if (job.kind != Job::Kind::create) verify_untouched(job);
   if (job.kind == Job::Kind::event) begin_episode(lp);
   for (bool repeated = false;; repeated = true) {
     const WorldIndex world = lp.world;
     const Difference difference = execute_in_both_worlds(job);
     if (difference.empty()) break;
-    if (!difference.only_bytes || repeated)
-      report_difference(job, difference, Versus::other_world);
+    if (!difference.only_bytes || repeated) report_difference(job, difference, Versus::other_world);
     // What is done once a process, by the dynamic linker or for a static that is initialised here,
     // leaves its traces in padding. What matters shows again.
     ++statistics_.one_offs;
@@ -295,7 +295,7 @@ Difference LpChecker::execute_in_both_worlds(const Job& job) {
   if (watched) {
     if (const void* variable = data_.changed()) report_static(job, variable);
   }
-  save(lp.memory, second_.image);
+  save(lp.memory.heap, second_.image);
   statistics_.allocations += lp.memory.live.size();
   return compare_worlds(lp);
 }
@@ -313,7 +313,7 @@ void LpChecker::execute_first(const Job& job, bool watched) {
   if (watched) {
     if (const void* variable = data_.changed_again()) report_static(job, variable);
   }
-  save(lp.memory, first_.image);
+  save(lp.memory.heap, first_.image);
 }
 
 /// Takes the first execution back and compares with the checkpoint.
@@ -325,7 +325,7 @@ void LpChecker::roll_back(const Job& job, Rollback& way) {
   Guard::undo(lp.memory, first_.steps);
   if (job.kind == Job::Kind::create) lp.object = nullptr;
   ++statistics_.rollbacks;
-  save(lp.memory, scratch_);
+  save(lp.memory.heap, scratch_);
   statistics_.compared_bytes += scratch_.size();
   const bool kernel_equal = kernel.hash == lp.kernel.hash && kernel.sends == lp.kernel.sends &&
                             kernel.random_position == lp.kernel.random_position;
@@ -334,8 +334,7 @@ void LpChecker::roll_back(const Job& job, Rollback& way) {
                              : first_unequal(before_.data(), scratch_.data(), scratch_.size());
   if (at == kNoDifference && kernel_equal) return;
   const std::byte* const address = address_in_image(lp, scratch_.size(), at);
-  throw Finding{"the rollback by strategy '" + std::string(way.name()) +
-                "' did not restore it: " +
+  throw Finding{"the rollback by strategy '" + std::string(way.name()) + "' did not restore it: " +
                 (address == nullptr ? "the live memory or the state that the platform keeps"
                                     : address_text(lp, address)) +
                 " is not what it was before the event"};
@@ -344,12 +343,20 @@ void LpChecker::roll_back(const Job& job, Rollback& way) {
 /// What the LP's memory shows now is what it did itself when it executed last, in both worlds.
 void LpChecker::verify_untouched(const Job& job) {
   CheckedLp& lp = lps_[job.lp];
-  const Difference difference = compare_memory(
-      lp, lp.other, before_, 1 - lp.world, {"when its last event had ended", "now"});
-  if (difference.empty()) return;
+  const Difference difference =
+      compare_memory(lp, lp.other, before_, 1 - lp.world, {"when its last event had ended", "now"});
+  std::string text;
+  if (!difference.empty()) {
+    text = ": " + difference.texts.front();
+  } else {
+    save(lp.twin_heap, scratch_);
+    statistics_.compared_bytes += scratch_.size();
+    if (scratch_ == lp.twin_image) return;
+    text = " (seen in its twin at other addresses)";
+  }
   throw Finding{"its memory has changed since its last event, at " +
-                time_text(model_, lp.last.time()) + ": " + difference.texts.front() +
-                "; another LP must have written there" + holders_of(job.lp)};
+                time_text(model_, lp.last.time()) + text + "; another LP must have written there" +
+                holders_of(job.lp)};
 }
 
 void LpChecker::verify_twin(const Job& job) {
@@ -360,6 +367,7 @@ void LpChecker::verify_twin(const Job& job) {
   if (difference.empty() && job.kind != Job::Kind::create && metrics_differ(lp))
     difference.add("what it records differs between it and a twin at other addresses");
   if (!difference.empty()) report_difference(job, difference, Versus::twin);
+  save(lp.twin_heap, lp.twin_image);
 }
 
 bool LpChecker::metrics_differ(const CheckedLp& lp) const {
@@ -369,9 +377,9 @@ bool LpChecker::metrics_differ(const CheckedLp& lp) const {
   return std::memcmp(mine, twins, metric_count_ * sizeof(Summary)) != 0;
 }
 
-void LpChecker::save(const LpMemory& memory, std::vector<std::byte>& image) {
-  image.resize(memory.heap.image_bytes());
-  memory.heap.save(image.data());
+void LpChecker::save(const memory::LpHeap& heap, std::vector<std::byte>& image) {
+  image.resize(heap.image_bytes());
+  heap.save(image.data());
 }
 
 /// Brings the LP's memory to an image of `world`. The table of allocations is the caller's to mend.
@@ -385,8 +393,7 @@ void LpChecker::go_to(CheckedLp& lp, WorldIndex world, const std::vector<std::by
 Difference LpChecker::compare_worlds(CheckedLp& lp) {
   Difference difference = compare_effects(names_, first_, second_, Versus::other_world);
   if (!first_.fault.empty() || !second_.fault.empty()) return difference;
-  Difference memory =
-      compare_memory(lp, first_.image, second_.image, first_.world, {});
+  Difference memory = compare_memory(lp, first_.image, second_.image, first_.world, {});
   if (memory.empty()) return difference;
   for (std::string& text : difference.texts) memory.add(std::move(text), difference.only_bytes);
   return memory;
@@ -425,9 +432,14 @@ void LpChecker::begin_episode(CheckedLp& lp) {
   if (plan_.most_events == 0 || lp.episode != nullptr || open_episodes_ == kMostEpisodes) return;
   if (random_number() % kEpisodeOdds != 0) return;
   const std::uint64_t range = plan_.most_events - plan_.fewest_events + 1;
-  lp.episode = std::make_unique<Episode>(Episode{
-      lp.world, before_, lp.kernel, lp.memory.live, lp.memory.allocated,
-      static_cast<std::size_t>(plan_.fewest_events + random_number() % range), {}});
+  lp.episode = std::make_unique<Episode>(
+      Episode{lp.world,
+              before_,
+              lp.kernel,
+              lp.memory.live,
+              lp.memory.allocated,
+              static_cast<std::size_t>(plan_.fewest_events + random_number() % range),
+              {}});
   ++open_episodes_;
 }
 
@@ -472,8 +484,8 @@ Difference LpChecker::coast(CheckedLp& lp, const Job& job) {
   go_to(lp, episode.world, episode.image);
   for (const Step& step : episode.steps) {
     ++statistics_.coasted;
-    execute({Job::Kind::event, job.lp, step.event->key(), step.event}, episode.world,
-            episode.world, more_);
+    execute({Job::Kind::event, job.lp, step.event->key(), step.event}, episode.world, episode.world,
+            more_);
     Difference difference =
         compare_effects(names_, step.executed, more_, Versus::same_world, kSeveral);
     if (!difference.empty()) {
@@ -484,7 +496,7 @@ Difference LpChecker::coast(CheckedLp& lp, const Job& job) {
     }
     lp.kernel = more_.kernel;
   }
-  save(lp.memory, more_.image);
+  save(lp.memory.heap, more_.image);
   // The image that this world had at the end: the other one lies with the LP.
   const auto& expected = second_.world == episode.world ? second_.image : lp.other;
   statistics_.compared_bytes += more_.image.size();
@@ -542,7 +554,7 @@ void LpChecker::finish(LpId id, Finisher& finisher) {
   Guard::undo(lp.memory, second_.steps);
   go_to(lp, first_.world, before_);
   std::vector<AllocationStep> steps;
-  guard_.begin(lp.memory, lp.world, steps, nullptr);
+  guard_.begin(lp.memory, lp.world, lp.world, steps, nullptr);
   memory::thread_context.observer = &guard_;
   misuse_note.seen = false;
   const memory::ApplicationMode application(nowhere_);

@@ -58,8 +58,8 @@ struct CheckerStatistics {
   std::uint64_t compared_bytes = 0;  ///< of memory
   std::uint64_t allocations = 0;     ///< whose surroundings were watched
   std::uint64_t data_watched = 0;    ///< events around which the model's static data was compared
-  std::uint64_t one_offs = 0;        ///< differences in bytes of memory that repetition did not show
-  std::uint32_t outside_calls = 0;   ///< bits of memory::OutsideCall
+  std::uint64_t one_offs = 0;       ///< differences in bytes of memory that repetition did not show
+  std::uint32_t outside_calls = 0;  ///< bits of memory::OutsideCall
 };
 
 class LpChecker final : public Context {
@@ -119,16 +119,17 @@ class LpChecker final : public Context {
     LogicalProcessBase* twin = nullptr;
     checkpoint::KernelState kernel;
     WorldIndex world = 0;
-    std::vector<std::byte> other;  ///< image of the world that the memory does not show
+    std::vector<std::byte> other;       ///< image of the world that the memory does not show
+    std::vector<std::byte> twin_image;  ///< of the twin's memory
     std::unique_ptr<Episode> episode;
-    Key last;  ///< of what it executed last
+    Key last;             ///< of what it executed last
     bool broken = false;  ///< its memory means nothing any more
   };
 
   // Executing.
   void execute(const Job& job, WorldIndex world, WorldIndex stack_world, Execution& out);
   void begin(const Job& job, const CheckedLp& lp, WorldIndex world);
-  void call_at_floor(const Job& job, WorldIndex world, WorldIndex stack_world);
+  void call_at_floor(const Job& job, WorldIndex world);
   void invoke(const Job& job, WorldIndex world);
   void invoke_finish(LogicalProcessBase& object);
   std::string describe_failure(const Job& job);
@@ -145,7 +146,7 @@ class LpChecker final : public Context {
   void roll_back(const Job& job, Rollback& way);
   void verify_untouched(const Job& job);
   void verify_twin(const Job& job);
-  void save(const LpMemory& memory, std::vector<std::byte>& image);
+  static void save(const memory::LpHeap& heap, std::vector<std::byte>& image);
   void go_to(CheckedLp& lp, WorldIndex world, const std::vector<std::byte>& image);
   Difference compare_worlds(CheckedLp& lp);
   Difference compare_memory(const CheckedLp& lp, const std::vector<std::byte>& a,
@@ -162,8 +163,7 @@ class LpChecker final : public Context {
   std::uint64_t random_number();
 
   // Saying what was found.
-  [[noreturn]] void report_difference(const Job& job, const Difference& difference,
-                                      Versus versus);
+  [[noreturn]] void report_difference(const Job& job, const Difference& difference, Versus versus);
   [[noreturn]] void report_overrun(const Job& job, const Overrun& overrun);
   [[noreturn]] void report_static(const Job& job, const void* variable);
   std::string cause(const Job& job);
@@ -198,6 +198,7 @@ class LpChecker final : public Context {
   std::uint64_t sends_ = 0;
   std::uint32_t ordinal_ = 0;
   std::uintptr_t floor_ = 0;
+  WorldIndex stack_world_ = 0;  ///< whose pattern the stack has
 
   Execution first_, second_, twin_, more_;
   std::vector<std::byte> before_, scratch_;

@@ -17,8 +17,9 @@ namespace {
 
 /// Functions through which model code allocates: what called them is of interest.
 constexpr std::array<std::string_view, 11> kAllocators = {
-    "operator new", "malloc",  "calloc",          "realloc",           "memalign", "aligned_alloc",
-    "posix_",       "strdup", "orrery::memory::", "orrery::checker::", "__gnu_cxx::"};
+    "operator new",  "malloc", "calloc", "realloc",          "memalign",
+    "aligned_alloc", "posix_", "strdup", "orrery::memory::", "orrery::checker::",
+    "__gnu_cxx::"};
 
 bool allocates_for_others(const std::string& name) {
   return name.starts_with("std::") || name.find(" std::") != std::string::npos ||
@@ -30,8 +31,10 @@ constexpr std::string_view kTwinHint =
     "likely cause: something depends on addresses, such as pointers as keys of a map or a set, "
     "hashed, sorted or sent; use numbers that mean the same in every run";
 constexpr std::string_view kSeveralHint =
-    "likely cause: state that an event overwrites outside of its LP, in static variables, in memory "
-    "of the model or the system, or reading the memory of another LP: a rollback of one event finds "
+    "likely cause: state that an event overwrites outside of its LP, in static variables, in "
+    "memory "
+    "of the model or the system, or reading the memory of another LP: a rollback of one event "
+    "finds "
     "it as the event has left it, a rollback of several does not";
 constexpr std::string_view kOutsideHint =
     "likely cause: state outside of the LP that a rollback does not restore: a global or static "
@@ -85,7 +88,7 @@ std::string LpChecker::cause(const Job& job) {
                               const std::vector<std::byte>& image) {
     go_to(lp, expected.world, image);
     execute(job, expected.world, stack, more_);
-    save(lp.memory, more_.image);
+    save(lp.memory.heap, more_.image);
     Guard::undo(lp.memory, more_.steps);
     return more_.image == expected.image &&
            compare_effects(names_, expected, more_, Versus::same_world).empty();
@@ -99,8 +102,8 @@ std::string LpChecker::cause(const Job& job) {
   if (calls != 0 || variable != nullptr) return cause_outside(calls, variable);
   if (!second_again || !first_again) return std::string(kOutsideHint);
   if (job.event != nullptr && job.event->stride != 0) {
-    const std::size_t at = first_unequal(job.event->payload(0), job.event->payload(1),
-                                         job.event->size.bytes());
+    const std::size_t at =
+        first_unequal(job.event->payload(0), job.event->payload(1), job.event->size.bytes());
     if (at != kNoDifference) {
       return fmt::format(
           "likely cause: it uses bytes of the event's payload that their sender, LP {}, did not "
@@ -134,10 +137,11 @@ std::string LpChecker::cause_outside(std::uint32_t calls, const void* variable) 
 
 void LpChecker::report_static(const Job& job, const void* variable) {
   static_cast<void>(job);
-  throw Finding{fmt::format(
-      "it changes the variable {}, which lies outside of the LP: no rollback restores it, and other "
-      "LPs change it at the same time; make it a member of the LP",
-      variable_name(variable))};
+  throw Finding{
+      fmt::format("it changes the variable {}, which lies outside of the LP: no rollback restores "
+                  "it, and other "
+                  "LPs change it at the same time; make it a member of the LP",
+                  variable_name(variable))};
 }
 
 void LpChecker::report_overrun(const Job& job, const Overrun& overrun) {
@@ -153,16 +157,18 @@ void LpChecker::report_overrun(const Job& job, const Overrun& overrun) {
   if (overrun.kind == Overrun::Kind::slack) {
     in_front = &overrun.allocation;
   } else if (freed != nullptr) {
-    throw Finding{fmt::format(
-        "it wrote to memory that it had freed: byte {} of an allocation of {} bytes{} is now {:02x}",
-        overrun.address - freed->address, freed->bytes, place_text(*freed), value)};
+    throw Finding{
+        fmt::format("it wrote to memory that it had freed: byte {} of an allocation of {} bytes{} "
+                    "is now {:02x}",
+                    overrun.address - freed->address, freed->bytes, place_text(*freed), value)};
   }
   if (in_front == nullptr) {
     throw Finding{fmt::format("it wrote {:02x} to {}, where nothing is allocated", value,
                               static_cast<const void*>(overrun.address))};
   }
   throw Finding{fmt::format(
-      "it wrote beyond the end of an allocation of {} bytes{}: the byte at offset {} is now {:02x}; "
+      "it wrote beyond the end of an allocation of {} bytes{}: the byte at offset {} is now "
+      "{:02x}; "
       "check the index, or run the model in the asan build, which stops at the very line",
       in_front->bytes, place_text(*in_front), overrun.address - in_front->address, value)};
 }
@@ -198,8 +204,9 @@ std::string LpChecker::address_text(const CheckedLp& lp, const std::byte* addres
   const Summary* const metrics =
       lp.object == nullptr ? nullptr : LogicalProcessAccess::metrics(*lp.object);
   if (reinterpret_cast<const std::byte*>(metrics) == covering->address) {
-    return fmt::format("metric '{}'",
-                       model_.metrics()[static_cast<std::size_t>(offset) / sizeof(Summary)]->name());
+    return fmt::format(
+        "metric '{}'",
+        model_.metrics()[static_cast<std::size_t>(offset) / sizeof(Summary)]->name());
   }
   return fmt::format("an allocation of {} bytes{} + {}", covering->bytes, place_text(*covering),
                      offset);
@@ -224,24 +231,24 @@ const std::byte* LpChecker::address_in_image(const CheckedLp& lp, std::size_t im
 std::string LpChecker::holders_of(LpId victim) const {
   constexpr std::size_t kNamed = 3;
   std::vector<std::string> holders;
-  const AllocationTable& owned = lps_[victim].memory.live;
-  std::vector<const Allocation*> targets;
-  owned.for_each([&](const Allocation& live) { targets.push_back(&live); });
+  const CheckedLp& owner = lps_[victim];
   for (LpId id = 0; id < lps_.size() && holders.size() < kNamed; ++id) {
     if (id == victim) continue;
     lps_[id].memory.live.for_each([&](const Allocation& live) {
       for (std::size_t at = 0; at + sizeof(void*) <= live.bytes; at += sizeof(void*)) {
         const std::byte* pointer;
         std::memcpy(&pointer, live.address + at, sizeof pointer);
-        const bool hit = std::any_of(targets.begin(), targets.end(),
-                                     [&](const Allocation* t) { return t->covers(pointer); });
+        // The end of an allocation of its own is where another LP's memory may begin.
+        const bool hit = (owner.memory.heap.owns(pointer) || owner.twin_heap.owns(pointer)) &&
+                         !lps_[id].memory.heap.owns(pointer - 1);
         if (hit && holders.size() < kNamed)
           holders.push_back(
               fmt::format("LP {} in {}", id, address_text(lps_[id], live.address + at)));
       }
     });
   }
-  if (holders.empty()) return "; no LP holds a pointer there now: look for one in a static variable";
+  if (holders.empty())
+    return "; no LP holds a pointer there now: look for one in a static variable";
   std::string text = "; pointers into it are held by ";
   for (std::size_t i = 0; i < holders.size(); ++i) text += (i == 0 ? "" : ", ") + holders[i];
   return text + "; LPs may share nothing but events";

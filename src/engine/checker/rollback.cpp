@@ -35,8 +35,10 @@ RollbackPlan make_rollbacks(std::string_view checkpoint) {
       checkpoint.starts_with(kPeriodic) ? events_of(checkpoint.substr(kPeriodic.size())) : 0;
   if (events < 1 || events > kMostWanted) {
     throw UsageError("the checker does not know the checkpoint strategy '" +
-                     std::string(checkpoint) + "'; it checks auto (all in turn), copy, and "
-                     "periodic:N with N from 1 to " + std::to_string(kMostWanted));
+                     std::string(checkpoint) +
+                     "'; it checks auto (all in turn), copy, and "
+                     "periodic:N with N from 1 to " +
+                     std::to_string(kMostWanted));
   }
   plan.fewest_events = plan.most_events = events;
   return plan;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Names for addresses of code and data, for messages. Only used when a run has ended anyway: it
-// reads the symbol table of the file that an address was loaded from, because what is interesting in
-// a model (functions and statics in unnamed namespaces) is not among the symbols that the dynamic
-// linker knows.
+// reads the symbol table of the file that an address was loaded from, because what is interesting
+// in a model (functions and statics in unnamed namespaces) is not among the symbols that the
+// dynamic linker knows.
 #pragma once
 
 #include <string>

@@ -28,8 +28,7 @@ class TwinMemory final : public memory::HeapObserver {
 
   void* allocate(std::size_t bytes, std::size_t alignment) noexcept override {
     const std::size_t wanted = bytes + extra_bytes(bytes);
-    void* const pointer = heap_->allocate(
-        wanted, std::max(alignment, memory::kMinAlignmentBytes));
+    void* const pointer = heap_->allocate(wanted, std::max(alignment, memory::kMinAlignmentBytes));
     if (pointer != nullptr) std::memset(pointer, std::to_integer<int>(fill_of(1)), wanted);
     return pointer;
   }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two worlds in which an LP lives at the same addresses. They are equal in everything that a correct
-// model can know, and opposite in everything that it cannot: every byte that nobody has initialised
-// (fresh memory, what was freed, the slack behind an allocation, the stack below the handler) is
-// 0x5a in world 0 and 0xa5 in world 1. The worlds go on from event to event, each with its own
-// image, so that a byte which was left uninitialised long ago still differs when it is read.
+// Two worlds in which an LP lives at the same addresses. They are equal in everything that a
+// correct model can know, and opposite in everything that it cannot: every byte that nobody has
+// initialised (fresh memory, what was freed, the slack behind an allocation, the stack below the
+// handler) is 0x5a in world 0 and 0xa5 in world 1. The worlds go on from event to event, each with
+// its own image, so that a byte which was left uninitialised long ago still differs when it is
+// read.
 //
 // Two images, or two payloads, may therefore differ in such bits and in no others. Copying them
 // about (padding in a struct, the spare capacity of a vector) is allowed; computing with them gives
@@ -36,7 +37,8 @@ constexpr std::byte fill_of(WorldIndex world) {
 constexpr bool tolerable(std::byte in0, std::byte in1) {
   const unsigned a = std::to_integer<unsigned>(in0), b = std::to_integer<unsigned>(in1);
   const unsigned different = a ^ b;
-  return different == 0 || ((a & different) == (kFill0 & different) && std::popcount(different) > 2);
+  return different == 0 ||
+         ((a & different) == (kFill0 & different) && std::popcount(different) > 2);
 }
 
 inline constexpr std::size_t kNoDifference = ~std::size_t{0};
