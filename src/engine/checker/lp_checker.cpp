@@ -96,7 +96,7 @@ LpChecker::~LpChecker() {
     memory::leave_application_mode();
   }
   memory::thread_context.observer = nullptr;
-  memory::thread_context.on_misuse = nullptr;
+  memory::thread_context.on_misuse = on_misuse_before_;
 }
 
 std::uint64_t LpChecker::random_number() {
@@ -215,8 +215,9 @@ std::string LpChecker::describe_failure(const Job& job) {
 }
 
 std::string LpChecker::event_name(LpId id, EventTypeId type) const {
-  if (id >= lps_.size() || lps_[id].object == nullptr) return "of an unknown type";
-  const auto name = lps_[id].object->event_name(type);
+  if (id >= lps_.size() || lps_[id].twin == nullptr) return "of an unknown type";
+  // The twin is asked because an overrun may have damaged the LP itself.
+  const auto name = lps_[id].twin->event_name(type);
   return name.empty() ? "of an unknown type" : std::string(name);
 }
 

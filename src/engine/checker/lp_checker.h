@@ -180,6 +180,8 @@ class LpChecker final : public Context {
   Names names_;
   memory::Arena arena_, twin_arena_;
   memory::LpHeap nowhere_{memory::LpHeap::kNoArena};
+  const decltype(memory::ThreadContext::on_misuse) on_misuse_before_ =
+      memory::thread_context.on_misuse;
   Guard guard_;
   TwinMemory twins_;
   DataWatch data_;

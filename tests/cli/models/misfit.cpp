@@ -29,8 +29,8 @@ class Misfit final : public orrery::Model {
       "does",
       "nothing",
       {.help = "what goes wrong",
-       .choices = {"nothing", "throw", "negative", "nowhere", "livelock", "hang", "clock",
-                   "static", "prepare", "refuse", "report"}}};
+       .choices = {"nothing", "throw", "negative", "nowhere", "livelock", "hang", "clock", "static",
+                   "prepare", "refuse", "report"}}};
   orrery::Parameter<std::int64_t> at{*this, "at", 10, {.help = "at this step", .minimum = 1}};
   orrery::Parameter<std::int64_t> lps{*this, "lps", 4, {.help = "LPs", .minimum = 0}};
   orrery::Parameter<std::int64_t> rows{
