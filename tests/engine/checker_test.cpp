@@ -139,6 +139,21 @@ TEST_F(Mistakes, MemoryOfAnotherLpWritten) {
                                    "pointers into it are held by LP 3"}));
 }
 
+/// A rollback of one event finds the other LP as it was; one of several finds it further on.
+TEST_F(Mistakes, MemoryOfAnotherLpRead) {
+  const ScriptLp* other = nullptr;
+  at_each_event([](Context&, ScriptLp& lp) {
+    lp.digest += reinterpret_cast<const ScriptLp*>(lp.memory[0])->digest;
+  });
+  model.on_start = [&other, start = model.on_start](Context& context, ScriptLp& lp) {
+    start(context, lp);
+    if (context.self() == 2) other = &lp;
+    if (context.self() == 3) lp.memory.push_back(reinterpret_cast<std::uint64_t>(other));
+  };
+  EXPECT_TRUE(names(check(model), {"LP 3", "the LP's object", "after a rollback of several events",
+                                   "reading the memory of another LP"}));
+}
+
 // ---- Clocks and random devices
 // -------------------------------------------------------------------
 

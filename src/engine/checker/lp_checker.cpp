@@ -17,7 +17,8 @@ namespace orrery::checker {
 namespace {
 
 constexpr std::int64_t kClockShiftSeconds = 100'003;
-constexpr std::size_t kMostEpisodes = 64;
+// At one time; and one in so many LPs, since those that rarely execute keep theirs for long.
+constexpr std::size_t kMostEpisodes = 64, kLpsAnEpisode = 16;
 constexpr std::uint64_t kEpisodeOdds = 8;  // an event begins one with a chance of 1 in ...
 constexpr std::uintptr_t kFloorBytes = 32 * 1024;
 constexpr Labels kSeveral{"when it was executed first", "after a rollback of several events"};
@@ -352,7 +353,7 @@ void LpChecker::verify_untouched(const Job& job) {
   } else {
     save(lp.twin_heap, scratch_);
     statistics_.compared_bytes += scratch_.size();
-    if (scratch_ == lp.twin_image) return;
+    if (equal_images(scratch_, lp.twin_image)) return;
     text = " (seen in its twin at other addresses)";
   }
   throw Finding{"its memory has changed since its last event, at " +
@@ -430,7 +431,9 @@ Difference LpChecker::compare_memory(const CheckedLp& lp, const std::vector<std:
 // ---------------------------------------------------------------
 
 void LpChecker::begin_episode(CheckedLp& lp) {
-  if (plan_.most_events == 0 || lp.episode != nullptr || open_episodes_ == kMostEpisodes) return;
+  if (plan_.most_events == 0 || lp.episode != nullptr ||
+      open_episodes_ >= std::max<std::size_t>(kMostEpisodes, lp_count_ / kLpsAnEpisode))
+    return;
   if (random_number() % kEpisodeOdds != 0) return;
   const std::uint64_t range = plan_.most_events - plan_.fewest_events + 1;
   lp.episode = std::make_unique<Episode>(

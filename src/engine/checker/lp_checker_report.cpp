@@ -90,7 +90,7 @@ std::string LpChecker::cause(const Job& job) {
     execute(job, expected.world, stack, more_);
     save(lp.memory.heap, more_.image);
     Guard::undo(lp.memory, more_.steps);
-    return more_.image == expected.image &&
+    return equal_images(more_.image, expected.image) &&
            compare_effects(names_, expected, more_, Versus::same_world).empty();
   };
   Guard::undo(lp.memory, second_.steps);

@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 namespace orrery::checker {
 
@@ -66,6 +67,11 @@ inline std::size_t first_unequal(const std::byte* a, const std::byte* b, std::si
   std::size_t at = 0;
   while (a[at] == b[at]) ++at;
   return at;
+}
+
+/// The comparison of vectors looks at one byte after the other.
+inline bool equal_images(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
+  return a.size() == b.size() && first_unequal(a.data(), b.data(), a.size()) == kNoDifference;
 }
 
 }  // namespace orrery::checker
