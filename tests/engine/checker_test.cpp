@@ -94,6 +94,7 @@ TEST(Checker, FindsAStaticThatReachesNothing) {
 }
 
 TEST_F(Mistakes, StaticContainerThatGrows) {
+  if (kAddressSanitizer) GTEST_SKIP() << "the sanitizer ends the process at the use after rollback";
   at_each_event([](Context& context, ScriptLp& lp) {
     static std::vector<std::int64_t> all;
     all.push_back(context.now().ticks());
@@ -428,6 +429,21 @@ TEST_F(Mistakes, FreeOfAnotherLpsMemory) {
     texts[context.self()] = opaque(new char[100]);
   };
   EXPECT_TRUE(names(check(model), {"LP 3", "belongs to another LP"}));
+}
+
+/// Executed again it uses what the rollback has taken from it.
+TEST_F(Mistakes, CrashWhenExecutedAgain) {
+  if (kAddressSanitizer) GTEST_SKIP() << "the sanitizer has handlers of its own";
+  static std::uint64_t** kept = nullptr;
+  at_each_event([](Context&, ScriptLp& lp) {
+    if (kept == nullptr) {
+      kept = opaque(new std::uint64_t*);
+      *kept = &lp.digest;
+    }
+    ++**opaque(kept);
+  });
+  EXPECT_EXIT(static_cast<void>(check(model)), ::testing::ExitedWithCode(3),
+              "orrery: model fault in LP 3, event Step at .*a crash .*executed again");
 }
 
 // ---- Making LPs

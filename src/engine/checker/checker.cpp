@@ -12,6 +12,7 @@
 #include "core/engine.h"
 #include "core/livelock.h"
 #include "core/run_setup.h"
+#include "engine/checker/crash_watch.h"
 #include "engine/checker/lp_checker.h"
 #include "memory/library_state.h"
 #include "memory/outside_calls.h"
@@ -216,6 +217,7 @@ class Run {
   const LpId lps_;
   LivelockTrail trail_;
   LpChecker checker_;
+  const CrashWatch crash_watch_{checker_};
   Pending pending_;
   RowBuffer rows_;
   Job current_{Job::Kind::create, 0, {}, nullptr};

@@ -132,7 +132,9 @@ void LpChecker::execute(const Job& job, WorldIndex world, WorldIndex stack_world
   if (floor_ == 0)
     floor_ = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - kFloorBytes;
   stack_world_ = stack_world;
+  running_ = &job;
   call_at_floor(job, world);
+  running_ = nullptr;
   out.kernel =
       out.fault.empty() ? checkpoint::KernelState{hash_, random_.position(), sends_} : lp.kernel;
   statistics_.outside_calls |= memory::outside_calls.seen;

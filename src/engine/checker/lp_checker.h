@@ -90,6 +90,9 @@ class LpChecker final : public Context {
   /// "model fault in LP 5 (class Desk), event Customer at 12 s (tick 12), key ...: the checker ..."
   std::string sentence(const Job& job, const Finding& finding) const;
 
+  /// The sentence for a crash of the handler that runs; for the handler of the signal.
+  std::string crash_sentence(int signal) const;
+
   const CheckerStatistics& statistics() const { return statistics_; }
   std::string strategies() const { return plan_.names(); }
   std::size_t data_bytes() const { return data_.bytes(); }
@@ -194,6 +197,7 @@ class LpChecker final : public Context {
   Time end_;
 
   // Of the execution that runs.
+  const Job* running_ = nullptr;  ///< nullptr: none
   Execution* out_ = nullptr;
   std::string usage_error_;  ///< what create() refused, if it did
   Key cause_;

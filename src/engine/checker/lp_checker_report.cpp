@@ -66,6 +66,16 @@ std::string LpChecker::sentence(const Job& job, const Finding& finding) const {
   return fmt::format("model fault in {}: {}", where, finding.text);
 }
 
+std::string LpChecker::crash_sentence(int signal) const {
+  if (running_ == nullptr) return {};
+  const std::string when =
+      out_ == &first_  ? "when it was executed first"
+      : out_ == &twin_ ? "when it was executed at other addresses; " + std::string(kTwinHint)
+                       : "when it was executed again after a rollback: it may use memory that it "
+                         "keeps a pointer to outside of the LP, or memory that nobody initialised";
+  return sentence(*running_, Finding{fmt::format("a crash ({}) {}", strsignal(signal), when)});
+}
+
 void LpChecker::report_difference(const Job& job, const Difference& difference, Versus versus) {
   std::string text = versus == Versus::twin
                          ? "it depends on where its memory lies: "
