@@ -84,6 +84,7 @@ TEST_F(Mistakes, StaticLocalInASend) {
 volatile std::uint64_t last_seen[4];
 
 TEST(Checker, FindsAStaticThatReachesNothing) {
+  if (kAddressSanitizer) GTEST_SKIP() << "the sanitizer makes megabytes of static data";
   ScriptModel few(4, 20'000);  // the command's data is large: only a sample of events is watched
   script_walks(few);
   few.on_step = [walk = few.on_step](Context& context, ScriptLp& lp, const Step& step) {
@@ -328,12 +329,16 @@ struct MembersReader {
 };
 
 TEST(Checker, FindsPaddingOfAPayloadInTheState) {
+  if (kAddressSanitizer)
+    GTEST_SKIP() << "the sanitizers' calls leave traces of their own in padding";
   EXPECT_TRUE(names(check(OneClassModel<PaddedLp<BytesReader>>(4)),
                     {"event Padded", "bytes of the event's payload", "did not initialise",
                      "byte 1 is the first"}));
 }
 
 TEST(Checker, AllowsPaddingThatIsCopied) {
+  if (kAddressSanitizer)
+    GTEST_SKIP() << "the sanitizers' calls leave traces of their own in padding";
   const OneClassModel<PaddedLp<MembersReader>> model(4, 3000);
   const Outcome checked = check(model);
   ASSERT_EQ(checked.result.end, RunEnd::completed) << checked.result.fault;
@@ -359,7 +364,8 @@ class ForgetfulLp final : public LogicalProcess<ForgetfulLp, Pair> {
 
 TEST(Checker, FindsAMemberOfAnEventThatWasForgotten) {
   EXPECT_TRUE(names(check(OneClassModel<ForgetfulLp>()),
-                    {"start of the run", "event Pair", "(at byte 4 of 8)", "on the stack"}));
+                    {"start of the run", "event Pair", "(at byte 4 of 8)",
+                     kAddressSanitizer ? "likely cause" : "on the stack"}));
 }
 
 TEST_F(Mistakes, UninitialisedLocalVariable) {
@@ -584,7 +590,7 @@ TEST(Checker, CountsWhatItDid) {
   EXPECT_GE(statistic(outcome.result, "executions"), 3 * events);
   EXPECT_GT(statistic(outcome.result, "long_rollbacks"), events / 100);
   EXPECT_GT(statistic(outcome.result, "compared"), events);
-  EXPECT_GT(statistic(outcome.result, "static_checks"), 0);
+  EXPECT_EQ(statistic(outcome.result, "static_checks") > 0, !kAddressSanitizer);
 }
 
 }  // namespace

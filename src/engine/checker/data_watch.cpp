@@ -125,7 +125,8 @@ bool DataWatch::is_platform(const void* address) {
   std::string_view bare = name;
   if (bare.starts_with("guard variable for ")) bare.remove_prefix(19);
   // "known": what the interposed functions of the C library remember of the real ones.
-  const bool ours = bare.empty() || bare.ends_with("::known") ||
+  // Two underlines: the compiler's and the sanitizers' own.
+  const bool ours = bare.empty() || bare.starts_with("__") || bare.ends_with("::known") ||
                     std::any_of(kPlatformNames.begin(), kPlatformNames.end(),
                                 [&](auto p) { return bare.starts_with(p); });
   if (ours) platform_.insert(address);

@@ -28,8 +28,9 @@ class DataWatch {
   explicit DataWatch(const Model& model);
 
   std::size_t bytes() const { return bytes_; }
-  /// Events between two that are watched: the work stays near a kilobyte an event.
-  std::uint64_t period() const { return 1 + bytes_ / 1024; }
+  /// Events between two that are watched: the work stays near a kilobyte an event. 0: there is so
+  /// much data (a sanitizer makes megabytes of it) that it is only looked at to find a cause.
+  std::uint64_t period() const { return bytes_ > kMostWatchedBytes ? 0 : 1 + bytes_ / 1024; }
 
   /// Takes the present contents as a basis.
   void refresh();
@@ -39,6 +40,7 @@ class DataWatch {
   const void* changed();
 
  private:
+  static constexpr std::size_t kMostWatchedBytes = std::size_t{1} << 20;
   struct Range {
     const std::byte* begin;
     std::vector<std::byte> copy;

@@ -285,7 +285,7 @@ bool LpChecker::check(const Job& job) {
 
 Difference LpChecker::execute_in_both_worlds(const Job& job) {
   CheckedLp& lp = lps_[job.lp];
-  const bool watched = statistics_.rollbacks >= next_watched_;
+  const bool watched = data_.period() > 0 && statistics_.rollbacks >= next_watched_;
   Rollback* way = plan_.ways[statistics_.rollbacks % plan_.ways.size()].get();
   const RollbackTarget target{lp.memory.heap, lp.kernel, lp.object, job.event,
                               job.event == nullptr ? nullptr : job.event->payload(lp.world)};
