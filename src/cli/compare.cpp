@@ -60,7 +60,8 @@ Spread spread_of(std::vector<double> values) {
 std::vector<Contender> contenders(const CompareArguments& arguments) {
   std::vector<std::string> names = split(arguments.engines);
   if (names.empty())
-    for (const EngineInfo& info : engines()) names.push_back(info.name);
+    for (const EngineInfo& info : engines())
+      if (info.use == EngineUse::results) names.push_back(info.name);
   std::vector<std::string> counts = split(arguments.workers);
   for (const std::string& count : counts) parse_count("--workers", count, 1, kMostWorkers);
   if (counts.empty()) counts.emplace_back();

@@ -85,9 +85,16 @@ class Engine {
   virtual RunResult run(const Model& model, const RunOptions& options, RunControl& control) = 0;
 };
 
+/// What an engine is for.
+enum class EngineUse : std::uint8_t {
+  results,    ///< running models; `orrery compare` takes these unless told otherwise
+  diagnosis,  ///< examining models; its speed is compared with nobody's
+};
+
 struct EngineInfo {
   std::string name, summary;
   std::unique_ptr<Engine> (*make)();
+  EngineUse use;
 };
 
 /// The engines that are linked in, in order of registration by name.
@@ -96,7 +103,8 @@ const std::vector<EngineInfo>& engines();
 const EngineInfo& find_engine(std::string_view name);
 
 struct EngineRegistration {
-  EngineRegistration(std::string name, std::string summary, std::unique_ptr<Engine> (*make)());
+  EngineRegistration(std::string name, std::string summary, std::unique_ptr<Engine> (*make)(),
+                     EngineUse use = EngineUse::results);
 };
 
 }  // namespace orrery

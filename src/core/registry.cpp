@@ -93,9 +93,9 @@ std::vector<ModelInfo> load_models(const std::string& path) {
 }  // namespace
 
 EngineRegistration::EngineRegistration(std::string name, std::string summary,
-                                       std::unique_ptr<Engine> (*make)()) {
+                                       std::unique_ptr<Engine> (*make)(), EngineUse use) {
   auto& table = engine_table();
-  table.push_back({std::move(name), std::move(summary), make});
+  table.push_back({std::move(name), std::move(summary), make, use});
   std::sort(table.begin(), table.end(),
             [](const EngineInfo& a, const EngineInfo& b) { return a.name < b.name; });
 }

@@ -26,6 +26,7 @@ class RowBuffer {
  public:
   void append(const Row& row);
   bool empty() const { return words_.empty(); }
+  bool operator==(const RowBuffer&) const = default;
   void clear() { words_.clear(); }
   /// For taking back what a handler that failed has appended: a place to return to.
   std::size_t mark() const { return words_.size(); }

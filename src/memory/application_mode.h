@@ -37,6 +37,7 @@
 
 namespace orrery::memory {
 
+class HeapObserver;
 class LpHeap;
 
 enum class HeapMisuse : std::uint8_t {
@@ -61,6 +62,9 @@ struct ThreadContext {
 
   // Set when a heap with one chunk gets room for more: its owner may keep less for simple heaps.
   bool heap_grew = false;
+
+  // Serves the model's memory where the running heap has no arena; see heap_observer.h.
+  HeapObserver* observer = nullptr;
 
   std::uint64_t system_frees_deferred = 0;  // in application mode
   std::uint64_t lp_frees_ignored = 0;       // in platform mode

@@ -30,7 +30,9 @@
 #include <new>
 
 #include "memory/application_mode.h"
+#include "memory/heap_observer.h"
 #include "memory/lp_heap.h"
+#include "memory/poison.h"
 #include "memory/region.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -106,6 +108,18 @@ void* fail() noexcept {
 // ---- Application mode: the slower half of each function
 // ------------------------------------------
 
+// The running heap has no room: there is none, or an observer serves its memory.
+[[gnu::noinline, gnu::cold]] void* allocate_otherwise(
+    std::size_t bytes, std::size_t alignment = kMinAlignmentBytes) noexcept {
+  HeapObserver* const observer = thread_context.observer;
+  if (observer == nullptr) {
+    return fail();
+  }
+  const PlatformMode platform;
+  void* const pointer = observer->allocate(bytes, alignment);
+  return pointer != nullptr ? pointer : fail();
+}
+
 // `alignment` is left out where that of malloc will do.
 template <typename... Alignment>
 [[gnu::noinline]] void* allocate_for(LpHeap& heap, std::size_t bytes,
@@ -113,7 +127,7 @@ template <typename... Alignment>
   leave_application_mode();
   void* const pointer = heap.allocate(bytes, alignment...);
   enter_application_mode(heap);
-  return pointer != nullptr ? pointer : fail();
+  return pointer != nullptr ? pointer : allocate_otherwise(bytes, alignment...);
 }
 
 // Frees of memory on the wrong side of the border; see application_mode.h.
@@ -130,12 +144,23 @@ template <typename... Alignment>
   }
 }
 
+// The running heap refused: the model is wrong, or an observer serves its memory.
+[[gnu::noinline, gnu::cold]] void free_otherwise(FreeStatus status, void* pointer) noexcept {
+  HeapObserver* const observer = thread_context.observer;
+  if (observer == nullptr) {
+    report_heap_misuse(misuse_of(status), pointer);
+    return;
+  }
+  const PlatformMode platform;
+  observer->deallocate(pointer);
+}
+
 [[gnu::noinline]] void free_for(LpHeap& heap, void* pointer) noexcept {
   leave_application_mode();
   const FreeStatus status = heap.deallocate(pointer);
   enter_application_mode(heap);
   if (status != FreeStatus::ok) [[unlikely]] {
-    report_heap_misuse(misuse_of(status), pointer);
+    free_otherwise(status, pointer);
   }
 }
 
@@ -175,7 +200,7 @@ ORRERY_ROUTE void route_free(void* pointer) noexcept {
 void* move_across(void* pointer, std::size_t bytes) noexcept {
   void* const moved = route_allocate(bytes);
   if (moved != nullptr) {
-    std::memcpy(moved, pointer, std::min(bytes, usable_bytes(pointer)));
+    copy_poisoned(moved, pointer, std::min(bytes, usable_bytes(pointer)));
     route_free(pointer);
   }
   return moved;
@@ -191,6 +216,10 @@ void* reallocate_for(LpHeap& heap, void* pointer, std::size_t bytes) noexcept {
   void* const moved = live ? heap.reallocate(pointer, bytes) : nullptr;
   enter_application_mode(heap);
   if (!live) {
+    if (HeapObserver* const observer = thread_context.observer; observer != nullptr) {
+      const PlatformMode platform;
+      return observer->reallocate(pointer, bytes);
+    }
     free_for(heap, pointer);  // finds out what is wrong with it
     return nullptr;
   }

@@ -82,7 +82,7 @@ void* LpHeap::allocate(std::size_t bytes) noexcept {
   if (bytes > kLargestSmallBytes) [[unlikely]] {
     return allocate(bytes, kBlockBytes);
   }
-  return allocate_small(class_of(bytes));
+  return poison_slack(allocate_small(class_of(bytes)), bytes, chunk_bytes(class_of(bytes)));
 }
 
 // Chunks of small classes are aligned as their size is, large runs to a block or as asked for.
@@ -91,8 +91,10 @@ void* LpHeap::allocate(std::size_t bytes, std::size_t alignment) noexcept {
     return nullptr;
   }
   const unsigned size_class = class_of_aligned(bytes, std::min(alignment, kBlockBytes));
-  return is_large(size_class) ? allocate_large(size_class, std::max(alignment, kBlockBytes))
-                              : allocate_small(size_class);
+  void* const pointer = is_large(size_class)
+                            ? allocate_large(size_class, std::max(alignment, kBlockBytes))
+                            : allocate_small(size_class);
+  return poison_slack(pointer, bytes, chunk_bytes(size_class));
 }
 
 inline void* LpHeap::allocate_small(unsigned size_class) noexcept {
@@ -156,6 +158,9 @@ std::size_t LpHeap::runs_of(unsigned size_class) const noexcept {
 }
 
 void* LpHeap::allocate_in_new_run(unsigned size_class, std::size_t alignment) noexcept {
+  if (arena_ == nullptr) {
+    return nullptr;
+  }
   const PlatformMode platform;
   if (run_count_ == capacity_ && !grow_lists()) {
     return nullptr;
@@ -339,11 +344,12 @@ void* LpHeap::reallocate(void* pointer, std::size_t bytes) noexcept {
     return nullptr;
   }
   if (chunk_bytes(class_of(bytes)) == old_bytes) {
-    return pointer;
+    unpoison(pointer, old_bytes);
+    return poison_slack(pointer, bytes, old_bytes);
   }
   void* const moved = allocate(bytes);
   if (moved != nullptr) {
-    std::memcpy(moved, pointer, std::min(old_bytes, bytes));
+    copy_poisoned(moved, pointer, std::min(old_bytes, bytes));
     deallocate(pointer);
   }
   return moved;

@@ -66,6 +66,11 @@ class LpHeap {
  public:
   // A heap without memory; the arena must outlive it. Costs nothing.
   explicit LpHeap(Arena& arena) noexcept : arena_(&arena) {}
+
+  // A heap that can serve nothing: it stands for one that a HeapObserver serves.
+  struct NoArena {};
+  static constexpr NoArena kNoArena{};
+  explicit LpHeap(NoArena) noexcept : arena_(nullptr) {}
   ~LpHeap() {
     if (capacity_ != 1) {
       release_lists();
@@ -171,6 +176,18 @@ class LpHeap {
     }
   }
 
+  // The same for the rows of free chunks, which belong to the heap but hold nothing.
+  template <typename Visit>
+  void for_each_free(Visit&& visit) const {
+    for (std::uint32_t i = 0; i < run_count_; ++i) {
+      const Run& run = runs()[i];
+      const std::size_t chunk = chunk_bytes(run.size_class());
+      for_each_row(run.free_chunks, [&](unsigned begin, unsigned count) {
+        visit(run.base() + begin * chunk, count * chunk, chunk);
+      });
+    }
+  }
+
  private:
   struct Index;
   struct Place {
@@ -211,8 +228,8 @@ class LpHeap {
 
   // For multiples of 16 bytes. A call of memcpy costs more than a small copy does.
   static void copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-    if (bytes > 128) {
-      std::memcpy(to, from, bytes);
+    if (bytes > 128 || kPoisons) {
+      copy_poisoned(to, from, bytes);
       return;
     }
     for (std::size_t i = 0; i < bytes; i += 16) {

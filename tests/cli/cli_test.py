@@ -201,6 +201,56 @@ class Faults(Case):
         self.assertIn("the wheel came off", report["run"]["fault"])
 
 
+class Checker(Case):
+    """The engine for authors of models; tests/engine/checker_test.cpp has a model for each mistake."""
+
+    def test_passes_what_is_right_and_says_so(self):
+        expected = self.run_json(MISFIT, "--until", "20s", "--engine", "sequential")
+        report = self.run_json(MISFIT, "--until", "20s", "--engine", "checker")
+        self.assertEqual(report["run"]["fingerprint"], expected["run"]["fingerprint"])
+        self.assertEqual(report["metrics"], expected["metrics"])
+        self.assertIn("the checker found no difference", report["notes"][0])
+        done = self.run_ok("run", "phold", *SMALL, "--engine", "checker", "--quiet")
+        self.assertIn("note: the checker found no difference", done.out)
+
+    def test_rows_are_those_of_the_sequential_engine(self):
+        for engine in ["sequential", "checker"]:
+            self.run_ok("run", MISFIT, "--until", "20s", "--engine", engine, "--out",
+                        self.folder / engine)
+        tables = [(self.folder / engine / "track.csv").read_bytes()
+                  for engine in ["sequential", "checker"]]
+        self.assertEqual(*tables)
+
+    def test_faults_have_the_same_sentence(self):
+        for does in ["throw", "negative", "nowhere"]:
+            errors = {Done(["run", MISFIT, "--engine", engine, "--set", f"does={does}"]).err
+                      for engine in ["sequential", "checker"]}
+            self.assertEqual(len(errors), 1, errors)
+
+    def test_names_the_clock(self):
+        self.refused(3, "run", MISFIT, "--engine", "checker", "--quiet", "--set", "does=clock",
+                     says=["LP 3", "event Step at", "clock_gettime", "context.now()"])
+
+    def test_names_the_static_variable(self):
+        self.refused(3, "run", MISFIT, "--engine", "checker", "--quiet", "--set", "does=static",
+                     says=["latest_step", "misfit.so", "Walker"])
+
+    def test_refuses_what_it_cannot_honour(self):
+        for option, value in [("--workers", "4"), ("--window", "1s"), ("--gvt-period", "1ms"),
+                              ("--memory", "1GiB")]:
+            self.refused(2, "run", "phold", "--engine", "checker", option, value,
+                         says=[option, "checker", "leave it away"])
+        self.refused(2, "run", "phold", "--engine", "checker", "--checkpoint", "sometimes",
+                     says=["'sometimes'", "copy"])
+
+    def test_compare_takes_it_only_by_name(self):
+        done = self.run_ok("compare", "phold", *SMALL, "--repeats", "1", "--quiet")
+        self.assertNotIn("checker", done.out)
+        done = self.run_ok("compare", "phold", *SMALL, "--repeats", "1", "--quiet", "--engines",
+                           "sequential,checker")
+        self.assertIn("checker", done.out)
+
+
 class SharedObjects(Case):
     def test_runs(self):
         report = self.run_json(MISFIT, "--until", "20s")

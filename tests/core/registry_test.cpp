@@ -69,7 +69,7 @@ TEST(NearMatches, NamesAtMostThreeTheNearestFirst) {
   EXPECT_EQ(text.find("stxtx"), std::string::npos) << "the farthest comes last: " << text;
 }
 
-TEST(Registry, KnowsBothEngines) {
+TEST(Registry, KnowsTheEngines) {
   std::vector<std::string> names;
   for (const EngineInfo& info : engines()) {
     names.push_back(info.name);
@@ -78,8 +78,14 @@ TEST(Registry, KnowsBothEngines) {
     EXPECT_EQ(&find_engine(info.name), &info);
   }
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
-  for (const char* engine : {"sequential", "timewarp"})
+  for (const char* engine : {"checker", "sequential", "timewarp"})
     EXPECT_NE(std::find(names.begin(), names.end(), engine), names.end()) << engine;
+}
+
+TEST(Registry, KnowsWhichEnginesAreForResults) {
+  EXPECT_EQ(find_engine("sequential").use, EngineUse::results);
+  EXPECT_EQ(find_engine("timewarp").use, EngineUse::results);
+  EXPECT_EQ(find_engine("checker").use, EngineUse::diagnosis);
 }
 
 TEST(Registry, RefusesAnUnknownEngineWithWhatThereIs) {

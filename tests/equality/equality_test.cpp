@@ -159,6 +159,23 @@ TEST(Equality, RandomModelOnEveryVariant) {
   }
 }
 
+TEST(Equality, RandomModelOnTheChecker) {
+  const std::uint64_t first = number_from_environment("ORRERY_TEST_FIRST_SEED", 1);
+  const std::uint64_t count = number_from_environment("ORRERY_TEST_SEEDS", 6);
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    RandomModel model({.shape = seed,
+                       .lps = static_cast<LpId>(8 + seed * 37 % 200),
+                       .grain_ticks = seed % 3 == 0 ? 1 : 10,
+                       .horizon = Duration::from_ticks(1'500)});
+    RunOptions options;
+    options.seed = seed;
+    const Outcome expected = run_model(model, "sequential", options);
+    expect_equal(expected, run_model(model, "checker", options),
+                 "checker, seed " + std::to_string(seed));
+    if (HasFailure()) return;
+  }
+}
+
 TEST(Equality, EveryPendingSetOnBothEngines) {
   RandomModel model({.shape = 5, .lps = 100, .horizon = Duration::from_ticks(5'000)});
   RunOptions reference;

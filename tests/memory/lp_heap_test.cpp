@@ -218,7 +218,7 @@ TEST(LpHeap, ServesEqualAddressesWhenExecutedAgain) {
         const std::size_t bytes = 1 + local() % (std::size_t{1} << local() % 18);
         const std::size_t alignment = std::size_t{1} << local() % 18;
         auto* const object = static_cast<std::byte*>(heap.allocate(bytes, alignment));
-        std::memset(object, 0, heap.usable_size(object));
+        std::memset(object, 0, bytes);
         objects.push_back(object);
         served.push_back(object);
       }
@@ -302,6 +302,81 @@ TEST(LpHeap, RefusesWhatNoMemoryCanHold) {
   EXPECT_EQ(heap.usable_size(small), 16U);
   EXPECT_NE(heap.allocate(0), nullptr);
 }
+
+TEST(LpHeap, WithoutAnArenaServesNothing) {
+  LpHeap heap(LpHeap::kNoArena);
+  EXPECT_EQ(heap.allocate(10), nullptr);
+  EXPECT_EQ(heap.allocate(10, 64), nullptr);
+  EXPECT_EQ(heap.allocate(1 << 20), nullptr);
+  int elsewhere = 0;
+  EXPECT_EQ(heap.deallocate(&elsewhere), FreeStatus::foreign);
+  EXPECT_EQ(heap.usable_size(&elsewhere), 0U);
+}
+
+TEST(LpHeap, ShowsWhatIsFree) {
+  Arena arena;
+  LpHeap heap(arena);
+  std::vector<std::byte*> live;
+  for (int i = 0; i < 12; ++i) {
+    live.push_back(static_cast<std::byte*>(heap.allocate(40)));
+  }
+  heap.deallocate(live[3]);
+  std::size_t bytes = 0;
+  bool seen = false;
+  heap.for_each_free([&](std::byte* begin, std::size_t row_bytes, std::size_t chunk) {
+    EXPECT_EQ(chunk, 48U);
+    EXPECT_EQ(row_bytes % chunk, 0U);
+    bytes += row_bytes;
+    seen = seen || (begin <= live[3] && live[3] < begin + row_bytes);
+    for (std::size_t i = 0; i < live.size(); ++i) {
+      EXPECT_FALSE(i != 3 && begin <= live[i] && live[i] < begin + row_bytes) << i;
+    }
+  });
+  EXPECT_TRUE(seen);
+  EXPECT_EQ(bytes, (1 + 4 + 16 - 11) * 48U) << "runs of 1, 4 and 16 chunks, 11 of them live";
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+using LpHeapDeathTest = ::testing::Test;
+
+TEST(LpHeapDeathTest, OverrunIntoTheSlackIsReportedAtTheWrite) {
+  Arena arena;
+  LpHeap heap(arena);
+  auto* const text = static_cast<volatile char*>(heap.allocate(20));
+  text[19] = 'x';
+  EXPECT_DEATH(text[20] = 'x', "use-after-poison");
+  auto* const aligned = static_cast<volatile char*>(heap.allocate(100, 64));
+  EXPECT_DEATH(aligned[100] = 'x', "use-after-poison");
+  auto* const large = static_cast<volatile char*>(heap.allocate(100'000));
+  EXPECT_DEATH(large[100'000] = 'x', "use-after-poison");
+}
+
+TEST(LpHeapDeathTest, WriteAfterFreeIsReportedAtTheWrite) {
+  Arena arena;
+  LpHeap heap(arena);
+  auto* const text = static_cast<volatile char*>(heap.allocate(20));
+  heap.deallocate(const_cast<char*>(text));
+  EXPECT_DEATH(text[0] = 'x', "use-after-poison");
+}
+
+/// Checkpoints copy whole chunks, slack and all, without being taken for an overrun.
+TEST(LpHeapDeathTest, SlackDoesNotDisturbCheckpoints) {
+  Arena arena;
+  LpHeap heap(arena);
+  std::vector<char*> live;
+  for (int i = 0; i < 50; ++i) {
+    live.push_back(static_cast<char*>(heap.allocate(static_cast<std::size_t>(5 + i))));
+    std::memset(live.back(), i, static_cast<std::size_t>(5 + i));
+  }
+  std::vector<std::byte> image(heap.image_bytes());
+  heap.save(image.data());
+  live[7][0] = 'x';
+  heap.restore(image.data());
+  EXPECT_EQ(live[7][0], 7);
+  auto* const grown = static_cast<char*>(heap.reallocate(live[7], 900));
+  EXPECT_EQ(grown[11], 7);
+}
+#endif
 
 TEST(LpHeap, KeepsItsMemoryWhenMovedAndWhenItsLpMigrates) {
   auto old_worker = std::make_unique<Arena>();

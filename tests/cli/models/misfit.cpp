@@ -16,6 +16,8 @@ using orrery::LpId;
 
 struct Step {};
 
+volatile std::int64_t latest_step = 0;
+
 std::int64_t wall_clock() {
   return std::chrono::steady_clock::now().time_since_epoch().count();
 }
@@ -27,7 +29,7 @@ class Misfit final : public orrery::Model {
       "does",
       "nothing",
       {.help = "what goes wrong",
-       .choices = {"nothing", "throw", "negative", "nowhere", "livelock", "hang", "clock",
+       .choices = {"nothing", "throw", "negative", "nowhere", "livelock", "hang", "clock", "static",
                    "prepare", "refuse", "report"}}};
   orrery::Parameter<std::int64_t> at{*this, "at", 10, {.help = "at this step", .minimum = 1}};
   orrery::Parameter<std::int64_t> lps{*this, "lps", 4, {.help = "LPs", .minimum = 0}};
@@ -59,6 +61,7 @@ class Walker final : public orrery::LogicalProcess<Walker, Step> {
   }
   void handle(Context& context, const Step&) {
     ++step_;
+    if (model_.does.value() == "static") latest_step = step_;
     context.record(model_.steps, 1.0);
     for (std::int64_t i = 0; i < model_.rows; ++i)
       context.emit(model_.track, step_, context.random().uniform());

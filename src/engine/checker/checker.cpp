@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The checker engine: one event at a time in time order like the sequential engine, and with its
+// results, but each event is executed, rolled back and executed again, and all that should be equal
+// is compared (lp_checker.h). It is what a model author runs first: a model that passes gives every
+// other engine no reason to differ.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+
+#include "core/engine.h"
+#include "core/livelock.h"
+#include "core/run_setup.h"
+#include "engine/checker/crash_watch.h"
+#include "engine/checker/lp_checker.h"
+#include "memory/library_state.h"
+#include "memory/outside_calls.h"
+#include "pending/registry.h"
+
+namespace orrery::checker {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+template <class Pending>
+class Run {
+ public:
+  Run(const Model& model, const RunOptions& options, RunControl& control)
+      : model_(model),
+        options_(options),
+        control_(control),
+        lps_(static_cast<LpId>(model.lp_count())),
+        trail_(options.livelock_microsteps),
+        checker_(model, options) {}
+  ~Run() {
+    if (current_.event != nullptr) checker_.release(current_.event);
+    pending_.drain([this](CheckedEvent* event) { checker_.release(event); });
+  }
+
+  RunResult run() {
+    RunResult result;
+    if (control_.rows != nullptr) control_.rows->begin(1);
+    auto start = Clock::now();
+    if (!set_up(result)) {
+      result.metrics.resize(model_.metrics().size());
+      add_statistics(result);
+      return result;
+    }
+    result.startup_seconds = seconds_since(start);
+    start = Clock::now();
+    result.end = loop();
+    result.reached = reached_;
+    result.fault = fault_;
+    result.loop_seconds = seconds_since(start);
+    start = Clock::now();
+    finish(result);
+    result.shutdown_seconds = seconds_since(start);
+    return result;
+  }
+
+ private:
+  static constexpr std::uint64_t kPollEvents = 64;
+
+  /// Checks `current_`; false if the run ends here, with a fault.
+  bool check() {
+    try {
+      if (checker_.check(current_)) return true;
+      fault_ = checker_.executed().fault +
+               LivelockTrail::text(trail_.steps(), current_.key, options_.livelock_microsteps);
+    } catch (const Finding& finding) {
+      fault_ = checker_.sentence(current_, finding);
+      checker_.abandon(current_.lp);
+    }
+    return false;
+  }
+
+  bool set_up(RunResult& result) {
+    const Key start = Key::start_of(Time::zero());
+    for (const Job::Kind kind : {Job::Kind::create, Job::Kind::start}) {
+      for (LpId id = 0; id < lps_; ++id) {
+        current_ = {kind, id, start};
+        if (!check()) {
+          result.end = RunEnd::fault;
+          result.fault = fault_;
+          return false;
+        }
+        if (kind == Job::Kind::start) commit();
+      }
+    }
+    return true;
+  }
+
+  RunEnd loop() {
+    for (;;) {
+      for (std::uint64_t n = 0; n < kPollEvents; ++n) {
+        CheckedEvent* const event = pending_.top();
+        if (event == nullptr) {
+          reached_ = options_.until;
+          poll();
+          return RunEnd::completed;
+        }
+        pending_.pop();
+        now_ = event->time();
+        current_ = {Job::Kind::event, event->receiver, event->key(), event};
+        trail_.note(event->key(), event->receiver);
+        if (!check()) {
+          reached_ = now_;
+          return RunEnd::fault;
+        }
+        commit();
+        ++committed_;
+        current_.event = nullptr;
+        checker_.release(event);
+      }
+      poll();
+      if (control_.stop_requested.load(std::memory_order_relaxed)) {
+        reached_ = now_;  // all before it is committed, and some of what happens at it
+        return RunEnd::interrupted;
+      }
+    }
+  }
+
+  /// What was executed takes effect.
+  void commit() {
+    const Execution& executed = checker_.executed();
+    for (std::size_t i = 0; i < executed.sends.size(); ++i)
+      if (executed.sends[i].time() < options_.until) pending_.push(checker_.make_event(i));
+    if (control_.rows == nullptr) return;
+    executed.rows.for_each([this](const Row& row) { rows_.append(row); });
+  }
+
+  void poll() {
+    control_.gvt_ticks.store(now_.ticks(), std::memory_order_relaxed);
+    control_.committed.store(committed_, std::memory_order_relaxed);
+    control_.executed.store(committed_, std::memory_order_relaxed);
+    control_.memory_bytes.store(checker_.memory_bytes() + pending_.bytes(),
+                                std::memory_order_relaxed);
+    if (control_.rows != nullptr && !rows_.empty()) {
+      control_.rows->commit(0, rows_);
+      control_.rows->advance(0, Key::start_of(now_));
+    }
+  }
+
+  void finish(RunResult& result) {
+    poll();
+    checker_.end_at(result.reached);
+    Finisher finisher(model_, result.reached, control_.rows);
+    bool whole = result.end != RunEnd::fault;
+    for (LpId id = 0; id < lps_; ++id) {
+      if (whole && !finish_lp(id, finisher)) {
+        whole = false;
+        result.end = RunEnd::fault;
+        result.fault = fault_;
+      } else if (!whole) {
+        finisher.abandon(id, checker_.hash(id));
+      }
+    }
+    finisher.store(result);
+    result.committed = result.executed = committed_;
+    result.peak_memory_bytes = checker_.memory_bytes() + pending_.bytes();
+    if (control_.rows != nullptr) control_.rows->advance(0, Key::infinity());
+    add_statistics(result);
+  }
+
+  /// A finish() that fails is left to the finisher, which says so as on the other engines.
+  bool finish_lp(LpId id, Finisher& finisher) {
+    current_ = {Job::Kind::finish, id, Key::end_of(reached_)};
+    if (!check() && checker_.executed().fault.empty()) return false;
+    checker_.finish(id, finisher);
+    return true;
+  }
+
+  void add_statistics(RunResult& result) const {
+    const CheckerStatistics& s = checker_.statistics();
+    const auto add = [&](const char* name, double value, const char* help, const char* unit = "1") {
+      result.statistics.push_back({name, unit, help, value});
+    };
+    const auto count = [](std::uint64_t n) { return static_cast<double>(n); };
+    add("executions", count(s.executions), "calls of handlers, all told");
+    add("rollbacks", count(s.rollbacks), "rollbacks of one event, each compared byte for byte");
+    add("long_rollbacks", count(s.long_rollbacks), "rollbacks of several events of an LP");
+    add("coasted", count(s.coasted), "events executed again after those");
+    add("compared", count(s.compared_bytes), "memory of LPs that was compared", "B");
+    add("allocations", count(s.allocations), "allocations looked at for overruns, over all events");
+    add("static_data", count(checker_.data_bytes()), "static data of the model's file, watched",
+        "B");
+    add("static_checks", count(s.data_watched), "events around which it was compared");
+    add("one_offs", count(s.one_offs), "differences of bytes that did not come again");
+    if (result.end != RunEnd::fault) result.notes.push_back(verdict());
+    if (s.outside_calls != 0) result.notes.push_back(outside_note(s.outside_calls));
+  }
+
+  std::string verdict() const {
+    return fmt::format(
+        "the checker found no difference: {} events, each rolled back and executed again ({} "
+        "rollbacks over several), {} bytes of memory compared, strategies: {}",
+        committed_, checker_.statistics().long_rollbacks, checker_.statistics().compared_bytes,
+        checker_.strategies());
+  }
+
+  static std::string outside_note(std::uint32_t calls) {
+    std::string text = "handlers call";
+    for (unsigned i = 0; i < static_cast<unsigned>(memory::OutsideCall::count); ++i)
+      if ((calls >> i & 1) != 0)
+        text += std::string(" ") + memory::name_of(static_cast<memory::OutsideCall>(i));
+    return text + "; nothing that was compared depended on it so far, but nothing must";
+  }
+
+  const Model& model_;
+  const RunOptions& options_;
+  RunControl& control_;
+  const LpId lps_;
+  LivelockTrail trail_;
+  LpChecker checker_;
+  const CrashWatch crash_watch_{checker_};
+  Pending pending_;
+  RowBuffer rows_;
+  Job current_{Job::Kind::create, 0, {}, nullptr};
+  std::uint64_t committed_ = 0;
+  Time now_, reached_;
+  std::string fault_;
+};
+
+void refuse(std::string_view option, std::string_view because) {
+  throw UsageError(fmt::format("{} has no meaning for the checker engine, which {}; leave it away",
+                               option, because));
+}
+
+void check_checker_options(const RunOptions& options) {
+  if (options.workers > 1)
+    refuse(fmt::format("--workers {}", options.workers), "executes one event at a time");
+  if (options.window_ticks > 0) refuse("--window", "does not execute ahead");
+  if (options.gvt_period_us > 0) refuse("--gvt-period", "does not execute ahead");
+  if (options.memory_bytes > 0) refuse("--memory", "needs all that it keeps");
+}
+
+class CheckerEngine final : public Engine {
+ public:
+  RunResult run(const Model& model, const RunOptions& options, RunControl& control) override {
+    check_options(model, options);
+    check_checker_options(options);
+    memory::prepare_library_state();
+    return pending::with_pending_set<CheckedEvent>(options.pending, [&]<class Pending>() {
+      return Run<Pending>(model, options, control).run();
+    });
+  }
+};
+
+const EngineRegistration registration{
+    "checker", "for authors of models: rolls every event back and compares; slow, run it first",
+    []() -> std::unique_ptr<Engine> { return std::make_unique<CheckerEngine>(); },
+    EngineUse::diagnosis};
+
+}  // namespace
+}  // namespace orrery::checker

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/checker/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "core/run_setup.h"
+
+namespace orrery::checker {
+namespace {
+
+class Comparison {
+ public:
+  Comparison(const Names& names, const Execution& a, const Execution& b, Versus versus,
+             const Labels& labels)
+      : names_(names), a_(a), b_(b), versus_(versus), labels_(labels) {}
+
+  Difference run() {
+    if (a_.fault != b_.fault) {
+      difference_.add(fmt::format("{} {}, {} {}", labels_.a, outcome(a_), labels_.b, outcome(b_)));
+      return difference_;
+    }
+    if (!a_.fault.empty()) return difference_;  // a state that was left halfway means nothing
+    compare_sends();
+    compare_rows();
+    compare_kernel();
+    if (versus_ != Versus::twin) compare_steps();
+    return difference_;
+  }
+
+ private:
+  static std::string outcome(const Execution& execution) {
+    return execution.fault.empty() ? "it went well" : "it failed (" + execution.fault + ")";
+  }
+
+  std::string send_text(const Sent& sent) const {
+    return fmt::format("event {} to LP {} at {}", names_.event(sent.receiver, sent.type),
+                       sent.receiver, time_text(names_.model, sent.time()));
+  }
+
+  void compare_sends() {
+    const std::size_t common = std::min(a_.sends.size(), b_.sends.size());
+    for (std::size_t i = 0; i < common; ++i)
+      if (!same_send(i)) return;
+    if (a_.sends.size() == b_.sends.size()) return;
+    const auto& more = a_.sends.size() > common ? a_ : b_;
+    difference_.add(fmt::format("it sent {} event{} {} and {} {}; the first that is missing is {}",
+                                a_.sends.size(), a_.sends.size() == 1 ? "" : "s", labels_.a,
+                                b_.sends.size(), labels_.b, send_text(more.sends[common])));
+  }
+
+  bool same_send(std::size_t i) {
+    const Sent& a = a_.sends[i];
+    const Sent& b = b_.sends[i];
+    if (a.key() != b.key() || a.receiver != b.receiver || a.type != b.type ||
+        a.size.bytes() != b.size.bytes()) {
+      difference_.add(fmt::format("its send {} was {} {} and {} {}", i + 1, send_text(a), labels_.a,
+                                  send_text(b), labels_.b));
+      return false;
+    }
+    const std::byte* const pa = a_.payload_of(a);
+    const std::byte* const pb = b_.payload_of(b);
+    const std::size_t at = payload_difference(a, pa, pb);
+    if (at == kNoDifference) return true;
+    difference_.add(fmt::format("its send {}, {}, carries {} {} and {} {} (at byte {} of {})",
+                                i + 1, send_text(a), hex_text(pa, a.size.bytes(), at), labels_.a,
+                                hex_text(pb, a.size.bytes(), at), labels_.b, at, a.size.bytes()),
+                    !a.size.hashed());
+    return false;
+  }
+
+  /// Bytes that enter the fingerprint must be equal. Others may be padding.
+  std::size_t payload_difference(const Sent& sent, const std::byte* pa, const std::byte* pb) const {
+    if (sent.size.hashed() || versus_ == Versus::same_world)
+      return first_unequal(pa, pb, sent.size.bytes());
+    if (versus_ == Versus::twin) return kNoDifference;
+    return a_.world == 0 ? first_difference(pa, pb, sent.size.bytes())
+                         : first_difference(pb, pa, sent.size.bytes());
+  }
+
+  void compare_rows() {
+    if (a_.rows == b_.rows) return;
+    std::vector<std::string> a = row_texts(a_), b = row_texts(b_);
+    const std::size_t rows = std::max(a.size(), b.size());
+    a.resize(rows, "missing");
+    b.resize(rows, "missing");
+    for (std::size_t i = 0; i < rows; ++i) {
+      if (a[i] == b[i]) continue;
+      difference_.add(
+          fmt::format("its row {} is {} {} and {} {}", i + 1, a[i], labels_.a, b[i], labels_.b));
+      return;
+    }
+  }
+
+  std::vector<std::string> row_texts(const Execution& execution) const {
+    std::vector<std::string> texts;
+    execution.rows.for_each([&](const Row& row) {
+      const Table& table = *names_.model.tables()[row.table];
+      std::string cells;
+      for (std::size_t i = 0; i < row.cells.size(); ++i) {
+        const bool integer = table.columns()[i].type == ColumnType::integer;
+        const auto real = std::bit_cast<double>(row.cells[i]);
+        cells += (i == 0 ? "" : ", ") +
+                 (integer ? std::to_string(static_cast<std::int64_t>(row.cells[i]))
+                          : fmt::format("{} (bits {:x})", real, row.cells[i]));
+      }
+      texts.push_back(fmt::format("{}({})", table.name(), cells));
+    });
+    return texts;
+  }
+
+  void compare_kernel() {
+    if (a_.kernel.random_position != b_.kernel.random_position) {
+      difference_.add(
+          fmt::format("it had drawn up to block {} of its random stream {} and up to {} "
+                      "{}",
+                      a_.kernel.random_position, labels_.a, b_.kernel.random_position, labels_.b));
+    }
+    if (a_.kernel.hash != b_.kernel.hash && difference_.empty())
+      difference_.add(
+          fmt::format("what it reports differs: its fingerprint is {:016x} {} and "
+                      "{:016x} {}",
+                      a_.kernel.hash, labels_.a, b_.kernel.hash, labels_.b));
+  }
+
+  static std::string step_text(const std::vector<AllocationStep>& steps, std::size_t i) {
+    if (i >= steps.size()) return "nothing more was asked for";
+    const AllocationStep& step = steps[i];
+    return fmt::format("{} bytes at {} were {}", step.allocation.bytes,
+                       static_cast<const void*>(step.allocation.address),
+                       step.allocates ? "allocated" : "freed");
+  }
+
+  void compare_steps() {
+    const std::size_t steps = std::max(a_.steps.size(), b_.steps.size());
+    for (std::size_t i = 0; i < steps; ++i) {
+      if (i < a_.steps.size() && i < b_.steps.size() &&
+          a_.steps[i].allocates == b_.steps[i].allocates &&
+          a_.steps[i].allocation.address == b_.steps[i].allocation.address &&
+          a_.steps[i].allocation.bytes == b_.steps[i].allocation.bytes) {
+        continue;
+      }
+      difference_.add(fmt::format("as request {} of its heap {} {} and {} {}", i + 1,
+                                  step_text(a_.steps, i), labels_.a, step_text(b_.steps, i),
+                                  labels_.b));
+      return;
+    }
+  }
+
+  const Names& names_;
+  const Execution& a_;
+  const Execution& b_;
+  const Versus versus_;
+  const Labels& labels_;
+  Difference difference_;
+};
+
+}  // namespace
+
+Difference compare_effects(const Names& names, const Execution& a, const Execution& b,
+                           Versus versus, const Labels& labels) {
+  return Comparison(names, a, b, versus, labels).run();
+}
+
+std::string hex_text(const std::byte* bytes, std::size_t size, std::size_t at) {
+  std::string text;
+  for (std::size_t i = at; i < std::min(size, at + 8); ++i)
+    text += fmt::format("{}{:02x}", i == at ? "" : " ", std::to_integer<unsigned>(bytes[i]));
+  return text;
+}
+
+}  // namespace orrery::checker

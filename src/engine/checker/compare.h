@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compares what two executions of one event did to the world outside of the LP: failure, sends,
+// rows, random numbers, fingerprint, and the addresses that it was served. Memory is compared by
+// images (world.h).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/checker/execution.h"
+#include "orrery/model.h"
+
+namespace orrery::checker {
+
+/// Which two executions are compared, and so what may differ between them.
+enum class Versus : std::uint8_t {
+  other_world,  ///< uninitialised bytes of payloads that do not enter the fingerprint
+  same_world,   ///< nothing
+  twin,         ///< those payloads, and addresses
+};
+
+struct Difference {
+  std::vector<std::string> texts;  ///< the first of each kind
+  /// Only bytes of memory, or of payloads that do not enter the fingerprint, differ.
+  bool only_bytes = true;
+
+  bool empty() const { return texts.empty(); }
+  void add(std::string text, bool bytes_only = false) {
+    texts.push_back(std::move(text));
+    only_bytes = only_bytes && bytes_only;
+  }
+};
+
+/// How messages call the two executions: "first", "again".
+struct Labels {
+  std::string_view a = "the first time", b = "the second time";
+};
+
+/// What messages need to know of the model.
+struct Names {
+  const Model& model;
+  std::function<std::string(LpId receiver, EventTypeId type)> event;
+};
+
+Difference compare_effects(const Names& names, const Execution& a, const Execution& b,
+                           Versus versus, const Labels& labels = {});
+
+/// "01 02 03": up to 8 bytes from `at` on.
+std::string hex_text(const std::byte* bytes, std::size_t size, std::size_t at);
+
+}  // namespace orrery::checker

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/checker/guard.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "memory/poison.h"
+#include "memory/region.h"
+
+namespace orrery::checker {
+namespace {
+
+using memory::FreeStatus;
+using memory::HeapMisuse;
+using memory::kPoisons;
+
+constexpr std::size_t kScrubbedBytes = 4096;
+
+HeapMisuse misuse_of(FreeStatus status) {
+  switch (status) {
+    case FreeStatus::not_live:
+      return HeapMisuse::not_live;
+    case FreeStatus::not_start:
+      return HeapMisuse::not_start;
+    default:
+      return HeapMisuse::foreign;
+  }
+}
+
+void fill(std::byte* begin, std::size_t bytes, WorldIndex world) {
+  std::memset(begin, std::to_integer<int>(fill_of(world)), bytes);
+}
+
+/// The first byte that does not hold the world's pattern, or nullptr.
+const std::byte* first_written(const std::byte* begin, std::size_t bytes, WorldIndex world) {
+  const std::uint64_t word = 0x0101010101010101u * std::to_integer<std::uint64_t>(fill_of(world));
+  const std::byte* const end = begin + bytes;
+  for (; end - begin >= 8; begin += 8) {
+    std::uint64_t found;
+    std::memcpy(&found, begin, 8);
+    if (found != word) break;
+  }
+  const std::byte* const written =
+      std::find_if(begin, end, [&](std::byte b) { return b != fill_of(world); });
+  return written == end ? nullptr : written;
+}
+
+}  // namespace
+
+void Guard::begin(LpMemory& lp, WorldIndex world, WorldIndex stack_world,
+                  std::vector<AllocationStep>& steps, const void* stack_end) {
+  lp_ = &lp;
+  world_ = world;
+  stack_world_ = stack_world;
+  steps_ = &steps;
+  stack_end_ = stack_end;
+  damage_.reset();
+}
+
+std::optional<Overrun> Guard::damage() {
+  if (kPoisons || damage_) return damage_;
+  lp_->live.for_each([&](const Allocation& allocation) {
+    if (const auto found = damaged_slack(allocation); found && !damage_) damage_ = found;
+  });
+  if (damage_) return damage_;
+  lp_->heap.for_each_free([&](const std::byte* begin, std::size_t bytes, std::size_t) {
+    if (damage_) return;
+    if (const std::byte* written = first_written(begin, bytes, world_))
+      damage_ = Overrun{Overrun::Kind::free_chunk, written, *written, {}};
+  });
+  return damage_;
+}
+
+std::optional<Overrun> Guard::damaged_slack(const Allocation& allocation) const {
+  const std::byte* const slack = allocation.address + allocation.bytes;
+  const std::byte* const written =
+      first_written(slack, allocation.chunk_bytes - allocation.bytes, world_);
+  if (written == nullptr) return std::nullopt;
+  return Overrun{Overrun::Kind::slack, written, *written, allocation};
+}
+
+void Guard::fill_free(LpMemory& lp, WorldIndex world) {
+  if (kPoisons) {  // free chunks are the sanitizer's; restore forgot where the slack is
+    lp.live.for_each([](const Allocation& allocation) {
+      memory::poison_slack(allocation.address, allocation.bytes, allocation.chunk_bytes);
+    });
+    return;
+  }
+  lp.heap.for_each_free(
+      [&](std::byte* begin, std::size_t bytes, std::size_t) { fill(begin, bytes, world); });
+}
+
+void Guard::undo(LpMemory& lp, const std::vector<AllocationStep>& steps) {
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    if (step->allocates) {
+      lp.live.erase(step->allocation.address);
+      --lp.allocated;
+    } else {
+      lp.live.insert(step->allocation);
+    }
+  }
+}
+
+void* Guard::allocate(std::size_t bytes, std::size_t alignment) noexcept {
+  memory::LpHeap& heap = lp_->heap;
+  const std::size_t runs = heap.run_count();
+  void* const pointer = alignment <= memory::kMinAlignmentBytes ? heap.allocate(bytes)
+                                                                : heap.allocate(bytes, alignment);
+  if (pointer != nullptr) {
+    Allocation allocation;
+    allocation.address = static_cast<std::byte*>(pointer);
+    allocation.bytes = bytes;
+    allocation.chunk_bytes = heap.usable_size(pointer);
+    allocation.ordinal = ++lp_->allocated;
+    remember_place(allocation);
+    if (kPoisons || heap.run_count() != runs) {  // no pattern there yet
+      memory::unpoison(pointer, allocation.chunk_bytes);
+      fill(allocation.address, allocation.chunk_bytes, world_);
+      memory::poison_slack(pointer, bytes, allocation.chunk_bytes);
+      if (!kPoisons) fill_free(*lp_, world_);
+    }
+    lp_->live.insert(allocation);
+    steps_->push_back({true, allocation});
+  }
+  scrub_stack(stack_world_);
+  return pointer;
+}
+
+void Guard::deallocate(void* pointer) noexcept {
+  const auto* known = lp_->live.find(static_cast<std::byte*>(pointer));
+  if (known != nullptr && !kPoisons && !damage_) damage_ = damaged_slack(*known);
+  const FreeStatus status = lp_->heap.deallocate(pointer);
+  if (status != FreeStatus::ok) {
+    memory::report_heap_misuse(misuse_of(status), pointer);
+  } else {
+    const Allocation allocation = lp_->live.erase(static_cast<std::byte*>(pointer));
+    steps_->push_back({false, allocation});
+    if (freed_.size() < kRememberedFrees) freed_.resize(kRememberedFrees);
+    freed_[freed_next_++ % kRememberedFrees] = allocation;
+    if (!kPoisons) fill(allocation.address, allocation.chunk_bytes, world_);
+  }
+  scrub_stack(stack_world_);
+}
+
+void* Guard::reallocate(void* pointer, std::size_t bytes) noexcept {
+  const auto* known = lp_->live.find(static_cast<std::byte*>(pointer));
+  if (known == nullptr) {
+    deallocate(pointer);  // finds out what is wrong with it
+    return nullptr;
+  }
+  const std::size_t kept = std::min(known->bytes, bytes);
+  void* const moved = allocate(bytes, memory::kMinAlignmentBytes);
+  if (moved != nullptr) {
+    std::memcpy(moved, pointer, kept);
+    deallocate(pointer);
+  }
+  return moved;
+}
+
+const Allocation* Guard::last_freed_at(const std::byte* address) const {
+  for (std::size_t n = 1; n <= freed_.size(); ++n) {
+    const Allocation& freed = freed_[(freed_next_ + kRememberedFrees - n) % kRememberedFrees];
+    if (freed.address != nullptr && freed.covers(address)) return &freed;
+  }
+  return nullptr;
+}
+
+/// Walks the frame pointers. Code that was compiled without them leaves other values there, so
+/// every step is checked to go up within this handler's part of the stack.
+__attribute__((no_sanitize("address", "undefined"))) void Guard::remember_place(
+    Allocation& allocation) const {
+  const auto* frame = static_cast<const std::uintptr_t*>(__builtin_frame_address(0));
+  const auto end = reinterpret_cast<std::uintptr_t>(stack_end_);
+  for (std::size_t i = 0; i < Allocation::kFrames; ++i) {
+    allocation.place[i] = reinterpret_cast<const void*>(frame[1]);
+    const std::uintptr_t next = frame[0];
+    if (next <= reinterpret_cast<std::uintptr_t>(frame) || next + 16 > end || next % 16 != 0)
+      return;
+    frame = reinterpret_cast<const std::uintptr_t*>(next);
+  }
+}
+
+[[gnu::noinline]] __attribute__((no_sanitize("address", "undefined"))) void scrub_stack(
+    WorldIndex world) {
+  unsigned char below[kScrubbedBytes];
+  std::memset(below, std::to_integer<int>(fill_of(world)), sizeof below);
+  asm volatile("" : : "r"(below) : "memory");
+}
+
+}  // namespace orrery::checker

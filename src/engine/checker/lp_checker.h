@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Executes what one LP has to do (its creation, its start, an event, its end) as often as it takes
+// to see whether a rollback would show, and compares:
+//
+//   1. in the LP's present world (world.h), after a checkpoint; then the memory that nobody may
+//      write is looked at;
+//   2. rolled back, by each checkpoint strategy in turn, and compared with the checkpoint;
+//   3. in the other world; memory and effects must be those of the first execution, but for bytes
+//      that nobody has initialised;
+//   4. by the LP's twin at other addresses; the effects must be the same;
+//   5. now and then rolled back over several events and executed up to here again.
+//
+// The first difference ends the run: it is thrown as a Finding, a sentence that names it. Whatever
+// differs, the LP is executed some more times to find out what the difference follows: the pattern
+// in uninitialised memory, or something outside of the LP.
+//
+// Every execution starts at the same address of the stack, with the world's pattern below it, so
+// that what a compiler leaves in padding and dead variables does not depend on who called.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/engine.h"
+#include "core/run_setup.h"
+#include "engine/checker/compare.h"
+#include "engine/checker/data_watch.h"
+#include "engine/checker/execution.h"
+#include "engine/checker/rollback.h"
+#include "engine/checker/twin.h"
+#include "memory/arena.h"
+#include "memory/block_pool.h"
+#include "orrery/context.h"
+
+namespace orrery::checker {
+
+/// What the checker has found, as a sentence behind "model fault in LP 5 ...: ".
+struct Finding {
+  std::string text;
+};
+
+/// Something that an LP has to do.
+struct Job {
+  enum class Kind : std::uint8_t { create, start, event, finish } kind;
+  LpId lp;
+  Key key;
+  CheckedEvent* event = nullptr;  ///< kind event
+};
+
+struct CheckerStatistics {
+  std::uint64_t executions = 0;      ///< of handlers, all told
+  std::uint64_t rollbacks = 0;       ///< of one event
+  std::uint64_t long_rollbacks = 0;  ///< of several events
+  std::uint64_t coasted = 0;         ///< events executed again after those
+  std::uint64_t compared_bytes = 0;  ///< of memory
+  std::uint64_t allocations = 0;     ///< whose surroundings were watched
+  std::uint64_t data_watched = 0;    ///< events around which the model's static data was compared
+  std::uint64_t one_offs = 0;       ///< differences in bytes of memory that repetition did not show
+  std::uint32_t outside_calls = 0;  ///< bits of memory::OutsideCall
+};
+
+class LpChecker final : public Context {
+ public:
+  LpChecker(const Model& model, const RunOptions& options);
+  ~LpChecker();
+
+  /// Executes and checks. True if it is to be committed: `executed` then is what it did. False if
+  /// it failed, every time in the same way: `executed().fault` says how. Throws Finding, and
+  /// UsageError out of Model::create.
+  bool check(const Job& job);
+  const Execution& executed() const { return first_; }
+
+  /// A new event for send `i` of what was executed.
+  CheckedEvent* make_event(std::size_t i);
+  /// Gives an event back when it has been checked.
+  void release(CheckedEvent* event);
+
+  LogicalProcessBase& object(LpId id) { return *lps_[id].object; }
+  std::uint64_t hash(LpId id) const { return lps_[id].kernel.hash; }
+  /// The LP on which something was found: its destructor is not called.
+  void abandon(LpId id) { lps_[id].broken = true; }
+  /// Calls finish() for good, right after it was checked.
+  void finish(LpId id, Finisher& finisher);
+
+  void end_at(Time time) { end_ = time; }
+  std::string event_name(LpId id, EventTypeId type) const;
+  /// "model fault in LP 5 (class Desk), event Customer at 12 s (tick 12), key ...: the checker ..."
+  std::string sentence(const Job& job, const Finding& finding) const;
+
+  /// The sentence for a crash of the handler that runs; for the handler of the signal.
+  std::string crash_sentence(int signal) const;
+
+  const CheckerStatistics& statistics() const { return statistics_; }
+  std::string strategies() const { return plan_.names(); }
+  std::size_t data_bytes() const { return data_.bytes(); }
+  std::uint64_t memory_bytes() const;
+
+ private:
+  /// One of several events that an LP is to be rolled back over.
+  struct Step {
+    CheckedEvent* event;
+    Execution executed;  ///< in the episode's world
+  };
+  struct Episode {
+    WorldIndex world;
+    std::vector<std::byte> image;
+    checkpoint::KernelState kernel;
+    AllocationTable live;
+    std::uint64_t allocated;
+    std::size_t length;
+    std::vector<Step> steps;
+  };
+  struct CheckedLp {
+    CheckedLp(memory::Arena& arena, memory::Arena& twin_arena)
+        : memory(arena), twin_heap(twin_arena) {}
+    LpMemory memory;
+    memory::LpHeap twin_heap;
+    LogicalProcessBase* object = nullptr;
+    LogicalProcessBase* twin = nullptr;
+    checkpoint::KernelState kernel;
+    WorldIndex world = 0;
+    std::vector<std::byte> other;       ///< image of the world that the memory does not show
+    std::vector<std::byte> twin_image;  ///< of the twin's memory
+    std::unique_ptr<Episode> episode;
+    Key last;             ///< of what it executed last
+    bool broken = false;  ///< its memory means nothing any more
+  };
+
+  // Executing.
+  void execute(const Job& job, WorldIndex world, WorldIndex stack_world, Execution& out);
+  void begin(const Job& job, const CheckedLp& lp, WorldIndex world);
+  void call_at_floor(const Job& job, WorldIndex world);
+  void invoke(const Job& job, WorldIndex world);
+  void invoke_finish(LogicalProcessBase& object);
+  std::string describe_failure(const Job& job);
+  void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
+            const void* payload) override;
+  void append_row(const Table& table, std::span<const std::uint64_t> cells) override;
+  [[gnu::noinline]] void record_send(LpId destination, Duration delay, EventTypeId type,
+                                     std::uint32_t size_word, const void* payload);
+  [[gnu::noinline]] void record_row(const Table& table, std::span<const std::uint64_t> cells);
+
+  // Checking.
+  Difference execute_in_both_worlds(const Job& job);
+  void execute_first(const Job& job, bool watched);
+  void roll_back(const Job& job, Rollback& way);
+  void verify_untouched(const Job& job);
+  void verify_twin(const Job& job);
+  static void save(const memory::LpHeap& heap, std::vector<std::byte>& image);
+  void go_to(CheckedLp& lp, WorldIndex world, const std::vector<std::byte>& image);
+  Difference compare_worlds(CheckedLp& lp);
+  Difference compare_memory(const CheckedLp& lp, const std::vector<std::byte>& a,
+                            const std::vector<std::byte>& b, WorldIndex world_of_a,
+                            const Labels& labels);
+  bool metrics_differ(const CheckedLp& lp) const;
+
+  // Rollbacks over several events.
+  void begin_episode(CheckedLp& lp);
+  void note_step(CheckedLp& lp, const Job& job);
+  void end_episode(CheckedLp& lp, const Job& job);
+  Difference coast(CheckedLp& lp, const Job& job);
+  void drop_episode(CheckedLp& lp);
+  std::uint64_t random_number();
+
+  // Saying what was found.
+  [[noreturn]] void report_difference(const Job& job, const Difference& difference, Versus versus);
+  [[noreturn]] void report_overrun(const Job& job, const Overrun& overrun);
+  [[noreturn]] void report_static(const Job& job, const void* variable);
+  std::string cause(const Job& job);
+  std::string cause_outside(std::uint32_t calls, const void* variable) const;
+  std::string place_text(const Allocation& allocation) const;
+  std::string address_text(const CheckedLp& lp, const std::byte* address) const;
+  const std::byte* address_in_image(const CheckedLp& lp, std::size_t image_bytes,
+                                    std::size_t at) const;
+  std::string holders_of(LpId victim) const;
+
+  const Model& model_;
+  const RunOptions& options_;
+  RollbackPlan plan_;
+  Names names_;
+  memory::Arena arena_, twin_arena_;
+  memory::LpHeap nowhere_{memory::LpHeap::kNoArena};
+  const decltype(memory::ThreadContext::on_misuse) on_misuse_before_ =
+      memory::thread_context.on_misuse;
+  Guard guard_;
+  TwinMemory twins_;
+  DataWatch data_;
+  memory::BlockPool blocks_;
+  std::vector<CheckedLp> lps_;
+  CheckerStatistics statistics_;
+  std::uint64_t random_state_;
+  std::uint64_t next_watched_ = 0;
+  std::size_t open_episodes_ = 0;
+  Time end_;
+
+  // Of the execution that runs.
+  const Job* running_ = nullptr;  ///< nullptr: none
+  Execution* out_ = nullptr;
+  std::string usage_error_;  ///< what create() refused, if it did
+  Key cause_;
+  std::uint64_t sends_ = 0;
+  std::uint32_t ordinal_ = 0;
+  std::uintptr_t floor_ = 0;
+  WorldIndex stack_world_ = 0;  ///< whose pattern the stack has
+
+  Execution first_, second_, twin_, more_;
+  std::vector<std::byte> before_, scratch_;
+};
+
+}  // namespace orrery::checker

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// LpChecker: from a difference to a sentence that says where it is and what usually causes it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <typeinfo>
+
+#include "engine/checker/lp_checker.h"
+#include "engine/checker/symbols.h"
+#include "memory/outside_calls.h"
+
+namespace orrery::checker {
+namespace {
+
+/// Functions through which model code allocates: what called them is of interest.
+constexpr std::array<std::string_view, 11> kAllocators = {
+    "operator new",  "malloc", "calloc", "realloc",          "memalign",
+    "aligned_alloc", "posix_", "strdup", "orrery::memory::", "orrery::checker::",
+    "__gnu_cxx::"};
+
+bool allocates_for_others(const std::string& name) {
+  return name.starts_with("std::") || name.find(" std::") != std::string::npos ||
+         std::any_of(kAllocators.begin(), kAllocators.end(),
+                     [&](auto prefix) { return name.starts_with(prefix); });
+}
+
+constexpr std::string_view kTwinHint =
+    "likely cause: something depends on addresses, such as pointers as keys of a map or a set, "
+    "hashed, sorted or sent; use numbers that mean the same in every run";
+constexpr std::string_view kSeveralHint =
+    "likely cause: state that an event overwrites outside of its LP, in static variables, in "
+    "memory "
+    "of the model or the system, or reading the memory of another LP: a rollback of one event "
+    "finds "
+    "it as the event has left it, a rollback of several does not";
+constexpr std::string_view kOutsideHint =
+    "likely cause: state outside of the LP that a rollback does not restore: a global or static "
+    "variable in another library, memory of the model object or the system, memory of another LP, "
+    "a file, or a clock or random device of the processor";
+constexpr std::string_view kStackHint =
+    "it follows the pattern that the checker left on the stack below the handler (5a in one "
+    "execution, a5 in the other); likely cause: a local variable, or a member of an event, that is "
+    "used without having been initialised";
+constexpr std::string_view kHeapHint =
+    "it follows the pattern that the checker put where nobody has initialised memory (5a in one "
+    "execution, a5 in the other); likely cause: a member without initialiser, padding that is "
+    "hashed or compared, reading behind the end of an allocation or after it was freed";
+
+}  // namespace
+
+std::string LpChecker::sentence(const Job& job, const Finding& finding) const {
+  const std::string event = job.kind == Job::Kind::event    ? event_name(job.lp, job.event->type)
+                            : job.kind == Job::Kind::finish ? "finish()"
+                                                            : "";
+  std::string where = describe_event(model_, job.lp, event, job.key.time());
+  if (job.kind == Job::Kind::event) {
+    where += fmt::format(", microstep {}, event {} of those that LP {} sent", job.key.microstep(),
+                         job.key.sequence(), job.key.sender());
+  }
+  const CheckedLp& lp = lps_[job.lp];
+  // The twin's class: its memory is whole whatever has happened to the LP's.
+  if (lp.twin != nullptr) where += ", LP class " + type_name(typeid(*lp.twin));
+  return fmt::format("model fault in {}: {}", where, finding.text);
+}
+
+std::string LpChecker::crash_sentence(int signal) const {
+  if (running_ == nullptr) return {};
+  const std::string when =
+      out_ == &first_  ? "when it was executed first"
+      : out_ == &twin_ ? "when it was executed at other addresses; " + std::string(kTwinHint)
+                       : "when it was executed again after a rollback: it may use memory that it "
+                         "keeps a pointer to outside of the LP, or memory that nobody initialised";
+  return sentence(*running_, Finding{fmt::format("a crash ({}) {}", strsignal(signal), when)});
+}
+
+void LpChecker::report_difference(const Job& job, const Difference& difference, Versus versus) {
+  std::string text = versus == Versus::twin
+                         ? "it depends on where its memory lies: "
+                         : "executed again after a rollback, it does something else: ";
+  for (std::size_t i = 0; i < difference.texts.size(); ++i)
+    text += (i == 0 ? "" : "; ") + difference.texts[i];
+  if (versus == Versus::twin) throw Finding{text + "; " + std::string(kTwinHint)};
+  if (versus == Versus::same_world) {
+    const std::uint32_t calls = memory::outside_calls.seen;
+    throw Finding{text + "; " +
+                  (calls != 0 ? cause_outside(calls, nullptr) : std::string(kSeveralHint))};
+  }
+  throw Finding{text + "; " + cause(job)};
+}
+
+/// Executes the event again to see what the difference between first_ and second_ follows.
+std::string LpChecker::cause(const Job& job) {
+  CheckedLp& lp = lps_[job.lp];
+  const auto same_again = [&](const Execution& expected, WorldIndex stack,
+                              const std::vector<std::byte>& image) {
+    go_to(lp, expected.world, image);
+    execute(job, expected.world, stack, more_);
+    save(lp.memory.heap, more_.image);
+    Guard::undo(lp.memory, more_.steps);
+    return equal_images(more_.image, expected.image) &&
+           compare_effects(names_, expected, more_, Versus::same_world).empty();
+  };
+  Guard::undo(lp.memory, second_.steps);
+  data_.refresh();
+  const bool second_again = same_again(second_, second_.world, lp.other);
+  const void* const variable = data_.changed();
+  const bool first_again = same_again(first_, first_.world, before_);
+  const std::uint32_t calls = memory::outside_calls.seen;
+  if (calls != 0 || variable != nullptr) return cause_outside(calls, variable);
+  if (!second_again || !first_again) return std::string(kOutsideHint);
+  if (job.event != nullptr && job.event->stride != 0) {
+    const std::size_t at =
+        first_unequal(job.event->payload(0), job.event->payload(1), job.event->size.bytes());
+    if (at != kNoDifference) {
+      return fmt::format(
+          "likely cause: it uses bytes of the event's payload that their sender, LP {}, did not "
+          "initialise (byte {} is the first); give padding a name and a value, and do not copy, "
+          "hash or compare events as raw bytes",
+          job.event->sender(), at);
+    }
+  }
+  // With the other world's stack below the same memory.
+  const bool stack = !same_again(second_, first_.world, lp.other);
+  return std::string(stack ? kStackHint : kHeapHint);
+}
+
+std::string LpChecker::cause_outside(std::uint32_t calls, const void* variable) const {
+  std::string text = "likely cause: ";
+  if (calls != 0) {
+    text += "it calls ";
+    for (unsigned i = 0, named = 0; i < static_cast<unsigned>(memory::OutsideCall::count); ++i) {
+      if ((calls >> i & 1) == 0) continue;
+      text += (named++ == 0 ? "" : ", ") +
+              std::string(memory::name_of(static_cast<memory::OutsideCall>(i)));
+    }
+    text += ", whose answer is another each time; use context.now() and context.random()";
+  }
+  if (variable != nullptr) {
+    text += (calls != 0 ? "; and it" : "it") + std::string(" changes the variable ") +
+            variable_name(variable) + ", which no rollback restores; make it a member of the LP";
+  }
+  return text;
+}
+
+void LpChecker::report_static(const Job& job, const void* variable) {
+  static_cast<void>(job);
+  throw Finding{
+      fmt::format("it changes the variable {}, which lies outside of the LP: no rollback restores "
+                  "it, and other "
+                  "LPs change it at the same time; make it a member of the LP",
+                  variable_name(variable))};
+}
+
+void LpChecker::report_overrun(const Job& job, const Overrun& overrun) {
+  const CheckedLp& lp = lps_[job.lp];
+  const unsigned value = std::to_integer<unsigned>(overrun.value);
+  const Allocation* in_front = nullptr;
+  lp.memory.live.for_each([&](const Allocation& live) {
+    const std::byte* const end = live.address + live.chunk_bytes;
+    if (end <= overrun.address && (in_front == nullptr || live.address > in_front->address))
+      in_front = &live;
+  });
+  const Allocation* const freed = guard_.last_freed_at(overrun.address);
+  if (overrun.kind == Overrun::Kind::slack) {
+    in_front = &overrun.allocation;
+  } else if (freed != nullptr) {
+    throw Finding{
+        fmt::format("it wrote to memory that it had freed: byte {} of an allocation of {} bytes{} "
+                    "is now {:02x}",
+                    overrun.address - freed->address, freed->bytes, place_text(*freed), value)};
+  }
+  if (in_front == nullptr) {
+    throw Finding{fmt::format("it wrote {:02x} to {}, where nothing is allocated", value,
+                              static_cast<const void*>(overrun.address))};
+  }
+  throw Finding{fmt::format(
+      "it wrote beyond the end of an allocation of {} bytes{}: the byte at offset {} is now "
+      "{:02x}; "
+      "check the index, or run the model in the asan build, which stops at the very line",
+      in_front->bytes, place_text(*in_front), overrun.address - in_front->address, value)};
+}
+
+// ---- Addresses
+// -----------------------------------------------------------------------------------
+
+/// " (the LP's allocation 17, made in Desk::serve)".
+std::string LpChecker::place_text(const Allocation& allocation) const {
+  std::string text = fmt::format(" (the LP's allocation {}", allocation.ordinal);
+  for (const void* frame : allocation.place) {
+    if (frame == nullptr) break;
+    const std::string name = symbol_at(static_cast<const std::byte*>(frame) - 1);
+    if (name.empty() || allocates_for_others(name)) continue;
+    text += ", made in " + name;
+    break;
+  }
+  return text + ")";
+}
+
+std::string LpChecker::address_text(const CheckedLp& lp, const std::byte* address) const {
+  const Allocation* covering = nullptr;
+  lp.memory.live.for_each([&](const Allocation& live) {
+    if (live.covers(address)) covering = &live;
+  });
+  if (covering == nullptr) return fmt::format("memory at {}", static_cast<const void*>(address));
+  const std::ptrdiff_t offset = address - covering->address;
+  const auto* const object = reinterpret_cast<const std::byte*>(lp.object);
+  if (object != nullptr && covering->covers(object)) {
+    const std::string type = lp.twin == nullptr ? "" : " (" + type_name(typeid(*lp.twin)) + ")";
+    return fmt::format("the LP's object{} + {}", type, offset);
+  }
+  const Summary* const metrics =
+      lp.object == nullptr ? nullptr : LogicalProcessAccess::metrics(*lp.object);
+  if (reinterpret_cast<const std::byte*>(metrics) == covering->address) {
+    return fmt::format(
+        "metric '{}'",
+        model_.metrics()[static_cast<std::size_t>(offset) / sizeof(Summary)]->name());
+  }
+  return fmt::format("an allocation of {} bytes{} + {}", covering->bytes, place_text(*covering),
+                     offset);
+}
+
+/// The address whose byte lies at `at` of an image of the heap's present live chunks; nullptr for
+/// the image's header.
+const std::byte* LpChecker::address_in_image(const CheckedLp& lp, std::size_t image_bytes,
+                                             std::size_t at) const {
+  const std::size_t header = image_bytes - lp.memory.heap.live_bytes();
+  if (at < header || image_bytes < lp.memory.heap.live_bytes()) return nullptr;
+  std::size_t passed = header;
+  const std::byte* found = nullptr;
+  lp.memory.heap.for_each_live([&](const std::byte* begin, std::size_t bytes, std::size_t) {
+    if (found == nullptr && at < passed + bytes) found = begin + (at - passed);
+    passed += bytes;
+  });
+  return found;
+}
+
+/// Which LPs hold pointers into the memory of `victim`.
+std::string LpChecker::holders_of(LpId victim) const {
+  constexpr std::size_t kNamed = 3;
+  std::vector<std::string> holders;
+  const CheckedLp& owner = lps_[victim];
+  for (LpId id = 0; id < lps_.size() && holders.size() < kNamed; ++id) {
+    if (id == victim) continue;
+    lps_[id].memory.live.for_each([&](const Allocation& live) {
+      for (std::size_t at = 0; at + sizeof(void*) <= live.bytes; at += sizeof(void*)) {
+        const std::byte* pointer;
+        std::memcpy(&pointer, live.address + at, sizeof pointer);
+        // The end of an allocation of its own is where another LP's memory may begin.
+        const bool hit = (owner.memory.heap.owns(pointer) || owner.twin_heap.owns(pointer)) &&
+                         !lps_[id].memory.heap.owns(pointer - 1);
+        if (hit && holders.size() < kNamed)
+          holders.push_back(
+              fmt::format("LP {} in {}", id, address_text(lps_[id], live.address + at)));
+      }
+    });
+  }
+  if (holders.empty())
+    return "; no LP holds a pointer there now: look for one in a static variable";
+  std::string text = "; pointers into it are held by ";
+  for (std::size_t i = 0; i < holders.size(); ++i) text += (i == 0 ? "" : ", ") + holders[i];
+  return text + "; LPs may share nothing but events";
+}
+
+}  // namespace orrery::checker

@@ -1,0 +1,597 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The checker engine: one model for each mistake that it is to find, with the words by which its
+// sentence names the mistake; and correct models, also odd ones, on which it must find nothing and
+// commit what the sequential engine commits. The mistakes are genuine: what is undefined here is
+// read or written through pointers that the compiler cannot follow.
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <map>
+#include <random>
+#include <unordered_map>
+
+#include "engine/engine_cases.h"
+#include "equality/random_model.h"
+
+namespace orrery::testing {
+namespace {
+
+constexpr bool kAddressSanitizer =
+#if defined(__SANITIZE_ADDRESS__)
+    true;
+#else
+    false;
+#endif
+
+/// Hides where a pointer or a number comes from.
+template <class T>
+T opaque(T value) {
+  asm volatile("" : "+r"(value) : : "memory");
+  return value;
+}
+
+Outcome check(const Model& model, RunOptions options = {}) {
+  return run_model(model, "checker", options);
+}
+
+::testing::AssertionResult names(const Outcome& outcome, const std::vector<std::string>& parts) {
+  if (outcome.result.end != RunEnd::fault)
+    return ::testing::AssertionFailure() << "the checker found nothing";
+  for (const std::string& part : parts) {
+    if (outcome.result.fault.find(part) == std::string::npos) {
+      return ::testing::AssertionFailure()
+             << "'" << part << "' is not in: " << outcome.result.fault;
+    }
+  }
+  return ::testing::AssertionSuccess();
+}
+
+/// Walks on which LP 3 also makes a mistake at each of its events from tick 100 on.
+class Mistakes : public ::testing::Test {
+ protected:
+  void at_each_event(std::function<void(Context&, ScriptLp&)> mistake) {
+    script_walks(model);
+    const auto walk = model.on_step;
+    model.on_step = [walk, mistake](Context& context, ScriptLp& lp, const Step& step) {
+      walk(context, lp, step);
+      if (context.self() == 3 && context.now().ticks() >= 100) mistake(context, lp);
+    };
+  }
+  ScriptModel model{8, 4000};
+};
+
+// ---- State outside of the LP
+// ---------------------------------------------------------------------
+
+int global_counter = 0;
+
+TEST_F(Mistakes, GlobalCounterInTheState) {
+  at_each_event(
+      [](Context&, ScriptLp& lp) { lp.digest += static_cast<std::uint64_t>(++global_counter); });
+  EXPECT_TRUE(names(check(model), {"model fault in LP 3, event Step at", "ScriptLp",
+                                   "the LP's object", "changes the variable", "global_counter"}));
+}
+
+TEST_F(Mistakes, StaticLocalInASend) {
+  at_each_event([](Context& context, ScriptLp&) {
+    static std::int64_t calls = 0;
+    context.schedule(2, ticks(1 + ++calls), Step{});
+  });
+  EXPECT_TRUE(names(check(model), {"LP 3", "its send 2", "to LP 2", "::calls"}));
+}
+
+volatile std::uint64_t last_seen[4];
+
+TEST(Checker, FindsAStaticThatReachesNothing) {
+  if (kAddressSanitizer) GTEST_SKIP() << "the sanitizer makes megabytes of static data";
+  ScriptModel few(4, 20'000);  // the command's data is large: only a sample of events is watched
+  script_walks(few);
+  few.on_step = [walk = few.on_step](Context& context, ScriptLp& lp, const Step& step) {
+    walk(context, lp, step);
+    last_seen[0] = static_cast<std::uint64_t>(context.now().ticks());
+  };
+  EXPECT_TRUE(names(check(few), {"it changes the variable", "last_seen"}));
+}
+
+TEST_F(Mistakes, StaticContainerThatGrows) {
+  if (kAddressSanitizer) GTEST_SKIP() << "the sanitizer ends the process at the use after rollback";
+  at_each_event([](Context& context, ScriptLp& lp) {
+    static std::vector<std::int64_t> all;
+    all.push_back(context.now().ticks());
+    lp.digest += all.size();
+  });
+  EXPECT_TRUE(names(check(model), {"LP 3", "::all"}));
+}
+
+TEST_F(Mistakes, MemoryOfTheModel) {
+  std::vector<std::uint64_t> shared(8);
+  at_each_event(
+      [&shared](Context& context, ScriptLp& lp) { lp.digest += ++shared[context.self()]; });
+  EXPECT_TRUE(names(check(model), {"LP 3", "the LP's object", "memory of the model object"}));
+}
+
+/// A single rollback finds the shared word as the event has left it.
+TEST_F(Mistakes, MemoryOfTheModelThatEachEventOverwrites) {
+  std::vector<std::uint64_t> shared(8);
+  at_each_event([&shared](Context& context, ScriptLp& lp) {
+    if (lp.handled % 2 == 0)
+      shared[context.self()] = lp.handled;
+    else
+      lp.digest += shared[context.self()];
+  });
+  EXPECT_TRUE(names(check(model), {"LP 3", "after a rollback of several events", "overwrites"}));
+  RunOptions single;
+  single.checkpoint = "copy";
+  EXPECT_EQ(check(model, single).result.end, RunEnd::completed);
+}
+
+TEST_F(Mistakes, MemoryOfAnotherLpWritten) {
+  ScriptLp* victim = nullptr;
+  at_each_event([](Context&, ScriptLp& lp) {
+    if (!lp.memory.empty()) ++reinterpret_cast<ScriptLp*>(lp.memory[0])->memory[1];
+  });
+  model.on_start = [&victim, start = model.on_start](Context& context, ScriptLp& lp) {
+    start(context, lp);
+    lp.memory.assign(2, 0);
+    if (context.self() == 2) victim = &lp;
+    if (context.self() == 3) lp.memory[0] = reinterpret_cast<std::uint64_t>(victim);
+  };
+  EXPECT_TRUE(names(check(model), {"LP 2", "has changed since its last event",
+                                   "pointers into it are held by LP 3"}));
+}
+
+/// A rollback of one event finds the other LP as it was; one of several finds it further on.
+TEST_F(Mistakes, MemoryOfAnotherLpRead) {
+  const ScriptLp* other = nullptr;
+  at_each_event([](Context&, ScriptLp& lp) {
+    lp.digest += reinterpret_cast<const ScriptLp*>(lp.memory[0])->digest;
+  });
+  model.on_start = [&other, start = model.on_start](Context& context, ScriptLp& lp) {
+    start(context, lp);
+    if (context.self() == 2) other = &lp;
+    if (context.self() == 3) lp.memory.push_back(reinterpret_cast<std::uint64_t>(other));
+  };
+  EXPECT_TRUE(names(check(model), {"LP 3", "the LP's object", "after a rollback of several events",
+                                   "reading the memory of another LP"}));
+}
+
+// ---- Clocks and random devices
+// -------------------------------------------------------------------
+
+TEST_F(Mistakes, SteadyClock) {
+  at_each_event([](Context&, ScriptLp& lp) {
+    lp.digest +=
+        static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  });
+  EXPECT_TRUE(names(check(model), {"LP 3", "clock_gettime", "context.now()"}));
+}
+
+TEST_F(Mistakes, TimeInSeconds) {
+  at_each_event(
+      [](Context&, ScriptLp& lp) { lp.digest += static_cast<std::uint64_t>(std::time(nullptr)); });
+  EXPECT_TRUE(names(check(model), {"LP 3", "it calls time,"}));
+}
+
+TEST_F(Mistakes, Rand) {
+  at_each_event([](Context& context, ScriptLp&) {
+    context.schedule(0, ticks(1 + std::rand() % 1000), Step{});
+  });
+  EXPECT_TRUE(names(check(model), {"LP 3", "its send 2", "it calls rand", "context.random()"}));
+}
+
+TEST_F(Mistakes, RandomDevice) {
+  at_each_event([](Context&, ScriptLp& lp) { lp.digest += std::random_device()(); });
+  EXPECT_TRUE(names(check(model), {"LP 3", "std::random_device"}));
+}
+
+TEST_F(Mistakes, AClockThatReachesNothingIsNoted) {
+  at_each_event([](Context&, ScriptLp&) { opaque(std::time(nullptr)); });
+  const Outcome outcome = check(model);
+  ASSERT_EQ(outcome.result.end, RunEnd::completed) << outcome.result.fault;
+  ASSERT_EQ(outcome.result.notes.size(), 2u);
+  EXPECT_NE(outcome.result.notes[1].find("handlers call time"), std::string::npos);
+}
+
+// ---- Addresses
+// -----------------------------------------------------------------------------------
+
+TEST_F(Mistakes, AddressInASend) {
+  at_each_event([](Context& context, ScriptLp& lp) {
+    const auto address = reinterpret_cast<std::uintptr_t>(&lp);
+    context.schedule(0, ticks(1 + static_cast<std::int64_t>(address / 16 % 1009)), Step{});
+  });
+  EXPECT_TRUE(
+      names(check(model), {"LP 3", "its send 2", "at other addresses", "pointers as keys"}));
+}
+
+TEST_F(Mistakes, AddressInTheFinalState) {
+  script_walks(model);
+  model.on_finish = [](FinalContext& context, const ScriptLp& lp) {
+    context.state(reinterpret_cast<std::uintptr_t>(&lp));
+  };
+  EXPECT_TRUE(names(check(model), {"finish()", "at other addresses"}));
+}
+
+struct Visit {
+  std::uint32_t number;
+};
+
+/// Keeps nodes in a map by their addresses and sends in the order of the map.
+class AddressKeyLp final : public LogicalProcess<AddressKeyLp, Visit> {
+ public:
+  void start(Context& context) override { context.schedule(0, ticks(1), Visit{0}); }
+  void handle(Context& context, const Visit& visit) {
+    nodes_.push_back(std::make_unique<std::uint32_t>(visit.number));
+    order_[nodes_.back().get()] = visit.number;
+    for (const auto& [node, number] : order_) context.schedule(0, ticks(1000), Visit{number});
+    context.schedule(0, ticks(1), Visit{visit.number + 1});
+  }
+
+ private:
+  std::vector<std::unique_ptr<std::uint32_t>> nodes_;
+  std::map<void*, std::uint32_t> order_;
+};
+
+template <class Lp>
+class OneClassModel final : public Model {
+ public:
+  explicit OneClassModel(LpId lps = 1, std::int64_t horizon = 100) : lps_(lps), horizon_(horizon) {}
+  std::uint64_t lp_count() const override { return lps_; }
+  Time default_horizon() const override { return Time::from_ticks(horizon_); }
+  std::unique_ptr<LogicalProcessBase> create(LpId) const override { return std::make_unique<Lp>(); }
+
+ private:
+  const LpId lps_;
+  const std::int64_t horizon_;
+};
+
+TEST(Checker, FindsAMapOrderedByAddresses) {
+  EXPECT_TRUE(names(check(OneClassModel<AddressKeyLp>()),
+                    {"LP 0", "AddressKeyLp", "carries", "at other addresses", "keys of a map"}));
+}
+
+// ---- What nobody has initialised
+// -----------------------------------------------------------------
+
+TEST_F(Mistakes, UninitialisedHeapMemory) {
+  at_each_event([](Context&, ScriptLp& lp) {
+    auto* const words = opaque(static_cast<std::uint64_t*>(std::malloc(32)));
+    lp.digest += words[2];
+    std::free(words);
+  });
+  EXPECT_TRUE(names(check(model), {"LP 3", "the LP's object", "a member without initialiser"}));
+}
+
+/// Allocated by one event, read by a later one.
+TEST_F(Mistakes, UninitialisedMemoryOfAnEarlierEvent) {
+  at_each_event([](Context&, ScriptLp& lp) {
+    if (lp.memory.empty())
+      lp.memory.push_back(reinterpret_cast<std::uint64_t>(opaque(std::malloc(32))));
+    else if (lp.handled > 30)
+      lp.digest += reinterpret_cast<std::uint64_t*>(lp.memory[0])[1] & 1;
+  });
+  EXPECT_TRUE(names(check(model), {"LP 3", "the LP's object", "initialis"}));
+}
+
+TEST_F(Mistakes, ReadAfterFree) {
+  if (kAddressSanitizer) GTEST_SKIP() << "the sanitizer ends the process at the read";
+  at_each_event([](Context&, ScriptLp& lp) {
+    auto* const words = opaque(new std::uint64_t[4]{1, 2, 3, 4});
+    delete[] words;
+    lp.digest += *opaque(words + 1);
+  });
+  EXPECT_TRUE(names(check(model), {"LP 3", "after it was freed"}));
+}
+
+struct Padded {
+  std::uint8_t small;
+  std::uint64_t large;
+};
+static_assert(!event_payload_is_hashed<Padded>);
+
+/// Sends structs whose padding nobody writes; `Reader` says what the receiver does with it.
+template <class Reader>
+class PaddedLp final : public LogicalProcess<PaddedLp<Reader>, Padded> {
+ public:
+  void start(Context& context) override { send_on(context, 1); }
+  void handle(Context& context, const Padded& padded) {
+    last_ = padded;  // copies the padding, which is allowed
+    digest_ += Reader::read(padded);
+    send_on(context, padded.large + 1);
+  }
+  void finish(FinalContext& context) override { context.state(digest_); }
+
+ private:
+  [[gnu::noinline]] static void set(Padded& padded, std::uint64_t value) {
+    padded.small = static_cast<std::uint8_t>(value);
+    padded.large = value;
+  }
+  void send_on(Context& context, std::uint64_t value) {
+    Padded padded;
+    opaque (&set)(padded, value);
+    context.schedule((context.self() + 1) % context.lp_count(), ticks(3), padded);
+  }
+  Padded last_{};
+  std::uint64_t digest_ = 0;
+};
+
+struct BytesReader {
+  static std::uint64_t read(const Padded& padded) {
+    const auto* bytes = opaque(reinterpret_cast<const std::uint8_t*>(&padded));
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < sizeof padded; ++i) sum = sum * 31 + bytes[i];
+    return sum;
+  }
+};
+struct MembersReader {
+  static std::uint64_t read(const Padded& padded) { return padded.small + 31 * padded.large; }
+};
+
+TEST(Checker, FindsPaddingOfAPayloadInTheState) {
+  if (kAddressSanitizer)
+    GTEST_SKIP() << "the sanitizers' calls leave traces of their own in padding";
+  EXPECT_TRUE(names(check(OneClassModel<PaddedLp<BytesReader>>(4)),
+                    {"event Padded", "bytes of the event's payload", "did not initialise",
+                     "byte 1 is the first"}));
+}
+
+TEST(Checker, AllowsPaddingThatIsCopied) {
+  if (kAddressSanitizer)
+    GTEST_SKIP() << "the sanitizers' calls leave traces of their own in padding";
+  const OneClassModel<PaddedLp<MembersReader>> model(4, 3000);
+  const Outcome checked = check(model);
+  ASSERT_EQ(checked.result.end, RunEnd::completed) << checked.result.fault;
+  EXPECT_EQ(checked.result.fingerprint, run_model(model, "sequential", {}).result.fingerprint);
+}
+
+struct Pair {
+  std::uint32_t set, forgotten;
+};
+
+class ForgetfulLp final : public LogicalProcess<ForgetfulLp, Pair> {
+ public:
+  void start(Context& context) override { handle(context, {}); }
+  void handle(Context& context, const Pair&) {
+    Pair pair;
+    opaque (&fill)(pair);
+    context.schedule(context.self(), ticks(2), pair);
+  }
+
+ private:
+  [[gnu::noinline]] static void fill(Pair& pair) { pair.set = 7; }
+};
+
+TEST(Checker, FindsAMemberOfAnEventThatWasForgotten) {
+  EXPECT_TRUE(names(check(OneClassModel<ForgetfulLp>()),
+                    {"start of the run", "event Pair", "(at byte 4 of 8)",
+                     kAddressSanitizer ? "likely cause" : "on the stack"}));
+}
+
+TEST_F(Mistakes, UninitialisedLocalVariable) {
+  struct Sum {
+    [[gnu::noinline]] static std::uint64_t of(const std::uint64_t* words) {
+      return opaque(words)[0] + opaque(words)[3];
+    }
+  };
+  at_each_event([](Context&, ScriptLp& lp) {
+    std::uint64_t words[64];
+    lp.digest += opaque(&Sum::of)(opaque(&words[20]));
+  });
+  EXPECT_TRUE(names(check(model), {"LP 3", "the LP's object", "a local variable"}));
+}
+
+// ---- Misuse of the heap
+// --------------------------------------------------------------------------
+
+TEST_F(Mistakes, OverrunIntoTheSlack) {
+  if (kAddressSanitizer) GTEST_SKIP() << "the sanitizer ends the process at the write";
+  at_each_event([](Context&, ScriptLp&) {
+    auto* const text = opaque(new char[20]);
+    *opaque(text + 20) = 'x';
+    delete[] text;
+  });
+  EXPECT_TRUE(names(check(model), {"LP 3", "beyond the end of an allocation of 20 bytes",
+                                   "made in orrery::", "offset 20 is now 78"}));
+}
+
+TEST_F(Mistakes, OverrunIntoTheNextChunk) {
+  if (kAddressSanitizer) GTEST_SKIP() << "the sanitizer ends the process at the write";
+  at_each_event([](Context&, ScriptLp& lp) {
+    if (!lp.memory.empty()) return;
+    for (int i = 0; i < 3; ++i)
+      lp.memory.push_back(reinterpret_cast<std::uint64_t>(opaque(new char[208])));
+    *opaque(reinterpret_cast<char*>(lp.memory[2]) + 230) = 'x';
+  });
+  EXPECT_TRUE(names(check(model), {"LP 3", "beyond the end of an allocation of 208 bytes",
+                                   "offset 230 is now 78"}));
+}
+
+TEST_F(Mistakes, WriteAfterFree) {
+  if (kAddressSanitizer) GTEST_SKIP() << "the sanitizer ends the process at the write";
+  at_each_event([](Context&, ScriptLp&) {
+    auto* const words = opaque(new std::uint64_t[6]{});
+    delete[] words;
+    *opaque(words + 2) = 0x2a;
+  });
+  EXPECT_TRUE(names(check(model), {"LP 3", "memory that it had freed",
+                                   "byte 16 of an allocation of 48 bytes", "is now 2a"}));
+}
+
+TEST_F(Mistakes, DoubleFree) {
+  at_each_event([](Context&, ScriptLp&) {
+    auto* const word = opaque(new std::uint64_t);
+    delete word;
+    delete opaque(word);
+  });
+  EXPECT_TRUE(names(check(model), {"LP 3", "misused its memory", "freed twice"}));
+}
+
+TEST_F(Mistakes, FreeOfAnotherLpsMemory) {
+  std::vector<char*> texts(8);
+  at_each_event([&texts](Context&, ScriptLp&) { delete[] texts[2]; });
+  model.on_start = [&texts, start = model.on_start](Context& context, ScriptLp& lp) {
+    start(context, lp);
+    texts[context.self()] = opaque(new char[100]);
+  };
+  EXPECT_TRUE(names(check(model), {"LP 3", "belongs to another LP"}));
+}
+
+/// Executed again it uses what the rollback has taken from it.
+TEST_F(Mistakes, CrashWhenExecutedAgain) {
+  if (kAddressSanitizer) GTEST_SKIP() << "the sanitizer has handlers of its own";
+  static std::uint64_t** kept = nullptr;
+  at_each_event([](Context&, ScriptLp& lp) {
+    if (kept == nullptr) {
+      kept = opaque(new std::uint64_t*);
+      *kept = &lp.digest;
+    }
+    ++**opaque(kept);
+  });
+  EXPECT_EXIT(static_cast<void>(check(model)), ::testing::ExitedWithCode(3),
+              "orrery: model fault in LP 3, event Step at .*a crash .*executed again");
+}
+
+// ---- Making LPs
+// ----------------------------------------------------------------------------------
+
+struct CountedLp final : LogicalProcess<CountedLp, Visit> {
+  static inline std::uint32_t made = 0;
+  std::uint32_t number = ++made;
+  void handle(Context&, const Visit&) {}
+};
+
+TEST(Checker, FindsConstructorsThatCount) {
+  EXPECT_TRUE(names(check(OneClassModel<CountedLp>(3)),
+                    {"LP 0, start of the run", "changes the variable", "CountedLp::made"}));
+}
+
+// ---- Correct models
+// ------------------------------------------------------------------------------
+
+void expect_clean(const Model& model, RunOptions options, const std::string& what) {
+  const Outcome expected = run_model(model, "sequential", options);
+  const Outcome checked = check(model, options);
+  ASSERT_EQ(checked.result.end, expected.result.end) << what << ": " << checked.result.fault;
+  expect_same(expected, checked, what);
+  if (checked.result.end == RunEnd::completed) {
+    ASSERT_FALSE(checked.result.notes.empty());
+    EXPECT_NE(checked.result.notes[0].find("no difference"), std::string::npos);
+    EXPECT_EQ(statistic(checked.result, "one_offs"), 0) << what;
+  }
+}
+
+TEST(Checker, RandomModelsPass) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const RandomModel model({.shape = seed,
+                             .lps = static_cast<LpId>(8 + seed * 37 % 60),
+                             .grain_ticks = seed % 3 == 0 ? 1 : 10,
+                             .horizon = Duration::from_ticks(4'000)});
+    for (const char* checkpoint : {"auto", "copy", "periodic:20"}) {
+      RunOptions options;
+      options.seed = seed;
+      options.checkpoint = checkpoint;
+      expect_clean(model, options, std::string(checkpoint) + ", seed " + std::to_string(seed));
+    }
+  }
+}
+
+TEST(Checker, AFaultIsThatOfTheSequentialEngine) {
+  const RandomModel model(
+      {.shape = 2, .horizon = Duration::from_ticks(50'000), .fault_at_event = 20});
+  expect_clean(model, {}, "fault");
+}
+
+TEST(Checker, EveryPendingSet) {
+  const RandomModel model({.shape = 5, .lps = 30, .horizon = Duration::from_ticks(1'000)});
+  for (const char* pending : {"radix", "ladder", "heap"}) {
+    RunOptions options;
+    options.pending = pending;
+    expect_clean(model, options, pending);
+  }
+}
+
+TEST_F(Mistakes, NoMistakeWhatOnlyLooksLikeOne) {
+  at_each_event([](Context& context, ScriptLp& lp) {
+    static const std::string kInitialisedHere(100, 'x');  // once is allowed
+    lp.digest += kInitialisedHere.size();
+    lp.memory.reserve(lp.memory.size() + 100);  // capacity that nobody initialises
+    lp.memory.push_back(lp.handled);
+    struct Flags {
+      unsigned low : 3;
+      unsigned high : 2;
+    };
+    auto* const flags = new Flags[3];  // bits that nobody initialises
+    flags[1].low = 5;
+    lp.digest += flags[1].low;
+    delete[] flags;
+    std::unordered_map<const void*, int> by_address;  // looked up, never iterated over
+    by_address[&lp] = 1;
+    lp.digest += static_cast<std::uint64_t>(by_address.at(&lp));
+    if (context.random().bernoulli(0.1)) lp.memory.clear();
+  });
+  expect_clean(model, {}, "looks like mistakes");
+}
+
+/// More than a block: large chunks, grown and given back.
+TEST_F(Mistakes, NoMistakeLargeAllocations) {
+  at_each_event([](Context& context, ScriptLp& lp) {
+    lp.memory.resize(context.random().below(40'000), lp.handled);
+    if (lp.handled % 3 == 0) lp.memory = std::vector<std::uint64_t>();
+  });
+  expect_clean(model, {}, "large allocations");
+}
+
+TEST(Checker, RefusesWhatHasNoMeaning) {
+  const ScriptModel model(2);
+  RunOptions workers, window, period, memory, checkpoint;
+  workers.workers = 4;
+  window.window_ticks = 5;
+  period.gvt_period_us = 5;
+  memory.memory_bytes = 1 << 30;
+  checkpoint.checkpoint = "periodic:0";
+  for (const RunOptions& options : {workers, window, period, memory, checkpoint})
+    EXPECT_THROW(check(model, options), UsageError);
+  RunOptions one;
+  one.workers = 1;
+  EXPECT_EQ(check(model, one).result.end, RunEnd::completed);
+}
+
+TEST(Checker, CreateMayRefuseItsInput) {
+  ScriptModel model(2);
+  model.on_create = [](LpId id) {
+    if (id == 1) throw UsageError("map.txt, line 7: a number is expected");
+  };
+  try {
+    check(model);
+    FAIL() << "a UsageError was expected";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "map.txt, line 7: a number is expected");
+  }
+}
+
+TEST(Checker, StopsWhenAsked) {
+  ScriptModel model(4, 1'000'000'000);
+  script_walks(model);
+  RunControl control;
+  control.stop_requested = true;
+  RunOptions options;
+  options.until = model.default_horizon();
+  const RunResult result = find_engine("checker").make()->run(model, options, control);
+  EXPECT_EQ(result.end, RunEnd::interrupted);
+  EXPECT_GT(result.committed, 0u);
+}
+
+TEST(Checker, CountsWhatItDid) {
+  const RandomModel model({.shape = 1, .lps = 20, .horizon = Duration::from_ticks(2'000)});
+  const Outcome outcome = check(model);
+  const auto events = static_cast<double>(outcome.result.committed);
+  EXPECT_GE(statistic(outcome.result, "rollbacks"), events);
+  EXPECT_GE(statistic(outcome.result, "executions"), 3 * events);
+  EXPECT_GT(statistic(outcome.result, "long_rollbacks"), events / 100);
+  EXPECT_GT(statistic(outcome.result, "compared"), events);
+  EXPECT_EQ(statistic(outcome.result, "static_checks") > 0, !kAddressSanitizer);
+}
+
+}  // namespace
+}  // namespace orrery::testing
