@@ -25,6 +25,7 @@ class Ring final : public Model {
                {{"hops", ColumnType::integer}, {"load", ColumnType::real}},
                "now and then a token"};
   LpId lps = 40;
+  bool forgets = false;      ///< the reverse handler leaves a member as it is
   bool wrong = false;        ///< the reverse handler recalls what was not remembered
   bool fails_early = false;  ///< a handler fails on what only a wrong guess can see
 
@@ -55,7 +56,7 @@ class Station final : public LogicalProcess<Station, Token> {
   }
   void reverse(ReverseContext& context, const Token& token) {
     --tokens_;
-    load_ -= token.hops;
+    if (!ring_.forgets) load_ -= token.hops;
     if (ring_.wrong) static_cast<void>(context.recall<double>());
     last_[token.hops % last_.size()] = context.recall<std::uint32_t>();
   }
@@ -130,6 +131,31 @@ TEST(Reverse, WrongRecallIsAFaultOrNeverHappened) {
               std::string::npos)
         << outcome.result.fault;
     EXPECT_NE(outcome.result.fault.find("in its reverse handler"), std::string::npos);
+  }
+}
+
+TEST(Reverse, CheckerProvesHandlersThatAreRight) {
+  Ring ring;
+  RunOptions options = reverse_options(1);
+  options.until = Time::from_ticks(300);
+  const Outcome expected = run_model(ring, "sequential", options);
+  const Outcome actual = run_model(ring, "checker", options);
+  EXPECT_EQ(actual.result.fault, "");
+  EXPECT_EQ(actual.result.fingerprint, expected.result.fingerprint);
+}
+
+TEST(Reverse, CheckerFindsHandlersThatAreWrong) {
+  for (const bool forgets : {true, false}) {
+    Ring ring;
+    ring.forgets = forgets;
+    ring.wrong = !forgets;
+    RunOptions options = reverse_options(1);
+    options.until = Time::from_ticks(300);
+    const Outcome outcome = run_model(ring, "checker", options);
+    ASSERT_EQ(outcome.result.end, RunEnd::fault);
+    const char* expected = forgets ? "must bring every member back" : "its reverse handler failed";
+    EXPECT_NE(outcome.result.fault.find(expected), std::string::npos) << outcome.result.fault;
+    EXPECT_NE(outcome.result.fault.find("Token"), std::string::npos) << outcome.result.fault;
   }
 }
 

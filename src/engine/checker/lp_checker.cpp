@@ -147,8 +147,11 @@ void LpChecker::begin(const Job& job, const CheckedLp& lp, WorldIndex world) {
   cause_ = job.key;
   lp_ = world == kTwin ? lp.twin : lp.object;
   hash_ = lp.kernel.hash;
-  if (job.kind == Job::Kind::event)
+  minimum_delay_ = Duration::zero();
+  if (job.kind == Job::Kind::event) {
     hash_ = fingerprint::add_event(hash_, *job.event, job.event->payload(world));
+    minimum_delay_ = duration_of(*job.event, job.event->payload(world));
+  }
   sends_ = lp.kernel.sends;
   ordinal_ = 0;
   random_.begin(options_.seed, job.lp, lp.kernel.random_position);
@@ -237,12 +240,22 @@ void LpChecker::append_row(const Table& table, std::span<const std::uint64_t> ce
   scrub_stack(stack_world_);
 }
 
+void LpChecker::save_before(const void* address, std::size_t bytes) {
+  if (undo_log_ != nullptr) undo_log_->save_before(address, bytes);
+  scrub_stack(stack_world_);
+}
+
+void LpChecker::remember_bytes(const void* value, std::size_t bytes) {
+  if (undo_log_ != nullptr) undo_log_->remember(value, bytes);
+  scrub_stack(stack_world_);
+}
+
 void LpChecker::record_send(LpId destination, Duration delay, EventTypeId type,
                             std::uint32_t size_word, const void* payload) {
   const Key key = key_of_send(model_, cause_, self_, ++sends_, destination, lp_count_, delay,
-                              options_.livelock_microsteps);
+                              minimum_delay_, options_.livelock_microsteps);
   const memory::PlatformMode platform;
-  const PayloadSize size(size_word >> 1, (size_word & 1) != 0);
+  const PayloadSize size = PayloadSize::of_word(size_word);
   out_->add_send(EventHeader(key, destination, type, size), payload);
 }
 
@@ -286,15 +299,23 @@ bool LpChecker::check(const Job& job) {
 Difference LpChecker::execute_in_both_worlds(const Job& job) {
   CheckedLp& lp = lps_[job.lp];
   const bool watched = data_.period() > 0 && statistics_.rollbacks >= next_watched_;
-  Rollback* way = plan_.ways[statistics_.rollbacks % plan_.ways.size()].get();
-  const RollbackTarget target{lp.memory.heap, lp.kernel, lp.object, job.event,
-                              job.event == nullptr ? nullptr : job.event->payload(lp.world)};
-  if (!way->serves(target)) way = plan_.ways.front().get();
-  way->take(target);
+  const RollbackTarget target{lp.memory.heap,
+                              lp.kernel,
+                              lp.object,
+                              job.event,
+                              job.event == nullptr ? nullptr : job.event->payload(lp.world),
+                              false,
+                              {}};
+  Rollback& way = plan_.choose(statistics_.rollbacks, target);
+  way.take(target);
+  reversing_ = way.undo_log() != nullptr;
+  undo_log_ = way.undo_log();
   execute_first(job, watched);
-  roll_back(job, *way);
+  undo_log_ = nullptr;
+  roll_back(job, way);
   go_to(lp, 1 - lp.world, lp.other);
   execute(job, lp.world, lp.world, second_);
+  reversing_ = false;
   if (const auto overrun = guard_.damage()) report_overrun(job, *overrun);
   if (watched) {
     if (const void* variable = data_.changed()) report_static(job, variable);
@@ -325,7 +346,8 @@ void LpChecker::roll_back(const Job& job, Rollback& way) {
   CheckedLp& lp = lps_[job.lp];
   const checkpoint::KernelState kernel = lp.kernel;
   way.restore({lp.memory.heap, lp.kernel, lp.object, job.event,
-               job.event == nullptr ? nullptr : job.event->payload(lp.world)});
+               job.event == nullptr ? nullptr : job.event->payload(lp.world), !first_.fault.empty(),
+               [&](const std::function<void()>& reverse) { run_reverse(job, reverse); }});
   Guard::undo(lp.memory, first_.steps);
   if (job.kind == Job::Kind::create) lp.object = nullptr;
   ++statistics_.rollbacks;
@@ -341,7 +363,31 @@ void LpChecker::roll_back(const Job& job, Rollback& way) {
   throw Finding{"the rollback by strategy '" + std::string(way.name()) + "' did not restore it: " +
                 (address == nullptr ? "the live memory or the state that the platform keeps"
                                     : address_text(lp, address)) +
-                " is not what it was before the event"};
+                " is not what it was before the event" + std::string(way.hint())};
+}
+
+/// Runs a reverse handler as handlers are run; what it allocates and frees is taken back.
+void LpChecker::run_reverse(const Job& job, const std::function<void()>& reverse) {
+  CheckedLp& lp = lps_[job.lp];
+  std::vector<AllocationStep> steps;
+  std::string fault;
+  guard_.begin(lp.memory, lp.world, lp.world, steps, nullptr);
+  memory::thread_context.observer = &guard_;
+  misuse_note.seen = false;
+  memory::enter_application_mode(nowhere_);
+  try {
+    reverse();
+    if (misuse_note.seen)
+      throw ModelFault(std::string("it misused its memory: ") + memory::describe(misuse_note.what));
+    memory::leave_application_mode();
+  } catch (...) {
+    memory::leave_application_mode();
+    fault = describe_failure(job);
+    memory::enter_application_mode(nowhere_);
+  }
+  memory::leave_application_mode();
+  Guard::undo(lp.memory, steps);
+  if (!fault.empty()) throw Finding{"its reverse handler failed: " + fault};
 }
 
 /// What the LP's memory shows now is what it did itself when it executed last, in both worlds.

@@ -139,6 +139,8 @@ class LpChecker final : public Context {
   void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
             const void* payload) override;
   void append_row(const Table& table, std::span<const std::uint64_t> cells) override;
+  void save_before(const void* address, std::size_t bytes) override;
+  void remember_bytes(const void* value, std::size_t bytes) override;
   [[gnu::noinline]] void record_send(LpId destination, Duration delay, EventTypeId type,
                                      std::uint32_t size_word, const void* payload);
   [[gnu::noinline]] void record_row(const Table& table, std::span<const std::uint64_t> cells);
@@ -147,6 +149,7 @@ class LpChecker final : public Context {
   Difference execute_in_both_worlds(const Job& job);
   void execute_first(const Job& job, bool watched);
   void roll_back(const Job& job, Rollback& way);
+  void run_reverse(const Job& job, const std::function<void()>& reverse);
   void verify_untouched(const Job& job);
   void verify_twin(const Job& job);
   static void save(const memory::LpHeap& heap, std::vector<std::byte>& image);
@@ -203,6 +206,7 @@ class LpChecker final : public Context {
   Key cause_;
   std::uint64_t sends_ = 0;
   std::uint32_t ordinal_ = 0;
+  checkpoint::UndoLog* undo_log_ = nullptr;  ///< of the execution that will be reversed
   std::uintptr_t floor_ = 0;
   WorldIndex stack_world_ = 0;  ///< whose pattern the stack has
 
