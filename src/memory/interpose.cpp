@@ -56,8 +56,6 @@ void* __libc_memalign(std::size_t, std::size_t) noexcept;
 namespace orrery::memory {
 namespace {
 
-constexpr std::size_t kPageBytes = 4096;
-
 #ifdef ORRERY_SANITIZED
 #define ORRERY_SYSTEM(function) __interceptor_##function
 #else
@@ -132,7 +130,7 @@ template <typename... Alignment>
 
 [[gnu::noinline]] void free_for(LpHeap& heap, void* pointer) noexcept {
   leave_application_mode();
-  const FreeStatus status = heap.deallocate(pointer);
+  const FreeStatus status = heap.deallocate_lp_pointer(pointer);
   enter_application_mode(heap);
   if (status != FreeStatus::ok) [[unlikely]] {
     report_heap_misuse(misuse_of(status), pointer);

@@ -10,261 +10,180 @@
 #include "memory/region.h"
 
 namespace orrery::memory {
-namespace {
-
-constexpr std::uint32_t kNone = ~std::uint32_t{0};
-constexpr unsigned kRows = kSmallClasses + 1;  // large classes are few and share the last row
-
-constexpr unsigned row_of(unsigned size_class) noexcept {
-  return is_large(size_class) ? kSmallClasses : size_class;
-}
-
-unsigned first_bit(std::uint64_t bits) noexcept {  // bits != 0, which spares a branch
-  return static_cast<unsigned>(__builtin_ctzll(bits));
-}
-
-}  // namespace
-
-// For each row, a bitmap of the runs with room. Words of one position lie side by side, so that a
-// heap with up to 64 runs has one word a row. Updates are free of branches: whether a chunk is the
-// last or the first of its run is what a processor cannot predict.
-struct LpHeap::Index {
-  std::uint32_t words;
-  std::uint32_t recent;        // run of the last allocation: what is freed soon is found soon
-  std::uint32_t hints[kRows];  // no word before it has a bit
-  std::uint32_t run_counts[kRows];
-  std::uint64_t room[];
-
-  std::uint64_t& word(unsigned row, std::uint32_t i) noexcept {
-    return room[std::size_t{i} * kRows + row];
-  }
-  void set_room(unsigned row, std::uint32_t run) noexcept {
-    word(row, run / 64) |= std::uint64_t{1} << run % 64;
-    hints[row] = std::min(hints[row], run / 64);
-  }
-  // Clears the run's bit if it has no room.
-  void update_room(unsigned row, std::uint32_t run, bool has_room) noexcept {
-    word(row, run / 64) &= ~(std::uint64_t{!has_room} << run % 64);
-  }
-  // The first run with room, or kNone.
-  std::uint32_t first_room(unsigned row) noexcept {
-    const std::uint32_t hint = hints[row];
-    const std::uint64_t bits = word(row, hint);
-    if (bits != 0) [[likely]] {
-      return hint * 64 + first_bit(bits);
-    }
-    const std::uint32_t run = scan(row, hint + 1);
-    hints[row] = run == kNone ? words - 1 : run / 64;
-    return run;
-  }
-  // The first run with room from `run` on, or kNone.
-  std::uint32_t next_room(unsigned row, std::uint32_t run) noexcept {
-    if (run / 64 >= words) {
-      return kNone;
-    }
-    const std::uint64_t bits = word(row, run / 64) & ~std::uint64_t{0} << run % 64;
-    return bits != 0 ? run / 64 * 64 + first_bit(bits) : scan(row, run / 64 + 1);
-  }
-  std::uint32_t scan(unsigned row, std::uint32_t from) noexcept {
-    for (std::uint32_t i = from; i < words; ++i) {
-      if (const std::uint64_t bits = word(row, i); bits != 0) {
-        return i * 64 + first_bit(bits);
-      }
-    }
-    return kNone;
-  }
-};
 
 // ---- Allocation
 // ----------------------------------------------------------------------------------
 
-void* LpHeap::allocate(std::size_t bytes) noexcept {
-  if (bytes > kLargestSmallBytes) [[unlikely]] {
-    return allocate(bytes, kBlockBytes);
+// The first run with room in the words from `from` on, or ~0. The hint follows.
+std::uint32_t LpHeap::Index::scan(std::uint32_t at, std::uint32_t from) noexcept {
+  for (std::uint32_t i = from; i < words; ++i) {
+    if (const std::uint64_t bits = word(at, i); bits != 0) {
+      hints[at].word = i;
+      return i * 64 + first_bit(bits);
+    }
   }
-  return allocate_small(class_of(bytes));
+  hints[at].word = words - 1;
+  return ~std::uint32_t{0};
+}
+
+// More than the table of classes covers.
+void* LpHeap::allocate_odd(std::size_t bytes) noexcept {
+  return allocate(bytes, kMinAlignmentBytes);
 }
 
 // Chunks of small classes are aligned as their size is, large runs to a block or as asked for.
-void* LpHeap::allocate(std::size_t bytes, std::size_t alignment) noexcept {
+void* LpHeap::allocate(std::size_t bytes, std::size_t alignment, Access access) noexcept {
   if (bytes > kLargestRequestBytes || alignment > kLargestRequestBytes) {
     return nullptr;
   }
   const unsigned size_class = class_of_aligned(bytes, std::min(alignment, kBlockBytes));
   return is_large(size_class) ? allocate_large(size_class, std::max(alignment, kBlockBytes))
-                              : allocate_small(size_class);
+                              : allocate_small(size_class, access);
 }
 
-inline void* LpHeap::allocate_small(unsigned size_class) noexcept {
-  if (!indexed()) {
-    return allocate_linear(size_class);
+// In a heap with at most one run, which has one chunk.
+void* LpHeap::allocate_single(unsigned size_class, Access access) noexcept {
+  Run& first = store_.first;
+  if (first.free_chunks == 0 || first.size_class() != size_class || first.access() != access) {
+    return allocate_in_new_run(size_class, kBlockBytes, access);
   }
-  const std::uint32_t run = store_.lists.index->first_room(size_class);
-  return run != kNone ? take_chunk(run) : allocate_in_new_run(size_class, kBlockBytes);
+  first.free_chunks = 0;
+  live_bytes_ = chunk_bytes(size_class);
+  unpoison(first.base(), live_bytes_);
+  return first.base();
 }
 
-// The first run of the class that has room.
-inline void* LpHeap::allocate_linear(unsigned size_class) noexcept {
-  const Run* const list = runs();
-  for (std::uint32_t i = 0; i < run_count_; ++i) {
-    if (list[i].free_chunks != 0 && list[i].size_class() == size_class) {
-      return take_chunk(i);
-    }
-  }
-  return allocate_in_new_run(size_class, kBlockBytes);
-}
-
+// Few runs are large; all are looked at.
 void* LpHeap::allocate_large(unsigned size_class, std::size_t alignment) noexcept {
-  const Run* const list = runs();
-  const auto skip_full = [&](std::uint32_t i) {  // few runs are all looked at
-    return indexed() ? store_.lists.index->next_room(kSmallClasses, i) : i;
-  };
-  for (std::uint32_t i = skip_full(0); i < run_count_; i = skip_full(i + 1)) {
+  Run* const list = runs();
+  for (std::uint32_t i = 0; i < run_count_; ++i) {
     if (list[i].free_chunks != 0 && list[i].size_class() == size_class &&
         reinterpret_cast<std::uintptr_t>(list[i].base()) % alignment == 0) {
-      return take_chunk(i);
+      return capacity_ == 1 ? allocate_single(size_class, list[i].access())
+                            : take_chunk(*store_.table, list[i], size_class);
     }
   }
-  return allocate_in_new_run(size_class, alignment);
-}
-
-inline void* LpHeap::take_chunk(std::uint32_t run_index) noexcept {
-  Run& run = runs()[run_index];
-  const unsigned size_class = run.size_class();
-  const std::size_t bytes = chunk_bytes(size_class);
-  const std::uint64_t room = run.free_chunks;
-  run.free_chunks = room & (room - 1);
-  live_bytes_ += bytes;
-  if (indexed()) {
-    store_.lists.index->recent = run_index;
-    store_.lists.index->update_room(row_of(size_class), run_index, (room & (room - 1)) != 0);
-  }
-  std::byte* const address = run.base() + first_bit(room) * bytes;
-  unpoison(address, bytes);
-  return address;
+  return allocate_in_new_run(size_class, alignment, Access::intensive);
 }
 
 // ---- Runs
 // ----------------------------------------------------------------------------------------
 
-std::size_t LpHeap::runs_of(unsigned size_class) const noexcept {
+std::size_t LpHeap::runs_of(unsigned row) const noexcept {
   if (indexed()) {
-    return store_.lists.index->run_counts[row_of(size_class)];
+    const std::uint32_t at = index().row_at[row];
+    return at == 0 ? 0 : index().hints[at].runs;
   }
   return static_cast<std::size_t>(std::count_if(
-      runs(), runs() + run_count_, [&](const Run& run) { return run.size_class() == size_class; }));
+      runs(), runs() + run_count_, [&](const Run& run) { return row_of(run) == row; }));
 }
 
-void* LpHeap::allocate_in_new_run(unsigned size_class, std::size_t alignment) noexcept {
+void* LpHeap::allocate_in_new_run(unsigned size_class, std::size_t alignment,
+                                  Access access) noexcept {
   const PlatformMode platform;
-  if (run_count_ == capacity_ && !grow_lists()) {
+  if (run_count_ == capacity_ && !grow_table()) {
     return nullptr;
   }
-  const unsigned log = run_log(size_class, runs_of(size_class));
+  unsigned log = is_large(size_class) ? 0 : wanted_run_log(runs_of(row_of(size_class, access)));
   std::byte* const base = is_large(size_class) ? arena_->take_large(size_class, alignment)
-                                               : arena_->take_run(size_class, log);
+                                               : arena_->take_run(size_class, access, log);
   if (base == nullptr) {
     return nullptr;
   }
   const std::uint32_t run = run_count_++;
-  runs()[run] = Run::make(base, size_class, log);
-  if (indexed()) {
-    publish_run(run);
+  runs()[run] = Run::make(base, size_class, access, log);
+  if (capacity_ == 1) {
+    return allocate_single(size_class, access);
   }
-  return take_chunk(run);
+  publish_run(run);
+  return take_chunk(*store_.table, store_.table->runs[run], size_class);
 }
 
-bool LpHeap::grow_lists() noexcept {
+bool LpHeap::grow_table() noexcept {
   thread_context.heap_grew = true;
-  const std::uint32_t capacity = capacity_ == 1 ? kLinearRuns / 2 : capacity_ * 2;
-  Index* index = nullptr;
-  if (capacity > kLinearRuns) {
-    const std::uint32_t words = (capacity + 63) / 64;
-    index = static_cast<Index*>(
-        std::calloc(1, sizeof(Index) + std::size_t{words} * kRows * sizeof(std::uint64_t)));
-    if (index == nullptr) {
-      return false;
-    }
-    index->words = words;
+  const std::uint32_t capacity = capacity_ == 1 ? kWordRuns / 2 : capacity_ * 2;
+  const std::uint32_t words = (capacity + 63) / 64;
+  const std::uint32_t stride = std::min(capacity, std::uint32_t{kRows}) + 1;
+  std::size_t bytes = sizeof(Table) + capacity * sizeof(Run);
+  if (capacity > kWordRuns) {
+    bytes += sizeof(Index) + stride * (sizeof(Index::Hint) + words * sizeof(std::uint64_t));
   }
-  auto* const list = static_cast<Run*>(std::malloc(capacity * sizeof(Run)));
-  if (list == nullptr) {
-    std::free(index);
+  auto* const table = static_cast<Table*>(std::calloc(1, bytes));
+  if (table == nullptr) {
     return false;
   }
-  std::copy_n(runs(), run_count_, list);
+  table->rows = ~std::uint64_t{0};
+  std::copy_n(runs(), run_count_, table->runs);
   if (capacity_ != 1) {
-    release_lists();
+    release_table();
   }
-  store_.lists = {list, index};
+  store_.table = table;
   capacity_ = capacity;
-  for (std::uint32_t run = 0; indexed() && run < run_count_; ++run) {
+  if (indexed()) {
+    index().stride = stride;
+    index().words = words;
+    index().rows = 1;
+  }
+  for (std::uint32_t run = 0; run < run_count_; ++run) {
     publish_run(run);
   }
   return true;
 }
 
-void LpHeap::release_lists() noexcept {
+void LpHeap::release_table() noexcept {
   const PlatformMode platform;
-  std::free(store_.lists.index);
-  std::free(store_.lists.runs);
+  std::free(store_.table);
 }
 
-// Enters a run into the index and notes its number where a pointer into it leads.
+// Enters a run into the table and notes its number where a pointer into it leads.
 void LpHeap::publish_run(std::uint32_t run_index) noexcept {
-  const Run& run = store_.lists.runs[run_index];
-  const unsigned size_class = run.size_class();
-  Index& index = *store_.lists.index;
-  ++index.run_counts[row_of(size_class)];
+  Table& table = *store_.table;
+  const Run& run = table.runs[run_index];
+  const unsigned row = row_of(run);
+  if (indexed()) {
+    Index& rows = index();
+    if (rows.row_at[row] == 0) {
+      rows.row_at[row] = static_cast<std::uint8_t>(rows.rows++);
+    }
+    ++rows.hints[rows.row_at[row]].runs;
+  }
   if (run.free_chunks != 0) {
-    index.set_room(row_of(size_class), run_index);
+    set_room(table, run, row);
   }
-  if (is_large(size_class)) {
-    set_block_info(run.base(), BlockInfo::large(size_class, run_index));
-    return;
-  }
-  const std::size_t offset = reinterpret_cast<std::uintptr_t>(run.base()) % kBlockBytes;
-  const unsigned slot = chunk_index(size_class, offset) >> run.log();
-  // Relaxed, here and where slots are read: owners read what their own thread wrote; a worker with
-  // a foreign pointer may read any value, since it then compares with the address of the run.
-  std::atomic_ref(block_info(run.base()).slots()[slot]).store(run_index, std::memory_order_relaxed);
+  Area& area = *area_of(run.base());
+  const auto offset = static_cast<std::size_t>(run.base() - area.base);
+  const std::size_t slot = offset * area.reciprocal >> 32 >> area.run_log;
+  // Relaxed: see deallocate_lp_pointer.
+  std::atomic_ref(area.slots[slot]).store(run_index, std::memory_order_relaxed);
 }
 
 // ---- Search by address and free
 // ------------------------------------------------------------------
 
-FreeStatus LpHeap::deallocate(void* pointer) noexcept {
-  const Place place = find(pointer);
-  if (place.run == nullptr) [[unlikely]] {
+FreeStatus LpHeap::deallocate_single(const std::byte* pointer) noexcept {
+  Run& first = store_.first;
+  const std::size_t bytes = chunk_bytes(first.size_class());
+  if (run_count_ == 0 || pointer < first.base() || pointer >= first.base() + bytes) {
     return FreeStatus::foreign;
   }
-  if (!place.at_start) [[unlikely]] {
+  if (pointer != first.base()) {
     return FreeStatus::not_start;
   }
-  const std::uint64_t bit = std::uint64_t{1} << place.chunk;
-  const std::uint64_t room = place.run->free_chunks;
-  if ((room & bit) != 0) [[unlikely]] {
+  if (first.free_chunks != 0) {
     return FreeStatus::not_live;
   }
-  const unsigned size_class = place.run->size_class();
-  const std::size_t bytes = chunk_bytes(size_class);
-  place.run->free_chunks = room | bit;
-  live_bytes_ -= bytes;
-  if (indexed()) {
-    store_.lists.index->set_room(row_of(size_class),
-                                 static_cast<std::uint32_t>(place.run - store_.lists.runs));
-  }
+  first.free_chunks = 1;
+  live_bytes_ = 0;
   poison(pointer, bytes);
   return FreeStatus::ok;
 }
 
-[[gnu::always_inline]] inline LpHeap::Place LpHeap::find(const void* pointer) const noexcept {
-  const auto* const address = static_cast<const std::byte*>(pointer);
-  return indexed() ? find_indexed(address) : find_linear(address);
+// What is wrong with a pointer that is not the start of a chunk of this heap.
+FreeStatus LpHeap::explain(const void* pointer) const noexcept {
+  return find(pointer).run != nullptr ? FreeStatus::not_start : FreeStatus::foreign;
 }
 
-inline LpHeap::Place LpHeap::place_in(std::uint32_t run_index,
-                                      const std::byte* pointer) const noexcept {
+LpHeap::Place LpHeap::place_in(std::uint32_t run_index, const std::byte* pointer) const noexcept {
   Run* const run = const_cast<LpHeap*>(this)->runs() + run_index;
   const unsigned size_class = run->size_class();
   const std::size_t bytes = chunk_bytes(size_class);
@@ -276,49 +195,26 @@ inline LpHeap::Place LpHeap::place_in(std::uint32_t run_index,
   return {run, chunk, chunk * bytes == offset};
 }
 
-inline LpHeap::Place LpHeap::find_linear(const std::byte* pointer) const noexcept {
+LpHeap::Place LpHeap::find(const void* pointer) const noexcept {
+  const auto* const address = static_cast<const std::byte*>(pointer);
+  if (!is_lp_pointer(pointer)) {
+    return {};
+  }
+  if (const Area* const area = area_of(pointer); area != nullptr && capacity_ != 1) {
+    const auto offset = static_cast<std::size_t>(address - area->base);
+    const std::size_t slot = offset * area->reciprocal >> 32 >> area->run_log;
+    // Relaxed: see deallocate_lp_pointer.
+    const std::uint32_t i = std::atomic_ref(const_cast<std::uint32_t&>(area->slots[slot]))
+                                .load(std::memory_order_relaxed);
+    return i < run_count_ ? place_in(i, address) : Place{};
+  }
+  // One run, or the inside of a large one.
   for (std::uint32_t i = 0; i < run_count_; ++i) {
-    if (const Place place = place_in(i, pointer); place.run != nullptr) {
+    if (const Place place = place_in(i, address); place.run != nullptr) {
       return place;
     }
   }
   return {};
-}
-
-[[gnu::always_inline]] inline LpHeap::Place LpHeap::find_indexed(
-    const std::byte* pointer) const noexcept {
-  const std::uint32_t recent = store_.lists.index->recent;
-  if (const Place place = place_in(recent, pointer); place.run != nullptr) {
-    return place;
-  }
-  if (!is_lp_pointer(pointer)) [[unlikely]] {
-    return {};
-  }
-  const BlockInfo info = block_info(pointer);
-  if (!info.used() || is_large(info.size_class())) [[unlikely]] {
-    return find_large(pointer, info);
-  }
-  const unsigned size_class = info.size_class();
-  const std::size_t bytes = chunk_bytes(size_class);
-  const std::size_t offset = reinterpret_cast<std::uintptr_t>(pointer) % kBlockBytes;
-  const unsigned chunk = chunk_index(size_class, offset);
-  const unsigned slot = chunk >> info.run_log();
-  const std::uint32_t i = std::atomic_ref(info.slots()[slot]).load(std::memory_order_relaxed);
-  const std::byte* const base = pointer - offset + (slot << info.run_log()) * bytes;
-  Run* const run = store_.lists.runs + i;
-  if (i >= run_count_ || run->base() != base) [[unlikely]] {
-    return {};
-  }
-  return {run, chunk - (slot << info.run_log()), chunk * bytes == offset};
-}
-
-// Large runs have an entry for their first block only.
-LpHeap::Place LpHeap::find_large(const std::byte* pointer, BlockInfo info) const noexcept {
-  const auto i = static_cast<std::uint32_t>(info.run_index());
-  if (info.used() && i < run_count_ && store_.lists.runs[i].base() == pointer) {
-    return {store_.lists.runs + i, 0, true};
-  }
-  return find_linear(pointer);
 }
 
 bool LpHeap::owns(const void* pointer) const noexcept {
@@ -341,7 +237,7 @@ void* LpHeap::reallocate(void* pointer, std::size_t bytes) noexcept {
   if (chunk_bytes(class_of(bytes)) == old_bytes) {
     return pointer;
   }
-  void* const moved = allocate(bytes);
+  void* const moved = allocate(bytes, kMinAlignmentBytes, find(pointer).run->access());
   if (moved != nullptr) {
     std::memcpy(moved, pointer, std::min(old_bytes, bytes));
     deallocate(pointer);
@@ -361,7 +257,7 @@ std::size_t LpHeap::save_all(std::byte* image) const noexcept {
     std::memset(chunks - sizeof count, 0, sizeof count);  // the padding: equal states, equal images
   }
   for (std::uint32_t i = 0; i < count; ++i) {
-    const Run& run = store_.lists.runs[i];
+    const Run& run = store_.table->runs[i];
     const std::uint64_t live = run.live_chunks();
     std::memcpy(bitmap, &live, sizeof live);
     bitmap += sizeof live;
@@ -394,8 +290,7 @@ void LpHeap::restore_all(const std::byte* image) noexcept {
 // Returns how many bytes of `chunks` the run took.
 std::size_t LpHeap::restore_run(std::uint32_t run_index, std::uint64_t live,
                                 const std::byte* chunks) noexcept {
-  Run& run = store_.lists.runs[run_index];
-  const unsigned row = row_of(run.size_class());
+  Run& run = store_.table->runs[run_index];
   const std::size_t bytes = chunk_bytes(run.size_class());
   poison(run.base(), bytes << run.log());
   std::size_t copied = 0;
@@ -404,12 +299,9 @@ std::size_t LpHeap::restore_run(std::uint32_t run_index, std::uint64_t live,
     copy(run.base() + begin * bytes, chunks + copied, count * bytes);
     copied += count * bytes;
   });
-  const std::uint64_t room = Run::mask(run.log()) & ~live;
-  if (indexed()) {
-    store_.lists.index->set_room(row, run_index);
-    store_.lists.index->update_room(row, run_index, room != 0);
-  }
-  run.free_chunks = room;
+  run.free_chunks = Run::mask(run.log()) & ~live;
+  set_room(*store_.table, run, row_of(run));
+  clear_room(*store_.table, run, run.free_chunks == 0);
   return copied;
 }
 

@@ -12,13 +12,15 @@
 //
 // Three sizes of heap, each searched in the way that is fastest for it:
 //   one run         compare with it
-//   up to 8 runs    linear search, both for allocation and for free
-//   more            an index: per class the first run with room and a bitmap of all such runs; for
-//                   free, the block's slot table gives the run. Both take constant time, bar a scan
-//                   of bitmap words when a run fills up.
+//   up to 8 runs    the rows (class and access) of the runs that have room are the bytes of a word
+//   more            an index: for each row a bitmap of the runs with room
+// For free, the area's slot table gives the run of a pointer; before that it is compared with the
+// last allocation, since what is freed soon is common and need not go through memory. Allocation
+// and free have no branch that depends on whether a run became full or ceased to be, which is what
+// a processor cannot predict.
 //
 // Allocation takes the first chunk with room in the order of the runs' creation, and a run's length
-// depends only on how many the class has already. Which address is served thus depends on the live
+// is fixed when it is made. Which address is served thus depends on the live
 // set alone, never on history: an event executed again after a rollback gets the same addresses,
 // and equal states give equal images, byte for byte. Runs are never given away or returned while
 // the heap lives, since a rollback may resurrect their chunks.
@@ -37,6 +39,7 @@
 #include "memory/application_mode.h"
 #include "memory/arena.h"
 #include "memory/poison.h"
+#include "memory/region.h"
 #include "memory/size_class.h"
 
 namespace orrery::memory {
@@ -47,18 +50,21 @@ enum class FreeStatus : std::uint8_t { ok, not_live, foreign, not_start };
 // "full" is a comparison with zero.
 struct Run {
   std::uint64_t free_chunks;
-  std::uint64_t where;  // base address << 16 | size class << 8 | log (addresses have 48 bits)
+  // base address << 16 | size class << 8 | mild << 7 | log (addresses have 48 bits)
+  std::uint64_t where;
 
-  static Run make(const std::byte* base, unsigned size_class, unsigned log) noexcept {
+  static Run make(const std::byte* base, unsigned size_class, Access access,
+                  unsigned log) noexcept {
     return {mask(log), static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(base)) << 16 |
-                           size_class << 8 | log};
+                           size_class << 8 | (access == Access::mild ? 0x80U : 0U) | log};
   }
   static constexpr std::uint64_t mask(unsigned log) noexcept {
     return ~std::uint64_t{0} >> (64 - (1U << log));
   }
   std::byte* base() const noexcept { return reinterpret_cast<std::byte*>(where >> 16); }
   unsigned size_class() const noexcept { return static_cast<unsigned>(where >> 8 & 0xff); }
-  unsigned log() const noexcept { return static_cast<unsigned>(where & 0xff); }
+  Access access() const noexcept { return (where & 0x80) != 0 ? Access::mild : Access::intensive; }
+  unsigned log() const noexcept { return static_cast<unsigned>(where & 0x7f); }
   std::uint64_t live_chunks() const noexcept { return mask(log()) & ~free_chunks; }
 };
 
@@ -68,7 +74,7 @@ class LpHeap {
   explicit LpHeap(Arena& arena) noexcept : arena_(&arena) {}
   ~LpHeap() {
     if (capacity_ != 1) {
-      release_lists();
+      release_table();
     }
   }
   LpHeap(LpHeap&& other) noexcept
@@ -85,13 +91,18 @@ class LpHeap {
   void use_arena(Arena& arena) noexcept { arena_ = &arena; }
 
   // Memory of at least `bytes` (0 counts as 1), not zeroed; nullptr if there is none. `alignment`
-  // is a power of two, by default 16.
+  // is a power of two, by default 16. `access` chooses the cache sets, where memory is coloured.
   void* allocate(std::size_t bytes) noexcept;
-  void* allocate(std::size_t bytes, std::size_t alignment) noexcept;
+  void* allocate(std::size_t bytes, std::size_t alignment,
+                 Access access = Access::intensive) noexcept;
 
   // Frees a live allocation of this heap; anything else is answered and leaves the heap unchanged.
   // nullptr is foreign here.
-  FreeStatus deallocate(void* pointer) noexcept;
+  FreeStatus deallocate(void* pointer) noexcept {
+    return is_lp_pointer(pointer) ? deallocate_lp_pointer(pointer) : FreeStatus::foreign;
+  }
+  // The same for what is known to lie in the region.
+  FreeStatus deallocate_lp_pointer(void* pointer) noexcept;
 
   // As realloc: `pointer` is live and stays so if the answer is nullptr. A chunk that already has
   // the right class is kept.
@@ -160,22 +171,45 @@ class LpHeap {
   }
 
  private:
+  // What is known of more than one run; in system memory. The index of a heap with many runs lies
+  // behind the runs.
+  struct Table {
+    const std::byte* last;   // allocation
+    std::uint64_t last_bit;  // its chunk in its run
+    Run* last_run;
+    std::uint64_t rows;  // up to 8 runs: byte i is the row of run i while that has room, or kFull
+    Run runs[];
+  };
   struct Index;
   struct Place {
     Run* run = nullptr;  // nullptr: not in this heap
     unsigned chunk = 0;
     bool at_start = false;
   };
-  struct Lists {
-    Run* runs;     // in system memory
-    Index* index;  // nullptr for up to kLinearRuns runs
-  };
   union Store {
     Run first{0, 0};  // while capacity_ is 1
-    Lists lists;      // after that
+    Table* table;     // after that
   };
 
-  static constexpr std::uint32_t kLinearRuns = 8;
+  static constexpr std::uint32_t kWordRuns = 8;  // whose rows are the bytes of a word
+  // Rows: small classes of intensive access, all large ones, small classes of mild access.
+  static constexpr unsigned kLargeRow = kSmallClasses;
+  static constexpr unsigned kMildRows = kSmallClasses + 1;
+  static constexpr unsigned kRows = kMildRows + kSmallClasses;
+  static constexpr std::uint64_t kFull = 0xff;
+  static constexpr std::uint64_t kEachByte = 0x0101010101010101;
+
+  static constexpr unsigned row_of(unsigned size_class, Access access) noexcept {
+    if (is_large(size_class)) {
+      return kLargeRow;
+    }
+    return size_class + (access == Access::mild ? kMildRows : 0);
+  }
+  static unsigned row_of(const Run& run) noexcept { return row_of(run.size_class(), run.access()); }
+  // Position of the lowest set bit; bits != 0, which spares a branch.
+  static unsigned first_bit(std::uint64_t bits) noexcept {
+    return static_cast<unsigned>(__builtin_ctzll(bits));
+  }
 
   // An image: the number of runs (those after the last live chunk are left out), the live bitmap of
   // each, zero padding to 16 bytes, then the live chunks in order.
@@ -208,9 +242,10 @@ class LpHeap {
     }
   }
 
-  const Run* runs() const noexcept { return capacity_ == 1 ? &store_.first : store_.lists.runs; }
-  Run* runs() noexcept { return capacity_ == 1 ? &store_.first : store_.lists.runs; }
-  bool indexed() const noexcept { return capacity_ > kLinearRuns; }
+  const Run* runs() const noexcept { return capacity_ == 1 ? &store_.first : store_.table->runs; }
+  Run* runs() noexcept { return capacity_ == 1 ? &store_.first : store_.table->runs; }
+  bool indexed() const noexcept { return capacity_ > kWordRuns; }
+  Index& index() const noexcept;
 
   // Runs up to the last one with a live chunk.
   std::uint32_t used_runs() const noexcept {
@@ -218,7 +253,7 @@ class LpHeap {
       return live_bytes_ != 0 ? 1 : 0;
     }
     std::uint32_t count = run_count_;
-    while (count > 0 && store_.lists.runs[count - 1].live_chunks() == 0) {
+    while (count > 0 && store_.table->runs[count - 1].live_chunks() == 0) {
       --count;
     }
     return count;
@@ -231,21 +266,25 @@ class LpHeap {
   std::size_t restore_run(std::uint32_t run_index, std::uint64_t live,
                           const std::byte* chunks) noexcept;
 
-  void* allocate_small(unsigned size_class) noexcept;
-  void* allocate_linear(unsigned size_class) noexcept;
+  void* allocate_small(unsigned size_class, Access access) noexcept;
+  void* take_chunk(Table& table, Run& run, unsigned size_class) noexcept;
+  void set_room(Table& table, const Run& run, unsigned row) noexcept;
+  void clear_room(Table& table, const Run& run, bool full) noexcept;
+  [[gnu::noinline]] void* allocate_single(unsigned size_class, Access access) noexcept;
+  [[gnu::noinline]] void* allocate_odd(std::size_t bytes) noexcept;
   [[gnu::noinline]] void* allocate_large(unsigned size_class, std::size_t alignment) noexcept;
-  [[gnu::noinline]] void* allocate_in_new_run(unsigned size_class, std::size_t alignment) noexcept;
-  void* take_chunk(std::uint32_t run_index) noexcept;
-  std::size_t runs_of(unsigned size_class) const noexcept;
-  bool grow_lists() noexcept;
+  [[gnu::noinline]] void* allocate_in_new_run(unsigned size_class, std::size_t alignment,
+                                              Access access) noexcept;
+  std::size_t runs_of(unsigned row) const noexcept;
+  bool grow_table() noexcept;
   void publish_run(std::uint32_t run_index) noexcept;
-  void release_lists() noexcept;
+  void release_table() noexcept;
 
+  FreeStatus release(Table& table, Run& run, std::uint64_t bit) noexcept;
+  [[gnu::noinline]] FreeStatus deallocate_single(const std::byte* pointer) noexcept;
+  [[gnu::noinline]] FreeStatus explain(const void* pointer) const noexcept;
   Place find(const void* pointer) const noexcept;
   Place place_in(std::uint32_t run_index, const std::byte* pointer) const noexcept;
-  Place find_linear(const std::byte* pointer) const noexcept;
-  Place find_indexed(const std::byte* pointer) const noexcept;
-  [[gnu::noinline]] Place find_large(const std::byte* pointer, BlockInfo info) const noexcept;
 
   Arena* arena_;
   Store store_;
@@ -256,7 +295,159 @@ class LpHeap {
 
 static_assert(sizeof(Run) == 16 && sizeof(LpHeap) == 40, "a million LPs have one of these each");
 
-// A heap without lists has at most one chunk: the first run of a heap has length 1.
+// For heaps with many runs, in system memory behind the runs: for each row that the heap uses, a
+// bitmap of the runs with room. Words of one position lie side by side, so that a heap with up to
+// 64 runs has one word a row.
+struct LpHeap::Index {
+  std::uint8_t row_at[kRows + 3];  // where a row's words are; 0, whose words are zero, for no row
+  std::uint32_t stride;            // rows there is room for, with row 0
+  std::uint32_t words;             // of a row
+  std::uint32_t rows;              // in use, with row 0
+  struct Hint {
+    std::uint32_t word;  // no word before it has a bit
+    std::uint32_t runs;  // of the row
+  };
+  Hint hints[];  // `stride` of them, then the words
+
+  std::uint64_t* room() noexcept { return reinterpret_cast<std::uint64_t*>(hints + stride); }
+  std::uint64_t& word(std::uint32_t at, std::uint32_t i) noexcept {
+    return room()[std::size_t{i} * stride + at];
+  }
+  std::uint32_t scan(std::uint32_t at, std::uint32_t from) noexcept;
+};
+
+inline LpHeap::Index& LpHeap::index() const noexcept {
+  return *reinterpret_cast<Index*>(store_.table->runs + capacity_);
+}
+
+// Notes that the run has room.
+[[gnu::always_inline]] inline void LpHeap::set_room(Table& table, const Run& run,
+                                                    unsigned row) noexcept {
+  const auto i = static_cast<std::uint32_t>(&run - table.runs);
+  if (!indexed()) {
+    table.rows = (table.rows & ~(kFull << 8 * i)) | std::uint64_t{row} << 8 * i;
+    return;
+  }
+  Index& rows = index();
+  const std::uint32_t at = rows.row_at[row];
+  rows.word(at, i / 64) |= std::uint64_t{1} << i % 64;
+  rows.hints[at].word = rows.hints[at].word < i / 64 ? rows.hints[at].word : i / 64;
+}
+
+// Notes that the run is full, if it is.
+[[gnu::always_inline]] inline void LpHeap::clear_room(Table& table, const Run& run,
+                                                      bool full) noexcept {
+  const auto i = static_cast<std::uint32_t>(&run - table.runs);
+  if (!indexed()) {
+    table.rows |= ((0 - std::uint64_t{full}) & kFull) << 8 * i;
+    return;
+  }
+  Index& rows = index();
+  rows.word(rows.row_at[row_of(run)], i / 64) &= ~(std::uint64_t{full} << i % 64);
+}
+
+[[gnu::always_inline]] inline void* LpHeap::take_chunk(Table& table, Run& run,
+                                                       unsigned size_class) noexcept {
+  const std::size_t bytes = chunk_bytes(size_class);
+  const std::uint64_t room = run.free_chunks;
+  const std::uint64_t left = room & (room - 1);
+  std::byte* const address = run.base() + first_bit(room) * bytes;
+  run.free_chunks = left;
+  live_bytes_ += bytes;
+  table.last = address;
+  table.last_bit = room ^ left;
+  table.last_run = &run;
+  clear_room(table, run, left == 0);
+  unpoison(address, bytes);
+  return address;
+}
+
+[[gnu::always_inline]] inline void* LpHeap::allocate_small(unsigned size_class,
+                                                           Access access) noexcept {
+  if (capacity_ == 1) [[unlikely]] {
+    return allocate_single(size_class, access);
+  }
+  Table& table = *store_.table;
+  const unsigned row = size_class + (access == Access::mild ? kMildRows : 0);
+  std::uint32_t run = 0;
+  if (!indexed()) {
+    // The lowest byte that equals the row (a carry can only spoil higher ones).
+    const std::uint64_t other = table.rows ^ row * kEachByte;
+    const std::uint64_t equal = (other - kEachByte) & ~other & 0x80 * kEachByte;
+    if (equal == 0) [[unlikely]] {
+      return allocate_in_new_run(size_class, kBlockBytes, access);
+    }
+    run = first_bit(equal) / 8;
+  } else {
+    Index& rows = index();
+    const std::uint32_t at = rows.row_at[row];
+    const std::uint32_t i = rows.hints[at].word;
+    const std::uint64_t bits = rows.word(at, i);
+    run = i * 64 + first_bit(bits | std::uint64_t{1} << 63);
+    if (bits == 0) [[unlikely]] {
+      run = rows.scan(at, i + 1);
+      if (run == ~std::uint32_t{0}) {
+        return allocate_in_new_run(size_class, kBlockBytes, access);
+      }
+    }
+  }
+  return take_chunk(table, table.runs[run], size_class);
+}
+
+[[gnu::always_inline]] inline void* LpHeap::allocate(std::size_t bytes) noexcept {
+  if (bytes > detail::kTabledBytes) [[unlikely]] {
+    return allocate_odd(bytes);
+  }
+  return allocate_small(class_of(bytes), Access::intensive);
+}
+
+[[gnu::always_inline]] inline FreeStatus LpHeap::release(Table& table, Run& run,
+                                                         std::uint64_t bit) noexcept {
+  const std::uint64_t room = run.free_chunks;
+  if ((room & bit) != 0) [[unlikely]] {
+    return FreeStatus::not_live;
+  }
+  const unsigned size_class = run.size_class();
+  run.free_chunks = room | bit;
+  live_bytes_ -= chunk_bytes(size_class);
+  set_room(table, run, row_of(size_class, run.access()));
+  return FreeStatus::ok;
+}
+
+[[gnu::always_inline]] inline FreeStatus LpHeap::deallocate_lp_pointer(void* pointer) noexcept {
+  const auto* const address = static_cast<const std::byte*>(pointer);
+  if (capacity_ == 1) [[unlikely]] {
+    return deallocate_single(address);
+  }
+  Table& table = *store_.table;
+  if (address == table.last) {
+    poison(address, chunk_bytes(table.last_run->size_class()));
+    return release(table, *table.last_run, table.last_bit);
+  }
+  Area* const area = area_of(address);
+  if (area == nullptr) [[unlikely]] {
+    return explain(pointer);
+  }
+  const auto offset = static_cast<std::size_t>(address - area->base);
+  const std::size_t chunk = offset * area->reciprocal >> 32;
+  const std::size_t slot = chunk >> area->run_log;
+  const std::size_t first = slot << area->run_log;
+  // Relaxed: owners read what their own thread wrote; a worker with a foreign pointer may read any
+  // value, since it then compares with the address of the run.
+  const std::uint32_t i = std::atomic_ref(area->slots[slot]).load(std::memory_order_relaxed);
+  Run& run = table.runs[i < run_count_ ? i : 0];
+  if (run.base() != area->base + first * area->chunk_bytes || chunk * area->chunk_bytes != offset)
+      [[unlikely]] {
+    return explain(pointer);
+  }
+  const FreeStatus status = release(table, run, std::uint64_t{1} << (chunk - first));
+  if (status == FreeStatus::ok) [[likely]] {
+    poison(address, area->chunk_bytes);
+  }
+  return status;
+}
+
+// A heap without a table has at most one chunk: the first run of a heap has length 1.
 inline std::size_t LpHeap::save_first(std::byte* image) const noexcept {
   const std::uint64_t header[2] = {live_bytes_ != 0 ? 1U : 0U, live_bytes_ != 0 ? 1U : 0U};
   std::memcpy(image, header, sizeof header);
