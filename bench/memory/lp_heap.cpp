@@ -12,6 +12,7 @@ namespace orrery::bench {
 void run_in_heap(void (*work)(void*), void* argument) {
   memory::Arena arena;
   memory::LpHeap heap(arena);
+  if (heap.allocate(64) == nullptr) return;  // an LP has its object, beside what it allocates
   const memory::ApplicationMode application(heap);
   work(argument);
 }

@@ -4,9 +4,9 @@
 //
 // While a thread runs model code it is in application mode: it has a running LP, and the interposed
 // malloc, free and operator new serve that LP's heap. Otherwise it is in platform mode and they
-// serve the system. The mode is one thread-local pointer, which the initial-exec TLS model makes
-// one instruction to read; this is the only state of the platform that does not hang off a run
-// object.
+// serve the system. The mode is one thread-local pointer, which the local-exec TLS model makes one
+// instruction to read (the platform is linked into executables only); this is the only state of the
+// platform that does not hang off a run object.
 //
 // The mode also tells a preemption signal whether it may take the processor away: platform mode is
 // never interrupted. Heap operations therefore run in platform mode themselves; the compiler fences
@@ -66,7 +66,7 @@ struct ThreadContext {
   std::uint64_t lp_frees_ignored = 0;       // in platform mode
 };
 
-extern constinit thread_local ThreadContext thread_context [[gnu::tls_model("initial-exec")]];
+extern constinit thread_local ThreadContext thread_context [[gnu::tls_model("local-exec")]];
 
 // The running LP's heap, or nullptr in platform mode.
 [[gnu::always_inline]] inline LpHeap* running_heap() noexcept {

@@ -105,7 +105,7 @@ Area* Arena::open_area(unsigned size_class, Access access, unsigned log,
   if (piece.base == nullptr) {
     return nullptr;
   }
-  Area* const area = Area::make(piece.base, piece.bytes, size_class, log);
+  Area* const area = Area::make(piece.base, piece.bytes, size_class, access, log);
   if (area == nullptr) {
     return nullptr;  // the piece is lost to this run of the simulation; so is the simulation
   }
@@ -268,7 +268,7 @@ std::byte* Arena::take_large(unsigned size_class, std::size_t alignment) noexcep
     return nullptr;
   }
   taken_bytes_ += bytes;
-  Area* const area = Area::make(run, bytes, size_class, 0);
+  Area* const area = Area::make(run, bytes, size_class, Access::intensive, 0);
   if (area == nullptr) {
     return nullptr;
   }

@@ -26,9 +26,6 @@
 
 namespace orrery::memory {
 
-// How often memory is touched: by every event, or seldom.
-enum class Access : std::uint8_t { intensive, mild };
-
 // A cache of the core that a worker runs on. `way_bytes` is a power of two.
 struct CacheFacts {
   unsigned level = 2;

@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -106,12 +107,25 @@ void* fail() noexcept {
 
 // `alignment` is left out where that of malloc will do.
 template <typename... Alignment>
-[[gnu::noinline]] void* allocate_for(LpHeap& heap, std::size_t bytes,
-                                     Alignment... alignment) noexcept {
+[[gnu::noinline]] void* allocate_slowly(LpHeap& heap, std::size_t bytes,
+                                        Alignment... alignment) noexcept {
   leave_application_mode();
   void* const pointer = heap.allocate(bytes, alignment...);
   enter_application_mode(heap);
   return pointer != nullptr ? pointer : fail();
+}
+
+template <std::same_as<std::size_t> Alignment>
+void* allocate_for(LpHeap& heap, std::size_t bytes, Alignment alignment) noexcept {
+  return allocate_slowly(heap, bytes, alignment);
+}
+
+// The slow ways are tail calls, so that this needs no registers to be saved.
+[[gnu::noinline]] void* allocate_for(LpHeap& heap, std::size_t bytes) noexcept {
+  leave_application_mode();
+  void* const pointer = heap.allocate_quickly(bytes);
+  enter_application_mode(heap);
+  return pointer != nullptr ? pointer : allocate_slowly(heap, bytes);
 }
 
 // Frees of memory on the wrong side of the border; see application_mode.h.
@@ -128,12 +142,21 @@ template <typename... Alignment>
   }
 }
 
-[[gnu::noinline]] void free_for(LpHeap& heap, void* pointer) noexcept {
+[[gnu::noinline]] void free_slowly(LpHeap& heap, void* pointer) noexcept {
   leave_application_mode();
-  const FreeStatus status = heap.deallocate_lp_pointer(pointer);
+  const FreeStatus status = heap.free_slowly(pointer);
   enter_application_mode(heap);
   if (status != FreeStatus::ok) [[unlikely]] {
     report_heap_misuse(misuse_of(status), pointer);
+  }
+}
+
+[[gnu::noinline]] void free_for(LpHeap& heap, void* pointer) noexcept {
+  leave_application_mode();
+  const bool done = heap.free_quickly(pointer);
+  enter_application_mode(heap);
+  if (!done) [[unlikely]] {
+    free_slowly(heap, pointer);
   }
 }
 
@@ -158,14 +181,13 @@ ORRERY_ROUTE void* route_allocate(std::size_t bytes, std::size_t alignment) noex
 
 ORRERY_ROUTE void route_free(void* pointer) noexcept {
   LpHeap* const heap = running_heap();
-  if (is_lp_pointer(pointer) != (heap != nullptr)) [[unlikely]] {
-    if (pointer != nullptr) {
-      free_across(pointer);
-    }
-  } else if (heap == nullptr) {
-    ORRERY_SYSTEM(free)(pointer);
-  } else {
+  if (heap == nullptr) {
+    return is_lp_pointer(pointer) ? free_across(pointer) : ORRERY_SYSTEM(free)(pointer);
+  }
+  if (is_lp_pointer(pointer)) [[likely]] {
     free_for(*heap, pointer);
+  } else if (pointer != nullptr) {
+    free_across(pointer);
   }
 }
 

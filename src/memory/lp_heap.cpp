@@ -10,24 +10,47 @@
 #include "memory/region.h"
 
 namespace orrery::memory {
+namespace {
+constexpr std::uint32_t kNone = ~std::uint32_t{0};
+}  // namespace
 
 // ---- Allocation
 // ----------------------------------------------------------------------------------
 
-// The first run with room in the words from `from` on, or ~0. The hint follows.
-std::uint32_t LpHeap::Index::scan(std::uint32_t at, std::uint32_t from) noexcept {
-  for (std::uint32_t i = from; i < words; ++i) {
-    if (const std::uint64_t bits = word(at, i); bits != 0) {
-      hints[at].word = i;
-      return i * 64 + first_bit(bits);
-    }
+// Notes that the run has room.
+void LpHeap::note_room(std::uint32_t run_index, unsigned row) noexcept {
+  if (!indexed()) {
+    std::uint64_t& rows = store_.tables.table->rows;
+    rows = (rows & ~(kFull << 8 * run_index)) | std::uint64_t{row} << 8 * run_index;
+    return;
   }
-  hints[at].word = words - 1;
-  return ~std::uint32_t{0};
+  const std::uint32_t place = index().at[row];
+  index().word(place, run_index / 64) |= std::uint64_t{1} << run_index % 64;
+  index().row(place).first = std::min(index().row(place).first, run_index / 64);
 }
 
-// More than the table of classes covers.
-void* LpHeap::allocate_odd(std::size_t bytes) noexcept {
+void LpHeap::note_full(std::uint32_t run_index, unsigned row) noexcept {
+  if (!indexed()) {
+    store_.tables.table->rows |= kFull << 8 * run_index;
+    return;
+  }
+  index().word(index().at[row], run_index / 64) &= ~(std::uint64_t{1} << run_index % 64);
+}
+
+// The first run of the row that has room, in a heap of more than 64 runs; kNone if none has.
+std::uint32_t LpHeap::first_with_room(unsigned row) noexcept {
+  const std::uint32_t place = index().at[row];
+  std::uint32_t& first = index().row(place).first;
+  for (; first < index().words; ++first) {
+    if (const std::uint64_t bits = index().word(place, first); bits != 0) {
+      return first * 64 + static_cast<std::uint32_t>(first_bit(bits));
+    }
+  }
+  first = index().words - 1;
+  return kNone;
+}
+
+void* LpHeap::allocate(std::size_t bytes) noexcept {
   return allocate(bytes, kMinAlignmentBytes);
 }
 
@@ -41,29 +64,51 @@ void* LpHeap::allocate(std::size_t bytes, std::size_t alignment, Access access) 
                               : allocate_small(size_class, access);
 }
 
+void* LpHeap::allocate_small(unsigned size_class, Access access) noexcept {
+  if (capacity_ == 1) {
+    return allocate_single(size_class, access);
+  }
+  const unsigned row = memory::row_of(size_class, access);
+  if (void* const address = serve_quickly(size_class, row)) {
+    return address;
+  }
+  const std::uint32_t run = capacity_ > kIndexedRuns ? first_with_room(row) : kNone;
+  return run != kNone ? take_chunk(run) : allocate_in_new_run(size_class, kBlockBytes, access);
+}
+
 // In a heap with at most one run, which has one chunk.
 void* LpHeap::allocate_single(unsigned size_class, Access access) noexcept {
-  Run& first = store_.first;
+  const Run& first = store_.first;
   if (first.free_chunks == 0 || first.size_class() != size_class || first.access() != access) {
     return allocate_in_new_run(size_class, kBlockBytes, access);
   }
-  first.free_chunks = 0;
-  live_bytes_ = chunk_bytes(size_class);
-  unpoison(first.base(), live_bytes_);
-  return first.base();
+  return take_chunk(0);
 }
 
 // Few runs are large; all are looked at.
 void* LpHeap::allocate_large(unsigned size_class, std::size_t alignment) noexcept {
-  Run* const list = runs();
+  const Run* const list = runs();
   for (std::uint32_t i = 0; i < run_count_; ++i) {
     if (list[i].free_chunks != 0 && list[i].size_class() == size_class &&
         reinterpret_cast<std::uintptr_t>(list[i].base()) % alignment == 0) {
-      return capacity_ == 1 ? allocate_single(size_class, list[i].access())
-                            : take_chunk(*store_.table, list[i], size_class);
+      return take_chunk(i);
     }
   }
   return allocate_in_new_run(size_class, alignment, Access::intensive);
+}
+
+// The first chunk with room in a run that has room.
+void* LpHeap::take_chunk(std::uint32_t run_index) noexcept {
+  Run& run = runs()[run_index];
+  const std::size_t bytes = chunk_bytes(run.size_class());
+  std::byte* const address = run.base() + first_bit(run.free_chunks) * bytes;
+  run.free_chunks &= run.free_chunks - 1;
+  live_bytes_ += bytes;
+  if (capacity_ != 1 && run.free_chunks == 0) {
+    note_full(run_index, row_of(run));
+  }
+  unpoison(address, bytes);
+  return address;
 }
 
 // ---- Runs
@@ -71,11 +116,10 @@ void* LpHeap::allocate_large(unsigned size_class, std::size_t alignment) noexcep
 
 std::size_t LpHeap::runs_of(unsigned row) const noexcept {
   if (indexed()) {
-    const std::uint32_t at = index().row_at[row];
-    return at == 0 ? 0 : index().hints[at].runs;
+    return index().row(index().at[row]).runs;
   }
   return static_cast<std::size_t>(std::count_if(
-      runs(), runs() + run_count_, [&](const Run& run) { return row_of(run) == row; }));
+      runs(), runs() + run_count_, [row](const Run& run) { return row_of(run) == row; }));
 }
 
 void* LpHeap::allocate_in_new_run(unsigned size_class, std::size_t alignment,
@@ -84,7 +128,8 @@ void* LpHeap::allocate_in_new_run(unsigned size_class, std::size_t alignment,
   if (run_count_ == capacity_ && !grow_table()) {
     return nullptr;
   }
-  unsigned log = is_large(size_class) ? 0 : wanted_run_log(runs_of(row_of(size_class, access)));
+  unsigned log =
+      is_large(size_class) ? 0 : wanted_run_log(runs_of(memory::row_of(size_class, access)));
   std::byte* const base = is_large(size_class) ? arena_->take_large(size_class, alignment)
                                                : arena_->take_run(size_class, access, log);
   if (base == nullptr) {
@@ -92,21 +137,20 @@ void* LpHeap::allocate_in_new_run(unsigned size_class, std::size_t alignment,
   }
   const std::uint32_t run = run_count_++;
   runs()[run] = Run::make(base, size_class, access, log);
-  if (capacity_ == 1) {
-    return allocate_single(size_class, access);
+  if (capacity_ != 1) {
+    publish_run(run);
   }
-  publish_run(run);
-  return take_chunk(*store_.table, store_.table->runs[run], size_class);
+  return take_chunk(run);
 }
 
 bool LpHeap::grow_table() noexcept {
   thread_context.heap_grew = true;
   const std::uint32_t capacity = capacity_ == 1 ? kWordRuns / 2 : capacity_ * 2;
   const std::uint32_t words = (capacity + 63) / 64;
-  const std::uint32_t stride = std::min(capacity, std::uint32_t{kRows}) + 1;
+  const std::uint32_t places = std::min(capacity, std::uint32_t{kRows}) + 1;
   std::size_t bytes = sizeof(Table) + capacity * sizeof(Run);
   if (capacity > kWordRuns) {
-    bytes += sizeof(Index) + stride * (sizeof(Index::Hint) + words * sizeof(std::uint64_t));
+    bytes += sizeof(Index) + places * (sizeof(Index::Row) + words * sizeof(std::uint64_t));
   }
   auto* const table = static_cast<Table*>(std::calloc(1, bytes));
   if (table == nullptr) {
@@ -117,12 +161,13 @@ bool LpHeap::grow_table() noexcept {
   if (capacity_ != 1) {
     release_table();
   }
-  store_.table = table;
+  auto* const behind = reinterpret_cast<Index*>(table->runs + capacity);
+  store_.tables = {table, capacity > kWordRuns ? behind : nullptr};
   capacity_ = capacity;
   if (indexed()) {
-    index().stride = stride;
+    index().places = places;
     index().words = words;
-    index().rows = 1;
+    index().used = 1;
   }
   for (std::uint32_t run = 0; run < run_count_; ++run) {
     publish_run(run);
@@ -132,35 +177,44 @@ bool LpHeap::grow_table() noexcept {
 
 void LpHeap::release_table() noexcept {
   const PlatformMode platform;
-  std::free(store_.table);
+  std::free(store_.tables.table);
 }
 
 // Enters a run into the table and notes its number where a pointer into it leads.
 void LpHeap::publish_run(std::uint32_t run_index) noexcept {
-  Table& table = *store_.table;
-  const Run& run = table.runs[run_index];
+  const Run& run = store_.tables.table->runs[run_index];
   const unsigned row = row_of(run);
   if (indexed()) {
-    Index& rows = index();
-    if (rows.row_at[row] == 0) {
-      rows.row_at[row] = static_cast<std::uint8_t>(rows.rows++);
+    std::uint8_t& place = index().at[row];
+    if (place == 0) {
+      place = static_cast<std::uint8_t>(index().used++);
     }
-    ++rows.hints[rows.row_at[row]].runs;
+    ++index().row(place).runs;
   }
   if (run.free_chunks != 0) {
-    set_room(table, run, row);
+    note_room(run_index, row);
   }
   Area& area = *area_of(run.base());
-  const auto offset = static_cast<std::size_t>(run.base() - area.base);
-  const std::size_t slot = offset * area.reciprocal >> 32 >> area.run_log;
-  // Relaxed: see deallocate_lp_pointer.
-  std::atomic_ref(area.slots[slot]).store(run_index, std::memory_order_relaxed);
+  area.set_run_at(area.slot_of(run.base()), run_index);
 }
 
 // ---- Search by address and free
 // ------------------------------------------------------------------
 
-FreeStatus LpHeap::deallocate_single(const std::byte* pointer) noexcept {
+// What free_quickly would not do: a heap of one run or of very many, or a pointer with which
+// something is wrong.
+FreeStatus LpHeap::free_slowly(void* pointer) noexcept {
+  if (capacity_ == 1) {
+    return free_single(static_cast<const std::byte*>(pointer));
+  }
+  const Place place = find(pointer);
+  if (place.run == nullptr) {
+    return FreeStatus::foreign;
+  }
+  return place.at_start ? FreeStatus::not_live : FreeStatus::not_start;
+}
+
+FreeStatus LpHeap::free_single(const std::byte* pointer) noexcept {
   Run& first = store_.first;
   const std::size_t bytes = chunk_bytes(first.size_class());
   if (run_count_ == 0 || pointer < first.base() || pointer >= first.base() + bytes) {
@@ -176,11 +230,6 @@ FreeStatus LpHeap::deallocate_single(const std::byte* pointer) noexcept {
   live_bytes_ = 0;
   poison(pointer, bytes);
   return FreeStatus::ok;
-}
-
-// What is wrong with a pointer that is not the start of a chunk of this heap.
-FreeStatus LpHeap::explain(const void* pointer) const noexcept {
-  return find(pointer).run != nullptr ? FreeStatus::not_start : FreeStatus::foreign;
 }
 
 LpHeap::Place LpHeap::place_in(std::uint32_t run_index, const std::byte* pointer) const noexcept {
@@ -201,11 +250,7 @@ LpHeap::Place LpHeap::find(const void* pointer) const noexcept {
     return {};
   }
   if (const Area* const area = area_of(pointer); area != nullptr && capacity_ != 1) {
-    const auto offset = static_cast<std::size_t>(address - area->base);
-    const std::size_t slot = offset * area->reciprocal >> 32 >> area->run_log;
-    // Relaxed: see deallocate_lp_pointer.
-    const std::uint32_t i = std::atomic_ref(const_cast<std::uint32_t&>(area->slots[slot]))
-                                .load(std::memory_order_relaxed);
+    const std::uint32_t i = area->run_at(area->slot_of(pointer));
     return i < run_count_ ? place_in(i, address) : Place{};
   }
   // One run, or the inside of a large one.
@@ -257,7 +302,7 @@ std::size_t LpHeap::save_all(std::byte* image) const noexcept {
     std::memset(chunks - sizeof count, 0, sizeof count);  // the padding: equal states, equal images
   }
   for (std::uint32_t i = 0; i < count; ++i) {
-    const Run& run = store_.table->runs[i];
+    const Run& run = store_.tables.table->runs[i];
     const std::uint64_t live = run.live_chunks();
     std::memcpy(bitmap, &live, sizeof live);
     bitmap += sizeof live;
@@ -290,7 +335,7 @@ void LpHeap::restore_all(const std::byte* image) noexcept {
 // Returns how many bytes of `chunks` the run took.
 std::size_t LpHeap::restore_run(std::uint32_t run_index, std::uint64_t live,
                                 const std::byte* chunks) noexcept {
-  Run& run = store_.table->runs[run_index];
+  Run& run = store_.tables.table->runs[run_index];
   const std::size_t bytes = chunk_bytes(run.size_class());
   poison(run.base(), bytes << run.log());
   std::size_t copied = 0;
@@ -300,8 +345,11 @@ std::size_t LpHeap::restore_run(std::uint32_t run_index, std::uint64_t live,
     copied += count * bytes;
   });
   run.free_chunks = Run::mask(run.log()) & ~live;
-  set_room(*store_.table, run, row_of(run));
-  clear_room(*store_.table, run, run.free_chunks == 0);
+  if (run.free_chunks != 0) {
+    note_room(run_index, row_of(run));
+  } else {
+    note_full(run_index, row_of(run));
+  }
   return copied;
 }
 

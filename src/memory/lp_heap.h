@@ -10,10 +10,11 @@
 // next ones 4, 16 and 64. A run's metadata is 16 bytes; that of the first lies in the LpHeap
 // itself, which is 40 bytes, so that a heap with one object needs nothing from the system's malloc.
 //
-// Three sizes of heap, each searched in the way that is fastest for it:
+// Four sizes of heap, each searched in the way that is fastest for it:
 //   one run         compare with it
 //   up to 8 runs    the rows (class and access) of the runs that have room are the bytes of a word
-//   more            an index: for each row a bitmap of the runs with room
+//   up to 64 runs   for each row a word with the bits of the runs that have room
+//   more            several words a row, and the first of them that is not 0
 // For free, the area's slot table gives the run of a pointer; before that it is compared with the
 // last allocation, since what is freed soon is common and need not go through memory. Allocation
 // and free have no branch that depends on whether a run became full or ceased to be, which is what
@@ -50,20 +51,21 @@ enum class FreeStatus : std::uint8_t { ok, not_live, foreign, not_start };
 // "full" is a comparison with zero.
 struct Run {
   std::uint64_t free_chunks;
-  // base address << 16 | size class << 8 | mild << 7 | log (addresses have 48 bits)
-  std::uint64_t where;
+  std::uint64_t where;  // base address << 16 | mild << 15 | size class << 7 | log
 
   static Run make(const std::byte* base, unsigned size_class, Access access,
                   unsigned log) noexcept {
+    const std::uint64_t mild = access == Access::mild ? 1 : 0;
     return {mask(log), static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(base)) << 16 |
-                           size_class << 8 | (access == Access::mild ? 0x80U : 0U) | log};
+                           mild << 15 | size_class << 7 | log};
   }
   static constexpr std::uint64_t mask(unsigned log) noexcept {
     return ~std::uint64_t{0} >> (64 - (1U << log));
   }
+  // Addresses have 48 bits.
   std::byte* base() const noexcept { return reinterpret_cast<std::byte*>(where >> 16); }
-  unsigned size_class() const noexcept { return static_cast<unsigned>(where >> 8 & 0xff); }
-  Access access() const noexcept { return (where & 0x80) != 0 ? Access::mild : Access::intensive; }
+  unsigned size_class() const noexcept { return static_cast<unsigned>(where >> 7 & 0xff); }
+  Access access() const noexcept { return static_cast<Access>(where >> 15 & 1); }
   unsigned log() const noexcept { return static_cast<unsigned>(where & 0x7f); }
   std::uint64_t live_chunks() const noexcept { return mask(log()) & ~free_chunks; }
 };
@@ -102,7 +104,16 @@ class LpHeap {
     return is_lp_pointer(pointer) ? deallocate_lp_pointer(pointer) : FreeStatus::foreign;
   }
   // The same for what is known to lie in the region.
-  FreeStatus deallocate_lp_pointer(void* pointer) noexcept;
+  FreeStatus deallocate_lp_pointer(void* pointer) noexcept {
+    return free_quickly(pointer) ? FreeStatus::ok : free_slowly(pointer);
+  }
+
+  // What malloc and free do nearly always, without a call: a small class with room in a heap of
+  // more than one run. Where that does not apply they do nothing and answer nullptr and false; then
+  // allocate and free_slowly serve.
+  void* allocate_quickly(std::size_t bytes) noexcept;
+  bool free_quickly(void* pointer) noexcept;
+  FreeStatus free_slowly(void* pointer) noexcept;
 
   // As realloc: `pointer` is live and stays so if the answer is nullptr. A chunk that already has
   // the right class is kept.
@@ -171,12 +182,13 @@ class LpHeap {
   }
 
  private:
-  // What is known of more than one run; in system memory. The index of a heap with many runs lies
-  // behind the runs.
+  // What is known of more than one run; in system memory, in one piece with the index of a heap
+  // with many runs.
   struct Table {
-    const std::byte* last;   // allocation
+    const std::byte* last;   // allocation that was served quickly
     std::uint64_t last_bit;  // its chunk in its run
-    Run* last_run;
+    std::uint32_t last_run;
+    std::uint32_t last_row;
     std::uint64_t rows;  // up to 8 runs: byte i is the row of run i while that has room, or kFull
     Run runs[];
   };
@@ -186,29 +198,26 @@ class LpHeap {
     unsigned chunk = 0;
     bool at_start = false;
   };
+  struct Tables {
+    Table* table;
+    Index* index;  // nullptr for up to kWordRuns runs
+  };
   union Store {
     Run first{0, 0};  // while capacity_ is 1
-    Table* table;     // after that
+    Tables tables;    // after that
   };
 
-  static constexpr std::uint32_t kWordRuns = 8;  // whose rows are the bytes of a word
-  // Rows: small classes of intensive access, all large ones, small classes of mild access.
-  static constexpr unsigned kLargeRow = kSmallClasses;
-  static constexpr unsigned kMildRows = kSmallClasses + 1;
-  static constexpr unsigned kRows = kMildRows + kSmallClasses;
+  static constexpr std::uint32_t kWordRuns = 8;      // whose rows are the bytes of a word
+  static constexpr std::uint32_t kIndexedRuns = 64;  // for which a row's bitmap is a word
   static constexpr std::uint64_t kFull = 0xff;
   static constexpr std::uint64_t kEachByte = 0x0101010101010101;
 
-  static constexpr unsigned row_of(unsigned size_class, Access access) noexcept {
-    if (is_large(size_class)) {
-      return kLargeRow;
-    }
-    return size_class + (access == Access::mild ? kMildRows : 0);
+  static unsigned row_of(const Run& run) noexcept {
+    return memory::row_of(run.size_class(), run.access());
   }
-  static unsigned row_of(const Run& run) noexcept { return row_of(run.size_class(), run.access()); }
   // Position of the lowest set bit; bits != 0, which spares a branch.
-  static unsigned first_bit(std::uint64_t bits) noexcept {
-    return static_cast<unsigned>(__builtin_ctzll(bits));
+  static std::size_t first_bit(std::uint64_t bits) noexcept {
+    return static_cast<std::size_t>(__builtin_ctzll(bits));
   }
 
   // An image: the number of runs (those after the last live chunk are left out), the live bitmap of
@@ -242,10 +251,12 @@ class LpHeap {
     }
   }
 
-  const Run* runs() const noexcept { return capacity_ == 1 ? &store_.first : store_.table->runs; }
-  Run* runs() noexcept { return capacity_ == 1 ? &store_.first : store_.table->runs; }
+  const Run* runs() const noexcept {
+    return capacity_ == 1 ? &store_.first : store_.tables.table->runs;
+  }
+  Run* runs() noexcept { return capacity_ == 1 ? &store_.first : store_.tables.table->runs; }
   bool indexed() const noexcept { return capacity_ > kWordRuns; }
-  Index& index() const noexcept;
+  Index& index() const noexcept { return *store_.tables.index; }
 
   // Runs up to the last one with a live chunk.
   std::uint32_t used_runs() const noexcept {
@@ -253,7 +264,7 @@ class LpHeap {
       return live_bytes_ != 0 ? 1 : 0;
     }
     std::uint32_t count = run_count_;
-    while (count > 0 && store_.table->runs[count - 1].live_chunks() == 0) {
+    while (count > 0 && store_.tables.table->runs[count - 1].live_chunks() == 0) {
       --count;
     }
     return count;
@@ -267,22 +278,23 @@ class LpHeap {
                           const std::byte* chunks) noexcept;
 
   void* allocate_small(unsigned size_class, Access access) noexcept;
-  void* take_chunk(Table& table, Run& run, unsigned size_class) noexcept;
-  void set_room(Table& table, const Run& run, unsigned row) noexcept;
-  void clear_room(Table& table, const Run& run, bool full) noexcept;
-  [[gnu::noinline]] void* allocate_single(unsigned size_class, Access access) noexcept;
-  [[gnu::noinline]] void* allocate_odd(std::size_t bytes) noexcept;
-  [[gnu::noinline]] void* allocate_large(unsigned size_class, std::size_t alignment) noexcept;
-  [[gnu::noinline]] void* allocate_in_new_run(unsigned size_class, std::size_t alignment,
-                                              Access access) noexcept;
+  void* allocate_large(unsigned size_class, std::size_t alignment) noexcept;
+  void* allocate_single(unsigned size_class, Access access) noexcept;
+  void* allocate_in_new_run(unsigned size_class, std::size_t alignment, Access access) noexcept;
+  void* serve_quickly(unsigned size_class, unsigned row) noexcept;
+  bool take_first(Table& table, std::size_t run_index, unsigned size_class, unsigned row) noexcept;
+  bool put_back(Table& table, std::uint32_t run, std::uint64_t bit, unsigned row, std::size_t bytes,
+                const std::byte* address) noexcept;
+  void* take_chunk(std::uint32_t run_index) noexcept;
+  std::uint32_t first_with_room(unsigned row) noexcept;
+  void note_room(std::uint32_t run_index, unsigned row) noexcept;
+  void note_full(std::uint32_t run_index, unsigned row) noexcept;
   std::size_t runs_of(unsigned row) const noexcept;
   bool grow_table() noexcept;
   void publish_run(std::uint32_t run_index) noexcept;
   void release_table() noexcept;
 
-  FreeStatus release(Table& table, Run& run, std::uint64_t bit) noexcept;
-  [[gnu::noinline]] FreeStatus deallocate_single(const std::byte* pointer) noexcept;
-  [[gnu::noinline]] FreeStatus explain(const void* pointer) const noexcept;
+  FreeStatus free_single(const std::byte* pointer) noexcept;
   Place find(const void* pointer) const noexcept;
   Place place_in(std::uint32_t run_index, const std::byte* pointer) const noexcept;
 
@@ -295,156 +307,139 @@ class LpHeap {
 
 static_assert(sizeof(Run) == 16 && sizeof(LpHeap) == 40, "a million LPs have one of these each");
 
-// For heaps with many runs, in system memory behind the runs: for each row that the heap uses, a
-// bitmap of the runs with room. Words of one position lie side by side, so that a heap with up to
-// 64 runs has one word a row.
+// For heaps with more than 8 runs, in system memory behind the runs: for each row that the heap
+// uses, a bitmap of the runs with room. Up to 64 runs that is one word a row.
 struct LpHeap::Index {
-  std::uint8_t row_at[kRows + 3];  // where a row's words are; 0, whose words are zero, for no row
-  std::uint32_t stride;            // rows there is room for, with row 0
-  std::uint32_t words;             // of a row
-  std::uint32_t rows;              // in use, with row 0
-  struct Hint {
-    std::uint32_t word;  // no word before it has a bit
-    std::uint32_t runs;  // of the row
+  struct Row {
+    std::uint32_t first;  // no word of its bitmap before this one has a bit
+    std::uint32_t runs;
   };
-  Hint hints[];  // `stride` of them, then the words
+  std::uint8_t at[kRows + 3];  // place of a row; 0 is that of no row, and never has room
+  std::uint32_t places;        // there are
+  std::uint32_t words;         // of a bitmap
+  std::uint32_t used;          // places, with 0
+  // Words of one position lie side by side, `words` times `places` of them; then the rows.
+  std::uint64_t room[];
 
-  std::uint64_t* room() noexcept { return reinterpret_cast<std::uint64_t*>(hints + stride); }
-  std::uint64_t& word(std::uint32_t at, std::uint32_t i) noexcept {
-    return room()[std::size_t{i} * stride + at];
+  std::uint64_t& word(std::size_t place, std::size_t i) noexcept {
+    return room[i * places + place];
   }
-  std::uint32_t scan(std::uint32_t at, std::uint32_t from) noexcept;
+  Row& row(std::size_t place) noexcept {
+    return reinterpret_cast<Row*>(room + std::size_t{words} * places)[place];
+  }
 };
 
-inline LpHeap::Index& LpHeap::index() const noexcept {
-  return *reinterpret_cast<Index*>(store_.table->runs + capacity_);
-}
-
-// Notes that the run has room.
-[[gnu::always_inline]] inline void LpHeap::set_room(Table& table, const Run& run,
-                                                    unsigned row) noexcept {
-  const auto i = static_cast<std::uint32_t>(&run - table.runs);
-  if (!indexed()) {
-    table.rows = (table.rows & ~(kFull << 8 * i)) | std::uint64_t{row} << 8 * i;
-    return;
+[[gnu::always_inline]] inline void* LpHeap::allocate_quickly(std::size_t bytes) noexcept {
+  if (bytes > detail::kTabledBytes || capacity_ == 1) [[unlikely]] {
+    return nullptr;
   }
-  Index& rows = index();
-  const std::uint32_t at = rows.row_at[row];
-  rows.word(at, i / 64) |= std::uint64_t{1} << i % 64;
-  rows.hints[at].word = rows.hints[at].word < i / 64 ? rows.hints[at].word : i / 64;
+  const unsigned size_class = class_of(bytes);
+  return serve_quickly(size_class, size_class);
 }
 
-// Notes that the run is full, if it is.
-[[gnu::always_inline]] inline void LpHeap::clear_room(Table& table, const Run& run,
-                                                      bool full) noexcept {
-  const auto i = static_cast<std::uint32_t>(&run - table.runs);
-  if (!indexed()) {
-    table.rows |= ((0 - std::uint64_t{full}) & kFull) << 8 * i;
-    return;
-  }
-  Index& rows = index();
-  rows.word(rows.row_at[row_of(run)], i / 64) &= ~(std::uint64_t{full} << i % 64);
-}
-
-[[gnu::always_inline]] inline void* LpHeap::take_chunk(Table& table, Run& run,
-                                                       unsigned size_class) noexcept {
-  const std::size_t bytes = chunk_bytes(size_class);
-  const std::uint64_t room = run.free_chunks;
-  const std::uint64_t left = room & (room - 1);
-  std::byte* const address = run.base() + first_bit(room) * bytes;
-  run.free_chunks = left;
-  live_bytes_ += bytes;
-  table.last = address;
-  table.last_bit = room ^ left;
-  table.last_run = &run;
-  clear_room(table, run, left == 0);
-  unpoison(address, bytes);
-  return address;
-}
-
-[[gnu::always_inline]] inline void* LpHeap::allocate_small(unsigned size_class,
-                                                           Access access) noexcept {
-  if (capacity_ == 1) [[unlikely]] {
-    return allocate_single(size_class, access);
-  }
-  Table& table = *store_.table;
-  const unsigned row = size_class + (access == Access::mild ? kMildRows : 0);
-  std::uint32_t run = 0;
-  if (!indexed()) {
+// The first run of the row that has room. Whether it is full afterwards is no branch.
+[[gnu::always_inline]] inline void* LpHeap::serve_quickly(unsigned size_class,
+                                                          unsigned row) noexcept {
+  Table& table = *store_.tables.table;
+  if (capacity_ <= kWordRuns) {
     // The lowest byte that equals the row (a carry can only spoil higher ones).
     const std::uint64_t other = table.rows ^ row * kEachByte;
     const std::uint64_t equal = (other - kEachByte) & ~other & 0x80 * kEachByte;
     if (equal == 0) [[unlikely]] {
-      return allocate_in_new_run(size_class, kBlockBytes, access);
+      return nullptr;
     }
-    run = first_bit(equal) / 8;
+    const std::size_t run = first_bit(equal) / 8;
+    const std::uint64_t full = 0 - std::uint64_t{take_first(table, run, size_class, row)};
+    // All bits of the byte of which `equal` has the highest.
+    const std::uint64_t lowest = equal & (0 - equal);
+    table.rows |= ((lowest << 1) - (lowest >> 7)) & full;
   } else {
-    Index& rows = index();
-    const std::uint32_t at = rows.row_at[row];
-    const std::uint32_t i = rows.hints[at].word;
-    const std::uint64_t bits = rows.word(at, i);
-    run = i * 64 + first_bit(bits | std::uint64_t{1} << 63);
+    Index& index = *store_.tables.index;
+    const std::size_t place = index.at[row];
+    // Up to 64 runs the first word is the only one.
+    const std::size_t word = capacity_ <= kIndexedRuns ? 0 : index.row(place).first;
+    std::uint64_t& room = index.word(place, word);
+    const std::uint64_t bits = room;
     if (bits == 0) [[unlikely]] {
-      run = rows.scan(at, i + 1);
-      if (run == ~std::uint32_t{0}) {
-        return allocate_in_new_run(size_class, kBlockBytes, access);
-      }
+      return nullptr;
     }
+    const std::size_t bit = first_bit(bits);
+    room = bits ^ std::uint64_t{take_first(table, word * 64 + bit, size_class, row)} << bit;
   }
-  return take_chunk(table, table.runs[run], size_class);
+  return const_cast<std::byte*>(table.last);
 }
 
-[[gnu::always_inline]] inline void* LpHeap::allocate(std::size_t bytes) noexcept {
-  if (bytes > detail::kTabledBytes) [[unlikely]] {
-    return allocate_odd(bytes);
-  }
-  return allocate_small(class_of(bytes), Access::intensive);
-}
-
-[[gnu::always_inline]] inline FreeStatus LpHeap::release(Table& table, Run& run,
-                                                         std::uint64_t bit) noexcept {
+// Takes the first chunk with room of a run; `table.last` is its address. Whether the run is full.
+[[gnu::always_inline]] inline bool LpHeap::take_first(Table& table, std::size_t run_index,
+                                                      unsigned size_class, unsigned row) noexcept {
+  table.last_run = static_cast<std::uint32_t>(run_index);
+  table.last_row = row;
+  Run& run = table.runs[run_index];
+  const std::size_t bytes = chunk_bytes(size_class);
+  live_bytes_ += bytes;
   const std::uint64_t room = run.free_chunks;
-  if ((room & bit) != 0) [[unlikely]] {
-    return FreeStatus::not_live;
-  }
-  const unsigned size_class = run.size_class();
-  run.free_chunks = room | bit;
-  live_bytes_ -= chunk_bytes(size_class);
-  set_room(table, run, row_of(size_class, run.access()));
-  return FreeStatus::ok;
+  const std::uint64_t left = room & (room - 1);
+  run.free_chunks = left;
+  table.last_bit = room ^ left;
+  table.last = run.base() + first_bit(room) * bytes;
+  unpoison(table.last, bytes);
+  return left == 0;
 }
 
-[[gnu::always_inline]] inline FreeStatus LpHeap::deallocate_lp_pointer(void* pointer) noexcept {
+[[gnu::always_inline]] inline bool LpHeap::free_quickly(void* pointer) noexcept {
   const auto* const address = static_cast<const std::byte*>(pointer);
   if (capacity_ == 1) [[unlikely]] {
-    return deallocate_single(address);
+    return false;
   }
-  Table& table = *store_.table;
+  Table& table = *store_.tables.table;
   if (address == table.last) {
-    poison(address, chunk_bytes(table.last_run->size_class()));
-    return release(table, *table.last_run, table.last_bit);
+    const unsigned row = table.last_row;
+    return put_back(table, table.last_run, table.last_bit, row,
+                    chunk_bytes(row < kLargeRow ? row : row - kMildRows), address);
   }
-  Area* const area = area_of(address);
+  const Area* const area = area_of(address);
   if (area == nullptr) [[unlikely]] {
-    return explain(pointer);
+    return false;
   }
   const auto offset = static_cast<std::size_t>(address - area->base);
   const std::size_t chunk = offset * area->reciprocal >> 32;
-  const std::size_t slot = chunk >> area->run_log;
-  const std::size_t first = slot << area->run_log;
-  // Relaxed: owners read what their own thread wrote; a worker with a foreign pointer may read any
-  // value, since it then compares with the address of the run.
-  const std::uint32_t i = std::atomic_ref(area->slots[slot]).load(std::memory_order_relaxed);
-  Run& run = table.runs[i < run_count_ ? i : 0];
-  if (run.base() != area->base + first * area->chunk_bytes || chunk * area->chunk_bytes != offset)
+  const std::uint32_t run = area->run_at(chunk >> area->run_log);
+  const std::size_t in_run = chunk & area->run_mask;
+  // One comparison for all that may be wrong: a run of another heap, or no start of a chunk.
+  if (run >= run_count_ || table.runs[run].base() + in_run * area->chunk_bytes != address)
       [[unlikely]] {
-    return explain(pointer);
+    return false;
   }
-  const FreeStatus status = release(table, run, std::uint64_t{1} << (chunk - first));
-  if (status == FreeStatus::ok) [[likely]] {
-    poison(address, area->chunk_bytes);
+  return put_back(table, run, std::uint64_t{1} << in_run, area->row, area->chunk_bytes, address);
+}
+
+// Whether the run was full before is no branch.
+[[gnu::always_inline]] inline bool LpHeap::put_back(Table& table, std::uint32_t run,
+                                                    std::uint64_t bit, unsigned row,
+                                                    std::size_t bytes,
+                                                    const std::byte* address) noexcept {
+  const std::uint64_t room = table.runs[run].free_chunks;
+  if ((room & bit) != 0) [[unlikely]] {
+    return false;
   }
-  return status;
+  table.runs[run].free_chunks = room | bit;
+  live_bytes_ -= bytes;
+  if (capacity_ <= kWordRuns) {
+    const std::uint32_t shift = 8 * run;
+    table.rows = (table.rows & ~(kFull << shift)) | std::uint64_t{row} << shift;
+  } else {
+    Index& index = *store_.tables.index;
+    const std::size_t place = index.at[row];
+    if (capacity_ <= kIndexedRuns) {
+      index.room[place] |= std::uint64_t{1} << run;
+    } else {
+      std::uint32_t& first = index.row(place).first;
+      index.word(place, run / 64) |= std::uint64_t{1} << run % 64;
+      first = run / 64 < first ? run / 64 : first;
+    }
+  }
+  poison(address, bytes);
+  return true;
 }
 
 // A heap without a table has at most one chunk: the first run of a heap has length 1.

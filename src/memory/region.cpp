@@ -216,7 +216,8 @@ Region::Backing Region::backing() const {
   return sum;
 }
 
-Area* Area::make(std::byte* base, std::size_t bytes, unsigned size_class, unsigned log) noexcept {
+Area* Area::make(std::byte* base, std::size_t bytes, unsigned size_class, Access access,
+                 unsigned log) noexcept {
   const std::size_t chunk = memory::chunk_bytes(size_class);
   const std::size_t slots = is_large(size_class) ? 1 : (bytes / chunk >> log) + 1;
   void* const memory = std::calloc(1, sizeof(Area) + slots * sizeof(std::uint32_t));
@@ -229,7 +230,9 @@ Area* Area::make(std::byte* base, std::size_t bytes, unsigned size_class, unsign
   area->pages = is_large(size_class) ? 1 : static_cast<std::uint32_t>(bytes / kPageBytes);
   area->chunk_bytes = chunk;
   area->size_class = static_cast<std::uint8_t>(size_class);
+  area->row = static_cast<std::uint8_t>(row_of(size_class, access));
   area->run_log = static_cast<std::uint8_t>(log);
+  area->run_mask = static_cast<std::uint8_t>((1U << log) - 1);
   return area;
 }
 

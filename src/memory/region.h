@@ -56,18 +56,33 @@ inline constinit std::atomic<std::uintptr_t> page_table_origin{0};
 // in the chunks. A large run is an area with one chunk.
 struct Area {
   std::byte* base;
+  std::uint64_t chunk_bytes;
   std::uint32_t reciprocal;  // of the chunk size; 0 for a large run, which has one chunk
   std::uint32_t pages;       // that lead here: all of them, of a large run the first
-  std::uint64_t chunk_bytes;
   std::uint8_t size_class;
+  std::uint8_t row;
   std::uint8_t run_log;
-  std::uint16_t unused[3];
+  std::uint8_t run_mask;  // 2^run_log - 1
   // slots[i]: index of the i-th run in its owner's heap. One more than there are runs: the rest of
   // an area behind its last run has a slot, too.
   std::uint32_t slots[];
 
   // Zeroed slots, not entered into the table yet; nullptr if there is no memory.
-  static Area* make(std::byte* base, std::size_t bytes, unsigned size_class, unsigned log) noexcept;
+  static Area* make(std::byte* base, std::size_t bytes, unsigned size_class, Access access,
+                    unsigned log) noexcept;
+
+  // Relaxed: owners read what their own thread wrote; a worker with a foreign pointer may read any
+  // value, since it then compares addresses with those of its own run.
+  std::uint32_t run_at(std::size_t slot) const noexcept {
+    return std::atomic_ref(const_cast<std::uint32_t&>(slots[slot])).load(std::memory_order_relaxed);
+  }
+  void set_run_at(std::size_t slot, std::uint32_t run) noexcept {
+    std::atomic_ref(slots[slot]).store(run, std::memory_order_relaxed);
+  }
+  std::size_t slot_of(const void* pointer) const noexcept {
+    const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(pointer) - base);
+    return offset * reciprocal >> 32 >> run_log;
+  }
 };
 
 namespace detail {

@@ -114,6 +114,22 @@ constexpr std::size_t chunk_bytes(unsigned size_class) noexcept {
   return detail::kChunkBytes[size_class];
 }
 
+// How often memory is touched: by every event, or seldom. Decides its cache sets, see colour.h.
+enum class Access : std::uint8_t { intensive, mild };
+
+// Rows: what an LP's heap keeps apart. Small classes of intensive access, all large ones, small
+// classes of mild access.
+inline constexpr unsigned kLargeRow = kSmallClasses;
+inline constexpr unsigned kMildRows = kSmallClasses + 1;
+inline constexpr unsigned kRows = kMildRows + kSmallClasses;
+
+constexpr unsigned row_of(unsigned size_class, Access access) noexcept {
+  if (is_large(size_class)) {
+    return kLargeRow;
+  }
+  return size_class + (access == Access::mild ? kMildRows : 0);
+}
+
 // Position of the chunk that covers `offset_bytes`, in a block of a small class or in a run.
 constexpr unsigned chunk_index(unsigned size_class, std::size_t offset_bytes) noexcept {
   return static_cast<unsigned>(offset_bytes * detail::kReciprocals[size_class] >> 32);
