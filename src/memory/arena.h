@@ -85,7 +85,7 @@ class Arena {
   struct Cursor {
     std::byte* next = nullptr;
     std::size_t left_bytes = 0;
-    // An area is served from within (Colouring::worker) to its end, then from its start.
+    // An area is served from within (see phase) to its end, then from its start.
     std::byte* start = nullptr;
     std::size_t start_bytes = 0;
   };
@@ -96,6 +96,7 @@ class Arena {
   };
   static constexpr unsigned index(Access access) { return static_cast<unsigned>(access); }
 
+  std::uint64_t phase(unsigned size_class, unsigned log) const noexcept;
   bool refill(Cursor& cursor, unsigned size_class, Access access, unsigned log) noexcept;
   Area* open_area(unsigned size_class, Access access, unsigned log, std::size_t& bytes) noexcept;
   bool wastes_piece(unsigned size_class, Access access) const noexcept;

@@ -48,8 +48,8 @@ struct Colouring {
   std::size_t way_bytes = kBlockBytes;
   std::size_t intensive_bytes = kBlockBytes;  // model memory lies in [0, intensive_bytes) of a way
   std::size_t mild_from = kBlockBytes;        // mild memory in [mild_from, way_bytes)
-  unsigned worker = 0;                        // whose first chunks lie worker / workers of an
-  unsigned workers = 1;                       // area further on, so that equal layouts differ
+  unsigned worker = 0;  // of `workers`: where in an area serving begins, see Arena
+  unsigned workers = 1;
   bool huge_pages = true;                     // from the first stock on
 
   // `share` (0 to 1) of each way of `cache` for intensive memory, the rest for mild memory. The

@@ -17,7 +17,7 @@
 // thread.
 //
 // The heap is not reentrant and a preempted event may be dropped at any instruction of application
-// mode, so a heap operation leaves application mode while it lasts.
+// mode, so a heap operation says that it is one, or leaves application mode, while it lasts.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -70,6 +70,14 @@ namespace {
 // they add no frame of their own to the stacks that a sanitizer records and judges by.
 #define ORRERY_ROUTE [[gnu::always_inline]] ORRERY_PLAIN inline
 
+// The quick ways of application mode: part of malloc and free themselves, but for sanitized builds,
+// whose instrumented code must stay out of the routes.
+#ifdef ORRERY_SANITIZED
+#define ORRERY_QUICK [[gnu::noinline]]
+#else
+#define ORRERY_QUICK [[gnu::always_inline]] inline
+#endif
+
 #ifndef ORRERY_SANITIZED
 // glibc has no second name for this one. It is rare, so it is looked up at first use; two threads
 // that do so at once store the same value, and nothing else is published by it: relaxed.
@@ -121,10 +129,10 @@ void* allocate_for(LpHeap& heap, std::size_t bytes, Alignment alignment) noexcep
 }
 
 // The slow ways are tail calls, so that this needs no registers to be saved.
-[[gnu::noinline]] void* allocate_for(LpHeap& heap, std::size_t bytes) noexcept {
-  leave_application_mode();
+ORRERY_QUICK void* allocate_for(LpHeap& heap, std::size_t bytes) noexcept {
+  enter_heap();
   void* const pointer = heap.allocate_quickly(bytes);
-  enter_application_mode(heap);
+  leave_heap();
   return pointer != nullptr ? pointer : allocate_slowly(heap, bytes);
 }
 
@@ -151,10 +159,10 @@ void* allocate_for(LpHeap& heap, std::size_t bytes, Alignment alignment) noexcep
   }
 }
 
-[[gnu::noinline]] void free_for(LpHeap& heap, void* pointer) noexcept {
-  leave_application_mode();
+ORRERY_QUICK void free_for(LpHeap& heap, void* pointer) noexcept {
+  enter_heap();
   const bool done = heap.free_quickly(pointer);
-  enter_application_mode(heap);
+  leave_heap();
   if (!done) [[unlikely]] {
     free_slowly(heap, pointer);
   }

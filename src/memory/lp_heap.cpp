@@ -103,9 +103,13 @@ void* LpHeap::take_chunk(std::uint32_t run_index) noexcept {
   const std::size_t bytes = chunk_bytes(run.size_class());
   std::byte* const address = run.base() + first_bit(run.free_chunks) * bytes;
   run.free_chunks &= run.free_chunks - 1;
-  live_bytes_ += bytes;
-  if (capacity_ != 1 && run.free_chunks == 0) {
-    note_full(run_index, row_of(run));
+  if (capacity_ == 1) {
+    first_bytes_ = bytes;
+  } else {
+    store_.tables.table->served_bytes += bytes;
+    if (run.free_chunks == 0) {
+      note_full(run_index, row_of(run));
+    }
   }
   unpoison(address, bytes);
   return address;
@@ -157,6 +161,7 @@ bool LpHeap::grow_table() noexcept {
     return false;
   }
   table->rows = ~std::uint64_t{0};
+  table->served_bytes = live_bytes();
   std::copy_n(runs(), run_count_, table->runs);
   if (capacity_ != 1) {
     release_table();
@@ -227,7 +232,7 @@ FreeStatus LpHeap::free_single(const std::byte* pointer) noexcept {
     return FreeStatus::not_live;
   }
   first.free_chunks = 1;
-  live_bytes_ = 0;
+  first_bytes_ = 0;
   poison(pointer, bytes);
   return FreeStatus::ok;
 }
@@ -320,7 +325,7 @@ void LpHeap::restore_all(const std::byte* image) noexcept {
   std::memcpy(&count, image, sizeof count);
   assert(count <= run_count_ && "an image of another heap");
   const std::byte* chunks = image + header_bytes(count);
-  live_bytes_ = 0;
+  std::size_t bytes = 0;
   for (std::uint32_t i = 0; i < run_count_; ++i) {
     std::uint64_t live = 0;
     if (i < count) {
@@ -328,8 +333,10 @@ void LpHeap::restore_all(const std::byte* image) noexcept {
     }
     const std::size_t copied = restore_run(i, live, chunks);
     chunks += copied;
-    live_bytes_ += copied;
+    bytes += copied;
   }
+  store_.tables.table->served_bytes = bytes;
+  store_.tables.table->freed_bytes = 0;
 }
 
 // Returns how many bytes of `chunks` the run took.

@@ -82,7 +82,7 @@ class LpHeap {
   LpHeap(LpHeap&& other) noexcept
       : arena_(other.arena_),
         store_(std::exchange(other.store_, Store{})),
-        live_bytes_(std::exchange(other.live_bytes_, 0)),
+        first_bytes_(std::exchange(other.first_bytes_, 0)),
         run_count_(std::exchange(other.run_count_, 0)),
         capacity_(std::exchange(other.capacity_, 1)) {}
   LpHeap(const LpHeap&) = delete;
@@ -126,18 +126,23 @@ class LpHeap {
   bool owns(const void* pointer) const noexcept;
 
   // Bytes in live chunks.
-  std::size_t live_bytes() const noexcept { return live_bytes_; }
+  std::size_t live_bytes() const noexcept {
+    if (capacity_ == 1) [[likely]] {
+      return first_bytes_;
+    }
+    return store_.tables.table->served_bytes - store_.tables.table->freed_bytes;
+  }
 
   std::size_t run_count() const noexcept { return run_count_; }
 
   // Size of a checkpoint taken now.
-  std::size_t image_bytes() const noexcept { return header_bytes(used_runs()) + live_bytes_; }
+  std::size_t image_bytes() const noexcept { return header_bytes(used_runs()) + live_bytes(); }
 
   // Whether the heap consists of one live chunk, and nothing was ever allocated beside it. Then the
   // two functions below do what save and restore do, from the chunk's address and size alone, so
   // that whoever knows these (and watches ThreadContext::heap_grew) need not touch the heap's
   // state.
-  bool single_chunk() const noexcept { return capacity_ == 1 && live_bytes_ != 0; }
+  bool single_chunk() const noexcept { return capacity_ == 1 && first_bytes_ != 0; }
   static constexpr std::size_t kSingleHeaderBytes = 2 * sizeof(std::uint64_t);
   static void save_single(const void* chunk, std::size_t chunk_bytes, std::byte* image) noexcept {
     const std::uint64_t header[2] = {1, 1};
@@ -189,6 +194,11 @@ class LpHeap {
     std::uint64_t last_bit;  // its chunk in its run
     std::uint32_t last_run;
     std::uint32_t last_row;
+    // What the live chunks have is the difference. One counter would be a chain of a store and a
+    // load of the same place from each operation to the next, which is what limits the speed of
+    // these.
+    std::uint64_t served_bytes;
+    std::uint64_t freed_bytes;
     std::uint64_t rows;  // up to 8 runs: byte i is the row of run i while that has room, or kFull
     Run runs[];
   };
@@ -261,7 +271,7 @@ class LpHeap {
   // Runs up to the last one with a live chunk.
   std::uint32_t used_runs() const noexcept {
     if (capacity_ == 1) [[likely]] {
-      return live_bytes_ != 0 ? 1 : 0;
+      return first_bytes_ != 0 ? 1 : 0;
     }
     std::uint32_t count = run_count_;
     while (count > 0 && store_.tables.table->runs[count - 1].live_chunks() == 0) {
@@ -300,7 +310,7 @@ class LpHeap {
 
   Arena* arena_;
   Store store_;
-  std::size_t live_bytes_ = 0;
+  std::size_t first_bytes_ = 0;  // live, while capacity_ is 1
   std::uint32_t run_count_ = 0;
   std::uint32_t capacity_ = 1;
 };
@@ -376,7 +386,7 @@ struct LpHeap::Index {
   table.last_row = row;
   Run& run = table.runs[run_index];
   const std::size_t bytes = chunk_bytes(size_class);
-  live_bytes_ += bytes;
+  table.served_bytes += bytes;
   const std::uint64_t room = run.free_chunks;
   const std::uint64_t left = room & (room - 1);
   run.free_chunks = left;
@@ -423,7 +433,7 @@ struct LpHeap::Index {
     return false;
   }
   table.runs[run].free_chunks = room | bit;
-  live_bytes_ -= bytes;
+  table.freed_bytes += bytes;
   if (capacity_ <= kWordRuns) {
     const std::uint32_t shift = 8 * run;
     table.rows = (table.rows & ~(kFull << shift)) | std::uint64_t{row} << shift;
@@ -444,10 +454,10 @@ struct LpHeap::Index {
 
 // A heap without a table has at most one chunk: the first run of a heap has length 1.
 inline std::size_t LpHeap::save_first(std::byte* image) const noexcept {
-  const std::uint64_t header[2] = {live_bytes_ != 0 ? 1U : 0U, live_bytes_ != 0 ? 1U : 0U};
+  const std::uint64_t header[2] = {first_bytes_ != 0 ? 1U : 0U, first_bytes_ != 0 ? 1U : 0U};
   std::memcpy(image, header, sizeof header);
-  copy(image + sizeof header, store_.first.base(), live_bytes_);
-  return sizeof header + live_bytes_;
+  copy(image + sizeof header, store_.first.base(), first_bytes_);
+  return sizeof header + first_bytes_;
 }
 
 inline void LpHeap::restore_first(const std::byte* image) noexcept {
@@ -456,7 +466,7 @@ inline void LpHeap::restore_first(const std::byte* image) noexcept {
   const bool live = header[0] != 0 && header[1] != 0;
   const std::size_t chunk = chunk_bytes(store_.first.size_class());
   store_.first.free_chunks = live || run_count_ == 0 ? 0 : 1;
-  live_bytes_ = live ? chunk : 0;
+  first_bytes_ = live ? chunk : 0;
   if (live) {
     unpoison(store_.first.base(), chunk);
     copy(store_.first.base(), image + sizeof header, chunk);
