@@ -22,6 +22,7 @@ struct RunArguments {
   std::vector<std::string> file_sets;  ///< those of the config file; `sets` win
   std::string engine, workers, until, seed, memory, pending, checkpoint;
   std::string window, gvt_period, livelock;
+  std::string cache_aware, cache_share, oversize;
   std::string config, out;
   bool no_bind = false, quiet = false, force = false, json = false;
 };

@@ -31,6 +31,9 @@ struct RunOptions {
   std::uint32_t channel_messages = 4096;  ///< that fit between two workers before some must wait
   std::uint64_t gvt_period_us = 0;        ///< 0: automatic
   std::int64_t window_ticks = 0;          ///< optimism window; 0: automatic
+  bool cache_aware = true;     ///< keep model memory and checkpoints on different cache sets
+  double cache_share = -1;     ///< of the sets for model memory and events, 0 to 1; < 0: automatic
+  bool deny_oversize = false;  ///< refuse requests of LPs for more than a block (64 KiB)
 };
 
 /// Shared by the engine and those who watch it. All counters are written by the engine with relaxed

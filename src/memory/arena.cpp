@@ -21,7 +21,7 @@ constexpr std::size_t kLargestStockBytes = 16 * kMiB;
 // colouring they are what makes it real.
 constexpr std::size_t kHugePagesAboveBytes = 8 * kMiB;
 // Pieces of one kind that may lie unused before they serve the other, besides an eighth of all.
-constexpr std::size_t kSpareBytes = 4 * kMiB;
+constexpr std::size_t kSpareBytes = 8 * kMiB;
 // How many of the last pieces are looked at for one that is large enough.
 constexpr std::size_t kSearchedPieces = 8;
 
@@ -44,13 +44,10 @@ Arena::Arena(const Colouring& colouring, bool deny_oversize)
     : colouring_(colouring), deny_oversize_(deny_oversize) {
   Region::instance();
   for (const Access access : {Access::intensive, Access::mild}) {
-    const std::size_t mild_bytes = colouring_.way_bytes - colouring_.mild_from;
-    const std::size_t part = access == Access::mild ? mild_bytes : colouring_.intensive_bytes;
-    const std::size_t piece = std::min(part, kBlockBytes);
     for (unsigned size_class = 0; size_class < kSmallClasses; ++size_class) {
       const bool whole_blocks = !colouring_.on || wastes_piece(size_class, access);
       longest_logs_[index(access)][size_class] = static_cast<std::uint8_t>(
-          longest_run_log(size_class, whole_blocks ? kBlockBytes : piece));
+          longest_run_log(size_class, whole_blocks ? kBlockBytes : largest_piece(access)));
     }
   }
 }
@@ -66,9 +63,9 @@ Arena::~Arena() {
   }
 }
 
-// Where in an area serving begins, in 2^-32 of it. Areas start at multiples of 64 KiB: were they all
-// served from their start, the first chunks of all classes would fall on the same few sets of the
-// first-level cache, and equal layouts of several workers on the same sets of a shared one. So
+// Where in an area serving begins, in 2^-32 of it. Areas start at multiples of 64 KiB: were they
+// all served from their start, the first chunks of all classes would fall on the same few sets of
+// the first-level cache, and equal layouts of several workers on the same sets of a shared one. So
 // workers are spread evenly, and classes by multiples of the golden ratio, which never come close.
 std::uint64_t Arena::phase(unsigned size_class, unsigned log) const noexcept {
   constexpr std::uint64_t kGolden = 0x9e3779b9;
@@ -108,6 +105,9 @@ Area* Arena::open_area(unsigned size_class, Access access, unsigned log,
   Piece piece;
   if (colouring_.on && !wastes_piece(size_class, access)) {
     piece = take_piece(access, chunk_bytes(size_class) << log);
+    if (piece.base == nullptr) {
+      piece = take_spare_piece(access, chunk_bytes(size_class) << log);
+    }
   }
   if (piece.base == nullptr) {
     piece = {take_block(), kBlockBytes};
@@ -127,41 +127,48 @@ Area* Arena::open_area(unsigned size_class, Access access, unsigned log,
   return area;
 }
 
-// Whether chunks of the class would leave more than a quarter of a piece unused.
-bool Arena::wastes_piece(unsigned size_class, Access access) const noexcept {
+std::size_t Arena::largest_piece(Access access) const noexcept {
   const std::size_t part = access == Access::mild ? colouring_.way_bytes - colouring_.mild_from
                                                   : colouring_.intensive_bytes;
-  const std::size_t piece = std::min(part, kBlockBytes);
+  return std::min(part, kBlockBytes);
+}
+
+// Whether chunks of the class would leave more than a quarter of a piece unused.
+bool Arena::wastes_piece(unsigned size_class, Access access) const noexcept {
+  const std::size_t piece = largest_piece(access);
   const std::size_t chunk = chunk_bytes(size_class);
   return piece / chunk * chunk * 4 < piece * 3 || piece == 0;
 }
 
+// Whether so much is unused of what is meant for the other kind that it may serve this one.
+bool Arena::may_displace(Access access) const noexcept {
+  const Access other = access == Access::mild ? Access::intensive : Access::mild;
+  return spare_bytes_[index(other)] > std::max(kSpareBytes, stocks_bytes_ / 8);
+}
+
 Arena::Piece Arena::take_piece(Access access, std::size_t least_bytes) noexcept {
-  if (!colouring_.on) {
+  if (!colouring_.on || least_bytes > largest_piece(access)) {
+    return {};
+  }
+  const PlatformMode platform;
+  const std::size_t floor = access == Access::mild ? colouring_.mild_from : 0;
+  Piece piece = find_piece(pieces_[index(access)], least_bytes, floor);
+  if (piece.base == nullptr && !may_displace(access) && open_way(access)) {
+    piece = find_piece(pieces_[index(access)], least_bytes, floor);
+  }
+  spare_bytes_[index(access)] -= piece.bytes;
+  return piece;
+}
+
+Arena::Piece Arena::take_spare_piece(Access access, std::size_t least_bytes) noexcept {
+  if (!colouring_.on || !may_displace(access)) {
     return {};
   }
   const PlatformMode platform;
   const Access other = access == Access::mild ? Access::intensive : Access::mild;
-  const std::size_t part = access == Access::mild ? colouring_.way_bytes - colouring_.mild_from
-                                                  : colouring_.intensive_bytes;
-  if (least_bytes > std::min(part, kBlockBytes)) {
-    return {};
-  }
-  const std::size_t floor = access == Access::mild ? colouring_.mild_from : 0;
-  Piece piece = find_piece(pieces_[index(access)], least_bytes, floor);
-  if (piece.base == nullptr &&
-      spare_bytes_[index(other)] > std::max(kSpareBytes, stocks_bytes_ / 8)) {
-    piece = find_piece(pieces_[index(other)], least_bytes, 0);
-    if (piece.base != nullptr) {
-      spare_bytes_[index(other)] -= piece.bytes;
-      displaced_bytes_ += piece.bytes;
-      return piece;
-    }
-  }
-  if (piece.base == nullptr && open_way(access)) {
-    piece = find_piece(pieces_[index(access)], least_bytes, floor);
-  }
-  spare_bytes_[index(access)] -= piece.bytes;
+  const Piece piece = find_piece(pieces_[index(other)], least_bytes, 0);
+  spare_bytes_[index(other)] -= piece.bytes;
+  displaced_bytes_ += piece.bytes;
   return piece;
 }
 

@@ -65,12 +65,14 @@ class Arena {
 
   // Zeroed memory of one colour for a pool of the platform, a multiple of a page and at most a
   // block. Empty if there is no colouring, no piece of that many bytes, or no memory: the pool then
-  // takes what it needs from the system.
+  // takes what it needs from the system. take_spare_piece hands out what was meant for the other
+  // kind, if more of it lies unused than the bound allows.
   struct Piece {
     std::byte* base = nullptr;
     std::size_t bytes = 0;
   };
   Piece take_piece(Access access, std::size_t least_bytes) noexcept;
+  Piece take_spare_piece(Access access, std::size_t least_bytes) noexcept;
 
   const Colouring& colouring() const noexcept { return colouring_; }
   // From now on mild memory is taken from [offset, way_bytes) of the ways. What was taken stays.
@@ -78,7 +80,7 @@ class Arena {
 
   // Address space taken for LPs so far, an upper bound of the memory in use.
   std::size_t taken_bytes() const noexcept { return taken_bytes_; }
-  // ... of which areas that were meant for the other kind of memory, pieces for pools included.
+  // Bytes of pieces that serve the other kind of memory.
   std::size_t displaced_bytes() const noexcept { return displaced_bytes_; }
 
  private:
@@ -99,6 +101,8 @@ class Arena {
   std::uint64_t phase(unsigned size_class, unsigned log) const noexcept;
   bool refill(Cursor& cursor, unsigned size_class, Access access, unsigned log) noexcept;
   Area* open_area(unsigned size_class, Access access, unsigned log, std::size_t& bytes) noexcept;
+  std::size_t largest_piece(Access access) const noexcept;
+  bool may_displace(Access access) const noexcept;
   bool wastes_piece(unsigned size_class, Access access) const noexcept;
   Piece find_piece(std::vector<Piece>& pieces, std::size_t least_bytes,
                    std::size_t least_offset) noexcept;

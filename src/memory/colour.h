@@ -50,7 +50,7 @@ struct Colouring {
   std::size_t mild_from = kBlockBytes;        // mild memory in [mild_from, way_bytes)
   unsigned worker = 0;  // of `workers`: where in an area serving begins, see Arena
   unsigned workers = 1;
-  bool huge_pages = true;                     // from the first stock on
+  bool huge_pages = true;  // from the first stock on
 
   // `share` (0 to 1) of each way of `cache` for intensive memory, the rest for mild memory. The
   // extremes leave one kind without an area of its own; it then lies anywhere.

@@ -64,7 +64,10 @@ Json options_json(const RunRecord& record) {
           {"bind", options.bind},
           {"livelock_steps", options.livelock_microsteps},
           {"gvt_period_us", options.gvt_period_us},
-          {"window_ticks", options.window_ticks}};
+          {"window_ticks", options.window_ticks},
+          {"cache_aware", options.cache_aware},
+          {"cache_share", options.cache_share < 0 ? Json("auto") : Json(options.cache_share)},
+          {"oversize", options.deny_oversize ? "deny" : "reliable"}};
 }
 
 Json host_json(const HostFacts& host) {

@@ -15,6 +15,7 @@
 
 #include "checkpoint/interval.h"
 #include "core/engine.h"
+#include "engine/timewarp/cache_layout.h"
 #include "engine/timewarp/channel.h"
 #include "engine/timewarp/event_pool.h"
 #include "engine/timewarp/gvt.h"
@@ -68,7 +69,8 @@ class LpTable {
 
 struct Shared {
   Shared(const Model& run_model, const RunOptions& run_options, RunControl& run_control,
-         unsigned worker_count, std::vector<std::uint16_t> lp_owners)
+         unsigned worker_count, std::vector<std::uint16_t> lp_owners,
+         const CacheLayout& cache_layout)
       : model(run_model),
         options(run_options),
         control(run_control),
@@ -76,8 +78,12 @@ struct Shared {
         owners(std::move(lp_owners)),
         lps(owners.size()),
         gvt(worker_count),
+        cache(cache_layout),
+        mild_from(cache_layout.colouring.mild_from),
         set_up(worker_count) {
-    for (unsigned i = 0; i < workers; ++i) arenas.push_back(std::make_unique<memory::Arena>());
+    for (unsigned i = 0; i < workers; ++i) {
+      arenas.push_back(std::make_unique<memory::Arena>(cache.of_worker(i), options.deny_oversize));
+    }
     if (workers == 1) return;
     std::size_t capacity = std::bit_floor(std::max<std::size_t>(options.channel_messages, 1));
     while (capacity > 64 && capacity * workers > 32768) capacity /= 2;
@@ -97,6 +103,9 @@ struct Shared {
   std::vector<std::unique_ptr<Channel>> channels;
   EventDepot depot;
   Gvt gvt;
+  const CacheLayout cache;
+  /// Threshold of mild memory that worker 0 chose last; each adopts it when it sees it: relaxed.
+  std::atomic<std::size_t> mild_from;
   std::uint64_t memory_budget_bytes = 0;
   bool crowded = false;   ///< more workers than cores
   bool bind = false;      ///< workers go to cores of their own

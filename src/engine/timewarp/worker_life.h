@@ -13,12 +13,15 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
       speculative_(shared.workers > 1),
       lps_(shared.lps),
       arena_(*shared.arenas[index]),
-      pool_(shared.depot),
+      pool_(shared.depot, arena_),
       optimism_(shared.options.window_ticks, shared.memory_budget_bytes),
       has_rows_(shared.control.rows != nullptr && !shared.model.tables().empty()),
       trail_(shared.options.livelock_microsteps),
       interval_(checkpoint::Interval::parse(shared.options.checkpoint)),
       backoff_(shared.crowded) {
+  blocks_.use_arena(arena_);
+  if (index == 0 && shared.cache.automatic && shared.cache.colouring.on)
+    cache_tuning_.emplace(shared.cache);
   horizon_ = horizon_from(Time::zero());
   lp_count_ = static_cast<LpId>(lps_.count());
   metric_count_ = static_cast<std::uint32_t>(model_.metrics().size());
