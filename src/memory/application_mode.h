@@ -69,6 +69,13 @@ struct ThreadContext {
   // Set when a heap with one chunk gets room for more: its owner may keep less for simple heaps.
   bool heap_grew = false;
 
+  // Requests for memory that were refused, and the size of the last one: for the sentence of the
+  // fault that follows, and for notes about models that go on with nullptr.
+  std::uint64_t refusals = 0;
+  std::size_t refused_bytes = 0;
+  // Larger requests are refused on this thread by option (--oversize deny).
+  std::size_t denies_above_bytes = ~std::size_t{0};
+
   std::uint64_t system_frees_deferred = 0;  // in application mode
   std::uint64_t lp_frees_ignored = 0;       // in platform mode
 };
@@ -136,6 +143,12 @@ class PlatformMode : detail::ModeScope {
  public:
   PlatformMode() noexcept : ModeScope(nullptr) {}
 };
+
+// There is no memory of that size for a model.
+inline void note_refusal(std::size_t bytes) noexcept {
+  ++thread_context.refusals;
+  thread_context.refused_bytes = bytes;
+}
 
 // Tells the thread's handler, or prints and aborts. Called in either mode.
 void report_heap_misuse(HeapMisuse what, const void* pointer) noexcept;

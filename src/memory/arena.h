@@ -80,6 +80,8 @@ class Arena {
 
   // Address space taken for LPs so far, an upper bound of the memory in use.
   std::size_t taken_bytes() const noexcept { return taken_bytes_; }
+  // Address space taken from the region in stocks: for LPs, pools, and what lies unused.
+  std::size_t stock_bytes() const noexcept { return stocks_bytes_; }
   // Bytes of pieces that serve the other kind of memory.
   std::size_t displaced_bytes() const noexcept { return displaced_bytes_; }
 

@@ -94,20 +94,14 @@ std::size_t __libc_malloc_usable_size(void* pointer) {
 }
 #endif
 
-HeapMisuse misuse_of(FreeStatus status) noexcept {
-  switch (status) {
-    case FreeStatus::not_live:
-      return HeapMisuse::not_live;
-    case FreeStatus::not_start:
-      return HeapMisuse::not_start;
-    default:
-      return HeapMisuse::foreign;
-  }
-}
-
 void* fail() noexcept {
   errno = ENOMEM;
   return nullptr;
+}
+
+void* refuse(std::size_t bytes) noexcept {
+  note_refusal(bytes);
+  return fail();
 }
 
 // ---- Application mode: the slower half of each function
@@ -120,7 +114,7 @@ template <typename... Alignment>
   leave_application_mode();
   void* const pointer = heap.allocate(bytes, alignment...);
   enter_application_mode(heap);
-  return pointer != nullptr ? pointer : fail();
+  return pointer != nullptr ? pointer : refuse(bytes);
 }
 
 template <std::same_as<std::size_t> Alignment>
@@ -222,7 +216,7 @@ void* reallocate_for(LpHeap& heap, void* pointer, std::size_t bytes) noexcept {
     free_for(heap, pointer);  // finds out what is wrong with it
     return nullptr;
   }
-  return moved != nullptr ? moved : fail();
+  return moved != nullptr ? moved : refuse(bytes);
 }
 
 ORRERY_ROUTE void* route_reallocate(void* pointer, std::size_t bytes) noexcept {
@@ -253,7 +247,10 @@ ORRERY_ROUTE void* route_callocate(std::size_t n, std::size_t bytes) noexcept {
 
 // What operator new does when there is no memory: ask the new-handler until it gives up.
 template <typename Allocate>
-[[gnu::noinline, gnu::cold]] void* retry_new(Allocate allocate) {
+[[gnu::noinline, gnu::cold]] void* retry_new(std::size_t bytes, Allocate allocate) {
+  if (running_heap() == nullptr) {
+    note_refusal(bytes);  // models of engines without LP heaps, too
+  }
   for (;;) {
     const std::new_handler handler = std::get_new_handler();
     if (handler == nullptr) {
@@ -268,13 +265,14 @@ template <typename Allocate>
 
 ORRERY_PLAIN inline void* new_object(std::size_t bytes) {
   void* const pointer = route_allocate(bytes);
-  return pointer != nullptr ? pointer : retry_new([=]() { return route_allocate(bytes); });
+  return pointer != nullptr ? pointer : retry_new(bytes, [=]() { return route_allocate(bytes); });
 }
 
 ORRERY_PLAIN inline void* new_object(std::size_t bytes, std::align_val_t alignment) {
   const auto wanted = static_cast<std::size_t>(alignment);
   void* const pointer = route_allocate(bytes, wanted);
-  return pointer != nullptr ? pointer : retry_new([=]() { return route_allocate(bytes, wanted); });
+  return pointer != nullptr ? pointer
+                            : retry_new(bytes, [=]() { return route_allocate(bytes, wanted); });
 }
 
 template <typename... Alignment>

@@ -47,6 +47,17 @@ namespace orrery::memory {
 
 enum class FreeStatus : std::uint8_t { ok, not_live, foreign, not_start };
 
+constexpr HeapMisuse misuse_of(FreeStatus status) noexcept {
+  switch (status) {
+    case FreeStatus::not_live:
+      return HeapMisuse::not_live;
+    case FreeStatus::not_start:
+      return HeapMisuse::not_start;
+    default:
+      return HeapMisuse::foreign;
+  }
+}
+
 // 2^log chunks of one class. Bits of chunks that do not exist are never set in free_chunks, so that
 // "full" is a comparison with zero.
 struct Run {

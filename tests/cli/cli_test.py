@@ -147,6 +147,12 @@ class Refusals(Case):
         self.refused(2, "run", "phold", "pcs", says=["'phold'", "'pcs'"])
         self.refused(2, "list", "phold", says=["'phold'"])
 
+    def test_memory_options(self):
+        for share in ("1.01", "-0.5", "nan", "half", "0.5x"):
+            self.refused(2, "run", "phold", "--cache-share", share, says=["--cache-share", share])
+        self.refused(2, "run", "phold", "--cache-aware", "maybe", says=["'on' or 'off'", "maybe"])
+        self.refused(2, "run", "phold", "--oversize", "no", says=["'reliable' or 'deny'", "no"])
+
     def test_contradictory_parameters(self):
         self.refused(2, "run", "phold", "--set", "touched=8", says=["touched=8", "state=0"])
 
@@ -177,6 +183,16 @@ class Faults(Case):
 
     def test_livelock(self):
         self.each_engine("livelock", "livelock", "LPs on it: 3", more=["at=1", "rows=0", "--livelock", "5000"])
+
+    def test_memory_that_nobody_has(self):
+        self.each_engine("hoard", "LP 3", "Step", "it asked for 35184372088832 bytes")
+
+    def test_oversize(self):
+        run = ["run", MISFIT, "--quiet", "--until", "20s", "--workers", "2", "--set", "does=large"]
+        self.assertEqual(Done(run).code, 0)
+        self.assertEqual(Done([*run, "--oversize", "reliable"]).code, 0)
+        self.refused(3, *run, "--oversize", "deny",
+                     says=["LP 3", "it asked for 100000 bytes", "--oversize deny", "65536"])
 
     def test_outside_handlers(self):
         self.refused(3, "run", MISFIT, "--set", "does=prepare",

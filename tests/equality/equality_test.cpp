@@ -22,13 +22,17 @@ struct Variant {
   std::uint64_t memory_bytes = 0;
   std::uint64_t gvt_period_us = 0;
   std::uint32_t channel_messages = 4096;
+  bool cache_aware = true;
+  double cache_share = -1;
 };
 
 std::string describe(const Variant& v, std::uint64_t seed) {
   return "seed " + std::to_string(seed) + ", timewarp, workers " + std::to_string(v.workers) +
          ", checkpoint " + v.checkpoint + ", pending " + v.pending + ", window " +
          std::to_string(v.window_ticks) + ", memory " + std::to_string(v.memory_bytes) + ", gvt " +
-         std::to_string(v.gvt_period_us) + " us, channels of " + std::to_string(v.channel_messages);
+         std::to_string(v.gvt_period_us) + " us, channels of " +
+         std::to_string(v.channel_messages) +
+         (v.cache_aware ? ", cache share " + std::to_string(v.cache_share) : ", no cache share");
 }
 
 RunOptions options_of(const Variant& v, std::uint64_t seed) {
@@ -41,6 +45,8 @@ RunOptions options_of(const Variant& v, std::uint64_t seed) {
   options.memory_bytes = v.memory_bytes;
   options.gvt_period_us = v.gvt_period_us;
   options.channel_messages = v.channel_messages;
+  options.cache_aware = v.cache_aware;
+  options.cache_share = v.cache_share;
   return options;
 }
 
@@ -61,12 +67,12 @@ void expect_equal(const Outcome& expected, const Outcome& actual, const std::str
 std::vector<Variant> variants() {
   return {{.workers = 1},
           {.workers = 2},
-          {.workers = 2, .checkpoint = "copy"},
-          {.workers = 3, .checkpoint = "periodic:7"},
+          {.workers = 2, .checkpoint = "copy", .cache_share = 0.5},
+          {.workers = 3, .checkpoint = "periodic:7", .cache_aware = false},
           {.workers = 4, .checkpoint = "periodic:1000", .gvt_period_us = 200},
           {.workers = 5, .pending = "heap", .gvt_period_us = 50},
-          {.workers = 2, .window_ticks = 40},
-          {.workers = 6, .gvt_period_us = 20, .channel_messages = 2},
+          {.workers = 2, .window_ticks = 40, .cache_share = 0.875},
+          {.workers = 6, .gvt_period_us = 20, .channel_messages = 2, .cache_share = 1},
           {.workers = 8, .memory_bytes = 1}};
 }
 

@@ -127,6 +127,8 @@ struct WorkerStatistics {
   std::uint64_t gvt_rounds = 0;
   std::uint64_t retreats = 0;  ///< rollbacks of LPs to save memory
   std::uint64_t idle_polls = 0;
+  std::uint64_t refusals = 0;       ///< requests of LPs for memory that were refused
+  std::uint64_t refused_bytes = 0;  ///< size of the last one, if no fault told it
 };
 
 /// Why workers stopped; the same on all of them.

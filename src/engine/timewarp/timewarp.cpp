@@ -172,6 +172,7 @@ class Run {
       sum.gvt_rounds = std::max(sum.gvt_rounds, one.gvt_rounds);
       interval += worker->checkpoint_interval() / static_cast<double>(shared_.workers);
       bind_failed |= worker->bind_failed();
+      if (one.refused_bytes > 0) note_refusals(one);
     }
     if (bind_failed) result_.notes.push_back("the system refused to bind workers to cores");
     result_.executed = sum.executed;
@@ -200,6 +201,14 @@ class Run {
     if (shared_.cache.colouring.on) describe_cache();
     result_.peak_memory_bytes = shared_.depot.slab_bytes() + static_cast<std::uint64_t>(taken) +
                                 shared_.lps.count() * LpTable::bytes_per_lp();
+  }
+
+  /// A model that goes on without the memory that malloc did not give it must not do so unnoticed.
+  void note_refusals(const WorkerStatistics& worker) {
+    result_.notes.push_back("LPs of one worker were refused memory " +
+                            std::to_string(worker.refusals) + " times, at last " +
+                            std::to_string(worker.refused_bytes) + " bytes" +
+                            (shared_.options.deny_oversize ? " (--oversize deny)" : ""));
   }
 
   /// How memory lay in the cache, and whether the system backed it so that this meant anything.

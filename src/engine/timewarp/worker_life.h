@@ -44,6 +44,8 @@ template <class Pending>
 void Worker<Pending>::run() {
   memory::prepare_worker_thread();
   memory::thread_context.on_misuse = note_heap_misuse;
+  if (shared_.options.deny_oversize)
+    memory::thread_context.denies_above_bytes = memory::kBlockBytes;
   if (shared_.bind && !bind_to_core(index_)) bind_failed_ = true;
   const std::uint64_t start = read_cycles();
   // All are made before any is started, as on the sequential engine: the first fault is the same.
@@ -235,6 +237,8 @@ void Worker<Pending>::loop_alone() {
 template <class Pending>
 void Worker<Pending>::end_run() {
   ending_run_ = true;
+  statistics_.refusals = memory::thread_context.refusals;
+  statistics_.refused_bytes = memory::thread_context.refused_bytes;
   for (std::size_t i = 0; i < active_.size(); ++i) roll_back(active_[i], ending_.reached);
 }
 
