@@ -12,6 +12,8 @@ CacheLayout CacheLayout::choose(const RunOptions& options, unsigned workers,
   layout.automatic = options.cache_share < 0;
   layout.colouring = memory::Colouring::of(
       cache, layout.automatic ? CacheTuning::kAutomaticShare : options.cache_share);
+  if (layout.automatic)
+    layout.colouring.mild_from = CacheTuning::threshold(CacheTuning::kStart, cache.way_bytes);
   layout.colouring.workers = workers;
   // A huge page for each of very many workers would be memory for nothing.
   constexpr unsigned kMostWithHugePages = 64;

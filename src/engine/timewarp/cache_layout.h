@@ -5,9 +5,11 @@
 //
 // LP memory and events stay where they were first laid: what can be moved is the threshold from
 // which on checkpoints and histories lie, since these are recycled every few GVT rounds. With the
-// automatic setting LPs and events therefore lie in the first three quarters of every way, and mild
-// memory starts at 0 (no separation), one half, three quarters or seven eighths, whichever commits
-// most events per second.
+// automatic setting LPs and events therefore lie on all sets, as without separation, and mild
+// memory begins at 0 (no separation), and is confined to the last half, quarter or eighth of every
+// way when that commits more events per second. It then spoils that part of the sets only. So the
+// automatic setting cannot be much worse than none, whatever the model: a fixed share takes sets
+// from model memory whether checkpoints need them or not.
 #pragma once
 
 #include <array>
@@ -49,11 +51,11 @@ class CacheTuning {
   /// The threshold to use from now on, if it changes. `committed` events by all workers so far.
   std::optional<std::size_t> observe(std::uint64_t committed);
 
-  static constexpr double kAutomaticShare = 0.75;  ///< of LPs and events
+  static constexpr double kAutomaticShare = 1;  ///< of LPs and events
   static std::size_t threshold(std::size_t setting, std::size_t way_bytes) {
     return way_bytes / 8 * kEighths[setting];
   }
-  static constexpr std::size_t kStart = 2;
+  static constexpr std::size_t kStart = 0;
 
  private:
   static constexpr std::array<std::size_t, 4> kEighths = {0, 4, 6, 7};

@@ -222,7 +222,8 @@ class Run {
     const auto add = [this](const char* name, double value, const char* help, const char* unit) {
       result_.statistics.push_back({name, unit, help, value});
     };
-    add("cache_share", threshold / way, "of the cache sets kept from checkpoints, at the end", "");
+    add("cache_share", threshold / way, "share of the cache sets kept from checkpoints, at the end",
+        "");
     add("displaced_memory", displaced, "memory on the sets of the other kind", "B");
     add("huge_page_memory", static_cast<double>(backing.huge_bytes),
         "LP memory that huge pages back", "B");
