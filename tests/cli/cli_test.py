@@ -210,6 +210,24 @@ class Faults(Case):
         self.assertIn("the wheel came off", report["run"]["fault"])
 
 
+class CacheAwareness(Case):
+    RUN = ["phold", "--until", "20s", "--set", "lps=64", "--engine", "timewarp"]
+
+    def test_report_says_what_was_separated(self):
+        half = self.run_json(*self.RUN, "--workers", "2", "--cache-share", "0.5")
+        self.assertEqual(half["options"]["cache_share"], 0.5)
+        if "cache_share" in half["statistics"]:  # a cache that can be separated
+            self.assertEqual(half["statistics"]["cache_share"]["value"], 0.5)
+            pages = half["statistics"]["huge_page_memory"]["value"]
+            self.assertTrue(pages > 0 or any("huge pages" in note for note in half["notes"]))
+        off = self.run_json(*self.RUN, "--workers", "2", "--cache-aware", "off")
+        alone = self.run_json(*self.RUN, "--workers", "1")
+        self.assertEqual(off["options"]["cache_share"], "auto")
+        for report in (off, alone):
+            self.assertNotIn("cache_share", report["statistics"])
+            self.assertEqual(report["run"]["fingerprint"], half["run"]["fingerprint"])
+
+
 class SharedObjects(Case):
     def test_runs(self):
         report = self.run_json(MISFIT, "--until", "20s")

@@ -227,8 +227,7 @@ class Run {
     add("displaced_memory", displaced, "memory on the sets of the other kind", "B");
     add("huge_page_memory", static_cast<double>(backing.huge_bytes),
         "LP memory that huge pages back", "B");
-    // A way within one small page is controlled in any case.
-    if (backing.huge_bytes < backing.resident_bytes / 2) {
+    if (threshold > 0 && backing.huge_bytes < backing.resident_bytes / 2) {
       result_.notes.push_back(
           "memory is separated by cache sets, but the system backs less than half of it with huge "
           "pages (see transparent_hugepage in /sys/kernel/mm): the separation is partly chance");
