@@ -141,9 +141,10 @@ def count(options, case, variants):
 
 def picture(results, path):
     counted = any(r["counters"] for r in results)
-    figure, axes = plt.subplots(2 if counted else 1, len(TESTS), figsize=(13, 8 if counted else 4.2),
-                                squeeze=False)
-    for column, test in enumerate(TESTS):
+    tests = [test for test in TESTS if any(r["test"] == test for r in results)]
+    figure, axes = plt.subplots(2 if counted else 1, len(tests), squeeze=False,
+                                figsize=(1 + 4.2 * len(tests), 8 if counted else 4.2))
+    for column, test in enumerate(tests):
         for r in (r for r in results if r["test"] == test):
             label = f"{r['checkpoint']}, {100 * r['local']:.0f} % local"
             names = list(r["rates"]) if r["rates"] else list(r["counters"])
