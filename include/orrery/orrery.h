@@ -8,6 +8,7 @@
 #include "orrery/event.h"
 #include "orrery/logical_process.h"
 #include "orrery/math.h"
+#include "orrery/memory.h"
 #include "orrery/model.h"
 #include "orrery/parameter.h"
 #include "orrery/random.h"

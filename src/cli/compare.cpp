@@ -103,6 +103,9 @@ std::vector<std::string> command_line(const CompareArguments& a, const Contender
   add("--handover", a.handover);
   add("--barrier", a.barrier);
   add("--livelock", a.livelock);
+  add("--cache-aware", a.cache_aware);
+  add("--cache-share", a.cache_share);
+  add("--oversize", a.oversize);
   if (a.no_bind) words.emplace_back("--no-bind");
   return words;
 }

@@ -94,6 +94,25 @@ void set_offload(const RunArguments& a, RunOptions& options) {
   }
 }
 
+/// One of two words; true for the first.
+bool parse_choice(std::string_view option, const std::string& text, std::string_view first,
+                  std::string_view second) {
+  if (text == first) return true;
+  if (text == second) return false;
+  throw UsageError(fmt::format("{} can be '{}' or '{}', not '{}'", option, first, second, text));
+}
+
+/// Below 0 for "auto".
+double parse_share(const std::string& text) {
+  if (text == "auto") return -1;
+  double share = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, share);
+  if (error == std::errc{} && stop == end && share >= 0 && share <= 1) return share;
+  throw UsageError(fmt::format(
+      "--cache-share needs a number from 0 to 1 such as 0.75, or 'auto', not '{}'", text));
+}
+
 }  // namespace
 
 void add_shared_options(CLI::App& command, RunArguments& a) {
@@ -140,6 +159,12 @@ void add_shared_options(CLI::App& command, RunArguments& a) {
   option("--barrier", a.barrier, "NAME", "Expanded events: barriers local or event (local)");
   option("--livelock", a.livelock, "N",
          "Zero-delay steps at one instant that are too many (1000000)");
+  option("--cache-aware", a.cache_aware, "on|off",
+         "Keep model memory and checkpoints on different sets of the cache (on)");
+  option("--cache-share", a.cache_share, "SHARE",
+         "Share of the sets for model memory and events: 0 to 1, or auto");
+  option("--oversize", a.oversize, "reliable|deny",
+         "Requests of a model for more than 64 KiB: serve or refuse them (reliable)");
   command.add_flag("--no-bind", a.no_bind, "Do not bind workers to cores")->group(experiments);
 }
 
@@ -199,6 +224,11 @@ RunOptions run_options(const RunArguments& a, const Model& model) {
   if (!a.expanded_mode.empty()) options.expanded_mode = a.expanded_mode;
   if (!a.handover.empty()) options.handover = a.handover;
   if (!a.barrier.empty()) options.barrier = a.barrier;
+  if (!a.cache_aware.empty())
+    options.cache_aware = parse_choice("--cache-aware", a.cache_aware, "on", "off");
+  if (!a.cache_share.empty()) options.cache_share = parse_share(a.cache_share);
+  if (!a.oversize.empty())
+    options.deny_oversize = !parse_choice("--oversize", a.oversize, "reliable", "deny");
   options.bind = !a.no_bind;
   return options;
 }

@@ -24,6 +24,7 @@ struct RunArguments {
   std::string window, gvt_period, livelock;
   std::string offload, copier, copiers, burst, abort_threshold, max_checkpoint_distance;
   std::string expanded_mode, handover, barrier;
+  std::string cache_aware, cache_share, oversize;
   std::string config, out;
   bool no_bind = false, quiet = false, force = false, json = false;
 };

@@ -40,6 +40,9 @@ struct RunOptions {
   std::string expanded_mode = "auto";     ///< see src/engine/expanded/settings.h, these three
   std::string handover = "push";
   std::string barrier = "local";
+  bool cache_aware = true;     ///< keep model memory and checkpoints on different cache sets
+  double cache_share = -1;     ///< of the sets for model memory and events, 0 to 1; < 0: automatic
+  bool deny_oversize = false;  ///< refuse requests of LPs for more than a block (64 KiB)
 };
 
 /// Shared by the engine and those who watch it. All counters are written by the engine with relaxed

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <new>
+#include <utility>
 
 #include "core/duration_text.h"
 #include "core/fingerprint.h"
@@ -31,6 +33,16 @@ std::string describe_event(const Model& model, LpId lp, std::string_view event_n
                      time.ticks());
 }
 
+namespace {
+std::string refusal_reason(std::size_t bytes) {
+  if (memory::thread_context.denies_above_bytes < bytes) {
+    return fmt::format("--oversize deny refuses above {}",
+                       memory::thread_context.denies_above_bytes);
+  }
+  return "the system does not have";
+}
+}  // namespace
+
 std::string describe_current_exception(const Model& model, LpId lp, std::string_view event_name,
                                        Time time) {
   const std::string where = describe_event(model, lp, event_name, time);
@@ -38,6 +50,16 @@ std::string describe_current_exception(const Model& model, LpId lp, std::string_
     throw;
   } catch (const ModelFault& fault) {
     return fmt::format("model fault in {}: {}", where, fault.what());
+  } catch (const std::bad_array_new_length& exception) {
+    return fmt::format("model fault in {}: an exception left the handler: {}", where,
+                       exception.what());
+  } catch (const std::bad_alloc& exception) {
+    const std::size_t bytes = std::exchange(memory::thread_context.refused_bytes, 0);
+    if (bytes == 0)  // not thrown for an allocation
+      return fmt::format("model fault in {}: an exception left the handler: {}", where,
+                         exception.what());
+    return fmt::format("model fault in {}: it ran out of memory: it asked for {} bytes, which {}",
+                       where, bytes, refusal_reason(bytes));
   } catch (const std::exception& exception) {
     return fmt::format("model fault in {}: an exception left the handler: {}", where,
                        exception.what());

@@ -4,14 +4,18 @@
 //
 // While a thread runs model code it is in application mode: it has a running LP, and the interposed
 // malloc, free and operator new serve that LP's heap. Otherwise it is in platform mode and they
-// serve the system. The mode is one thread-local pointer, which the initial-exec TLS model makes
-// one instruction to read; this is the only state of the platform that does not hang off a run
-// object.
+// serve the system. The mode is one thread-local pointer, which the local-exec TLS model makes one
+// instruction to read (the platform is linked into executables only); this is the only state of the
+// platform that does not hang off a run object.
 //
 // The mode also tells a preemption signal whether it may take the processor away: platform mode is
-// never interrupted. Heap operations therefore run in platform mode themselves; the compiler fences
-// below keep the compiler from moving the mode switch across the work that it protects. They are
-// signal fences because only a signal handler of the same thread observes the order.
+// never interrupted, nor is an operation on the running heap (`in_heap`; what needs a signal
+// handler asks may_be_preempted). The quick ways of malloc and free set the flag instead of leaving
+// application mode, because the flag is only stored: the heap's pointer, stored and loaded again by
+// each operation, would be a chain through memory from one to the next. Their slow ways, which may
+// call the system's malloc, run in platform mode. The compiler fences below keep the compiler from
+// moving the switch across the work that it protects. They are signal fences because only a signal
+// handler of the same thread observes the order.
 //
 // Memory is routed by address, not by mode:
 //   free in application mode of the running LP's memory   the ordinary case
@@ -52,6 +56,9 @@ const char* describe(HeapMisuse what) noexcept;
 struct ThreadContext {
   LpHeap* heap = nullptr;  // the running LP's heap; nullptr is platform mode
 
+  // While malloc or free works on the heap: application mode, and not to be interrupted.
+  bool in_heap = false;
+
   // Called in platform mode when the model misuses `pointer`; nullptr prints a sentence and aborts.
   // If it returns, the call of the model does nothing. It may also leave by switching stacks. It
   // must not throw: free and operator delete may not.
@@ -65,16 +72,37 @@ struct ThreadContext {
 
   // Serves the model's memory where the running heap has no arena; see heap_observer.h.
   HeapObserver* observer = nullptr;
+  // Requests for memory that were refused, and the size of the last one: for the sentence of the
+  // fault that follows, and for notes about models that go on with nullptr.
+  std::uint64_t refusals = 0;
+  std::size_t refused_bytes = 0;
+  // Larger requests are refused on this thread by option (--oversize deny).
+  std::size_t denies_above_bytes = ~std::size_t{0};
 
   std::uint64_t system_frees_deferred = 0;  // in application mode
   std::uint64_t lp_frees_ignored = 0;       // in platform mode
 };
 
-extern constinit thread_local ThreadContext thread_context [[gnu::tls_model("initial-exec")]];
+extern constinit thread_local ThreadContext thread_context [[gnu::tls_model("local-exec")]];
 
 // The running LP's heap, or nullptr in platform mode.
 [[gnu::always_inline]] inline LpHeap* running_heap() noexcept {
   return thread_context.heap;
+}
+
+// For signal handlers: whether the interrupted code is a model's own.
+inline bool may_be_preempted() noexcept {
+  return thread_context.heap != nullptr && !thread_context.in_heap;
+}
+
+// Around the quick operations on the running heap.
+[[gnu::always_inline]] inline void enter_heap() noexcept {
+  thread_context.in_heap = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+[[gnu::always_inline]] inline void leave_heap() noexcept {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  thread_context.in_heap = false;
 }
 
 inline void enter_application_mode(LpHeap& heap) noexcept {
@@ -118,6 +146,12 @@ class PlatformMode : detail::ModeScope {
  public:
   PlatformMode() noexcept : ModeScope(nullptr) {}
 };
+
+// There is no memory of that size for a model.
+inline void note_refusal(std::size_t bytes) noexcept {
+  ++thread_context.refusals;
+  thread_context.refused_bytes = bytes;
+}
 
 // Tells the thread's handler, or prints and aborts. Called in either mode.
 void report_heap_misuse(HeapMisuse what, const void* pointer) noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stocks and blocks; arena.h tells why.
+// Stocks, ways and areas; arena.h tells why.
 #include "memory/arena.h"
 
 #include <algorithm>
@@ -17,97 +17,292 @@ constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr std::size_t kHugePageBytes = 2 * kMiB;
 constexpr std::size_t kSmallestStockBytes = kMiB;
 constexpr std::size_t kLargestStockBytes = 16 * kMiB;
-// Below this a worker's blocks are few and mostly empty; huge pages would only fill memory.
+// Below this a worker's blocks are few and mostly empty; huge pages would only fill memory. With
+// colouring they are what makes it real.
 constexpr std::size_t kHugePagesAboveBytes = 8 * kMiB;
+// Pieces of one kind that may lie unused before they serve the other, besides an eighth of all.
+constexpr std::size_t kSpareBytes = 8 * kMiB;
+// How many of the last pieces are looked at for one that is large enough.
+constexpr std::size_t kSearchedPieces = 8;
+
+// Room for one more, so that a later push_back cannot fail. False if there is no memory.
+template <typename T>
+bool make_room(std::vector<T>& list, std::size_t more = 1) noexcept {
+  try {
+    if (list.capacity() < list.size() + more) {
+      list.reserve(2 * list.size() + more + 4);
+    }
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
 
 }  // namespace
 
-Arena::Arena() {
+Arena::Arena(const Colouring& colouring, bool deny_oversize)
+    : colouring_(colouring), deny_oversize_(deny_oversize) {
   Region::instance();
+  for (const Access access : {Access::intensive, Access::mild}) {
+    for (unsigned size_class = 0; size_class < kSmallClasses; ++size_class) {
+      const bool whole_blocks = !colouring_.on || wastes_piece(size_class, access);
+      longest_logs_[index(access)][size_class] = static_cast<std::uint8_t>(
+          longest_run_log(size_class, whole_blocks ? kBlockBytes : largest_piece(access)));
+    }
+  }
 }
 
 Arena::~Arena() {
   const PlatformMode platform;
+  for (Area* const area : areas_) {
+    retract_area(*area);
+    std::free(area);
+  }
   for (const Extent& extent : extents_) {
-    const bool stock = extent.pool == Region::Pool::stock;
-    const std::size_t blocks = stock ? extent.bytes / kBlockBytes : 1;
-    for (std::size_t i = 0; i < blocks; ++i) {
-      std::byte* const block = extent.base + i * kBlockBytes;
-      if (const BlockInfo info = block_info(block); info.used()) {
-        set_block_info(block, BlockInfo());
-        if (stock) {
-          std::free(info.slots());
-        }
-      }
-    }
     Region::instance().give_back(extent.pool, extent.base, extent.bytes);
   }
 }
 
-bool Arena::open_block(Cursor& cursor, unsigned size_class, unsigned log) noexcept {
-  const PlatformMode platform;
+// Where in an area serving begins, in 2^-32 of it. Areas start at multiples of 64 KiB: were they
+// all served from their start, the first chunks of all classes would fall on the same few sets of
+// the first-level cache, and equal layouts of several workers on the same sets of a shared one. So
+// workers are spread evenly, and classes by multiples of the golden ratio, which never come close.
+std::uint64_t Arena::phase(unsigned size_class, unsigned log) const noexcept {
+  constexpr std::uint64_t kGolden = 0x9e3779b9;
+  const std::uint64_t worker = (std::uint64_t{colouring_.worker} << 32) / colouring_.workers;
+  return (worker + kGolden * (size_class + kSmallClasses * log)) & 0xffffffff;
+}
+
+// The rest of the current area, or a new one.
+bool Arena::refill(Cursor& cursor, unsigned size_class, Access access, unsigned log) noexcept {
   const std::size_t run_bytes = chunk_bytes(size_class) << log;
-  const std::size_t runs = kBlockBytes / run_bytes;
-  auto* const slots = static_cast<std::uint32_t*>(std::calloc(runs, sizeof(std::uint32_t)));
-  if (slots == nullptr) {
+  if (cursor.start_bytes >= run_bytes) {
+    cursor.next = cursor.start;
+    cursor.left_bytes = cursor.start_bytes;
+    cursor.start_bytes = 0;
+    return true;
+  }
+  const PlatformMode platform;
+  std::size_t bytes = 0;
+  const Area* const area = open_area(size_class, access, log, bytes);
+  if (area == nullptr) {
     return false;
   }
-  std::byte* const block = take_block();
-  if (block == nullptr) {
-    std::free(slots);
-    return false;
-  }
-  poison(block, kBlockBytes);
-  set_block_info(block, BlockInfo::small(size_class, log, slots));
-  cursor = {block, runs * run_bytes};
+  const std::size_t runs = bytes / run_bytes;
+  const std::size_t first = runs * phase(size_class, log) >> 32;
+  cursor.start = area->base;
+  cursor.start_bytes = first * run_bytes;
+  cursor.next = area->base + first * run_bytes;
+  cursor.left_bytes = (runs - first) * run_bytes;
   return true;
 }
 
-// Stocks grow with the arena, from 1 to 16 MiB: small runs stay small, large ones rarely ask.
+Area* Arena::open_area(unsigned size_class, Access access, unsigned log,
+                       std::size_t& bytes) noexcept {
+  if (!make_room(areas_)) {
+    return nullptr;
+  }
+  Piece piece;
+  if (colouring_.on && !wastes_piece(size_class, access)) {
+    piece = take_piece(access, chunk_bytes(size_class) << log);
+    if (piece.base == nullptr) {
+      piece = take_spare_piece(access, chunk_bytes(size_class) << log);
+    }
+  }
+  if (piece.base == nullptr) {
+    piece = {take_block(), kBlockBytes};
+  }
+  if (piece.base == nullptr) {
+    return nullptr;
+  }
+  Area* const area = Area::make(piece.base, piece.bytes, size_class, access, log);
+  if (area == nullptr) {
+    return nullptr;  // the piece is lost to this run of the simulation; so is the simulation
+  }
+  poison(piece.base, piece.bytes);
+  publish_area(*area);
+  areas_.push_back(area);
+  taken_bytes_ += piece.bytes;
+  bytes = piece.bytes;
+  return area;
+}
+
+std::size_t Arena::largest_piece(Access access) const noexcept {
+  const std::size_t part = access == Access::mild ? colouring_.way_bytes - colouring_.mild_from
+                                                  : colouring_.intensive_bytes;
+  return std::min(part, kBlockBytes);
+}
+
+// Whether chunks of the class would leave more than a quarter of a piece unused.
+bool Arena::wastes_piece(unsigned size_class, Access access) const noexcept {
+  const std::size_t piece = largest_piece(access);
+  const std::size_t chunk = chunk_bytes(size_class);
+  return piece / chunk * chunk * 4 < piece * 3 || piece == 0;
+}
+
+// Whether so much is unused of what is meant for the other kind that it may serve this one.
+bool Arena::may_displace(Access access) const noexcept {
+  const Access other = access == Access::mild ? Access::intensive : Access::mild;
+  return spare_bytes_[index(other)] > std::max(kSpareBytes, stocks_bytes_ / 8);
+}
+
+Arena::Piece Arena::take_piece(Access access, std::size_t least_bytes) noexcept {
+  if (!colouring_.on || least_bytes > largest_piece(access)) {
+    return {};
+  }
+  const PlatformMode platform;
+  const std::size_t floor = access == Access::mild ? colouring_.mild_from : 0;
+  Piece piece = find_piece(pieces_[index(access)], least_bytes, floor);
+  if (piece.base == nullptr && !may_displace(access) && open_way(access)) {
+    piece = find_piece(pieces_[index(access)], least_bytes, floor);
+  }
+  spare_bytes_[index(access)] -= piece.bytes;
+  return piece;
+}
+
+Arena::Piece Arena::take_spare_piece(Access access, std::size_t least_bytes) noexcept {
+  if (!colouring_.on || !may_displace(access)) {
+    return {};
+  }
+  const PlatformMode platform;
+  const Access other = access == Access::mild ? Access::intensive : Access::mild;
+  const Piece piece = find_piece(pieces_[index(other)], least_bytes, 0);
+  spare_bytes_[index(other)] -= piece.bytes;
+  displaced_bytes_ += piece.bytes;
+  return piece;
+}
+
+Arena::Piece Arena::find_piece(std::vector<Piece>& pieces, std::size_t least_bytes,
+                               std::size_t least_offset) noexcept {
+  const std::size_t searched = std::min(pieces.size(), kSearchedPieces);
+  for (std::size_t i = 0; i < searched; ++i) {
+    Piece& candidate = pieces[pieces.size() - 1 - i];
+    if (candidate.bytes >= least_bytes && colouring_.offset(candidate.base) >= least_offset) {
+      const Piece found = candidate;
+      candidate = pieces.back();
+      pieces.pop_back();
+      return found;
+    }
+  }
+  return {};
+}
+
+// Divides a fresh way. The part between the two kinds, if the threshold was moved, goes to the kind
+// that asks.
+bool Arena::open_way(Access access) noexcept {
+  const std::size_t most = colouring_.way_bytes / kBlockBytes + 2;
+  if (!make_room(pieces_[0], most) || !make_room(pieces_[1], most)) {
+    return false;
+  }
+  std::byte* const way = take_from_stock(colouring_.way_bytes);
+  if (way == nullptr) {
+    return false;
+  }
+  const std::size_t intensive = access == Access::intensive
+                                    ? colouring_.intensive_bytes
+                                    : std::min(colouring_.intensive_bytes, colouring_.mild_from);
+  add_pieces(Access::intensive, way, 0, intensive);
+  add_pieces(Access::mild, way, std::max(intensive, colouring_.mild_from), colouring_.way_bytes);
+  return true;
+}
+
+void Arena::add_pieces(Access access, std::byte* way, std::size_t from, std::size_t to) {
+  while (from < to) {
+    const std::size_t bytes = std::min(to - from, kBlockBytes);
+    pieces_[index(access)].push_back({way + from, bytes});
+    spare_bytes_[index(access)] += bytes;
+    from += bytes;
+  }
+}
+
+// A block without colour.
 std::byte* Arena::take_block() noexcept {
-  if (stock_left_bytes_ == 0) {
-    const std::size_t bytes = std::clamp(stocks_bytes_, kSmallestStockBytes, kLargestStockBytes);
-    const bool huge_pages = stocks_bytes_ >= kHugePagesAboveBytes;
-    stock_next_ = take_extent(Region::Pool::stock, bytes, huge_pages ? kHugePageBytes : kBlockBytes,
-                              huge_pages);
-    if (stock_next_ == nullptr) {
+  if (!colouring_.on) {
+    return take_from_stock(kBlockBytes);
+  }
+  if (blocks_.empty()) {
+    const std::size_t bytes = std::max(colouring_.way_bytes, kBlockBytes);
+    if (!make_room(blocks_, bytes / kBlockBytes)) {
       return nullptr;
     }
-    stock_left_bytes_ = bytes;
-    stocks_bytes_ += bytes;
+    std::byte* const ways = take_from_stock(bytes);
+    for (std::size_t at = bytes; ways != nullptr && at > 0; at -= kBlockBytes) {
+      blocks_.push_back(ways + at - kBlockBytes);
+    }
   }
-  std::byte* const block = stock_next_;
-  stock_next_ += kBlockBytes;
-  stock_left_bytes_ -= kBlockBytes;
+  if (blocks_.empty()) {
+    return nullptr;
+  }
+  std::byte* const block = blocks_.back();
+  blocks_.pop_back();
   return block;
 }
 
+// Aligned to `bytes`, a power of two up to a huge page. Stocks grow with the arena, from 1 to 16
+// MiB (2 with colouring): small runs stay small, large ones rarely ask.
+std::byte* Arena::take_from_stock(std::size_t bytes) noexcept {
+  const auto unaligned = reinterpret_cast<std::uintptr_t>(stock_next_) % bytes;
+  if (unaligned != 0) {
+    const std::size_t skipped = std::min(bytes - unaligned, stock_left_bytes_);
+    stock_next_ += skipped;
+    stock_left_bytes_ -= skipped;
+  }
+  if (stock_left_bytes_ < bytes) {
+    const bool huge_pages =
+        stocks_bytes_ >= kHugePagesAboveBytes || (colouring_.on && colouring_.huge_pages);
+    const std::size_t smallest = colouring_.on ? kHugePageBytes : kSmallestStockBytes;
+    const std::size_t stock = std::clamp(stocks_bytes_, smallest, kLargestStockBytes);
+    stock_left_bytes_ = 0;
+    stock_next_ =
+        take_extent(Region::Pool::stock, stock,
+                    huge_pages || colouring_.on ? kHugePageBytes : kBlockBytes, huge_pages);
+    if (stock_next_ == nullptr) {
+      return nullptr;
+    }
+    stock_left_bytes_ = stock;
+    stocks_bytes_ += stock;
+  }
+  std::byte* const taken = stock_next_;
+  stock_next_ += bytes;
+  stock_left_bytes_ -= bytes;
+  return taken;
+}
+
 std::byte* Arena::take_large(unsigned size_class, std::size_t alignment) noexcept {
+  if (denies(size_class)) {
+    return nullptr;
+  }
   const PlatformMode platform;
+  if (!make_room(areas_)) {
+    return nullptr;
+  }
   const std::size_t bytes = (chunk_bytes(size_class) + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
   const bool huge = bytes >= kHugePageBytes;
   std::byte* const run =
       take_extent(huge ? Region::Pool::huge : Region::Pool::large, bytes,
                   std::max(alignment, huge ? kHugePageBytes : kBlockBytes), huge);
-  if (run != nullptr) {
-    poison(run, bytes);
-    set_block_info(run, BlockInfo::large(size_class, 0));
+  if (run == nullptr) {
+    return nullptr;
   }
+  taken_bytes_ += bytes;
+  Area* const area = Area::make(run, bytes, size_class, Access::intensive, 0);
+  if (area == nullptr) {
+    return nullptr;
+  }
+  poison(run, bytes);
+  publish_area(*area);
+  areas_.push_back(area);
   return run;
 }
 
 std::byte* Arena::take_extent(Region::Pool pool, std::size_t bytes, std::size_t alignment,
                               bool huge_pages) noexcept {
-  try {
-    extents_.reserve(extents_.size() + 1 > extents_.capacity() ? 2 * extents_.size() + 4
-                                                               : extents_.capacity());
-  } catch (const std::bad_alloc&) {
+  if (!make_room(extents_)) {
     return nullptr;
   }
   std::byte* const base = Region::instance().take(pool, bytes, alignment, huge_pages);
   if (base != nullptr) {
     extents_.push_back({base, bytes, pool});
-    taken_bytes_ += bytes;
   }
   return base;
 }

@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker's supply of LP memory: it cuts blocks of the region into runs for the heaps of its LPs.
+// A worker's supply of LP memory: it cuts the region into runs for the heaps of its LPs, and, where
+// memory is separated by cache sets, into pieces for events and checkpoints as well.
 //
 // A run belongs to one LP until the arena goes: an old checkpoint may refer to any chunk that its
 // LP ever used, so nothing is handed from one LP to another while a simulation lasts. Serving a run
-// is therefore a bump of a pointer; there is one current block for each pair of class and run
-// length, and a million LPs with one small object each lie as densely as an array.
+// is therefore a bump of a pointer; there is one current area for each class, run length and
+// access, and a million LPs with one small object each lie as densely as an array.
+//
+// Without colouring an area is a block of 64 KiB. With it, memory is taken way by way (colour.h)
+// and every way is divided into pieces for intensive and for mild memory. Which of the two a run
+// needs more of is not known in advance, so what would lie unused beyond a bound (kSpareBytes and
+// an eighth) serves the other kind: a million LPs must not pay twice for the separation. Runs that
+// fit no piece, or would waste much of one, lie in whole blocks without colour.
 //
 // An arena is used by one thread at a time. LPs that move to another worker keep their memory and
 // take later runs from their new worker's arena, so all arenas of a simulation end together.
 #ifndef ORRERY_MEMORY_ARENA_H
 #define ORRERY_MEMORY_ARENA_H
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <vector>
 
+#include "memory/colour.h"
 #include "memory/region.h"
 #include "memory/size_class.h"
 
@@ -23,20 +32,22 @@ namespace orrery::memory {
 
 class Arena {
  public:
-  Arena();
+  // `deny_oversize`: large runs of more than a block are refused.
+  explicit Arena(const Colouring& colouring = {}, bool deny_oversize = false);
   // Gives all memory back to the region and the system. No heap may use it any more.
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // Address of 2^log neighbouring chunks of a class, which no one else has; nullptr if exhausted.
-  std::byte* take_run(unsigned size_class, unsigned log) noexcept {
-    if (is_large(size_class)) {
-      return take_large(size_class, kBlockBytes);
+  // 2^log neighbouring chunks of a small class, which no one else has; nullptr if exhausted. `log`
+  // becomes smaller where the areas are too small for such runs.
+  std::byte* take_run(unsigned size_class, Access access, unsigned& log) noexcept {
+    if (log != 0) {
+      log = std::min<unsigned>(log, longest_logs_[index(access)][size_class]);
     }
-    Cursor& cursor = cursors_[size_class][log];
+    Cursor& cursor = cursors_[index(access)][size_class][log];
     const std::size_t run_bytes = chunk_bytes(size_class) << log;
-    if (cursor.left_bytes < run_bytes && !open_block(cursor, size_class, log)) [[unlikely]] {
+    if (cursor.left_bytes < run_bytes && !refill(cursor, size_class, access, log)) [[unlikely]] {
       return nullptr;
     }
     std::byte* run = cursor.next;
@@ -47,32 +58,77 @@ class Arena {
 
   // A run of a large class, aligned to a power of two that is at least a block.
   std::byte* take_large(unsigned size_class, std::size_t alignment) noexcept;
+  // Whether take_large refuses the class.
+  bool denies(unsigned size_class) const noexcept {
+    return deny_oversize_ && chunk_bytes(size_class) > kBlockBytes;
+  }
 
-  // Address space taken so far, an upper bound of the memory in use.
+  // Zeroed memory of one colour for a pool of the platform, a multiple of a page and at most a
+  // block. Empty if there is no colouring, no piece of that many bytes, or no memory: the pool then
+  // takes what it needs from the system. take_spare_piece hands out what was meant for the other
+  // kind, if more of it lies unused than the bound allows.
+  struct Piece {
+    std::byte* base = nullptr;
+    std::size_t bytes = 0;
+  };
+  Piece take_piece(Access access, std::size_t least_bytes) noexcept;
+  Piece take_spare_piece(Access access, std::size_t least_bytes) noexcept;
+
+  const Colouring& colouring() const noexcept { return colouring_; }
+  // From now on mild memory is taken from [offset, way_bytes) of the ways. What was taken stays.
+  void set_mild_from(std::size_t offset) noexcept { colouring_.mild_from = offset; }
+
+  // Address space taken for LPs so far, an upper bound of the memory in use.
   std::size_t taken_bytes() const noexcept { return taken_bytes_; }
+  // Address space taken from the region in stocks: for LPs, pools, and what lies unused.
+  std::size_t stock_bytes() const noexcept { return stocks_bytes_; }
+  // Bytes of pieces that serve the other kind of memory.
+  std::size_t displaced_bytes() const noexcept { return displaced_bytes_; }
 
  private:
   struct Cursor {
     std::byte* next = nullptr;
     std::size_t left_bytes = 0;
+    // An area is served from within (see phase) to its end, then from its start.
+    std::byte* start = nullptr;
+    std::size_t start_bytes = 0;
   };
   struct Extent {
     std::byte* base;
     std::size_t bytes;
     Region::Pool pool;
   };
+  static constexpr unsigned index(Access access) { return static_cast<unsigned>(access); }
 
-  bool open_block(Cursor& cursor, unsigned size_class, unsigned log) noexcept;
+  std::uint64_t phase(unsigned size_class, unsigned log) const noexcept;
+  bool refill(Cursor& cursor, unsigned size_class, Access access, unsigned log) noexcept;
+  Area* open_area(unsigned size_class, Access access, unsigned log, std::size_t& bytes) noexcept;
+  std::size_t largest_piece(Access access) const noexcept;
+  bool may_displace(Access access) const noexcept;
+  bool wastes_piece(unsigned size_class, Access access) const noexcept;
+  Piece find_piece(std::vector<Piece>& pieces, std::size_t least_bytes,
+                   std::size_t least_offset) noexcept;
+  bool open_way(Access access) noexcept;
+  void add_pieces(Access access, std::byte* way, std::size_t from, std::size_t to);
   std::byte* take_block() noexcept;
+  std::byte* take_from_stock(std::size_t bytes) noexcept;
   std::byte* take_extent(Region::Pool pool, std::size_t bytes, std::size_t alignment,
                          bool huge_pages) noexcept;
 
-  std::array<std::array<Cursor, kMaxRunLog + 1>, kSmallClasses> cursors_;
+  Colouring colouring_;
+  const bool deny_oversize_;
+  std::array<std::array<std::uint8_t, kSmallClasses>, 2> longest_logs_;
+  std::array<std::array<std::array<Cursor, kMaxRunLog + 1>, kSmallClasses>, 2> cursors_{};
+  std::array<std::vector<Piece>, 2> pieces_;  // by access, not used yet
+  std::array<std::size_t, 2> spare_bytes_{};  // of the pieces
+  std::vector<std::byte*> blocks_;            // without colour, not used yet
   std::byte* stock_next_ = nullptr;
   std::size_t stock_left_bytes_ = 0;
   std::size_t stocks_bytes_ = 0;
   std::size_t taken_bytes_ = 0;
+  std::size_t displaced_bytes_ = 0;
   std::vector<Extent> extents_;
+  std::vector<Area*> areas_;
 };
 
 }  // namespace orrery::memory

@@ -3,6 +3,11 @@
 // Platform memory of a worker for what it keeps beside events: histories and checkpoints. Free
 // lists by size class (those of the LP heaps), last freed first served; larger blocks come from the
 // system. One thread uses a pool at a time; blocks go back to the system with the pool.
+//
+// Where memory is separated by cache sets (colour.h), this is mild memory: blocks lie in the mild
+// part of the arena's ways. The threshold may be moved while the pool is used, since its blocks are
+// recycled quickly: those that lie below it are set aside when they are released, and serve again
+// when it is lowered, or when there is nothing else.
 #pragma once
 
 #include <array>
@@ -11,6 +16,7 @@
 #include <new>
 #include <vector>
 
+#include "memory/arena.h"
 #include "memory/size_class.h"
 
 namespace orrery::memory {
@@ -23,6 +29,32 @@ class BlockPool {
   ~BlockPool() {
     for (void* slab : slabs_) std::free(slab);
   }
+
+  /// Before the first allocation: take mild memory of `arena`, which must outlive the pool's use.
+  void use_arena(Arena& arena) {
+    if (!arena.colouring().on) return;
+    arena_ = &arena;
+    floor_ = arena.colouring().mild_from;
+    way_mask_ = arena.colouring().way_bytes - 1;
+  }
+  /// Moves the threshold; visits all free blocks.
+  void set_mild_from(std::size_t offset) {
+    if (arena_ == nullptr || offset == floor_) return;
+    arena_->set_mild_from(offset);
+    floor_ = offset;
+    for (unsigned size_class = 0; size_class < kSmallClasses; ++size_class) {
+      Free* lists[] = {free_[size_class], aside_[size_class]};
+      free_[size_class] = aside_[size_class] = nullptr;
+      for (Free* block : lists) {
+        while (block != nullptr) {
+          Free* next = block->next;
+          put(block, size_class);
+          block = next;
+        }
+      }
+    }
+  }
+  std::size_t mild_from() const { return floor_; }
 
   /// Aligned to 16 bytes. Throws std::bad_alloc.
   void* allocate(std::size_t bytes) {
@@ -45,9 +77,7 @@ class BlockPool {
       return std::free(block);
     }
     used_bytes_ -= chunk_bytes(size_class);
-    auto* head = static_cast<Free*>(block);
-    head->next = free_[size_class];
-    free_[size_class] = head;
+    put(static_cast<Free*>(block), size_class);
   }
   /// Bytes in blocks that are in use.
   std::size_t used_bytes() const { return used_bytes_; }
@@ -58,27 +88,54 @@ class BlockPool {
   };
   static constexpr std::size_t kSlabBytes = 64 * 1024;
 
+  void put(Free* block, unsigned size_class) noexcept {
+    const bool below = (reinterpret_cast<std::uintptr_t>(block) & way_mask_) < floor_;
+    Free*& head = below ? aside_[size_class] : free_[size_class];
+    block->next = head;
+    head = block;
+  }
   [[gnu::noinline]] void* allocate_large(std::size_t bytes) {
     void* block = std::malloc(bytes);
     if (block == nullptr) throw std::bad_alloc();
     used_bytes_ += bytes;
     return block;
   }
+  /// A piece of the right colour, then what was set aside, then what the other kind can spare, then
+  /// memory of the system.
   [[gnu::noinline]] void* refill(unsigned size_class) {
     const std::size_t each = chunk_bytes(size_class);
+    Arena::Piece slab;
+    if (arena_ != nullptr) slab = arena_->take_piece(Access::mild, each);
+    if (slab.base == nullptr && aside_[size_class] != nullptr) {
+      free_[size_class] = aside_[size_class]->next;
+      Free* block = aside_[size_class];
+      aside_[size_class] = nullptr;
+      return block;
+    }
+    if (slab.base == nullptr && arena_ != nullptr)
+      slab = arena_->take_spare_piece(Access::mild, each);
+    if (slab.base == nullptr) slab = take_slab();
+    for (std::size_t at = (slab.bytes / each - 1) * each; at > 0; at -= each) {
+      auto* block = reinterpret_cast<Free*>(slab.base + at);
+      block->next = free_[size_class];
+      free_[size_class] = block;
+    }
+    return slab.base;
+  }
+  Arena::Piece take_slab() {
+    slabs_.reserve(slabs_.size() + 1);
     // Aligned to a cache line: blocks of 128 bytes then take two lines, not three.
     auto* slab = static_cast<std::byte*>(std::aligned_alloc(64, kSlabBytes));
     if (slab == nullptr) throw std::bad_alloc();
     slabs_.push_back(slab);
-    for (std::size_t at = (kSlabBytes / each - 1) * each; at > 0; at -= each) {
-      auto* block = reinterpret_cast<Free*>(slab + at);
-      block->next = free_[size_class];
-      free_[size_class] = block;
-    }
-    return slab;
+    return {slab, kSlabBytes};
   }
 
   std::array<Free*, kSmallClasses> free_{};
+  std::array<Free*, kSmallClasses> aside_{};  ///< free, below the threshold
+  Arena* arena_ = nullptr;                    ///< nullptr: no colouring
+  std::size_t floor_ = 0;                     ///< offset in a way from which blocks are mild
+  std::uintptr_t way_mask_ = 0;
   std::vector<void*> slabs_;
   std::size_t used_bytes_ = 0;
 };

@@ -17,12 +17,13 @@
 // thread.
 //
 // The heap is not reentrant and a preempted event may be dropped at any instruction of application
-// mode, so a heap operation leaves application mode while it lasts.
+// mode, so a heap operation says that it is one, or leaves application mode, while it lasts.
 #include <dlfcn.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -58,8 +59,6 @@ void* __libc_memalign(std::size_t, std::size_t) noexcept;
 namespace orrery::memory {
 namespace {
 
-constexpr std::size_t kPageBytes = 4096;
-
 #ifdef ORRERY_SANITIZED
 #define ORRERY_SYSTEM(function) __interceptor_##function
 #else
@@ -72,6 +71,14 @@ constexpr std::size_t kPageBytes = 4096;
 // The routes end in tail calls (this file is compiled with optimisation in every build), so that
 // they add no frame of their own to the stacks that a sanitizer records and judges by.
 #define ORRERY_ROUTE [[gnu::always_inline]] ORRERY_PLAIN inline
+
+// The quick ways of application mode: part of malloc and free themselves, but for sanitized builds,
+// whose instrumented code must stay out of the routes.
+#ifdef ORRERY_SANITIZED
+#define ORRERY_QUICK [[gnu::noinline]]
+#else
+#define ORRERY_QUICK [[gnu::always_inline]] inline
+#endif
 
 #ifndef ORRERY_SANITIZED
 // glibc has no second name for this one. It is rare, so it is looked up at first use; two threads
@@ -89,20 +96,14 @@ std::size_t __libc_malloc_usable_size(void* pointer) {
 }
 #endif
 
-HeapMisuse misuse_of(FreeStatus status) noexcept {
-  switch (status) {
-    case FreeStatus::not_live:
-      return HeapMisuse::not_live;
-    case FreeStatus::not_start:
-      return HeapMisuse::not_start;
-    default:
-      return HeapMisuse::foreign;
-  }
-}
-
 void* fail() noexcept {
   errno = ENOMEM;
   return nullptr;
+}
+
+void* refuse(std::size_t bytes) noexcept {
+  note_refusal(bytes);
+  return fail();
 }
 
 // ---- Application mode: the slower half of each function
@@ -113,7 +114,7 @@ void* fail() noexcept {
     std::size_t bytes, std::size_t alignment = kMinAlignmentBytes) noexcept {
   HeapObserver* const observer = thread_context.observer;
   if (observer == nullptr) {
-    return fail();
+    return refuse(bytes);
   }
   const PlatformMode platform;
   void* const pointer = observer->allocate(bytes, alignment);
@@ -122,12 +123,25 @@ void* fail() noexcept {
 
 // `alignment` is left out where that of malloc will do.
 template <typename... Alignment>
-[[gnu::noinline]] void* allocate_for(LpHeap& heap, std::size_t bytes,
-                                     Alignment... alignment) noexcept {
+[[gnu::noinline]] void* allocate_slowly(LpHeap& heap, std::size_t bytes,
+                                        Alignment... alignment) noexcept {
   leave_application_mode();
   void* const pointer = heap.allocate(bytes, alignment...);
   enter_application_mode(heap);
   return pointer != nullptr ? pointer : allocate_otherwise(bytes, alignment...);
+}
+
+template <std::same_as<std::size_t> Alignment>
+void* allocate_for(LpHeap& heap, std::size_t bytes, Alignment alignment) noexcept {
+  return allocate_slowly(heap, bytes, alignment);
+}
+
+// The slow ways are tail calls, so that this needs no registers to be saved.
+ORRERY_QUICK void* allocate_for(LpHeap& heap, std::size_t bytes) noexcept {
+  enter_heap();
+  void* const pointer = heap.allocate_quickly(bytes);
+  leave_heap();
+  return pointer != nullptr ? pointer : allocate_slowly(heap, bytes);
 }
 
 // Frees of memory on the wrong side of the border; see application_mode.h.
@@ -155,12 +169,21 @@ template <typename... Alignment>
   observer->deallocate(pointer);
 }
 
-[[gnu::noinline]] void free_for(LpHeap& heap, void* pointer) noexcept {
+[[gnu::noinline]] void free_slowly(LpHeap& heap, void* pointer) noexcept {
   leave_application_mode();
-  const FreeStatus status = heap.deallocate(pointer);
+  const FreeStatus status = heap.free_slowly(pointer);
   enter_application_mode(heap);
   if (status != FreeStatus::ok) [[unlikely]] {
     free_otherwise(status, pointer);
+  }
+}
+
+ORRERY_QUICK void free_for(LpHeap& heap, void* pointer) noexcept {
+  enter_heap();
+  const bool done = heap.free_quickly(pointer);
+  leave_heap();
+  if (!done) [[unlikely]] {
+    free_slowly(heap, pointer);
   }
 }
 
@@ -185,14 +208,13 @@ ORRERY_ROUTE void* route_allocate(std::size_t bytes, std::size_t alignment) noex
 
 ORRERY_ROUTE void route_free(void* pointer) noexcept {
   LpHeap* const heap = running_heap();
-  if (is_lp_pointer(pointer) != (heap != nullptr)) [[unlikely]] {
-    if (pointer != nullptr) {
-      free_across(pointer);
-    }
-  } else if (heap == nullptr) {
-    ORRERY_SYSTEM(free)(pointer);
-  } else {
+  if (heap == nullptr) {
+    return is_lp_pointer(pointer) ? free_across(pointer) : ORRERY_SYSTEM(free)(pointer);
+  }
+  if (is_lp_pointer(pointer)) [[likely]] {
     free_for(*heap, pointer);
+  } else if (pointer != nullptr) {
+    free_across(pointer);
   }
 }
 
@@ -223,7 +245,7 @@ void* reallocate_for(LpHeap& heap, void* pointer, std::size_t bytes) noexcept {
     free_for(heap, pointer);  // finds out what is wrong with it
     return nullptr;
   }
-  return moved != nullptr ? moved : fail();
+  return moved != nullptr ? moved : refuse(bytes);
 }
 
 ORRERY_ROUTE void* route_reallocate(void* pointer, std::size_t bytes) noexcept {
@@ -254,7 +276,10 @@ ORRERY_ROUTE void* route_callocate(std::size_t n, std::size_t bytes) noexcept {
 
 // What operator new does when there is no memory: ask the new-handler until it gives up.
 template <typename Allocate>
-[[gnu::noinline, gnu::cold]] void* retry_new(Allocate allocate) {
+[[gnu::noinline, gnu::cold]] void* retry_new(std::size_t bytes, Allocate allocate) {
+  if (running_heap() == nullptr) {
+    note_refusal(bytes);  // models of engines without LP heaps, too
+  }
   for (;;) {
     const std::new_handler handler = std::get_new_handler();
     if (handler == nullptr) {
@@ -269,13 +294,14 @@ template <typename Allocate>
 
 ORRERY_PLAIN inline void* new_object(std::size_t bytes) {
   void* const pointer = route_allocate(bytes);
-  return pointer != nullptr ? pointer : retry_new([=]() { return route_allocate(bytes); });
+  return pointer != nullptr ? pointer : retry_new(bytes, [=]() { return route_allocate(bytes); });
 }
 
 ORRERY_PLAIN inline void* new_object(std::size_t bytes, std::align_val_t alignment) {
   const auto wanted = static_cast<std::size_t>(alignment);
   void* const pointer = route_allocate(bytes, wanted);
-  return pointer != nullptr ? pointer : retry_new([=]() { return route_allocate(bytes, wanted); });
+  return pointer != nullptr ? pointer
+                            : retry_new(bytes, [=]() { return route_allocate(bytes, wanted); });
 }
 
 template <typename... Alignment>

@@ -41,6 +41,13 @@ void prepare_stdio() {
   }
 }
 
+// Without TZ, localtime copies the name of the default file at every call and frees the last copy.
+// Naming that file makes it keep the first one.
+void prepare_time_zone() {
+  setenv("TZ", ":/etc/localtime", 0);
+  tzset();
+}
+
 void prepare_conversions() {
   wchar_t wide[8];
   std::mbstate_t state{};
@@ -79,7 +86,7 @@ int touch_tls(dl_phdr_info* info, std::size_t, void*) {
 void prepare_library_state() {
   const PlatformMode platform;
   prepare_stdio();
-  tzset();
+  prepare_time_zone();
   prepare_conversions();
   prepare_locale();
   void* frames[4];

@@ -11,137 +11,108 @@
 
 namespace orrery::memory {
 namespace {
-
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
-constexpr unsigned kRows = kSmallClasses + 1;  // large classes are few and share the last row
-
-constexpr unsigned row_of(unsigned size_class) noexcept {
-  return is_large(size_class) ? kSmallClasses : size_class;
-}
-
-unsigned first_bit(std::uint64_t bits) noexcept {  // bits != 0, which spares a branch
-  return static_cast<unsigned>(__builtin_ctzll(bits));
-}
-
 }  // namespace
-
-// For each row, a bitmap of the runs with room. Words of one position lie side by side, so that a
-// heap with up to 64 runs has one word a row. Updates are free of branches: whether a chunk is the
-// last or the first of its run is what a processor cannot predict.
-struct LpHeap::Index {
-  std::uint32_t words;
-  std::uint32_t recent;        // run of the last allocation: what is freed soon is found soon
-  std::uint32_t hints[kRows];  // no word before it has a bit
-  std::uint32_t run_counts[kRows];
-  std::uint64_t room[];
-
-  std::uint64_t& word(unsigned row, std::uint32_t i) noexcept {
-    return room[std::size_t{i} * kRows + row];
-  }
-  void set_room(unsigned row, std::uint32_t run) noexcept {
-    word(row, run / 64) |= std::uint64_t{1} << run % 64;
-    hints[row] = std::min(hints[row], run / 64);
-  }
-  // Clears the run's bit if it has no room.
-  void update_room(unsigned row, std::uint32_t run, bool has_room) noexcept {
-    word(row, run / 64) &= ~(std::uint64_t{!has_room} << run % 64);
-  }
-  // The first run with room, or kNone.
-  std::uint32_t first_room(unsigned row) noexcept {
-    const std::uint32_t hint = hints[row];
-    const std::uint64_t bits = word(row, hint);
-    if (bits != 0) [[likely]] {
-      return hint * 64 + first_bit(bits);
-    }
-    const std::uint32_t run = scan(row, hint + 1);
-    hints[row] = run == kNone ? words - 1 : run / 64;
-    return run;
-  }
-  // The first run with room from `run` on, or kNone.
-  std::uint32_t next_room(unsigned row, std::uint32_t run) noexcept {
-    if (run / 64 >= words) {
-      return kNone;
-    }
-    const std::uint64_t bits = word(row, run / 64) & ~std::uint64_t{0} << run % 64;
-    return bits != 0 ? run / 64 * 64 + first_bit(bits) : scan(row, run / 64 + 1);
-  }
-  std::uint32_t scan(unsigned row, std::uint32_t from) noexcept {
-    for (std::uint32_t i = from; i < words; ++i) {
-      if (const std::uint64_t bits = word(row, i); bits != 0) {
-        return i * 64 + first_bit(bits);
-      }
-    }
-    return kNone;
-  }
-};
 
 // ---- Allocation
 // ----------------------------------------------------------------------------------
 
-void* LpHeap::allocate(std::size_t bytes) noexcept {
-  if (bytes > kLargestSmallBytes) [[unlikely]] {
-    return allocate(bytes, kBlockBytes);
+// Notes that the run has room.
+void LpHeap::note_room(std::uint32_t run_index, unsigned row) noexcept {
+  if (!indexed()) {
+    std::uint64_t& rows = store_.tables.table->rows;
+    rows = (rows & ~(kFull << 8 * run_index)) | std::uint64_t{row} << 8 * run_index;
+    return;
   }
-  return poison_slack(allocate_small(class_of(bytes)), bytes, chunk_bytes(class_of(bytes)));
+  const std::uint32_t place = index().at[row];
+  index().word(place, run_index / 64) |= std::uint64_t{1} << run_index % 64;
+  index().row(place).first = std::min(index().row(place).first, run_index / 64);
+}
+
+void LpHeap::note_full(std::uint32_t run_index, unsigned row) noexcept {
+  if (!indexed()) {
+    store_.tables.table->rows |= kFull << 8 * run_index;
+    return;
+  }
+  index().word(index().at[row], run_index / 64) &= ~(std::uint64_t{1} << run_index % 64);
+}
+
+// The first run of the row that has room, in a heap of more than 64 runs; kNone if none has.
+std::uint32_t LpHeap::first_with_room(unsigned row) noexcept {
+  const std::uint32_t place = index().at[row];
+  std::uint32_t& first = index().row(place).first;
+  for (; first < index().words; ++first) {
+    if (const std::uint64_t bits = index().word(place, first); bits != 0) {
+      return first * 64 + static_cast<std::uint32_t>(first_bit(bits));
+    }
+  }
+  first = index().words - 1;
+  return kNone;
+}
+
+void* LpHeap::allocate(std::size_t bytes) noexcept {
+  return allocate(bytes, kMinAlignmentBytes);
 }
 
 // Chunks of small classes are aligned as their size is, large runs to a block or as asked for.
-void* LpHeap::allocate(std::size_t bytes, std::size_t alignment) noexcept {
+void* LpHeap::allocate(std::size_t bytes, std::size_t alignment, Access access) noexcept {
   if (bytes > kLargestRequestBytes || alignment > kLargestRequestBytes) {
     return nullptr;
   }
   const unsigned size_class = class_of_aligned(bytes, std::min(alignment, kBlockBytes));
   void* const pointer = is_large(size_class)
                             ? allocate_large(size_class, std::max(alignment, kBlockBytes))
-                            : allocate_small(size_class);
+                            : allocate_small(size_class, access);
   return poison_slack(pointer, bytes, chunk_bytes(size_class));
 }
 
-inline void* LpHeap::allocate_small(unsigned size_class) noexcept {
-  if (!indexed()) {
-    return allocate_linear(size_class);
+void* LpHeap::allocate_small(unsigned size_class, Access access) noexcept {
+  if (capacity_ == 1) {
+    return allocate_single(size_class, access);
   }
-  const std::uint32_t run = store_.lists.index->first_room(size_class);
-  return run != kNone ? take_chunk(run) : allocate_in_new_run(size_class, kBlockBytes);
+  const unsigned row = memory::row_of(size_class, access);
+  if (void* const address = serve_quickly(size_class, row)) {
+    return address;
+  }
+  const std::uint32_t run = capacity_ > kIndexedRuns ? first_with_room(row) : kNone;
+  return run != kNone ? take_chunk(run) : allocate_in_new_run(size_class, kBlockBytes, access);
 }
 
-// The first run of the class that has room.
-inline void* LpHeap::allocate_linear(unsigned size_class) noexcept {
-  const Run* const list = runs();
-  for (std::uint32_t i = 0; i < run_count_; ++i) {
-    if (list[i].free_chunks != 0 && list[i].size_class() == size_class) {
-      return take_chunk(i);
-    }
+// In a heap with at most one run, which has one chunk.
+void* LpHeap::allocate_single(unsigned size_class, Access access) noexcept {
+  const Run& first = store_.first;
+  if (first.free_chunks == 0 || first.size_class() != size_class || first.access() != access) {
+    return allocate_in_new_run(size_class, kBlockBytes, access);
   }
-  return allocate_in_new_run(size_class, kBlockBytes);
+  return take_chunk(0);
 }
 
+// Few runs are large; all are looked at.
 void* LpHeap::allocate_large(unsigned size_class, std::size_t alignment) noexcept {
   const Run* const list = runs();
-  const auto skip_full = [&](std::uint32_t i) {  // few runs are all looked at
-    return indexed() ? store_.lists.index->next_room(kSmallClasses, i) : i;
-  };
-  for (std::uint32_t i = skip_full(0); i < run_count_; i = skip_full(i + 1)) {
+  for (std::uint32_t i = 0; i < run_count_; ++i) {
     if (list[i].free_chunks != 0 && list[i].size_class() == size_class &&
         reinterpret_cast<std::uintptr_t>(list[i].base()) % alignment == 0) {
       return take_chunk(i);
     }
   }
-  return allocate_in_new_run(size_class, alignment);
+  return allocate_in_new_run(size_class, alignment, Access::intensive);
 }
 
-inline void* LpHeap::take_chunk(std::uint32_t run_index) noexcept {
+// The first chunk with room in a run that has room.
+void* LpHeap::take_chunk(std::uint32_t run_index) noexcept {
   Run& run = runs()[run_index];
-  const unsigned size_class = run.size_class();
-  const std::size_t bytes = chunk_bytes(size_class);
-  const std::uint64_t room = run.free_chunks;
-  run.free_chunks = room & (room - 1);
-  live_bytes_ += bytes;
-  if (indexed()) {
-    store_.lists.index->recent = run_index;
-    store_.lists.index->update_room(row_of(size_class), run_index, (room & (room - 1)) != 0);
+  const std::size_t bytes = chunk_bytes(run.size_class());
+  std::byte* const address = run.base() + first_bit(run.free_chunks) * bytes;
+  run.free_chunks &= run.free_chunks - 1;
+  if (capacity_ == 1) {
+    first_bytes_ = bytes;
+  } else {
+    store_.tables.table->served_bytes += bytes;
+    if (run.free_chunks == 0) {
+      note_full(run_index, row_of(run));
+    }
   }
-  std::byte* const address = run.base() + first_bit(room) * bytes;
   unpoison(address, bytes);
   return address;
 }
@@ -149,127 +120,129 @@ inline void* LpHeap::take_chunk(std::uint32_t run_index) noexcept {
 // ---- Runs
 // ----------------------------------------------------------------------------------------
 
-std::size_t LpHeap::runs_of(unsigned size_class) const noexcept {
+std::size_t LpHeap::runs_of(unsigned row) const noexcept {
   if (indexed()) {
-    return store_.lists.index->run_counts[row_of(size_class)];
+    return index().row(index().at[row]).runs;
   }
   return static_cast<std::size_t>(std::count_if(
-      runs(), runs() + run_count_, [&](const Run& run) { return run.size_class() == size_class; }));
+      runs(), runs() + run_count_, [row](const Run& run) { return row_of(run) == row; }));
 }
 
-void* LpHeap::allocate_in_new_run(unsigned size_class, std::size_t alignment) noexcept {
+void* LpHeap::allocate_in_new_run(unsigned size_class, std::size_t alignment,
+                                  Access access) noexcept {
   if (arena_ == nullptr) {
     return nullptr;
   }
   const PlatformMode platform;
-  if (run_count_ == capacity_ && !grow_lists()) {
+  if (run_count_ == capacity_ && !grow_table()) {
     return nullptr;
   }
-  const unsigned log = run_log(size_class, runs_of(size_class));
+  unsigned log =
+      is_large(size_class) ? 0 : wanted_run_log(runs_of(memory::row_of(size_class, access)));
   std::byte* const base = is_large(size_class) ? arena_->take_large(size_class, alignment)
-                                               : arena_->take_run(size_class, log);
+                                               : arena_->take_run(size_class, access, log);
   if (base == nullptr) {
     return nullptr;
   }
   const std::uint32_t run = run_count_++;
-  runs()[run] = Run::make(base, size_class, log);
-  if (indexed()) {
+  runs()[run] = Run::make(base, size_class, access, log);
+  if (capacity_ != 1) {
     publish_run(run);
   }
   return take_chunk(run);
 }
 
-bool LpHeap::grow_lists() noexcept {
+bool LpHeap::grow_table() noexcept {
   thread_context.heap_grew = true;
-  const std::uint32_t capacity = capacity_ == 1 ? kLinearRuns / 2 : capacity_ * 2;
-  Index* index = nullptr;
-  if (capacity > kLinearRuns) {
-    const std::uint32_t words = (capacity + 63) / 64;
-    index = static_cast<Index*>(
-        std::calloc(1, sizeof(Index) + std::size_t{words} * kRows * sizeof(std::uint64_t)));
-    if (index == nullptr) {
-      return false;
-    }
-    index->words = words;
+  const std::uint32_t capacity = capacity_ == 1 ? kWordRuns / 2 : capacity_ * 2;
+  const std::uint32_t words = (capacity + 63) / 64;
+  const std::uint32_t places = std::min(capacity, std::uint32_t{kRows}) + 1;
+  std::size_t bytes = sizeof(Table) + capacity * sizeof(Run);
+  if (capacity > kWordRuns) {
+    bytes += sizeof(Index) + places * (sizeof(Index::Row) + words * sizeof(std::uint64_t));
   }
-  auto* const list = static_cast<Run*>(std::malloc(capacity * sizeof(Run)));
-  if (list == nullptr) {
-    std::free(index);
+  auto* const table = static_cast<Table*>(std::calloc(1, bytes));
+  if (table == nullptr) {
     return false;
   }
-  std::copy_n(runs(), run_count_, list);
+  table->rows = ~std::uint64_t{0};
+  table->served_bytes = live_bytes();
+  std::copy_n(runs(), run_count_, table->runs);
   if (capacity_ != 1) {
-    release_lists();
+    release_table();
   }
-  store_.lists = {list, index};
+  auto* const behind = reinterpret_cast<Index*>(table->runs + capacity);
+  store_.tables = {table, capacity > kWordRuns ? behind : nullptr};
   capacity_ = capacity;
-  for (std::uint32_t run = 0; indexed() && run < run_count_; ++run) {
+  if (indexed()) {
+    index().places = places;
+    index().words = words;
+    index().used = 1;
+  }
+  for (std::uint32_t run = 0; run < run_count_; ++run) {
     publish_run(run);
   }
   return true;
 }
 
-void LpHeap::release_lists() noexcept {
+void LpHeap::release_table() noexcept {
   const PlatformMode platform;
-  std::free(store_.lists.index);
-  std::free(store_.lists.runs);
+  std::free(store_.tables.table);
 }
 
-// Enters a run into the index and notes its number where a pointer into it leads.
+// Enters a run into the table and notes its number where a pointer into it leads.
 void LpHeap::publish_run(std::uint32_t run_index) noexcept {
-  const Run& run = store_.lists.runs[run_index];
-  const unsigned size_class = run.size_class();
-  Index& index = *store_.lists.index;
-  ++index.run_counts[row_of(size_class)];
+  const Run& run = store_.tables.table->runs[run_index];
+  const unsigned row = row_of(run);
+  if (indexed()) {
+    std::uint8_t& place = index().at[row];
+    if (place == 0) {
+      place = static_cast<std::uint8_t>(index().used++);
+    }
+    ++index().row(place).runs;
+  }
   if (run.free_chunks != 0) {
-    index.set_room(row_of(size_class), run_index);
+    note_room(run_index, row);
   }
-  if (is_large(size_class)) {
-    set_block_info(run.base(), BlockInfo::large(size_class, run_index));
-    return;
-  }
-  const std::size_t offset = reinterpret_cast<std::uintptr_t>(run.base()) % kBlockBytes;
-  const unsigned slot = chunk_index(size_class, offset) >> run.log();
-  // Relaxed, here and where slots are read: owners read what their own thread wrote; a worker with
-  // a foreign pointer may read any value, since it then compares with the address of the run.
-  std::atomic_ref(block_info(run.base()).slots()[slot]).store(run_index, std::memory_order_relaxed);
+  Area& area = *area_of(run.base());
+  area.set_run_at(area.slot_of(run.base()), run_index);
 }
 
 // ---- Search by address and free
 // ------------------------------------------------------------------
 
-FreeStatus LpHeap::deallocate(void* pointer) noexcept {
+// What free_quickly would not do: a heap of one run or of very many, or a pointer with which
+// something is wrong.
+FreeStatus LpHeap::free_slowly(void* pointer) noexcept {
+  if (capacity_ == 1) {
+    return free_single(static_cast<const std::byte*>(pointer));
+  }
   const Place place = find(pointer);
-  if (place.run == nullptr) [[unlikely]] {
+  if (place.run == nullptr) {
     return FreeStatus::foreign;
   }
-  if (!place.at_start) [[unlikely]] {
+  return place.at_start ? FreeStatus::not_live : FreeStatus::not_start;
+}
+
+FreeStatus LpHeap::free_single(const std::byte* pointer) noexcept {
+  Run& first = store_.first;
+  const std::size_t bytes = chunk_bytes(first.size_class());
+  if (run_count_ == 0 || pointer < first.base() || pointer >= first.base() + bytes) {
+    return FreeStatus::foreign;
+  }
+  if (pointer != first.base()) {
     return FreeStatus::not_start;
   }
-  const std::uint64_t bit = std::uint64_t{1} << place.chunk;
-  const std::uint64_t room = place.run->free_chunks;
-  if ((room & bit) != 0) [[unlikely]] {
+  if (first.free_chunks != 0) {
     return FreeStatus::not_live;
   }
-  const unsigned size_class = place.run->size_class();
-  const std::size_t bytes = chunk_bytes(size_class);
-  place.run->free_chunks = room | bit;
-  live_bytes_ -= bytes;
-  if (indexed()) {
-    store_.lists.index->set_room(row_of(size_class),
-                                 static_cast<std::uint32_t>(place.run - store_.lists.runs));
-  }
+  first.free_chunks = 1;
+  first_bytes_ = 0;
   poison(pointer, bytes);
   return FreeStatus::ok;
 }
 
-[[gnu::always_inline]] inline LpHeap::Place LpHeap::find(const void* pointer) const noexcept {
-  const auto* const address = static_cast<const std::byte*>(pointer);
-  return indexed() ? find_indexed(address) : find_linear(address);
-}
-
-inline LpHeap::Place LpHeap::place_in(std::uint32_t run_index,
-                                      const std::byte* pointer) const noexcept {
+LpHeap::Place LpHeap::place_in(std::uint32_t run_index, const std::byte* pointer) const noexcept {
   Run* const run = const_cast<LpHeap*>(this)->runs() + run_index;
   const unsigned size_class = run->size_class();
   const std::size_t bytes = chunk_bytes(size_class);
@@ -281,49 +254,22 @@ inline LpHeap::Place LpHeap::place_in(std::uint32_t run_index,
   return {run, chunk, chunk * bytes == offset};
 }
 
-inline LpHeap::Place LpHeap::find_linear(const std::byte* pointer) const noexcept {
+LpHeap::Place LpHeap::find(const void* pointer) const noexcept {
+  const auto* const address = static_cast<const std::byte*>(pointer);
+  if (!is_lp_pointer(pointer)) {
+    return {};
+  }
+  if (const Area* const area = area_of(pointer); area != nullptr && capacity_ != 1) {
+    const std::uint32_t i = area->run_at(area->slot_of(pointer));
+    return i < run_count_ ? place_in(i, address) : Place{};
+  }
+  // One run, or the inside of a large one.
   for (std::uint32_t i = 0; i < run_count_; ++i) {
-    if (const Place place = place_in(i, pointer); place.run != nullptr) {
+    if (const Place place = place_in(i, address); place.run != nullptr) {
       return place;
     }
   }
   return {};
-}
-
-[[gnu::always_inline]] inline LpHeap::Place LpHeap::find_indexed(
-    const std::byte* pointer) const noexcept {
-  const std::uint32_t recent = store_.lists.index->recent;
-  if (const Place place = place_in(recent, pointer); place.run != nullptr) {
-    return place;
-  }
-  if (!is_lp_pointer(pointer)) [[unlikely]] {
-    return {};
-  }
-  const BlockInfo info = block_info(pointer);
-  if (!info.used() || is_large(info.size_class())) [[unlikely]] {
-    return find_large(pointer, info);
-  }
-  const unsigned size_class = info.size_class();
-  const std::size_t bytes = chunk_bytes(size_class);
-  const std::size_t offset = reinterpret_cast<std::uintptr_t>(pointer) % kBlockBytes;
-  const unsigned chunk = chunk_index(size_class, offset);
-  const unsigned slot = chunk >> info.run_log();
-  const std::uint32_t i = std::atomic_ref(info.slots()[slot]).load(std::memory_order_relaxed);
-  const std::byte* const base = pointer - offset + (slot << info.run_log()) * bytes;
-  Run* const run = store_.lists.runs + i;
-  if (i >= run_count_ || run->base() != base) [[unlikely]] {
-    return {};
-  }
-  return {run, chunk - (slot << info.run_log()), chunk * bytes == offset};
-}
-
-// Large runs have an entry for their first block only.
-LpHeap::Place LpHeap::find_large(const std::byte* pointer, BlockInfo info) const noexcept {
-  const auto i = static_cast<std::uint32_t>(info.run_index());
-  if (info.used() && i < run_count_ && store_.lists.runs[i].base() == pointer) {
-    return {store_.lists.runs + i, 0, true};
-  }
-  return find_linear(pointer);
 }
 
 bool LpHeap::owns(const void* pointer) const noexcept {
@@ -347,7 +293,7 @@ void* LpHeap::reallocate(void* pointer, std::size_t bytes) noexcept {
     unpoison(pointer, old_bytes);
     return poison_slack(pointer, bytes, old_bytes);
   }
-  void* const moved = allocate(bytes);
+  void* const moved = allocate(bytes, kMinAlignmentBytes, find(pointer).run->access());
   if (moved != nullptr) {
     copy_poisoned(moved, pointer, std::min(old_bytes, bytes));
     deallocate(pointer);
@@ -385,14 +331,20 @@ void LpHeap::restore_layout(const std::byte* layout) noexcept {
   std::uint64_t count = 0;
   std::memcpy(&count, layout, sizeof count);
   assert(count <= run_count_ && "a layout of another heap");
-  live_bytes_ = 0;
+  std::size_t bytes = 0;
   for (std::uint32_t i = 0; i < run_count_; ++i) {
     std::uint64_t live = 0;
     if (i < count) {
       std::memcpy(&live, layout + (1 + i) * sizeof live, sizeof live);
     }
-    live_bytes_ += set_live(i, live);
+    bytes += set_live(i, live);
   }
+  if (capacity_ == 1) {
+    first_bytes_ = bytes;
+    return;
+  }
+  store_.tables.table->served_bytes = bytes;
+  store_.tables.table->freed_bytes = 0;
 }
 
 void LpHeap::restore_all(const std::byte* image) noexcept {
@@ -407,18 +359,19 @@ void LpHeap::restore_all(const std::byte* image) noexcept {
 // Makes exactly these chunks of a run live; returns their bytes.
 std::size_t LpHeap::set_live(std::uint32_t run_index, std::uint64_t live) noexcept {
   Run& run = runs()[run_index];
-  const unsigned row = row_of(run.size_class());
   const std::size_t bytes = chunk_bytes(run.size_class());
   poison(run.base(), bytes << run.log());
   for_each_row(live, [&](unsigned begin, unsigned count) {
     unpoison(run.base() + begin * bytes, count * bytes);
   });
-  const std::uint64_t room = Run::mask(run.log()) & ~live;
-  if (indexed()) {
-    store_.lists.index->set_room(row, run_index);
-    store_.lists.index->update_room(row, run_index, room != 0);
+  run.free_chunks = Run::mask(run.log()) & ~live;
+  if (capacity_ != 1) {
+    if (run.free_chunks != 0) {
+      note_room(run_index, row_of(run));
+    } else {
+      note_full(run_index, row_of(run));
+    }
   }
-  run.free_chunks = room;
   return bytes * static_cast<unsigned>(std::popcount(live));
 }
 

@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <new>
 
 #include "memory/application_mode.h"
@@ -68,8 +70,7 @@ bool Region::reserve(std::size_t bytes) noexcept {
   if (range == nullptr) {
     return false;
   }
-  std::byte* const table =
-      map(0, bytes / kBlockBytes * sizeof(std::uint64_t), PROT_READ | PROT_WRITE);
+  std::byte* const table = map(0, bytes / kPageBytes * sizeof(Area*), PROT_READ | PROT_WRITE);
   if (table == nullptr) {
     munmap(range, bytes + kHugePageBytes);
     return false;
@@ -81,8 +82,8 @@ bool Region::reserve(std::size_t bytes) noexcept {
   pools_[1] = {base + bytes / 2, base + bytes / 4 * 3, {}};
   pools_[2] = {base + bytes / 4 * 3, base + bytes, {}};
   bytes_ = bytes;
-  detail::block_table_origin.store(
-      reinterpret_cast<std::uintptr_t>(table) - address / kBlockBytes * sizeof(std::uint64_t),
+  detail::page_table_origin.store(
+      reinterpret_cast<std::uintptr_t>(table) - address / kPageBytes * sizeof(Area*),
       std::memory_order_relaxed);
   __atomic_store_n(&detail::region_base, address, __ATOMIC_RELAXED);
   __atomic_store_n(&detail::region_bytes, bytes, __ATOMIC_RELAXED);
@@ -190,20 +191,74 @@ void Region::insert(PoolState& pool, Extent extent) {
   }
 }
 
+Region::Backing Region::backing() const {
+  const PlatformMode platform;
+  Backing sum;
+  std::FILE* const maps = std::fopen("/proc/self/smaps", "r");
+  if (maps == nullptr) {
+    return sum;
+  }
+  char line[256];
+  bool ours = false;
+  while (std::fgets(line, sizeof line, maps) != nullptr) {
+    unsigned long begin = 0;
+    unsigned long end = 0;
+    std::size_t kib = 0;
+    if (std::sscanf(line, "%lx-%lx ", &begin, &end) == 2) {
+      ours = is_lp_pointer(reinterpret_cast<const void*>(begin));
+    } else if (ours && std::sscanf(line, "AnonHugePages: %zu", &kib) == 1) {
+      sum.huge_bytes += kib * 1024;
+    } else if (ours && std::sscanf(line, "Rss: %zu", &kib) == 1) {
+      sum.resident_bytes += kib * 1024;
+    }
+  }
+  std::fclose(maps);
+  return sum;
+}
+
+Area* Area::make(std::byte* base, std::size_t bytes, unsigned size_class, Access access,
+                 unsigned log) noexcept {
+  const std::size_t chunk = memory::chunk_bytes(size_class);
+  const std::size_t slots = is_large(size_class) ? 1 : (bytes / chunk >> log) + 1;
+  void* const memory = std::calloc(1, sizeof(Area) + slots * sizeof(std::uint32_t));
+  if (memory == nullptr) {
+    return nullptr;
+  }
+  auto* const area = static_cast<Area*>(memory);
+  area->base = base;
+  area->reciprocal = static_cast<std::uint32_t>(detail::kReciprocals[size_class]);
+  area->pages = is_large(size_class) ? 1 : static_cast<std::uint32_t>(bytes / kPageBytes);
+  area->chunk_bytes = chunk;
+  area->size_class = static_cast<std::uint8_t>(size_class);
+  area->row = static_cast<std::uint8_t>(row_of(size_class, access));
+  area->run_log = static_cast<std::uint8_t>(log);
+  area->run_mask = static_cast<std::uint8_t>((1U << log) - 1);
+  return area;
+}
+
+void publish_area(Area& area) noexcept {
+  for (std::uint32_t page = 0; page < area.pages; ++page) {
+    detail::page_entry(area.base + page * kPageBytes).store(&area, std::memory_order_release);
+  }
+}
+
+void retract_area(const Area& area) noexcept {
+  for (std::uint32_t page = 0; page < area.pages; ++page) {
+    detail::page_entry(area.base + page * kPageBytes).store(nullptr, std::memory_order_release);
+  }
+}
+
 std::size_t chunk_bytes_at(const void* pointer) noexcept {
   if (!is_lp_pointer(pointer)) {
     return 0;
   }
-  const BlockInfo info = block_info(pointer);
-  if (!info.used()) {
+  const Area* const area = area_of(pointer);
+  if (area == nullptr) {
     return 0;
   }
-  const std::size_t offset = reinterpret_cast<std::uintptr_t>(pointer) % kBlockBytes;
-  const std::size_t chunk = chunk_bytes(info.size_class());
-  if (is_large(info.size_class())) {
-    return offset == 0 ? chunk : 0;
-  }
-  return chunk_index(info.size_class(), offset) * chunk == offset ? chunk : 0;
+  const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(pointer) - area->base);
+  const std::size_t chunk = offset * area->reciprocal >> 32;
+  return chunk * area->chunk_bytes == offset ? area->chunk_bytes : 0;
 }
 
 }  // namespace orrery::memory

@@ -4,9 +4,10 @@
 //
 // The range is reserved once and costs nothing until it is used, so that "does this pointer belong
 // to an LP" is a subtraction and a comparison: the interposed free asks it for every pointer of the
-// process. It is cut into aligned blocks of 64 KiB. A table beside it, one word a block, tells a
-// block's size class; there is nothing inside a block but chunks, which keeps metadata out of reach
-// of a model's overruns and out of the caches that the model's state needs.
+// process. It is cut into aligned blocks of 64 KiB, and these into areas (of different colours in
+// the cache, see colour.h). A table beside it, one word a page, leads to what is known of a page's
+// area; there is nothing inside an area but chunks, which keeps metadata out of reach of a model's
+// overruns and out of the cache sets that the model's state needs.
 //
 // It is divided into three pools (stocks of small chunks; large runs; runs of at least a huge page)
 // because neighbours with equal protection and page policy merge into one mapping of the kernel,
@@ -39,9 +40,9 @@ namespace detail {
 // std::atomic, whose member functions a sanitizer instruments: see interpose.cpp.
 inline constinit std::uintptr_t region_base = std::uintptr_t{1} << 63;
 inline constinit std::size_t region_bytes = 0;
-// Address of the table entry of the block at address 0, were there one. Written before the bounds
+// Address of the table entry of the page at address 0, were there one. Written before the bounds
 // and read only for LP pointers, so relaxed suffices for the same reason.
-inline constinit std::atomic<std::uintptr_t> block_table_origin{0};
+inline constinit std::atomic<std::uintptr_t> page_table_origin{0};
 }  // namespace detail
 
 [[gnu::always_inline]] inline bool is_lp_pointer(const void* pointer) noexcept {
@@ -50,47 +51,58 @@ inline constinit std::atomic<std::uintptr_t> block_table_origin{0};
          __atomic_load_n(&detail::region_bytes, __ATOMIC_RELAXED);
 }
 
-// What the table says of a block, in one word so that it is published and read at once.
-class BlockInfo {
- public:
-  constexpr BlockInfo() noexcept = default;
-  constexpr explicit BlockInfo(std::uint64_t word) noexcept : word_(word) {}
-  // A block of runs of 2^log chunks; slots[i] is the index of its i-th run in its owner's heap.
-  static BlockInfo small(unsigned size_class, unsigned log, std::uint32_t* slots) noexcept {
-    return BlockInfo(reinterpret_cast<std::uintptr_t>(slots) << 16 | (size_class + 1) << 8 | log);
-  }
-  // The first block of a large run, with the run's index in its owner's heap.
-  static BlockInfo large(unsigned size_class, std::uint64_t run_index) noexcept {
-    return BlockInfo(run_index << 16 | (size_class + 1) << 8);
-  }
-  bool used() const noexcept { return (word_ >> 8 & 0xff) != 0; }
-  unsigned size_class() const noexcept { return static_cast<unsigned>(word_ >> 8 & 0xff) - 1; }
-  unsigned run_log() const noexcept { return static_cast<unsigned>(word_ & 0xff); }
-  std::uint64_t run_index() const noexcept { return word_ >> 16; }
-  std::uint32_t* slots() const noexcept { return reinterpret_cast<std::uint32_t*>(word_ >> 16); }
-  std::uint64_t word() const noexcept { return word_; }
+// A piece of a block that is cut into equal runs: neighbouring pages, at most a block. Beside it in
+// system memory lies what is needed to get from a pointer to its run: one multiplication, no header
+// in the chunks. A large run is an area with one chunk.
+struct Area {
+  std::byte* base;
+  std::uint64_t chunk_bytes;
+  std::uint32_t reciprocal;  // of the chunk size; 0 for a large run, which has one chunk
+  std::uint32_t pages;       // that lead here: all of them, of a large run the first
+  std::uint8_t size_class;
+  std::uint8_t row;
+  std::uint8_t run_log;
+  std::uint8_t run_mask;  // 2^run_log - 1
+  // slots[i]: index of the i-th run in its owner's heap. One more than there are runs: the rest of
+  // an area behind its last run has a slot, too.
+  std::uint32_t slots[];
 
- private:
-  std::uint64_t word_ = 0;
+  // Zeroed slots, not entered into the table yet; nullptr if there is no memory.
+  static Area* make(std::byte* base, std::size_t bytes, unsigned size_class, Access access,
+                    unsigned log) noexcept;
+
+  // Relaxed: owners read what their own thread wrote; a worker with a foreign pointer may read any
+  // value, since it then compares addresses with those of its own run.
+  std::uint32_t run_at(std::size_t slot) const noexcept {
+    return std::atomic_ref(const_cast<std::uint32_t&>(slots[slot])).load(std::memory_order_relaxed);
+  }
+  void set_run_at(std::size_t slot, std::uint32_t run) noexcept {
+    std::atomic_ref(slots[slot]).store(run, std::memory_order_relaxed);
+  }
+  std::size_t slot_of(const void* pointer) const noexcept {
+    const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(pointer) - base);
+    return offset * reciprocal >> 32 >> run_log;
+  }
 };
 
 namespace detail {
-inline std::atomic_ref<std::uint64_t> block_entry(const void* pointer) noexcept {
-  const std::uintptr_t origin = block_table_origin.load(std::memory_order_relaxed);
-  const std::uintptr_t block = reinterpret_cast<std::uintptr_t>(pointer) / kBlockBytes;
-  return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(origin + block * sizeof(std::uint64_t)));
+inline std::atomic_ref<Area*> page_entry(const void* pointer) noexcept {
+  const std::uintptr_t origin = page_table_origin.load(std::memory_order_relaxed);
+  const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(pointer) / kPageBytes;
+  return std::atomic_ref(*reinterpret_cast<Area**>(origin + page * sizeof(Area*)));
 }
 }  // namespace detail
 
-// Table entry of the block that covers `pointer`, an LP pointer. Entries are written with release
-// by the worker that takes the block and read with acquire, so that a worker that meets a foreign
-// pointer sees the (zeroed) slots behind a published entry. Owners would need no order at all.
-inline BlockInfo block_info(const void* pointer) noexcept {
-  return BlockInfo(detail::block_entry(pointer).load(std::memory_order_acquire));
+// The area that covers `pointer`, an LP pointer; nullptr if none does (or if it points into a large
+// run behind its first page). Entries are written with release by the worker that opens an area and
+// read with acquire, so that a worker that meets a foreign pointer sees the area behind a published
+// entry. Owners would need no order at all.
+[[gnu::always_inline]] inline Area* area_of(const void* pointer) noexcept {
+  return detail::page_entry(pointer).load(std::memory_order_acquire);
 }
-inline void set_block_info(const void* pointer, BlockInfo info) noexcept {
-  detail::block_entry(pointer).store(info.word(), std::memory_order_release);
-}
+// Enters an area into the table, or takes it out again.
+void publish_area(Area& area) noexcept;
+void retract_area(const Area& area) noexcept;
 
 class Region {
  public:
@@ -103,6 +115,13 @@ class Region {
   Region& operator=(const Region&) = delete;
 
   std::size_t bytes() const noexcept { return bytes_; }
+
+  // Bytes of LP memory that huge pages back, and that are in memory at all, by the system's count.
+  // Reads /proc, so it is for the end of a run.
+  struct Backing {
+    std::size_t huge_bytes = 0, resident_bytes = 0;
+  };
+  Backing backing() const;
 
   // Zeroed, writable memory; `bytes` and `alignment` are multiples of a block. With `huge_pages`
   // the kernel is asked to back it so. nullptr if the range or the system is exhausted.
@@ -135,7 +154,7 @@ class Region {
 
 // Size of the chunk at `pointer`, which is known to be the start of a live allocation.
 inline std::size_t chunk_bytes_of(const void* pointer) noexcept {
-  return chunk_bytes(block_info(pointer).size_class());
+  return area_of(pointer)->chunk_bytes;
 }
 
 // Size of the chunk that starts at `pointer`, or 0 if that is no place where a chunk starts. Needs

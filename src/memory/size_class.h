@@ -9,8 +9,9 @@
 // wasted eighth is already a page. All chunk sizes are multiples of 16 bytes, the alignment malloc
 // promises.
 //
-// A *run* is 2^k neighbouring chunks of one class, handed to one LP as a whole. A block (64 KiB) is
-// cut into equal runs, so that finding a pointer's run takes one multiplication and no header.
+// A *run* is 2^k neighbouring chunks of one class, handed to one LP as a whole. A block (64 KiB) or
+// a part of one, an *area*, is cut into equal runs, so that finding a pointer's run takes one
+// multiplication and no header.
 #ifndef ORRERY_MEMORY_SIZE_CLASS_H
 #define ORRERY_MEMORY_SIZE_CLASS_H
 
@@ -23,6 +24,7 @@ namespace orrery::memory {
 
 inline constexpr std::size_t kMinAlignmentBytes = 16;
 inline constexpr std::size_t kBlockBytes = std::size_t{1} << 16;
+inline constexpr std::size_t kPageBytes = 4096;
 inline constexpr unsigned kSmallClasses = 40;  // the last one has chunks of 32 KiB
 inline constexpr std::size_t kLargestSmallBytes = std::size_t{1} << 15;
 inline constexpr unsigned kClasses = 240;  // small ones, then eighths of a doubling
@@ -55,12 +57,13 @@ constexpr std::size_t compute_chunk_bytes(unsigned size_class) noexcept {
   return static_cast<std::size_t>(9 + step % 8) << (12 + step / 8);
 }
 
-// The longest power-of-two run that still lets whole runs use at least 7/8 of a block's chunks.
-constexpr unsigned compute_max_run_log(unsigned size_class) noexcept {
+// The longest power-of-two run that still lets whole runs use at least 7/8 of an area's chunks.
+constexpr unsigned compute_max_run_log(unsigned size_class,
+                                       std::size_t area_bytes = kBlockBytes) noexcept {
   if (size_class >= kSmallClasses) {
     return 0;
   }
-  const std::size_t chunks = kBlockBytes / compute_chunk_bytes(size_class);
+  const std::size_t chunks = area_bytes / compute_chunk_bytes(size_class);
   unsigned log = kMaxRunLog;
   while (log > 0 && ((chunks >> log) << log) * 8 < chunks * 7) {
     --log;
@@ -78,7 +81,8 @@ constexpr std::array<Value, N> make_table(Compute compute) noexcept {
 }
 
 inline constexpr auto kChunkBytes = make_table<std::size_t, kClasses>(compute_chunk_bytes);
-inline constexpr auto kMaxRunLogs = make_table<std::uint8_t, kClasses>(compute_max_run_log);
+inline constexpr auto kMaxRunLogs = make_table<std::uint8_t, kClasses>(
+    [](unsigned size_class) { return compute_max_run_log(size_class); });
 // Classes of 0, 16, 32, ... bytes: most requests are small, and a look-up mispredicts no branch.
 inline constexpr std::size_t kTabledBytes = 1024;
 inline constexpr auto kTabledClasses = make_table<std::uint8_t, kTabledBytes / 16 + 1>(
@@ -110,17 +114,37 @@ constexpr std::size_t chunk_bytes(unsigned size_class) noexcept {
   return detail::kChunkBytes[size_class];
 }
 
+// How often memory is touched: by every event, or seldom. Decides its cache sets, see colour.h.
+enum class Access : std::uint8_t { intensive, mild };
+
+// Rows: what an LP's heap keeps apart. Small classes of intensive access, all large ones, small
+// classes of mild access.
+inline constexpr unsigned kLargeRow = kSmallClasses;
+inline constexpr unsigned kMildRows = kSmallClasses + 1;
+inline constexpr unsigned kRows = kMildRows + kSmallClasses;
+
+constexpr unsigned row_of(unsigned size_class, Access access) noexcept {
+  if (is_large(size_class)) {
+    return kLargeRow;
+  }
+  return size_class + (access == Access::mild ? kMildRows : 0);
+}
+
 // Position of the chunk that covers `offset_bytes`, in a block of a small class or in a run.
 constexpr unsigned chunk_index(unsigned size_class, std::size_t offset_bytes) noexcept {
   return static_cast<unsigned>(offset_bytes * detail::kReciprocals[size_class] >> 32);
 }
 
-// log2 of the chunk count of an LP's next run of a class of which it has `runs` runs already. The
-// length depends on this count only, so that re-execution after a rollback finds the same runs.
-constexpr unsigned run_log(unsigned size_class, std::size_t runs) noexcept {
-  const unsigned wanted = runs < 3 ? 2 * static_cast<unsigned>(runs) : kMaxRunLog;
-  const unsigned limit = detail::kMaxRunLogs[size_class];
-  return wanted < limit ? wanted : limit;
+// log2 of the chunk count that an LP's next run of a class should have, of which it has `runs` runs
+// already. Where it lies may ask for a shorter one (Arena::take_run). A run stays for as long as
+// its heap, so re-execution after a rollback finds the same runs.
+constexpr unsigned wanted_run_log(std::size_t runs) noexcept {
+  return runs < 3 ? 2 * static_cast<unsigned>(runs) : kMaxRunLog;
+}
+// The longest run in an area of that many bytes (at most a block).
+constexpr unsigned longest_run_log(unsigned size_class, std::size_t area_bytes) noexcept {
+  return area_bytes == kBlockBytes ? detail::kMaxRunLogs[size_class]
+                                   : detail::compute_max_run_log(size_class, area_bytes);
 }
 
 // Class for a request with an alignment (a power of two above 16, at most a block): the chunks of

@@ -67,7 +67,10 @@ Json options_json(const RunRecord& record) {
           {"expanded_mode", options.expanded_mode},
           {"handover", options.handover},
           {"barrier", options.barrier},
-          {"window_ticks", options.window_ticks}};
+          {"window_ticks", options.window_ticks},
+          {"cache_aware", options.cache_aware},
+          {"cache_share", options.cache_share < 0 ? Json("auto") : Json(options.cache_share)},
+          {"oversize", options.deny_oversize ? "deny" : "reliable"}};
 }
 
 Json host_json(const HostFacts& host) {

@@ -154,6 +154,12 @@ class Refusals(Case):
         self.refused(2, "run", "phold", "pcs", says=["'phold'", "'pcs'"])
         self.refused(2, "list", "phold", says=["'phold'"])
 
+    def test_memory_options(self):
+        for share in ("1.01", "-0.5", "nan", "half", "0.5x"):
+            self.refused(2, "run", "phold", "--cache-share", share, says=["--cache-share", share])
+        self.refused(2, "run", "phold", "--cache-aware", "maybe", says=["'on' or 'off'", "maybe"])
+        self.refused(2, "run", "phold", "--oversize", "no", says=["'reliable' or 'deny'", "no"])
+
     def test_contradictory_parameters(self):
         self.refused(2, "run", "phold", "--set", "touched=8", says=["touched=8", "state=0"])
 
@@ -184,6 +190,16 @@ class Faults(Case):
 
     def test_livelock(self):
         self.each_engine("livelock", "livelock", "LPs on it: 3", more=["at=1", "rows=0", "--livelock", "5000"])
+
+    def test_memory_that_nobody_has(self):
+        self.each_engine("hoard", "LP 3", "Step", "it asked for 35184372088832 bytes")
+
+    def test_oversize(self):
+        run = ["run", MISFIT, "--quiet", "--until", "20s", "--workers", "2", "--set", "does=large"]
+        self.assertEqual(Done(run).code, 0)
+        self.assertEqual(Done([*run, "--oversize", "reliable"]).code, 0)
+        self.refused(3, *run, "--oversize", "deny",
+                     says=["LP 3", "it asked for 100000 bytes", "--oversize deny", "65536"])
 
     def test_outside_handlers(self):
         self.refused(3, "run", MISFIT, "--set", "does=prepare",
@@ -249,6 +265,24 @@ class Checker(Case):
         done = self.run_ok("compare", "phold", *SMALL, "--repeats", "1", "--quiet", "--engines",
                            "sequential,checker")
         self.assertIn("checker", done.out)
+
+
+class CacheAwareness(Case):
+    RUN = ["phold", "--until", "20s", "--set", "lps=64", "--engine", "timewarp"]
+
+    def test_report_says_what_was_separated(self):
+        half = self.run_json(*self.RUN, "--workers", "2", "--cache-share", "0.5")
+        self.assertEqual(half["options"]["cache_share"], 0.5)
+        if "cache_share" in half["statistics"]:  # a cache that can be separated
+            self.assertEqual(half["statistics"]["cache_share"]["value"], 0.5)
+            pages = half["statistics"]["huge_page_memory"]["value"]
+            self.assertTrue(pages > 0 or any("huge pages" in note for note in half["notes"]))
+        off = self.run_json(*self.RUN, "--workers", "2", "--cache-aware", "off")
+        alone = self.run_json(*self.RUN, "--workers", "1")
+        self.assertEqual(off["options"]["cache_share"], "auto")
+        for report in (off, alone):
+            self.assertNotIn("cache_share", report["statistics"])
+            self.assertEqual(report["run"]["fingerprint"], half["run"]["fingerprint"])
 
 
 class SharedObjects(Case):

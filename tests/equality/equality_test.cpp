@@ -25,6 +25,8 @@ struct Variant {
   std::string offload = "none";
   double abort_threshold = -1;
   std::uint32_t max_checkpoint_distance = 40;
+  bool cache_aware = true;
+  double cache_share = -1;
 };
 
 std::string describe(const Variant& v, std::uint64_t seed) {
@@ -33,7 +35,8 @@ std::string describe(const Variant& v, std::uint64_t seed) {
          std::to_string(v.window_ticks) + ", memory " + std::to_string(v.memory_bytes) + ", gvt " +
          std::to_string(v.gvt_period_us) + " us, channels of " +
          std::to_string(v.channel_messages) + ", offload " + v.offload + ", threshold " +
-         std::to_string(v.abort_threshold);
+         std::to_string(v.abort_threshold) +
+         (v.cache_aware ? ", cache share " + std::to_string(v.cache_share) : ", no cache share");
 }
 
 RunOptions options_of(const Variant& v, std::uint64_t seed) {
@@ -50,6 +53,8 @@ RunOptions options_of(const Variant& v, std::uint64_t seed) {
   options.abort_threshold = v.abort_threshold;
   options.max_checkpoint_distance = v.max_checkpoint_distance;
   options.burst_bytes = 64;
+  options.cache_aware = v.cache_aware;
+  options.cache_share = v.cache_share;
   return options;
 }
 
@@ -73,12 +78,12 @@ constexpr std::uint64_t kTinyBudgetBytes = 1 << 20;
 std::vector<Variant> variants() {
   return {{.workers = 1},
           {.workers = 2},
-          {.workers = 2, .checkpoint = "copy"},
-          {.workers = 3, .checkpoint = "periodic:7"},
+          {.workers = 2, .checkpoint = "copy", .cache_share = 0.5},
+          {.workers = 3, .checkpoint = "periodic:7", .cache_aware = false},
           {.workers = 4, .checkpoint = "periodic:1000", .gvt_period_us = 200},
           {.workers = 5, .pending = "heap", .gvt_period_us = 50},
-          {.workers = 2, .window_ticks = 40},
-          {.workers = 6, .gvt_period_us = 20, .channel_messages = 2},
+          {.workers = 2, .window_ticks = 40, .cache_share = 0.875},
+          {.workers = 6, .gvt_period_us = 20, .channel_messages = 2, .cache_share = 1},
           {.workers = 8, .memory_bytes = kTinyBudgetBytes},
           {.workers = 3, .checkpoint = "adaptive"},
           {.workers = 2, .checkpoint = "incremental"},

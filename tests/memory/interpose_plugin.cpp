@@ -4,14 +4,19 @@
 // standard library is used freely.
 #include "interpose_plugin.h"
 
+#include <any>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <deque>
 #include <functional>
 #include <iomanip>
 #include <list>
+#include <locale>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <regex>
 #include <sstream>
 #include <stdexcept>
@@ -34,7 +39,10 @@ struct PluginState {
   std::weak_ptr<std::string> weak;
   std::unique_ptr<CacheLine> line;
   std::string text;
+  std::any anything;
+  std::vector<std::function<int(int)>> steps;
   char* copied = nullptr;
+  char* printed = nullptr;
 };
 
 namespace {
@@ -64,6 +72,7 @@ PluginState* create() {
 
 void destroy(PluginState* state) {
   std::free(state->copied);
+  std::free(state->printed);
   delete state;
 }
 
@@ -106,6 +115,42 @@ void change_text(PluginState& state, std::uint64_t seed) {
   state.copied = static_cast<char*>(std::realloc(state.copied, 200 + seed % 200));
 }
 
+// What allocates behind the scenes: asprintf, strndup, locale facets, any, polymorphic memory
+// resources, exceptions that cross several frames.
+void change_more(PluginState& state, std::uint64_t seed) {
+  std::free(state.printed);
+  if (asprintf(&state.printed, "%020llu|%s", static_cast<unsigned long long>(seed),
+               state.text.c_str()) < 0) {
+    state.printed = nullptr;
+  }
+  char* const part = strndup(state.printed, 30);
+  state.anything = std::string(part);
+  std::free(part);
+  std::stringstream stream;
+  stream.imbue(std::locale::classic());
+  stream << std::put_time(std::localtime(reinterpret_cast<const std::time_t*>(&seed)), "%F") << ' '
+         << std::to_string(0.25 * static_cast<double>(seed));
+  state.names[200] = stream.str();
+  std::pmr::monotonic_buffer_resource buffer;
+  std::pmr::vector<std::pmr::string> strings(&buffer);
+  for (std::uint64_t i = 0; i < seed % 20; ++i) {
+    strings.emplace_back("a string that is too long to lie in place");
+  }
+  state.names[201] = std::to_string(strings.size());
+  try {
+    state.table.at("no such key");
+  } catch (const std::out_of_range& error) {
+    try {
+      std::throw_with_nested(std::runtime_error(state.text));
+    } catch (const std::exception& nested) {
+      state.names[202] = nested.what() + std::string(error.what());
+    }
+  }
+  state.steps.emplace_back([text = state.names[202], seed](int x) {
+    return x + static_cast<int>(text.size() + seed % 7);
+  });
+}
+
 void sort_numbers(PluginState& state) {
   std::qsort(state.numbers.data(), state.numbers.size(), sizeof(std::uint64_t),
              [](const void* left, const void* right) {
@@ -118,6 +163,7 @@ void sort_numbers(PluginState& state) {
 void handle(PluginState* state, std::uint64_t seed) {
   change_containers(*state, seed);
   change_text(*state, seed);
+  change_more(*state, seed);
   sort_numbers(*state);
 }
 
@@ -129,7 +175,7 @@ std::uint64_t digest(const PluginState* state) {
   for (const auto& [key, values] : state->table) {
     hash = mix(mix(hash, key), values.size());
   }
-  for (int i = 0; i < 101; ++i) {
+  for (int i = 0; i < 203; ++i) {
     const auto found = state->names.find(i);
     hash = mix(hash, found == state->names.end() ? 1000 : found->second.size());
   }
@@ -140,6 +186,13 @@ std::uint64_t digest(const PluginState* state) {
   hash = mix(hash, state->function ? state->function(1) : 0);
   hash = mix(hash, state->weak.expired() ? "gone" : *state->weak.lock());
   hash = mix(hash, state->line ? state->line->words[0] : 0);
+  for (const auto& step : state->steps) {
+    hash = mix(hash, static_cast<std::uint64_t>(step(3)));
+  }
+  if (const auto* text = std::any_cast<std::string>(&state->anything)) {
+    hash = mix(hash, *text);
+  }
+  hash = mix(hash, std::string(state->printed != nullptr ? state->printed : ""));
   return mix(hash, std::string(state->copied != nullptr ? state->copied : ""));
 }
 

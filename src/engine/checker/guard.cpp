@@ -11,21 +11,9 @@ namespace orrery::checker {
 namespace {
 
 using memory::FreeStatus;
-using memory::HeapMisuse;
 using memory::kPoisons;
 
 constexpr std::size_t kScrubbedBytes = 4096;
-
-HeapMisuse misuse_of(FreeStatus status) {
-  switch (status) {
-    case FreeStatus::not_live:
-      return HeapMisuse::not_live;
-    case FreeStatus::not_start:
-      return HeapMisuse::not_start;
-    default:
-      return HeapMisuse::foreign;
-  }
-}
 
 void fill(std::byte* begin, std::size_t bytes, WorldIndex world) {
   std::memset(begin, std::to_integer<int>(fill_of(world)), bytes);

@@ -48,16 +48,27 @@ void* EventPool::refill(std::size_t kind) {
     return magazine;
   }
   const std::size_t each = event_memory::bytes_of(kind);
-  std::size_t slab_bytes = depot_.slab_bytes() < kSmallStart ? kSlabBytes : kLargeSlabBytes;
-  if (each > slab_bytes) slab_bytes = (each + 4095) / 4096 * 4096;
-  std::byte* slab = depot_.take_slab(slab_bytes);
-  for (std::size_t at = (slab_bytes / each - 1) * each; at > 0; at -= each) {
-    auto* event = reinterpret_cast<TwEvent*>(slab + at);
+  const memory::Arena::Piece slab = take_slab(each);
+  for (std::size_t at = (slab.bytes / each - 1) * each; at > 0; at -= each) {
+    auto* event = reinterpret_cast<TwEvent*>(slab.base + at);
     event->first_sent = list.head;
     list.head = event;
     ++list.count;
   }
-  return slab;
+  return slab.base;
+}
+
+memory::Arena::Piece EventPool::take_slab(std::size_t least_bytes) {
+  memory::Arena::Piece piece = arena_.take_piece(memory::Access::intensive, least_bytes);
+  if (piece.base == nullptr)
+    piece = arena_.take_spare_piece(memory::Access::intensive, least_bytes);
+  if (piece.base != nullptr) {
+    depot_.note_slab(piece.bytes);
+    return piece;
+  }
+  std::size_t bytes = depot_.slab_bytes() < kSmallStart ? kSlabBytes : kLargeSlabBytes;
+  if (least_bytes > bytes) bytes = (least_bytes + 4095) / 4096 * 4096;
+  return {depot_.take_slab(bytes), bytes};
 }
 
 void EventPool::give_magazine(std::size_t kind) {

@@ -5,6 +5,9 @@
 // made it; where that leaves one worker with too many and another with none, whole magazines of
 // events pass through a depot that all workers share (Bonwick and Adams, "Magazines and Vmem",
 // 2001), once in hundreds of events.
+//
+// Where memory is separated by cache sets, events lie in the intensive part of the worker's ways
+// (memory/colour.h). An event that was executed stays where it was pending.
 #pragma once
 
 #include <array>
@@ -16,6 +19,7 @@
 #include <vector>
 
 #include "engine/timewarp/event.h"
+#include "memory/arena.h"
 
 namespace orrery::timewarp {
 
@@ -53,6 +57,8 @@ class EventDepot {
   TwEvent* take(std::size_t kind);
   /// Fresh memory, cache-line aligned, that lives as long as the depot.
   std::byte* take_slab(std::size_t bytes);
+  /// Slabs that a worker took elsewhere.
+  void note_slab(std::size_t bytes) { slab_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   std::size_t slab_bytes() const { return slab_bytes_.load(std::memory_order_relaxed); }
 
  private:
@@ -68,7 +74,7 @@ class EventDepot {
 
 class EventPool {
  public:
-  explicit EventPool(EventDepot& depot) : depot_(depot) {}
+  EventPool(EventDepot& depot, memory::Arena& arena) : depot_(depot), arena_(arena) {}
   EventPool(const EventPool&) = delete;
   EventPool& operator=(const EventPool&) = delete;
 
@@ -104,9 +110,11 @@ class EventPool {
   };
 
   void* refill(std::size_t kind);
+  memory::Arena::Piece take_slab(std::size_t least_bytes);
   void give_magazine(std::size_t kind);
 
   EventDepot& depot_;
+  memory::Arena& arena_;
   std::array<List, event_memory::kKinds> lists_{};
   std::int64_t used_bytes_ = 0;
 };

@@ -15,6 +15,7 @@
 
 #include "checkpoint/keeper.h"
 #include "core/engine.h"
+#include "engine/timewarp/cache_layout.h"
 #include "engine/timewarp/channel.h"
 #include "engine/timewarp/event_pool.h"
 #include "engine/timewarp/gvt.h"
@@ -70,7 +71,8 @@ class LpTable {
 
 struct Shared {
   Shared(const Model& run_model, const RunOptions& run_options, RunControl& run_control,
-         unsigned worker_count, std::vector<std::uint16_t> lp_owners)
+         unsigned worker_count, std::vector<std::uint16_t> lp_owners,
+         const CacheLayout& cache_layout)
       : model(run_model),
         options(run_options),
         control(run_control),
@@ -80,8 +82,11 @@ struct Shared {
         strategy(checkpoint::Strategy::parse(options.checkpoint)),
         offload(checkpoint::Offload::parse(options)),
         gvt(worker_count),
+        cache(cache_layout),
+        mild_from(cache_layout.colouring.mild_from),
         set_up(worker_count) {
-    for (unsigned i = 0; i < workers; ++i) arenas.push_back(std::make_unique<memory::Arena>());
+    for (unsigned i = 0; i < workers; ++i)
+      arenas.push_back(std::make_unique<memory::Arena>(cache.of_worker(i), options.deny_oversize));
     if (offload.on()) {
       copier = checkpoint::find_copier_backend(options.copier)
                    .make(workers, std::min(offload.copiers, workers));
@@ -112,6 +117,9 @@ struct Shared {
   std::unique_ptr<checkpoint::Copier> copier;  ///< if offload.on()
   EventDepot depot;
   Gvt gvt;
+  const CacheLayout cache;
+  /// Threshold of mild memory that worker 0 chose last; each adopts it when it sees it: relaxed.
+  std::atomic<std::size_t> mild_from;
   std::uint64_t memory_budget_bytes = 0;
   bool crowded = false;   ///< more workers than cores
   bool bind = false;      ///< workers go to cores of their own
@@ -136,6 +144,8 @@ struct WorkerStatistics {
   std::uint64_t gvt_rounds = 0;
   std::uint64_t retreats = 0;  ///< rollbacks of LPs to save memory
   std::uint64_t idle_polls = 0;
+  std::uint64_t refusals = 0;       ///< requests of LPs for memory that were refused
+  std::uint64_t refused_bytes = 0;  ///< size of the last one, if no fault told it
 };
 
 /// Why workers stopped; the same on all of them.

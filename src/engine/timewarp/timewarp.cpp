@@ -40,7 +40,8 @@ class Run {
       : result_(result),
         workers_wanted_(count_workers(options, model.lp_count())),
         shared_(model, options, control, workers_wanted_,
-                place_lps(model, workers_wanted_, result.notes)) {
+                place_lps(model, workers_wanted_, result.notes),
+                CacheLayout::choose(options, workers_wanted_, result.notes)) {
     const std::uint64_t available = available_memory_bytes();
     shared_.memory_budget_bytes =
         options.memory_bytes > 0 ? options.memory_bytes : available / 4 * 3;
@@ -176,6 +177,7 @@ class Run {
       sum.gvt_rounds = std::max(sum.gvt_rounds, one.gvt_rounds);
       interval += worker->checkpoint_interval() / static_cast<double>(shared_.workers);
       bind_failed |= worker->bind_failed();
+      if (one.refused_bytes > 0) note_refusals(one);
     }
     if (!note.empty()) result_.notes.push_back(note);
     if (bind_failed) result_.notes.push_back("the system refused to bind workers to cores");
@@ -204,6 +206,7 @@ class Run {
     double taken = 0;
     for (const auto& arena : shared_.arenas) taken += static_cast<double>(arena->taken_bytes());
     add("lp_memory", taken, "memory for LPs, at most", "B");
+    if (shared_.cache.colouring.on) describe_cache();
     result_.peak_memory_bytes = shared_.depot.slab_bytes() + static_cast<std::uint64_t>(taken) +
                                 shared_.lps.count() * LpTable::bytes_per_lp();
   }
@@ -236,6 +239,37 @@ class Run {
         "copied at once because the copier lay behind");
     add("abort_threshold", workers_[0]->keeper().threshold(), "share of a copy, at the end");
     add("copier_utilisation", shared_.copier->utilisation(), "share of its time that it copied");
+  }
+
+  /// A model that goes on without the memory that malloc did not give it must not do so unnoticed.
+  void note_refusals(const WorkerStatistics& worker) {
+    result_.notes.push_back("LPs of one worker were refused memory " +
+                            std::to_string(worker.refusals) + " times, at last " +
+                            std::to_string(worker.refused_bytes) + " bytes" +
+                            (shared_.options.deny_oversize ? " (--oversize deny)" : ""));
+  }
+
+  /// How memory lay in the cache, and whether the system backed it so that this meant anything.
+  void describe_cache() {
+    const auto way = static_cast<double>(shared_.cache.colouring.way_bytes);
+    const auto threshold = static_cast<double>(shared_.mild_from.load(std::memory_order_relaxed));
+    double displaced = 0;
+    for (const auto& arena : shared_.arenas)
+      displaced += static_cast<double>(arena->displaced_bytes());
+    const memory::Region::Backing backing = memory::Region::instance().backing();
+    const auto add = [this](const char* name, double value, const char* help, const char* unit) {
+      result_.statistics.push_back({name, unit, help, value});
+    };
+    add("cache_share", threshold / way, "share of the cache sets kept from checkpoints, at the end",
+        "");
+    add("displaced_memory", displaced, "memory on the sets of the other kind", "B");
+    add("huge_page_memory", static_cast<double>(backing.huge_bytes),
+        "LP memory that huge pages back", "B");
+    if (threshold > 0 && backing.huge_bytes < backing.resident_bytes / 2) {
+      result_.notes.push_back(
+          "memory is separated by cache sets, but the system backs less than half of it with huge "
+          "pages (see transparent_hugepage in /sys/kernel/mm): the separation is partly chance");
+    }
   }
 
   RunResult& result_;

@@ -207,6 +207,7 @@ class Worker final : public Context {
 
   // Self-tuning.
   checkpoint::Interval interval_;
+  std::optional<CacheTuning> cache_tuning_;  ///< of worker 0, if automatic
   std::uint32_t batch_events_ = kBatchEvents;
   std::uint64_t batch_cycles_limit_;
   double event_cycles_ = 0, checkpoint_cycles_ = 0;

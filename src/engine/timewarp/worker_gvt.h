@@ -208,7 +208,12 @@ void Worker<Pending>::adjust(const GvtReport& sum) {
     adjusted_rollbacks_ = statistics_.rollbacks;
   }
   keeper_.observe(statistics_.executed, read_cycles());
+  blocks_.set_mild_from(shared_.mild_from.load(std::memory_order_relaxed));
   if (index_ != 0) return;
+  if (cache_tuning_) {
+    if (const auto threshold = cache_tuning_->observe(sum.committed))
+      shared_.mild_from.store(*threshold, std::memory_order_relaxed);
+  }
   RunControl& control = shared_.control;
   control.gvt_ticks.store(now, std::memory_order_relaxed);
   control.executed.store(sum.executed, std::memory_order_relaxed);

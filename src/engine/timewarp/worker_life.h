@@ -13,13 +13,16 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
       speculative_(shared.workers > 1 || shared.offload.on() || !shared.strategy.automatic()),
       lps_(shared.lps),
       arena_(*shared.arenas[index]),
-      pool_(shared.depot),
+      pool_(shared.depot, arena_),
       keeper_(blocks_, shared.strategy, shared.offload, shared.copy_queue(index)),
       optimism_(shared.options.window_ticks, shared.memory_budget_bytes),
       has_rows_(shared.control.rows != nullptr && !shared.model.tables().empty()),
       trail_(shared.options.livelock_microsteps),
       interval_(shared.strategy.interval()),
       backoff_(shared.crowded) {
+  blocks_.use_arena(arena_);
+  if (index == 0 && shared.cache.automatic && shared.cache.colouring.on)
+    cache_tuning_.emplace(shared.cache);
   horizon_ = horizon_from(Time::zero());
   lp_count_ = static_cast<LpId>(lps_.count());
   metric_count_ = static_cast<std::uint32_t>(model_.metrics().size());
@@ -45,6 +48,8 @@ template <class Pending>
 void Worker<Pending>::run() {
   memory::prepare_worker_thread();
   memory::thread_context.on_misuse = note_heap_misuse;
+  if (shared_.options.deny_oversize)
+    memory::thread_context.denies_above_bytes = memory::kBlockBytes;
   if (shared_.bind && !bind_to_core(index_)) bind_failed_ = true;
   const std::uint64_t start = read_cycles();
   // All are made before any is started, as on the sequential engine: the first fault is the same.
@@ -263,6 +268,8 @@ void Worker<Pending>::loop_alone() {
 template <class Pending>
 void Worker<Pending>::end_run() {
   ending_run_ = true;
+  statistics_.refusals = memory::thread_context.refusals;
+  statistics_.refused_bytes = memory::thread_context.refused_bytes;
   for (std::size_t i = 0; i < active_.size(); ++i) roll_back(active_[i], ending_.reached);
   for (const LpId id : kept_lps_) keeper_.settle(kept(id, lps_[id]));
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "orrery/orrery.h"
 
@@ -30,7 +31,7 @@ class Misfit final : public orrery::Model {
       "nothing",
       {.help = "what goes wrong",
        .choices = {"nothing", "throw", "negative", "nowhere", "livelock", "hang", "clock", "static",
-                   "prepare", "refuse", "report"}}};
+                   "prepare", "refuse", "report", "hoard", "large"}}};
   orrery::Parameter<std::int64_t> at{*this, "at", 10, {.help = "at this step", .minimum = 1}};
   orrery::Parameter<std::int64_t> lps{*this, "lps", 4, {.help = "LPs", .minimum = 0}};
   orrery::Parameter<std::int64_t> rows{
@@ -84,11 +85,14 @@ class Walker final : public orrery::LogicalProcess<Walker, Step> {
       context.schedule(context.self(), Duration::zero(), Step{});
     }
     if (does == "clock") context.schedule(0, Duration::from_ticks(wall_clock() % 1000), Step{});
+    if (does == "hoard") hoard_.resize(std::size_t{1} << 45);
+    if (does == "large") hoard_.resize(100'000);
     while (does == "hang") std::this_thread::yield();
   }
 
   const Misfit& model_;
   std::int64_t step_ = 0;
+  std::vector<char> hoard_;
 };
 
 std::unique_ptr<orrery::LogicalProcessBase> Misfit::create(LpId) const {

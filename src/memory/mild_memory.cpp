@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The hint of orrery/memory.h: chunks of the running LP's heap that lie on the sets of mild memory.
+// It asks the heap directly, so that malloc need not look for a hint.
+#include <new>
+
+#include "memory/application_mode.h"
+#include "memory/lp_heap.h"
+#include "memory/region.h"
+#include "orrery/memory.h"
+
+namespace orrery {
+
+void* allocate_mild(std::size_t bytes) {
+  memory::LpHeap* const heap = memory::running_heap();
+  if (heap == nullptr) return ::operator new(bytes);
+  void* pointer = nullptr;
+  {
+    const memory::PlatformMode platform;
+    pointer = heap->allocate(bytes, memory::kMinAlignmentBytes, memory::Access::mild);
+    if (pointer == nullptr) memory::note_refusal(bytes);
+  }
+  if (pointer == nullptr) throw std::bad_alloc();
+  return pointer;
+}
+
+void free_mild(void* pointer) noexcept {
+  memory::LpHeap* const heap = memory::running_heap();
+  // Outside of the LP's mode, or of system memory: the interposed functions know what to do.
+  if (heap == nullptr || !memory::is_lp_pointer(pointer)) return ::operator delete(pointer);
+  memory::FreeStatus status;
+  {
+    const memory::PlatformMode platform;
+    status = heap->deallocate(pointer);
+  }
+  if (status != memory::FreeStatus::ok)
+    memory::report_heap_misuse(memory::misuse_of(status), pointer);
+}
+
+}  // namespace orrery
