@@ -26,7 +26,6 @@ class Tuner {
         cycles_per_us_(cycles_per_second * 1e-6) {}
 
   Mode mode() const { return trial_ ? *trial_ : current_; }
-  bool fixed() const { return fixed_; }
 
   /// A block in mode() has executed `events` in `cycles`.
   void note(std::uint64_t events, std::uint64_t cycles) {
