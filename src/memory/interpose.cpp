@@ -116,6 +116,9 @@ void* refuse(std::size_t bytes) noexcept {
   if (observer == nullptr) {
     return refuse(bytes);
   }
+  // Asked for, the frame pointer is kept in this function: an observer follows the chain of frames
+  // to the model's code that allocates. Those that lead here are tail calls.
+  asm volatile("" : : "r"(__builtin_frame_address(0)));
   const PlatformMode platform;
   void* const pointer = observer->allocate(bytes, alignment);
   return pointer != nullptr ? pointer : fail();

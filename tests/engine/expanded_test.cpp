@@ -82,11 +82,11 @@ void script_mixed_walks(ScriptModel& model) {
 
 TEST_P(Expanded, MixedWalks) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-    ScriptModel model(20 * seed, 600);
+    ScriptModel model(20 * seed, 300);
     script_mixed_walks(model);
     RunOptions options;
     options.seed = seed;
-    EXPECT_GT(expect_completed(model, options).result.committed, 1000u);
+    EXPECT_GT(expect_completed(model, options).result.committed, 500u);
   }
 }
 
@@ -440,7 +440,7 @@ TEST(ExpandedEngine, AnLpIsNeverInTwoHands) {
   for (const RunOptions& options : all_ways(4)) {
     std::array<std::atomic<int>, 6> inside{};
     std::atomic<int> violations{0};
-    ScriptModel model(6, 3000);
+    ScriptModel model(6, 500);
     script_mixed_walks(model);
     const auto walk = model.on_step;
     model.on_step = [&, walk](Context& context, ScriptLp& self, const Step& step) {
@@ -477,10 +477,10 @@ TEST(ExpandedEngine, TheLowestFaultCountsAndTakesBackWhatIsBehindIt) {
 }
 
 TEST(ExpandedEngine, FarMoreWorkersThanCores) {
-  ScriptModel model(64, 500);
+  ScriptModel model(64, 80);
   script_mixed_walks(model);
   const Outcome expected = run_model(model, "sequential", {});
-  for (const RunOptions& options : all_ways(24))
+  for (const RunOptions& options : all_ways(16))
     expect_same(expected, run_model(model, "expanded", options), text(options));
   RunOptions options;
   options.workers = 100;
@@ -507,7 +507,7 @@ TEST(ExpandedEngine, AStoppedRunIsConsistent) {
     RunControl control;
     model.on_step = [walk, &control](Context& context, ScriptLp& self, const Step& step) {
       walk(context, self, step);
-      if (context.now().ticks() > 2000) control.stop_requested = true;
+      if (context.now().ticks() > 300) control.stop_requested = true;
     };
     RunOptions options = base;
     options.until = model.default_horizon();

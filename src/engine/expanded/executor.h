@@ -77,7 +77,6 @@ class Executor final : public Context {
   [[gnu::always_inline]] Event* run(const Event& event) {
     LpRecord& lp = lps_[event.receiver];
     begin(event.receiver, event.key(), lp);
-    rows_before_ = rows.mark();
     minimum_delay_ = duration_of(event, event.payload());
     hash_ = fingerprint::add_event(hash_, event, event.payload());
     trail_.note(event.key(), event.receiver);
@@ -89,7 +88,7 @@ class Executor final : public Context {
   /// In the handler of what `run(event)` has thrown: notes the fault, takes back what it left.
   void fail(const Event& event) {
     note_fault(event);
-    rows.return_to(rows_before_);
+    if (ordinal_ > 0) rows.return_to(rows_before_);
     for (Event* sent = take_sent(); sent != nullptr;) release(std::exchange(sent, sent->next));
   }
 
@@ -164,7 +163,9 @@ class Executor final : public Context {
   }
 
   void append_row(const Table& table, std::span<const std::uint64_t> cells) override {
-    if (keep_rows_) rows.append({cause_, ordinal_++, self_, table.index(), cells});
+    if (!keep_rows_) return;
+    if (ordinal_ == 0) rows_before_ = rows.mark();
+    rows.append({cause_, ordinal_++, self_, table.index(), cells});
   }
 
   const Model& model_;
@@ -176,7 +177,7 @@ class Executor final : public Context {
   Key cause_;
   std::uint64_t sends_ = 0;
   std::uint32_t ordinal_ = 0;
-  std::size_t rows_before_ = 0;  ///< the event being handled
+  std::size_t rows_before_ = 0;  ///< the event being handled; valid once it has emitted
   LivelockTrail trail_;
   std::optional<Fault> fault_;
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The hand-over of earlier simulators, for comparison (`--handover pull`): one queue for all, from
-// which workers take events under a mutex, woken by a condition variable. Each event costs two
-// visits of the mutex on either side, and most often a system call to wake somebody.
+// which workers take events under a mutex, woken by a condition variable; the scheduler only
+// schedules. Each event costs two visits of the mutex on either side, and often a system call to
+// wake somebody.
 #pragma once
 
 #include <condition_variable>

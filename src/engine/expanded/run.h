@@ -105,7 +105,7 @@ class Run {
   void run_own(const Plan& plan);
   void run_own_one(bool measured);
   void drain();
-  std::uint32_t deal_to_queue();
+  void deal_to_queue();
   void collect_from_queue(bool wait);
   void execute_given(unsigned worker, std::uint32_t word);
 

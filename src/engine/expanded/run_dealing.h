@@ -181,30 +181,22 @@ template <class Pending>
 bool Run<Pending>::run_pulled() {
   do {
     collect_from_queue(false);
-    if (deal_to_queue() > 0) continue;  // executed one, or handed some over
+    deal_to_queue();
     if (schedule_.in_progress() == 0) return false;
     collect_from_queue(true);
   } while (!block_is_over());
   return true;
 }
 
-/// One event for each idle worker; executes one itself when all are busy.
+/// All that may start; the coordinator executes nothing itself.
 template <class Pending>
-std::uint32_t Run<Pending>::deal_to_queue() {
-  std::uint32_t dealt = 0;
+void Run<Pending>::deal_to_queue() {
   schedule_.begin_round();
-  const auto no_room = [](unsigned) { return false; };
-  for (;; ++dealt) {
-    const auto choice = schedule_.next(no_room);
-    if (choice.event == nullptr) return dealt;
-    const bool idle_worker = schedule_.in_progress() + 1 < workers_;
-    const auto handle = schedule_.start(choice, 0);
-    if (!idle_worker) {
-      finish(handle, executors_[0]->execute(choice.event));
-      return dealt + 1;
-    }
+  for (;;) {
+    const auto choice = schedule_.next([](unsigned) { return false; });
+    if (choice.event == nullptr) return;
     ++handed_over_;
-    queue_.put({choice.event, handle});
+    queue_.put({choice.event, schedule_.start(choice, 0)});
   }
 }
 

@@ -23,11 +23,9 @@ class Tuner {
   Tuner(const Settings& settings, unsigned workers, double cycles_per_second)
       : fixed_(!settings.automatic || workers == 1),
         current_(settings.automatic || workers == 1 ? Mode::in_place : settings.mode),
-        modes_(workers > 2 ? 3 : 2),
         cycles_per_us_(cycles_per_second * 1e-6) {}
 
   Mode mode() const { return trial_ ? *trial_ : current_; }
-  bool fixed() const { return fixed_; }
 
   /// A block in mode() has executed `events` in `cycles`.
   void note(std::uint64_t events, std::uint64_t cycles) {
@@ -106,7 +104,7 @@ class Tuner {
     pause(current_ == Mode::in_place ? pause_us_ : kAdoptedPauseUs);
     if (current_ == Mode::in_place && work_ < kShortestUs * cycles_per_us_) return;
     do {
-      turn_ = (turn_ + 1) % modes_;
+      turn_ = (turn_ + 1) % kOrder.size();
     } while (kOrder[turn_] == current_);
     trial_ = {true, kOrder[turn_], 0};
   }
@@ -126,7 +124,6 @@ class Tuner {
 
   const bool fixed_;
   Mode current_;
-  const std::size_t modes_;
   const double cycles_per_us_;
   Trial trial_;
   std::array<Costs, 4> costs_{};

@@ -65,7 +65,7 @@ class SequentialRun final : public Context {
       result.end = RunEnd::fault;
       result.reached = now_;
       result.fault = fault_sentence();
-      rows_.return_to(rows_before_);
+      if (ordinal_ > 0) rows_.return_to(rows_before_);
     }
     result.loop_seconds = seconds_since(start);
     start = Clock::now();
@@ -155,7 +155,6 @@ class SequentialRun final : public Context {
     hash_ = record.hash;
     sends_ = record.sends;
     ordinal_ = 0;
-    rows_before_ = rows_.mark();
     random_.begin(options_.seed, id, record.random_position);
   }
   void end(LpRecord& record) {
@@ -177,7 +176,9 @@ class SequentialRun final : public Context {
   }
 
   void append_row(const Table& table, std::span<const std::uint64_t> cells) override {
-    if (control_.rows != nullptr) rows_.append({cause_, ordinal_++, self_, table.index(), cells});
+    if (control_.rows == nullptr) return;
+    if (ordinal_ == 0) rows_before_ = rows_.mark();
+    rows_.append({cause_, ordinal_++, self_, table.index(), cells});
   }
 
   void release(SequentialEvent* event) {
@@ -239,7 +240,7 @@ class SequentialRun final : public Context {
   std::uint64_t committed_ = 0;
   SequentialEvent* current_ = nullptr;
   std::uint32_t ordinal_ = 0;
-  std::size_t rows_before_ = 0;  ///< the event being handled
+  std::size_t rows_before_ = 0;  ///< the event being handled; valid once it has emitted
   LivelockTrail trail_;
   Time reached_;
   RowBuffer rows_;
