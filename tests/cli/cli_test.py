@@ -136,6 +136,8 @@ class Refusals(Case):
                      says=["'hep'", "heap"])
         self.refused(2, "run", "phold", "--engine", "timewarp", "--checkpoint", "photo",
                      says=["'photo'"])
+        self.refused(2, "run", "pcs", "--engine", "timewarp", "--workers", "2", "--checkpoint",
+                     "reverse", says=["reverse handlers", "auto"])
         expanded = ["run", "phold", "--engine", "expanded"]
         self.refused(2, *expanded, "--expanded-mode", "bached",
                      says=["--expanded-mode", "'bached'", "'batched'", "decentralised"])
@@ -143,6 +145,21 @@ class Refusals(Case):
         self.refused(2, *expanded, "--barrier", "remote", says=["--barrier", "local, event"])
         self.refused(2, *expanded, "--handover", "pull", "--expanded-mode", "batched",
                      says=["--handover pull", "batched", "single"])
+
+    def test_offloading(self):
+        run = ["run", "phold", "--engine", "timewarp", "--workers", "2"]
+        self.refused(2, *run, "--offload", "dual", says=["none, mono or multi", "'dual'"])
+        self.refused(2, *run, "--offload", "multi", "--copiers", "0", says=["--copiers 1"])
+        self.refused(2, *run, "--abort-threshold", "1.5", says=["from 0 to 1", "'1.5'"])
+        self.refused(2, *run, "--burst", "3", says=["--burst", "'3'"])
+        self.refused(2, *run, "--max-checkpoint-distance", "0", says=["1 to 1000000"])
+        self.refused(2, *run, "--offload", "multi", "--copier", "dsa",
+                     says=["no hardware copy engine", "thread, synchronous"])
+
+    def test_states_beyond_the_memory_budget(self):
+        self.refused(2, "run", "phold", "--engine", "timewarp", "--workers", "2", "--memory",
+                     "16MiB", "--set", "lps=64", "--set", "state=1000000",
+                     says=["memory budget of 16777216", "--memory"])
 
     def test_what_is_missing(self):
         self.refused(2, "run", says=["which model"])

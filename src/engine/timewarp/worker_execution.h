@@ -89,6 +89,7 @@ void Worker<Pending>::execute(LpState& lp, TwEvent* event) {
 template <class Pending>
 void Worker<Pending>::execute_kept(LpState& lp, TwEvent* event) {
   const checkpoint::Keeper::Lp view = kept(event->receiver, lp);
+  if (view.kept.copying != nullptr) flush();  // messages go before copies
   const bool reversing = keeper_.before_event(view, lp.next_ordinal());
   lp.append(blocks_, event);
   if (!lp.active) {
