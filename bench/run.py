@@ -13,9 +13,7 @@ second) for the same workload:
 """
 
 import argparse
-import json
 import re
-import shlex
 import statistics
 import subprocess
 import sys
@@ -26,32 +24,15 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-ROOT = Path(__file__).resolve().parent.parent
-ORRERY = ROOT / "build/release/bin/orrery"
+from harness import (ROOT, Failed, Series, alternate, check_fingerprints,  # noqa: E402
+                     require_orrery, run_orrery, write_record)
 
 # sizeof the LP object of the phold model with an empty state, as the model's own share of memory.
 PHOLD_LP_BYTES = 64
 
 
-class Failed(Exception):
-    pass
-
-
-def run_orrery(arguments):
-    """One run; returns what the report says of it."""
-    command = [str(ORRERY), "run", "phold", "--json", "--quiet", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise Failed(f"{shlex.join(command)}\n{done.stderr.strip()}")
-    run = json.loads(done.stdout)["run"]
-    return {
-        "rate": run["committed"] / run["seconds"]["loop"],
-        "efficiency": run["efficiency"],
-        "fingerprint": run["fingerprint"],
-        "rss": run["peak_rss_bytes"],
-        "start": run["seconds"]["startup"],
-        "end": run["seconds"]["shutdown"],
-    }
+def run_phold(arguments):
+    return run_orrery("phold", arguments)
 
 
 def run_peer(command):
@@ -62,48 +43,21 @@ def run_peer(command):
     return {"rate": float(found.group(1))}
 
 
-class Series:
-    """One thing that is measured: a name, how to run it once, what came of it."""
-
-    def __init__(self, name, run):
-        self.name, self.run, self.samples, self.failures = name, run, [], []
-
-    def measure(self):
-        try:
-            self.samples.append(self.run())
-        except Failed as failure:
-            self.failures.append(str(failure))
-
-    def median(self, key="rate"):
-        values = [s[key] for s in self.samples if key in s]
-        return statistics.median(values) if values else None
-
-    def row(self):
-        rates = sorted(s["rate"] for s in self.samples)
-        if not rates:
-            return f"  {self.name:<34} failed: {self.failures[0].splitlines()[0]}"
-        row = f"  {self.name:<34} {self.median() / 1e6:>9.2f} {rates[0] / 1e6:>9.2f} {rates[-1] / 1e6:>9.2f}"
-        efficiency = self.median("efficiency")
-        return row + (f" {100 * efficiency:>8.1f} %" if efficiency is not None else "")
-
-
-def alternate(series, rounds, label):
-    for turn in range(rounds):
-        for one in series:
-            print(f"\r  {label}: round {turn + 1} of {rounds}, {one.name:<40}", end="",
-                  file=sys.stderr, flush=True)
-            one.measure()
-    print("\r" + " " * 100 + "\r", end="", file=sys.stderr, flush=True)
+def row(one):
+    if not one.samples:
+        return f"  {one.name:<34} failed: {one.failures[0].splitlines()[0]}"
+    low, high = one.spread()
+    text = f"  {one.name:<34} {one.median() / 1e6:>9.2f} {low / 1e6:>9.2f} {high / 1e6:>9.2f}"
+    efficiency = one.median("efficiency")
+    return text + (f" {100 * efficiency:>8.1f} %" if efficiency is not None else "")
 
 
 def table(title, series):
     print(f"\n{title}")
     print(f"  {'':<34} {'median':>9} {'lowest':>9} {'highest':>9} efficiency   (million committed events/s)")
     for one in series:
-        print(one.row())
-    prints = {s["fingerprint"] for one in series for s in one.samples if "fingerprint" in s}
-    if len(prints) > 1:
-        sys.exit(f"bench: fingerprints differ: {', '.join(sorted(prints))}")
+        print(row(one))
+    check_fingerprints(series)
 
 
 class Bars:
@@ -134,9 +88,9 @@ class Bars:
 def classic(options, bars):
     """The workload for which figures of other simulators are published."""
     until = ["--until", f"{options.seconds * 1500:.0f}s"]
-    sequential = Series("sequential", lambda: run_orrery(["--engine", "sequential", *until]))
+    sequential = Series("sequential", lambda: run_phold(["--engine", "sequential", *until]))
     workers = [Series(f"timewarp, {n} worker{'s' if n > 1 else ''}",
-                      lambda n=n: run_orrery(["--engine", "timewarp", "--workers", str(n), *until]))
+                      lambda n=n: run_phold(["--engine", "timewarp", "--workers", str(n), *until]))
                for n in options.workers]
     peers = [Series(name, lambda c=c: run_peer(c)) for name, c in options.peers]
     everything = [sequential, *workers, *peers]
@@ -159,9 +113,9 @@ def classic(options, bars):
 def coarse(options, bars):
     """Events that cost about 5 us: here a parallel run has to pay."""
     arguments = ["--until", f"{options.seconds * 12:.0f}s", "--set", f"work={options.work}"]
-    sequential = Series("sequential, 5 us", lambda: run_orrery(["--engine", "sequential", *arguments]))
+    sequential = Series("sequential, 5 us", lambda: run_phold(["--engine", "sequential", *arguments]))
     two = Series("timewarp, 2 workers, 5 us",
-                 lambda: run_orrery(["--engine", "timewarp", "--workers", "2", *arguments]))
+                 lambda: run_phold(["--engine", "timewarp", "--workers", "2", *arguments]))
     alternate([sequential, two], options.rounds, "coarse")
     table(f"The same with a busy loop of {options.work} steps "
           f"({1e6 / (sequential.median() or 1):.2f} us an event)", [sequential, two])
@@ -176,8 +130,8 @@ def million(options, bars):
     for engine, workers in (("sequential", 1), ("timewarp", 1), ("timewarp", 2)):
         common = ["--engine", engine, "--workers", str(workers)]
         large = Series(f"{engine}, {workers} worker{'s' if workers > 1 else ''}, 10^6 LPs",
-                       lambda c=common: run_orrery([*c, "--until", "5s", "--set", f"lps={count}"]))
-        small = run_orrery([*common, "--until", "5s", "--set", "lps=1000"])
+                       lambda c=common: run_phold([*c, "--until", "5s", "--set", f"lps={count}"]))
+        small = run_phold([*common, "--until", "5s", "--set", "lps=1000"])
         series.append((large, small))
     alternate([s for s, _ in series], max(options.rounds // 2, 1), "million")
     table("PHOLD with 1,000,000 LPs, one event each", [s for s, _ in series])
@@ -239,19 +193,16 @@ def parse_arguments():
 
 def main():
     options = parse_arguments()
-    if not ORRERY.exists():
-        sys.exit(f"bench: {ORRERY} is not there; ./dev build makes it")
+    require_orrery()
     parts = {"classic": classic, "coarse": coarse, "million": million}
     bars, groups = Bars(), {}
     for name, part in parts.items():
         if not options.only or name in options.only:
             groups[name] = part(options, bars)
     bars.show()
-    options.out.mkdir(parents=True, exist_ok=True)
-    record = {"bars": bars.rows,
-              "series": {group: [{"name": s.name, "samples": s.samples, "failures": s.failures}
-                                 for s in series] for group, series in groups.items()}}
-    (options.out / "bench.json").write_text(json.dumps(record, indent=1) + "\n")
+    write_record(options.out, "bench",
+                 {"bars": bars.rows, "series": {group: [s.record() for s in series]
+                                                for group, series in groups.items()}})
     picture(groups, options.out / "bench.png")
     print(f"\n{options.out}: bench.json, bench.png")
 

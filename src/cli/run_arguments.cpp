@@ -64,14 +64,15 @@ std::uint64_t parse_memory(const std::string& text) {
       fmt::format("--memory needs a size of at least 1MiB such as 512MiB or 4GiB, not '{}'", text));
 }
 
-double parse_threshold(const std::string& text) {
+/// A share, or below 0 for "auto".
+double parse_share(std::string_view option, const std::string& text) {
   if (text == "auto") return -1;
-  double value = 0;
+  double share = 0;
   const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc{} && stop == end && value >= 0 && value <= 1) return value;
+  const auto [stop, error] = std::from_chars(text.data(), end, share);
+  if (error == std::errc{} && stop == end && share >= 0 && share <= 1) return share;
   throw UsageError(
-      fmt::format("--abort-threshold needs a share from 0 to 1, or auto, not '{}'", text));
+      fmt::format("{} needs a number from 0 to 1 such as 0.75, or 'auto', not '{}'", option, text));
 }
 
 std::uint32_t parse_burst(const std::string& text) {
@@ -87,7 +88,8 @@ void set_offload(const RunArguments& a, RunOptions& options) {
   if (!a.copiers.empty())
     options.copiers = static_cast<unsigned>(parse_count("--copiers", a.copiers, 0, kMostWorkers));
   if (!a.burst.empty()) options.burst_bytes = parse_burst(a.burst);
-  if (!a.abort_threshold.empty()) options.abort_threshold = parse_threshold(a.abort_threshold);
+  if (!a.abort_threshold.empty())
+    options.abort_threshold = parse_share("--abort-threshold", a.abort_threshold);
   if (!a.max_checkpoint_distance.empty()) {
     options.max_checkpoint_distance = static_cast<std::uint32_t>(
         parse_count("--max-checkpoint-distance", a.max_checkpoint_distance, 1, 1'000'000));
@@ -100,17 +102,6 @@ bool parse_choice(std::string_view option, const std::string& text, std::string_
   if (text == first) return true;
   if (text == second) return false;
   throw UsageError(fmt::format("{} can be '{}' or '{}', not '{}'", option, first, second, text));
-}
-
-/// Below 0 for "auto".
-double parse_share(const std::string& text) {
-  if (text == "auto") return -1;
-  double share = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, share);
-  if (error == std::errc{} && stop == end && share >= 0 && share <= 1) return share;
-  throw UsageError(fmt::format(
-      "--cache-share needs a number from 0 to 1 such as 0.75, or 'auto', not '{}'", text));
 }
 
 }  // namespace
@@ -226,7 +217,7 @@ RunOptions run_options(const RunArguments& a, const Model& model) {
   if (!a.barrier.empty()) options.barrier = a.barrier;
   if (!a.cache_aware.empty())
     options.cache_aware = parse_choice("--cache-aware", a.cache_aware, "on", "off");
-  if (!a.cache_share.empty()) options.cache_share = parse_share(a.cache_share);
+  if (!a.cache_share.empty()) options.cache_share = parse_share("--cache-share", a.cache_share);
   if (!a.oversize.empty())
     options.deny_oversize = !parse_choice("--oversize", a.oversize, "reliable", "deny");
   options.bind = !a.no_bind;
