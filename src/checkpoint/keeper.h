@@ -65,7 +65,7 @@ class Keeper {
     std::uint64_t offloaded = 0;                 ///< handed to the copier
     std::uint64_t by_copier = 0, by_worker = 0;  ///< of these: who made the last of the copy
     std::uint64_t resynchronised = 0;            ///< found unfinished when their LP was needed
-    std::uint64_t no_slot = 0;                   ///< copied at once, the ring being full
+    std::uint64_t no_slot = 0;                   ///< not taken, the ring being full
     std::uint64_t distance = 0;  ///< events between neighbouring complete ones, added up
     std::uint64_t distances = 0;
     std::uint64_t images = 0, deltas = 0, reversals = 0;
@@ -118,6 +118,8 @@ class Keeper {
   void take_delta(const Lp& lp, std::uint32_t ordinal);
   void push_reverse(const Lp& lp, std::uint32_t ordinal);
   void count_distance(const Checkpoint& checkpoint);
+  unsigned candidates(const LogicalProcessBase& object, std::size_t image_bytes) const;
+  void drop_shadow(Kept& kept);
 
   bool offload(const Lp& lp, std::uint32_t ordinal);
   void resynchronise(Kept& kept, Checkpoint*& list, std::uint32_t ordinal);
@@ -139,6 +141,7 @@ class Keeper {
   UndoLog undo_log_;
   std::vector<std::byte> back_;
   KernelState kernel_before_;
+  bool had_metrics_ = false;
   std::uint64_t event_start_ = 0;
   struct Outstanding {
     Kept* kept = nullptr;
@@ -165,6 +168,8 @@ std::uint32_t Keeper::restore(const Lp& lp, std::uint32_t now, std::uint32_t tar
   }
   if (drop_after(lp, target)) reversing = false;
   if (reversing && state == target) return target;
+  // Records point into the LP's memory as it was when they were made.
+  checkpoint::release_all(pool_, std::exchange(lp.kept.reversals, nullptr));
   restore_base(lp, *lp.checkpoints);
   return lp.checkpoints->ordinal;
 }

@@ -20,6 +20,11 @@ Offload Offload::parse(const RunOptions& options) {
     throw UsageError("--offload " + options.offload +
                      " needs a copier; give --copiers 1 or more, or --offload none");
   }
+  if (offload.on() && options.checkpoint == "incremental") {
+    throw UsageError("--offload " + options.offload +
+                     " copies whole images, and --checkpoint incremental makes none; choose auto, "
+                     "copy, periodic:N or adaptive");
+  }
   if (options.abort_threshold > 1) {
     throw UsageError("the abort threshold is a share from 0 to 1, not " +
                      std::to_string(options.abort_threshold));
@@ -33,6 +38,10 @@ Offload Offload::parse(const RunOptions& options) {
 }
 
 void ThresholdSearch::observe(std::uint64_t executed, std::uint64_t cycles) {
+  if (cycles_ == 0) {  // the first call says where counting starts
+    executed_ = executed;
+    cycles_ = cycles;
+  }
   if (!automatic_ || executed - executed_ < kPeriodEvents) return;
   const double rate = static_cast<double>(executed - executed_) /
                       static_cast<double>(std::max<std::uint64_t>(cycles - cycles_, 1));

@@ -41,7 +41,7 @@ class ThresholdSearch {
       : automatic_(offload.threshold_automatic), fixed_(offload.threshold) {}
 
   double threshold() const { return automatic_ ? static_cast<double>(trying_) / kSteps : fixed_; }
-  /// The worker has executed so many events in so many cycles since its start.
+  /// The worker has executed so many events by now; `cycles` counts from anywhere.
   void observe(std::uint64_t executed, std::uint64_t cycles);
 
  private:

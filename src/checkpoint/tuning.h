@@ -30,6 +30,12 @@ class Tuning {
     costs_.fill(0);
   }
 
+  /// Kinds that the LP may have, a bit each; those that are new are tried next. An LP may grow.
+  void add_candidates(unsigned kinds) {
+    untried_ |= kinds & ~candidates_;
+    candidates_ |= kinds;
+  }
+
   Kind kind() const { return static_cast<Kind>(kind_); }
   std::uint32_t interval() const { return intervals_[kind_].events(); }
 

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <limits>
 
+#include "checkpoint/offload.h"
+#include "checkpoint/strategy.h"
 #include "cli/config_file.h"
 #include "core/duration_text.h"
 #include "core/model_registry.h"
@@ -197,7 +199,10 @@ RunOptions run_options(const RunArguments& a, const Model& model) {
   if (!a.workers.empty())
     options.workers = static_cast<unsigned>(parse_count("--workers", a.workers, 1, kMostWorkers));
   if (!a.pending.empty()) options.pending = a.pending;
-  if (!a.checkpoint.empty()) options.checkpoint = a.checkpoint;
+  if (!a.checkpoint.empty()) {
+    checkpoint::Strategy::parse(a.checkpoint);  // a slip is refused on every engine
+    options.checkpoint = a.checkpoint;
+  }
   if (!a.memory.empty()) options.memory_bytes = parse_memory(a.memory);
   if (!a.window.empty()) {
     options.window_ticks =
@@ -212,6 +217,7 @@ RunOptions run_options(const RunArguments& a, const Model& model) {
         static_cast<std::uint32_t>(parse_count("--livelock", a.livelock, 1, 10'000'000));
   }
   set_offload(a, options);
+  checkpoint::Offload::parse(options);
   if (!a.expanded_mode.empty()) options.expanded_mode = a.expanded_mode;
   if (!a.handover.empty()) options.handover = a.handover;
   if (!a.barrier.empty()) options.barrier = a.barrier;

@@ -54,8 +54,9 @@ std::string describe_current_exception(const Model& model, LpId lp, std::string_
     return fmt::format("model fault in {}: an exception left the handler: {}", where,
                        exception.what());
   } catch (const std::bad_alloc& exception) {
-    const std::size_t bytes = std::exchange(memory::thread_context.refused_bytes, 0);
-    if (bytes == 0)  // not thrown for an allocation
+    const std::size_t bytes = std::exchange(memory::thread_context.thrown_bytes, 0);
+    memory::thread_context.refused_bytes = 0;  // told now
+    if (bytes == 0)                            // not thrown for an allocation
       return fmt::format("model fault in {}: an exception left the handler: {}", where,
                          exception.what());
     return fmt::format("model fault in {}: it ran out of memory: it asked for {} bytes, which {}",

@@ -76,6 +76,7 @@ struct ThreadContext {
   // fault that follows, and for notes about models that go on with nullptr.
   std::uint64_t refusals = 0;
   std::size_t refused_bytes = 0;
+  std::size_t thrown_bytes = 0;  // of the last one that ended in std::bad_alloc
   // Larger requests are refused on this thread by option (--oversize deny).
   std::size_t denies_above_bytes = ~std::size_t{0};
 

@@ -105,8 +105,12 @@ Area* Arena::open_area(unsigned size_class, Access access, unsigned log,
   Piece piece;
   if (colouring_.on && !wastes_piece(size_class, access)) {
     piece = take_piece(access, chunk_bytes(size_class) << log);
-    if (piece.base == nullptr) {
-      piece = take_spare_piece(access, chunk_bytes(size_class) << log);
+    // Mild pieces begin at the threshold, which may be less aligned than the class promises.
+    const std::size_t chunk = chunk_bytes(size_class);
+    const std::size_t alignment = chunk & (0 - chunk);
+    if (piece.base == nullptr &&
+        (access == Access::mild || colouring_.intensive_bytes % alignment == 0)) {
+      piece = take_spare_piece(access, chunk << log);
     }
   }
   if (piece.base == nullptr) {

@@ -31,9 +31,7 @@ class BlockPool {
   BlockPool& operator=(const BlockPool&) = delete;
   ~BlockPool() {
     for (void* slab : slabs_) std::free(slab);
-    for (Free* list : large_) {
-      while (list != nullptr) std::free(std::exchange(list, list->next));
-    }
+    trim();
   }
 
   /// Before the first allocation: take mild memory of `arena`, which must outlive the pool's use.
@@ -82,6 +80,13 @@ class BlockPool {
     if (is_large(size_class)) [[unlikely]]
       return release_large(block, size_class);
     put(static_cast<Free*>(block), size_class);
+  }
+  /// Gives large blocks that are kept for later back to the system.
+  void trim() noexcept {
+    for (Free*& list : large_) {
+      while (list != nullptr) std::free(std::exchange(list, list->next));
+    }
+    kept_bytes_ = 0;
   }
   /// Bytes in blocks that are in use.
   std::size_t used_bytes() const { return used_bytes_; }

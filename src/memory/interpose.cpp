@@ -286,6 +286,7 @@ template <typename Allocate>
   for (;;) {
     const std::new_handler handler = std::get_new_handler();
     if (handler == nullptr) {
+      thread_context.thrown_bytes = bytes;
       throw std::bad_alloc();
     }
     handler();
@@ -312,6 +313,7 @@ void* new_object_or_null(std::size_t bytes, Alignment... alignment) noexcept {
   try {
     return new_object(bytes, alignment...);
   } catch (...) {
+    thread_context.thrown_bytes = 0;
     return nullptr;
   }
 }

@@ -13,21 +13,27 @@ namespace orrery {
 
 void* allocate_mild(std::size_t bytes) {
   memory::LpHeap* const heap = memory::running_heap();
-  if (heap == nullptr) return ::operator new(bytes);
+  // What an observer serves (heap_observer.h) passes through the interposed functions.
+  if (heap == nullptr || memory::thread_context.observer != nullptr) return ::operator new(bytes);
   void* pointer = nullptr;
   {
     const memory::PlatformMode platform;
     pointer = heap->allocate(bytes, memory::kMinAlignmentBytes, memory::Access::mild);
     if (pointer == nullptr) memory::note_refusal(bytes);
   }
-  if (pointer == nullptr) throw std::bad_alloc();
+  if (pointer == nullptr) {
+    memory::thread_context.thrown_bytes = bytes;
+    throw std::bad_alloc();
+  }
   return pointer;
 }
 
 void free_mild(void* pointer) noexcept {
   memory::LpHeap* const heap = memory::running_heap();
   // Outside of the LP's mode, or of system memory: the interposed functions know what to do.
-  if (heap == nullptr || !memory::is_lp_pointer(pointer)) return ::operator delete(pointer);
+  if (heap == nullptr || memory::thread_context.observer != nullptr ||
+      !memory::is_lp_pointer(pointer))
+    return ::operator delete(pointer);
   memory::FreeStatus status;
   {
     const memory::PlatformMode platform;

@@ -53,6 +53,11 @@ TEST(CheckpointOffload, RefusesWhatCannotBe) {
               o.copiers = 0;
             }).find("needs a copier"),
             std::string::npos);
+  EXPECT_NE(with([](RunOptions& o) {
+              o.offload = "multi";
+              o.checkpoint = "incremental";
+            }).find("whole images"),
+            std::string::npos);
   EXPECT_NE(with([](RunOptions& o) { o.abort_threshold = 1.5; }).find("from 0 to 1"),
             std::string::npos);
 }
@@ -68,7 +73,7 @@ TEST(CheckpointOffload, ThresholdSearchFindsTheBestStep) {
   RunOptions options;
   options.offload = "multi";
   ThresholdSearch search(Offload::parse(options));
-  std::uint64_t executed = 0, cycles = 0;
+  std::uint64_t executed = 0, cycles = std::uint64_t{1} << 50;  // the counter ran before
   for (int period = 0; period < 200; ++period) {
     executed += 20000;
     const double distance = search.threshold() - 0.2;

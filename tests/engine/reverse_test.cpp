@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 
 #include "engine/engine_cases.h"
 
@@ -25,6 +26,8 @@ class Ring final : public Model {
                {{"hops", ColumnType::integer}, {"load", ColumnType::real}},
                "now and then a token"};
   LpId lps = 40;
+  /// A handler found what a failed reverse handler had left.
+  mutable std::atomic<bool> half_undone{false};
   bool forgets = false;      ///< the reverse handler leaves a member as it is
   bool wrong = false;        ///< the reverse handler recalls what was not remembered
   bool fails_early = false;  ///< a handler fails on what only a wrong guess can see
@@ -44,6 +47,8 @@ class Station final : public LogicalProcess<Station, Token> {
   void handle(Context& context, const Token& token) {
     if (ring_.fails_early && token.hops < last_[0] && token.hops + 40 < last_[0])
       context.fail("a token came late");
+    if (tokens_ != again_) ring_.half_undone = true;
+    ++again_;
     context.remember(last_[token.hops % last_.size()]);
     last_[token.hops % last_.size()] = token.hops;
     ++tokens_;
@@ -59,6 +64,7 @@ class Station final : public LogicalProcess<Station, Token> {
     if (!ring_.forgets) load_ -= token.hops;
     if (ring_.wrong) static_cast<void>(context.recall<double>());
     last_[token.hops % last_.size()] = context.recall<std::uint32_t>();
+    --again_;
   }
   void finish(FinalContext& context) override {
     context.state(tokens_);
@@ -68,7 +74,7 @@ class Station final : public LogicalProcess<Station, Token> {
 
  private:
   const Ring& ring_;
-  std::uint64_t tokens_ = 0, load_ = 0;
+  std::uint64_t tokens_ = 0, again_ = 0, load_ = 0;
   std::array<std::uint32_t, 512> last_{};
 };
 
@@ -132,6 +138,7 @@ TEST(Reverse, WrongRecallIsAFaultOrNeverHappened) {
         << outcome.result.fault;
     EXPECT_NE(outcome.result.fault.find("in its reverse handler"), std::string::npos);
   }
+  EXPECT_FALSE(ring.half_undone);
 }
 
 TEST(Reverse, CheckerProvesHandlersThatAreRight) {
@@ -156,6 +163,99 @@ TEST(Reverse, CheckerFindsHandlersThatAreWrong) {
     const char* expected = forgets ? "must bring every member back" : "its reverse handler failed";
     EXPECT_NE(outcome.result.fault.find(expected), std::string::npos) << outcome.result.fault;
     EXPECT_NE(outcome.result.fault.find("Token"), std::string::npos) << outcome.result.fault;
+  }
+}
+
+struct Step {
+  std::uint64_t value;
+};
+struct Word {
+  std::uint64_t value;
+};
+
+/// Allocates as many bytes as the platform does when an LP records for the first time, which here
+/// is in the middle of things, and fails on what only a wrong guess can see.
+class Pile final : public LogicalProcess<Pile, Step, Word> {
+ public:
+  explicit Pile(const Metric& metric) : metric_(metric) {}
+  void start(Context& context) override {
+    mixed_ = context.random().below(1u << 30);
+    context.schedule(context.self(), Duration::from_ticks(100), Step{1});
+  }
+  void handle(Context& context, const Step& step) {
+    context.remember(mixed_);
+    context.remember(words_);
+    mixed_ = mixed_ * 6364136223846793005u + step.value + 1;
+    if (words_ == 0 && steps_ > 0 && mixed_ >> 20 & 1) context.fail("a step without a word");
+    words_ = 0;
+    ++steps_;
+    if (mixed_ >> 33 & 1) push(mixed_);
+    const LpId count = context.lp_count();
+    context.schedule((context.self() + 1) % count, Duration::from_ticks(50), Word{mixed_});
+    context.schedule((context.self() + 7) % count, Duration::from_ticks(30), Word{mixed_ + 5});
+    context.schedule(context.self(), Duration::from_ticks(100), Step{mixed_});
+  }
+  void reverse(ReverseContext& context, const Step&) {
+    if (mixed_ >> 33 & 1) pop();
+    --steps_;
+    words_ = context.recall<std::uint64_t>();
+    mixed_ = context.recall<std::uint64_t>();
+  }
+  void handle(Context& context, const Word& word) {
+    context.remember(mixed_);
+    mixed_ ^= word.value * 2862933555777941757u;
+    ++words_;
+    if (word.value >> 13 & 1) {
+      push(word.value);
+    } else {
+      context.record(metric_, static_cast<double>(word.value % 1000));
+    }
+  }
+  void reverse(ReverseContext& context, const Word& word) {
+    if (word.value >> 13 & 1) pop();
+    --words_;
+    mixed_ = context.recall<std::uint64_t>();
+  }
+  void finish(FinalContext& context) override {
+    std::uint64_t sum = mixed_ + steps_;
+    for (const Plate* plate = top_; plate != nullptr; plate = plate->below)
+      sum = sum * 31 + plate->value;
+    context.state(sum);
+  }
+
+ private:
+  struct Plate {
+    Plate* below;
+    std::uint64_t value;
+    std::uint64_t more[3];
+  };
+  static_assert(sizeof(Plate) == sizeof(Summary));
+  void push(std::uint64_t value) { top_ = new Plate{top_, value, {value, value, value}}; }
+  void pop() { delete std::exchange(top_, top_->below); }
+
+  const Metric& metric_;
+  Plate* top_ = nullptr;
+  std::uint64_t mixed_ = 0, steps_ = 0, words_ = 1;
+};
+
+class Piles final : public Model {
+ public:
+  Metric values{*this, "values", "", "some of the words"};
+  std::uint64_t lp_count() const override { return 64; }
+  std::unique_ptr<LogicalProcessBase> create(LpId) const override {
+    return std::make_unique<Pile>(values);
+  }
+};
+
+TEST(Reverse, AFirstMetricLeavesNoTraceInMemory) {
+  Piles piles;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    RunOptions options = reverse_options(3);
+    options.until = Time::from_ticks(4000);
+    options.seed = seed;
+    const Outcome expected = run_model(piles, "sequential", options);
+    ASSERT_EQ(expected.result.end, RunEnd::completed) << expected.result.fault;
+    expect_same(expected, run_model(piles, "timewarp", options), "seed " + std::to_string(seed));
   }
 }
 

@@ -46,7 +46,7 @@ void* EventPool::refill(std::size_t kind) {
   List& list = lists_[kind];
   if (Event* pack = depot_.take(kind)) {
     list.head = pack->next;
-    list.count = kPackEvents - 1;
+    list.count = pack_of(kind) - 1;
     return pack;
   }
   const std::size_t each = bytes_of(kind);
@@ -65,10 +65,10 @@ void EventPool::give_pack(std::size_t kind) {
   List& list = lists_[kind];
   Event* pack = list.head;
   Event* last = pack;
-  for (std::uint32_t i = 1; i < kPackEvents; ++i) last = last->next;
+  for (std::uint32_t i = 1; i < pack_of(kind); ++i) last = last->next;
   list.head = last->next;
   last->next = nullptr;
-  list.count -= kPackEvents;
+  list.count -= pack_of(kind);
   depot_.give(kind, pack);
 }
 

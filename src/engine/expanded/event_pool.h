@@ -7,6 +7,7 @@
 // hundreds of events.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -29,7 +30,7 @@ class EventDepot {
   EventDepot& operator=(const EventDepot&) = delete;
   ~EventDepot();
 
-  /// Takes over a list of kPackEvents free events.
+  /// Takes over a pack of free events.
   void give(std::size_t kind, Event* pack);
   /// Such a list, or nullptr.
   Event* take(std::size_t kind);
@@ -47,8 +48,6 @@ class EventDepot {
 
 class EventPool {
  public:
-  static constexpr std::uint32_t kPackEvents = 256;
-
   explicit EventPool(EventDepot& depot) : depot_(depot) {}
   EventPool(const EventPool&) = delete;
   EventPool& operator=(const EventPool&) = delete;
@@ -68,7 +67,7 @@ class EventPool {
     List& list = lists_[kind];
     event->next = list.head;
     list.head = event;
-    if (++list.count >= 2 * kPackEvents) [[unlikely]]
+    if (++list.count >= 2 * pack_of(kind)) [[unlikely]]
       give_pack(kind);
   }
 
@@ -86,6 +85,11 @@ class EventPool {
   }
   static std::size_t bytes_of(std::size_t kind) {
     return kind < kLineKinds ? kind * kEventLineBytes : std::size_t{1} << (kind - kLineKinds + 10);
+  }
+  /// Events that change hands together: as many as make 32 KiB.
+  static std::uint32_t pack_of(std::size_t kind) {
+    const std::size_t events = 32768 / std::max(bytes_of(kind), kEventLineBytes);
+    return static_cast<std::uint32_t>(std::max<std::size_t>(events, 1));
   }
   void* refill(std::size_t kind);
   void give_pack(std::size_t kind);

@@ -22,7 +22,13 @@ bool Run<Pending>::run_decentralised() {
   std::uint32_t last = own.word.load(std::memory_order_relaxed);
   const auto lock = [this] { return !locked_.exchange(true, std::memory_order_acquire); };
   // A latecomer of the last block may hold it, to see that it has been served.
-  while (!lock()) Patience::relax();
+  for (unsigned tries = 0; !lock(); ++tries) {
+    if (tries < 500 && !crowded_) {
+      Patience::relax();
+    } else {
+      sched_yield();
+    }
+  }
   serve_all(0);
   locked_.store(false, std::memory_order_release);
   for (;;) {

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "core/cycles.h"
 #include "engine/expanded/settings.h"
@@ -29,8 +30,12 @@ class Tuner {
 
   /// A block in mode() has executed `events` in `cycles`.
   void note(std::uint64_t events, std::uint64_t cycles) {
-    if (events == 0) return;
     now_ += cycles;
+    if (events == 0) {  // all of it was waiting: for what the next block collects
+      waited_ += cycles;
+      return;
+    }
+    cycles += std::exchange(waited_, 0);
     Costs& costs = costs_[static_cast<std::size_t>(mode())];
     if (trial_ && trial_.blocks++ == 0) return costs.clear();  // threads slept, caches were cold
     costs.add(static_cast<double>(cycles) / static_cast<double>(events));
@@ -130,6 +135,7 @@ class Tuner {
   double work_ = 0;
   std::size_t turn_ = 0;
   std::uint64_t now_ = 0, next_trial_ = 0;
+  std::uint64_t waited_ = 0;  ///< cycles of blocks that collected nothing
   double pause_us_ = kFirstPauseUs;
   std::uint64_t switches_ = 0;
 };

@@ -53,7 +53,7 @@ class CacheTuning {
 
   static constexpr double kAutomaticShare = 1;  ///< of LPs and events
   static std::size_t threshold(std::size_t setting, std::size_t way_bytes) {
-    return way_bytes / 8 * kEighths[setting];
+    return way_bytes / 8 * kEighths[setting] / memory::kPageBytes * memory::kPageBytes;
   }
   static constexpr std::size_t kStart = 0;
 

@@ -236,7 +236,7 @@ class Run {
     add("checkpoint_resynchronisations", static_cast<double>(kept.resynchronised),
         "copies found unfinished when their LP was needed");
     add("checkpoints_no_slot", static_cast<double>(kept.no_slot),
-        "copied at once because the copier lay behind");
+        "not taken because the copier lay a whole ring behind (with threshold 0: made at once)");
     add("abort_threshold", workers_[0]->keeper().threshold(), "share of a copy, at the end");
     add("copier_utilisation", shared_.copier->utilisation(), "share of its time that it copied");
   }

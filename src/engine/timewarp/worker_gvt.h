@@ -331,6 +331,7 @@ void Worker<Pending>::retreat(Time to) {
   }
   for (const LpId id : kept_lps_)
     if (!lps_[id].active) rest_kept(id, lps_[id]);
+  blocks_.trim();
   flush();
 }
 

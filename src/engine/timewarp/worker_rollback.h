@@ -119,20 +119,26 @@ void Worker<Pending>::restore_kept(LpId id, LpState& lp, std::uint32_t kept_even
   const std::uint32_t target = lp.base + kept_events;
   TwEvent* undoing = nullptr;
   std::uint32_t reached = target;
+  const auto event_at = [&](std::uint32_t ordinal) {
+    if (heap_misuse().seen) throw ModelFault(heap_misuse().sentence());  // by the one before
+    undoing = lp.history()[ordinal - lp.base];
+    return checkpoint::Keeper::Event{undoing->time(), undoing->type, undoing->payload()};
+  };
+  heap_misuse().seen = false;
   bool failed = false;
   try {
-    reached = keeper_.restore(view, lp.next_ordinal(), target, [&](std::uint32_t ordinal) {
-      undoing = lp.history()[ordinal - lp.base];
-      return checkpoint::Keeper::Event{undoing->time(), undoing->type, undoing->payload()};
-    });
+    reached = keeper_.restore(view, lp.next_ordinal(), target, event_at);
+    if (heap_misuse().seen) throw ModelFault(heap_misuse().sentence());
   } catch (...) {
     note_fault(undoing, " (in its reverse handler, which must not fail)");
     view.kept.half_changed = failed = true;
     memory::enter_application_mode(view.heap);  // the exception lies there and is freed now
   }
   memory::leave_application_mode();
+  // The run ends at that event, unless a rollback further back comes first. What the LP executes
+  // before it has the state that it ought to have: the image beneath leads there.
+  if (failed) reached = keeper_.restore(view, lp.next_ordinal(), target, event_at);
   lp.truncate(kept_events);
-  if (failed) return;  // the run ends there, unless a rollback further back comes first
   coast(lp, reached - lp.base, kept_events);
   keeper_.add_rollback(view, read_cycles() - start);
 }
