@@ -188,7 +188,9 @@ int main_within_bounds(int argc, char** argv) {
     return commands.app.exit(help);
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string text = error.what();
-    return refuse(kExitUsage, text.substr(0, text.find(':')) + " needs a value");
+    const bool repeated = text.find("received") != std::string::npos;
+    return refuse(kExitUsage, text.substr(0, text.find(':')) +
+                                  (repeated ? " is given more than once" : " needs a value"));
   } catch (const CLI::ParseError& error) {
     return refuse(kExitUsage, std::string(error.what()) + " ('orrery --help' helps)");
   } catch (const UsageError& error) {

@@ -136,7 +136,7 @@ void add_shared_options(CLI::App& command, RunArguments& a) {
   option("--checkpoint", a.checkpoint, "NAME",
          "Checkpoints: copy, periodic:N, adaptive, incremental, reverse");
   option("--offload", a.offload, "MODE",
-         "Copy checkpoints beside the workers: none, mono (one at a time), multi (none)");
+         "Copy checkpoints beside the workers: none (as it is), mono (one at a time), multi");
   option("--copiers", a.copiers, "N", "Threads that copy (1)");
   option("--copier", a.copier, "NAME", "Who copies: thread, synchronous (thread)");
   option("--burst", a.burst, "SIZE", "Bytes that a copier takes at a time (1KiB)");

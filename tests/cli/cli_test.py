@@ -165,6 +165,8 @@ class Refusals(Case):
         self.refused(2, "run", says=["which model"])
         self.refused(2, "describe", says=["which model"])
         self.refused(2, "run", "phold", "--until", says=["--until needs a value"])
+        self.refused(2, "run", "phold", "--seed", "1", "--seed", "2",
+                     says=["--seed is given more than once"])
         self.refused(2, "run", "phold", "--set", "lps", says=["NAME=VALUE"])
 
     def test_what_is_too_much(self):
