@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <system_error>
 #include <thread>
 #if defined(__SSE2__)
@@ -11,6 +10,7 @@
 #endif
 
 #include "core/cycles.h"
+#include "memory/raw.h"
 #include "orrery/error.h"
 
 namespace orrery::checkpoint {
@@ -31,7 +31,7 @@ void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
     return;
   }
 #endif
-  std::memcpy(to, from, bytes);
+  memory::raw_copy(to, from, bytes);
 }
 
 /// Streaming stores are not ordered by a release.
@@ -84,7 +84,7 @@ void CopyQueue::copy_burst(const Slot& slot, std::uint32_t burst) {
     if (slot.past_caches) {
       copy_past_caches(row.to, row.from, row.bytes);
     } else {
-      std::memcpy(row.to, row.from, row.bytes);
+      memory::raw_copy(row.to, row.from, row.bytes);  // whole chunks, with their slack
     }
   }
   if (slot.past_caches) end_streaming();

@@ -22,6 +22,9 @@ import unittest
 ORRERY = os.environ["ORRERY"]
 MISFIT = os.environ["MISFIT"]
 NO_MODEL = os.environ["NO_MODEL"]
+# Sanitizers end the process where the system's malloc would return nullptr.
+for variable in ["ASAN_OPTIONS", "TSAN_OPTIONS"]:
+    os.environ[variable] = os.environ.get(variable, "") + ":allocator_may_return_null=1"
 ENGINES = ["sequential", "timewarp", "expanded"]
 SMALL = ["--until", "20s", "--set", "lps=64"]
 LONG = ["phold", "--until", "100000000s", "--set", "lps=256"]
