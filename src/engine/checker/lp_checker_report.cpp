@@ -23,6 +23,7 @@ constexpr std::array<std::string_view, 11> kAllocators = {
 
 bool allocates_for_others(const std::string& name) {
   return name.starts_with("std::") || name.find(" std::") != std::string::npos ||
+         name.find("orrery::memory::") != std::string::npos ||
          std::any_of(kAllocators.begin(), kAllocators.end(),
                      [&](auto prefix) { return name.starts_with(prefix); });
 }
