@@ -27,7 +27,7 @@ bool Tuning::outdone() {
   for (unsigned kind = 0; kind < kKinds; ++kind) {
     if (costs_[kind] > 0 && kOutdone * costs_[kind] < costs_[kind_]) {
       untried_ |= 1u << kind;
-      hold_ = 1;
+      hold_ = std::max(hold_ / 4, 1u);
       return true;
     }
   }

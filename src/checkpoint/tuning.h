@@ -60,7 +60,7 @@ class Tuning {
   static constexpr unsigned kLongestHold = 256;  // periods
   static constexpr double kHopeless = 2.0;
   static constexpr unsigned kPatience = 8;
-  static constexpr double kOutdone = 1.2;
+  static constexpr double kOutdone = 1.5;
 
   static unsigned first_of(unsigned candidates) {
     return static_cast<unsigned>(__builtin_ctz(candidates));
@@ -78,7 +78,7 @@ class Tuning {
   unsigned untried_ = 0;  ///< candidates still to be tried in this round of trials
   unsigned kind_;
   unsigned holds_ = 0;         ///< so far
-  unsigned hold_ = 1;          ///< length of the next one in periods
+  unsigned hold_ = 4;          ///< length of the next one in periods
   unsigned periods_left_ = 0;  ///< of the present one
   std::array<Interval, kKinds> intervals_{Interval::fixed(1), Interval::fixed(1),
                                           Interval::fixed(1)};
