@@ -29,13 +29,14 @@ def workload(size, share, lps):
 
 
 def horizon(size, share, options):
-    """Simulated seconds that take the sequential engine `--seconds`, less what rollback costs."""
+    """Simulated seconds (an event an LP each) that take about `--seconds`, and enough of them for
+    `auto` to have made its choice: it tries each kind for 48 events of an LP first."""
     sets = workload(size, share, options.lps)
     probe = run_orrery("phold", ["--engine", "sequential", "--until", "100s"], sets)
     each = probe["seconds"] / probe["committed"]
     # An event may cost a few copies of the state beside itself.
     each += size * 0.2e-9 * 4
-    return max(20, round(options.seconds / each / options.lps))
+    return max(600, round(options.seconds / each / options.lps))
 
 
 def measure(size_name, share, options):
