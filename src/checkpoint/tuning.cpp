@@ -38,7 +38,7 @@ bool Tuning::outdone() {
 bool Tuning::try_next() {
   if (untried_ == 0) return false;
   kind_ = first_of(untried_);
-  untried_ &= untried_ - 1;
+  untried_ &= ~(1u << kind_);
   period_ = kTrialEvents;
   return true;
 }

@@ -22,7 +22,8 @@ class Tuning {
  public:
   static constexpr unsigned kKinds = 3;
 
-  /// `candidates`: a bit for each kind. The lowest is tried first.
+  /// `candidates`: a bit for each kind. Reverse is tried first: who writes reverse handlers has
+  /// reasons, and short runs never get to know better.
   Tuning(unsigned candidates, Interval interval)
       : candidates_(candidates), kind_(first_of(candidates)) {
     untried_ = candidates & ~(1u << kind_);
@@ -63,7 +64,9 @@ class Tuning {
   static constexpr double kOutdone = 1.5;
 
   static unsigned first_of(unsigned candidates) {
-    return static_cast<unsigned>(__builtin_ctz(candidates));
+    constexpr auto kReverse = static_cast<unsigned>(Kind::reverse);
+    return (candidates >> kReverse & 1) != 0 ? kReverse
+                                             : static_cast<unsigned>(__builtin_ctz(candidates));
   }
   /// A worker that was off its core during an event says nothing about the event.
   std::uint64_t clipped(std::uint64_t cycles) const {
