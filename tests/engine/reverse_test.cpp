@@ -178,6 +178,9 @@ struct Word {
 class Pile final : public LogicalProcess<Pile, Step, Word> {
  public:
   explicit Pile(const Metric& metric) : metric_(metric) {}
+  ~Pile() override {
+    while (top_ != nullptr) pop();
+  }
   void start(Context& context) override {
     mixed_ = context.random().below(1u << 30);
     context.schedule(context.self(), Duration::from_ticks(100), Step{1});
