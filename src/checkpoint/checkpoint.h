@@ -13,17 +13,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/kernel_state.h"
 #include "memory/block_pool.h"
 #include "memory/lp_heap.h"
 
 namespace orrery::checkpoint {
 
-/// The part of an LP's rollback state that the platform keeps.
-struct KernelState {
-  std::uint64_t hash = 0;             ///< running fingerprint
-  std::uint64_t random_position = 0;  ///< next block of the random stream
-  std::uint64_t sends = 0;            ///< send count
-};
+using orrery::KernelState;
 
 enum class Kind : std::uint8_t { image, delta, reverse };
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/cycles.h"
-#include "core/run_setup.h"
+#include "core/logical_process_access.h"
 #include "memory/application_mode.h"
 
 namespace orrery::checkpoint {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/engine.h"
+#include "run/engine.h"
 
 namespace orrery::checkpoint {
 

@@ -7,9 +7,9 @@
 #include "cli/commands.h"
 #include "core/duration_text.h"
 #include "core/model_registry.h"
-#include "core/run_setup.h"
 #include "observe/number_text.h"
 #include "observe/text_table.h"
+#include "run/faults.h"
 
 namespace orrery::cli {
 namespace {

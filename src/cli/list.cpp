@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "core/engine.h"
 #include "core/model_registry.h"
 #include "observe/text_table.h"
+#include "run/engine.h"
 
 namespace orrery::cli {
 namespace {

@@ -15,6 +15,7 @@
 #include "observe/summary.h"
 #include "observe/watch.h"
 #include "orrery/error.h"
+#include "run/model_checks.h"
 
 namespace orrery::cli {
 namespace {
@@ -34,11 +35,7 @@ void prepare(Model& model) {
   } catch (const std::exception& exception) {
     throw ModelFault(fmt::format("model fault in prepare(): {}", exception.what()));
   }
-  const std::uint64_t lps = model.lp_count();
-  constexpr std::uint64_t kMostLps = (std::uint64_t{1} << 32) - 2;
-  if (lps == 0 || lps > kMostLps)
-    throw ModelFault(
-        fmt::format("the model has {} logical processes; 1 to {} are possible", lps, kMostLps));
+  check_lp_count(model);
 }
 
 /// The output of a run with --out: the folder, its files, and the store that feeds them.

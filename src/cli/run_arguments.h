@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/engine.h"
 #include "orrery/model.h"
+#include "run/engine.h"
 
 namespace orrery::cli {
 
@@ -59,7 +59,5 @@ std::uint64_t parse_count(std::string_view option, const std::string& text, std:
 
 /// The words between commas.
 std::vector<std::string> split(const std::string& text);
-
-inline constexpr unsigned kMostWorkers = 1024;
 
 }  // namespace orrery::cli

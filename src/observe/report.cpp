@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/duration_text.h"
-#include "core/run_setup.h"
 #include "observe/number_text.h"
+#include "run/faults.h"
 
 namespace orrery {
 namespace {

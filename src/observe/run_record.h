@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/engine.h"
 #include "observe/host.h"
 #include "orrery/model.h"
+#include "run/engine.h"
 
 namespace orrery {
 

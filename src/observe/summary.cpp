@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "core/run_setup.h"
 #include "observe/number_text.h"
 #include "observe/text_table.h"
+#include "run/faults.h"
 
 namespace orrery {
 namespace {

@@ -12,9 +12,9 @@
 #include <csignal>
 #include <thread>
 
-#include "core/engine.h"
 #include "observe/progress.h"
 #include "observe/terminal.h"
+#include "run/engine.h"
 
 namespace orrery {
 

@@ -13,9 +13,9 @@
 #include <set>
 #include <vector>
 
-#include "core/engine.h"
-#include "core/run_setup.h"
 #include "orrery/orrery.h"
+#include "run/engine.h"
+#include "run/finish.h"
 
 namespace orrery {
 namespace {

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/engine.h"
 #include "core/model_registry.h"
 #include "orrery/error.h"
+#include "run/engine.h"
 
 namespace orrery {
 namespace {

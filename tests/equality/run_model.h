@@ -9,8 +9,8 @@
 #include <tuple>
 #include <vector>
 
-#include "core/engine.h"
 #include "core/model_registry.h"
+#include "run/engine.h"
 
 namespace orrery::testing {
 

@@ -16,9 +16,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/engine.h"
 #include "core/event_header.h"
-#include "core/run_setup.h"
+#include "run/engine.h"
+#include "run/faults.h"
+#include "run/finish.h"
+#include "run/model_checks.h"
+#include "run/send_rules.h"
 
 namespace orrery::testing {
 

@@ -21,9 +21,13 @@
 #include "../../models/pcs/erlang_b.h"
 #include "../../models/pcs/hex_grid.h"
 #include "../../models/pcs/radio.h"
-#include "core/engine.h"
+#include "core/event_header.h"
 #include "core/model_registry.h"
-#include "core/run_setup.h"
+#include "run/engine.h"
+#include "run/faults.h"
+#include "run/finish.h"
+#include "run/model_checks.h"
+#include "run/send_rules.h"
 
 namespace {
 

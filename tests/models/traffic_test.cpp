@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/engine.h"
 #include "core/model_registry.h"
+#include "run/engine.h"
 
 namespace {
 

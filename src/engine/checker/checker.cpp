@@ -9,14 +9,14 @@
 #include <chrono>
 #include <memory>
 
-#include "core/engine.h"
-#include "core/livelock.h"
-#include "core/run_setup.h"
 #include "engine/checker/crash_watch.h"
 #include "engine/checker/lp_checker.h"
 #include "memory/library_state.h"
 #include "memory/outside_calls.h"
 #include "pending/registry.h"
+#include "run/engine.h"
+#include "run/faults.h"
+#include "run/finish.h"
 
 namespace orrery::checker {
 namespace {

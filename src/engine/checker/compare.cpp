@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/run_setup.h"
+#include "run/faults.h"
 
 namespace orrery::checker {
 namespace {

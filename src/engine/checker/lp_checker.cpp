@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "core/fingerprint.h"
+#include "core/logical_process_access.h"
 #include "memory/application_mode.h"
 #include "memory/outside_calls.h"
 #include "orrery/error.h"

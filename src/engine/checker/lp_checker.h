@@ -24,8 +24,6 @@
 #include <string>
 #include <vector>
 
-#include "core/engine.h"
-#include "core/run_setup.h"
 #include "engine/checker/compare.h"
 #include "engine/checker/data_watch.h"
 #include "engine/checker/execution.h"
@@ -34,6 +32,11 @@
 #include "memory/arena.h"
 #include "memory/block_pool.h"
 #include "orrery/context.h"
+#include "run/engine.h"
+#include "run/faults.h"
+#include "run/finish.h"
+#include "run/model_checks.h"
+#include "run/send_rules.h"
 
 namespace orrery::checker {
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <typeinfo>
 
+#include "core/logical_process_access.h"
 #include "engine/checker/lp_checker.h"
 #include "engine/checker/symbols.h"
 #include "memory/outside_calls.h"

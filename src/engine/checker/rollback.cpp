@@ -4,7 +4,7 @@
 #include <charconv>
 #include <string>
 
-#include "core/run_setup.h"
+#include "core/logical_process_access.h"
 #include "orrery/error.h"
 
 namespace orrery::checker {

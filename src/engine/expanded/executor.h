@@ -14,13 +14,15 @@
 #include <utility>
 #include <vector>
 
-#include "core/engine.h"
 #include "core/fingerprint.h"
-#include "core/livelock.h"
-#include "core/run_setup.h"
 #include "engine/expanded/event_pool.h"
 #include "orrery/context.h"
 #include "orrery/logical_process.h"
+#include "run/engine.h"
+#include "run/faults.h"
+#include "run/finish.h"
+#include "run/model_checks.h"
+#include "run/send_rules.h"
 
 namespace orrery::expanded {
 

@@ -5,15 +5,13 @@
 // G. Kunz, M. Stoffers, J. Gross and K. Wehrle, "Runtime efficient event scheduling in
 // multi-threaded network simulation", SIMUTools 2011. This file chooses how to run; run.h is the
 // engine.
-#include "core/engine.h"
 #include "engine/expanded/run.h"
 #include "engine/expanded/settings.h"
 #include "pending/registry.h"
+#include "run/engine.h"
 
 namespace orrery::expanded {
 namespace {
-
-constexpr unsigned kMostWorkers = 1024;
 
 unsigned count_workers(const RunOptions& options, std::uint64_t lps) {
   if (options.workers > kMostWorkers) {

@@ -28,12 +28,12 @@
 #include <vector>
 
 #include "core/cycles.h"
-#include "core/placement.h"
 #include "engine/expanded/history.h"
 #include "engine/expanded/pull_queue.h"
 #include "engine/expanded/schedule.h"
 #include "engine/expanded/slot.h"
 #include "engine/expanded/tuner.h"
+#include "run/placement.h"
 
 namespace orrery::expanded {
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/engine.h"
 #include "core/model_registry.h"
 #include "orrery/error.h"
+#include "run/engine.h"
 
 namespace orrery::expanded {
 

@@ -10,12 +10,14 @@
 #include <new>
 #include <vector>
 
-#include "core/engine.h"
 #include "core/fingerprint.h"
-#include "core/livelock.h"
-#include "core/run_setup.h"
 #include "engine/sequential/event_pool.h"
 #include "pending/registry.h"
+#include "run/engine.h"
+#include "run/faults.h"
+#include "run/finish.h"
+#include "run/model_checks.h"
+#include "run/send_rules.h"
 
 namespace orrery {
 namespace {

@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "core/cycles.h"
-#include "core/engine.h"
 #include "memory/colour.h"
 #include "memory/share_tuner.h"
+#include "run/engine.h"
 
 namespace orrery::timewarp {
 

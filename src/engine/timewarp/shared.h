@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "checkpoint/keeper.h"
-#include "core/engine.h"
 #include "engine/timewarp/cache_layout.h"
 #include "engine/timewarp/channel.h"
 #include "engine/timewarp/event_pool.h"
 #include "engine/timewarp/gvt.h"
 #include "engine/timewarp/lp_state.h"
 #include "memory/arena.h"
+#include "run/engine.h"
 
 namespace orrery::timewarp {
 

@@ -8,10 +8,10 @@
 #include <thread>
 #include <vector>
 
-#include "core/engine.h"
-#include "core/placement.h"
 #include "engine/timewarp/worker.h"
 #include "pending/registry.h"
+#include "run/engine.h"
+#include "run/placement.h"
 
 namespace orrery::timewarp {
 namespace {
@@ -21,8 +21,6 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
-
-constexpr unsigned kMostWorkers = 1024;
 
 unsigned count_workers(const RunOptions& options, std::uint64_t lps) {
   if (options.workers > kMostWorkers) {

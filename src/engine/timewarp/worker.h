@@ -20,8 +20,6 @@
 
 #include "core/cycles.h"
 #include "core/fingerprint.h"
-#include "core/livelock.h"
-#include "core/run_setup.h"
 #include "engine/timewarp/backoff.h"
 #include "engine/timewarp/optimism.h"
 #include "engine/timewarp/shared.h"
@@ -29,6 +27,11 @@
 #include "memory/application_mode.h"
 #include "memory/library_state.h"
 #include "orrery/context.h"
+#include "run/faults.h"
+#include "run/finish.h"
+#include "run/model_checks.h"
+#include "run/placement.h"
+#include "run/send_rules.h"
 
 namespace orrery::timewarp {
 

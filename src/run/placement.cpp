@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/placement.h"
+#include "run/placement.h"
 
 #include <hwloc.h>
 #include <unistd.h>

@@ -1,18 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who took part in a livelock: when an event's microstep comes near the limit, engines note its LP,
-// and the fault names those that were on it. Costs one comparison an event.
+// Model faults: the sentences that name them, equal on all engines, and who took part in a
+// livelock.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/key.h"
+#include "orrery/model.h"
 
 namespace orrery {
 
+/// "LP 5, event Arrival at 12.5 s" for messages. `event_name` empty: the start of the run.
+std::string describe_event(const Model& model, LpId lp, std::string_view event_name, Time time);
+
+/// The sentence for the exception being handled (call from a catch block).
+std::string describe_current_exception(const Model& model, LpId lp, std::string_view event_name,
+                                       Time time);
+
+/// Simulation time in the model's seconds, "12.5 s".
+std::string time_text(const Model& model, Time time);
+
+/// Who took part in a livelock: when an event's microstep comes near the limit, engines note its
+/// LP, and the fault names those that were on it. Costs one comparison an event.
 class LivelockTrail {
  public:
   struct Step {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Engines and models by name. Registration happens in static initialisers, so the tables are
+// Models by name. Registration happens in static initialisers, so the table is
 // function-local; a shared object with models registers the same way while dlopen runs.
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -10,16 +10,10 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "core/engine.h"
 #include "core/model_registry.h"
 
 namespace orrery {
 namespace {
-
-std::vector<EngineInfo>& engine_table() {
-  static std::vector<EngineInfo> table;
-  return table;
-}
 
 std::vector<ModelInfo>& model_table() {
   static std::vector<ModelInfo> table;
@@ -91,28 +85,6 @@ std::vector<ModelInfo> load_models(const std::string& path) {
 }
 
 }  // namespace
-
-EngineRegistration::EngineRegistration(std::string name, std::string summary,
-                                       std::unique_ptr<Engine> (*make)(), EngineUse use) {
-  auto& table = engine_table();
-  table.push_back({std::move(name), std::move(summary), make, use});
-  std::sort(table.begin(), table.end(),
-            [](const EngineInfo& a, const EngineInfo& b) { return a.name < b.name; });
-}
-
-const std::vector<EngineInfo>& engines() {
-  return engine_table();
-}
-
-const EngineInfo& find_engine(std::string_view name) {
-  std::vector<std::string> names;
-  for (const EngineInfo& info : engine_table()) {
-    if (info.name == name) return info;
-    names.push_back(info.name);
-  }
-  throw UsageError(fmt::format("there is no engine '{}'{} (engines: {})", name,
-                               near_matches(name, names), joined(names)));
-}
 
 std::string near_matches(std::string_view word, const std::vector<std::string>& candidates) {
   std::vector<std::pair<std::size_t, std::string>> near;

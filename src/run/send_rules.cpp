@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/send_rules.h"
+
+#include <fmt/format.h>
+
+#include "core/duration_text.h"
+#include "orrery/error.h"
+#include "run/faults.h"
+
+namespace orrery {
+
+void refuse_send(const Model& model, LpId destination, Duration delay, Duration minimum_delay,
+                 Time now, LpId lp_count, std::uint32_t microstep, std::uint32_t livelock_limit) {
+  if (destination >= lp_count) {
+    throw ModelFault(fmt::format("it sent an event to LP {}, but the model has LPs 0 to {}",
+                                 destination, lp_count - 1));
+  }
+  if (delay.ticks() < 0) {
+    throw ModelFault(
+        fmt::format("it sent an event to LP {} with the negative delay {}; a delay is 0 or more",
+                    destination, duration_text(delay, model.tick_seconds())));
+  }
+  if (delay < minimum_delay) {
+    throw ModelFault(fmt::format(
+        "it sends an event to LP {} {} after its start, before its own end at {}; an expanded "
+        "event's sends leave at its end or later: use a delay of at least context.duration()",
+        destination, duration_text(delay, model.tick_seconds()),
+        time_text(model, now + minimum_delay)));
+  }
+  if (microstep > livelock_limit) {
+    throw ModelFault(fmt::format(
+        "livelock: {} events with zero delay, each the cause of the next, and time stands still at "
+        "{}; give one of these sends a delay",
+        livelock_limit, time_text(model, now)));
+  }
+  std::int64_t ticks;
+  if (!__builtin_add_overflow(now.ticks(), delay.ticks(), &ticks) && ticks != INT64_MAX) {
+    throw ModelFault(fmt::format("it has sent more than {} events", Key::kMaxSequence));
+  }
+  throw ModelFault(fmt::format(
+      "it sent an event to LP {} with the delay {} at {}: the sum is beyond the clock's range of "
+      "{}",
+      destination, duration_text(delay, model.tick_seconds()), time_text(model, now),
+      time_text(model, Time::max())));
+}
+
+}  // namespace orrery

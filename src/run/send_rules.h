@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one place where keys of sends are made, and where sends are refused: the same sends get the
+// same keys, and the same sentences, on every engine.
+#pragma once
+
+#include <cstdint>
+
+#include "core/key.h"
+#include "orrery/model.h"
+
+namespace orrery {
+
+/// Throws the ModelFault for a send that is refused; says which rule it broke.
+[[noreturn]] void refuse_send(const Model& model, LpId destination, Duration delay,
+                              Duration minimum_delay, Time now, LpId lp_count,
+                              std::uint32_t microstep, std::uint32_t livelock_limit);
+
+/// Key of an event sent at `cause` with `delay`, or refuse_send. `sequence`: the sender's send
+/// count after this send. `minimum_delay`: the duration of the event being handled.
+inline Key key_of_send(const Model& model, const Key& cause, LpId sender, std::uint64_t sequence,
+                       LpId destination, LpId lp_count, Duration delay, Duration minimum_delay,
+                       std::uint32_t livelock_limit) {
+  std::int64_t ticks;
+  const bool overflow =
+      __builtin_add_overflow(cause.time().ticks(), delay.ticks(), &ticks) || ticks == INT64_MAX;
+  const std::uint32_t microstep = delay.ticks() == 0 ? cause.microstep() + 1 : 0;
+  if (delay < minimum_delay || overflow || destination >= lp_count || microstep > livelock_limit ||
+      sequence > Key::kMaxSequence) [[unlikely]] {
+    refuse_send(model, destination, delay, minimum_delay, cause.time(), lp_count, microstep,
+                livelock_limit);
+  }
+  return Key(Time::from_ticks(ticks), microstep, sender, sequence);
+}
+
+}  // namespace orrery
