@@ -95,39 +95,53 @@ struct DepotSlabs {
   }
 };
 
+/// Who uses the pools of a run.
+enum class Pools {
+  one,   ///< one thread has the only pool: nothing passes through the depot, nothing is counted
+  many,  ///< each thread has its own
+};
+
 /// `Slabs` says where memory comes from: take(depot, least_bytes).
-template <std::size_t kGranule, class Slabs = DepotSlabs>
+template <std::size_t kGranule, Pools kPools = Pools::many, class Slabs = DepotSlabs>
 class EventPool {
   using Sizes = event_memory::Sizes<kGranule>;
   using Free = EventDepot::Free;
 
  public:
-  explicit EventPool(EventDepot& depot, Slabs slabs = {}) : depot_(depot), slabs_(slabs) {}
+  explicit EventPool(EventDepot& depot, Slabs slabs = {}) : depot_(depot), slabs_(slabs) {
+    for (std::size_t kind = 0; kind < Sizes::kKinds; ++kind)
+      lists_[kind].most = 2 * Sizes::magazine_of(kind);
+  }
   EventPool(const EventPool&) = delete;
   EventPool& operator=(const EventPool&) = delete;
 
   void* allocate(std::size_t bytes) {
     const std::size_t kind = Sizes::kind_of(bytes);
-    used_bytes_ += static_cast<std::int64_t>(Sizes::bytes_of(kind));
     List& list = lists_[kind];
+    if constexpr (kPools == Pools::many)
+      used_bytes_ += static_cast<std::int64_t>(Sizes::bytes_of(kind));
     Free* block = list.head;
     if (block == nullptr) [[unlikely]]
       return refill(kind);
     list.head = block->next;
-    __builtin_prefetch(list.head, 1);  // the next one's line may have left the nearest cache
-    --list.count;
+    if constexpr (kPools == Pools::many) {
+      __builtin_prefetch(list.head, 1);  // the next one's line may have left the nearest cache
+      --list.count;
+    }
     return block;
   }
   void release(void* event, std::size_t bytes) {
     const std::size_t kind = Sizes::kind_of(bytes);
-    used_bytes_ -= static_cast<std::int64_t>(Sizes::bytes_of(kind));
     List& list = lists_[kind];
     auto* block = static_cast<Free*>(event);
     ORRERY_ASSERT(block != list.head, "an event is freed once");
     block->next = list.head;
     list.head = block;
-    if (++list.count >= 2 * Sizes::magazine_of(kind)) [[unlikely]]
-      give_magazine(kind);
+    if constexpr (kPools == Pools::many) {
+      used_bytes_ -= static_cast<std::int64_t>(Sizes::bytes_of(kind));
+      if (++list.count >= list.most) [[unlikely]]
+        give_magazine(kind);
+    }
   }
   /// Bytes of events allocated less those freed here; negative for one that frees what others
   /// allocated. The sum over the threads is what is in use.
@@ -137,6 +151,7 @@ class EventPool {
   struct List {
     Free* head = nullptr;
     std::uint32_t count = 0;
+    std::uint32_t most = 0;  ///< at that count a magazine goes to the depot
   };
 
   [[gnu::noinline]] void* refill(std::size_t kind) {

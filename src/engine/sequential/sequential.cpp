@@ -183,7 +183,7 @@ class SequentialRun {
   RunControl& control_;
   std::vector<LpRecord> lps_;
   EventDepot depot_;
-  EventPool<32> pool_{depot_};
+  EventPool<32, Pools::one> pool_{depot_};
   Pending pending_;
   Execution<Outbox> execution_;
   std::uint64_t committed_ = 0;
