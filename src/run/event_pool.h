@@ -9,8 +9,8 @@
 // A thread has a pool. Where events are freed by another thread than the one that made them, one
 // pool would run over and another dry: whole magazines pass through a depot that all share (Bonwick
 // and Adams, "Magazines and Vmem: Extending the slab allocator to many CPUs and arbitrary
-// resources", USENIX 2001), behind a mutex that is visited once in hundreds of events. Slabs live as
-// long as the depot.
+// resources", USENIX 2001), behind a mutex that is visited once in hundreds of events. Slabs live
+// as long as the depot.
 #pragma once
 
 #include <array>

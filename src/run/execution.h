@@ -13,7 +13,8 @@
 //   void send(const EventHeader& header, const void* payload)   an event before the horizon
 //   void append_row(const Row& row)                             a row of the event being handled
 // and, for engines with reverse handlers (else they are not asked for),
-//   void save_before(const void* address, std::size_t bytes), void remember(const void*, std::size_t)
+//   void save_before(const void* address, std::size_t bytes), void remember(const void*,
+//   std::size_t)
 // Its functions are called in the mode that the handler runs in: an outbox that allocates where LPs
 // have heaps of their own enters platform mode itself.
 #pragma once

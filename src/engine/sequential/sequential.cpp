@@ -57,9 +57,9 @@ class SequentialRun {
     } catch (...) {
       result.end = RunEnd::fault;
       result.reached = execution_.now();
-      result.fault = execution_.describe_failure() +
-                     LivelockTrail::text(trail_.steps(), execution_.cause(),
-                                         options_.livelock_microsteps);
+      result.fault =
+          execution_.describe_failure() +
+          LivelockTrail::text(trail_.steps(), execution_.cause(), options_.livelock_microsteps);
       if (execution_.rows() > 0) rows_.return_to(rows_before_);
     }
     result.loop_seconds = watch.lap();
