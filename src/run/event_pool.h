@@ -115,7 +115,7 @@ class EventPool {
   EventPool(const EventPool&) = delete;
   EventPool& operator=(const EventPool&) = delete;
 
-  void* allocate(std::size_t bytes) {
+  [[gnu::always_inline]] void* allocate(std::size_t bytes) {
     const std::size_t kind = Sizes::kind_of(bytes);
     List& list = lists_[kind];
     if constexpr (kPools == Pools::many)
@@ -130,7 +130,7 @@ class EventPool {
     }
     return block;
   }
-  void release(void* event, std::size_t bytes) {
+  [[gnu::always_inline]] void release(void* event, std::size_t bytes) {
     const std::size_t kind = Sizes::kind_of(bytes);
     List& list = lists_[kind];
     auto* block = static_cast<Free*>(event);

@@ -49,7 +49,8 @@ class MisuseWatch {
 /// Runs `action` in the application mode of `heap`. If it fails, `on_failure` runs in platform mode
 /// while its exception is being handled. Returns whether it succeeded.
 template <class Action, class OnFailure>
-bool guarded_call(memory::LpHeap& heap, Action&& action, OnFailure&& on_failure) {
+[[gnu::always_inline]] inline bool guarded_call(memory::LpHeap& heap, Action&& action,
+                                                OnFailure&& on_failure) {
   bool succeeded = true;
   heap_misuse().seen = false;
   memory::enter_application_mode(heap);

@@ -27,10 +27,11 @@ Team::Team(unsigned workers, bool bind)
       binds_(bind && workers > 1 && !crowded_),
       step_(workers, StepEnd{*this}) {}
 
-void Team::start(unsigned first, std::function<void(unsigned)> work) {
+void Team::start(unsigned first, Duty duty) {
+  duty_ = std::move(duty);
   try {
     for (unsigned worker = first; worker < workers_; ++worker)
-      threads_.emplace_back([this, worker, work] { run_worker(worker, work); });
+      threads_.emplace_back([this, worker] { run_worker(worker); });
   } catch (const std::system_error& error) {
     // Those that run may wait for the others at the end of a step.
     failed_.store(true, std::memory_order_relaxed);
@@ -41,10 +42,10 @@ void Team::start(unsigned first, std::function<void(unsigned)> work) {
   }
 }
 
-void Team::run_worker(unsigned worker, const std::function<void(unsigned)>& work) noexcept {
+void Team::run_worker(unsigned worker) noexcept {
   if (binds_) bind(worker);
   try {
-    work(worker);
+    duty_.work(worker);
     return;
   } catch (...) {
     memory::leave_application_mode();  // whatever it was doing
@@ -54,6 +55,7 @@ void Team::run_worker(unsigned worker, const std::function<void(unsigned)>& work
   step_failed_.store(true, std::memory_order_relaxed);
   failed_.store(true, std::memory_order_relaxed);
   step_.arrive_and_drop();
+  duty_.wake();
 }
 
 void Team::join() {

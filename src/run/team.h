@@ -45,9 +45,16 @@ class Team {
   /// Whether workers go to cores of their own.
   bool binds() const { return binds_; }
 
+  /// What a worker's thread does.
+  struct Duty {
+    std::function<void(unsigned)> work;
+    /// Called on the thread of a worker that has failed, once `failed()` says so, to wake those who
+    /// wait for it.
+    std::function<void()> wake = [] {};
+  };
   /// Starts a thread for each worker from `first` on; the others are the caller's. Throws
   /// UsageError if the system refuses.
-  void start(unsigned first, std::function<void(unsigned)> work);
+  void start(unsigned first, Duty duty);
   /// Waits until all threads have ended; then throws what the first of them threw, if any did.
   void finish();
   bool running() const { return !threads_.empty(); }
@@ -80,7 +87,7 @@ class Team {
       team.step_passed_ = !team.step_failed_.load(std::memory_order_relaxed);
     }
   };
-  void run_worker(unsigned worker, const std::function<void(unsigned)>& work) noexcept;
+  void run_worker(unsigned worker) noexcept;
   void join();
 
   const unsigned workers_;
@@ -93,6 +100,7 @@ class Team {
   std::mutex mutex_;                      ///< guards the next two
   std::optional<SetUpFailure> set_up_failure_;
   std::exception_ptr error_;
+  Duty duty_;
   std::vector<std::jthread> threads_;
 };
 

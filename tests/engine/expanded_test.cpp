@@ -260,8 +260,8 @@ class TestEvents {
  public:
   TestEvent* make(std::int64_t time, LpId lp, std::int64_t duration, std::uint32_t microstep = 0) {
     auto& memory = memory_.emplace_back(std::make_unique<Memory>());
-    auto* event = new (memory->data()) TestEvent(
-        Key(Time::from_ticks(time), microstep, 0, ++count_), lp, 1, PayloadSize(8, true, true));
+    auto* event = new (memory->data()) TestEvent(EventHeader(
+        Key(Time::from_ticks(time), microstep, 0, ++count_), lp, 1, PayloadSize(8, true, true)));
     std::memcpy(event->payload(), &duration, 8);
     return event;
   }

@@ -262,7 +262,7 @@ class Schedule {
     }
     Event* mark = free_marks_.back();
     free_marks_.pop_back();
-    return new (mark) Event(barrier, 0, kMarkType, PayloadSize());
+    return new (mark) Event(EventHeader(barrier, 0, kMarkType, PayloadSize()));
   }
   void free_mark(Event* mark) { free_marks_.push_back(mark); }
 

@@ -38,22 +38,12 @@ void History::adopt_if_large(LpId id, LpState& lp, std::size_t image_bytes) {
   recorded_lps_.push_back(id);
 }
 
-void History::take_checkpoint(LpId id, LpState& lp) {
-  const std::uint32_t ordinal = lp.next_ordinal();
-  if (lp.checkpoints != nullptr && lp.checkpoints->ordinal == ordinal) return;
-  const bool measured = (++statistics_.checkpoints & 63) == 0;
-  const std::uint64_t start = measured ? read_cycles() : 0;
-  if (lp.one_chunk) {
-    lp.checkpoints = checkpoint::take_single(blocks_, lp.object, memory::chunk_bytes_of(lp.object),
-                                             lp.kernel, ordinal, lp.checkpoints);
-  } else {
-    lp.checkpoints = checkpoint::take(blocks_, lps_.heap(id), lp.kernel, ordinal, lp.checkpoints);
-    adopt_if_large(id, lp, lp.checkpoints->image_bytes);
-  }
-  if (measured) {
-    const auto cycles = static_cast<double>(read_cycles() - start);
-    checkpoint_cycles_ = checkpoint_cycles_ == 0 ? cycles : 0.9 * checkpoint_cycles_ + 0.1 * cycles;
-  }
+bool History::begin_recorded(LpState& lp, TwEvent* event, Mailbox& mailbox) {
+  const checkpoint::Keeper::Lp record = record_of(event->receiver, lp);
+  if (record.kept.copying != nullptr) mailbox.flush();  // messages go before copies
+  const bool reversing = keeper_.before_event(record, lp.next_ordinal());
+  append(lp, event);
+  return reversing;
 }
 
 // ---- Rolling back

@@ -42,20 +42,12 @@ class History {
 
   /// Before an event is executed: sees to a checkpoint and appends it. True if its handler is to
   /// fill undo_log().
-  bool begin(LpState& lp, TwEvent* event) {
-    const LpId id = event->receiver;
-    bool reversing = false;
-    if (lp.recorded) [[unlikely]] {
-      reversing = keeper_.before_event(record_of(id, lp), lp.next_ordinal());
-    } else if (lp.count == 0 || lp.count % interval_.events() == 0) {
-      take_checkpoint(id, lp);
-    }
-    lp.append(blocks_, event);
-    if (!lp.active) {
-      lp.active = 1;
-      active_.push_back(id);
-    }
-    return reversing;
+  [[gnu::always_inline]] bool begin(LpState& lp, TwEvent* event, Mailbox& mailbox) {
+    if (lp.recorded) [[unlikely]]
+      return begin_recorded(lp, event, mailbox);
+    if (lp.count == 0 || lp.count % interval_.events() == 0) take_checkpoint(event->receiver, lp);
+    append(lp, event);
+    return false;
   }
   /// After it.
   void end(LpId id, LpState& lp, bool succeeded) {
@@ -63,10 +55,6 @@ class History {
       keeper_.after_event(record_of(id, lp), lp.next_ordinal(), succeeded);
   }
   checkpoint::UndoLog& undo_log() { return keeper_.undo_log(); }
-  /// Whether a copy of the LP is under way that the next event must wait for.
-  bool is_copying(LpId id, const LpState& lp) const {
-    return lp.recorded && lps_.record(id)->copying != nullptr;
-  }
 
   // ---- Rolling back
 
@@ -130,8 +118,34 @@ class History {
   checkpoint::Keeper::Lp record_of(LpId id, LpState& lp) {
     return {id, *lp.object, lps_.heap(id), lp.kernel, lp.checkpoints, *lps_.record(id)};
   }
+  bool begin_recorded(LpState& lp, TwEvent* event, Mailbox& mailbox);
+  void append(LpState& lp, TwEvent* event) {
+    lp.append(blocks_, event);
+    if (lp.active) return;
+    lp.active = 1;
+    active_.push_back(event->receiver);
+  }
   void adopt_if_large(LpId id, LpState& lp, std::size_t image_bytes);
-  void take_checkpoint(LpId id, LpState& lp);
+  [[gnu::always_inline]] void take_checkpoint(LpId id, LpState& lp) {
+    const std::uint32_t ordinal = lp.next_ordinal();
+    if (lp.checkpoints != nullptr && lp.checkpoints->ordinal == ordinal) return;
+    const bool measured = (++statistics_.checkpoints & 63) == 0;
+    const std::uint64_t start = measured ? read_cycles() : 0;
+    if (lp.one_chunk) {
+      lp.checkpoints =
+          checkpoint::take_single(blocks_, lp.object, memory::chunk_bytes_of(lp.object), lp.kernel,
+                                  ordinal, lp.checkpoints);
+    } else {
+      lp.checkpoints = checkpoint::take(blocks_, lps_.heap(id), lp.kernel, ordinal, lp.checkpoints);
+      adopt_if_large(id, lp, lp.checkpoints->image_bytes);
+    }
+    if (measured) [[unlikely]]
+      note_checkpoint_cost(read_cycles() - start);
+  }
+  void note_checkpoint_cost(std::uint64_t cycles) {
+    const auto cost = static_cast<double>(cycles);
+    checkpoint_cycles_ = checkpoint_cycles_ == 0 ? cost : 0.9 * checkpoint_cycles_ + 0.1 * cost;
+  }
   std::uint32_t restore_small(LpId id, LpState& lp, std::uint32_t remaining);
   std::uint32_t restore_recorded(LpId id, LpState& lp, std::uint32_t remaining);
 

@@ -73,7 +73,8 @@ class Mailbox {
 
   /// An event that `cause` sends (nullptr: start(), which is never undone). True: it is pending
   /// here.
-  bool send(const EventHeader& header, const void* payload, TwEvent* cause, TwEvent*& event) {
+  [[gnu::always_inline]] bool send(const EventHeader& header, const void* payload, TwEvent* cause,
+                                   TwEvent*& event) {
     event = make(header, payload);
     if (cause != nullptr) {
       event->sent_next = cause->first_sent;
@@ -172,7 +173,7 @@ class Mailbox {
  private:
   static constexpr LpId kFreed = 0xffffffff;  ///< no LP has that number
 
-  TwEvent* make(const EventHeader& header, const void* payload) {
+  [[gnu::always_inline]] TwEvent* make(const EventHeader& header, const void* payload) {
     auto* event =
         new (pool_.allocate(TwEvent::kPayloadOffset + header.size.bytes())) TwEvent(header);
     std::memcpy(event->payload(), payload, header.size.bytes());

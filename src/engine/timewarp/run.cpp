@@ -71,7 +71,7 @@ class Run {
     if (shared_.control.rows != nullptr) shared_.control.rows->begin(shared_.workers);
     Stopwatch watch;
     // All workers get threads of their own: the caller's must not stay bound to a core.
-    shared_.team.start(0, [this](unsigned i) { workers_[i]->run(); });
+    shared_.team.start(0, {[this](unsigned i) { workers_[i]->run(); }});
     shared_.team.finish();
     if (shared_.copier != nullptr) shared_.copier->stop();
     for (const auto& worker : workers_)

@@ -240,8 +240,7 @@ void Worker<Pending>::handle(TwEvent* event) {
   if (!mailbox_.claim(event)) return;
   if (event->time().ticks() <= lp.last_ticks && event->key() < lp.last()->key()) [[unlikely]]
     rollback_.roll_back(event->receiver, event->key());
-  if (history_.is_copying(event->receiver, lp)) mailbox_.flush();  // messages go before copies
-  const bool reversing = history_.begin(lp, event);
+  const bool reversing = history_.begin(lp, event, mailbox_);
   event->first_sent = nullptr;
   const bool succeeded = executor_.run(lp, event, reversing);
   history_.end(event->receiver, lp, succeeded);

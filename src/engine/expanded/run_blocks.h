@@ -11,8 +11,8 @@ void Run<Pending>::loop() {
   for (bool more = true; more;) {
     const std::uint64_t start = read_cycles();
     const std::uint64_t finished_before = finished_;
-    block_end_events_ = finished_ + kBlockEvents;
-    block_end_cycles_ = start + block_cycles_;
+    block_.end_events = finished_ + kBlockEvents;
+    block_.end_cycles = start + static_cast<std::uint64_t>(cycles_per_second() * kBlockSeconds);
     more = run_block(tuner_.mode());
     tuner_.note(finished_ - finished_before, read_cycles() - start);
     poll();
@@ -33,7 +33,7 @@ void Run<Pending>::enter(Mode mode) {
   drain();
   schedule_.settle();
   mode_ = mode;
-  if (mode != Mode::in_place && threads_.empty()) start_workers();
+  if (mode != Mode::in_place && !team_.running()) start_workers();
   bind(mode != Mode::in_place);
   command_ = mode == Mode::decentralised ? Command::serve : Command::wait;
   // Single events go through the first place of the ring, which lies beside the counter.
@@ -85,6 +85,7 @@ void Run<Pending>::finish(std::uint32_t handle, const Result& result) {
 /// Between blocks: what watchers see, a request to stop, rows.
 template <class Pending>
 void Run<Pending>::poll() {
+  check_workers();
   const Key safe = std::min(schedule_.lowest_unfinished(), last_key());
   control_.gvt_ticks.store(safe.time().ticks(), std::memory_order_relaxed);
   control_.committed.store(finished_, std::memory_order_relaxed);
@@ -92,9 +93,9 @@ void Run<Pending>::poll() {
   if (history_.is_long()) history_.forget(schedule_.lowest_unfinished());
   // To end where everything below the highest key that was started is finished.
   if (control_.stop_requested.load(std::memory_order_relaxed)) schedule_.lower_limit(last_key());
-  if (const std::uint64_t now = read_cycles(); now >= rows_due_) {
-    rows_due_ = now + rows_cycles_;
-    control_.memory_bytes.store(depot_.bytes() + schedule_.bytes() + history_.bytes(),
+  if (const std::uint64_t now = read_cycles(); now >= rows_due_cycles_) {
+    rows_due_cycles_ = now + static_cast<std::uint64_t>(cycles_per_second() * kRowsSeconds);
+    control_.memory_bytes.store(depot_.slab_bytes() + schedule_.bytes() + history_.bytes(),
                                 std::memory_order_relaxed);
     if (has_rows_) hand_rows_over();
   }
@@ -113,23 +114,8 @@ void Run<Pending>::hand_rows_over() {
 /// Rows with keys before `until`, in the order of their keys; the others are kept.
 template <class Pending>
 void Run<Pending>::commit_rows(const Key& until) {
-  const auto sort_out = [&](const Row& row) {
-    if (row.key < until) {
-      sorted_rows_.push_back(row);
-    } else {
-      kept_rows_.append(row);
-    }
-  };
-  held_rows_.for_each(sort_out);
-  for (const auto& executor : executors_) executor->rows.for_each(sort_out);
-  std::stable_sort(sorted_rows_.begin(), sorted_rows_.end(),
-                   [](const Row& a, const Row& b) { return a.key < b.key; });
-  for (const Row& row : sorted_rows_) ready_rows_.append(row);
-  sorted_rows_.clear();  // before what they point to
-  held_rows_.clear();
-  for (const auto& executor : executors_) executor->rows.clear();
-  std::swap(held_rows_, kept_rows_);
-  if (!ready_rows_.empty()) control_.rows->commit(0, ready_rows_);
+  for (const auto& executor : executors_) rows_.take(executor->rows);
+  rows_.commit(until, *control_.rows);
 }
 
 }  // namespace orrery::expanded
