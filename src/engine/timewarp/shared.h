@@ -19,6 +19,7 @@
 #include "engine/timewarp/event_pool.h"
 #include "engine/timewarp/gvt.h"
 #include "engine/timewarp/lp_state.h"
+#include "engine/timewarp/settings.h"
 #include "memory/arena.h"
 #include "run/engine.h"
 
@@ -75,24 +76,24 @@ struct Shared {
          const CacheLayout& cache_layout)
       : model(run_model),
         options(run_options),
+        settings(Settings::of(run_options)),
         control(run_control),
         workers(worker_count),
         owners(std::move(lp_owners)),
         lps(owners.size()),
-        strategy(checkpoint::Strategy::parse(options.checkpoint)),
-        offload(checkpoint::Offload::parse(options)),
+        strategy(settings.strategy),
+        offload(settings.offload),
         gvt(worker_count),
         cache(cache_layout),
         mild_from(cache_layout.colouring.mild_from),
         set_up(worker_count) {
     for (unsigned i = 0; i < workers; ++i)
-      arenas.push_back(std::make_unique<memory::Arena>(cache.of_worker(i), options.deny_oversize));
+      arenas.push_back(std::make_unique<memory::Arena>(cache.of_worker(i), settings.deny_oversize));
     if (offload.on()) {
-      copier = checkpoint::find_copier_backend(options.copier)
-                   .make(workers, std::min(offload.copiers, workers));
+      copier = settings.copier->make(workers, std::min(offload.copiers, workers));
     }
     if (workers == 1) return;
-    std::size_t capacity = std::bit_floor(std::max<std::size_t>(options.channel_messages, 1));
+    std::size_t capacity = std::bit_floor(std::max<std::size_t>(settings.channel_messages, 1));
     while (capacity > 64 && capacity * workers > 32768) capacity /= 2;
     for (unsigned i = 0; i < workers * workers; ++i)
       channels.push_back(std::make_unique<Channel>(capacity));
@@ -106,6 +107,7 @@ struct Shared {
 
   const Model& model;
   const RunOptions& options;
+  const Settings settings;
   RunControl& control;
   const unsigned workers;
   const std::vector<std::uint16_t> owners;  ///< owners[lp] = worker

@@ -39,7 +39,7 @@ class Run {
         workers_wanted_(count_workers(options, model.lp_count())),
         shared_(model, options, control, workers_wanted_,
                 place_lps(model, workers_wanted_, result.notes),
-                CacheLayout::choose(options, workers_wanted_, result.notes)) {
+                CacheLayout::choose(Settings::of(options), workers_wanted_, result.notes)) {
     const std::uint64_t available = available_memory_bytes();
     shared_.memory_budget_bytes =
         options.memory_bytes > 0 ? options.memory_bytes : available / 4 * 3;
@@ -244,7 +244,7 @@ class Run {
     result_.notes.push_back("LPs of one worker were refused memory " +
                             std::to_string(worker.refusals) + " times, at last " +
                             std::to_string(worker.refused_bytes) + " bytes" +
-                            (shared_.options.deny_oversize ? " (--oversize deny)" : ""));
+                            (shared_.settings.deny_oversize ? " (--oversize deny)" : ""));
   }
 
   /// How memory lay in the cache, and whether the system backed it so that this meant anything.
@@ -284,10 +284,7 @@ class TimeWarpEngine final : public Engine {
     check_options(model, options);
     RunResult result;
     memory::prepare_library_state();
-    // Refuse before anything is made.
-    checkpoint::Strategy::parse(options.checkpoint);
-    checkpoint::Offload::parse(options);
-    checkpoint::find_copier_backend(options.copier);
+    Settings::of(options);  // refuses before anything is made
     pending::with_pending_set<TwEvent>(options.pending, [&]<class Pending>() {
       Run<Pending>(model, options, control, result).execute();
     });
@@ -297,7 +294,7 @@ class TimeWarpEngine final : public Engine {
 
 const EngineRegistration registration{
     "timewarp", "optimistic: executes ahead and rolls back, on the threads of this machine",
-    []() -> std::unique_ptr<Engine> { return std::make_unique<TimeWarpEngine>(); }};
+    []() -> std::unique_ptr<Engine> { return std::make_unique<TimeWarpEngine>(); }, options};
 
 }  // namespace
 }  // namespace orrery::timewarp

@@ -15,7 +15,7 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
       arena_(*shared.arenas[index]),
       pool_(shared.depot, arena_),
       keeper_(blocks_, shared.strategy, shared.offload, shared.copy_queue(index)),
-      optimism_(shared.options.window_ticks, shared.memory_budget_bytes),
+      optimism_(shared.settings.window_ticks, shared.memory_budget_bytes),
       has_rows_(shared.control.rows != nullptr && !shared.model.tables().empty()),
       trail_(shared.options.livelock_microsteps),
       interval_(shared.strategy.interval()),
@@ -26,8 +26,8 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
   horizon_ = horizon_from(Time::zero());
   lp_count_ = static_cast<LpId>(lps_.count());
   metric_count_ = static_cast<std::uint32_t>(model_.metrics().size());
-  const bool fixed_period = shared.options.gvt_period_us > 0;
-  const std::uint64_t period_us = fixed_period ? shared.options.gvt_period_us : kGvtPeriodUs;
+  const bool fixed_period = shared.settings.gvt_period_us > 0;
+  const std::uint64_t period_us = fixed_period ? shared.settings.gvt_period_us : kGvtPeriodUs;
   period_events_ = fixed_period ? 0 : kGvtEvents * shared.workers;
   period_cycles_ =
       static_cast<std::uint64_t>(cycles_per_second() * 1e-6 * static_cast<double>(period_us));
@@ -48,7 +48,7 @@ template <class Pending>
 void Worker<Pending>::run() {
   memory::prepare_worker_thread();
   memory::thread_context.on_misuse = note_heap_misuse;
-  if (shared_.options.deny_oversize)
+  if (shared_.settings.deny_oversize)
     memory::thread_context.denies_above_bytes = memory::kBlockBytes;
   if (shared_.bind && !bind_to_core(index_)) bind_failed_ = true;
   const std::uint64_t start = read_cycles();
