@@ -11,7 +11,9 @@
 #include <random>
 #include <unordered_map>
 
+#include "checkpoint/options.h"
 #include "engine/engine_cases.h"
+#include "engine/timewarp/settings.h"
 #include "equality/random_model.h"
 
 namespace orrery::testing {
@@ -122,7 +124,7 @@ TEST_F(Mistakes, MemoryOfTheModelThatEachEventOverwrites) {
   });
   EXPECT_TRUE(names(check(model), {"LP 3", "after a rollback of several events", "overwrites"}));
   RunOptions single;
-  single.checkpoint = "copy";
+  single.set(checkpoint::kCheckpoint, "copy");
   EXPECT_EQ(check(model, single).result.end, RunEnd::completed);
 }
 
@@ -490,7 +492,7 @@ TEST(Checker, RandomModelsPass) {
     for (const char* checkpoint : {"auto", "copy", "periodic:20"}) {
       RunOptions options;
       options.seed = seed;
-      options.checkpoint = checkpoint;
+      options.set(checkpoint::kCheckpoint, checkpoint);
       expect_clean(model, options, std::string(checkpoint) + ", seed " + std::to_string(seed));
     }
   }
@@ -544,16 +546,20 @@ TEST_F(Mistakes, NoMistakeLargeAllocations) {
 
 TEST(Checker, RefusesWhatHasNoMeaning) {
   const ScriptModel model(2);
-  RunOptions workers, window, period, memory, checkpoint;
+  const EngineInfo& checker = find_engine("checker");
+  RunOptions workers, window, period, memory;
   workers.workers = 4;
-  window.window_ticks = 5;
-  period.gvt_period_us = 5;
+  window.set(timewarp::kWindow, 5);
+  period.set(timewarp::kGvtPeriod, 5);
   memory.memory_bytes = 1 << 30;
-  checkpoint.checkpoint = "periodic:0";
-  for (const RunOptions& options : {workers, window, period, memory, checkpoint})
-    EXPECT_THROW(check(model, options), UsageError);
+  for (const RunOptions& options : {workers, window, period, memory})
+    EXPECT_THROW(note_unused_options(checker, options), UsageError);
+  RunOptions many;
+  many.set(checkpoint::kCheckpoint, "periodic:65");
+  EXPECT_THROW(check(model, many), UsageError);
   RunOptions one;
   one.workers = 1;
+  EXPECT_EQ(note_unused_options(checker, one), "");
   EXPECT_EQ(check(model, one).result.end, RunEnd::completed);
 }
 

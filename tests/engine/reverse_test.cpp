@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 
+#include "checkpoint/options.h"
 #include "engine/engine_cases.h"
 
 namespace orrery::testing {
@@ -86,7 +87,7 @@ RunOptions reverse_options(unsigned workers) {
   RunOptions options;
   options.workers = workers;
   options.bind = false;
-  options.checkpoint = "reverse";
+  options.set(checkpoint::kCheckpoint, "reverse");
   options.until = Time::from_ticks(3000);
   return options;
 }
@@ -300,7 +301,7 @@ class HoarderModel final : public Model {
 TEST(MemoryBudget, RefusedWhereTheStatesAloneAreLarger) {
   HoarderModel model;
   RunOptions options = reverse_options(2);
-  options.checkpoint = "auto";
+  options.set(checkpoint::kCheckpoint, "auto");
   options.memory_bytes = 4 << 20;
   try {
     run_model(model, "timewarp", options);

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <memory>
 
+#include "checkpoint/options.h"
 #include "engine/checker/crash_watch.h"
 #include "engine/checker/lp_checker.h"
 #include "memory/library_state.h"
@@ -226,24 +227,10 @@ class Run {
   std::string fault_;
 };
 
-void refuse(std::string_view option, std::string_view because) {
-  throw UsageError(fmt::format("{} has no meaning for the checker engine, which {}; leave it away",
-                               option, because));
-}
-
-void check_checker_options(const RunOptions& options) {
-  if (options.workers > 1)
-    refuse(fmt::format("--workers {}", options.workers), "executes one event at a time");
-  if (options.window_ticks > 0) refuse("--window", "does not execute ahead");
-  if (options.gvt_period_us > 0) refuse("--gvt-period", "does not execute ahead");
-  if (options.memory_bytes > 0) refuse("--memory", "needs all that it keeps");
-}
-
 class CheckerEngine final : public Engine {
  public:
   RunResult run(const Model& model, const RunOptions& options, RunControl& control) override {
     check_options(model, options);
-    check_checker_options(options);
     memory::prepare_library_state();
     return pending::with_pending_set<CheckedEvent>(options.pending, [&]<class Pending>() {
       return Run<Pending>(model, options, control).run();
@@ -254,7 +241,7 @@ class CheckerEngine final : public Engine {
 const EngineRegistration registration{
     "checker", "for authors of models: rolls every event back and compares; slow, run it first",
     []() -> std::unique_ptr<Engine> { return std::make_unique<CheckerEngine>(); },
-    EngineUse::diagnosis};
+    [] { return OptionList{&checkpoint::kCheckpoint}; }, EngineUse::diagnosis};
 
 }  // namespace
 }  // namespace orrery::checker

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "checkpoint/options.h"
 #include "core/fingerprint.h"
 #include "core/logical_process_access.h"
 #include "memory/application_mode.h"
@@ -64,7 +65,7 @@ class FinishProbe final : public FinalContext {
 LpChecker::LpChecker(const Model& model, const RunOptions& options)
     : model_(model),
       options_(options),
-      plan_(make_rollbacks(options.checkpoint)),
+      plan_(make_rollbacks(options.get(checkpoint::kCheckpoint))),
       names_{model, [this](LpId id, EventTypeId type) { return event_name(id, type); }},
       twins_(options.seed * 0x9e3779b97f4a7c15u + 1),
       data_(model),

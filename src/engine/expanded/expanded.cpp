@@ -27,7 +27,7 @@ class ExpandedEngine final : public Engine {
 
 const EngineRegistration registration{
     "expanded", "events with durations: what overlaps in simulated time runs in parallel",
-    []() -> std::unique_ptr<Engine> { return std::make_unique<ExpandedEngine>(); }};
+    []() -> std::unique_ptr<Engine> { return std::make_unique<ExpandedEngine>(); }, options};
 
 }  // namespace
 }  // namespace orrery::expanded

@@ -17,7 +17,7 @@ Commitment::Commitment(Shared& shared, unsigned index, Mailbox& mailbox, History
       faults_(faults),
       rows_(rows),
       statistics_(statistics),
-      optimism_(shared.options.window_ticks, shared.memory_budget_bytes) {
+      optimism_(shared.settings.window_ticks, shared.memory_budget_bytes) {
   if (index == 0 && shared.cache.automatic && shared.cache.colouring.on)
     cache_tuning_.emplace(shared.cache);
   horizon_ = horizon_from(Time::zero());

@@ -22,13 +22,12 @@ Shared::Shared(const Model& run_model, const RunOptions& run_options, RunControl
                const CacheLayout& cache_layout)
     : model(run_model),
       options(run_options),
+      settings(Settings::of(run_options)),
       control(run_control),
       workers(worker_count),
       owners(std::move(lp_owners)),
       lps(owners.size()),
-      mesh(worker_count, options.channel_messages),
-      strategy(checkpoint::Strategy::parse(options.checkpoint)),
-      offload(checkpoint::Offload::parse(options)),
+      mesh(worker_count, settings.channel_messages),
       rounds(worker_count),
       cache(cache_layout),
       mild_from(cache_layout.colouring.mild_from),
@@ -36,11 +35,9 @@ Shared::Shared(const Model& run_model, const RunOptions& run_options, RunControl
                                                    : available_memory_bytes() / 4 * 3),
       team(worker_count, options.bind) {
   for (unsigned i = 0; i < workers; ++i)
-    arenas.push_back(std::make_unique<memory::Arena>(cache.of_worker(i), options.deny_oversize));
-  if (offload.on()) {
-    copier = checkpoint::find_copier_backend(options.copier)
-                 .make(workers, std::min(offload.copiers, workers));
-  }
+    arenas.push_back(std::make_unique<memory::Arena>(cache.of_worker(i), settings.deny_oversize));
+  if (settings.offload.on())
+    copier = settings.copier->make(workers, std::min(settings.offload.copiers, workers));
 }
 
 namespace {
@@ -53,7 +50,7 @@ class Run {
         workers_wanted_(count_workers(options, model)),
         shared_(model, options, control, workers_wanted_,
                 place_lps(model, workers_wanted_, result.notes),
-                CacheLayout::choose(options, workers_wanted_, result.notes)) {
+                CacheLayout::choose(Settings::of(options), workers_wanted_, result.notes)) {
     for (unsigned i = 0; i < shared_.workers; ++i)
       workers_.push_back(std::make_unique<Worker<Pending>>(shared_, i));
   }
@@ -203,7 +200,7 @@ class Run {
     result_.notes.push_back("LPs of one worker were refused memory " +
                             std::to_string(refusals.count) + " times, at last " +
                             std::to_string(refusals.bytes) + " bytes" +
-                            (shared_.options.deny_oversize ? " (--oversize deny)" : ""));
+                            (shared_.settings.deny_oversize ? " (--oversize deny)" : ""));
   }
 
   /// How memory lay in the cache, and whether the system backed it so that this meant anything.
@@ -239,10 +236,7 @@ class TimeWarpEngine final : public Engine {
     check_options(model, options);
     RunResult result;
     memory::prepare_library_state();
-    // Refuse before anything is made.
-    checkpoint::Strategy::parse(options.checkpoint);
-    checkpoint::Offload::parse(options);
-    checkpoint::find_copier_backend(options.copier);
+    Settings::of(options);  // refuses before anything is made
     pending::with_pending_set<TwEvent>(options.pending, [&]<class Pending>() {
       Run<Pending>(model, options, control, result).execute();
     });
@@ -252,7 +246,7 @@ class TimeWarpEngine final : public Engine {
 
 const EngineRegistration registration{
     "timewarp", "optimistic: executes ahead and rolls back, on the threads of this machine",
-    []() -> std::unique_ptr<Engine> { return std::make_unique<TimeWarpEngine>(); }};
+    []() -> std::unique_ptr<Engine> { return std::make_unique<TimeWarpEngine>(); }, options};
 
 }  // namespace
 }  // namespace orrery::timewarp

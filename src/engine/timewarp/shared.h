@@ -15,6 +15,7 @@
 #include "engine/timewarp/gvt.h"
 #include "engine/timewarp/lp_state.h"
 #include "engine/timewarp/mailbox.h"
+#include "engine/timewarp/settings.h"
 #include "memory/arena.h"
 #include "run/team.h"
 
@@ -32,15 +33,14 @@ struct Shared {
 
   const Model& model;
   const RunOptions& options;
+  const Settings settings;
   RunControl& control;
   const unsigned workers;
   const std::vector<std::uint16_t> owners;  ///< owners[lp] = worker
   LpTable lps;
   std::vector<std::unique_ptr<memory::Arena>> arenas;  ///< arenas[worker]
   Mesh mesh;
-  const checkpoint::Strategy strategy;
-  const checkpoint::Offload offload;
-  std::unique_ptr<checkpoint::Copier> copier;  ///< if offload.on()
+  std::unique_ptr<checkpoint::Copier> copier;  ///< if settings.offload.on()
   EventDepot depot;
   GvtRounds rounds;
   const CacheLayout cache;

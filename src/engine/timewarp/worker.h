@@ -123,13 +123,14 @@ template <class Pending>
 Worker<Pending>::Worker(Shared& shared, unsigned index)
     : shared_(shared),
       index_(index),
-      speculative_(shared.workers > 1 || shared.offload.on() || !shared.strategy.automatic()),
+      speculative_(shared.workers > 1 || shared.settings.offload.on() ||
+                   !shared.settings.strategy.automatic()),
       lps_(shared.lps),
       arena_(*shared.arenas[index]),
       mailbox_(index, shared.mesh, shared.owners, shared.depot, arena_, statistics_),
       faults_(shared.model),
-      history_(lps_, arena_, shared.strategy, shared.offload, shared.copy_queue(index), faults_,
-               statistics_),
+      history_(lps_, arena_, shared.settings.strategy, shared.settings.offload,
+               shared.copy_queue(index), faults_, statistics_),
       rows_(shared.control.rows != nullptr && !shared.model.tables().empty()),
       executor_(shared.model, shared.options, lps_, faults_,
                 {mailbox_, pending_, rows_, history_.undo_log(), speculative_}),
@@ -138,8 +139,8 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
       member_(shared.rounds, index),
       batch_cycles_limit_(static_cast<std::uint64_t>(cycles_per_second() * kBatchSeconds)),
       backoff_(shared.team.crowded()) {
-  const bool fixed_period = shared.options.gvt_period_us > 0;
-  const std::uint64_t period_us = fixed_period ? shared.options.gvt_period_us : kGvtPeriodUs;
+  const bool fixed_period = shared.settings.gvt_period_us > 0;
+  const std::uint64_t period_us = fixed_period ? shared.settings.gvt_period_us : kGvtPeriodUs;
   period_events_ = fixed_period ? 0 : kGvtEvents * shared.workers;
   period_cycles_ =
       static_cast<std::uint64_t>(cycles_per_second() * 1e-6 * static_cast<double>(period_us));
@@ -149,7 +150,7 @@ template <class Pending>
 void Worker<Pending>::run() {
   memory::prepare_worker_thread();
   const MisuseWatch watch;
-  if (shared_.options.deny_oversize)
+  if (shared_.settings.deny_oversize)
     memory::thread_context.denies_above_bytes = memory::kBlockBytes;
   if (!set_up()) return;
   adopted_cycles_ = read_cycles();

@@ -75,7 +75,7 @@ template <class Pending>
 void Worker<Pending>::accept_lps() {
   if (index_ != 0) return;
   const std::uint64_t state_bytes = shared_.state_bytes.load(std::memory_order_relaxed);
-  if (shared_.strategy.name == checkpoint::Strategy::Name::reverse &&
+  if (shared_.settings.strategy.name == checkpoint::Strategy::Name::reverse &&
       !shared_.any_reversible.load(std::memory_order_relaxed)) {
     shared_.team.note_failure(
         {2, 0, true,
