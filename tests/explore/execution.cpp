@@ -14,6 +14,8 @@ namespace orrery::explore {
 namespace {
 
 constexpr std::uint64_t kMostSteps = 20'000;
+constexpr const char* kDeadlock =
+    "deadlock: those that have not ended wait for a change that nobody makes";
 Execution* active_execution = nullptr;
 
 bool acquires(std::memory_order order) {
@@ -23,20 +25,6 @@ bool acquires(std::memory_order order) {
 bool releases(std::memory_order order) {
   return order == std::memory_order_release || order == std::memory_order_acq_rel ||
          order == std::memory_order_seq_cst;
-}
-const char* name_of(std::memory_order order) {
-  switch (order) {
-    case std::memory_order_relaxed:
-      return "relaxed";
-    case std::memory_order_acquire:
-      return "acquire";
-    case std::memory_order_release:
-      return "release";
-    case std::memory_order_acq_rel:
-      return "acq_rel";
-    default:
-      return "seq_cst";
-  }
 }
 
 [[noreturn]] void stop(const char* sentence) {
@@ -90,6 +78,7 @@ Tracked::~Tracked() {
 }
 
 Location::Location(std::uint64_t initial) : number(Execution::active().add(this)) {
+  stores.reserve(8);
   stores.push_back({initial, {}});
 }
 Location::~Location() {
@@ -168,7 +157,6 @@ void Execution::run(Path& path, unsigned bound, bool& cut) {
   try {
     scenario_ = make_();
     Knowledge& outside = threads_[kOutside].knowledge;
-    std::vector<unsigned> all;
     for (unsigned i = 0; i < options_.threads; ++i) {
       Thread& thread = threads_[i];
       thread.ended = false;
@@ -176,10 +164,9 @@ void Execution::run(Path& path, unsigned bound, bool& cut) {
       thread.since = steps_;
       thread.knowledge = outside;
       thread.knowledge.clock[i] = 1;
-      all.push_back(i);
     }
     ++outside.clock[kOutside];
-    hand_over(all, static_cast<unsigned>(all.size()));
+    hand_over(from(0));
     finish_scenario();
   } catch (const Abandoned&) {
   }
@@ -229,20 +216,11 @@ void Execution::live(unsigned thread) {
     }
     threads_[thread].ended = true;
     unsigned next = kOutside;
-    if (!failed_) {
-      std::vector<unsigned> candidates;
-      bool all_ended = true;
-      for (unsigned i = 0; i < options_.threads; ++i) {
-        all_ended &= threads_[i].ended;
-        if (may_go_on(i)) candidates.push_back(i);
-      }
-      if (!candidates.empty()) {
-        next = candidates[choose(static_cast<unsigned>(candidates.size()),
-                                 static_cast<unsigned>(candidates.size()))];
-      } else if (!all_ended) {
-        failed_ = true;
-        what_ = "deadlock: those that have not ended wait for a change that nobody makes";
-      }
+    if (const Candidates candidates = from(thread); !failed_ && candidates.count > 0) {
+      next = candidates.list[choose(candidates.count)];
+    } else if (!failed_ && !all_ended()) {
+      failed_ = true;
+      what_ = kDeadlock;
     }
     resume(next);
   }
@@ -260,6 +238,21 @@ bool Execution::may_go_on(unsigned index) const {
   return false;
 }
 
+bool Execution::all_ended() const {
+  for (unsigned i = 0; i < options_.threads; ++i)
+    if (!threads_[i].ended) return false;
+  return true;
+}
+
+Execution::Candidates Execution::from(unsigned first) const {
+  Candidates candidates;
+  for (unsigned i = 0; i < options_.threads; ++i) {
+    const unsigned thread = (first + i) % options_.threads;
+    if (may_go_on(thread)) candidates.list[candidates.count++] = thread;
+  }
+  return candidates;
+}
+
 void Execution::resume(unsigned thread) {
   Fiber& from = *threads_[running_].fiber;
   running_ = thread;
@@ -267,42 +260,34 @@ void Execution::resume(unsigned thread) {
   from.switch_to(*threads_[thread].fiber);
 }
 
-unsigned Execution::choose(unsigned count, unsigned free_of_cost) {
+/// The first alternative is what happens by itself; any other costs a deviation.
+unsigned Execution::choose(unsigned count) {
   if (count == 1) return 0;
-  const unsigned allowed = left_ > 0 ? count : std::min(count, free_of_cost);
+  const unsigned allowed = left_ > 0 ? count : 1;
   cut_ |= allowed < count;
   const unsigned taken = path_->choose(allowed);
-  if (taken >= free_of_cost) --left_;
+  if (taken > 0) --left_;
   return taken;
 }
 
-void Execution::hand_over(const std::vector<unsigned>& candidates, unsigned free_of_cost) {
-  const unsigned next = candidates[choose(static_cast<unsigned>(candidates.size()), free_of_cost)];
+void Execution::hand_over(const Candidates& candidates) {
+  const unsigned next = candidates.list[choose(candidates.count)];
   if (next != running_) resume(next);
   if (failed_) throw Abandoned();
 }
 
 void Execution::point() {
   if (std::exchange(current().chosen, false)) return;
-  std::vector<unsigned> candidates{running_};
-  for (unsigned i = 0; i < options_.threads; ++i)
-    if (i != running_ && may_go_on(i)) candidates.push_back(i);
-  hand_over(candidates, 1);
+  hand_over(from(running_));
 }
 
 void Execution::wait_for_change() {
   if (running_ == kOutside || failed_) return;
-  const unsigned self = running_;
   Thread& thread = current();
   thread.waiting = true;
-  std::vector<unsigned> candidates;
-  for (unsigned i = 1; i <= options_.threads; ++i) {
-    const unsigned other = (self + i) % options_.threads;
-    if (may_go_on(other)) candidates.push_back(other);
-  }
-  if (candidates.empty())
-    fail("deadlock: those that have not ended wait for a change that nobody makes");
-  hand_over(candidates, static_cast<unsigned>(candidates.size()));
+  const Candidates candidates = from((running_ + 1) % options_.threads);
+  if (candidates.count == 0) fail(kDeadlock);
+  hand_over(candidates);
   thread.waiting = thread.read_old = false;
   thread.chosen = true;
   thread.read = 0;
@@ -332,7 +317,7 @@ std::uint64_t Execution::load(Location& at, std::memory_order order) {
   const auto newest = static_cast<unsigned>(at.stores.size() - 1);
   std::uint16_t& oldest = thread.knowledge.oldest_readable[at.number];
   unsigned age = 0;
-  if (options_.old_values && running_ != kOutside && !failed_) age = choose(newest - oldest + 1, 1);
+  if (options_.old_values && running_ != kOutside && !failed_) age = choose(newest - oldest + 1);
   thread.read |= std::uint64_t{1} << at.number;
   thread.read_old |= age > 0;
   oldest = static_cast<std::uint16_t>(newest - age);
@@ -406,7 +391,7 @@ void Execution::append(Location& at, std::uint64_t value, const Knowledge& conti
 
 void Execution::note(const Location& at, const Operation& operation, std::uint64_t value) {
   if (!traced_ || scenario_ == nullptr || running_ == kOutside) return;
-  trace_ += "  thread " + std::to_string(running_) + ": " + explore::name_of(operation.kind) + " " +
+  trace_ += "  thread " + std::to_string(running_) + ": " + name_of(operation.kind) + " " +
             scenario_->atomic_name(at.number);
   if (operation.kind == Operation::Kind::load) {
     trace_ += " = " + std::to_string(value);
@@ -415,7 +400,7 @@ void Execution::note(const Location& at, const Operation& operation, std::uint64
     trace_ += ", " + std::to_string(operation.operand);
     if (operation.kind != Operation::Kind::store) trace_ += " (was " + std::to_string(value) + ")";
   }
-  trace_ += std::string(", ") + name_of(operation.order) + "\n";
+  trace_ += ", " + name_of(operation.order) + "\n";
 }
 
 }  // namespace orrery::explore

@@ -4,6 +4,7 @@
 // what. Behind explorer.h, atomics.h and cell.h.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -48,7 +49,7 @@ struct Location : Tracked {
 /// The choices of a run, and the way to the next run.
 class Path {
  public:
-  /// Of `count` alternatives, dearest last; the first is taken where the path is new.
+  /// Of `count` alternatives; the first is taken where the path is new.
   unsigned choose(unsigned count);
   void rewind() { depth_ = 0; }
   /// To the next path, depth first; false if there is none.
@@ -112,16 +113,24 @@ class Execution {
     Knowledge knowledge;
   };
 
+  /// Threads that may go on, the one whose turn it is first.
+  struct Candidates {
+    std::array<unsigned, kMostThreads> list;
+    unsigned count = 0;
+  };
+
   void live(unsigned thread);
   void begin_run();
   void finish_scenario();
   void abandon_all();
+  bool all_ended() const;
   bool may_go_on(unsigned thread) const;
+  Candidates from(unsigned first) const;
   /// Another thread may go on here.
   void point();
-  void hand_over(const std::vector<unsigned>& candidates, unsigned free_of_cost);
+  void hand_over(const Candidates& candidates);
   void resume(unsigned thread);
-  unsigned choose(unsigned count, unsigned free_of_cost);
+  unsigned choose(unsigned count);
   void begin(Operation& operation, Location& at);
   void append(Location& at, std::uint64_t value, const Knowledge& continued,
               std::memory_order order);

@@ -25,6 +25,21 @@ std::string name_of(Operation::Kind kind) {
   return "";
 }
 
+std::string name_of(std::memory_order order) {
+  switch (order) {
+    case std::memory_order_relaxed:
+      return "relaxed";
+    case std::memory_order_acquire:
+      return "acquire";
+    case std::memory_order_release:
+      return "release";
+    case std::memory_order_acq_rel:
+      return "acq_rel";
+    default:
+      return "seq_cst";
+  }
+}
+
 std::string Scenario::atomic_name(unsigned number) const {
   return "atomic " + std::to_string(number);
 }

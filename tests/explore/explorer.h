@@ -4,11 +4,16 @@
 // headers take their atomics from a policy (transport/atomics.h); here they get explore::Atomics
 // (explore/atomics.h), whose every operation is a point at which another thread may go on. The
 // threads of a scenario are fibers, one of which runs at a time, so a run is a list of choices: it
-// can be repeated, printed, and changed in its last choice to get the next one (depth first). The
-// bound is on deviations, fewest first (Musuvathi and Qadeer: Iterative context bounding for
-// systematic testing of multithreaded programs, PLDI 2007; most errors need very few): one for
-// every switch away from a thread that could have gone on, one for every atomic load that does not
-// get the newest value. Loom for Rust is the model for testing through substituted atomics.
+// can be repeated, printed, and changed in its last choice to get the next one (depth first). Loom
+// for Rust is the model for testing through substituted atomics.
+//
+// The bound is on deviations, fewest first: the thread that runs goes on until it waits or ends,
+// then the next in the circle; each time another one goes on instead costs one, and so does each
+// atomic load that does not get the newest value. Most errors need very few (Musuvathi and Qadeer:
+// Iterative context bounding for systematic testing of multithreaded programs, PLDI 2007; Emmi,
+// Qadeer and Rakamaric: Delay-bounded scheduling, POPL 2011), and the schedules with at most a few
+// grow with a power of the length of a run, where all of them grow exponentially. Small scenarios
+// are run exhaustively: with a bound that forbids nothing.
 //
 // What is found: failed requirements of the scenario, threads that wait for each other for ever,
 // data races on plain data in cells (explore/cell.h), use of what was freed. Races and freed memory
@@ -42,6 +47,7 @@ struct Operation {
   std::uint64_t operand;  ///< of all but load
 };
 std::string name_of(Operation::Kind kind);
+std::string name_of(std::memory_order order);
 using Mutation = std::function<void(Operation&)>;
 
 /// Made anew for every run. Its threads may share atomics and cells only.
