@@ -187,17 +187,15 @@ constexpr char kUndoTwice[] = "cucudc";
 constexpr char kSweep[] = "cusdsc";
 
 TEST(ExploredCancellation, EndsEveryEventOnce) {
-  const Options kAll{.deviations = 60, .old_values = false};
-  expect_holds("claim", kAll, make<Cancelling<kClaim>>());
-  expect_holds("claim, undo, claim", kAll, make<Cancelling<kUndo>>());
-  expect_holds("undone twice", kAll, make<Cancelling<kUndoTwice>>());
-  expect_holds("sweep", kAll, make<Cancelling<kSweep>>());
+  expect_holds("claim", all_schedules(), make<Cancelling<kClaim>>());
+  expect_holds("claim, undo, claim", all_schedules(), make<Cancelling<kUndo>>());
+  expect_holds("undone twice", all_schedules(), make<Cancelling<kUndoTwice>>());
+  expect_holds("sweep", all_schedules(), make<Cancelling<kSweep>>());
   expect_holds("sweep, old values", {.deviations = 6}, make<Cancelling<kSweep>>());
 }
 
 TEST(ExploredCancellation, EndsEveryEventOfAListOnce) {
-  const Options kAll{.deviations = 60, .old_values = false};
-  expect_holds("list, claim", kAll, make<Cancelling<kClaim, 2>>());
+  expect_holds("list, claim", all_schedules(), make<Cancelling<kClaim, 2>>());
   expect_holds("list, claim, old values", {.deviations = 5}, make<Cancelling<kClaim, 2>>());
   expect_holds("list, undo", {.deviations = 5}, make<Cancelling<kUndo, 2>>());
   expect_holds("list, sweep", {.deviations = 5}, make<Cancelling<kSweep, 2>>());

@@ -14,6 +14,7 @@
 #include "explore/explorer.h"
 #include "explore/fiber.h"
 #include "explore/knowledge.h"
+#include "explore/path.h"
 
 namespace orrery::explore {
 
@@ -44,26 +45,6 @@ struct Location : Tracked {
   const unsigned number;
   std::vector<Store> stores;
   std::array<std::uint64_t, kMostThreads + 1> written{};  ///< by thread, step of its last store
-};
-
-/// The choices of a run, and the way to the next run.
-class Path {
- public:
-  /// Of `count` alternatives; the first is taken where the path is new.
-  unsigned choose(unsigned count);
-  void rewind() { depth_ = 0; }
-  /// To the next path, depth first; false if there is none.
-  bool advance();
-  void set(const std::vector<unsigned>& choices);
-  std::vector<unsigned> choices() const;
-
- private:
-  struct Choice {
-    unsigned taken;
-    unsigned count;  ///< 0: given from outside, not known
-  };
-  std::vector<Choice> path_;
-  std::size_t depth_ = 0;
 };
 
 class Execution {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <cstdio>
 #include <memory>
 #include <set>
@@ -20,10 +21,13 @@ inline constexpr bool kSanitized = true;
 #else
 inline constexpr bool kSanitized = false;
 #endif
-/// `deviations`, or one less where the sanitizers make everything slow: they look at the same code
-/// in fewer schedules.
+/// Everything takes longer under the sanitizers, which look at the same code in fewer schedules.
 constexpr unsigned affordable(unsigned deviations) {
   return deviations - (kSanitized ? 1 : 0);
+}
+/// All schedules there are, if every load gets the newest value.
+inline Options all_schedules() {
+  return {.deviations = kSanitized ? 4u : 60u, .old_values = false};
 }
 
 template <class S>
@@ -38,7 +42,10 @@ inline void note_schedules(const std::string& name, const Outcome& outcome) {
   std::printf("[ explored ] %s: %llu schedules, %s\n", name.c_str(),
               static_cast<unsigned long long>(outcome.schedules),
               outcome.failure ? "the last of which fails" : bound.c_str());
-  testing::Test::RecordProperty(name, std::to_string(outcome.schedules));
+  std::string property = name;  // an attribute in XML
+  for (char& c : property)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  testing::Test::RecordProperty(property, std::to_string(outcome.schedules));
 }
 
 /// No schedule within the bound may fail.

@@ -20,9 +20,9 @@
 // are judged by what happens before what according to the memory orders given, not by what this run
 // did: a `relaxed` that had to be a `release` is found even if every value is the newest.
 //
-// What is not explored: C++'s memory model is wider. A store is last in its atomic's order of
-// stores at once (so no two threads see stores to two atomics in orders that contradict the
-// schedule), loads never get what is stored later (no load buffering), a read-modify-write, also a
+// What is not explored: C++'s memory model is wider. A store is the last in its atomic's order of
+// stores at once, so stores to two atomics never end up in orders that contradict the schedule;
+// loads never get what is stored later (no load buffering); a read-modify-write, also a
 // compare-exchange that fails, gets the newest value. `seq_cst` counts as acquire and release,
 // which overlooks nothing but may report what cannot happen. There are no fences and no consume. A
 // thread that only waits must say so (wait_for_change), or a run would not end.

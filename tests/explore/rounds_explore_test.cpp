@@ -79,10 +79,18 @@ class Oracle {
   std::vector<Result> results_;
 };
 
-template <const Traffic& kTraffic, Forgotten kForgotten = Forgotten::nothing>
+/// A report whose races are not looked for, so that others are found.
+struct Unwatched {
+  Report report;
+  Unwatched(Report value = {}) : report(value) {}
+  const Report& get() const { return report; }
+};
+
+template <const Traffic& kTraffic, Forgotten kForgotten = Forgotten::nothing,
+          class Slot = Cell<Report>>
 class Exchange : public Scenario {
   using Mesh = transport::Mesh<Cell<int>, Atomics>;
-  using Rounds = transport::Rounds<Cell<Report>, Atomics>;
+  using Rounds = transport::Rounds<Slot, Atomics>;
 
  public:
   Exchange() : mesh_(kTraffic.workers, kTraffic.capacity), rounds_(kTraffic.workers) {
@@ -151,7 +159,7 @@ class Exchange : public Scenario {
         sent_lowest = std::min(sent_lowest, time.get());
       });
     }
-    Cell<Report> report() {
+    Slot report() {
       progress = true;
       if (kForgotten != Forgotten::drain_at_report) drain();
       Report report{sent_lowest, executed};
@@ -209,6 +217,17 @@ TEST(ExploredRounds, StayBelowWhatExistsAmongThree) {
 
 TEST(ExploredRounds, NeedTheirOrders) {
   EXPECT_EQ((expect_orders_needed<Exchange<kBurst>>("burst", {})), 8u);
+}
+
+/// That the reports are not overwritten too early is one thing that joining orders; that nobody
+/// reports before it can see what all others had sent is the other.
+TEST(ExploredRounds, ShowWhatWasSentToWhoeverSeesAllJoined) {
+  using Case = Exchange<kThereAndBack, Forgotten::nothing, Unwatched>;
+  expect_found("there and back, joined relaxed", {}, make<Case>(), "GVT is above",
+               [](Operation& operation) {
+                 if (Case::kind_of(operation.atomic) == "joined")
+                   operation.order = std::memory_order_relaxed;
+               });
 }
 
 TEST(ExploredRounds, ShowPlantedErrors) {
