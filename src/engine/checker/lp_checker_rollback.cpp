@@ -120,6 +120,9 @@ std::uint32_t LpChecker::restore(CheckedLp& lp, const Job& job, RollbackStrategy
   }
   memory::leave_application_mode();
   if (!fault.empty()) throw Finding{"its reverse handler failed: " + fault};
+  if (reached > target)
+    throw Finding{"the rollback by strategy '" + std::string(strategy.name()) +
+                  "' did not go back far enough"};
   if (episode != nullptr) {
     while (episode->now > reached)
       Guard::undo(lp.memory, episode->steps[--episode->now].executed.steps);
