@@ -180,7 +180,7 @@ TEST(Reverse, CheckerFindsHandlersThatUndoOnlyTheLastEvent) {
 TEST(Reverse, CheckerReportsAFaultOfTheHandlerItself) {
   Ring ring;
   ring.fails_at = 30;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     RunOptions options = reverse_options(1);
     options.seed = seed;
     const Outcome expected = run_model(ring, "sequential", options);
