@@ -17,7 +17,7 @@ namespace {
 // At one time; and one in so many LPs, since those that rarely execute keep theirs for long.
 constexpr std::size_t kMostEpisodes = 64, kLpsAnEpisode = 16;
 constexpr std::uint64_t kEpisodeOdds = 8;         // an event begins one with a chance of 1 in ...
-constexpr std::uint32_t kEpisodeCheckpoints = 4;  // about as many at most
+constexpr std::uint32_t kEpisodeCheckpoints = 4;  // at most
 constexpr Labels kSeveral{"when it was executed first", "after a rollback of several events"};
 
 bool equal(const checkpoint::KernelState& a, const checkpoint::KernelState& b) {
@@ -40,7 +40,8 @@ LpChecker::Rollback LpChecker::take(const Job& job) {
     Episode& episode = *lp.episode;
     reversing_ = episode.strategy->before_event(view(lp, episode.history), episode.now);
     undo_log_ = reversing_ ? &episode.strategy->undo_log() : nullptr;
-    // From an earlier one it would have to coast forward at each event.
+    // From an earlier one it would have to coast forward at each event: a copy then. Not any
+    // strategy, since two shadows of one LP would take the tracked writes from each other.
     if (reversing_ || episode.history.checkpoints->ordinal == episode.now)
       return {*episode.strategy, episode.history, episode.now, lp.kernel, true};
   }
