@@ -57,13 +57,13 @@ LpChecker::Rollback LpChecker::take(const Job& job) {
 void LpChecker::roll_back(const Job& job, const Rollback& rollback) {
   CheckedLp& lp = lps_[job.lp];
   RollbackStrategy& strategy = rollback.strategy;
-  const RollbackStrategy::Lp of = view(lp, rollback.history);
+  const RollbackStrategy::Lp subject = view(lp, rollback.history);
   const std::uint32_t now = rollback.ordinal + 1;
   lp.kernel = first_.kernel;
-  strategy.after_event(of, now, first_.fault.empty());
+  strategy.after_event(subject, now, first_.fault.empty());
   // As if the next event were about to be executed: the rollback begins at a newer delta, and runs
   // that the event has added take part in the way back.
-  if (strategy.kind() == checkpoint::Kind::delta) strategy.before_event(of, now);
+  if (strategy.kind() == checkpoint::Kind::delta) strategy.before_event(subject, now);
   Guard::undo(lp.memory, first_.steps);
   const std::uint32_t reached = restore(lp, job, strategy, rollback.history, now, rollback.ordinal);
   if (reached != rollback.ordinal) {
@@ -75,9 +75,9 @@ void LpChecker::roll_back(const Job& job, const Rollback& rollback) {
   ++statistics_.rollbacks;
   verify_restored(lp, before_, rollback.kernel, strategy, 1);
   if (!rollback.of_episode) {
-    strategy.release(of);
+    strategy.release(subject);
   } else if (first_.fault.empty()) {
-    strategy.before_repetition(of, rollback.ordinal);
+    strategy.before_repetition(subject, rollback.ordinal);
   }
 }
 
@@ -224,7 +224,7 @@ Difference LpChecker::go_back_to(CheckedLp& lp, const Job& job, std::uint32_t ta
 Difference LpChecker::coast(CheckedLp& lp, const Job& job, std::uint32_t target) {
   Episode& episode = *lp.episode;
   RollbackStrategy& strategy = *episode.strategy;
-  const RollbackStrategy::Lp of = view(lp, episode.history);
+  const RollbackStrategy::Lp subject = view(lp, episode.history);
   // What a handler does for its reverse is done alike each time: it leaves traces on the stack.
   const bool reversing_before = std::exchange(reversing_, episode.reversing());
   Difference difference;
@@ -232,14 +232,14 @@ Difference LpChecker::coast(CheckedLp& lp, const Job& job, std::uint32_t target)
   while (episode.now < episode.steps.size() && difference.empty()) {
     const Step& step = episode.steps[episode.now];
     const bool undone = episode.now >= target;
-    if (undone && strategy.before_event(of, episode.now)) undo_log_ = &strategy.undo_log();
+    if (undone && strategy.before_event(subject, episode.now)) undo_log_ = &strategy.undo_log();
     execute({Job::Kind::event, job.lp, step.event->key(), step.event}, episode.world, episode.world,
             more_);
     undo_log_ = nullptr;
     lp.kernel = more_.kernel;
     ++episode.now;
     ++statistics_.coasted;
-    if (undone) strategy.after_event(of, episode.now, more_.fault.empty());
+    if (undone) strategy.after_event(subject, episode.now, more_.fault.empty());
     difference = compare_effects(names_, step.executed, more_, Versus::same_world, kSeveral);
     if (!difference.empty())
       difference.add("this was its event " + event_name(job.lp, step.event->type) + " at " +
