@@ -599,5 +599,38 @@ TEST(Checker, CountsWhatItDid) {
   EXPECT_EQ(statistic(outcome.result, "static_checks") > 0, !kAddressSanitizer);
 }
 
+/// What each kind of checkpoint has to show; reverse handlers: tests/engine/reverse_test.cpp.
+TEST(Checker, EachStrategyIsThatOfTimeWarp) {
+  const RandomModel model({.shape = 1, .lps = 20, .horizon = Duration::from_ticks(2'000)});
+  struct {
+    const char* checkpoint;
+    bool small, images, deltas;
+    const char* note;
+  } const cases[] = {{"copy", true, false, false, "strategies: copy"},
+                     {"incremental", false, false, true, "strategies: incremental"},
+                     {"periodic:4", true, true, false, "strategies: copy, periodic"},
+                     {"auto", true, true, true, "strategies: copy, incremental, periodic"}};
+  for (const auto& expected : cases) {
+    SCOPED_TRACE(expected.checkpoint);
+    RunOptions options;
+    options.set(checkpoint::kCheckpoint, expected.checkpoint);
+    const RunResult result = check(model, options).result;
+    const double events = static_cast<double>(result.committed),
+                 images = statistic(result, "checkpoint_images"),
+                 deltas = statistic(result, "checkpoint_deltas"),
+                 // create() is rolled back by copies whatever was asked for.
+        small = statistic(result, "checkpoints") - images - deltas - 20;
+    EXPECT_GE(small, expected.small ? events / 5 : 0);
+    EXPECT_EQ(small > 20, expected.small);
+    EXPECT_GE(images, expected.images ? events / 5 : 0);
+    EXPECT_EQ(images > 0, expected.images);
+    EXPECT_GE(deltas, expected.deltas ? events / 5 : 0);
+    EXPECT_EQ(deltas > 0, expected.deltas);
+    EXPECT_EQ(statistic(result, "checkpoint_reversals"), 0);
+    ASSERT_FALSE(result.notes.empty());
+    EXPECT_TRUE(result.notes[0].ends_with(expected.note)) << result.notes[0];
+  }
+}
+
 }  // namespace
 }  // namespace orrery::testing

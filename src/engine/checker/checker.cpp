@@ -186,6 +186,12 @@ class Run {
     add("rollbacks", count(s.rollbacks), "rollbacks of one event, each compared byte for byte");
     add("long_rollbacks", count(s.long_rollbacks), "rollbacks of several events of an LP");
     add("coasted", count(s.coasted), "events executed again after those");
+    const checkpoint::Keeper::Statistics kept = checker_.plan().statistics();
+    add("checkpoints", count(checker_.plan().small_copies() + kept.taken),
+        "checkpoints taken, on Time Warp's path for small LPs and of those with a record");
+    add("checkpoint_images", count(kept.images), "of these, full copies of LPs with a record");
+    add("checkpoint_deltas", count(kept.deltas), "of these, incremental ones");
+    add("checkpoint_reversals", count(kept.reversals), "events noted for their reverse handlers");
     add("compared", count(s.compared_bytes), "memory of LPs that was compared", "B");
     add("allocations", count(s.allocations), "allocations looked at for overruns, over all events");
     add("static_data", count(checker_.data_bytes()), "static data of the model's file, watched",
@@ -201,7 +207,7 @@ class Run {
         "the checker found no difference: {} events, each rolled back and executed again ({} "
         "rollbacks over several), {} bytes of memory compared, strategies: {}",
         committed_, checker_.statistics().long_rollbacks, checker_.statistics().compared_bytes,
-        checker_.strategies());
+        checker_.plan().names());
   }
 
   static std::string outside_note(std::uint32_t calls) {
