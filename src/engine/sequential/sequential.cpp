@@ -127,6 +127,7 @@ class SequentialRun {
   void handle(SequentialEvent* event) {
     LpRecord& lp = lps_[event->receiver];
     if (const auto* next = pending_.upcoming(1)) __builtin_prefetch(next);
+    ORRERY_ASSERT(event->key() > execution_.cause(), "events are handled in the order of keys");
     execution_.begin(*event, event->payload(), *lp.object, lp.kernel);
     trail_.note(event->key(), event->receiver);
     execution_.call();

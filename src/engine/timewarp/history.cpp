@@ -100,6 +100,7 @@ std::uint32_t History::restore_recorded(LpId id, LpState& lp, std::uint32_t rema
 /// is not after it, and the events from there on.
 void History::drop_committed(LpState& lp, std::uint32_t committed, Mailbox& mailbox) {
   checkpoint::Checkpoint* base = lp.checkpoints;
+  ORRERY_ASSERT(base != nullptr, "a history has a checkpoint beneath it");
   while (base->ordinal - lp.base > committed) base = base->older;
   checkpoint::release_all(blocks_, base->older);
   base->older = nullptr;

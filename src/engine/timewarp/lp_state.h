@@ -63,11 +63,13 @@ struct alignas(64) LpState {
   }
   /// Keeps the first `events` events.
   void truncate(std::uint32_t events) {
+    ORRERY_ASSERT(events <= count, "a history is cut, not grown");
     count = events & kMostEvents;
     last_ticks = events == 0 ? kNever : last()->time().ticks();
   }
   /// Drops the first `dropped` events.
   void drop_front(std::uint32_t dropped) {
+    ORRERY_ASSERT(dropped <= count, "no more is dropped than there is");
     if (dropped == 0) return;
     if (dropped == count) {
       base += dropped;

@@ -4,7 +4,6 @@
 // sets a run up, starts its workers, and puts together what they leave; worker.h is the engine.
 #include <algorithm>
 #include <memory>
-#include <unordered_set>
 #include <vector>
 
 #include "core/assert.h"
@@ -142,6 +141,7 @@ class Run {
     }
     if (!note.empty()) result_.notes.push_back(note);
     shared_.team.add_notes(result_.notes);
+    ORRERY_ASSERT(sum.rolled_back <= sum.executed, "what is undone was executed");
     result_.executed = sum.executed;
     result_.committed = sum.executed - sum.rolled_back;
     sum.checkpoints += kept.taken;

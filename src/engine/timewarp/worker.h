@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "core/cycles.h"
@@ -84,6 +85,7 @@ class Worker {
   bool adopt_round();
   void sweep_cancelled();
   void retreat(Time to);
+  void check_places();
   Commitment::Local local();
   std::int64_t memory_bytes() const;
 
@@ -260,8 +262,12 @@ void Worker<Pending>::adapt_batch(std::uint32_t executed, std::uint64_t cycles) 
 
 template <class Pending>
 bool Worker<Pending>::drain() {
-  return mailbox_.drain([this](TwEvent* event) { pending_.push(event); },
-                        [this](TwEvent* event) { rollback_.end_cancelled(event); });
+  return mailbox_.drain(
+      [this](TwEvent* event) {
+        ORRERY_ASSERT(event->key() >= commitment_.gvt(), "no message comes from before GVT");
+        pending_.push(event);
+      },
+      [this](TwEvent* event) { rollback_.end_cancelled(event); });
 }
 
 // ---- GVT
@@ -300,6 +306,7 @@ bool Worker<Pending>::adopt_round() {
   if (commitment_.must_sweep()) sweep_cancelled();
   if (commitment_.must_retreat()) retreat(commitment_.horizon());
   commitment_.settle(memory_bytes());
+  if constexpr (kAssertions) check_places();
   adopted_cycles_ = read_cycles();
   adopted_executed_ = statistics_.executed;
   return ends;
@@ -313,6 +320,32 @@ void Worker<Pending>::sweep_cancelled() {
   for (TwEvent* event : swept_)
     if (!mailbox_.free_if_cancelled(event)) pending_.push(event);
   swept_.clear();
+}
+
+/// Now and then, where assertions are on: no event lies in two places.
+template <class Pending>
+void Worker<Pending>::check_places() {
+  constexpr std::uint64_t kRounds = 64;
+  if (statistics_.gvt_rounds % kRounds != 0) return;
+  std::unordered_set<const TwEvent*> seen;
+  const auto see = [&seen](const TwEvent* event) {
+    ORRERY_ASSERT(seen.insert(event).second, "an event is in one place");
+  };
+  pending_.drain([this](TwEvent* event) { swept_.push_back(event); });
+  for (TwEvent* event : swept_) {
+    see(event);
+    ORRERY_ASSERT(!Mailbox::is_executed(event), "what is pending is not executed");
+    pending_.push(event);
+  }
+  swept_.clear();
+  faults_.for_each_waiting(see);
+  for (const LpId id : history_.active()) {
+    const LpState& lp = lps_[id];
+    for (std::uint32_t i = 0; i < lp.count; ++i) {
+      see(lp.history()[i]);
+      ORRERY_ASSERT(Mailbox::is_executed(lp.history()[i]), "a history holds executed events");
+    }
+  }
 }
 
 /// Undoes what was executed at or after `to`, to give its memory back.
