@@ -16,6 +16,8 @@ class Livelock final : public Model {
   Parameter<std::int64_t> lps{*this, "lps", 8, {.help = "LPs", .minimum = 1, .maximum = 65536}};
   Parameter<std::int64_t> circle{
       *this, "circle", 3, {.help = "LPs that the endless chain visits", .minimum = 1}};
+  Parameter<double> stray{
+      *this, "stray", 0, {.help = "share of hops to any LP", .minimum = 0.0, .maximum = 1.0}};
   Parameter<std::int64_t> at{*this, "at", 100, {.help = "when it begins", .unit = "ticks"}};
 
   std::uint64_t lp_count() const override { return static_cast<std::uint64_t>(lps.value()); }
@@ -31,14 +33,14 @@ class LivelockLp final : public LogicalProcess<LivelockLp, Hop> {
   }
   void handle(Context& context, const Hop& hop) {
     ++hops_;
-    if (context.now().ticks() == model_.at) {
-      const auto next = (context.self() + 1) % static_cast<LpId>(model_.circle.value());
-      return context.schedule(next % context.lp_count(), Duration::zero(), Hop{hop.value + 1});
-    }
-    const auto to = static_cast<LpId>(context.random().below(context.lp_count()));
-    const auto ticks = static_cast<std::int64_t>(1 + context.random().below(5));
-    const bool misses = context.now().ticks() < model_.at;
-    context.schedule(to, Duration::from_ticks(misses ? 1 : ticks), Hop{hop.value * 3});
+    Random& random = context.random();
+    const auto any = static_cast<LpId>(random.below(context.lp_count()));
+    const auto ticks = static_cast<std::int64_t>(1 + random.below(5));
+    if (context.now().ticks() < model_.at)
+      return context.schedule(any, Duration::from_ticks(ticks), Hop{hop.value * 3});
+    const auto next = (context.self() + 1) % static_cast<LpId>(model_.circle.value());
+    const LpId to = random.bernoulli(model_.stray) ? any : next % context.lp_count();
+    context.schedule(to, Duration::zero(), Hop{hop.value + 1});
   }
   void finish(FinalContext& context) override { context.state(hops_); }
 
