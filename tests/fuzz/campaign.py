@@ -52,9 +52,9 @@ class Campaign:
     # --- draws ------------------------------------------------------------------------------------
 
     def draw_subject(self, rng):
-        chosen = [s for s in subjects.SUBJECTS
-                  if not self.settings.models or s.model in self.settings.models]
-        subject = rng.choices(chosen, [s.weight for s in chosen])[0]
+        asked = self.settings.models
+        weights = [s.model in asked if asked else s.weight for s in subjects.SUBJECTS]
+        subject = rng.choices(subjects.SUBJECTS, weights)[0]
         drawn = subject.draw(rng, self.kinds.get(subject.model, ()))
         model = self.runner.model_path(subject.model) if subject.loaded else subject.model
         case = Case(model, drawn.sets, f"{drawn.until_ticks}ticks", rng.randrange(1_000_000),

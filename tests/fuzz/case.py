@@ -52,8 +52,8 @@ def parse(text):
     options, workers = {}, None
     at = iter(words[1:])
     for word in at:
-        value = None if word in FLAGS else next(at, None)
-        if value is None and word not in FLAGS:
+        value = "" if word in FLAGS else next(at, None)
+        if value is None:
             raise ValueError(f"--case: '{word}' has no value")
         if word == "--set":
             name, _, setting = value.partition("=")

@@ -2,9 +2,14 @@
 """What the fuzzer prints: a status line where somebody watches, and what there is to say of each
 failure, above all the one command that shows it again."""
 
+import collections
 import shlex
 import sys
 import time
+
+
+# Of failures that look alike; the others are counted.
+MOST_ALIKE = 3
 
 
 class Reporter:
@@ -12,6 +17,7 @@ class Reporter:
         self.runner = runner
         self.watched = sys.stderr.isatty()
         self.start = time.monotonic()
+        self.alike = collections.Counter()
 
     def command(self, case):
         """What reproduces it, with one paste at the root of the repository."""
@@ -33,14 +39,18 @@ class Reporter:
               end="", file=sys.stderr, flush=True)
 
     def failure(self, case, failure, smaller, often):
-        lines = [f"FAILED: {failure.sentence}", f"  found with:   {case.text()}"]
+        likeness = (case.model, case.engine, failure.kind)
+        self.alike[likeness] += 1
+        if self.alike[likeness] > MOST_ALIKE:
+            return
+        lines = [f"FAILED: {failure.sentence}"]
         if smaller != case:
-            lines.append(f"  smallest:     {smaller.text()}")
-        lines += [f"  sequentially: {smaller.reference().text()}",
-                  f"  reproduce:    {self.command(smaller)}"]
+            lines.append(f"  found with:   {case.text()}")
         if often is not None:
-            lines.append(f"  it fails {often[0]} of {often[1]} times")
-        self.say("\n".join(lines))
+            lines += [f"  orrery run    {smaller.text()}",
+                      f"  must agree:   {smaller.reference().text()}",
+                      f"  it fails      {often[0]} of {often[1]} times"]
+        self.say("\n".join([*lines, f"  reproduce:    {self.command(smaller)}"]))
 
     def expected(self, entry, failure):
         self.say(f"expected to fail: {entry.sentence} ({failure.kind})")
@@ -50,6 +60,9 @@ class Reporter:
                  f"{entry.sentence}\n  the case:     {self.command(case)}")
 
     def summary(self, campaign):
+        for (model, engine, kind), count in self.alike.items():
+            if count > MOST_ALIKE:
+                self.say(f"FAILED: {count - MOST_ALIKE} more of {model} on {engine}: {kind}")
         runs = ", ".join(f"{engine} {count}" for engine, count in sorted(campaign.runs_of.items()))
         self.say(f"\nruns: {runs or 'none'}; {campaign.rolled_back} of them rolled events back")
         if campaign.expected:

@@ -94,7 +94,7 @@ def phold(random, _):
     state = some(random, 0, 0, 200, 5_000, 200_000)
     sets = {"lps": some(random, 2, 8, 64, 500), "remote": some(random, 0.1, 0.5, 1),
             "population": some(random, 1, 4), "payload": some(random, 0, 8, 64, 256, 1024),
-            "state": state, "touched": some(random, 0, 8, state // 10)}
+            "state": state, "touched": state and some(random, 0, 8, state // 10)}
     if random.random() < 0.2:
         sets["lookahead"] = "100ms"
     if random.random() < 0.2:
@@ -153,6 +153,7 @@ SUBJECTS = [
     Subject("traffic", 1, traffic, loaded=False),
     Subject("wireless", 2, wireless, loaded=False),
     Subject("null", 1, null, loaded=False),
+    Subject("wrong", 0, nasty),  # wrong on purpose: for selfcheck.py, which asks for it
 ]
 
 
@@ -160,7 +161,7 @@ def kinds_of(orrery, subject, path, hidden):
     """The kinds of a nasty model that may be drawn, by what it says of itself. "all" mixes them."""
     text = subprocess.run([orrery, "describe", path], capture_output=True, text=True,
                           check=True).stdout
-    found = re.search(r"how LPs keep their state: ([a-z_, ]+)", text)
+    found = re.search(r"how LPs keep their state: all, ([a-z_, ]+)", text)
     names = found.group(1).strip().split(", ") if found else []
     shown = [name for name in names if (subject.model, name) not in hidden]
     return shown + ["all"] if shown == names else shown
