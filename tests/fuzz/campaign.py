@@ -65,7 +65,7 @@ class Campaign:
         names = [e for e in self.engines if e != "checker" or committed <= MOST_CHECKED]
         engine = rng.choices(names, [ENGINE_WEIGHTS.get(e, OTHERS) for e in names])[0]
         place = options.Place(engine, drawn.until_ticks, subject.reversible,
-                              subject.small_requests, drawn.commits)
+                              subject.small_requests, drawn.commits, drawn.state_bytes)
         chosen = options.draw(rng, place, rng.choice((0, 0.1, 0.3, 0.6)))
         workers = rng.choice(WORKERS)
         if engine == "sequential" or "--workers" in options.REFUSED.get(engine, ()):

@@ -21,10 +21,17 @@ class Place:
     reversible: bool     # the model has reverse handlers
     small_requests: bool  # no LP asks for more than 64 KiB at once
     commits: bool        # the run completes: no fault
+    state_bytes: int = 0  # of all LPs at the start
 
 
 def one_of(*values):
     return lambda random, place: random.choice(values)
+
+
+def memory(random, place):
+    """A budget that does not even hold the LPs is refused."""
+    least_mib = 2 * place.state_bytes // 2**20 + 1
+    return random.choice([f"{mib}MiB" for mib in (1, 2, 8, 64, 1024) if mib >= least_mib])
 
 
 def window(random, place):
@@ -51,7 +58,7 @@ def livelock(random, place):
 
 # Option -> its values; None from a function leaves the option away.
 VALUES = {
-    "--memory": one_of("1MiB", "2MiB", "8MiB", "64MiB", "1GiB"),
+    "--memory": memory,
     "--pending": one_of("auto", "radix", "ladder", "heap"),
     "--checkpoint": checkpoint,
     "--offload": one_of("none", "mono", "multi"),

@@ -17,6 +17,7 @@ class Drawn:
     until_ticks: int
     options: dict = dataclasses.field(default_factory=dict)
     commits: bool = True  # no fault is asked for
+    state_bytes: int = 0  # of all LPs at the start
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +68,7 @@ def causal(random, _):
     sets = {"lps": some(random, 2, 4, 8, 30), "spread": some(random, 1, 5, 20, 100),
             "zero": some(random, 0, 0.1, 0.3),
             "bad": some(random, "fail", "throw", "number", "twice", "negative", "nowhere",
-                        "endless", "memory")}
+                        "endless", "memory", "storm")}
     commits = random.random() < 0.8
     if not commits:
         sets["commits_at"] = some(random, 1, 5, 30)
@@ -99,7 +100,7 @@ def phold(random, _):
         sets["lookahead"] = "100ms"
     if random.random() < 0.2:
         sets["hot_share"] = 0.5
-    return Drawn(sets, length(random, SECOND, 30 * SECOND))
+    return Drawn(sets, length(random, SECOND, 30 * SECOND), state_bytes=sets["lps"] * state)
 
 
 def pcs(random, _):

@@ -26,6 +26,7 @@ struct Question {
 };
 struct Answer {
   std::uint64_t number, value;
+  std::uint32_t from, padding;
 };
 
 class Causal final : public Model {
@@ -66,7 +67,7 @@ class CausalLp final : public LogicalProcess<CausalLp, Tick, Message, Question, 
     context.schedule(receiver, Duration::from_ticks(model_.spread),
                      Message{++sent_[receiver], context.self(), 0});
     ++questions_;
-    open_[questions_] = std::string(questions_ % 50, 'q');
+    open_[questions_] = {asked, std::string(questions_ % 50, 'q')};
     context.schedule(asked, delay(context), Question{questions_, context.self(), 0});
     context.schedule(context.self(), Duration::from_ticks(1) + delay(context), Tick{});
   }
@@ -82,11 +83,14 @@ class CausalLp final : public LogicalProcess<CausalLp, Tick, Message, Question, 
     digest_ = digest_ * 31 + question.number;
     const bool now = context.random().bernoulli(model_.zero);
     context.schedule(question.from, Duration::from_ticks(now ? 0 : 1),
-                     Answer{question.number, digest_});
+                     Answer{question.number, digest_, context.self(), 0});
   }
 
   void handle(Context& context, const Answer& answer) {
-    if (open_.erase(answer.number) == 0) return misbehave(context, answer.number);
+    const auto question = open_.find(answer.number);
+    if (question == open_.end() || question->second.asked != answer.from)
+      return misbehave(context, answer.number);
+    open_.erase(question);
     digest_ = digest_ * 31 + answer.value;
     context.record(model_.answered, static_cast<double>(digest_ % 1000) * 0.1);
     if (digest_ % 8 == 0) context.emit(model_.answers, digest_);
@@ -95,7 +99,7 @@ class CausalLp final : public LogicalProcess<CausalLp, Tick, Message, Question, 
   void finish(FinalContext& context) override {
     context.state(digest_);
     context.state(ticks_);
-    for (const auto& [number, text] : open_) context.state(number + text.size());
+    for (const auto& [number, question] : open_) context.state(number + question.text.size());
   }
 
  private:
@@ -119,7 +123,7 @@ class CausalLp final : public LogicalProcess<CausalLp, Tick, Message, Question, 
     if (bad == "nowhere") context.schedule(context.lp_count(), Duration::zero(), Tick{});
     if (bad == "endless") context.schedule(0, Duration::max(), Tick{});
     if (bad == "memory") hoard_.resize(std::size_t{1} << 45);
-    if (bad == "storm") storm(context);
+    if (bad == "storm") storm(context, number);
   }
 
   static void free_twice() {
@@ -129,19 +133,24 @@ class CausalLp final : public LogicalProcess<CausalLp, Tick, Message, Question, 
   }
 
   /// Sends much that never should have been sent: it must all be taken back.
-  void storm(Context& context) {
+  void storm(Context& context, std::uint64_t number) {
     for (LpId i = 0; i < 8; ++i) {
       const LpId to = (context.self() + i) % context.lp_count();
-      context.schedule(to, Duration::from_ticks(i), Question{i, context.self(), 1});
+      context.schedule(to, Duration::from_ticks(i), Question{number, context.self(), 1});
     }
     throw std::logic_error("a storm");
   }
+
+  struct Open {
+    LpId asked;
+    std::string text;
+  };
 
   const Causal& model_;
   std::uint64_t digest_ = 1, questions_ = 0;
   std::int64_t ticks_ = 0;
   std::map<LpId, std::uint64_t> sent_, received_;
-  std::map<std::uint64_t, std::string> open_;
+  std::map<std::uint64_t, Open> open_;
   std::vector<char> hoard_;
 };
 
