@@ -48,6 +48,7 @@ class Campaign:
         self.rolled_back = 0
         self.shrunk = set()
         self.end = time.monotonic() + 60 * settings.minutes
+        self.stopped = False
 
     # --- draws ------------------------------------------------------------------------------------
 
@@ -70,12 +71,14 @@ class Campaign:
         workers = rng.choice(WORKERS)
         if engine == "sequential" or "--workers" in options.REFUSED.get(engine, ()):
             workers = None
-        return case.but(engine=engine, workers=workers, options=drawn.options | chosen)
+        variant = case.but(engine=engine, workers=workers, options=drawn.options | chosen)
+        return variant.but(options=drawn.options) if expected.avoided(variant) else variant
 
     # --- runs -------------------------------------------------------------------------------------
 
     def over(self):
-        return self.settings.cases is None and time.monotonic() > self.end
+        late = self.settings.cases is None and time.monotonic() > self.end
+        return late or self.stopped
 
     def run_group(self, index):
         if self.over():
@@ -147,17 +150,25 @@ class Campaign:
 
     def run(self):
         with concurrent.futures.ThreadPoolExecutor(self.settings.jobs) as pool:
-            waiting = set()
-            if self.settings.expected:
-                waiting = {pool.submit(self.run_expected, e) for e in self.expected_entries()}
-            for index in self.groups():
-                while len(waiting) >= 2 * self.settings.jobs:
-                    waiting = wait_for_one(waiting)
-                if self.over():
-                    break
-                waiting.add(pool.submit(self.run_group, index))
-            while waiting:
+            try:
+                self.run_all(pool)
+            except BaseException:  # also Ctrl-C: what runs by now ends, nothing new begins
+                self.stopped = True
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    def run_all(self, pool):
+        waiting = set()
+        if self.settings.expected:
+            waiting = {pool.submit(self.run_expected, e) for e in self.expected_entries()}
+        for index in self.groups():
+            while len(waiting) >= 2 * self.settings.jobs:
                 waiting = wait_for_one(waiting)
+            if self.over():
+                break
+            waiting.add(pool.submit(self.run_group, index))
+        while waiting:
+            waiting = wait_for_one(waiting)
 
 
 def wait_for_one(waiting):

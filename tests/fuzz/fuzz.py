@@ -132,6 +132,9 @@ def main():
     except ValueError as error:
         print(f"fuzz: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("\nfuzz: interrupted", file=sys.stderr)
+        return 130
 
 
 if __name__ == "__main__":
