@@ -11,8 +11,8 @@
 #include <random>
 #include <unordered_map>
 
-#include "engine/engine_cases.h"
 #include "equality/random_model.h"
+#include "run/engine_cases.h"
 
 namespace orrery::testing {
 namespace {

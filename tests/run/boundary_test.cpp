@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "engine/engine_cases.h"
+#include "run/engine_cases.h"
 
 namespace orrery::testing {
 namespace {

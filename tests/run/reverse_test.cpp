@@ -7,7 +7,7 @@
 #include <array>
 #include <atomic>
 
-#include "engine/engine_cases.h"
+#include "run/engine_cases.h"
 
 namespace orrery::testing {
 namespace {

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <thread>
 
-#include "engine/engine_cases.h"
 #include "equality/random_model.h"
+#include "run/engine_cases.h"
 
 namespace orrery::testing {
 namespace {
