@@ -1,34 +1,68 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the benchmarks share: single runs, alternating series, medians with their spread.
+"""What all benchmarks share: single runs, alternating series, medians, intervals, tables, records.
 
 Everything that is compared runs in turn (A B C, A B C, ...) in processes of its own, so that a
-machine whose speed drifts slows all of them alike.
+machine whose speed drifts slows all of them alike. Two series are compared by the ratios of runs of
+the same round: drift that is slower than a round drops out of them. Of these ratios the median is
+given and a confidence interval of it by order statistics: of n independent values the k-th lowest
+and the k-th highest enclose the median with a probability that follows from the binomial
+distribution alone, whatever the values' own distribution is (David and Nagaraja: Order Statistics,
+Wiley, 2003, section 7.1). It is exact and needs no resampling. Its price is that fewer than six
+rounds cannot give 95 %; then the interval is that from lowest to highest, and what it is worth is
+said beside it.
 """
 
+import argparse
 import json
+import math
+import os
 import shlex
 import statistics
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ORRERY = ROOT / "build/release/bin/orrery"
+BUILD = ROOT / "build/release"
+CONFIDENCE = 0.95
 
 
 class Failed(Exception):
-    pass
+    """A run that gave no figures; the text says which and why."""
 
 
-def run_orrery(model, arguments, sets=None):
-    """One run; what the report says of it, with the engine's statistics under "statistics"."""
-    command = [str(ORRERY), "run", model, "--json", "--quiet", *arguments]
+# --- single runs ----------------------------------------------------------------------------------
+
+def launch(command, environment=None, shell=False):
+    """Runs a program to its end: its output, its errors, and what it used (a struct rusage)."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = subprocess.Popen(command if shell else list(map(str, command)), shell=shell,
+                                   stdout=out, stderr=err, env={**os.environ, **(environment or {})})
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        texts = []
+        for stream in (out, err):
+            stream.seek(0)
+            texts.append(stream.read().decode(errors="replace"))
+    if process.returncode != 0:
+        shown = command if shell else shlex.join(map(str, command))
+        raise Failed(f"{shown}\nexit status {process.returncode}: {texts[1].strip()[-2000:]}")
+    return texts[0], texts[1], usage
+
+
+def orrery_command(model, arguments, sets=None, build=BUILD):
+    command = [str(build / "bin/orrery"), "run", str(model), "--json", "--quiet",
+               *map(str, arguments)]
     for name, value in (sets or {}).items():
         command += ["--set", f"{name}={value}"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise Failed(f"{shlex.join(command)}\n{done.stderr.strip()}")
-    report = json.loads(done.stdout)
+    return command
+
+
+def run_orrery(model, arguments, sets=None, build=BUILD):
+    """One run: what its report and the system say of it, the engine's statistics by name."""
+    out, _, usage = launch(orrery_command(model, arguments, sets, build))
+    report = json.loads(out)
     run = report["run"]
     return {
         "rate": run["committed"] / run["seconds"]["loop"],
@@ -39,9 +73,13 @@ def run_orrery(model, arguments, sets=None):
         "rss": run["peak_rss_bytes"],
         "start": run["seconds"]["startup"],
         "end": run["seconds"]["shutdown"],
+        "switches": usage.ru_nvcsw + usage.ru_nivcsw,
+        "cpu_seconds": usage.ru_utime + usage.ru_stime,
         "statistics": {name: s["value"] for name, s in report.get("statistics", {}).items()},
     }
 
+
+# --- series ---------------------------------------------------------------------------------------
 
 class Series:
     """One thing that is measured: a name, how to run it once, what came of it."""
@@ -68,22 +106,39 @@ class Series:
         values = self.values(key)
         return (min(values), max(values)) if values else (None, None)
 
+    def why(self):
+        """Why there are no samples, on a line."""
+        return f"failed: {self.failures[0].splitlines()[-1]}" if self.failures else "not run"
+
     def record(self):
         return {"name": self.name, "samples": self.samples, "failures": self.failures}
 
 
+class Progress:
+    """A line on the terminal that says what runs; nothing where nobody watches."""
+
+    def __init__(self):
+        self.watched = sys.stderr.isatty()
+
+    def say(self, text):
+        if self.watched:
+            print(f"\r  {text}\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def clear(self):
+        if self.watched:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
 def alternate(series, rounds, label):
-    """Measures each series once a round. One that failed is not tried again."""
-    watched = sys.stderr.isatty()
+    """Measures each series once a round. One that failed is not tried again, so the n-th sample of
+    every series is that of round n."""
+    progress = Progress()
     for turn in range(rounds):
         for one in series:
-            if watched:
-                print(f"\r  {label}: round {turn + 1} of {rounds}, {one.name:<40}", end="",
-                      file=sys.stderr, flush=True)
+            progress.say(f"{label}: round {turn + 1} of {rounds}, {one.name}")
             if not one.failures:
                 one.measure()
-    if watched:
-        print("\r" + " " * 110 + "\r", end="", file=sys.stderr, flush=True)
+    progress.clear()
 
 
 def check_fingerprints(series):
@@ -95,11 +150,171 @@ def check_fingerprints(series):
                  ", ".join(f"{value} ({name})" for value, name in sorted(prints.items())))
 
 
-def require_orrery():
-    if not ORRERY.exists():
-        sys.exit(f"bench: {ORRERY} is not there; ./dev build makes it")
+# --- comparisons ----------------------------------------------------------------------------------
+
+def order_interval(values):
+    """(lowest, highest, confidence) of the narrowest interval between order statistics, symmetric in
+    rank, that holds the median with at least CONFIDENCE, or of the widest there is."""
+    ordered, n = sorted(values), len(values)
+
+    def covered(k):  # by the k-th lowest and the k-th highest
+        return 1 - 2 * sum(math.comb(n, i) for i in range(k)) / 2**n
+
+    k = max([k for k in range(1, n // 2 + 1) if covered(k) >= CONFIDENCE], default=1)
+    return ordered[k - 1], ordered[n - k], max(covered(k), 0.0)
+
+
+class Comparison:
+    """One series over another: the median of the ratios of each round, and its interval."""
+
+    def __init__(self, ratios):
+        self.median = statistics.median(ratios)
+        self.low, self.high, self.confidence = order_interval(ratios)
+
+    def interval(self, digits=2):
+        """'[1.02, 1.07]', with its confidence where that is not the 95 % it should be."""
+        text = f"[{self.low:.{digits}f}, {self.high:.{digits}f}]"
+        return text if self.confidence >= CONFIDENCE else f"{text} at {self.confidence:.0%}"
+
+    def gain(self):
+        """'+3.1% [+1.0, +5.2]'"""
+        low, high = 100 * (self.low - 1), 100 * (self.high - 1)
+        text = f"{self.median - 1:+.1%} [{low:+.1f}, {high:+.1f}]"
+        return text if self.confidence >= CONFIDENCE else f"{text} at {self.confidence:.0%}"
+
+    def record(self):
+        return {"median": self.median, "low": self.low, "high": self.high,
+                "confidence": self.confidence}
+
+
+def compare(one, other, key="rate"):
+    """The ratio one / other, or None where a round of both is missing. Of seconds, compare(b, a)."""
+    if one is None or other is None:
+        return None
+    ratios = [a / b for a, b in zip(one.values(key), other.values(key)) if b]
+    return Comparison(ratios) if ratios else None
+
+
+# --- what is shown and left -----------------------------------------------------------------------
+
+class Table:
+    """Rows under headings, printed as they come. A column is (heading, width, format); the first is
+    to the left, the others to the right. A format is that of format() or a function."""
+
+    def __init__(self, *columns):
+        self.columns = columns
+
+    def _line(self, cells):
+        texts = [f"{text:{'<' if i == 0 else '>'}{width}}"
+                 for i, (text, (_, width, _)) in enumerate(zip(cells, self.columns))]
+        return "  " + " ".join(texts).rstrip()
+
+    def head(self, note=""):
+        print(self._line([heading for heading, _, _ in self.columns]) + note)
+
+    def row(self, *values, note=""):
+        """A value that is None leaves its cell empty."""
+        cells = []
+        for value, (_, _, how) in zip(values, self.columns):
+            cells.append("" if value is None else how(value) if callable(how) else format(value, how))
+        print(self._line(cells) + note, flush=True)
+
+    def failed(self, one):
+        print(f"  {one.name:<{self.columns[0][1]}} {one.why()}", flush=True)
+
+
+class Bars:
+    """What the project promised itself, beside what was measured, met or not."""
+
+    def __init__(self):
+        self.rows = []
+
+    def add(self, what, value, bar, unit="", at_most=False, comparison=None):
+        if value is None:
+            return
+        met = value <= bar if at_most else value >= bar
+        self.rows.append({"what": what, "measured": value, "bar": bar, "met": met, "unit": unit,
+                          "at_most": at_most,
+                          "comparison": comparison.record() if comparison else None,
+                          "interval": comparison.interval() if comparison else ""})
+
+    def ratio(self, what, comparison, bar, at_most=False):
+        if comparison is not None:
+            self.add(what, comparison.median, bar, "x", at_most, comparison)
+
+    def show(self):
+        print("\nBars (ratios: median of the rounds' ratios, [95 % interval])")
+        for r in self.rows:
+            sign = "<=" if r["at_most"] else ">="
+            print(f"  {'met   ' if r['met'] else 'MISSED'} {r['what']:<58} {r['measured']:>9.2f} "
+                  f"{r['unit']:<3} ({sign} {r['bar']:g}) {r['interval']}".rstrip())
 
 
 def write_record(folder, name, record):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
+
+
+def panels(rows, columns, width, height, **options):
+    """A picture of `rows` x `columns` panels of this size in inches: (figure, grid of axes)."""
+    import matplotlib  # here, since --help and tables need none
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(rows, columns, figsize=(width * columns, height * rows), squeeze=False,
+                        **options)
+
+
+def save_picture(figure, path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+
+
+# --- commands -------------------------------------------------------------------------------------
+
+def numbers(kind):
+    """For options: 'type=numbers(int)' reads '1,2,4'."""
+    def read(text):
+        return [kind(word) for word in text.split(",") if word]
+    read.__name__ = f"list of {kind.__name__}"
+    return read
+
+
+def at_least(lowest):
+    """For options: an integer that is not lower."""
+    def read(text):
+        if int(text) < lowest:
+            raise argparse.ArgumentTypeError(f"{text} is below {lowest}")
+        return int(text)
+    read.__name__ = "integer"
+    return read
+
+
+def parser(experiment, text, out, rounds, fewest=1):
+    """The options that all benchmarks have."""
+    made = argparse.ArgumentParser(prog=f"./dev bench {experiment}".rstrip(), description=text,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--rounds", type=at_least(fewest), default=rounds,
+                      help=f"alternating rounds ({rounds})")
+    made.add_argument("--out", type=Path, default=ROOT / out, help=f"folder for what is left ({out})")
+    made.add_argument("--build", type=Path, default=BUILD, help="whose programs run (build/release)")
+    return made
+
+
+def require(options, *programs):
+    """The programs that an experiment runs must have been built."""
+    for program in ("orrery", *programs):
+        if not (options.build / "bin" / program).exists():
+            sys.exit(f"bench: {options.build / 'bin' / program} is not there; ./dev build makes it")
+
+
+def command(main):
+    """Runs an experiment; failures and the interrupt key end it with a sentence."""
+    try:
+        main()
+    except Failed as failure:
+        sys.exit(f"bench: {failure}")
+    except KeyboardInterrupt:
+        sys.exit(130)

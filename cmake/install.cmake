@@ -7,7 +7,8 @@ include(CMakePackageConfigHelpers)
 install(TARGETS orrery RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY include/orrery DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY models/ DESTINATION ${CMAKE_INSTALL_DATADIR}/orrery/models
-  FILES_MATCHING PATTERN "*.tntp" PATTERN "*.toml" PATTERN "*.ini" PATTERN "*.py")
+  FILES_MATCHING PATTERN "*.tntp" PATTERN "*.toml" PATTERN "*.ini" PATTERN "*.py"
+  PATTERN "__pycache__" EXCLUDE)
 configure_package_config_file(cmake/orrery-config.cmake.in
   ${CMAKE_BINARY_DIR}/orrery-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/orrery)

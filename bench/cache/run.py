@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Cache-aware memory: the experiment of Vitali, Pellegrini and Cerasuolo (SIMUTools 2012).
+"""Cache-aware memory: the experiment of Vitali and others (SIMUTools 2012).
 
 PHOLD whose state is linked lists of buffers (bench/cache/lists.cpp), in the paper's tests:
 A: state of 2/3 of the cache, 75 % touched by an event; B: 3 times the cache, 25 %; C: 10 times,
@@ -8,28 +8,27 @@ A: state of 2/3 of the cache, 75 % touched by an event; B: 3 times the cache, 25
 with the automatic threshold and with fixed ones. Runs alternate, medians and spread are printed; a
 table, cache.json and cache.png are left.
 
-  bench/cache/run.py                     events/s
-  bench/cache/run.py --counters          also misses of the second-level cache: by perf stat where
-                                         the machine counts them, else by cachegrind, which simulates
-                                         one cache of this machine's geometry for both workers
+  ./dev bench cache                     events/s
+  ./dev bench cache --counters          also misses of the second-level cache: by perf stat where
+                                        the machine counts them, else by cachegrind, which simulates
+                                        one cache of this machine's geometry for both workers
+  ./dev bench cache --counters --rounds 0
+                                        only the misses, which a busy machine does not disturb
 """
 
-import argparse
 import json
 import re
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-import matplotlib
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness import (Failed, Progress, Series, Table, alternate, check_fingerprints,  # noqa: E402
+                     command, compare, launch, numbers, orrery_command, panels, parser, require,
+                     run_orrery, save_picture, write_record)
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
-
-ROOT = Path(__file__).resolve().parent.parent.parent
 # State as a multiple of the cache, share of it that an event touches, LPs for each cache: so many
 # that a checkpoint (5 to 10 KiB) fits into the mild part of a way.
 TESTS = {"A": (2 / 3, 0.75, 128), "B": (3, 0.25, 512), "C": (10, 0.10, 1024)}
@@ -46,20 +45,14 @@ def cache_geometry(level):
     return {1: (49152, 12, 64), 2: (1 << 20, 16, 64)}[level]
 
 
-def command(options, test, local, checkpoint, variant, until, caches):
+def run_arguments(options, case, variant, until, caches):
+    """What run_orrery and orrery_command take."""
+    test, local, checkpoint = case
     factor, touched, lps = TESTS[test]
-    size = int(factor * options.l2[0] / lps)
-    return [str(options.orrery), "run", str(options.model), "--json", "--quiet", "--workers", "2",
-            "--until", f"{until:.0f}s", "--checkpoint", checkpoint, "--set", f"lps={lps * caches}",
-            "--set", f"bytes={size}", "--set", f"touched={touched}", "--set", f"local={local}",
-            *variant]
-
-
-def run(words):
-    done = subprocess.run(words, capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"bench: {' '.join(words)}\n{done.stderr.strip()}")
-    return json.loads(done.stdout)
+    return (options.build / "bin/cache_lists.so",
+            ["--workers", 2, "--until", f"{until:.0f}s", "--checkpoint", checkpoint, *variant],
+            {"lps": lps * caches, "bytes": int(factor * options.l2[0] / lps), "touched": touched,
+             "local": local}, options.build)
 
 
 def misses_by_perf(words):
@@ -67,28 +60,26 @@ def misses_by_perf(words):
     if not shutil.which("perf"):
         return None
     with tempfile.NamedTemporaryFile() as counts:
-        done = subprocess.run(["perf", "stat", "-x,", "-e", "l2_cache_misses_from_dc_misses",
-                               "-o", counts.name, *words], capture_output=True, text=True)
-        text = Path(counts.name).read_text()
-    found = re.search(r"^(\d+),", text, re.M)
-    if done.returncode != 0 or not found:
-        return None
-    return int(found.group(1)) / json.loads(done.stdout)["run"]["executed"]
+        try:
+            out, _, _ = launch(["perf", "stat", "-x,", "-e", "l2_cache_misses_from_dc_misses",
+                                "-o", counts.name, *words])
+        except Failed:
+            return None
+        found = re.search(r"^(\d+),", Path(counts.name).read_text(), re.M)
+    return int(found.group(1)) / json.loads(out)["run"]["executed"] if found else None
 
 
 def count_by_cachegrind(options, words):
     """(data accesses, first-level misses, second-level misses, executed events, efficiency)."""
     cache = lambda c: f"{c[0]},{c[1]},{c[2]}"  # noqa: E731
-    done = subprocess.run(
+    out, errors, _ = launch(
         ["valgrind", "--tool=cachegrind", "--cachegrind-out-file=/dev/null", "--fair-sched=yes",
          f"--D1={cache(options.l1)}", f"--I1={cache(options.l1)}", f"--LL={cache(options.l2)}",
-         *words], capture_output=True, text=True)
-    number = lambda what: int(re.search(what + r":\s+([\d,]+)", done.stderr).group(1)  # noqa: E731
+         *words])
+    number = lambda what: int(re.search(what + r":\s+([\d,]+)", errors).group(1)  # noqa: E731
                               .replace(",", ""))
-    if done.returncode != 0:
-        sys.exit(f"bench: cachegrind: {done.stderr[-2000:]}")
     return (number("D   refs"), number("D1  misses"), number("LLd misses"),
-            *(json.loads(done.stdout)["run"][k] for k in ("executed", "efficiency")))
+            *(json.loads(out)["run"][k] for k in ("executed", "efficiency")))
 
 
 def misses_by_cachegrind(options, make_words):
@@ -105,53 +96,53 @@ def misses_by_cachegrind(options, make_words):
 
 
 def measure(options, case, variants):
-    rates = {name: [] for name in variants}
-    prints = set()
-    for turn in range(options.rounds):
-        for name, variant in variants.items():
-            print(f"\r  {case}: round {turn + 1} of {options.rounds}, {name:<12}", end="",
-                  file=sys.stderr, flush=True)
-            report = run(command(options, *case, variant, options.until[case[0]], 2))
-            rates[name].append(report["run"]["events_per_second"])
-            prints.add(report["run"]["fingerprint"])
-    print("\r" + " " * 78 + "\r", end="", file=sys.stderr, flush=True)
-    if len(prints) > 1:
-        sys.exit(f"bench: fingerprints differ: {', '.join(sorted(prints))}")
-    return rates
+    until = options.until[case[0]]
+    series = [Series(name, lambda v=variant: run_orrery(*run_arguments(options, case, v, until, 2)))
+              for name, variant in variants.items()]
+    alternate(series, options.rounds, case_text(case))
+    check_fingerprints(series)
+    for one in series:
+        if one.failures:
+            raise Failed(one.failures[0])
+    return series
 
 
 def count(options, case, variants):
-    counted = {}
+    progress, counted = Progress(), {}
     for name, variant in variants.items():
         if name == "auto":
             continue  # it is one of the others, and searches by the clock, which valgrind bends
-        print(f"\r  {case}: counting, {name:<12}", end="", file=sys.stderr, flush=True)
-        words = command(options, *case, variant, options.until[case[0]], 2)
-        by_perf = misses_by_perf(words)
+        progress.say(f"{case_text(case)}: counting, {name}")
+        words = lambda until, caches, v=variant: orrery_command(  # noqa: E731
+            *run_arguments(options, case, v, until, caches))
+        by_perf = misses_by_perf(words(options.until[case[0]], 2))
         if by_perf is not None:
             counted[name] = {"by": "perf", "l2_misses": by_perf}
             continue
         accesses, first, second, efficiency = misses_by_cachegrind(
-            options, lambda until, v=variant: command(options, *case, v, until, 1))
+            options, lambda until: words(until, 1))
         counted[name] = {"by": "cachegrind", "accesses": accesses, "l1_misses": first,
                          "l2_misses": second, "efficiency": efficiency}
-    print("\r" + " " * 78 + "\r", end="", file=sys.stderr, flush=True)
+    progress.clear()
     return counted
+
+
+def case_text(case):
+    test, local, checkpoint = case
+    return f"{test}, --checkpoint {checkpoint}, {100 * local:.0f} % local"
 
 
 def picture(results, path):
     counted = any(r["counters"] for r in results)
-    tests = [test for test in TESTS if any(r["test"] == test for r in results)]
-    figure, axes = plt.subplots(2 if counted else 1, len(tests), squeeze=False,
-                                figsize=(1 + 4.2 * len(tests), 8 if counted else 4.2))
+    tests = [test for test in TESTS if any(r["case"][0] == test for r in results)]
+    figure, axes = panels(2 if counted else 1, len(tests), 4.4, 4)
     for column, test in enumerate(tests):
-        for r in (r for r in results if r["test"] == test):
-            label = f"{r['checkpoint']}, {100 * r['local']:.0f} % local"
-            names = list(r["rates"]) if r["rates"] else list(r["counters"])
-            if r["rates"]:
-                base = statistics.median(r["rates"]["off"])
-                middle = [100 * (statistics.median(x) / base - 1) for x in r["rates"].values()]
-                axes[0][column].plot(names, middle, marker="o", label=label)
+        for r in (r for r in results if r["case"][0] == test):
+            label = f"{r['case'][2]}, {100 * r['case'][1]:.0f} % local"
+            names = [one.name for one in r["series"]] or list(r["counters"])
+            if r["series"]:
+                gains = [100 * (compare(one, r["series"][0]).median - 1) for one in r["series"]]
+                axes[0][column].plot(names, gains, marker="o", label=label)
             if r["counters"]:
                 base = r["counters"]["off"]["l2_misses"]
                 shown = [n for n in names if n in r["counters"]]
@@ -168,78 +159,65 @@ def picture(results, path):
     for axis in axes[:, 0]:
         if axis.get_legend_handles_labels()[0]:
             axis.legend(fontsize=8)
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
+    save_picture(figure, path)
 
 
-def table(results):
-    for r in results:
-        print(f"\n{r['test']}, --checkpoint {r['checkpoint']}, {100 * r['local']:.0f} % local")
-        print(f"  {'':<8} {'k events/s':>11} {'lowest':>9} {'highest':>9} {'gain':>8} {'L2 misses/event':>16}"
-              f" {'accesses':>11} {'efficiency':>12}")
-        for name in r["rates"] or r["counters"]:
-            rates = sorted(r["rates"].get(name, []))
-            row = f"  {name:<8}"
-            if rates:
-                gain = statistics.median(rates) / statistics.median(r["rates"]["off"]) - 1
-                row += (f" {statistics.median(rates) / 1e3:>11.1f} {rates[0] / 1e3:>9.1f}"
-                        f" {rates[-1] / 1e3:>9.1f} {100 * gain:>+7.1f}%")
-            else:
-                row += " " * 40
-            if name in r["counters"]:
-                c = r["counters"][name]
-                row += f" {c['l2_misses']:>16.1f}"
-                if "accesses" in c:
-                    row += f" {c['accesses']:>11.0f} {100 * c['efficiency']:>10.1f} %"
-            print(row)
+def show(result):
+    print(f"\n{case_text(result['case'])}")
+    thousands = lambda value: f"{value / 1e3:.1f}"  # noqa: E731
+    table = Table(("", 8, ""), ("k events/s", 11, thousands), ("lowest", 9, thousands),
+                  ("highest", 9, thousands), ("gain [95 % interval]", 28, ""),
+                  ("L2 misses/event", 16, ".1f"), ("accesses", 11, ".0f"),
+                  ("efficiency", 12, ".1%"))
+    table.head()
+    series = {one.name: one for one in result["series"]}
+    for name in series or result["counters"]:
+        counters = result["counters"].get(name, {})
+        rates = [None] * 4
+        if name in series:
+            one = series[name]
+            rates = [one.median(), *one.spread(), compare(one, series["off"]).gain()]
+        table.row(name, *rates, *map(counters.get, ("l2_misses", "accesses", "efficiency")))
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=Path, default=ROOT / "build/release")
-    parser.add_argument("--rounds", type=int, default=5, help="alternating rounds (5); 0: no timing")
-    parser.add_argument("--seconds", type=float, default=1.0, help="length of a run, roughly (1)")
-    parser.add_argument("--counters", action="store_true", help="count cache misses, too")
-    parser.add_argument("--tests", default="A,B,C")
-    parser.add_argument("--checkpoints", default="copy,auto")
-    parser.add_argument("--locals", default="0,0.95")
-    parser.add_argument("--shares", default="0.25,0.5,0.625,0.75,0.875,1")
-    parser.add_argument("--cachegrind-until", type=float, default=6,
-                        help="simulated seconds of the shorter counted run (6)")
-    parser.add_argument("--out", type=Path, default=ROOT / "results/cache")
-    options = parser.parse_args()
-    options.orrery, options.model = options.build / "bin/orrery", options.build / "bin/cache_lists.so"
+    parse = parser("cache", __doc__, out="results/cache", rounds=5, fewest=0)
+    parse.add_argument("--seconds", type=float, default=1.0, help="length of a run, roughly (1)")
+    parse.add_argument("--counters", action="store_true", help="count cache misses, too")
+    parse.add_argument("--tests", default="A,B,C")
+    parse.add_argument("--checkpoints", default="copy,auto")
+    parse.add_argument("--locals", type=numbers(float), default=[0, 0.95], help="0,0.95")
+    parse.add_argument("--shares", default="0.25,0.5,0.625,0.75,0.875,1")
+    parse.add_argument("--cachegrind-until", type=float, default=6,
+                       help="simulated seconds of the shorter counted run (6)")
+    options = parse.parse_args()
     options.l1, options.l2 = cache_geometry(1), cache_geometry(2)
     options.until = {"A": 400 * options.seconds, "B": 150 * options.seconds, "C": 80 * options.seconds}
-    for program in (options.orrery, options.model):
-        if not program.exists():
-            sys.exit(f"bench: {program} is not there; ./dev build makes it")
     return options
 
 
 def main():
     options = parse_arguments()
+    require(options, "cache_lists.so")
     variants = {"off": ["--cache-aware", "off"], "auto": ["--cache-share", "auto"]}
     variants |= {share: ["--cache-share", share] for share in options.shares.split(",")}
     results = []
     for test in options.tests.split(","):
         for checkpoint in options.checkpoints.split(","):
-            for local in options.locals.split(","):
-                case = (test, float(local), checkpoint)
+            for local in options.locals:
+                case = (test, local, checkpoint)
                 results.append({
-                    "test": test, "local": float(local), "checkpoint": checkpoint,
-                    "rates": measure(options, case, variants) if options.rounds else {},
+                    "case": case,
+                    "series": measure(options, case, variants) if options.rounds else [],
                     "counters": count(options, case, variants) if options.counters else {}})
-                table(results[-1:])
-    options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "cache.json").write_text(json.dumps(results, indent=1) + "\n")
+                show(results[-1])
+    write_record(options.out, "cache",
+                 [{"test": r["case"][0], "local": r["case"][1], "checkpoint": r["case"][2],
+                   "series": [one.record() for one in r["series"]], "counters": r["counters"]}
+                  for r in results])
     picture(results, options.out / "cache.png")
     print(f"\n{options.out}: cache.json, cache.png")
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        sys.exit(130)
+    command(main)

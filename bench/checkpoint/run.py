@@ -1,23 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoint strategies on PHOLD, over sizes of the LPs' state and shares of it that events write.
+"""Checkpoint strategies on PHOLD, over state sizes and shares that events write.
 
 Prints committed events per second and peak memory for each strategy, marks the best one, and says
 how far `auto` is from it (the bar: 5 %). Leaves checkpoint.json and checkpoint.png.
 """
 
-import argparse
 import sys
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
-
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from harness import (ROOT, Series, alternate, check_fingerprints, require_orrery,  # noqa: E402
-                     run_orrery, write_record)
+from harness import (Series, Table, alternate, check_fingerprints, command, compare,  # noqa: E402
+                     numbers, panels, parser, require, run_orrery, save_picture, write_record)
 
 STRATEGIES = ["copy", "periodic:16", "adaptive", "incremental", "reverse", "auto"]
 SIZES = {"64": 64, "1K": 1 << 10, "16K": 16 << 10, "256K": 256 << 10, "1M": 1 << 20}
@@ -32,7 +26,7 @@ def horizon(size, share, options):
     """Simulated seconds (an event an LP each) that take about `--seconds`, and enough of them for
     `auto` to have made its choice: it tries each kind for 48 events of an LP first."""
     sets = workload(size, share, options.lps)
-    probe = run_orrery("phold", ["--engine", "sequential", "--until", "100s"], sets)
+    probe = run_orrery("phold", ["--engine", "sequential", "--until", "100s"], sets, options.build)
     each = probe["seconds"] / probe["committed"]
     # An event may cost a few copies of the state beside itself.
     each += size * 0.2e-9 * 4
@@ -44,8 +38,8 @@ def measure(size_name, share, options):
     until = f"{horizon(size, share, options)}s"
     sets = workload(size, share, options.lps)
     series = [Series(s, lambda s=s: run_orrery(
-        "phold", ["--engine", "timewarp", "--workers", str(options.workers), "--until", until,
-                  "--checkpoint", s], sets)) for s in options.strategies]
+        "phold", ["--engine", "timewarp", "--workers", options.workers, "--until", until,
+                  "--checkpoint", s], sets, options.build)) for s in options.strategies]
     alternate(series, options.rounds, f"{size_name}, {share:.0%} written")
     check_fingerprints(series)
     return series
@@ -53,28 +47,29 @@ def measure(size_name, share, options):
 
 def show(size_name, share, series):
     print(f"\n{size_name} of state, {share:.0%} of it written by each event")
-    print(f"  {'':<14} {'events/s':>10} {'lowest':>10} {'highest':>10} {'peak MiB':>9} {'efficiency':>10}")
+    table = Table(("", 14, ""), ("events/s", 10, ".0f"), ("lowest", 10, ".0f"),
+                  ("highest", 10, ".0f"), ("peak MiB", 9, ".0f"), ("efficiency", 10, ".1%"))
+    table.head()
     fixed = [s for s in series if s.name != "auto" and s.samples]
     best = max(fixed, key=lambda s: s.median(), default=None)
     for one in series:
-        if not one.samples:
-            print(f"  {one.name:<14} failed: {one.failures[0].splitlines()[-1]}")
-            continue
-        low, high = one.spread()
-        mark = "  best" if one is best else ""
-        print(f"  {one.name:<14} {one.median():>10.0f} {low:>10.0f} {high:>10.0f} "
-              f"{one.median('rss') / 2**20:>9.0f} {one.median('efficiency'):>10.1%}{mark}")
+        if one.samples:
+            table.row(one.name, one.median(), *one.spread(), one.median("rss") / 2**20,
+                      one.median("efficiency"), note="  best" if one is best else "")
+        else:
+            table.failed(one)
     auto = next((s for s in series if s.name == "auto" and s.samples), None)
-    if auto is None or best is None:
+    found = compare(auto, best)
+    if found is None:
         return None
-    ratio = auto.median() / best.median()
-    print(f"  auto / best: {ratio:.2f} ({'met' if ratio >= 0.95 else 'MISSED'}, bar 0.95)")
-    return {"size": size_name, "share": share, "best": best.name, "ratio": ratio}
+    print(f"  auto / best: {found.median:.2f} {found.interval()} "
+          f"({'met' if found.median >= 0.95 else 'MISSED'}, bar 0.95)")
+    return {"size": size_name, "share": share, "best": best.name, "ratio": found.median,
+            "comparison": found.record()}
 
 
 def picture(results, options, path):
-    figure, axes = plt.subplots(1, len(options.shares), figsize=(5 * len(options.shares), 4.2),
-                                squeeze=False, sharey=True)
+    figure, axes = panels(1, len(options.shares), 5, 4.2, sharey=True)
     for axis, share in zip(axes[0], options.shares):
         for strategy in options.strategies:
             points = [(SIZES[size], s.median(), s.spread())
@@ -96,33 +91,29 @@ def picture(results, options, path):
         axis.grid(alpha=0.3)
     axes[0][0].set_ylabel("committed events/s")
     axes[0][-1].legend()
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
+    save_picture(figure, path)
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(prog="./dev bench checkpoint", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parse = parser("checkpoint", __doc__, out="results/bench", rounds=5)
     words = lambda text: text.split(",")  # noqa: E731
-    parser.add_argument("--rounds", type=int, default=5, help="alternating rounds (5)")
-    parser.add_argument("--seconds", type=float, default=0.5, help="length of a run, roughly (0.5)")
-    parser.add_argument("--workers", type=int, default=2, help="workers (2)")
-    parser.add_argument("--lps", type=int, default=64, help="LPs (64)")
-    parser.add_argument("--sizes", type=words, default=list(SIZES), help=",".join(SIZES))
-    parser.add_argument("--shares", type=lambda t: [float(x) for x in t.split(",")], default=SHARES,
-                        help="shares of the state that an event writes (0.01,0.1,1)")
-    parser.add_argument("--strategies", type=words, default=STRATEGIES, help=",".join(STRATEGIES))
-    parser.add_argument("--out", type=Path, default=ROOT / "results/bench", help="results/bench")
-    options = parser.parse_args()
+    parse.add_argument("--seconds", type=float, default=0.5, help="length of a run, roughly (0.5)")
+    parse.add_argument("--workers", type=int, default=2, help="workers (2)")
+    parse.add_argument("--lps", type=int, default=64, help="LPs (64)")
+    parse.add_argument("--sizes", type=words, default=list(SIZES), help=",".join(SIZES))
+    parse.add_argument("--shares", type=numbers(float), default=SHARES,
+                       help="shares of the state that an event writes (0.01,0.1,1)")
+    parse.add_argument("--strategies", type=words, default=STRATEGIES, help=",".join(STRATEGIES))
+    options = parse.parse_args()
     unknown = [s for s in options.sizes if s not in SIZES]
     if unknown:
-        parser.error(f"no size {unknown[0]}; sizes: {', '.join(SIZES)}")
+        parse.error(f"no size {unknown[0]}; sizes: {', '.join(SIZES)}")
     return options
 
 
 def main():
     options = parse_arguments()
-    require_orrery()
+    require(options)
     results, ratios = {}, []
     for size in options.sizes:
         for share in options.shares:
@@ -142,7 +133,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        sys.exit(130)
+    command(main)

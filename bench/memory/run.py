@@ -1,76 +1,71 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""malloc and free of an LP against glibc and mimalloc: nanoseconds for a pair, by pattern.
+"""malloc and free of an LP against glibc and mimalloc, by pattern.
 
-Each pattern (bench/memory/patterns.cpp) runs in turn in all allocators, every time in a process of
-its own. The lowest of all rounds is what the code can do, the median what a shared machine gives.
-With --instructions valgrind counts instead, which a busy machine does not disturb.
+Nanoseconds for a pair. Each pattern (bench/memory/patterns.cpp) runs in turn in all allocators,
+every time in a process of its own. The lowest of all rounds is what the code can do, the median what
+a shared machine gives. With --instructions valgrind counts instead, which a busy machine does not
+disturb.
 """
 
-import argparse
-import json
-import os
 import re
-import statistics
-import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness import (Failed, Series, Table, alternate, command, launch, parser,  # noqa: E402
+                     require, write_record)
 
 
-def run(program, environment, *words):
-    done = subprocess.run([str(program), *words], capture_output=True, text=True,
-                          env={**os.environ, **environment})
-    if done.returncode != 0 or done.stderr:
-        sys.exit(f"bench: {program}: {done.stderr.strip()}")
-    return [line.split() for line in done.stdout.splitlines()]
+def times(program, environment):
+    """Nanoseconds a pair, by pattern."""
+    out, errors, _ = launch([program, "all", "300000", "3"], environment)
+    if errors:  # of the loader, whose library to preload is not there
+        raise Failed(f"{program}: {errors.strip()}")
+    return {pattern: float(ns) for pattern, ns in map(str.split, out.splitlines())}
 
 
 def instructions(program, environment, pattern):
     """Instructions a pair: the difference of two runs."""
     counts = []
     for pairs in (100_000, 300_000):
-        done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
-                               str(program), pattern, str(pairs), "1"], capture_output=True, text=True,
-                              env={**os.environ, **environment})
-        counts.append(int(re.search(r"Collected : (\d+)", done.stderr).group(1)))
+        _, errors, _ = launch(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
+                               program, pattern, pairs, 1], environment)
+        counts.append(int(re.search(r"Collected : (\d+)", errors).group(1)))
     return (counts[1] - counts[0]) / (200_000 * 17 / 16)  # a sixteenth of the pairs is to warm up
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=Path, default=ROOT / "build/release")
-    parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--mimalloc", default="libmimalloc.so.2", help="library to preload; '' for none")
-    parser.add_argument("--instructions", action="store_true")
-    parser.add_argument("--out", type=Path, default=ROOT / "results/memory")
-    options = parser.parse_args()
+    parse = parser("memory", __doc__, out="results/memory", rounds=10)
+    parse.add_argument("--mimalloc", default="libmimalloc.so.2", help="library to preload; '' for none")
+    parse.add_argument("--instructions", action="store_true")
+    options = parse.parse_args()
+    require(options, "malloc_bench_lp", "malloc_bench_system")
     system = options.build / "bin/malloc_bench_system"
     allocators = {"LP heap": (options.build / "bin/malloc_bench_lp", {}), "glibc": (system, {})}
-    if options.mimalloc:
+    if options.mimalloc and not options.instructions:  # where valgrind puts its own in its place
         allocators["mimalloc"] = (system, {"LD_PRELOAD": options.mimalloc})
-    patterns = [words[0] for words in run(system, {}, "--list")]
-    results = {pattern: {name: [] for name in allocators} for pattern in patterns}
+    patterns = [line.split()[0] for line in launch([system, "--list"])[0].splitlines()]
     if options.instructions:
-        allocators.pop("mimalloc", None)  # valgrind puts its own in place of a preloaded one
-        for pattern in patterns:
-            for name, (program, environment) in allocators.items():
-                results[pattern][name].append(instructions(program, environment, pattern))
+        series = [Series(name, lambda how=how: {p: instructions(*how, p) for p in patterns})
+                  for name, how in allocators.items()]
+        alternate(series, 1, "instructions")
     else:
-        for _ in range(options.rounds):
-            for name, (program, environment) in allocators.items():
-                for pattern, ns in run(program, environment, "all", "300000", "3"):
-                    results[pattern][name].append(float(ns))
+        series = [Series(name, lambda how=how: times(*how)) for name, how in allocators.items()]
+        alternate(series, options.rounds, "times")
+    for one in series:
+        if not one.samples:
+            raise Failed(f"{one.name} {one.why()}")
     unit = "instructions" if options.instructions else "ns, lowest (median)"
-    print(f"{unit + ' a pair':<30}" + "".join(f"{name:>18}" for name in allocators))
+    both = lambda pair: f"{pair[0]:.2f} ({pair[1]:>6.2f})"  # noqa: E731
+    table = Table((unit + " a pair", 30, ""), *((one.name, 17, both) for one in series))
+    table.head()
     for pattern in patterns:
-        cells = [results[pattern][name] for name in allocators]
-        print(f"{pattern:<30}" + "".join(f"{min(c):>9.2f} ({statistics.median(c):>6.2f})" for c in cells))
-    options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "memory.json").write_text(json.dumps(results, indent=1) + "\n")
+        table.row(pattern, *((one.spread(pattern)[0], one.median(pattern)) for one in series))
+    write_record(options.out, "memory", {pattern: {one.name: one.values(pattern) for one in series}
+                                         for pattern in patterns})
+    print(f"\n{options.out}: memory.json")
 
 
 if __name__ == "__main__":
-    main()
+    command(main)

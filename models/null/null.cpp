@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "../common/busy_work.h"
 #include "orrery/orrery.h"
 
 namespace {
@@ -87,21 +88,12 @@ class Module final : public orrery::LogicalProcess<Module, Step> {
   void finish(orrery::FinalContext& context) override { context.state(handled_); }
 
   void handle(Context& context, const Step&) {
-    if (model_.work > 0) work();
+    orrery::models::busy_work(static_cast<std::uint64_t>(handled_), model_.work);
     if (++handled_ < model_.events)
       context.schedule_expanded(context.self(), model_.period, model_.duration, Step{});
   }
 
  private:
-  /// One dependent multiplication a step, as in the model phold: about a nanosecond.
-  void work() const {
-    auto x = static_cast<std::uint64_t>(handled_);
-    for (std::int64_t i = 0; i < model_.work; ++i) {
-      x = x * 6364136223846793005u + 1;
-      asm volatile("" : "+r"(x));
-    }
-  }
-
   const Null& model_;
   std::int64_t handled_ = 0;
 };

@@ -9,18 +9,23 @@ dropping by default, on one scale, so that they compare. A cell with no call (or
 no share and is grey.
 """
 import argparse
-import csv
 import math
 import pathlib
 import sys
 
-import matplotlib
+try:
+    import matplotlib
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-import numpy as np
-from matplotlib.collections import PolyCollection
-from matplotlib.ticker import PercentFormatter
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    import numpy as np
+    from matplotlib.collections import PolyCollection
+    from matplotlib.ticker import PercentFormatter
+
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "common"))
+    from run_tables import read_table
+except ImportError as missing:
+    sys.exit(f"plot.py: {missing}; install it with: apt-get install python3-matplotlib")
 
 # name: (title, what the colour bar says, numerator, denominator; no denominator: a plain value)
 VALUES = {
@@ -30,23 +35,13 @@ VALUES = {
 }
 
 
-def read_cells(path):
+def read_cells(folder):
     """The rows of cells.csv as dictionaries of numbers."""
-    if path.is_dir():
-        path = path / "cells.csv"
-    try:
-        with open(path, newline="") as file:
-            rows = [{name: float(text) for name, text in row.items()} for row in csv.DictReader(file)]
-    except FileNotFoundError:
-        sys.exit(f"{path} does not exist; give the report folder of a run of pcs")
-    except (TypeError, ValueError) as error:
-        sys.exit(f"{path} is not a table of numbers: {error}")
-    needed = {"cell", "x", "y"} | {column for *_, a, b in VALUES.values() for column in (a, b) if column}
+    needed = ["cell", "x", "y", *(column for *_, a, b in VALUES.values() for column in (a, b) if column)]
+    columns = read_table(folder, "cells", needed, "pcs", optional=["time_ticks"])
+    rows = [dict(zip(columns, values)) for values in zip(*columns.values())]
     if not rows:
-        sys.exit(f"{path} has no rows; did the run end?")
-    missing = needed - rows[0].keys()
-    if missing:
-        sys.exit(f"{path} has no column {', '.join(sorted(missing))}; is it the table of a pcs run?")
+        sys.exit(f"plot.py: {folder}/cells.csv has no rows; did the run finish?")
     return rows
 
 
@@ -116,8 +111,8 @@ def main():
     parser.add_argument("-o", "--output", type=pathlib.Path, help="default: OUT/cells.png")
     parser.add_argument("--value", nargs="+", choices=VALUES, default=["blocking", "dropping"])
     options = parser.parse_args()
-    rows = read_cells(options.out)
-    folder = options.out if options.out.is_dir() else options.out.parent
+    folder = options.out.parent if options.out.suffix == ".csv" else options.out
+    rows = read_cells(folder)
     output = options.output or folder / "cells.png"
 
     names = options.value

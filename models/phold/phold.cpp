@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "../common/busy_work.h"
 #include "orrery/orrery.h"
 
 namespace {
@@ -48,7 +49,6 @@ class Node final
   static std::uint64_t value_of(orrery::Time now, const Payload& payload);
   template <class Change>
   void for_each_touched(Change&& change);
-  void work() const;
 
   const Phold& model_;
   std::uint64_t handled_ = 0;
@@ -156,7 +156,7 @@ void Node::handle(Context& context, const Payload& payload) {
     const std::uint64_t value = value_of(context.now(), payload);
     for_each_touched([value](std::uint64_t& word) { word = word * kFactor + value; });
   }
-  if (model_.work > 0) work();
+  orrery::models::busy_work(handled_, model_.work);
   throw_ball(context);
 }
 
@@ -211,15 +211,6 @@ void Node::for_each_touched(Change&& change) {
   for (std::size_t i = 0; i < words; ++i) {
     change(state_[at]);
     if (++at == state_.size()) at = 0;
-  }
-}
-
-/// One dependent multiplication a step: 3 to 4 cycles, about a nanosecond.
-void Node::work() const {
-  std::uint64_t x = handled_;
-  for (std::int64_t i = 0; i < model_.work; ++i) {
-    x = x * 6364136223846793005u + 1;
-    asm volatile("" : "+r"(x));
   }
 }
 

@@ -14,7 +14,6 @@ countries.
 Needs matplotlib and numpy (Debian: python3-matplotlib).
 """
 import argparse
-import csv
 import json
 import math
 import os
@@ -29,6 +28,8 @@ try:
     from matplotlib.collections import LineCollection
     from matplotlib.colors import BoundaryNorm, ListedColormap
     from matplotlib.lines import Line2D
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+    from run_tables import read_table
 except ImportError as missing:
     sys.exit(f"plot.py: {missing}; install it with: apt-get install python3-matplotlib")
 
@@ -41,26 +42,6 @@ COLOURS = {  # --by: label of the colour bar, limits of its classes
     "delay": ("mean wait at the stop line (s)", [0, 5, 15, 30, 60, 300, 900, 3600]),
     "volume": ("vehicles that passed", None),
 }
-
-
-def read_table(folder, name, wanted):
-    """The columns `wanted` of OUT/NAME.csv as arrays of floats."""
-    path = os.path.join(folder, name + ".csv")
-    try:
-        with open(path, newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-    except OSError as error:
-        sys.exit(f"plot.py: cannot read {path}: {error.strerror}; is {folder!r} the output folder "
-                 "(--out) of a finished run of the traffic model?")
-    if not rows:
-        return None
-    missing = [column for column in wanted if column not in rows[0]]
-    if missing:
-        sys.exit(f"plot.py: {path} has no column {', '.join(missing)}; it has {', '.join(rows[0])}")
-    try:
-        return {column: np.array([float(row[column]) for row in rows]) for column in wanted}
-    except (TypeError, ValueError) as error:
-        sys.exit(f"plot.py: {path} holds something that is not a number: {error}")
 
 
 def scenario(folder):
@@ -183,11 +164,11 @@ def main():
     arguments = parser.parse_args()
 
     links = read_table(arguments.out, "links",
-                       ["from", "to", "volume", "mean_delay", "capacity"])
-    nodes = read_table(arguments.out, "nodes", ["node", "x", "y"])
-    if links is None:
+                       ["from", "to", "volume", "mean_delay", "capacity"], "traffic")
+    nodes = read_table(arguments.out, "nodes", ["node", "x", "y"], "traffic")
+    if not len(links["from"]):
         sys.exit(f"plot.py: {arguments.out}/links.csv holds no links; did the run finish?")
-    if nodes is None:
+    if not len(nodes["node"]):
         sys.exit(f"plot.py: {arguments.out}/nodes.csv holds no nodes: the network was read without "
                  "coordinates; give the run a node file (--set node_file=FILE)")
 

@@ -15,7 +15,6 @@ finds the medium busy, and a station's area by the share of the time that it tra
 Needs matplotlib and numpy (Debian: python3-matplotlib).
 """
 import argparse
-import csv
 import json
 import math
 import os
@@ -32,29 +31,13 @@ try:
     from matplotlib.lines import Line2D
     from matplotlib.ticker import PercentFormatter
     from matplotlib.tri import Triangulation
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+    from run_tables import read_table
 except ImportError as missing:
     sys.exit(f"plot.py: {missing}; install it with: apt-get install python3-matplotlib")
 
 GATEWAY = {"marker": "s", "c": "#1b1b1b", "edgecolors": "white", "linewidths": 1.4, "zorder": 6}
 WIDEST_PT, NARROWEST_PT = 7.0, 0.6
-
-
-def read_table(folder, name, wanted):
-    """The columns `wanted` of OUT/NAME.csv as arrays; empty ones if it has no rows."""
-    path = os.path.join(folder, name + ".csv")
-    try:
-        with open(path, newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-    except OSError as error:
-        sys.exit(f"plot.py: cannot read {path}: {error.strerror}; is {folder!r} the output folder "
-                 "(--out) of a finished run of the wireless model?")
-    if rows and any(column not in rows[0] for column in wanted):
-        missing = [column for column in wanted if column not in rows[0]]
-        sys.exit(f"plot.py: {path} has no column {', '.join(missing)}; it has {', '.join(rows[0])}")
-    try:
-        return {column: np.array([float(row[column]) for row in rows]) for column in wanted}
-    except (TypeError, ValueError) as error:
-        sys.exit(f"plot.py: {path} is not a table of numbers: {error}")
 
 
 def title(folder, stations):
@@ -199,8 +182,9 @@ def main():
     arguments = parser.parse_args()
 
     stations = read_table(arguments.out, "stations",
-                          ["station", "x", "y", "gateway", "airtime", "busy"])
-    links = read_table(arguments.out, "links", ["from", "to", "attempts", "acknowledged"])
+                          ["station", "x", "y", "gateway", "airtime", "busy"], "wireless")
+    links = read_table(arguments.out, "links", ["from", "to", "attempts", "acknowledged"],
+                       "wireless")
     if not len(stations["station"]):
         sys.exit(f"plot.py: {arguments.out}/stations.csv has no rows; did the run finish?")
 

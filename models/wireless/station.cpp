@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "../common/busy_work.h"
+
 namespace wireless {
 
 using orrery::FinalContext;
@@ -18,13 +20,8 @@ void Station::start(Context& context) {
   if (model_.seconds_between_packets() > 0 && !silent) schedule_next_packet(context, context.now());
 }
 
-/// One dependent multiplication a step, as in the model phold: about a nanosecond.
 void Station::work(std::int64_t steps) const {
-  std::uint64_t x = attempt_;
-  for (std::int64_t i = 0; i < steps; ++i) {
-    x = x * 6364136223846793005u + 1;
-    asm volatile("" : "+r"(x));
-  }
+  orrery::models::busy_work(attempt_, steps);
 }
 
 // ---- host ---------------------------------------------------------------------------------------

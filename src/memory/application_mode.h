@@ -5,8 +5,10 @@
 // While a thread runs model code it is in application mode: it has a running LP, and the interposed
 // malloc, free and operator new serve that LP's heap. Otherwise it is in platform mode and they
 // serve the system. The mode is one thread-local pointer, which the local-exec TLS model makes one
-// instruction to read (the platform is linked into executables only); this is the only state of the
-// platform that does not hang off a run object.
+// instruction to read (the platform is linked into executables only). It hangs off the thread and
+// not off a run object because malloc has no argument that could lead to one. For the same reason
+// the region of LP memory is the process' (region.h), as is what has been prepared of the C library
+// (library_state.h); the registries of models and engines are too, which static initialisers fill.
 //
 // The mode also tells a preemption signal whether it may take the processor away: platform mode is
 // never interrupted, nor is an operation on the running heap (`in_heap`; what needs a signal
@@ -20,13 +22,11 @@
 // Memory is routed by address, not by mode:
 //   free in application mode of the running LP's memory   the ordinary case
 //   ... of another LP's memory, or freed before           heap misuse, see on_misuse
-//   ... of system memory          left allocated and counted, or handed to on_system_free. A free
-//                                 cannot be rolled back, and the LP may be; an engine may queue the
-//                                 pointer with the event and free it at commit.
-//   free in platform mode of LP memory                    left allocated and counted. The caller
-//                                 need not be the owner's worker, so no heap can be touched; the
-//                                 chunk goes with its heap. Code that wants it freed enters the
-//                                 owner's application mode first.
+//   ... of system memory          left allocated: a free cannot be rolled back, and the LP may be
+//   free in platform mode of LP memory                    left allocated. The caller need not be
+//                                 the owner's worker, so no heap can be touched; the chunk goes
+//                                 with its heap. Code that wants it freed enters the owner's
+//                                 application mode first.
 //   realloc across the border                             copies, and treats the old memory as
 //   above
 //
@@ -66,9 +66,6 @@ struct ThreadContext {
   // must not throw: free and operator delete may not.
   void (*on_misuse)(HeapMisuse what, const void* pointer, LpHeap* heap) = nullptr;
 
-  // Called in platform mode when the model frees system memory; nullptr leaves it allocated.
-  void (*on_system_free)(void* pointer) = nullptr;
-
   // Set when a heap with one chunk gets room for more: its owner may keep less for simple heaps.
   bool heap_grew = false;
 
@@ -81,9 +78,6 @@ struct ThreadContext {
   std::size_t thrown_bytes = 0;  // of the last one that ended in std::bad_alloc
   // Larger requests are refused on this thread by option (--oversize deny).
   std::size_t denies_above_bytes = ~std::size_t{0};
-
-  std::uint64_t system_frees_deferred = 0;  // in application mode
-  std::uint64_t lp_frees_ignored = 0;       // in platform mode
 };
 
 extern constinit thread_local ThreadContext thread_context [[gnu::tls_model("local-exec")]];

@@ -147,20 +147,6 @@ ORRERY_QUICK void* allocate_for(LpHeap& heap, std::size_t bytes) noexcept {
   return pointer != nullptr ? pointer : allocate_slowly(heap, bytes);
 }
 
-// Frees of memory on the wrong side of the border; see application_mode.h.
-[[gnu::noinline, gnu::cold]] void free_across(void* pointer) noexcept {
-  ThreadContext& context = thread_context;
-  if (context.heap == nullptr) {
-    ++context.lp_frees_ignored;
-    return;
-  }
-  ++context.system_frees_deferred;
-  if (context.on_system_free != nullptr) {
-    const PlatformMode platform;
-    context.on_system_free(pointer);
-  }
-}
-
 // The running heap refused: the model is wrong, or an observer serves its memory.
 [[gnu::noinline, gnu::cold]] void free_otherwise(FreeStatus status, void* pointer) noexcept {
   HeapObserver* const observer = thread_context.observer;
@@ -209,15 +195,14 @@ ORRERY_ROUTE void* route_allocate(std::size_t bytes, std::size_t alignment) noex
                          : allocate_for(*heap, bytes, alignment);
 }
 
+// Memory on the other side of the border stays allocated; application_mode.h says why.
 ORRERY_ROUTE void route_free(void* pointer) noexcept {
   LpHeap* const heap = running_heap();
   if (heap == nullptr) {
-    return is_lp_pointer(pointer) ? free_across(pointer) : ORRERY_SYSTEM(free)(pointer);
+    return is_lp_pointer(pointer) ? void() : ORRERY_SYSTEM(free)(pointer);
   }
   if (is_lp_pointer(pointer)) [[likely]] {
     free_for(*heap, pointer);
-  } else if (pointer != nullptr) {
-    free_across(pointer);
   }
 }
 

@@ -6,9 +6,9 @@
 // It follows DyMeLoR (Toccaceli and Quaglia, PADS 2008) in that chunks have no headers, a bitmap
 // tells which are live, and a checkpoint copies these only, neighbours in one copy. It differs
 // where a million small LPs must cost next to nothing: an LP owns short *runs* of chunks in blocks
-// that it shares with others, not blocks of its own. The first run of a class has one chunk, the
-// next ones 4, 16 and 64. A run's metadata is 16 bytes; that of the first lies in the LpHeap
-// itself, which is 40 bytes, so that a heap with one object needs nothing from the system's malloc.
+// that it shares with others, not blocks of its own (docs/memory.md has the layout). What is known
+// of the first run lies in the LpHeap itself, so that a heap with one object needs nothing from the
+// system's malloc.
 //
 // Four sizes of heap, each searched in the way that is fastest for it:
 //   one run         compare with it

@@ -4,10 +4,7 @@
 //
 // The range is reserved once and costs nothing until it is used, so that "does this pointer belong
 // to an LP" is a subtraction and a comparison: the interposed free asks it for every pointer of the
-// process. It is cut into aligned blocks of 64 KiB, and these into areas (of different colours in
-// the cache, see colour.h). A table beside it, one word a page, leads to what is known of a page's
-// area; there is nothing inside an area but chunks, which keeps metadata out of reach of a model's
-// overruns and out of the cache sets that the model's state needs.
+// process. docs/memory.md says how it is divided, down to the chunk.
 //
 // It is divided into three pools (stocks of small chunks; large runs; runs of at least a huge page)
 // because neighbours with equal protection and page policy merge into one mapping of the kernel,

@@ -8,10 +8,6 @@
 // average, four steps a doubling about a tenth. Above 32 KiB the steps are eighths, because there a
 // wasted eighth is already a page. All chunk sizes are multiples of 16 bytes, the alignment malloc
 // promises.
-//
-// A *run* is 2^k neighbouring chunks of one class, handed to one LP as a whole. A block (64 KiB) or
-// a part of one, an *area*, is cut into equal runs, so that finding a pointer's run takes one
-// multiplication and no header.
 #ifndef ORRERY_MEMORY_SIZE_CLASS_H
 #define ORRERY_MEMORY_SIZE_CLASS_H
 

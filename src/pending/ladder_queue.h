@@ -33,67 +33,71 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <utility>
 
 #include "pending/bucket_pool.h"
 #include "pending/pending_set.h"
-#include "pending/sorted_front.h"
+#include "pending/rung_set.h"
 
 namespace orrery::pending {
 
+constexpr std::size_t kMaxLadderRungs = 66;
+
+/// Buckets of 2^shift ticks from `start` on; the last one reaches to `end`. Those before
+/// `current` have been opened.
+template <class Event>
+struct LadderRung {
+  using Bucket = typename BucketPool<Event>::Bucket;
+
+  std::int64_t start;
+  std::int64_t end;
+  unsigned shift;
+  std::size_t current;
+  std::size_t bucket_count;
+  std::array<Bucket, 1u << kMaxRungBits> buckets{};
+
+  /// Ticks from one time to a later one, which a signed number may not hold.
+  static std::uint64_t distance(std::int64_t from, std::int64_t to) {
+    return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
+  }
+  std::size_t index(std::int64_t time) const {
+    return std::min<std::size_t>(distance(start, time) >> shift, bucket_count - 1);
+  }
+  std::int64_t first_tick(std::size_t i) const {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(start) +
+                                     (static_cast<std::uint64_t>(i) << shift));
+  }
+  std::int64_t last_tick(std::size_t i) const {
+    return i + 1 == bucket_count ? end : first_tick(i + 1) - 1;
+  }
+};
+
 template <class Event, class Probe = NoProbe>
-class LadderQueue {
-  using EntryT = Entry<Event>;
-  using Pool = BucketPool<Event>;
-  using Bucket = typename Pool::Bucket;
-  using Front = SortedFront<Event, Probe>;
+class LadderQueue
+    : public RungSet<LadderQueue<Event, Probe>, LadderRung<Event>, kMaxLadderRungs, Event, Probe> {
+  using Rung = LadderRung<Event>;
+  using Base = RungSet<LadderQueue, Rung, kMaxLadderRungs, Event, Probe>;
+  friend Base;
 
-  static constexpr unsigned kMaxBits = 8;           // 256 buckets a rung
-  static constexpr std::size_t kBucketTarget = 16;  // events a bucket of an even rung gets
-  static constexpr std::size_t kCrowd = 128;        // pushes past the front's array before a split
-  static constexpr std::size_t kMaxRungs = 66;
-  static constexpr std::size_t kRungsAtOnce = 6;
+  using Base::crowd_;
+  using Base::front_;
+  using Base::kBucketTarget;
+  using Base::kCrowd;
+  using Base::next_rung;
+  using Base::pool_;
+  using Base::rung_count_;
+  using Base::rungs_;
+  using Base::size_;
+  using Base::stragglers_;
+  using typename Base::Bucket;
+  using typename Base::EntryT;
+  using typename Base::Front;
+  using typename Base::Pool;
+  using Range = TimeRange<std::int64_t>;
+
   static constexpr std::int64_t kMinTime = std::numeric_limits<std::int64_t>::min();
-  static constexpr std::int64_t kMaxTime = std::numeric_limits<std::int64_t>::max();
-
-  /// Buckets of 2^shift ticks from `start` on; the last one reaches to `end`. Those before
-  /// `current` have been opened.
-  struct Rung {
-    std::int64_t start;
-    std::int64_t end;
-    unsigned shift;
-    std::size_t current;
-    std::size_t bucket_count;
-    std::array<Bucket, 1u << kMaxBits> buckets{};
-
-    std::size_t index(std::int64_t time) const {
-      return std::min<std::size_t>(distance(start, time) >> shift, bucket_count - 1);
-    }
-    std::int64_t first_tick(std::size_t i) const {
-      return static_cast<std::int64_t>(static_cast<std::uint64_t>(start) +
-                                       (static_cast<std::uint64_t>(i) << shift));
-    }
-    std::int64_t last_tick(std::size_t i) const {
-      return i + 1 == bucket_count ? end : first_tick(i + 1) - 1;
-    }
-  };
-
-  struct Range {
-    std::int64_t min = kMaxTime;
-    std::int64_t max = kMinTime;
-
-    void add(std::int64_t time) {
-      min = std::min(min, time);
-      max = std::max(max, time);
-    }
-  };
 
  public:
-  LadderQueue() = default;
-  LadderQueue(const LadderQueue&) = delete;
-  LadderQueue& operator=(const LadderQueue&) = delete;
-
   void push(Event* event) {
     const EntryT entry = entry_of(event);
     ++size_;
@@ -107,39 +111,7 @@ class LadderQueue {
     }
   }
 
-  Event* top() {
-    if (front_.empty() && !refill()) return nullptr;
-    return front_.top();
-  }
-
-  Event* pop() {
-    if (front_.empty() && !refill()) [[unlikely]]
-      return nullptr;
-    --size_;
-    return front_.pop();
-  }
-
-  std::size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
-  const Event* upcoming(std::size_t i) const { return front_.upcoming(i); }
-
-  std::size_t bytes() const {
-    const auto rungs = static_cast<std::size_t>(
-        std::count_if(rungs_.begin(), rungs_.end(), [](const auto& r) { return r != nullptr; }));
-    return sizeof(*this) + front_.bytes() + pool_.bytes() + rungs * sizeof(Rung);
-  }
-
-  template <class F>
-  void drain(F f) {
-    take_all([&](const EntryT& entry) { f(entry.event); });
-    size_ = 0;
-  }
-
  private:
-  static std::uint64_t distance(std::int64_t from, std::int64_t to) {
-    return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
-  }
-
   void push_top(EntryT entry) {
     top_range_.add(entry.time);
     pool_.append(top_, entry);
@@ -189,17 +161,10 @@ class LadderQueue {
     });
     front_.load_side(pool_, stragglers);
     crowd_ = 0;
-    if (!open(crowd, front_start_, front_end_)) refill_from_rungs();
+    if (!open(crowd, front_start_, front_end_)) fill_front();
   }
 
-  bool refill() {
-    if (size_ == 0) return false;
-    crowd_ = stragglers_ = 0;
-    refill_from_rungs();
-    return true;
-  }
-
-  void refill_from_rungs() {
+  void fill_front() {
     while (rung_count_ > 0 ? !open_next_bucket() : !open_top()) {
     }
   }
@@ -258,24 +223,16 @@ class LadderQueue {
   }
 
   Rung& add_rung(Range range, std::int64_t end, std::size_t count) {
-    if (rungs_[rung_count_] == nullptr) [[unlikely]]
-      allocate_rungs();
-    Rung& rung = *rungs_[rung_count_++];
-    const std::uint64_t length = distance(range.min, range.max);
+    Rung& rung = next_rung();
+    const std::uint64_t length = Rung::distance(range.min, range.max);
     const auto width = static_cast<unsigned>(std::bit_width(length));
     const auto wanted = static_cast<unsigned>(std::bit_width(count / kBucketTarget));
     rung.start = range.min;
     rung.end = end;
-    rung.shift = width - std::min({width, std::max(wanted, 2u), kMaxBits});
+    rung.shift = width - std::min({width, std::max(wanted, 2u), kMaxRungBits});
     rung.bucket_count = static_cast<std::size_t>(length >> rung.shift) + 1;
     rung.current = 0;
     return rung;
-  }
-
-  /// Several at once, as the depth may vary with time and a warm set is not to allocate.
-  void allocate_rungs() {
-    const std::size_t end = std::min(rung_count_ + kRungsAtOnce, kMaxRungs);
-    for (std::size_t i = rung_count_; i < end; ++i) rungs_[i] = std::make_unique<Rung>();
   }
 
   /// Hands over all entries, in any order, and sets all but the size to the start.
@@ -302,15 +259,8 @@ class LadderQueue {
   std::int64_t ladder_end_ = kMinTime;   // what is later goes to the top
   std::int64_t front_end_ = kMinTime;    // what is not later goes to the front
   std::int64_t front_start_ = kMinTime;  // what is earlier is a straggler
-  std::size_t size_ = 0;
-  std::size_t rung_count_ = 0;
-  std::size_t crowd_ = 0;       // pushes to the side heap since the front was loaded
-  std::size_t stragglers_ = 0;  // of these, those before front_start_
   Bucket top_ = nullptr;
   Range top_range_;
-  std::array<std::unique_ptr<Rung>, kMaxRungs> rungs_;
-  Pool pool_;
-  Front front_;
 };
 
 }  // namespace orrery::pending

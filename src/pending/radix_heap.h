@@ -40,67 +40,72 @@
 
 #include "pending/bucket_pool.h"
 #include "pending/pending_set.h"
-#include "pending/sorted_front.h"
+#include "pending/rung_set.h"
 
 namespace orrery::pending {
 
-template <class Event, class Probe = NoProbe>
-class RadixHeap {
-  using EntryT = Entry<Event>;
-  using Pool = BucketPool<Event>;
-  using Bucket = typename Pool::Bucket;
-  using Front = SortedFront<Event, Probe>;
-
-  static constexpr unsigned kMaxBits = 8;  // of a digit: 256 buckets a rung
-  static constexpr unsigned kMinBits = 2;
-  static constexpr std::size_t kBucketTarget = 16;  // events a bucket of an even rung gets
-  static constexpr std::size_t kCrowd = 128;        // pushes past the front's array before a split
-  // Digits do not overlap and are of kMinBits at least, but for the root's and the lowest.
-  static constexpr std::size_t kMaxRungs = 64 / kMinBits + 2;
-  static constexpr std::size_t kRungsAtOnce = 6;
-
+/// A digit of the times: bits [shift, shift + bits). The root's is the sign.
+template <class Event>
+struct RadixRung {
+  using Bucket = typename BucketPool<Event>::Bucket;
   static constexpr std::size_t kNone = ~std::size_t{0};
 
-  /// A digit of the times: bits [shift, shift + bits). The root's is the sign.
-  struct Rung {
-    unsigned shift = 63;
-    unsigned bits = 1;
-    std::array<std::uint64_t, (1u << kMaxBits) / 64> in_use{};  // a bit for each bucket
-    std::array<Bucket, 1u << kMaxBits> buckets{};
+  unsigned shift = 63;
+  unsigned bits = 1;
+  std::array<std::uint64_t, (1u << kMaxRungBits) / 64> in_use{};  // a bit for each bucket
+  std::array<Bucket, 1u << kMaxRungBits> buckets{};
 
-    std::size_t digit(std::uint64_t time) const {
-      return (time >> shift) & ((std::uint64_t{1} << bits) - 1);
-    }
+  std::size_t digit(std::uint64_t time) const {
+    return (time >> shift) & ((std::uint64_t{1} << bits) - 1);
+  }
 
-    std::size_t first_in_use() const {
-      for (std::size_t word = 0; word < in_use.size(); ++word) {
-        if (in_use[word] != 0) {
-          return 64 * word + static_cast<std::size_t>(std::countr_zero(in_use[word]));
-        }
+  std::size_t first_in_use() const {
+    for (std::size_t word = 0; word < in_use.size(); ++word) {
+      if (in_use[word] != 0) {
+        return 64 * word + static_cast<std::size_t>(std::countr_zero(in_use[word]));
       }
-      return kNone;
     }
+    return kNone;
+  }
 
-    Bucket take(std::size_t digit) {
-      in_use[digit / 64] &= ~(std::uint64_t{1} << (digit % 64));
-      return std::exchange(buckets[digit], nullptr);
-    }
-  };
+  Bucket take(std::size_t digit) {
+    in_use[digit / 64] &= ~(std::uint64_t{1} << (digit % 64));
+    return std::exchange(buckets[digit], nullptr);
+  }
+};
 
-  struct Range {
-    std::uint64_t min = ~std::uint64_t{0};
-    std::uint64_t max = 0;
+// Digits do not overlap and are of kMinDigitBits at least, but for the root's and the lowest.
+constexpr unsigned kMinDigitBits = 2;
+constexpr std::size_t kMaxRadixRungs = 64 / kMinDigitBits + 2;
 
-    void add(std::uint64_t time) {
-      min = std::min(min, time);
-      max = std::max(max, time);
-    }
-  };
+template <class Event, class Probe = NoProbe>
+class RadixHeap
+    : public RungSet<RadixHeap<Event, Probe>, RadixRung<Event>, kMaxRadixRungs, Event, Probe> {
+  using Rung = RadixRung<Event>;
+  using Base = RungSet<RadixHeap, Rung, kMaxRadixRungs, Event, Probe>;
+  friend Base;
+
+  using Base::crowd_;
+  using Base::front_;
+  using Base::kBucketTarget;
+  using Base::kCrowd;
+  using Base::next_rung;
+  using Base::pool_;
+  using Base::rung_count_;
+  using Base::rungs_;
+  using Base::size_;
+  using Base::stragglers_;
+  using typename Base::Bucket;
+  using typename Base::EntryT;
+  using typename Base::Front;
+  using typename Base::Pool;
+  using Range = TimeRange<std::uint64_t>;
 
  public:
-  RadixHeap() { rungs_[0] = std::make_unique<Rung>(); }
-  RadixHeap(const RadixHeap&) = delete;
-  RadixHeap& operator=(const RadixHeap&) = delete;
+  RadixHeap() {  // the root alone
+    rungs_[0] = std::make_unique<Rung>();
+    rung_count_ = 1;
+  }
 
   void push(Event* event) {
     const EntryT entry = entry_of(event);
@@ -109,34 +114,6 @@ class RadixHeap {
     if (time <= horizon_) [[unlikely]]
       return push_front(entry, time);
     scatter(entry, time);
-  }
-
-  Event* top() {
-    if (front_.empty() && !refill()) return nullptr;
-    return front_.top();
-  }
-
-  Event* pop() {
-    if (front_.empty() && !refill()) [[unlikely]]
-      return nullptr;
-    --size_;
-    return front_.pop();
-  }
-
-  std::size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
-  const Event* upcoming(std::size_t i) const { return front_.upcoming(i); }
-
-  std::size_t bytes() const {
-    const auto rungs = static_cast<std::size_t>(
-        std::count_if(rungs_.begin(), rungs_.end(), [](const auto& r) { return r != nullptr; }));
-    return sizeof(*this) + front_.bytes() + pool_.bytes() + rungs * sizeof(Rung);
-  }
-
-  template <class F>
-  void drain(F f) {
-    take_all([&](const EntryT& entry) { f(entry.event); });
-    size_ = 0;
   }
 
  private:
@@ -198,23 +175,19 @@ class RadixHeap {
     });
     front_.load_side(pool_, stragglers);
     crowd_ = 0;
-    while (!open_next_bucket()) {
-    }
+    fill_front();
   }
 
-  bool refill() {
-    if (size_ == 0) return false;
-    crowd_ = stragglers_ = 0;
+  void fill_front() {
     while (!open_next_bucket()) {
     }
-    return true;
   }
 
   /// Returns whether the front has got events; otherwise there is another bucket to open.
   bool open_next_bucket() {
     Rung& rung = *rungs_[rung_count_ - 1];
     const std::size_t digit = rung.first_in_use();
-    if (digit == kNone) {
+    if (digit == Rung::kNone) {
       drop_rung();
       return false;
     }
@@ -249,22 +222,12 @@ class RadixHeap {
   Rung& add_rung(Range range, std::size_t count) {
     const auto width = static_cast<unsigned>(std::bit_width(range.min ^ range.max));
     const auto wanted = static_cast<unsigned>(std::bit_width(count / kBucketTarget));
-    if (rungs_[rung_count_] == nullptr) [[unlikely]]
-      allocate_rungs();
-    Rung& rung = *rungs_[rung_count_];
-    rung.bits = std::min({std::max(wanted, kMinBits), kMaxBits, width});
+    Rung& rung = next_rung();
+    std::fill_n(rung_of_bit_.begin(), width, static_cast<std::uint8_t>(rung_count_ - 1));
+    rung.bits = std::min({std::max(wanted, kMinDigitBits), kMaxRungBits, width});
     rung.shift = width - rung.bits;
     base_ = range.min & ~low_bits(width);
-    std::fill_n(rung_of_bit_.begin(), width, static_cast<std::uint8_t>(rung_count_));
-    ++rung_count_;
     return rung;
-  }
-
-  /// Several at once: few workloads need more than the first lot, but the depth may vary with time,
-  /// as an odometer does, and a warm set is not to allocate.
-  void allocate_rungs() {
-    const std::size_t end = std::min(rung_count_ + kRungsAtOnce, kMaxRungs);
-    for (std::size_t i = rung_count_; i < end; ++i) rungs_[i] = std::make_unique<Rung>();
   }
 
   /// What the inner rung's bits named lies in the open bucket of the rung around it from now on.
@@ -280,7 +243,8 @@ class RadixHeap {
     front_.take_back(f);
     for (; rung_count_ > 0; --rung_count_) {
       Rung& rung = *rungs_[rung_count_ - 1];
-      for (std::size_t digit = rung.first_in_use(); digit != kNone; digit = rung.first_in_use()) {
+      for (std::size_t digit = rung.first_in_use(); digit != Rung::kNone;
+           digit = rung.first_in_use()) {
         pool_.consume(rung.take(digit), f);
       }
     }
@@ -297,14 +261,7 @@ class RadixHeap {
 
   std::uint64_t base_ = 0;     // what is earlier is a straggler
   std::uint64_t horizon_ = 0;  // what is not later goes to the front
-  std::size_t size_ = 0;
-  std::size_t rung_count_ = 1;
-  std::size_t crowd_ = 0;       // pushes to the side heap since the front was loaded
-  std::size_t stragglers_ = 0;  // of these, those before base_
   std::array<std::uint8_t, 64> rung_of_bit_{};
-  std::array<std::unique_ptr<Rung>, kMaxRungs> rungs_;
-  Pool pool_;
-  Front front_;
 };
 
 }  // namespace orrery::pending

@@ -243,7 +243,7 @@ class Faults(Case):
 
 
 class Checker(Case):
-    """The engine for authors of models; tests/engine/checker_test.cpp has a model for each mistake."""
+    """The engine for authors of models; tests/engine/checker/checker_test.cpp has a model for each mistake."""
 
     def test_passes_what_is_right_and_says_so(self):
         expected = self.run_json(MISFIT, "--until", "20s", "--engine", "sequential")

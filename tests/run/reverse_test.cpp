@@ -8,7 +8,7 @@
 #include <atomic>
 
 #include "checkpoint/options.h"
-#include "engine/engine_cases.h"
+#include "run/engine_cases.h"
 
 namespace orrery::testing {
 namespace {

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <thread>
 
-#include "engine/engine_cases.h"
 #include "engine/timewarp/settings.h"
 #include "equality/random_model.h"
+#include "run/engine_cases.h"
 
 namespace orrery::testing {
 namespace {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Models and engines by name, and what is said to those who mistype one.
+// Models by name, and what is said to those who mistype one.
+#include "core/model_registry.h"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -8,9 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/model_registry.h"
 #include "orrery/error.h"
-#include "run/engine.h"
 
 namespace orrery {
 namespace {
@@ -67,36 +67,6 @@ TEST(NearMatches, NamesAtMostThreeTheNearestFirst) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\''), 6) << text;
   EXPECT_EQ(text.find("other"), std::string::npos) << text;
   EXPECT_EQ(text.find("stxtx"), std::string::npos) << "the farthest comes last: " << text;
-}
-
-TEST(Registry, KnowsTheEngines) {
-  std::vector<std::string> names;
-  for (const EngineInfo& info : engines()) {
-    names.push_back(info.name);
-    EXPECT_FALSE(info.summary.empty()) << info.name;
-    EXPECT_NE(info.make(), nullptr) << info.name;
-    EXPECT_EQ(&find_engine(info.name), &info);
-  }
-  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
-  for (const char* engine : {"checker", "sequential", "timewarp"})
-    EXPECT_NE(std::find(names.begin(), names.end(), engine), names.end()) << engine;
-}
-
-TEST(Registry, KnowsWhichEnginesAreForResults) {
-  EXPECT_EQ(find_engine("sequential").use, EngineUse::results);
-  EXPECT_EQ(find_engine("timewarp").use, EngineUse::results);
-  EXPECT_EQ(find_engine("checker").use, EngineUse::diagnosis);
-}
-
-TEST(Registry, RefusesAnUnknownEngineWithWhatThereIs) {
-  try {
-    find_engine("timewrap");
-    FAIL() << "there is no such engine";
-  } catch (const UsageError& error) {
-    const std::string sentence = error.what();
-    for (const char* part : {"'timewrap'", "did you mean 'timewarp'", "sequential"})
-      EXPECT_NE(sentence.find(part), std::string::npos) << sentence;
-  }
 }
 
 TEST(Registry, ModelsComeSortedWithTheirSummaries) {

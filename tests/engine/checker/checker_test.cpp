@@ -12,9 +12,9 @@
 #include <unordered_map>
 
 #include "checkpoint/options.h"
-#include "engine/engine_cases.h"
 #include "engine/timewarp/settings.h"
 #include "equality/random_model.h"
+#include "run/engine_cases.h"
 
 namespace orrery::testing {
 namespace {

@@ -11,11 +11,11 @@
 #include <set>
 #include <thread>
 
-#include "engine/engine_cases.h"
 #include "engine/expanded/schedule.h"
 #include "engine/expanded/settings.h"
 #include "engine/expanded/tuner.h"
 #include "pending/registry.h"
+#include "run/engine_cases.h"
 
 namespace orrery::testing {
 namespace {

@@ -7,9 +7,9 @@
 #include <mutex>
 #include <thread>
 
-#include "engine/engine_cases.h"
 #include "equality/random_model.h"
 #include "memory/application_mode.h"
+#include "run/engine_cases.h"
 
 namespace orrery::testing {
 namespace {

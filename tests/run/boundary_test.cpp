@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "checkpoint/options.h"
-#include "engine/engine_cases.h"
+#include "run/engine_cases.h"
 
 namespace orrery::testing {
 namespace {
