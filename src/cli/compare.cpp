@@ -100,11 +100,11 @@ void check_arguments(const CompareArguments& arguments,
     names.push_back(engine->name);
   }
   if (useless.empty()) return;
-  throw UsageError(fmt::format(
-      "{} use {}; leave {} away, or name an engine that does with --engines",
-      names.size() == 1 ? fmt::format("engine {} does not", names[0])
-                        : fmt::format("none of the engines {} does", fmt::join(names, ", ")),
-      flags_text(useless), useless.size() == 1 ? "it" : "them"));
+  const std::string who = names.size() == 1
+                              ? fmt::format("engine {} does not use", names[0])
+                              : fmt::format("none of the engines {} uses", listed(names));
+  throw UsageError(fmt::format("{} {}; leave {} away", who, flags_text(useless),
+                               useless.size() == 1 ? "it" : "them"));
 }
 
 /// What the contender's engine does not use is not for it.

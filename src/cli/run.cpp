@@ -107,8 +107,8 @@ int run_command(const RunArguments& arguments) {
   record.engine = engine.name;
   record.host = HostFacts::now();
   prepare(*chosen.model);
-  record.options = read_options(arguments, *chosen.model);
-  if (record.options.until == Time::max()) record.options.until = chosen.model->default_horizon();
+  record.options.until = chosen.model->default_horizon();
+  record.options = read_options(arguments, *chosen.model, record.options);
   const std::string unused = note_unused_options(engine, record.options);
 
   const int signal = execute(record, *engine.make(), control, output, arguments.quiet);

@@ -133,8 +133,7 @@ const EngineInfo& choose_engine(const RunArguments& arguments) {
   throw UsageError("this build of orrery has no engine");
 }
 
-RunOptions read_options(const RunArguments& arguments, const Model& model) {
-  RunOptions options;
+RunOptions read_options(const RunArguments& arguments, const Model& model, RunOptions options) {
   for (const OptionBase* option : all_options())
     if (const std::string text = arguments.text(*option); !text.empty())
       option->read(text, model.tick_seconds(), options);

@@ -57,9 +57,10 @@ ChosenModel choose_model(const RunArguments& arguments);
 /// The engine that --engine names: by default timewarp where it is linked in.
 const EngineInfo& choose_engine(const RunArguments& arguments);
 
-/// Reads the options that are given; `until` stays open where it is not. Throws UsageError for what
-/// no engine takes, so a slip is refused on every engine.
-RunOptions read_options(const RunArguments& arguments, const Model& model);
+/// `defaults` with the options that are given. Throws UsageError for what no engine takes, so a
+/// slip is refused on every engine.
+RunOptions read_options(const RunArguments& arguments, const Model& model,
+                        RunOptions defaults = {});
 
 /// The words between commas.
 std::vector<std::string> split(const std::string& text);

@@ -40,13 +40,19 @@ const OptionList& all_options() {
   return option_table();
 }
 
-std::string flags_text(const OptionList& options) {
+std::string listed(const std::vector<std::string>& words, std::string_view last) {
   std::string text;
-  for (std::size_t i = 0; i < options.size(); ++i) {
-    if (i > 0) text += i + 1 < options.size() ? ", " : " and ";
-    text += options[i]->flag();
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 < words.size() ? std::string_view(", ") : last;
+    text += words[i];
   }
   return text;
+}
+
+std::string flags_text(const OptionList& options) {
+  std::vector<std::string> flags;
+  for (const OptionBase* option : options) flags.push_back(option->flag());
+  return listed(flags);
 }
 
 }  // namespace orrery

@@ -16,20 +16,10 @@ namespace {
 
 constexpr const char* kAuto = "auto";
 
-/// "push or pull", "none, mono or multi"
-std::string alternatives(const std::vector<std::string>& words) {
-  std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i > 0) text += i + 1 < words.size() ? ", " : " or ";
-    text += words[i];
-  }
-  return text;
-}
-
 std::size_t read_choice(const OptionText& given, const std::vector<std::string>& words) {
   const auto found = std::find(words.begin(), words.end(), given.text);
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-  throw UsageError(fmt::format("{} can be {}, not '{}'{}", given.flag, alternatives(words),
+  throw UsageError(fmt::format("{} can be {}, not '{}'{}", given.flag, listed(words, " or "),
                                given.text, near_matches(given.text, words)));
 }
 
