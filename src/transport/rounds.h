@@ -9,11 +9,21 @@
 // then on it remembers the lowest key that it sends. When all have joined, everything that was sent
 // before is in the rings, so each worker empties its rings and *reports* the lowest of: its pending
 // events, what it sent since it joined, what found no room in a ring when it joined. When all have
-// reported, the lowest report is GVT: a message that the reports do not cover was sent after its
-// sender reported, by an event at or after that report or after a message for which the same holds.
-// Everyone *adopts* it from the reports; there is no central thread and nobody waits. The reports
-// may carry sums besides (executed events, memory, stop requests): decisions taken from them are
-// the same on all workers, because all read the same reports.
+// reported, the lowest report is GVT. Everyone *adopts* it from the reports; there is no central
+// thread and nobody waits. The reports may carry sums besides (executed events, memory, stop
+// requests): decisions taken from them are the same on all workers, because all read the same.
+//
+// Why it is right. At the moment of a worker's report, what may still be executed or cancelled is
+//   - pending with the worker: in its report;
+//   - in a ring, sent before its sender joined: joining published it, so the receiver took it out
+//     before its own report, and has it in there;
+//   - in a ring or waiting for room, sent after its sender joined and before it reported, or
+//   waiting
+//     since before: in the sender's report;
+//   - sent after its sender reported: because of an event that the sender had pending at its
+//   report,
+//     or of a message that came in later. A cause has a lower key than its effect, so going back
+//     from message to cause one arrives at something that a report covers.
 //
 // A worker overwrites its report of round n only when all have joined round n + 1, and a worker
 // joins that after it has read the reports of round n.
