@@ -33,8 +33,7 @@
 #include "engine/expanded/tuner.h"
 #include "run/clock.h"
 #include "run/engine.h"
-#include "run/finish.h"
-#include "run/model_checks.h"
+#include "run/ordinary_lps.h"
 #include "run/placement.h"
 #include "run/team.h"
 
@@ -67,7 +66,6 @@ class Run {
   };
 
   // LPs and threads (run_set_up.h).
-  bool set_up(RunResult& result);
   void start_workers();
   void dismiss_workers();
   void wake_coordinator();
@@ -80,7 +78,6 @@ class Run {
   void conclude(RunResult& result);
   void take_back(RunResult& result);
   void describe_fault(RunResult& result) const;
-  void finish_lps(RunResult& result);
   void add_statistics(RunResult& result) const;
 
   // The row of blocks (run_blocks.h).

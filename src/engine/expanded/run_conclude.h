@@ -17,7 +17,9 @@ void Run<Pending>::conclude(RunResult& result) {
   result.peak_memory_bytes = depot_.slab_bytes() + schedule_.bytes() + history_.bytes() +
                              lps_.capacity() * sizeof(LpRecord);
   if (failed) take_back(result);
-  finish_lps(result);
+  // What is behind a fault stays here.
+  if (has_rows_) commit_rows(failed ? schedule_.limit() : Key::infinity());
+  finish_lps(model_, lps_, control_.rows, result);
   add_statistics(result);
 }
 
@@ -39,22 +41,6 @@ void Run<Pending>::describe_fault(RunResult& result) const {
     steps.insert(steps.end(), noted.begin(), noted.end());
   }
   result.fault += LivelockTrail::text(steps, key, options_.livelock_microsteps);
-}
-
-template <class Pending>
-void Run<Pending>::finish_lps(RunResult& result) {
-  // What is behind a fault stays here.
-  if (has_rows_) commit_rows(result.end == RunEnd::fault ? schedule_.limit() : Key::infinity());
-  Finisher finisher(model_, result.reached, control_.rows);
-  for (LpId id = 0; id < lps_.size(); ++id) {
-    if (result.end == RunEnd::fault) {
-      finisher.abandon(id, lps_[id].kernel.hash);
-    } else {
-      finisher.finish(id, *lps_[id].object, lps_[id].kernel.hash);
-    }
-  }
-  finisher.store(result);
-  if (control_.rows != nullptr) control_.rows->advance(0, Key::infinity());
 }
 
 template <class Pending>

@@ -33,7 +33,8 @@ RunResult Run<Pending>::run() {
   result.workers = workers_;
   if (control_.rows != nullptr) control_.rows->begin(1);
   Stopwatch watch;
-  if (!set_up(result)) return result;
+  const auto start = [this](LpId id) { schedule_.push(executors_[0]->start(id)); };
+  if (!set_up_lps(model_, lps_, start, result)) return result;
   result.startup_seconds = watch.lap();
   loop();
   dismiss_workers();
@@ -43,24 +44,6 @@ RunResult Run<Pending>::run() {
   conclude(result);
   result.shutdown_seconds = watch.lap();
   return result;
-}
-
-/// False if the making or starting of an LP failed: then nothing is committed.
-template <class Pending>
-bool Run<Pending>::set_up(RunResult& result) {
-  LpId id = 0;
-  try {
-    for (; id < lps_.size(); ++id) lps_[id].object = create_lp(model_, id);
-    for (id = 0; id < lps_.size(); ++id) schedule_.push(executors_[0]->start(id));
-    return true;
-  } catch (const UsageError&) {
-    throw;
-  } catch (...) {
-    result.end = RunEnd::fault;
-    result.fault = describe_current_exception(model_, id, {}, Time::zero());
-    result.metrics.resize(model_.metrics().size());
-  }
-  return false;
 }
 
 template <class Pending>

@@ -15,8 +15,7 @@
 #include "run/engine.h"
 #include "run/event_pool.h"
 #include "run/execution.h"
-#include "run/finish.h"
-#include "run/model_checks.h"
+#include "run/ordinary_lps.h"
 
 namespace orrery {
 namespace {
@@ -49,7 +48,9 @@ class SequentialRun {
     RunResult result;
     if (control_.rows != nullptr) control_.rows->begin(1);
     Stopwatch watch;
-    if (!set_up(result)) return result;
+    if (!set_up_lps(
+            model_, lps_, [this](LpId id) { start(id); }, result))
+      return result;
     result.startup_seconds = watch.lap();
     try {
       result.end = loop();
@@ -77,24 +78,6 @@ class SequentialRun {
     void send(const EventHeader& header, const void* payload) { run.send(header, payload); }
     void append_row(const Row& row) { run.append_row(row); }
   };
-
-  /// False if the making or starting of an LP failed: then nothing is committed.
-  bool set_up(RunResult& result) {
-    LpId id = 0;
-    try {
-      lps_.resize(model_.lp_count());
-      for (; id < lps_.size(); ++id) lps_[id].object = create_lp(model_, id);
-      for (id = 0; id < lps_.size(); ++id) start(id);
-      return true;
-    } catch (const UsageError&) {
-      throw;
-    } catch (...) {
-      result.end = RunEnd::fault;
-      result.fault = describe_current_exception(model_, id, {}, Time::zero());
-      result.metrics.resize(model_.metrics().size());
-    }
-    return false;
-  }
 
   void start(LpId id) {
     LpRecord& lp = lps_[id];
@@ -165,18 +148,9 @@ class SequentialRun {
 
   void finish(RunResult& result) {
     poll();
-    Finisher finisher(model_, result.reached, control_.rows);
-    for (LpId id = 0; id < lps_.size(); ++id) {
-      if (result.end == RunEnd::fault) {
-        finisher.abandon(id, lps_[id].kernel.hash);
-      } else {
-        finisher.finish(id, *lps_[id].object, lps_[id].kernel.hash);
-      }
-    }
-    finisher.store(result);
+    finish_lps(model_, lps_, control_.rows, result);
     result.committed = result.executed = committed_;
     result.peak_memory_bytes = memory_bytes() + lps_.capacity() * sizeof(LpRecord);
-    if (control_.rows != nullptr) control_.rows->advance(0, Key::infinity());
   }
 
   const Model& model_;
