@@ -19,7 +19,7 @@ inline constexpr int kExitInternal = 70;
 inline constexpr int kExitSignal = 128;  ///< + the signal: 130 for Ctrl-C
 
 int list_command();
-int describe_command(const std::string& model);
+int describe_command(const std::string& name);  ///< of a model or an engine
 int run_command(const RunArguments& arguments);
 int compare_command(const CompareArguments& arguments);
 
