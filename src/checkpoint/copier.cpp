@@ -224,16 +224,20 @@ constexpr CopierBackend kBackends[] = {
 }  // namespace
 
 const CopierBackend& find_copier_backend(std::string_view name) {
-  std::string names;
-  for (const CopierBackend& backend : kBackends) {
+  for (const CopierBackend& backend : kBackends)
     if (backend.name == name) return backend;
-    names += (names.empty() ? "" : ", ") + std::string(backend.name);
-  }
   if (name == "dsa" || name == "gpu") {
     throw UsageError("copier '" + std::string(name) +
-                     "': this build drives no hardware copy engine; copiers: " + names);
+                     "': this build drives no hardware copy engine; copiers: " + copier_names());
   }
-  throw UsageError("there is no copier '" + std::string(name) + "'; copiers: " + names);
+  throw UsageError("there is no copier '" + std::string(name) + "'; copiers: " + copier_names());
+}
+
+std::string copier_names() {
+  std::string names;
+  for (const CopierBackend& backend : kBackends)
+    names += (names.empty() ? "" : ", ") + std::string(backend.name);
+  return names;
 }
 
 }  // namespace orrery::checkpoint

@@ -113,5 +113,7 @@ struct CopierBackend {
 
 /// Throws UsageError with the names there are.
 const CopierBackend& find_copier_backend(std::string_view name);
+/// "thread, synchronous"
+std::string copier_names();
 
 }  // namespace orrery::checkpoint

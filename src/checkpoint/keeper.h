@@ -23,6 +23,7 @@
 #include "checkpoint/strategy.h"
 #include "checkpoint/tuning.h"
 #include "checkpoint/undo_log.h"
+#include "core/assert.h"
 #include "orrery/logical_process.h"
 
 namespace orrery::checkpoint {
@@ -156,6 +157,7 @@ class Keeper {
 template <class EventAt>
 std::uint32_t Keeper::restore(const Lp& lp, std::uint32_t now, std::uint32_t target,
                               EventAt&& event_at) {
+  ORRERY_ASSERT(difference(now, target) >= 0, "a rollback goes back");
   if (lp.kept.copying != nullptr) drop_outstanding(lp);
   bool reversing = !std::exchange(lp.kept.half_changed, false);
   std::uint32_t state = now;  // the LP's, as long as reverse handlers lead on
@@ -170,6 +172,8 @@ std::uint32_t Keeper::restore(const Lp& lp, std::uint32_t now, std::uint32_t tar
   if (reversing && state == target) return target;
   // Records point into the LP's memory as it was when they were made.
   checkpoint::release_all(pool_, std::exchange(lp.kept.reversals, nullptr));
+  ORRERY_ASSERT(lp.checkpoints != nullptr && difference(target, lp.checkpoints->ordinal) >= 0,
+                "a checkpoint that leads to the target is kept");
   restore_base(lp, *lp.checkpoints);
   return lp.checkpoints->ordinal;
 }

@@ -3,37 +3,30 @@
 
 #include <algorithm>
 
+#include "checkpoint/options.h"
 #include "orrery/error.h"
 
 namespace orrery::checkpoint {
 
 Offload Offload::parse(const RunOptions& options) {
   Offload offload;
-  if (options.offload == "mono") {
-    offload.mode = Mode::mono;
-  } else if (options.offload == "multi") {
-    offload.mode = Mode::multi;
-  } else if (options.offload != "none") {
-    throw UsageError("--offload is none, mono or multi, not '" + options.offload + "'");
-  }
-  if (offload.on() && options.copiers == 0) {
-    throw UsageError("--offload " + options.offload +
+  const std::string mode = options.get(kOffload);
+  if (mode == "mono") offload.mode = Mode::mono;
+  if (mode == "multi") offload.mode = Mode::multi;
+  if (offload.on() && options.get(kCopiers) == 0) {
+    throw UsageError("--offload " + mode +
                      " needs a copier; give --copiers 1 or more, or --offload none");
   }
-  if (offload.on() && options.checkpoint == "incremental") {
-    throw UsageError("--offload " + options.offload +
+  if (offload.on() && options.get(kCheckpoint) == "incremental") {
+    throw UsageError("--offload " + mode +
                      " copies whole images, and --checkpoint incremental makes none; choose auto, "
                      "copy, periodic:N or adaptive");
   }
-  if (options.abort_threshold > 1) {
-    throw UsageError("the abort threshold is a share from 0 to 1, not " +
-                     std::to_string(options.abort_threshold));
-  }
-  offload.copiers = options.copiers;
-  offload.burst_bytes = options.burst_bytes;
-  offload.threshold_automatic = options.abort_threshold < 0;
-  offload.threshold = options.abort_threshold;
-  offload.longest_distance = options.max_checkpoint_distance;
+  offload.threshold = options.get(kAbortThreshold);
+  offload.threshold_automatic = offload.threshold < 0;
+  offload.copiers = static_cast<unsigned>(options.get(kCopiers));
+  offload.burst_bytes = options.get(kBurst);
+  offload.longest_distance = static_cast<std::uint32_t>(options.get(kMaxDistance));
   return offload;
 }
 

@@ -34,8 +34,13 @@ Strategy Strategy::parse(std::string_view text) {
       return {Name::periodic, events};
   }
   throw UsageError("there is no checkpoint strategy '" + std::string(text) +
-                   "'; strategies: auto, copy, periodic:N with N from 1 to " +
-                   std::to_string(Interval::kLongest) + ", adaptive, incremental, reverse");
+                   "'; strategies: " + names());
+}
+
+std::string Strategy::names() {
+  std::string all;
+  for (const Entry& entry : kEntries) all += std::string(entry.text) + ", ";
+  return all + std::string(kPeriodic) + "N with N from 1 to " + std::to_string(Interval::kLongest);
 }
 
 Interval Strategy::interval() const {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "checkpoint/checkpoint.h"
@@ -19,6 +20,8 @@ struct Strategy {
   /// Reads "auto", "copy", "periodic:N" (1 to 1024), "adaptive", "incremental" or "reverse".
   /// Throws UsageError.
   static Strategy parse(std::string_view text);
+  /// What it reads, for a sentence.
+  static std::string names();
 
   Name name = Name::automatic;
   std::uint32_t events = 0;  ///< of periodic

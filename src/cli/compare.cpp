@@ -22,11 +22,11 @@
 #include <set>
 
 #include "cli/commands.h"
-#include "core/duration_text.h"
 #include "observe/number_text.h"
 #include "observe/output_folder.h"
 #include "observe/text_table.h"
 #include "orrery/error.h"
+#include "run/option_forms.h"
 
 extern char** environ;
 
@@ -39,7 +39,8 @@ constexpr const char* kBaseline = "sequential";
 
 /// One line of the table.
 struct Contender {
-  std::string engine, workers;  // workers empty: the engine's own choice
+  const EngineInfo* engine;
+  std::string workers;  // empty: the engine's own choice
   std::vector<Json> reports;
 };
 
@@ -56,57 +57,69 @@ Spread spread_of(std::vector<double> values) {
   return spread;
 }
 
-/// Every engine with every worker count; the sequential engine once, as it has one worker.
-std::vector<Contender> contenders(const CompareArguments& arguments) {
-  std::vector<std::string> names = split(arguments.engines);
-  if (names.empty())
-    for (const EngineInfo& info : engines())
-      if (info.use == EngineUse::results) names.push_back(info.name);
+std::vector<const EngineInfo*> chosen_engines(const CompareArguments& arguments) {
+  std::vector<const EngineInfo*> chosen;
+  for (const std::string& name : split(arguments.engines)) chosen.push_back(&find_engine(name));
+  if (!chosen.empty()) return chosen;
+  for (const EngineInfo& info : engines())
+    if (info.use == EngineUse::results) chosen.push_back(&info);
+  return chosen;
+}
+
+/// Every engine with every worker count; once, if it has one worker whatever it is asked for.
+std::vector<Contender> contenders(const std::vector<const EngineInfo*>& chosen,
+                                  const CompareArguments& arguments) {
+  const OptionBase& workers = workers_option();
   std::vector<std::string> counts = split(arguments.workers);
-  for (const std::string& count : counts) parse_count("--workers", count, 1, kMostWorkers);
   if (counts.empty()) counts.emplace_back();
   std::vector<Contender> all;
-  for (const std::string& name : names) {
-    find_engine(name);
-    if (name == kBaseline) {
-      all.push_back({name, "1", {}});
+  for (const EngineInfo* engine : chosen) {
+    if (!engine->honours(workers)) {
+      all.push_back({engine, "", {}});
       continue;
     }
-    for (const std::string& count : counts) all.push_back({name, count, {}});
+    for (const std::string& count : counts) all.push_back({engine, count, {}});
   }
   return all;
 }
 
-std::vector<std::string> command_line(const CompareArguments& a, const Contender& contender) {
-  std::vector<std::string> words = {"orrery",         "run",    a.model,  "--engine",
-                                    contender.engine, "--json", "--quiet"};
-  const auto add = [&words](const char* flag, const std::string& value) {
-    if (!value.empty()) words.insert(words.end(), {flag, value});
+/// Refuses what the runs would refuse, and what none of them would use, before any of them.
+void check_arguments(const CompareArguments& arguments,
+                     const std::vector<const EngineInfo*>& chosen) {
+  const ChosenModel model = choose_model(arguments);
+  RunOptions options = read_options(arguments, *model.model);
+  for (const std::string& count : split(arguments.workers)) {
+    RunOptions one;
+    workers_option().read(count, model.model->tick_seconds(), one);
+    options.workers = std::max(options.workers, one.workers);
+  }
+  OptionList useless = unused_options(*chosen.front(), options);
+  std::vector<std::string> names;
+  for (const EngineInfo* engine : chosen) {
+    std::erase_if(useless, [&](const OptionBase* option) { return engine->honours(*option); });
+    names.push_back(engine->name);
+  }
+  if (useless.empty()) return;
+  const std::string who = names.size() == 1
+                              ? fmt::format("engine {} does not use", names[0])
+                              : fmt::format("none of the engines {} uses", listed(names));
+  throw UsageError(fmt::format("{} {}; leave {} away", who, flags_text(useless),
+                               useless.size() == 1 ? "it" : "them"));
+}
+
+/// What the contender's engine does not use is not for it.
+std::vector<std::string> command_line(const CompareArguments& arguments,
+                                      const Contender& contender) {
+  std::vector<std::string> words = {
+      "orrery", "run", arguments.model, "--engine", contender.engine->name, "--json", "--quiet"};
+  for (const auto* sets : {&arguments.file_sets, &arguments.sets})
+    for (const std::string& set : *sets) words.insert(words.end(), {"--set", set});
+  const auto add = [&](const OptionBase& option, const std::string& text) {
+    if (!text.empty() && contender.engine->honours(option))
+      words.push_back(option.flag() + "=" + text);
   };
-  for (const auto* sets : {&a.file_sets, &a.sets})
-    for (const std::string& set : *sets) add("--set", set);
-  add("--workers", contender.workers);
-  add("--until", a.until);
-  add("--seed", a.seed);
-  add("--memory", a.memory);
-  add("--pending", a.pending);
-  add("--checkpoint", a.checkpoint);
-  add("--offload", a.offload);
-  add("--copier", a.copier);
-  add("--copiers", a.copiers);
-  add("--burst", a.burst);
-  add("--abort-threshold", a.abort_threshold);
-  add("--max-checkpoint-distance", a.max_checkpoint_distance);
-  add("--window", a.window);
-  add("--gvt-period", a.gvt_period);
-  add("--expanded-mode", a.expanded_mode);
-  add("--handover", a.handover);
-  add("--barrier", a.barrier);
-  add("--livelock", a.livelock);
-  add("--cache-aware", a.cache_aware);
-  add("--cache-share", a.cache_share);
-  add("--oversize", a.oversize);
-  if (a.no_bind) words.emplace_back("--no-bind");
+  add(workers_option(), contender.workers);
+  for (const OptionBase* option : all_options()) add(*option, arguments.text(*option));
   return words;
 }
 
@@ -167,8 +180,8 @@ Outcome run_once(const CompareArguments& arguments, const Contender& contender) 
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (WIFSIGNALED(status)) {
-    fmt::print(stderr, "orrery: the run on {} was ended by signal {} ({})\n", contender.engine,
-               WTERMSIG(status), strsignal(WTERMSIG(status)));
+    fmt::print(stderr, "orrery: the run on {} was ended by signal {} ({})\n",
+               contender.engine->name, WTERMSIG(status), strsignal(WTERMSIG(status)));
     return {kExitSignal + WTERMSIG(status), {}};
   }
   Outcome outcome{WEXITSTATUS(status), Json::parse(text, nullptr, false)};
@@ -178,9 +191,8 @@ Outcome run_once(const CompareArguments& arguments, const Contender& contender) 
 }
 
 std::string title(const Contender& contender) {
-  if (contender.engine == kBaseline) return contender.engine;
-  if (contender.workers.empty()) return contender.engine;
-  return fmt::format("{} with {} worker{}", contender.engine, contender.workers,
+  if (contender.workers.empty()) return contender.engine->name;
+  return fmt::format("{} with {} worker{}", contender.engine->name, contender.workers,
                      contender.workers == "1" ? "" : "s");
 }
 
@@ -235,7 +247,7 @@ std::set<std::string> fingerprints(const Contender& contender) {
 
 double baseline_rate(const std::vector<Contender>& all) {
   for (const Contender& contender : all)
-    if (contender.engine == kBaseline) return measure(contender, "events_per_second").median;
+    if (contender.engine->name == kBaseline) return measure(contender, "events_per_second").median;
   return 0;
 }
 
@@ -244,7 +256,7 @@ Json rows_json(const std::vector<Contender>& all) {
   const double baseline = baseline_rate(all);
   for (const Contender& contender : all) {
     const Spread rate = measure(contender, "events_per_second");
-    Json row = {{"engine", contender.engine},
+    Json row = {{"engine", contender.engine->name},
                 {"workers", contender.reports.front()["run"]["workers"]},
                 {"events_per_second", rate.median},
                 {"spread", rate.share},
@@ -330,9 +342,11 @@ int judge(const std::vector<Contender>& all, bool equal) {
 
 int compare_command(const CompareArguments& arguments) {
   const std::uint64_t repeats =
-      arguments.repeats.empty() ? 3 : parse_count("--repeats", arguments.repeats, 1, 1000);
-  std::vector<Contender> all = contenders(arguments);
-  choose_model(arguments);  // refuses what the runs would refuse, before any of them
+      arguments.repeats.empty() ? 3
+                                : option_forms::read_count("--repeats", arguments.repeats, 1, 1000);
+  const std::vector<const EngineInfo*> chosen = chosen_engines(arguments);
+  check_arguments(arguments, chosen);
+  std::vector<Contender> all = contenders(chosen, arguments);
   std::optional<OutputFolder> folder;
   if (!arguments.out.empty()) folder.emplace(arguments.out, kComparisonName, arguments.force);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// orrery describe MODEL: what can be set and what comes out.
+// orrery describe NAME: what can be set and what comes out of a model; the options of an engine.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -9,6 +9,7 @@
 #include "core/model_registry.h"
 #include "observe/number_text.h"
 #include "observe/text_table.h"
+#include "run/engine.h"
 #include "run/faults.h"
 
 namespace orrery::cli {
@@ -74,10 +75,26 @@ void print_defaults(Model& model, const Terminal& terminal) {
   fmt::print("{}", table.text(terminal));
 }
 
+int describe_engine(const EngineInfo& engine, const Terminal& terminal) {
+  TextTable table({{"option"}, {"default"}, {"meaning"}});
+  for (const OptionBase* option : all_options()) {
+    if (!engine.honours(*option)) continue;
+    table.add(
+        {option->takes_value() ? option->flag() + " " + option->declaration().type : option->flag(),
+         option->takes_value() ? option->default_text() : "-", option->help()});
+  }
+  fmt::print("{}: {}\n\n{}\n{}", terminal.bold(engine.name), engine.summary,
+             terminal.bold("Options"), table.text(terminal));
+  return kExitOk;
+}
+
 }  // namespace
 
 int describe_command(const std::string& name_or_path) {
   const Terminal terminal = Terminal::of(STDOUT_FILENO);
+  if (summary_of(name_or_path).empty())
+    for (const EngineInfo& engine : engines())
+      if (engine.name == name_or_path) return describe_engine(engine, terminal);
   std::string name;
   const auto model = make_model(name_or_path, &name);
   fmt::print("{}: {}\n", terminal.bold(name), summary_of(name));

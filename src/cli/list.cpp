@@ -25,7 +25,9 @@ int list_command() {
   const Terminal terminal = Terminal::of(STDOUT_FILENO);
   print("Models", models(), terminal);
   print("Engines", engines(), terminal);
-  fmt::print("'orrery describe MODEL' shows a model's parameters, 'orrery run MODEL' runs it.\n");
+  fmt::print(
+      "'orrery describe NAME' shows a model's parameters or an engine's options, 'orrery run "
+      "MODEL' runs a model.\n");
   return kExitOk;
 }
 

@@ -50,7 +50,8 @@ Examples:
 
 constexpr const char* kDescribeExamples = R"(Examples:
   orrery describe traffic
-  orrery describe ./mm1.so)";
+  orrery describe ./mm1.so
+  orrery describe timewarp)";
 
 /// CLI11's help with our usage line and without its dots behind options that may be repeated.
 class HelpFormatter final : public CLI::Formatter {
@@ -82,42 +83,26 @@ struct Commands {
     app.require_subcommand(0, 1);
     list = app.add_subcommand("list", "Show the models and the engines");
     list->footer("Example:\n  orrery list");
-    describe = app.add_subcommand("describe", "Show a model's parameters, metrics and tables");
+    describe = app.add_subcommand(
+        "describe", "Show a model's parameters, metrics and tables, or an engine's options");
     describe->footer(kDescribeExamples);
-    describe->add_option("MODEL", described, "Name of a model or path of a shared object")
+    describe
+        ->add_option("NAME", described,
+                     "Name of a model or an engine, or path of a shared object with a model")
         ->type_name("");
-    declare_run();
-    declare_compare();
+    run = app.add_subcommand("run", "Run a model");
+    run->footer(kRunExamples);
+    add_run_options(*run, run_arguments);
+    compare = app.add_subcommand("compare", "Run a model on several engines and compare");
+    compare->footer(kCompareExamples);
+    add_compare_options(*compare, compare_arguments);
     app.formatter(std::make_shared<HelpFormatter>("COMMAND [OPTIONS]"));
     list->formatter(std::make_shared<HelpFormatter>("list"));
-    describe->formatter(std::make_shared<HelpFormatter>("describe MODEL"));
+    describe->formatter(std::make_shared<HelpFormatter>("describe NAME"));
     run->formatter(std::make_shared<HelpFormatter>("run MODEL [OPTIONS]"));
     compare->formatter(std::make_shared<HelpFormatter>("compare MODEL [OPTIONS]"));
     // Left-over words are refused by us, with near matches.
     for (CLI::App* command : {&app, list, describe, run, compare}) command->allow_extras();
-  }
-
- private:
-  void declare_run() {
-    run = app.add_subcommand("run", "Run a model");
-    run->footer(kRunExamples);
-    add_shared_options(*run, run_arguments);
-    run->add_option("--engine", run_arguments.engine, "Engine ('orrery list'; timewarp)")
-        ->type_name("NAME");
-    run->add_option("--workers", run_arguments.workers, "Threads (one for each usable core)")
-        ->type_name("N");
-  }
-  void declare_compare() {
-    compare = app.add_subcommand("compare", "Run a model on several engines and compare");
-    compare->footer(kCompareExamples);
-    add_shared_options(*compare, compare_arguments);
-    compare->add_option("--engines", compare_arguments.engines, "Engines (all there are)")
-        ->type_name("NAME,...");
-    compare
-        ->add_option("--workers", compare_arguments.workers,
-                     "Numbers of threads (one for each usable core)")
-        ->type_name("N,...");
-    compare->add_option("--repeats", compare_arguments.repeats, "Runs of each (3)")->type_name("N");
   }
 };
 
@@ -162,7 +147,8 @@ int dispatch(Commands& commands) {
   if (command == commands.list) return list_command();
   if (command == commands.describe) {
     if (commands.described.empty())
-      throw UsageError("which model? 'orrery describe MODEL' needs one; 'orrery list' shows all");
+      throw UsageError(
+          "which model or engine? 'orrery describe NAME' needs one; 'orrery list' shows all");
     return describe_command(commands.described);
   }
   if (command == commands.run) {

@@ -107,9 +107,12 @@ int run_command(const RunArguments& arguments) {
   record.engine = engine.name;
   record.host = HostFacts::now();
   prepare(*chosen.model);
-  record.options = run_options(arguments, *chosen.model);
+  record.options.until = chosen.model->default_horizon();
+  record.options = read_options(arguments, *chosen.model, record.options);
+  const std::string unused = note_unused_options(engine, record.options);
 
   const int signal = execute(record, *engine.make(), control, output, arguments.quiet);
+  if (!unused.empty()) record.result.notes.push_back(unused);
   record.peak_resident_bytes = peak_resident_bytes();
   record.derived = derive_values(*chosen.model, record.result);
   if (output) output->files->publish(record);

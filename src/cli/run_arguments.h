@@ -6,6 +6,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,21 +21,27 @@ struct RunArguments {
   std::string model;
   std::vector<std::string> sets;       ///< "name=value", later ones win
   std::vector<std::string> file_sets;  ///< those of the config file; `sets` win
-  std::string engine, workers, until, seed, memory, pending, checkpoint;
-  std::string window, gvt_period, livelock;
-  std::string offload, copier, copiers, burst, abort_threshold, max_checkpoint_distance;
-  std::string expanded_mode, handover, barrier;
-  std::string cache_aware, cache_share, oversize;
-  std::string config, out;
-  bool no_bind = false, quiet = false, force = false, json = false;
+  std::string engine, config, out;
+  bool quiet = false, force = false, json = false;
+  /// Of what is declared as an option of a run (run/option.h); empty: not given. A map, since the
+  /// command line writes into its elements.
+  std::map<const OptionBase*, std::string> texts;
+
+  std::string text(const OptionBase& option) const {
+    const auto found = texts.find(&option);
+    return found == texts.end() ? "" : found->second;
+  }
 };
 
 struct CompareArguments : RunArguments {
   std::string engines, repeats;
+  std::string workers;  ///< a list
 };
 
-/// Declares the options that both commands have.
-void add_shared_options(CLI::App& command, RunArguments& arguments);
+/// The command's own options and those that are declared, for `run`.
+void add_run_options(CLI::App& command, RunArguments& arguments);
+/// The same for `compare`, where engines and numbers of workers are lists.
+void add_compare_options(CLI::App& command, CompareArguments& arguments);
 
 /// Sorts words into model and sets and reads the config file: call once after parsing. What the
 /// command line gives wins over the file.
@@ -50,12 +57,10 @@ ChosenModel choose_model(const RunArguments& arguments);
 /// The engine that --engine names: by default timewarp where it is linked in.
 const EngineInfo& choose_engine(const RunArguments& arguments);
 
-/// Reads the options; `model` must be prepared, since its horizon may depend on its input.
-RunOptions run_options(const RunArguments& arguments, const Model& model);
-
-/// A whole number within a range, or a UsageError that says so.
-std::uint64_t parse_count(std::string_view option, const std::string& text, std::uint64_t minimum,
-                          std::uint64_t maximum);
+/// `defaults` with the options that are given. Throws UsageError for what no engine takes, so a
+/// slip is refused on every engine.
+RunOptions read_options(const RunArguments& arguments, const Model& model,
+                        RunOptions defaults = {});
 
 /// The words between commas.
 std::vector<std::string> split(const std::string& text);

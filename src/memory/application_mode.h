@@ -39,6 +39,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/assert.h"
+
 namespace orrery::memory {
 
 class HeapObserver;
@@ -101,6 +103,7 @@ inline bool may_be_preempted() noexcept {
 }
 
 inline void enter_application_mode(LpHeap& heap) noexcept {
+  ORRERY_ASSERT(thread_context.heap == nullptr, "model code is not entered from model code");
   std::atomic_signal_fence(std::memory_order_seq_cst);
   thread_context.heap = &heap;
   std::atomic_signal_fence(std::memory_order_seq_cst);

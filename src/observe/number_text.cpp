@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 namespace orrery {
@@ -50,26 +50,6 @@ std::string bytes_text(std::uint64_t bytes) {
   while (number >= 999.5 && unit + 1 < kUnits.size()) number /= 1024, ++unit;
   const int decimals = unit == 0 || number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2;
   return fmt::format("{:.{}f} {}", number, decimals, kUnits[unit]);
-}
-
-std::optional<std::uint64_t> parse_bytes(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || !(number >= 0)) return std::nullopt;
-  std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
-  while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
-  double factor = 1;
-  if (!unit.empty() && unit != "B") {
-    const std::size_t power =
-        std::string_view("KMGT").find(unit.front() == 'k' ? 'K' : unit.front());
-    if (power == std::string_view::npos) return std::nullopt;
-    const std::string_view rest = unit.substr(1);
-    if (rest != "" && rest != "iB" && rest != "B") return std::nullopt;
-    factor = std::pow(rest == "B" ? 1000.0 : 1024.0, static_cast<double>(power + 1));
-  }
-  const double bytes = std::round(number * factor);
-  if (!(bytes < 9.2e18)) return std::nullopt;
-  return static_cast<std::uint64_t>(bytes);
 }
 
 std::string span_text(double seconds) {

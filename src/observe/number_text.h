@@ -4,9 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 
 namespace orrery {
 
@@ -18,8 +16,6 @@ std::string number_text(double number);
 std::string short_number(double number);
 /// "112 MiB"
 std::string bytes_text(std::uint64_t bytes);
-/// "512MiB", "4 GB", "1.5G", "1048576". Nothing if it is not such a text or 2^63 or more.
-std::optional<std::uint64_t> parse_bytes(std::string_view text);
 /// A span of wall-clock time: "12.3 ms", "2.31 s", "1 min 03 s", "2 h 05 min".
 std::string span_text(double seconds);
 /// A span of simulated time, four digits: "45.56 min".

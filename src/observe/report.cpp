@@ -52,32 +52,12 @@ Json parameters_json(const Model& model) {
 }
 
 Json options_json(const RunRecord& record) {
-  const RunOptions& options = record.options;
-  return {{"engine", record.engine},
-          {"workers", options.workers},
-          {"seed", options.seed},
-          {"until", time_text(*record.model, options.until)},
-          {"until_ticks", options.until.ticks()},
-          {"pending", options.pending},
-          {"checkpoint", options.checkpoint},
-          {"memory_bytes", options.memory_bytes},
-          {"bind", options.bind},
-          {"livelock_steps", options.livelock_microsteps},
-          {"gvt_period_us", options.gvt_period_us},
-          {"offload", options.offload},
-          {"copier", options.copier},
-          {"copiers", options.copiers},
-          {"burst_bytes", options.burst_bytes},
-          {"abort_threshold",
-           options.abort_threshold < 0 ? Json("auto") : Json(options.abort_threshold)},
-          {"max_checkpoint_distance", options.max_checkpoint_distance},
-          {"expanded_mode", options.expanded_mode},
-          {"handover", options.handover},
-          {"barrier", options.barrier},
-          {"window_ticks", options.window_ticks},
-          {"cache_aware", options.cache_aware},
-          {"cache_share", options.cache_share < 0 ? Json("auto") : Json(options.cache_share)},
-          {"oversize", options.deny_oversize ? "deny" : "reliable"}};
+  Json json = {{"engine", record.engine}};
+  const double tick_seconds = record.model->tick_seconds();
+  for (const OptionBase* option : all_options())
+    for (const auto& [field, value] : option->report(record.options, tick_seconds))
+      std::visit([&, name = &field](const auto& plain) { json[*name] = plain; }, value);
+  return json;
 }
 
 Json host_json(const HostFacts& host) {

@@ -125,7 +125,7 @@ class RadixHeap
     return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
   }
 
-  void put(Rung& rung, std::size_t digit, EntryT entry) {
+  [[gnu::always_inline]] void put(Rung& rung, std::size_t digit, EntryT entry) {
     Probe::steps(1);
     if (pool_.append(rung.buckets[digit], entry)) [[unlikely]] {
       rung.in_use[digit / 64] |= std::uint64_t{1} << (digit % 64);

@@ -71,7 +71,10 @@ enum class EngineUse : std::uint8_t {
 struct EngineInfo {
   std::string name, summary;
   std::unique_ptr<Engine> (*make)();
+  OptionList (*options)();  ///< that it honours, the universal ones left out
   EngineUse use;
+
+  bool honours(const OptionBase& option) const;
 };
 
 /// The engines that are linked in, in order of registration by name.
@@ -79,9 +82,18 @@ const std::vector<EngineInfo>& engines();
 /// Throws UsageError with the near matches if there is none of that name.
 const EngineInfo& find_engine(std::string_view name);
 
+/// What these options ask for and the engine would leave undone.
+OptionList unused_options(const EngineInfo& engine, const RunOptions& options);
+/// "engine sequential does not use --window and --memory", or nothing. An engine for diagnosis says
+/// nothing of models that were run otherwise than asked: for it this is a UsageError.
+std::string note_unused_options(const EngineInfo& engine, const RunOptions& options);
+
 struct EngineRegistration {
-  EngineRegistration(std::string name, std::string summary, std::unique_ptr<Engine> (*make)(),
-                     EngineUse use = EngineUse::results);
+  /// `options`: those that the engine honours, besides the universal ones. It is called when all
+  /// options exist.
+  EngineRegistration(
+      std::string name, std::string summary, std::unique_ptr<Engine> (*make)(),
+      OptionList (*options)() = [] { return OptionList(); }, EngineUse use = EngineUse::results);
 };
 
 }  // namespace orrery

@@ -21,11 +21,33 @@ std::vector<EngineInfo>& engine_table() {
 }  // namespace
 
 EngineRegistration::EngineRegistration(std::string name, std::string summary,
-                                       std::unique_ptr<Engine> (*make)(), EngineUse use) {
+                                       std::unique_ptr<Engine> (*make)(), OptionList (*options)(),
+                                       EngineUse use) {
   auto& table = engine_table();
-  table.push_back({std::move(name), std::move(summary), make, use});
+  table.push_back({std::move(name), std::move(summary), make, options, use});
   std::sort(table.begin(), table.end(),
             [](const EngineInfo& a, const EngineInfo& b) { return a.name < b.name; });
+}
+
+bool EngineInfo::honours(const OptionBase& option) const {
+  const OptionList own = options();
+  return option.declaration().universal || std::find(own.begin(), own.end(), &option) != own.end();
+}
+
+OptionList unused_options(const EngineInfo& engine, const RunOptions& options) {
+  OptionList unused;
+  for (const OptionBase* option : all_options())
+    if (option->asked(options) && !engine.honours(*option)) unused.push_back(option);
+  return unused;
+}
+
+std::string note_unused_options(const EngineInfo& engine, const RunOptions& options) {
+  const OptionList unused = unused_options(engine, options);
+  if (unused.empty()) return "";
+  const std::string note =
+      fmt::format("engine {} does not use {}", engine.name, flags_text(unused));
+  if (engine.use != EngineUse::diagnosis) return note;
+  throw UsageError(fmt::format("{}; leave {} away", note, unused.size() == 1 ? "it" : "them"));
 }
 
 const std::vector<EngineInfo>& engines() {

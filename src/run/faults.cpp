@@ -17,6 +17,11 @@ std::string time_text(const Model& model, Time time) {
   return duration_text(time - Time::zero(), model.tick_seconds());
 }
 
+std::string_view name_of_event(const LogicalProcessBase& lp, EventTypeId type) {
+  const std::string_view name = lp.event_name(type);
+  return name.empty() ? "of an unknown type" : name;
+}
+
 std::string describe_event(const Model& model, LpId lp, std::string_view event_name, Time time) {
   if (event_name.empty()) return fmt::format("LP {}, start of the run", lp);
   return fmt::format("LP {}, event {} at {} (tick {})", lp, event_name, time_text(model, time),

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/key.h"
+#include "orrery/logical_process.h"
 #include "orrery/model.h"
 
 namespace orrery {
@@ -21,6 +22,9 @@ std::string describe_event(const Model& model, LpId lp, std::string_view event_n
 /// The sentence for the exception being handled (call from a catch block).
 std::string describe_current_exception(const Model& model, LpId lp, std::string_view event_name,
                                        Time time);
+
+/// "of an unknown type" where the LP has no handler.
+std::string_view name_of_event(const LogicalProcessBase& lp, EventTypeId type);
 
 /// Simulation time in the model's seconds, "12.5 s".
 std::string time_text(const Model& model, Time time);

@@ -1,42 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The end of LPs: finish() of each in the order of their numbers, fingerprints summed, metrics
-// merged.
+// The end of LPs: finish() of each, fingerprints summed, metrics merged in the order of the LPs'
+// numbers (sums of floating-point numbers depend on it), the last rows handed over.
+//
+// LPs that end in several places (the workers of a team, the ranks of a run) are ended by a
+// Finisher in each, and the parts are merged: a part keeps the metrics of its LPs apart, so that
+// the whole has the same bits as if one had ended them all.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/rows.h"
+#include "memory/lp_heap.h"
 #include "run/engine.h"
 
 namespace orrery {
 
-/// finish() for one LP: returns its contribution to the fingerprint, merges its metrics.
-/// `append_row` receives the rows of finish().
 class Finisher {
  public:
-  Finisher(const Model& model, Time end, RowSink* rows);
-  /// LPs must come in order of their ids.
-  void finish(LpId id, LogicalProcessBase& lp, std::uint64_t hash);
-  /// The end of LP `id` is a model fault, "it ..."; the first one counts.
-  void fail(LpId id, const std::string& what);
+  enum class Metrics {
+    summed,  ///< it ends all LPs of the run
+    apart,   ///< its part is merged with others: the metrics of each LP are kept
+  };
+  Finisher(const Model& model, Time end, RowSink* rows, Metrics metrics = Metrics::summed);
+
   /// In place of finish after a model fault: the state of an LP whose handler failed means nothing,
   /// so only what was committed counts.
   void abandon(LpId id, std::uint64_t hash);
+  /// LPs must come in order of their ids.
+  void finish(LpId id, LogicalProcessBase& lp, std::uint64_t hash);
+  /// The same in the application mode of the LP's heap.
+  void finish(LpId id, LogicalProcessBase& lp, std::uint64_t hash, memory::LpHeap& heap);
+
+  /// What the LPs of one place left; plain values, so that it can travel.
+  struct Part {
+    std::uint64_t fingerprint = 0;
+    std::vector<LpId> lps;         ///< those that recorded, in order
+    std::vector<Summary> metrics;  ///< for each of them all metrics of the model
+    LpId fault_lp = 0;             ///< valid if there is a fault
+    std::string fault;             ///< of the first LP that failed
+  };
+  /// Of a finisher that keeps metrics apart; its rows are handed over.
+  Part take_part();
+  /// The whole from all parts, in any order.
+  static void store(const Model& model, std::vector<Part> parts, RunResult& result);
+
   /// Hands the last rows over; the result then holds fingerprint, metrics, and a fault if a
   /// finish() failed.
   void store(RunResult& result);
 
  private:
   class FinishContext;
+  void call(LpId id, LogicalProcessBase& lp, std::uint64_t hash);
+  void note_fault(LpId id);
+  void add_metrics(LpId id, const Summary* metrics);
+  void hand_rows_over();
+
   const Model& model_;
-  Time end_;
-  RowSink* rows_;
+  const Time end_;
+  RowSink* const rows_;
+  const bool apart_;
   RowBuffer buffer_;
-  std::string fault_;
-  std::uint64_t fingerprint_ = 0;
   std::vector<Summary> totals_;
+  Part part_;
 };
 
 }  // namespace orrery

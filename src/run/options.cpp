@@ -1,13 +1,166 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The declarations of the options that are members of RunOptions.
 #include "run/options.h"
 
 #include <fmt/format.h>
 
+#include <limits>
+
+#include "core/duration_text.h"
 #include "core/key.h"
 #include "orrery/error.h"
+#include "pending/registry.h"
 #include "run/model_checks.h"
+#include "run/option_forms.h"
 
 namespace orrery {
+namespace {
+
+/// An option that is a member; T is the member's type as a value of an option.
+template <class T, class Member>
+class MemberOption : public ValuedOption<T> {
+ public:
+  MemberOption(OptionDeclaration declaration, Member RunOptions::*member, OptionForm<T> form)
+      : ValuedOption<T>(std::move(declaration), static_cast<T>(RunOptions().*member),
+                        std::move(form), OptionBase::Registered::yes),
+        member_(member) {}
+
+ private:
+  T value(const RunOptions& options) const final { return static_cast<T>(options.*member_); }
+  void put(RunOptions& options, T value) const final {
+    options.*member_ = static_cast<Member>(std::move(value));
+  }
+
+  Member RunOptions::*const member_;
+};
+
+/// Engines that do not use it have one worker.
+class WorkersOption final : public MemberOption<std::uint64_t, unsigned> {
+ public:
+  using MemberOption::MemberOption;
+  bool asked(const RunOptions& options) const override { return options.workers > 1; }
+};
+
+/// The horizon, which the report shows as a text and in ticks.
+class HorizonOption final : public OptionBase {
+ public:
+  explicit HorizonOption(OptionDeclaration declaration)
+      : OptionBase(std::move(declaration), Registered::yes) {}
+
+  void read(const std::string& text, double tick_seconds, RunOptions& into) const override {
+    into.until = Time::from_ticks(
+        option_forms::read_positive_ticks({flag(), text, tick_seconds}, tick_seconds));
+  }
+  bool asked(const RunOptions& options) const override { return options.until != Time::max(); }
+  std::vector<Field> report(const RunOptions& options, double tick_seconds) const override {
+    const Duration length = options.until - Time::zero();
+    return {{declaration().field, duration_text(length, tick_seconds)},
+            {declaration().field + "_ticks", options.until.ticks()}};
+  }
+
+ private:
+  std::string written_default() const override { return "of the model"; }
+  const std::string& choices() const override { return none_; }
+
+  const std::string none_;
+};
+
+OptionForm<std::string> pending_set_form() {
+  const auto check = [](const std::string& name) {
+    if (name == "auto") return;
+    for (const pending::PendingSetKind& kind : pending::kPendingSets)
+      if (kind.name == name) return;
+    pending::refuse_pending_set(name);
+  };
+  std::string names = "auto";
+  for (const pending::PendingSetKind& kind : pending::kPendingSets)
+    names += ", " + std::string(kind.name);
+  return option_forms::checked_text(check, names);
+}
+
+const HorizonOption kUntil{{.name = "until",
+                            .type = "TIME",
+                            .help = "Simulate up to this time, such as 100s, 15min, 2h or 3d",
+                            .group = kGeneralOptions,
+                            .field = "until",
+                            .universal = true}};
+const MemberOption<std::uint64_t, std::uint64_t> kSeed{
+    {.name = "seed",
+     .type = "N",
+     .help = "Seed of all random numbers",
+     .group = kGeneralOptions,
+     .field = "seed",
+     .universal = true},
+    &RunOptions::seed,
+    option_forms::count(0, std::numeric_limits<std::uint64_t>::max())};
+const WorkersOption kWorkers{{.name = "workers",
+                              .type = "N",
+                              .help = "Threads",
+                              .group = kGeneralOptions,
+                              .field = "workers",
+                              .default_words = "one for each usable core"},
+                             &RunOptions::workers,
+                             option_forms::count(1, kMostWorkers)};
+const MemberOption<std::string, std::string> kPending{{.name = "pending",
+                                                       .type = "NAME",
+                                                       .help = "Pending event set",
+                                                       .group = kTuningOptions,
+                                                       .field = "pending",
+                                                       .universal = true},
+                                                      &RunOptions::pending,
+                                                      pending_set_form()};
+const MemberOption<std::uint64_t, std::uint64_t> kMemory{
+    {.name = "memory",
+     .type = "SIZE",
+     .help = "Memory budget, such as 512MiB or 4GiB",
+     .group = kTuningOptions,
+     .field = "memory_bytes",
+     .default_words = "three quarters of what is free"},
+    &RunOptions::memory_bytes,
+    option_forms::bytes(1u << 20, {}, "such as 512MiB or 4GiB")};
+const MemberOption<bool, bool> kBind{{.name = "no-bind",
+                                      .type = "",
+                                      .help = "Do not bind workers to cores",
+                                      .group = kTuningOptions,
+                                      .field = "bind"},
+                                     &RunOptions::bind,
+                                     option_forms::off_switch()};
+const MemberOption<std::uint64_t, std::uint32_t> kLivelock{
+    {.name = "livelock",
+     .type = "N",
+     .help = "Zero-delay steps at one instant that are too many",
+     .group = kTuningOptions,
+     .field = "livelock_steps",
+     .universal = true},
+    &RunOptions::livelock_microsteps,
+    option_forms::count(1, Key::kMaxMicrostep)};
+
+/// Filled by static initialisers, so it is function-local.
+std::vector<void (*)(const RunOptions&)>& rule_table() {
+  static std::vector<void (*)(const RunOptions&)> table;
+  return table;
+}
+
+}  // namespace
+
+const OptionBase& workers_option() {
+  return kWorkers;
+}
+const OptionBase& memory_option() {
+  return kMemory;
+}
+const OptionBase& bind_option() {
+  return kBind;
+}
+
+OptionRule::OptionRule(void (*check)(const RunOptions&)) {
+  rule_table().push_back(check);
+}
+
+void check_option_rules(const RunOptions& options) {
+  for (const auto check : rule_table()) check(options);
+}
 
 void check_options(const Model& model, const RunOptions& options) {
   if (options.livelock_microsteps < 1 || options.livelock_microsteps > Key::kMaxMicrostep) {

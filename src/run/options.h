@@ -1,44 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run is asked for.
+// What a run is asked for: the fields that every engine reads are members, everything else is kept
+// by its declaration (`options.get(timewarp::kWindow)`), so that an option costs nothing where
+// nobody asks for it, and this folder knows none of the engines' own.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "orrery/model.h"
+#include "run/option.h"
 
 namespace orrery {
 
+template <class T>
+class Option;
+
 struct RunOptions {
   std::uint64_t seed = 1;
-  Time until = Time::max();          ///< events at or after it are not handled
-  unsigned workers = 0;              ///< 0: one per core that this process may use
-  std::string pending = "auto";      ///< pending event set, see src/pending/registry.h
-  std::string checkpoint = "auto";   ///< strategy, see src/checkpoint/strategy.h
-  std::string offload = "none";      ///< copies of checkpoints beside the worker: none, mono, multi
-  std::string copier = "thread";     ///< who makes them, see src/checkpoint/copier.h
-  unsigned copiers = 1;              ///< threads that do
-  std::uint32_t burst_bytes = 1024;  ///< taken by a copier at a time
-  double abort_threshold = -1;       ///< share of a copy, 0 to 1; negative: automatic
-  std::uint32_t max_checkpoint_distance = 40;  ///< events after which a copy is forced through
+  Time until = Time::max();        ///< events at or after it are not handled
+  unsigned workers = 0;            ///< 0: one per core that this process may use
+  std::string pending = "auto";    ///< pending event set, see src/pending/registry.h
   std::uint64_t memory_bytes = 0;  ///< budget of the run; 0: three quarters of what is available
   bool bind = true;                ///< bind workers to cores where there are enough
   std::uint32_t livelock_microsteps =
-      1'000'000;                          ///< zero-delay steps at one instant that are too many
-  std::uint32_t channel_messages = 4096;  ///< that fit between two workers before some must wait
-  std::uint64_t gvt_period_us = 0;        ///< 0: automatic
-  std::int64_t window_ticks = 0;          ///< optimism window; 0: automatic
-  std::string expanded_mode = "auto";     ///< see src/engine/expanded/settings.h, these three
-  std::string handover = "push";
-  std::string barrier = "local";
-  bool cache_aware = true;     ///< keep model memory and checkpoints on different cache sets
-  double cache_share = -1;     ///< of the sets for model memory and events, 0 to 1; < 0: automatic
-  bool deny_oversize = false;  ///< refuse requests of LPs for more than a block (64 KiB)
+      1'000'000;  ///< zero-delay steps at one instant that are too many
+
+  /// The value of an option that an engine or a part of one declares; its default if it is not set.
+  template <class T>
+  T get(const Option<T>& option) const {
+    const auto found = values_.find(&option);
+    return found == values_.end() ? option.default_value() : std::get<T>(found->second);
+  }
+  /// Throws UsageError for a value that the command line would refuse.
+  template <class T>
+  void set(const Option<T>& option, std::type_identity_t<T> wanted) {
+    option.check(wanted);
+    values_[&option].template emplace<T>(std::move(wanted));
+  }
+
+ private:
+  std::map<const OptionBase*, OptionValue> values_;
 };
+
+/// An option of an engine, or of a part that engines use.
+template <class T>
+class Option final : public ValuedOption<T> {
+ public:
+  Option(OptionDeclaration declaration, T default_value, OptionForm<T> form)
+      : ValuedOption<T>(std::move(declaration), std::move(default_value), std::move(form),
+                        OptionBase::Registered::yes) {}
+  /// For tests and experiments only: without a flag, a help and a place in the report.
+  Option(std::string name, T default_value)
+      : ValuedOption<T>({.name = std::move(name), .type = "", .help = "", .group = {}, .field = ""},
+                        std::move(default_value), {}, OptionBase::Registered::no) {}
+
+ private:
+  T value(const RunOptions& options) const override { return options.get(*this); }
+  void put(RunOptions& options, T value) const override { options.set(*this, std::move(value)); }
+};
+
+/// The headings of what is declared here; engines have groups of their own.
+inline constexpr OptionGroup kGeneralOptions{0, ""};
+inline constexpr OptionGroup kTuningOptions{1,
+                                            "Options for experiments (automatic where not given)"};
+
+/// The common options that some engines have no use for.
+const OptionBase& workers_option();
+const OptionBase& memory_option();
+const OptionBase& bind_option();
 
 /// The most threads that a run may be asked for.
 inline constexpr unsigned kMostWorkers = 1024;
+
+/// A rule about several options together, checked before a run is set up. Declared, as an object of
+/// static life, by whoever honours them; `check` throws UsageError.
+struct OptionRule {
+  explicit OptionRule(void (*check)(const RunOptions&));
+};
+void check_option_rules(const RunOptions& options);
 
 /// Throws UsageError for options that no engine can honour, ModelFault for a model that none can
 /// run.

@@ -9,6 +9,7 @@
 #include <map>
 #include <random>
 
+#include "checkpoint/options.h"
 #include "orrery/orrery.h"
 
 namespace orrery::checkpoint {
@@ -98,10 +99,10 @@ void PrintTo(const Case& c, std::ostream* out) {
 class KeeperTest : public ::testing::TestWithParam<Case> {
  protected:
   KeeperTest() {
-    options_.offload = GetParam().offload;
-    options_.burst_bytes = 256;
-    options_.abort_threshold = GetParam().threshold;
-    options_.max_checkpoint_distance = 6;
+    options_.set(checkpoint::kOffload, GetParam().offload);
+    options_.set(checkpoint::kBurst, 256);
+    options_.set(checkpoint::kAbortThreshold, GetParam().threshold);
+    options_.set(checkpoint::kMaxDistance, 6);
     offload_ = Offload::parse(options_);
     if (offload_.on()) {
       copier_ = find_copier_backend("thread").make(1, 1);

@@ -5,6 +5,7 @@
 
 #include "checkpoint/copier.h"
 #include "checkpoint/offload.h"
+#include "checkpoint/options.h"
 #include "checkpoint/strategy.h"
 #include "checkpoint/tuning.h"
 #include "orrery/error.h"
@@ -41,25 +42,29 @@ TEST(CheckpointStrategy, RefusesOthersAndListsAll) {
 
 TEST(CheckpointOffload, RefusesWhatCannotBe) {
   const auto with = [](auto&& change) {
-    RunOptions options;
-    change(options);
-    return refusal([&] { Offload::parse(options); });
+    return refusal([&] {
+      RunOptions options;
+      change(options);
+      Offload::parse(options);
+    });
   };
   EXPECT_EQ(with([](RunOptions&) {}), "accepted");
-  EXPECT_NE(with([](RunOptions& o) { o.offload = "dual"; }).find("none, mono or multi"),
-            std::string::npos);
+  EXPECT_NE(
+      with([](RunOptions& o) { o.set(checkpoint::kOffload, "dual"); }).find("none, mono or multi"),
+      std::string::npos);
   EXPECT_NE(with([](RunOptions& o) {
-              o.offload = "multi";
-              o.copiers = 0;
+              o.set(checkpoint::kOffload, "multi");
+              o.set(checkpoint::kCopiers, 0);
             }).find("needs a copier"),
             std::string::npos);
   EXPECT_NE(with([](RunOptions& o) {
-              o.offload = "multi";
-              o.checkpoint = "incremental";
+              o.set(checkpoint::kOffload, "multi");
+              o.set(checkpoint::kCheckpoint, "incremental");
             }).find("whole images"),
             std::string::npos);
-  EXPECT_NE(with([](RunOptions& o) { o.abort_threshold = 1.5; }).find("from 0 to 1"),
-            std::string::npos);
+  EXPECT_NE(
+      with([](RunOptions& o) { o.set(checkpoint::kAbortThreshold, 1.5); }).find("from 0 to 1"),
+      std::string::npos);
 }
 
 TEST(CheckpointOffload, HardwareThatIsNotDrivenIsNotSimulated) {
@@ -71,7 +76,7 @@ TEST(CheckpointOffload, HardwareThatIsNotDrivenIsNotSimulated) {
 
 TEST(CheckpointOffload, ThresholdSearchFindsTheBestStep) {
   RunOptions options;
-  options.offload = "multi";
+  options.set(checkpoint::kOffload, "multi");
   ThresholdSearch search(Offload::parse(options));
   std::uint64_t executed = 0, cycles = std::uint64_t{1} << 50;  // the counter ran before
   for (int period = 0; period < 200; ++period) {

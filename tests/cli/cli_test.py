@@ -147,8 +147,8 @@ class Refusals(Case):
         expanded = ["run", "phold", "--engine", "expanded"]
         self.refused(2, *expanded, "--expanded-mode", "bached",
                      says=["--expanded-mode", "'bached'", "'batched'", "decentralised"])
-        self.refused(2, *expanded, "--handover", "throw", says=["--handover", "push, pull"])
-        self.refused(2, *expanded, "--barrier", "remote", says=["--barrier", "local, event"])
+        self.refused(2, *expanded, "--handover", "throw", says=["--handover", "push or pull"])
+        self.refused(2, *expanded, "--barrier", "remote", says=["--barrier", "local or event"])
         self.refused(2, *expanded, "--handover", "pull", "--expanded-mode", "batched",
                      says=["--handover pull", "batched", "single"])
 
@@ -182,8 +182,8 @@ class Refusals(Case):
     def test_memory_options(self):
         for share in ("1.01", "-0.5", "nan", "half", "0.5x"):
             self.refused(2, "run", "phold", "--cache-share", share, says=["--cache-share", share])
-        self.refused(2, "run", "phold", "--cache-aware", "maybe", says=["'on' or 'off'", "maybe"])
-        self.refused(2, "run", "phold", "--oversize", "no", says=["'reliable' or 'deny'", "no"])
+        self.refused(2, "run", "phold", "--cache-aware", "maybe", says=["on or off", "maybe"])
+        self.refused(2, "run", "phold", "--oversize", "no", says=["reliable or deny", "'no'"])
 
     def test_contradictory_parameters(self):
         self.refused(2, "run", "phold", "--set", "touched=8", says=["touched=8", "state=0"])
@@ -278,9 +278,9 @@ class Checker(Case):
 
     def test_refuses_what_it_cannot_honour(self):
         for option, value in [("--workers", "4"), ("--window", "1s"), ("--gvt-period", "1ms"),
-                              ("--memory", "1GiB")]:
+                              ("--memory", "1GiB"), ("--offload", "mono")]:
             self.refused(2, "run", "phold", "--engine", "checker", option, value,
-                         says=[option, "checker", "leave it away"])
+                         says=[f"engine checker does not use {option}; leave it away"])
         self.refused(2, "run", "phold", "--engine", "checker", "--checkpoint", "sometimes",
                      says=["'sometimes'", "copy"])
 
@@ -478,6 +478,119 @@ class Config(Case):
         path = self.write("engines = sequential,timewarp\nworkers = 1,2\nrepeats = 1\nuntil = 10s\n")
         done = self.run_ok("compare", "phold", "--config", path, "--json", "--quiet")
         self.assertEqual(len(json.loads(done.out)["rows"]), 3)
+
+
+class Options(Case):
+    """What is derived from the declarations of options; each that the help shows is tried."""
+
+    # Valid for every option of its type, and no option's default.
+    VALUES = {"TIME": "7s", "N": "3", "SIZE": "2MiB", "SHARE": "0.5", "on|off": "off"}
+    # Where one value does not fit all options of a type, and what the others need beside it.
+    NAMES = {"pending": "heap", "checkpoint": "copy", "offload": "mono", "copier": "synchronous",
+             "expanded-mode": "single", "handover": "pull", "barrier": "event", "oversize": "deny"}
+    OF_THE_COMMAND = {"help", "engine", "engines", "set", "config", "out", "force", "quiet", "json",
+                      "repeats"}
+
+    def options(self):
+        """Name and a value that is not the default (None for a flag), from the help."""
+        found = {}
+        for line in self.run_ok("run", "--help").out.splitlines():
+            match = re.match(r"  (?:-\w,)?--([a-z-]+)(?: ([A-Z]+|on\|off)\b(?!=))?", line)
+            if match and match[1] not in self.OF_THE_COMMAND:
+                name, kind = match.groups()
+                found[name] = None if kind is None else self.NAMES.get(name) or self.VALUES[kind]
+        self.assertGreater(len(found), 20)
+        return found
+
+    def words(self, name, value):
+        return [f"--{name}"] if value is None else [f"--{name}", value]
+
+    def changed(self, report, plain):
+        return {field for field, value in report["options"].items()
+                if value != plain["options"][field]}
+
+    def engine_of(self, name):
+        """One that honours the option."""
+        for engine in ["timewarp", "expanded"]:
+            if re.search(rf"(?m)^  --{name}\b(?!-)", self.run_ok("describe", engine).out):
+                return engine
+        self.fail(f"no engine honours --{name}")
+
+    def test_each_reaches_the_report_by_every_way(self):
+        run = ["phold", "--set", "lps=8"]
+        for name, value in self.options().items():
+            until = [] if name == "until" else ["--until", "2s"]
+            engine = self.engine_of(name)
+            plain = self.run_json(*run, *until, "--engine", engine)
+            with self.subTest(option=name, by="run"):
+                direct = self.run_json(*run, *until, "--engine", engine, *self.words(name, value))
+                expected = self.changed(direct, plain)
+                self.assertTrue(expected, f"--{name} is not in the report")
+                self.assertEqual([note for note in direct["notes"] if "does not use" in note], [])
+            with self.subTest(option=name, by="config file"):
+                path = self.folder / f"{name}.toml"
+                path.write_text(f'{name} = {"true" if value is None else repr(value)}\n')
+                by_file = self.run_json(*run, *until, "--engine", engine, "--config", path)
+                self.assertEqual(by_file["options"], direct["options"])
+            with self.subTest(option=name, by="compare"):
+                done = self.run_ok("compare", *run, *until, "--engines", f"sequential,{engine}",
+                                   "--repeats", "1", "--json", "--quiet", *self.words(name, value))
+                reports = json.loads(done.out)["reports"]
+                self.assertEqual(reports[1]["options"], direct["options"])
+                self.assertEqual(reports[0]["notes"], [])
+
+    def test_each_that_an_engine_does_not_use_is_noted(self):
+        used = self.run_ok("describe", "sequential").out
+        for name, value in self.options().items():
+            with self.subTest(option=name):
+                report = self.run_json("phold", "--set", "lps=8", "--engine", "sequential",
+                                       "--until", "2s", *(self.words(name, value) if name != "until"
+                                                          else []))
+                notes = [note for note in report["notes"] if "does not use" in note]
+                if re.search(rf"(?m)^  --{name}\b(?!-)", used):
+                    self.assertEqual(notes, [])
+                else:
+                    self.assertEqual(notes, [f"engine sequential does not use --{name}"])
+
+    def test_note_lists_all_and_is_shown(self):
+        done = self.run_ok("run", "phold", *SMALL, "--engine", "sequential", "--quiet", "--window",
+                           "1s", "--checkpoint", "copy", "--offload", "none")
+        self.assertIn("note: engine sequential does not use --checkpoint and --window\n", done.out)
+
+    def test_slips_are_refused_on_every_engine(self):
+        slips = {"window": "soon", "burst": "3", "handover": "throw", "checkpoint": "photo",
+                 "copier": "magic", "pending": "hep", "gvt-period": "0s"}
+        for engine in [*ENGINES, "checker"]:
+            for name, slip in slips.items():
+                self.refused(2, "run", "phold", "--engine", engine, f"--{name}", slip,
+                             says=[f"'{slip}'"])
+            self.refused(2, "run", "phold", "--engine", engine, "--handover", "pull",
+                         "--expanded-mode", "batched", says=["use single"])
+            self.refused(2, "run", "phold", "--engine", engine, "--offload", "multi",
+                         "--checkpoint", "incremental", says=["whole images"])
+
+    def test_refused_options_leave_nothing(self):
+        out = self.folder / "out"
+        self.refused(2, "run", "phold", "--engine", "checker", "--window", "1s", "--out", out)
+        self.refused(2, "run", "phold", "--engine", "sequential", "--window", "x", "--out", out)
+        self.refused(2, "compare", "phold", "--window", "x", "--out", out, says=["--window", "'x'"])
+        self.refused(2, "compare", "phold", "--engines", "sequential", "--window", "1s", "--out",
+                     out, says=["engine sequential does not use --window; leave it away"])
+        self.refused(2, "compare", "phold", "--engines", "sequential,expanded", "--window", "1s",
+                     "--checkpoint", "copy", "--out", out,
+                     says=["none of the engines sequential and expanded uses --checkpoint and "
+                           "--window; leave them away"])
+        self.assertFalse(out.exists())
+
+    def test_flag_of_a_file_can_be_false(self):
+        path = self.folder / "flag.toml"
+        path.write_text("no-bind = false\n")
+        self.assertTrue(self.run_json("phold", *SMALL, "--config", path)["options"]["bind"])
+
+    def test_describe_shows_what_an_engine_honours(self):
+        done = self.run_ok("describe", "expanded")
+        self.assertRegex(done.out, r"(?m)^  --handover NAME +push +\S.*: push, pull$")
+        self.assertNotIn("--window", done.out)
 
 
 class Compare(Case):

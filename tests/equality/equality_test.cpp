@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <ostream>
 
+#include "checkpoint/options.h"
+#include "engine/expanded/settings.h"
+#include "engine/timewarp/settings.h"
 #include "equality/random_model.h"
 #include "equality/run_model.h"
 #include "pending/registry.h"
@@ -43,18 +46,18 @@ RunOptions options_of(const Variant& v, std::uint64_t seed) {
   RunOptions options;
   options.seed = seed;
   options.workers = v.workers;
-  options.checkpoint = v.checkpoint;
+  options.set(checkpoint::kCheckpoint, v.checkpoint);
   options.pending = v.pending;
-  options.window_ticks = v.window_ticks;
+  options.set(timewarp::kWindow, v.window_ticks);
   options.memory_bytes = v.memory_bytes;
-  options.gvt_period_us = v.gvt_period_us;
-  options.channel_messages = v.channel_messages;
-  options.offload = v.offload;
-  options.abort_threshold = v.abort_threshold;
-  options.max_checkpoint_distance = v.max_checkpoint_distance;
-  options.burst_bytes = 64;
-  options.cache_aware = v.cache_aware;
-  options.cache_share = v.cache_share;
+  options.set(timewarp::kGvtPeriod, v.gvt_period_us);
+  options.set(timewarp::kChannelMessages, v.channel_messages);
+  options.set(checkpoint::kOffload, v.offload);
+  options.set(checkpoint::kAbortThreshold, v.abort_threshold);
+  options.set(checkpoint::kMaxDistance, v.max_checkpoint_distance);
+  options.set(checkpoint::kBurst, 64);
+  options.set(timewarp::kCacheAware, v.cache_aware);
+  options.set(timewarp::kCacheShare, v.cache_share);
   return options;
 }
 
@@ -121,9 +124,9 @@ std::vector<RunOptions> expanded_variants(std::uint64_t seed) {
     RunOptions options;
     options.seed = seed;
     options.workers = c.workers;
-    options.expanded_mode = c.mode;
-    options.handover = c.handover;
-    options.barrier = c.barrier;
+    options.set(expanded::kMode, c.mode);
+    options.set(expanded::kHandover, c.handover);
+    options.set(expanded::kBarrier, c.barrier);
     options.pending = c.pending;
     all.push_back(options);
   }
@@ -132,8 +135,8 @@ std::vector<RunOptions> expanded_variants(std::uint64_t seed) {
 
 std::string describe(const RunOptions& o) {
   return "seed " + std::to_string(o.seed) + ", expanded, workers " + std::to_string(o.workers) +
-         ", mode " + o.expanded_mode + ", handover " + o.handover + ", barrier " + o.barrier +
-         ", pending " + o.pending;
+         ", mode " + o.get(expanded::kMode) + ", handover " + o.get(expanded::kHandover) +
+         ", barrier " + o.get(expanded::kBarrier) + ", pending " + o.pending;
 }
 
 TEST(Equality, RandomModelOnEveryVariant) {
@@ -264,12 +267,12 @@ TEST_P(ShippedModel, CommitsTheSameOnEveryVariant) {
   for (const Variant& variant : variants()) {
     RunOptions options = options_of(variant, 1);
     options.until = reference.until;
-    if (variant.window_ticks > 0) options.window_ticks = reference.until.ticks() / 500;
+    if (variant.window_ticks > 0) options.set(timewarp::kWindow, reference.until.ticks() / 500);
     expect_equal(expected, run_model(*model, "timewarp", options), describe(variant, 1));
   }
   for (RunOptions options : expanded_variants(1)) {
     // The others hand over single events, which takes its time, and do nothing else.
-    const bool chosen = options.expanded_mode == "auto" || options.workers > 4;
+    const bool chosen = options.get(expanded::kMode) == "auto" || options.workers > 4;
     if (options.workers == 1 || !chosen) continue;
     options.until = reference.until;
     expect_equal(expected, run_model(*model, "expanded", options), describe(options));
@@ -291,7 +294,7 @@ TEST(Equality, ReverseHandlersOfPhold) {
                                  Variant{.workers = 4, .checkpoint = "auto"}}) {
     RunOptions options = options_of(variant, 1);
     options.until = reference.until;
-    if (variant.window_ticks > 0) options.window_ticks = reference.until.ticks() / 500;
+    if (variant.window_ticks > 0) options.set(timewarp::kWindow, reference.until.ticks() / 500);
     const Outcome actual = run_model(*model, "timewarp", options);
     expect_equal(expected, actual, describe(variant, 1));
   }

@@ -91,7 +91,7 @@ class RandomLp final
   std::vector<std::uint64_t> open_;
 };
 
-class RandomModel final : public Model {
+class RandomModel : public Model {
  public:
   explicit RandomModel(RandomModelOptions chosen) : options(chosen) {}
   std::uint64_t lp_count() const override { return options.lps; }
@@ -100,7 +100,7 @@ class RandomModel final : public Model {
   }
   Time default_horizon() const override { return Time::zero() + options.horizon; }
 
-  const RandomModelOptions options;
+  RandomModelOptions options;
   const Metric values{*this, "values", "", "values noted"};
   const Metric waits{*this, "waits", "ticks", "delays chosen"};
   const Table notes{

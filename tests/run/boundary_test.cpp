@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "checkpoint/options.h"
 #include "run/engine_cases.h"
 
 namespace orrery::testing {
@@ -229,8 +230,7 @@ TEST(Options, UnknownNamesAreRefusedBeforeTheRun) {
   }
   for (const char* checkpoint : {"", "periodc", "periodic:0", "periodic:", "periodic:3x"}) {
     RunOptions options;
-    options.checkpoint = checkpoint;
-    EXPECT_THROW(run_model(model, "timewarp", options), UsageError) << checkpoint;
+    EXPECT_THROW(options.set(checkpoint::kCheckpoint, checkpoint), UsageError) << checkpoint;
   }
   EXPECT_THROW(find_engine("timewrap"), UsageError);
 }

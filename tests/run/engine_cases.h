@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/expanded/settings.h"
 #include "equality/run_model.h"
 #include "orrery/orrery.h"
 
@@ -50,7 +51,7 @@ struct EngineCase {
     RunOptions options;
     options.workers = workers;
     options.bind = false;
-    options.expanded_mode = mode;
+    options.set(expanded::kMode, mode);
     return options;
   }
 };
@@ -101,7 +102,7 @@ class OnEveryEngine : public ::testing::TestWithParam<EngineCase> {
   static Outcome run(const Model& model, RunOptions options) {
     options.workers = GetParam().workers;
     options.bind = false;
-    options.expanded_mode = GetParam().mode;
+    options.set(expanded::kMode, GetParam().mode);
     return run_model(model, GetParam().engine, options);
   }
   static Outcome reference(const Model& model, RunOptions options = {}) {

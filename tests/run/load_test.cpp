@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "engine/timewarp/settings.h"
 #include "equality/random_model.h"
 #include "run/engine_cases.h"
 
@@ -108,7 +109,7 @@ TEST_P(Loads, FixedWindows) {
   for (const std::int64_t window : {1, 7, 100, 1'000'000}) {
     SCOPED_TRACE("window " + std::to_string(window));
     RunOptions options;
-    options.window_ticks = window;
+    options.set(timewarp::kWindow, window);
     expect_completed(model, options);
   }
 }
@@ -118,8 +119,8 @@ TEST_P(Loads, RareGvtRounds) {
   const RandomModel model(random_options());
   for (const std::uint64_t period_us : {1u, 3000u}) {
     RunOptions options;
-    options.gvt_period_us = period_us;
-    options.window_ticks = period_us == 1 ? 0 : 300;
+    options.set(timewarp::kGvtPeriod, period_us);
+    options.set(timewarp::kWindow, period_us == 1 ? 0 : 300);
     SCOPED_TRACE("GVT period " + std::to_string(period_us) + " us");
     expect_completed(model, options);
   }

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 
+#include "checkpoint/options.h"
 #include "run/engine_cases.h"
 
 namespace orrery::testing {
@@ -31,6 +32,9 @@ class Ring final : public Model {
   bool forgets = false;      ///< the reverse handler leaves a member as it is
   bool wrong = false;        ///< the reverse handler recalls what was not remembered
   bool fails_early = false;  ///< a handler fails on what only a wrong guess can see
+  /// The reverse handler takes a member from here, where its value before the last event lies.
+  mutable std::vector<std::uint64_t> mislaid;
+  std::uint64_t fails_at = 0;  ///< the handler of this many tokens fails midway
 
   std::uint64_t lp_count() const override { return lps; }
   std::unique_ptr<LogicalProcessBase> create(LpId) const override;
@@ -52,7 +56,9 @@ class Station final : public LogicalProcess<Station, Token> {
     context.remember(last_[token.hops % last_.size()]);
     last_[token.hops % last_.size()] = token.hops;
     ++tokens_;
+    if (!ring_.mislaid.empty()) ring_.mislaid[context.self()] = load_;
     load_ += token.hops;
+    if (tokens_ == ring_.fails_at) context.fail("one token too many");
     context.record(ring_.waiting, static_cast<double>(token.hops % 100));
     if (tokens_ % 16 == 0) context.emit(ring_.visits, token.hops, static_cast<double>(load_));
     const auto to = static_cast<LpId>(context.random().below(context.lp_count()));
@@ -62,6 +68,7 @@ class Station final : public LogicalProcess<Station, Token> {
   void reverse(ReverseContext& context, const Token& token) {
     --tokens_;
     if (!ring_.forgets) load_ -= token.hops;
+    if (!ring_.mislaid.empty()) load_ = ring_.mislaid[context.self()];
     if (ring_.wrong) static_cast<void>(context.recall<double>());
     last_[token.hops % last_.size()] = context.recall<std::uint32_t>();
     --again_;
@@ -86,7 +93,7 @@ RunOptions reverse_options(unsigned workers) {
   RunOptions options;
   options.workers = workers;
   options.bind = false;
-  options.checkpoint = "reverse";
+  options.set(checkpoint::kCheckpoint, "reverse");
   options.until = Time::from_ticks(3000);
   return options;
 }
@@ -146,9 +153,44 @@ TEST(Reverse, CheckerProvesHandlersThatAreRight) {
   RunOptions options = reverse_options(1);
   options.until = Time::from_ticks(300);
   const Outcome expected = run_model(ring, "sequential", options);
-  const Outcome actual = run_model(ring, "checker", options);
-  EXPECT_EQ(actual.result.fault, "");
-  EXPECT_EQ(actual.result.fingerprint, expected.result.fingerprint);
+  for (const char* checkpoint : {"reverse", "auto"}) {
+    options.set(checkpoint::kCheckpoint, checkpoint);
+    const Outcome actual = run_model(ring, "checker", options);
+    EXPECT_EQ(actual.result.fault, "");
+    EXPECT_EQ(actual.result.fingerprint, expected.result.fingerprint);
+    EXPECT_GT(statistic(actual, "checkpoint_reversals"), 100);
+  }
+}
+
+/// Undone one event at a time it is right.
+TEST(Reverse, CheckerFindsHandlersThatUndoOnlyTheLastEvent) {
+  Ring ring;
+  ring.mislaid.resize(ring.lps);
+  RunOptions options = reverse_options(1);
+  options.until = Time::from_ticks(1000);
+  EXPECT_EQ(run_model(ring, "checker", options).result.fault, "");
+  options.set(checkpoint::kCheckpoint, "auto");
+  const Outcome outcome = run_model(ring, "checker", options);
+  ASSERT_EQ(outcome.result.end, RunEnd::fault);
+  for (const char* part : {"the rollback of ", " events by strategy 'reverse' did not restore it",
+                           "Station", "must bring every member back"})
+    EXPECT_NE(outcome.result.fault.find(part), std::string::npos) << outcome.result.fault;
+}
+
+/// What a handler that fails midway has changed is taken back from the image beneath.
+TEST(Reverse, CheckerReportsAFaultOfTheHandlerItself) {
+  Ring ring;
+  ring.fails_at = 30;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    RunOptions options = reverse_options(1);
+    options.seed = seed;
+    const Outcome expected = run_model(ring, "sequential", options);
+    ASSERT_EQ(expected.result.end, RunEnd::fault);
+    for (const char* checkpoint : {"reverse", "auto"}) {
+      options.set(checkpoint::kCheckpoint, checkpoint);
+      expect_same(expected, run_model(ring, "checker", options), checkpoint);
+    }
+  }
 }
 
 TEST(Reverse, CheckerFindsHandlersThatAreWrong) {
@@ -300,7 +342,7 @@ class HoarderModel final : public Model {
 TEST(MemoryBudget, RefusedWhereTheStatesAloneAreLarger) {
   HoarderModel model;
   RunOptions options = reverse_options(2);
-  options.checkpoint = "auto";
+  options.set(checkpoint::kCheckpoint, "auto");
   options.memory_bytes = 4 << 20;
   try {
     run_model(model, "timewarp", options);

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <random>
 
+#include "checkpoint/options.h"
+#include "engine/timewarp/settings.h"
 #include "equality/random_model.h"
 #include "equality/run_model.h"
 #include "pending/registry.h"
@@ -30,20 +32,20 @@ RunOptions adversarial_options(std::uint64_t seed) {
   options.seed = seed;
   options.workers = one_of(std::vector<unsigned>{2, 3, 7, 16, 33});
   options.bind = one_of(Numbers{0, 1}) == 1;
-  options.checkpoint =
-      one_of(std::vector<std::string>{"auto", "copy", "periodic:2", "periodic:333"});
-  options.window_ticks = one_of(std::vector<std::int64_t>{0, 0, 1, 25, 600});
+  options.set(checkpoint::kCheckpoint,
+              one_of(std::vector<std::string>{"auto", "copy", "periodic:2", "periodic:333"}));
+  options.set(timewarp::kWindow, one_of(std::vector<std::int64_t>{0, 0, 1, 25, 600}));
   options.memory_bytes = one_of(Numbers{0, 1 << 20, 200'000, 3'000'000});
-  options.gvt_period_us = one_of(Numbers{0, 1, 100, 4000});
+  options.set(timewarp::kGvtPeriod, one_of(Numbers{0, 1, 100, 4000}));
   options.pending = std::string(one_of(pending::kPendingSets).name);
   return options;
 }
 
 std::string text(const RunOptions& o) {
   return "seed " + std::to_string(o.seed) + ", workers " + std::to_string(o.workers) +
-         ", checkpoint " + o.checkpoint + ", window " + std::to_string(o.window_ticks) +
-         ", memory " + std::to_string(o.memory_bytes) + ", gvt " + std::to_string(o.gvt_period_us) +
-         " us, pending " + o.pending;
+         ", checkpoint " + o.get(checkpoint::kCheckpoint) + ", window " +
+         std::to_string(o.get(timewarp::kWindow)) + ", memory " + std::to_string(o.memory_bytes) +
+         ", gvt " + std::to_string(o.get(timewarp::kGvtPeriod)) + " us, pending " + o.pending;
 }
 
 TEST(Adversity, RandomModelAndRandomOptions) {

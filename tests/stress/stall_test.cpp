@@ -11,6 +11,8 @@
 #include <string>
 #include <thread>
 
+#include "checkpoint/options.h"
+#include "engine/timewarp/settings.h"
 #include "equality/random_model.h"
 #include "equality/run_model.h"
 
@@ -101,11 +103,14 @@ TEST(Stalls, ResultsAreTheSame) {
     RunOptions options;
     options.workers = static_cast<unsigned>(2 + seed % 4 * 2);
     options.bind = seed % 2 == 0;
-    options.checkpoint = seed % 3 == 0 ? "copy" : seed % 3 == 1 ? "auto" : "periodic:50";
-    options.gvt_period_us = seed % 4 == 0 ? 5000 : 0;
+    options.set(checkpoint::kCheckpoint, seed % 3 == 0   ? "copy"
+                                         : seed % 3 == 1 ? "auto"
+                                                         : "periodic:50");
+    options.set(timewarp::kGvtPeriod, seed % 4 == 0 ? 5000 : 0);
     const Outcome actual = run_model(model, "timewarp", options);
     const std::string what = "stall seed " + std::to_string(seed) + ", workers " +
-                             std::to_string(options.workers) + ", checkpoint " + options.checkpoint;
+                             std::to_string(options.workers) + ", checkpoint " +
+                             options.get(checkpoint::kCheckpoint);
     ASSERT_EQ(actual.result.end, RunEnd::completed) << what << ": " << actual.result.fault;
     EXPECT_EQ(actual.result.fingerprint, expected.result.fingerprint) << what;
     EXPECT_EQ(actual.result.committed, expected.result.committed) << what;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <memory>
 
+#include "checkpoint/options.h"
 #include "engine/checker/crash_watch.h"
 #include "engine/checker/lp_checker.h"
 #include "memory/library_state.h"
@@ -185,6 +186,12 @@ class Run {
     add("rollbacks", count(s.rollbacks), "rollbacks of one event, each compared byte for byte");
     add("long_rollbacks", count(s.long_rollbacks), "rollbacks of several events of an LP");
     add("coasted", count(s.coasted), "events executed again after those");
+    const checkpoint::Keeper::Statistics kept = checker_.plan().statistics();
+    add("checkpoints", count(checker_.plan().small_copies() + kept.taken),
+        "checkpoints taken, on Time Warp's path for small LPs and of those with a record");
+    add("checkpoint_images", count(kept.images), "of these, full copies of LPs with a record");
+    add("checkpoint_deltas", count(kept.deltas), "of these, incremental ones");
+    add("checkpoint_reversals", count(kept.reversals), "events noted for their reverse handlers");
     add("compared", count(s.compared_bytes), "memory of LPs that was compared", "B");
     add("allocations", count(s.allocations), "allocations looked at for overruns, over all events");
     add("static_data", count(checker_.data_bytes()), "static data of the model's file, watched",
@@ -200,7 +207,7 @@ class Run {
         "the checker found no difference: {} events, each rolled back and executed again ({} "
         "rollbacks over several), {} bytes of memory compared, strategies: {}",
         committed_, checker_.statistics().long_rollbacks, checker_.statistics().compared_bytes,
-        checker_.strategies());
+        checker_.plan().names());
   }
 
   static std::string outside_note(std::uint32_t calls) {
@@ -226,24 +233,10 @@ class Run {
   std::string fault_;
 };
 
-void refuse(std::string_view option, std::string_view because) {
-  throw UsageError(fmt::format("{} has no meaning for the checker engine, which {}; leave it away",
-                               option, because));
-}
-
-void check_checker_options(const RunOptions& options) {
-  if (options.workers > 1)
-    refuse(fmt::format("--workers {}", options.workers), "executes one event at a time");
-  if (options.window_ticks > 0) refuse("--window", "does not execute ahead");
-  if (options.gvt_period_us > 0) refuse("--gvt-period", "does not execute ahead");
-  if (options.memory_bytes > 0) refuse("--memory", "needs all that it keeps");
-}
-
 class CheckerEngine final : public Engine {
  public:
   RunResult run(const Model& model, const RunOptions& options, RunControl& control) override {
     check_options(model, options);
-    check_checker_options(options);
     memory::prepare_library_state();
     return pending::with_pending_set<CheckedEvent>(options.pending, [&]<class Pending>() {
       return Run<Pending>(model, options, control).run();
@@ -254,7 +247,7 @@ class CheckerEngine final : public Engine {
 const EngineRegistration registration{
     "checker", "for authors of models: rolls every event back and compares; slow, run it first",
     []() -> std::unique_ptr<Engine> { return std::make_unique<CheckerEngine>(); },
-    EngineUse::diagnosis};
+    [] { return OptionList{&checkpoint::kCheckpoint}; }, EngineUse::diagnosis};
 
 }  // namespace
 }  // namespace orrery::checker

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Executing and checking; lp_checker_report.cpp says what was found.
+// Executing and checking; lp_checker_rollback.cpp rolls back, lp_checker_report.cpp says what was
+// found.
 #include "engine/checker/lp_checker.h"
 
 #include <alloca.h>
@@ -8,8 +9,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "checkpoint/options.h"
 #include "core/fingerprint.h"
 #include "core/logical_process_access.h"
+#include "engine/checker/misuse_note.h"
 #include "memory/application_mode.h"
 #include "memory/outside_calls.h"
 #include "orrery/error.h"
@@ -18,18 +21,7 @@ namespace orrery::checker {
 namespace {
 
 constexpr std::int64_t kClockShiftSeconds = 100'003;
-// At one time; and one in so many LPs, since those that rarely execute keep theirs for long.
-constexpr std::size_t kMostEpisodes = 64, kLpsAnEpisode = 16;
-constexpr std::uint64_t kEpisodeOdds = 8;  // an event begins one with a chance of 1 in ...
 constexpr std::uintptr_t kFloorBytes = 32 * 1024;
-constexpr Labels kSeveral{"when it was executed first", "after a rollback of several events"};
-
-struct MisuseNote {
-  bool seen = false;
-  memory::HeapMisuse what{};
-};
-/// Thread-local like the mode, because `free` knows no engine.
-constinit thread_local MisuseNote misuse_note;
 
 void note_misuse(memory::HeapMisuse what, const void*, memory::LpHeap*) {
   misuse_note = {true, what};
@@ -64,16 +56,17 @@ class FinishProbe final : public FinalContext {
 LpChecker::LpChecker(const Model& model, const RunOptions& options)
     : model_(model),
       options_(options),
-      plan_(make_rollbacks(options.checkpoint)),
       names_{model, [this](LpId id, EventTypeId type) { return event_name(id, type); }},
       twins_(options.seed * 0x9e3779b97f4a7c15u + 1),
       data_(model),
+      plan_(options.get(checkpoint::kCheckpoint), blocks_),
       random_state_(options.seed) {
   lp_count_ = static_cast<LpId>(model.lp_count());
   metric_count_ = static_cast<std::uint32_t>(model.metrics().size());
   lps_.reserve(lp_count_);
   for (LpId id = 0; id < lp_count_; ++id) {
     CheckedLp& lp = lps_.emplace_back(arena_, twin_arena_);
+    lp.turn = id;
     save(lp.memory.heap, lp.other);
   }
   memory::thread_context.on_misuse = note_misuse;
@@ -109,7 +102,7 @@ std::uint64_t LpChecker::random_number() {
 }
 
 std::uint64_t LpChecker::memory_bytes() const {
-  return arena_.taken_bytes() + twin_arena_.taken_bytes() + blocks_.used_bytes();
+  return arena_.taken_bytes() + twin_arena_.taken_bytes() + blocks_.used_bytes() + plan_.bytes();
 }
 
 // ---- Executing
@@ -185,8 +178,7 @@ LpChecker::call_at_floor(const Job& job, WorldIndex world) {
                        std::to_string(job.event->sender()) +
                        "); add it to its list of event types");
     }
-    if (misuse_note.seen)
-      throw ModelFault(std::string("it misused its memory: ") + memory::describe(misuse_note.what));
+    if (misuse_note.seen) throw ModelFault(misuse_note.sentence());
     memory::leave_application_mode();
   } catch (...) {
     // The exception lies in the LP's memory and is freed at the end of this block.
@@ -273,7 +265,11 @@ bool LpChecker::check(const Job& job) {
   memory::outside_calls.seen = 0;
   save(lp.memory.heap, before_);
   if (job.kind != Job::Kind::create) verify_untouched(job);
-  if (job.kind == Job::Kind::event) begin_episode(lp);
+  if (job.kind == Job::Kind::event) {
+    begin_episode(lp);
+  } else {
+    drop_episode(lp);
+  }
   for (bool repeated = false;; repeated = true) {
     const WorldIndex world = lp.world;
     const Difference difference = execute_in_both_worlds(job);
@@ -300,33 +296,23 @@ bool LpChecker::check(const Job& job) {
 Difference LpChecker::execute_in_both_worlds(const Job& job) {
   CheckedLp& lp = lps_[job.lp];
   const bool watched = data_.period() > 0 && statistics_.rollbacks >= next_watched_;
-  const RollbackTarget target{lp.memory.heap,
-                              lp.kernel,
-                              lp.object,
-                              job.event,
-                              job.event == nullptr ? nullptr : job.event->payload(lp.world),
-                              false,
-                              {}};
-  Rollback& way = plan_.choose(statistics_.rollbacks, target);
-  way.take(target);
-  reversing_ = way.undo_log() != nullptr;
-  undo_log_ = way.undo_log();
-  execute_first(job, watched);
-  undo_log_ = nullptr;
-  roll_back(job, way);
+  const Rollback rollback = take(job);
+  const void* variable = execute_first(job, watched);
+  roll_back(job, rollback);
   go_to(lp, 1 - lp.world, lp.other);
   execute(job, lp.world, lp.world, second_);
   reversing_ = false;
   if (const auto overrun = guard_.damage()) report_overrun(job, *overrun);
-  if (watched) {
-    if (const void* variable = data_.changed()) report_static(job, variable);
-  }
+  if (watched && variable == nullptr) variable = data_.changed();
   save(lp.memory.heap, second_.image);
   statistics_.allocations += lp.memory.live.size();
-  return compare_worlds(lp);
+  Difference difference = compare_worlds(lp);
+  if (variable != nullptr) report_static(variable, difference);
+  return difference;
 }
 
-void LpChecker::execute_first(const Job& job, bool watched) {
+/// Returns a static variable that changed as it must not; nullptr if none was seen.
+const void* LpChecker::execute_first(const Job& job, bool watched) {
   CheckedLp& lp = lps_[job.lp];
   if (watched) {
     data_.refresh();
@@ -335,60 +321,11 @@ void LpChecker::execute_first(const Job& job, bool watched) {
     next_watched_ = statistics_.rollbacks + 1 + (period > 1 ? random_number() % (2 * period) : 0);
   }
   execute(job, lp.world, lp.world, first_);
+  undo_log_ = nullptr;
   if (const auto overrun = guard_.damage()) report_overrun(job, *overrun);
-  if (watched) {
-    if (const void* variable = data_.changed_again()) report_static(job, variable);
-  }
+  const void* const variable = watched ? data_.changed_again() : nullptr;
   save(lp.memory.heap, first_.image);
-}
-
-/// Takes the first execution back and compares with the checkpoint.
-void LpChecker::roll_back(const Job& job, Rollback& way) {
-  CheckedLp& lp = lps_[job.lp];
-  const checkpoint::KernelState kernel = lp.kernel;
-  way.restore({lp.memory.heap, lp.kernel, lp.object, job.event,
-               job.event == nullptr ? nullptr : job.event->payload(lp.world), !first_.fault.empty(),
-               [&](const std::function<void()>& reverse) { run_reverse(job, reverse); }});
-  Guard::undo(lp.memory, first_.steps);
-  if (job.kind == Job::Kind::create) lp.object = nullptr;
-  ++statistics_.rollbacks;
-  save(lp.memory.heap, scratch_);
-  statistics_.compared_bytes += scratch_.size();
-  const bool kernel_equal = kernel.hash == lp.kernel.hash && kernel.sends == lp.kernel.sends &&
-                            kernel.random_position == lp.kernel.random_position;
-  const std::size_t at = scratch_.size() != before_.size()
-                             ? 0
-                             : first_unequal(before_.data(), scratch_.data(), scratch_.size());
-  if (at == kNoDifference && kernel_equal) return;
-  const std::byte* const address = address_in_image(lp, scratch_.size(), at);
-  throw Finding{"the rollback by strategy '" + std::string(way.name()) + "' did not restore it: " +
-                (address == nullptr ? "the live memory or the state that the platform keeps"
-                                    : address_text(lp, address)) +
-                " is not what it was before the event" + std::string(way.hint())};
-}
-
-/// Runs a reverse handler as handlers are run; what it allocates and frees is taken back.
-void LpChecker::run_reverse(const Job& job, const std::function<void()>& reverse) {
-  CheckedLp& lp = lps_[job.lp];
-  std::vector<AllocationStep> steps;
-  std::string fault;
-  guard_.begin(lp.memory, lp.world, lp.world, steps, nullptr);
-  memory::thread_context.observer = &guard_;
-  misuse_note.seen = false;
-  memory::enter_application_mode(nowhere_);
-  try {
-    reverse();
-    if (misuse_note.seen)
-      throw ModelFault(std::string("it misused its memory: ") + memory::describe(misuse_note.what));
-    memory::leave_application_mode();
-  } catch (...) {
-    memory::leave_application_mode();
-    fault = describe_failure(job);
-    memory::enter_application_mode(nowhere_);
-  }
-  memory::leave_application_mode();
-  Guard::undo(lp.memory, steps);
-  if (!fault.empty()) throw Finding{"its reverse handler failed: " + fault};
+  return variable;
 }
 
 /// What the LP's memory shows now is what it did itself when it executed last, in both worlds.
@@ -474,107 +411,6 @@ Difference LpChecker::compare_memory(const CheckedLp& lp, const std::vector<std:
                      std::string(labels.b),
                  true);
   return difference;
-}
-
-// ---- Rollbacks over several events
-// ---------------------------------------------------------------
-
-void LpChecker::begin_episode(CheckedLp& lp) {
-  if (plan_.most_events == 0 || lp.episode != nullptr ||
-      open_episodes_ >= std::max<std::size_t>(kMostEpisodes, lp_count_ / kLpsAnEpisode))
-    return;
-  if (random_number() % kEpisodeOdds != 0) return;
-  const std::uint64_t range = plan_.most_events - plan_.fewest_events + 1;
-  lp.episode = std::make_unique<Episode>(
-      Episode{lp.world,
-              before_,
-              lp.kernel,
-              lp.memory.live,
-              lp.memory.allocated,
-              static_cast<std::size_t>(plan_.fewest_events + random_number() % range),
-              {}});
-  ++open_episodes_;
-}
-
-/// Keeps the event that was just checked, if its LP is to be rolled back over it.
-void LpChecker::note_step(CheckedLp& lp, const Job& job) {
-  if (lp.episode == nullptr) return;
-  if (job.kind != Job::Kind::event) {
-    drop_episode(lp);
-    return;
-  }
-  const Execution& executed = first_.world == lp.episode->world ? first_ : second_;
-  lp.episode->steps.push_back({job.event, executed.without_image()});
-  if (lp.episode->steps.size() == lp.episode->length) end_episode(lp, job);
-}
-
-void LpChecker::end_episode(CheckedLp& lp, const Job& job) {
-  const AllocationTable live = lp.memory.live;
-  const std::uint64_t allocated = lp.memory.allocated;
-  const checkpoint::KernelState kernel = lp.kernel;
-  const WorldIndex world = lp.world;
-  Difference difference = coast(lp, job);
-  if (!difference.empty() && difference.only_bytes) {
-    ++statistics_.one_offs;
-    difference = coast(lp, job);
-  }
-  if (!difference.empty()) report_difference(job, difference, Versus::same_world);
-  lp.memory.live = live;
-  lp.memory.allocated = allocated;
-  lp.kernel = kernel;
-  go_to(lp, world, second_.image);
-  ++statistics_.long_rollbacks;
-  lp.episode->steps.pop_back();  // the present event is still its owner's
-  drop_episode(lp);
-}
-
-/// Rolls the LP back to the start of its episode and executes its events again, in one world.
-Difference LpChecker::coast(CheckedLp& lp, const Job& job) {
-  const Episode& episode = *lp.episode;
-  lp.memory.live = episode.live;
-  lp.memory.allocated = episode.allocated;
-  lp.kernel = episode.kernel;
-  go_to(lp, episode.world, episode.image);
-  for (const Step& step : episode.steps) {
-    ++statistics_.coasted;
-    execute({Job::Kind::event, job.lp, step.event->key(), step.event}, episode.world, episode.world,
-            more_);
-    Difference difference =
-        compare_effects(names_, step.executed, more_, Versus::same_world, kSeveral);
-    if (!difference.empty()) {
-      difference.add("this was its event " + event_name(job.lp, step.event->type) + " at " +
-                         time_text(model_, step.event->time()),
-                     true);
-      return difference;
-    }
-    lp.kernel = more_.kernel;
-  }
-  save(lp.memory.heap, more_.image);
-  // The image that this world had at the end: the other one lies with the LP.
-  const auto& expected = second_.world == episode.world ? second_.image : lp.other;
-  statistics_.compared_bytes += more_.image.size();
-  Difference difference;
-  const std::size_t at = expected.size() != more_.image.size()
-                             ? 0
-                             : first_unequal(expected.data(), more_.image.data(), expected.size());
-  if (at == kNoDifference) return difference;
-  const std::byte* const address = address_in_image(lp, more_.image.size(), at);
-  difference.add(address == nullptr
-                     ? "it holds other allocations after a rollback of several events"
-                     : address_text(lp, address) + " holds " +
-                           hex_text(expected.data(), expected.size(), at) + " " +
-                           std::string(kSeveral.a) + " and " +
-                           hex_text(more_.image.data(), more_.image.size(), at) + " " +
-                           std::string(kSeveral.b),
-                 address != nullptr);
-  return difference;
-}
-
-void LpChecker::drop_episode(CheckedLp& lp) {
-  if (lp.episode == nullptr) return;
-  for (const Step& step : lp.episode->steps) blocks_.release(step.event, step.event->block_bytes());
-  lp.episode.reset();
-  --open_episodes_;
 }
 
 // ---- Events

@@ -5,11 +5,15 @@
 //
 //   1. in the LP's present world (world.h), after a checkpoint; then the memory that nobody may
 //      write is looked at;
-//   2. rolled back, by each checkpoint strategy in turn, and compared with the checkpoint;
+//   2. rolled back as in Time Warp, by each checkpoint strategy in turn (strategies.h), and
+//   compared
+//      with an image from before;
 //   3. in the other world; memory and effects must be those of the first execution, but for bytes
 //      that nobody has initialised;
 //   4. by the LP's twin at other addresses; the effects must be the same;
-//   5. now and then rolled back over several events and executed up to here again.
+//   5. now and then rolled back over several events and executed up to here again. Such an LP goes
+//      through these events in one world, as in Time Warp: the other is a detour, after which its
+//      memory is again what its checkpoints were made of.
 //
 // The first difference ends the run: it is thrown as a Finding, a sentence that names it. Whatever
 // differs, the LP is executed some more times to find out what the difference follows: the pattern
@@ -19,6 +23,7 @@
 // that what a compiler leaves in padding and dead variables does not depend on who called.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,7 +32,7 @@
 #include "engine/checker/compare.h"
 #include "engine/checker/data_watch.h"
 #include "engine/checker/execution.h"
-#include "engine/checker/rollback.h"
+#include "engine/checker/strategies.h"
 #include "engine/checker/twin.h"
 #include "memory/arena.h"
 #include "memory/block_pool.h"
@@ -97,7 +102,7 @@ class LpChecker final : public Context {
   std::string crash_sentence(int signal) const;
 
   const CheckerStatistics& statistics() const { return statistics_; }
-  std::string strategies() const { return plan_.names(); }
+  const RollbackPlan& plan() const { return plan_; }
   std::size_t data_bytes() const { return data_.bytes(); }
   std::uint64_t memory_bytes() const;
 
@@ -107,14 +112,26 @@ class LpChecker final : public Context {
     CheckedEvent* event;
     Execution executed;  ///< in the episode's world
   };
+  /// The events are numbered from 0: their ordinals in the history.
   struct Episode {
     WorldIndex world;
-    std::vector<std::byte> image;
+    std::vector<std::byte> image;  ///< at its start
     checkpoint::KernelState kernel;
-    AllocationTable live;
-    std::uint64_t allocated;
-    std::size_t length;
+    std::uint32_t length;
+    RollbackStrategy* strategy;
+    History history;
+    std::uint32_t now = 0;  ///< the event before which the LP is
     std::vector<Step> steps;
+
+    bool reversing() const { return strategy->kind() == checkpoint::Kind::reverse; }
+  };
+  /// How an event that is being checked is to be undone.
+  struct Rollback {
+    RollbackStrategy& strategy;
+    History& history;
+    std::uint32_t ordinal;
+    checkpoint::KernelState kernel;  ///< before it
+    bool of_episode;
   };
   struct CheckedLp {
     CheckedLp(memory::Arena& arena, memory::Arena& twin_arena)
@@ -128,8 +145,9 @@ class LpChecker final : public Context {
     std::vector<std::byte> other;       ///< image of the world that the memory does not show
     std::vector<std::byte> twin_image;  ///< of the twin's memory
     std::unique_ptr<Episode> episode;
-    Key last;             ///< of what it executed last
-    bool broken = false;  ///< its memory means nothing any more
+    std::uint32_t turn = 0;  ///< of the strategies
+    Key last;                ///< of what it executed last
+    bool broken = false;     ///< its memory means nothing any more
   };
 
   // Executing.
@@ -150,9 +168,7 @@ class LpChecker final : public Context {
 
   // Checking.
   Difference execute_in_both_worlds(const Job& job);
-  void execute_first(const Job& job, bool watched);
-  void roll_back(const Job& job, Rollback& way);
-  void run_reverse(const Job& job, const std::function<void()>& reverse);
+  const void* execute_first(const Job& job, bool watched);
   void verify_untouched(const Job& job);
   void verify_twin(const Job& job);
   static void save(const memory::LpHeap& heap, std::vector<std::byte>& image);
@@ -163,18 +179,31 @@ class LpChecker final : public Context {
                             const Labels& labels);
   bool metrics_differ(const CheckedLp& lp) const;
 
-  // Rollbacks over several events.
+  // Rolling back.
+  RollbackStrategy::Lp view(CheckedLp& lp, History& history);
+  Rollback take(const Job& job);
+  void roll_back(const Job& job, const Rollback& rollback);
+  std::uint32_t restore(CheckedLp& lp, const Job& job, RollbackStrategy& strategy, History& history,
+                        std::uint32_t now, std::uint32_t target);
+  void verify_restored(const CheckedLp& lp, const std::vector<std::byte>& image,
+                       const checkpoint::KernelState& kernel, const RollbackStrategy& strategy,
+                       std::size_t events);
+
+  // Over several events.
   void begin_episode(CheckedLp& lp);
   void note_step(CheckedLp& lp, const Job& job);
   void end_episode(CheckedLp& lp, const Job& job);
-  Difference coast(CheckedLp& lp, const Job& job);
+  void roll_back_to(CheckedLp& lp, const Job& job, std::uint32_t target);
+  Difference go_back_to(CheckedLp& lp, const Job& job, std::uint32_t target);
+  Difference coast(CheckedLp& lp, const Job& job, std::uint32_t target);
+  Difference compare_present(const CheckedLp& lp);
   void drop_episode(CheckedLp& lp);
   std::uint64_t random_number();
 
   // Saying what was found.
   [[noreturn]] void report_difference(const Job& job, const Difference& difference, Versus versus);
   [[noreturn]] void report_overrun(const Job& job, const Overrun& overrun);
-  [[noreturn]] void report_static(const Job& job, const void* variable);
+  [[noreturn]] void report_static(const void* variable, const Difference& difference);
   std::string cause(const Job& job);
   std::string cause_outside(std::uint32_t calls, const void* variable) const;
   std::string place_text(const Allocation& allocation) const;
@@ -185,7 +214,6 @@ class LpChecker final : public Context {
 
   const Model& model_;
   const RunOptions& options_;
-  RollbackPlan plan_;
   Names names_;
   memory::Arena arena_, twin_arena_;
   memory::LpHeap nowhere_{memory::LpHeap::kNoArena};
@@ -194,7 +222,8 @@ class LpChecker final : public Context {
   Guard guard_;
   TwinMemory twins_;
   DataWatch data_;
-  memory::BlockPool blocks_;
+  memory::BlockPool blocks_;  ///< events and checkpoints
+  RollbackPlan plan_;
   std::vector<CheckedLp> lps_;
   CheckerStatistics statistics_;
   std::uint64_t random_state_;

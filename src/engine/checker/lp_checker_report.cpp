@@ -51,6 +51,12 @@ constexpr std::string_view kHeapHint =
     "execution, a5 in the other); likely cause: a member without initialiser, padding that is "
     "hashed or compared, reading behind the end of an allocation or after it was freed";
 
+std::string joined(const Difference& difference) {
+  std::string text;
+  for (const std::string& one : difference.texts) text += (text.empty() ? "" : "; ") + one;
+  return text;
+}
+
 }  // namespace
 
 std::string LpChecker::sentence(const Job& job, const Finding& finding) const {
@@ -79,11 +85,10 @@ std::string LpChecker::crash_sentence(int signal) const {
 }
 
 void LpChecker::report_difference(const Job& job, const Difference& difference, Versus versus) {
-  std::string text = versus == Versus::twin
-                         ? "it depends on where its memory lies: "
-                         : "executed again after a rollback, it does something else: ";
-  for (std::size_t i = 0; i < difference.texts.size(); ++i)
-    text += (i == 0 ? "" : "; ") + difference.texts[i];
+  const std::string text =
+      (versus == Versus::twin ? "it depends on where its memory lies: "
+                              : "executed again after a rollback, it does something else: ") +
+      joined(difference);
   if (versus == Versus::twin) throw Finding{text + "; " + std::string(kTwinHint)};
   if (versus == Versus::same_world) {
     const std::uint32_t calls = memory::outside_calls.seen;
@@ -147,13 +152,13 @@ std::string LpChecker::cause_outside(std::uint32_t calls, const void* variable) 
   return text;
 }
 
-void LpChecker::report_static(const Job& job, const void* variable) {
-  static_cast<void>(job);
-  throw Finding{
-      fmt::format("it changes the variable {}, which lies outside of the LP: no rollback restores "
-                  "it, and other "
-                  "LPs change it at the same time; make it a member of the LP",
-                  variable_name(variable))};
+void LpChecker::report_static(const void* variable, const Difference& difference) {
+  std::string text = fmt::format(
+      "it changes the variable {}, which lies outside of the LP: no rollback restores it, and "
+      "other LPs change it at the same time; make it a member of the LP",
+      variable_name(variable));
+  if (!difference.empty()) text += "; what came of it: " + joined(difference);
+  throw Finding{text};
 }
 
 void LpChecker::report_overrun(const Job& job, const Overrun& overrun) {

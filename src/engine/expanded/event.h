@@ -14,9 +14,10 @@
 namespace orrery::expanded {
 
 struct Event : EventHeader {
-  Event* next = nullptr;  ///< in a list of what one execution sent, or of free memory
+  Event* next = nullptr;  ///< in a list of what one execution sent
 
-  using EventHeader::EventHeader;
+  Event() = default;
+  explicit Event(const EventHeader& header) : EventHeader(header) {}
   std::byte* payload() { return reinterpret_cast<std::byte*>(this) + kPayloadOffset; }
   const std::byte* payload() const {
     return reinterpret_cast<const std::byte*>(this) + kPayloadOffset;
@@ -28,9 +29,8 @@ struct Event : EventHeader {
 static_assert(sizeof(Event) == Event::kPayloadOffset);
 
 /// Nothing that comes of `event` has a lower key. With a duration d > 0 its sends leave at its
-/// start
-/// + d or later; with d = 0 at the next microstep or later. No event's key equals a barrier: send
-/// counts begin at 1.
+/// start plus d or later; with d = 0 at the next microstep or later. No event's key equals a
+/// barrier: send counts begin at 1.
 inline Key barrier_of(const Event& event) {
   const Duration duration = duration_of(event, event.payload());
   if (duration > Duration::zero()) return Key::start_of(event.time() + duration);

@@ -13,21 +13,12 @@
 namespace orrery::expanded {
 namespace {
 
-unsigned count_workers(const RunOptions& options, std::uint64_t lps) {
-  if (options.workers > kMostWorkers) {
-    throw UsageError("--workers " + std::to_string(options.workers) + " is too many; at most " +
-                     std::to_string(kMostWorkers) + " are possible");
-  }
-  const unsigned wanted = options.workers == 0 ? usable_cores() : options.workers;
-  return static_cast<unsigned>(std::min<std::uint64_t>(wanted, lps));
-}
-
 class ExpandedEngine final : public Engine {
  public:
   RunResult run(const Model& model, const RunOptions& options, RunControl& control) override {
     check_options(model, options);
     const Settings settings = Settings::of(options);
-    const unsigned workers = count_workers(options, model.lp_count());
+    const unsigned workers = count_workers(options, model);
     return pending::with_pending_set<Event>(options.pending, [&]<class Pending>() {
       return Run<Pending>(model, options, settings, workers, control).run();
     });
@@ -36,7 +27,7 @@ class ExpandedEngine final : public Engine {
 
 const EngineRegistration registration{
     "expanded", "events with durations: what overlaps in simulated time runs in parallel",
-    []() -> std::unique_ptr<Engine> { return std::make_unique<ExpandedEngine>(); }};
+    []() -> std::unique_ptr<Engine> { return std::make_unique<ExpandedEngine>(); }, options};
 
 }  // namespace
 }  // namespace orrery::expanded

@@ -32,7 +32,7 @@ class History {
               [](const Entry& a, const Entry& b) { return a.key > b.key; });
     std::uint64_t count = 0;
     for (; count < entries_.size() && entries_[count].key > fault; ++count)
-      lps[entries_[count].lp].hash = entries_[count].hash_before;
+      lps[entries_[count].lp].kernel.hash = entries_[count].hash_before;
     return count;
   }
   std::size_t bytes() const { return entries_.capacity() * sizeof(Entry); }

@@ -40,6 +40,7 @@ class PullQueue {
       closed_ = true;
     }
     work_.notify_all();
+    results_.notify_all();
   }
   /// For a worker: hands in what it has finished, takes the next. False when the queue is closed.
   bool take(Item& item) {
@@ -60,7 +61,7 @@ class PullQueue {
   /// For the coordinator: what was handed in, appended to `out`; waits for something if told to.
   void collect(std::vector<Finished>& out, bool wait) {
     std::unique_lock lock(mutex_);
-    if (wait) results_.wait(lock, [this] { return !finished_.empty(); });
+    if (wait) results_.wait(lock, [this] { return closed_ || !finished_.empty(); });
     out.insert(out.end(), finished_.begin(), finished_.end());
     finished_.clear();
   }

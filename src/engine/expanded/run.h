@@ -18,22 +18,25 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "core/cycles.h"
 #include "engine/expanded/history.h"
 #include "engine/expanded/pull_queue.h"
+#include "engine/expanded/rows.h"
 #include "engine/expanded/schedule.h"
 #include "engine/expanded/slot.h"
 #include "engine/expanded/tuner.h"
+#include "run/clock.h"
+#include "run/engine.h"
+#include "run/finish.h"
+#include "run/model_checks.h"
 #include "run/placement.h"
+#include "run/team.h"
 
 namespace orrery::expanded {
 
@@ -45,14 +48,13 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   ~Run() {
-    stop_workers();
+    dismiss_workers();
     bind(false);
   }
 
   RunResult run();
 
  private:
-  using Clock = std::chrono::steady_clock;
   static constexpr std::uint64_t kBlockEvents = 4096;
   static constexpr double kBlockSeconds = 500e-6;
   static constexpr double kRowsSeconds = 20e-3;
@@ -64,25 +66,29 @@ class Run {
     std::uint32_t events = 1, depth = 1;
   };
 
-  // Edges of the run (run_edges.h).
+  // LPs and threads (run_set_up.h).
   bool set_up(RunResult& result);
   void start_workers();
-  void stop_workers();
+  void dismiss_workers();
+  void wake_coordinator();
+  void check_workers();
   void bind(bool wanted);
   void work(unsigned worker);
   void work_pulling(unsigned worker);
+
+  // The end (run_conclude.h).
   void conclude(RunResult& result);
   void take_back(RunResult& result);
   void describe_fault(RunResult& result) const;
   void finish_lps(RunResult& result);
   void add_statistics(RunResult& result) const;
 
-  // The coordinator's loop (run_loop.h).
+  // The row of blocks (run_blocks.h).
   void loop();
   bool run_block(Mode mode);
   void enter(Mode mode);
   bool block_is_over() const {
-    return finished_ >= block_end_events_ || read_cycles() >= block_end_cycles_;
+    return finished_ >= block_.end_events || read_cycles() >= block_.end_cycles;
   }
   bool run_in_place();
   void poll();
@@ -111,6 +117,7 @@ class Run {
 
   // Without a coordinator (run_decentralised.h).
   bool run_decentralised();
+  void lock_block();
   void serve(unsigned worker);
   void serve_all(unsigned self);
 
@@ -119,9 +126,7 @@ class Run {
   const Settings settings_;
   RunControl& control_;
   const unsigned workers_;
-  const bool crowded_;
   const bool has_rows_;
-  const Patience patience_;
   std::vector<LpRecord> lps_;
   EventDepot depot_;
   std::vector<std::unique_ptr<Executor>> executors_;
@@ -136,33 +141,42 @@ class Run {
   Mode mode_ = Mode::in_place;
   std::uint64_t finished_ = 0;  ///< events whose handlers succeeded
   std::uint64_t handed_over_ = 0;
-  std::uint64_t block_end_events_ = 0, block_end_cycles_ = 0;
-  std::uint64_t block_cycles_ = 0, rows_cycles_ = 0, rows_due_ = 0;
   std::uint32_t sample_ = 0;
   Command command_ = Command::wait;
 
-  // Of the deal under way.
-  std::vector<std::uint32_t> room_;
-  std::vector<unsigned> open_;
-  std::size_t turn_ = 0;
+  struct Block {
+    std::uint64_t end_events = 0, end_cycles = 0;  ///< it is over when either is reached
+  } block_;
+  /// The deal under way.
+  struct Deal {
+    std::vector<std::uint32_t> room;  ///< by worker
+    std::vector<unsigned> open;       ///< workers with room
+    std::size_t turn = 0;
+  } deal_;
+  /// A decentralised block; under the lock but for the lock itself.
+  struct alignas(64) Decentralised {
+    std::atomic<bool> locked{false};
+    bool closing = false;
+    Plan plan;
+  } decentralised_;
+  /// The end of a holder's time, however it ends.
+  struct Unlock {
+    Decentralised& block;
+    ~Unlock() { block.locked.store(false, std::memory_order_release); }
+  };
 
-  // Of a decentralised block; under the lock but for the lock itself.
-  alignas(64) std::atomic<bool> locked_{false};
-  bool closing_ = false;
-  Plan block_plan_;
-
-  RowBuffer held_rows_, ready_rows_, kept_rows_;
-  std::vector<Row> sorted_rows_;
-  LpId making_ = 0;
-  std::atomic<bool> bind_failed_{false};
+  OrderedRows rows_;
+  std::uint64_t rows_due_cycles_ = 0;
   std::optional<cpu_set_t> cores_before_;  ///< of the caller, while it is bound
   rusage usage_before_{};
-  std::vector<std::jthread> threads_;
+  Team team_;  ///< last: its threads end before what they use
+  const Patience patience_;
 };
 
 }  // namespace orrery::expanded
 
+#include "engine/expanded/run_blocks.h"
+#include "engine/expanded/run_conclude.h"
 #include "engine/expanded/run_dealing.h"
 #include "engine/expanded/run_decentralised.h"
-#include "engine/expanded/run_edges.h"
-#include "engine/expanded/run_loop.h"
+#include "engine/expanded/run_set_up.h"

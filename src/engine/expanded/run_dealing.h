@@ -25,32 +25,32 @@ std::uint32_t Run<Pending>::deal(const Plan& plan, unsigned self) {
   unsigned worker = self;
   schedule_.begin_round();
   for (; dealt < wanted; ++dealt) {
-    const auto choice = schedule_.next([this](unsigned other) { return room_[other] > 0; });
+    const auto choice = schedule_.next([this](unsigned other) { return deal_.room[other] > 0; });
     if (choice.event == nullptr) break;
     worker = choice.worker != Schedule<Pending>::kAnyWorker ? choice.worker
                                                             : pick(choice.event->receiver);
     slots_[worker].give(choice.event, schedule_.start(choice, worker));
-    --room_[worker];
+    --deal_.room[worker];
     if (worker != self) ++handed_over_;
   }
   if (dealt == 1 && schedule_.in_progress() == 1 && worker != self) take_over(worker, self);
-  for (const unsigned other : open_)
+  for (const unsigned other : deal_.open)
     if (other != self && slots_[other].given != slots_[other].published)
       slots_[other].publish(command_);
   return dealt;
 }
 
-/// Fills `open_` and `room_`; returns the sum of the rooms.
+/// Fills `deal_.open` and `deal_.room`; returns the sum of the rooms.
 template <class Pending>
 std::uint32_t Run<Pending>::find_room(const Plan& plan, unsigned self) {
-  open_.clear();
-  turn_ = 0;
+  deal_.open.clear();
+  deal_.turn = 0;
   std::uint32_t sum = 0;
   for (unsigned i = 0; i < workers_; ++i) {
     const unsigned worker = (self + 1 + i) % workers_;
-    room_[worker] = slots_[worker].held() + plan.events <= plan.depth ? plan.events : 0;
-    if (room_[worker] > 0) open_.push_back(worker);
-    sum += room_[worker];
+    deal_.room[worker] = slots_[worker].held() + plan.events <= plan.depth ? plan.events : 0;
+    if (deal_.room[worker] > 0) deal_.open.push_back(worker);
+    sum += deal_.room[worker];
   }
   return sum;
 }
@@ -67,11 +67,11 @@ void Run<Pending>::take_over(unsigned from, unsigned to) {
 /// The next open slot in turn, or the LP's home if that has no less room.
 template <class Pending>
 unsigned Run<Pending>::pick(LpId lp) {
-  while (room_[open_[turn_]] == 0) turn_ = (turn_ + 1) % open_.size();
-  const unsigned next = open_[turn_];
+  while (deal_.room[deal_.open[deal_.turn]] == 0) deal_.turn = (deal_.turn + 1) % deal_.open.size();
+  const unsigned next = deal_.open[deal_.turn];
   const unsigned home = schedule_.home(lp);
-  if (home != next && room_[home] >= room_[next]) return home;
-  turn_ = (turn_ + 1) % open_.size();
+  if (home != next && deal_.room[home] >= deal_.room[next]) return home;
+  deal_.turn = (deal_.turn + 1) % deal_.open.size();
   return next;
 }
 
@@ -114,7 +114,8 @@ bool Run<Pending>::run_dealt() {
     if (slots_[0].held() > 0) {
       run_own(plan);
     } else if (schedule_.in_progress() > 0) {
-      doorbell_.wait([this] { return any_results(); }, patience_);
+      doorbell_.wait([this] { return any_results() || team_.failed(); }, patience_);
+      check_workers();
     } else {
       return false;
     }
@@ -156,7 +157,8 @@ void Run<Pending>::drain() {
     if (slots_[0].held() > 0) {
       run_own_one(false);
     } else {
-      doorbell_.wait([this] { return any_results(); }, patience_);
+      doorbell_.wait([this] { return any_results() || team_.failed(); }, patience_);
+      check_workers();
     }
     collect_all();
   }
@@ -204,6 +206,7 @@ template <class Pending>
 void Run<Pending>::collect_from_queue(bool wait) {
   pulled_.clear();
   queue_.collect(pulled_, wait);
+  check_workers();
   for (const auto& finished : pulled_) finish(finished.handle, finished.result);
 }
 

@@ -16,21 +16,16 @@ template <class Pending>
 bool Run<Pending>::run_decentralised() {
   Slot& own = slots_[0];
   const std::uint32_t events = tuner_.batch();
-  block_plan_ = {events, events};
-  closing_ = false;
+  decentralised_.plan = {events, events};
+  decentralised_.closing = false;
   own.publish(Command::serve);
   std::uint32_t last = own.word.load(std::memory_order_relaxed);
-  const auto lock = [this] { return !locked_.exchange(true, std::memory_order_acquire); };
-  // A latecomer of the last block may hold it, to see that it has been served.
-  for (unsigned tries = 0; !lock(); ++tries) {
-    if (tries < 500 && !crowded_) {
-      Patience::relax();
-    } else {
-      sched_yield();
-    }
+  {
+    // A latecomer of the last block may hold it, to see that it has been served.
+    lock_block();
+    const Unlock unlock{decentralised_};
+    serve_all(0);
   }
-  serve_all(0);
-  locked_.store(false, std::memory_order_release);
   for (;;) {
     const std::uint32_t word = own.wait_for_word(last, patience_);
     last = word;
@@ -43,7 +38,19 @@ bool Run<Pending>::run_decentralised() {
     if (executed > 0) tuner_.note_event((read_cycles() - start) / executed);
     if (executed > 0) serve(0);
   }
-  return closing_;
+  return decentralised_.closing;
+}
+
+template <class Pending>
+void Run<Pending>::lock_block() {
+  for (unsigned tries = 0; decentralised_.locked.exchange(true, std::memory_order_acquire);
+       ++tries) {
+    if (tries < 500 && !team_.crowded()) {
+      Patience::relax();
+    } else {
+      sched_yield();
+    }
+  }
 }
 
 /// After a worker has published results: sees to it that somebody takes them and deals again.
@@ -51,14 +58,16 @@ template <class Pending>
 void Run<Pending>::serve(unsigned worker) {
   const Slot& slot = slots_[worker];
   const auto served = [&] { return !slot.has_results(); };
-  const auto try_lock = [this] { return !locked_.exchange(true, std::memory_order_acquire); };
+  const auto try_lock = [this] {
+    return !decentralised_.locked.exchange(true, std::memory_order_acquire);
+  };
   for (std::uint32_t tries = 1; !served(); ++tries) {
-    if (!locked_.load(std::memory_order_relaxed) && try_lock()) {
+    if (!decentralised_.locked.load(std::memory_order_relaxed) && try_lock()) {
+      const Unlock unlock{decentralised_};
       if (!served()) serve_all(worker);
-      locked_.store(false, std::memory_order_release);
       return;
     }
-    if (!crowded_ && tries < 500) {
+    if (!team_.crowded() && tries < 500) {
       Patience::relax();
     } else if (tries < 520) {
       sched_yield();
@@ -73,9 +82,9 @@ void Run<Pending>::serve(unsigned worker) {
 template <class Pending>
 void Run<Pending>::serve_all(unsigned self) {
   collect_all();
-  closing_ = closing_ || block_is_over();
-  if (!closing_) {
-    deal(block_plan_, self);
+  decentralised_.closing = decentralised_.closing || block_is_over();
+  if (!decentralised_.closing) {
+    deal(decentralised_.plan, self);
     if (slots_[self].given != slots_[self].published) slots_[self].publish(command_);
   }
   if (schedule_.in_progress() == 0) slots_[0].publish(Command::wait);

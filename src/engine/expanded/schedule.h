@@ -31,6 +31,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/assert.h"
 #include "engine/expanded/event.h"
 
 namespace orrery::expanded {
@@ -118,6 +119,7 @@ class Schedule {
 
   Handle start(const Choice& choice, unsigned worker) {
     const Event& event = *choice.event;
+    ORRERY_ASSERT(event.key() <= limit_, "nothing is started behind the limit");
     LpUse& lp = lps_[event.receiver];
     ++lp.active;
     lp.worker = static_cast<std::uint16_t>(worker);
@@ -139,6 +141,8 @@ class Schedule {
   const Active& active(Handle handle) const { return actives_[handle]; }
   void finish(Handle handle) {
     Active& active = actives_[handle];
+    ORRERY_ASSERT(active.key != Key::infinity(), "an event in progress finishes once");
+    ORRERY_ASSERT(lps_[active.lp].active > 0 && active_count_ > 0, "counts of events add up");
     --lps_[active.lp].active;
     --active_count_;
     if (active.mark != nullptr) active.mark->receiver = kMarkEnded;
@@ -262,7 +266,7 @@ class Schedule {
     }
     Event* mark = free_marks_.back();
     free_marks_.pop_back();
-    return new (mark) Event(barrier, 0, kMarkType, PayloadSize());
+    return new (mark) Event(EventHeader(barrier, 0, kMarkType, PayloadSize()));
   }
   void free_mark(Event* mark) { free_marks_.push_back(mark); }
 

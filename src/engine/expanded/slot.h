@@ -23,7 +23,7 @@
 #include <utility>
 
 #include "engine/expanded/executor.h"
-#include "engine/expanded/waiting.h"
+#include "run/waiting.h"
 
 namespace orrery::expanded {
 

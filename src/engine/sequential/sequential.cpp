@@ -5,111 +5,102 @@
 // payload, taken from a free list; the pending set holds 16-byte entries; an LP's kernel state is
 // 32 bytes; the only indirect calls are the model's handler and its sends. LPs live in ordinary
 // memory: nothing is ever rolled back.
-#include <chrono>
 #include <memory>
 #include <new>
 #include <vector>
 
-#include "core/fingerprint.h"
-#include "engine/sequential/event_pool.h"
+#include "core/kernel_state.h"
 #include "pending/registry.h"
+#include "run/clock.h"
 #include "run/engine.h"
-#include "run/faults.h"
+#include "run/event_pool.h"
+#include "run/execution.h"
 #include "run/finish.h"
 #include "run/model_checks.h"
-#include "run/send_rules.h"
 
 namespace orrery {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 struct SequentialEvent : EventHeader {
-  using EventHeader::EventHeader;
+  explicit SequentialEvent(const EventHeader& header) : EventHeader(header) {}
   std::byte* payload() { return reinterpret_cast<std::byte*>(this) + sizeof(SequentialEvent); }
+  std::size_t bytes() const { return sizeof(SequentialEvent) + size.bytes(); }
 };
 
 /// What the engine knows of an LP beside its own object.
 struct LpRecord {
   std::unique_ptr<LogicalProcessBase> object;
-  std::uint64_t hash = 0;
-  std::uint64_t random_position = 0;
-  std::uint64_t sends = 0;
+  KernelState kernel;
 };
 
 template <class Pending>
-class SequentialRun final : public Context {
+class SequentialRun {
  public:
   SequentialRun(const Model& model, const RunOptions& options, RunControl& control)
-      : model_(model), options_(options), control_(control), trail_(options.livelock_microsteps) {
-    lp_count_ = static_cast<LpId>(model.lp_count());
-    metric_count_ = static_cast<std::uint32_t>(model.metrics().size());
-  }
-  ~SequentialRun() {
-    pending_.drain([this](SequentialEvent* event) { release(event); });
-  }
+      : model_(model),
+        options_(options),
+        control_(control),
+        execution_(model, options, Outbox{*this}),
+        trail_(options.livelock_microsteps) {}
+  SequentialRun(const SequentialRun&) = delete;
+  SequentialRun& operator=(const SequentialRun&) = delete;
 
   RunResult run() {
     RunResult result;
     if (control_.rows != nullptr) control_.rows->begin(1);
-    auto start = Clock::now();
+    Stopwatch watch;
     if (!set_up(result)) return result;
-    result.startup_seconds = seconds_since(start);
-    start = Clock::now();
+    result.startup_seconds = watch.lap();
     try {
       result.end = loop();
       result.reached = reached_;
     } catch (...) {
       result.end = RunEnd::fault;
-      result.reached = now_;
-      result.fault = fault_sentence();
-      if (ordinal_ > 0) rows_.return_to(rows_before_);
+      result.reached = execution_.now();
+      result.fault =
+          execution_.describe_failure() +
+          LivelockTrail::text(trail_.steps(), execution_.cause(), options_.livelock_microsteps);
+      if (execution_.rows() > 0) rows_.return_to(rows_before_);
     }
-    result.loop_seconds = seconds_since(start);
-    start = Clock::now();
+    result.loop_seconds = watch.lap();
     finish(result);
-    result.shutdown_seconds = seconds_since(start);
+    result.shutdown_seconds = watch.lap();
     return result;
   }
 
  private:
   static constexpr std::uint64_t kPollEvents = 4096;
 
+  /// Sends go into the pending set, rows are final.
+  struct Outbox {
+    SequentialRun& run;
+    void send(const EventHeader& header, const void* payload) { run.send(header, payload); }
+    void append_row(const Row& row) { run.append_row(row); }
+  };
+
   /// False if the making or starting of an LP failed: then nothing is committed.
   bool set_up(RunResult& result) {
+    LpId id = 0;
     try {
-      make_lps();
-      start_lps();
+      lps_.resize(model_.lp_count());
+      for (; id < lps_.size(); ++id) lps_[id].object = create_lp(model_, id);
+      for (id = 0; id < lps_.size(); ++id) start(id);
       return true;
     } catch (const UsageError&) {
       throw;
     } catch (...) {
       result.end = RunEnd::fault;
-      result.fault = describe_current_exception(model_, self_, {}, Time::zero());
-      result.metrics.resize(metric_count_);
+      result.fault = describe_current_exception(model_, id, {}, Time::zero());
+      result.metrics.resize(model_.metrics().size());
     }
     return false;
   }
 
-  void make_lps() {
-    lps_.resize(lp_count_);
-    for (LpId id = 0; id < lp_count_; ++id) {
-      self_ = id;
-      lps_[id].object = create_lp(model_, id);
-    }
-  }
-
-  void start_lps() {
-    for (LpId id = 0; id < lp_count_; ++id) {
-      const Key start = Key::start_of(Time::zero());
-      begin(id, start, lps_[id]);
-      lps_[id].object->start(*this);
-      end(lps_[id]);
-    }
+  void start(LpId id) {
+    LpRecord& lp = lps_[id];
+    execution_.begin_start(id, *lp.object, lp.kernel);
+    execution_.call_start();
+    execution_.end(lp.kernel);
   }
 
   RunEnd loop() {
@@ -127,91 +118,49 @@ class SequentialRun final : public Context {
       }
       poll();
       if (control_.stop_requested.load(std::memory_order_relaxed)) {
-        reached_ = now_;  // all before it is committed, and some of what happens at it
+        reached_ = execution_.now();  // all before it is committed, and some of what happens at it
         return RunEnd::interrupted;
       }
     }
   }
 
   void handle(SequentialEvent* event) {
-    current_ = event;
-    LpRecord& record = lps_[event->receiver];
+    LpRecord& lp = lps_[event->receiver];
     if (const auto* next = pending_.upcoming(1)) __builtin_prefetch(next);
-    begin(event->receiver, event->key(), record);
-    hash_ = fingerprint::add_event(hash_, *event, event->payload());
-    minimum_delay_ = duration_of(*event, event->payload());
+    ORRERY_ASSERT(event->key() > execution_.cause(), "events are handled in the order of keys");
+    execution_.begin(*event, event->payload(), *lp.object, lp.kernel);
     trail_.note(event->key(), event->receiver);
-    if (!record.object->dispatch(*this, event->type, event->payload())) [[unlikely]]
-      refuse_type();
-    end(record);
+    execution_.call();
+    execution_.end(lp.kernel);
     ++committed_;
-    release(event);
-    current_ = nullptr;
+    pool_.release(event, event->bytes());
   }
 
-  void begin(LpId id, const Key& key, LpRecord& record) {
-    now_ = key.time();
-    self_ = id;
-    cause_ = key;
-    lp_ = record.object.get();
-    hash_ = record.hash;
-    sends_ = record.sends;
-    ordinal_ = 0;
-    random_.begin(options_.seed, id, record.random_position);
-  }
-  void end(LpRecord& record) {
-    record.hash = hash_;
-    record.sends = sends_;
-    record.random_position = random_.position();
-  }
-
-  void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
-            const void* payload) override {
-    const Key key = key_of_send(model_, cause_, self_, ++sends_, destination, lp_count_, delay,
-                                minimum_delay_, options_.livelock_microsteps);
-    if (key.time() >= options_.until) return;
-    const PayloadSize size = PayloadSize::of_word(size_word);
-    void* memory = pool_.allocate(sizeof(SequentialEvent) + size.bytes());
-    auto* event = new (memory) SequentialEvent(key, destination, type, size);
-    std::memcpy(event->payload(), payload, size.bytes());
+  void send(const EventHeader& header, const void* payload) {
+    void* memory = pool_.allocate(sizeof(SequentialEvent) + header.size.bytes());
+    auto* event = new (memory) SequentialEvent(header);
+    std::memcpy(event->payload(), payload, header.size.bytes());
     pending_.push(event);
   }
 
-  void append_row(const Table& table, std::span<const std::uint64_t> cells) override {
+  void append_row(const Row& row) {
     if (control_.rows == nullptr) return;
-    if (ordinal_ == 0) rows_before_ = rows_.mark();
-    rows_.append({cause_, ordinal_++, self_, table.index(), cells});
+    if (row.ordinal == 0) rows_before_ = rows_.mark();
+    rows_.append(row);
   }
 
-  void release(SequentialEvent* event) {
-    pool_.release(event, sizeof(SequentialEvent) + event->size.bytes());
-  }
+  std::uint64_t memory_bytes() const { return depot_.slab_bytes() + pending_.bytes(); }
 
   /// Between batches: what watchers see, and the rows so far.
   void poll() {
-    control_.gvt_ticks.store(now_.ticks(), std::memory_order_relaxed);
+    control_.gvt_ticks.store(execution_.now().ticks(), std::memory_order_relaxed);
     control_.committed.store(committed_, std::memory_order_relaxed);
     control_.executed.store(committed_, std::memory_order_relaxed);
-    control_.memory_bytes.store(pool_.bytes() + pending_.bytes(), std::memory_order_relaxed);
+    control_.memory_bytes.store(memory_bytes(), std::memory_order_relaxed);
     if (control_.rows != nullptr && !rows_.empty()) {
       control_.rows->commit(0, rows_);
-      control_.rows->advance(0, Key::start_of(now_));
+      control_.rows->advance(0, Key::start_of(execution_.now()));
     }
-  }
-
-  [[noreturn]] void refuse_type() const {
-    throw ModelFault("the LP has no handler for this event type (sent by LP " +
-                     std::to_string(current_->sender()) + "); add it to its list of event types");
-  }
-
-  std::string fault_sentence() const {
-    const auto name = current_ == nullptr ? std::string_view() : event_name();
-    return describe_current_exception(model_, self_, name, now_) +
-           LivelockTrail::text(trail_.steps(), cause_, options_.livelock_microsteps);
-  }
-  std::string_view event_name() const {
-    const auto name = lps_[self_].object->event_name(current_->type);
-    return name.empty() ? "of an unknown type" : name;
   }
 
   void finish(RunResult& result) {
@@ -219,15 +168,14 @@ class SequentialRun final : public Context {
     Finisher finisher(model_, result.reached, control_.rows);
     for (LpId id = 0; id < lps_.size(); ++id) {
       if (result.end == RunEnd::fault) {
-        finisher.abandon(id, lps_[id].hash);
+        finisher.abandon(id, lps_[id].kernel.hash);
       } else {
-        finisher.finish(id, *lps_[id].object, lps_[id].hash);
+        finisher.finish(id, *lps_[id].object, lps_[id].kernel.hash);
       }
     }
     finisher.store(result);
     result.committed = result.executed = committed_;
-    result.peak_memory_bytes =
-        pool_.bytes() + pending_.bytes() + lps_.capacity() * sizeof(LpRecord);
+    result.peak_memory_bytes = memory_bytes() + lps_.capacity() * sizeof(LpRecord);
     if (control_.rows != nullptr) control_.rows->advance(0, Key::infinity());
   }
 
@@ -235,13 +183,11 @@ class SequentialRun final : public Context {
   const RunOptions& options_;
   RunControl& control_;
   std::vector<LpRecord> lps_;
-  EventPool pool_;
+  EventDepot depot_;
+  EventPool<32, Pools::one> pool_{depot_};
   Pending pending_;
-  Key cause_;
-  std::uint64_t sends_ = 0;
+  Execution<Outbox> execution_;
   std::uint64_t committed_ = 0;
-  SequentialEvent* current_ = nullptr;
-  std::uint32_t ordinal_ = 0;
   std::size_t rows_before_ = 0;  ///< the event being handled; valid once it has emitted
   LivelockTrail trail_;
   Time reached_;

@@ -3,15 +3,15 @@
 
 namespace orrery::timewarp {
 
-CacheLayout CacheLayout::choose(const RunOptions& options, unsigned workers,
+CacheLayout CacheLayout::choose(const Settings& settings, unsigned workers,
                                 std::vector<std::string>& notes) {
   CacheLayout layout;
-  if (!options.cache_aware || workers == 1) return layout;
+  if (!settings.cache_aware || workers == 1) return layout;
   const memory::CacheFacts cache = memory::second_level_cache();
   if (!cache.note.empty()) notes.push_back(cache.note);
-  layout.automatic = options.cache_share < 0;
+  layout.automatic = settings.cache_share < 0;
   layout.colouring = memory::Colouring::of(
-      cache, layout.automatic ? CacheTuning::kAutomaticShare : options.cache_share);
+      cache, layout.automatic ? CacheTuning::kAutomaticShare : settings.cache_share);
   if (layout.automatic)
     layout.colouring.mild_from = CacheTuning::threshold(CacheTuning::kStart, cache.way_bytes);
   layout.colouring.workers = workers;

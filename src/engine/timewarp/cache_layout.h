@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "core/cycles.h"
+#include "engine/timewarp/settings.h"
 #include "memory/colour.h"
 #include "memory/share_tuner.h"
-#include "run/engine.h"
 
 namespace orrery::timewarp {
 
@@ -32,7 +32,7 @@ struct CacheLayout {
 
   /// For `workers` threads. A worker that is alone takes no checkpoints and gets no colouring:
   /// there would be nothing to separate from. Adds to `notes` what is assumed or impossible.
-  static CacheLayout choose(const RunOptions& options, unsigned workers,
+  static CacheLayout choose(const Settings& settings, unsigned workers,
                             std::vector<std::string>& notes);
   memory::Colouring of_worker(unsigned worker) const {
     memory::Colouring its = colouring;

@@ -11,8 +11,12 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <new>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/keeper.h"
+#include "core/assert.h"
 #include "engine/timewarp/event.h"
 #include "memory/block_pool.h"
 #include "memory/lp_heap.h"
@@ -33,7 +37,7 @@ struct alignas(64) LpState {
   std::uint32_t faulted : 1 = 0;    ///< the last event in the history failed
   std::uint32_t has_array : 1 = 0;  ///< the history lies in an array
   std::uint32_t one_chunk : 1 = 0;  ///< the heap is one chunk, at `object`
-  std::uint32_t kept : 1 = 0;       ///< has a record at its heap (checkpoint/keeper.h)
+  std::uint32_t recorded : 1 = 0;   ///< has a record at its heap (checkpoint/keeper.h)
   std::uint32_t base = 0;           ///< ordinal of the first event; wraps, only differences count
 
   LpState() = default;
@@ -45,6 +49,7 @@ struct alignas(64) LpState {
   TwEvent* last() const { return history()[count - 1]; }
 
   void append(memory::BlockPool& pool, TwEvent* event) {
+    ORRERY_ASSERT(count == 0 || last()->key() < event->key(), "a history is in the order of keys");
     last_ticks = event->time().ticks();
     if (!has_array && count == 0) [[likely]] {
       history_.only = event;
@@ -58,11 +63,13 @@ struct alignas(64) LpState {
   }
   /// Keeps the first `events` events.
   void truncate(std::uint32_t events) {
+    ORRERY_ASSERT(events <= count, "a history is cut, not grown");
     count = events & kMostEvents;
     last_ticks = events == 0 ? kNever : last()->time().ticks();
   }
   /// Drops the first `dropped` events.
   void drop_front(std::uint32_t dropped) {
+    ORRERY_ASSERT(dropped <= count, "no more is dropped than there is");
     if (dropped == 0) return;
     if (dropped == count) {
       base += dropped;
@@ -117,5 +124,50 @@ struct alignas(64) LpState {
   } history_;
 };
 static_assert(sizeof(LpState) == 64);
+
+/// The LPs' states and heaps. Each owner constructs its own, so that the memory is near its core.
+class LpTable {
+ public:
+  explicit LpTable(std::uint64_t count)
+      : count_(count), states_(allocate<LpState>(count)), heaps_(allocate<Heap>(count)) {}
+  ~LpTable() {
+    release(states_);
+    release(heaps_);
+  }
+  LpTable(const LpTable&) = delete;
+  LpTable& operator=(const LpTable&) = delete;
+
+  LpState& operator[](LpId id) { return states_[id]; }
+  memory::LpHeap& heap(LpId id) { return heaps_[id].heap; }
+  std::unique_ptr<checkpoint::Kept>& record(LpId id) { return heaps_[id].record; }
+  void construct(LpId id, memory::Arena& arena) {
+    new (&states_[id]) LpState;
+    new (&heaps_[id]) Heap(arena);
+  }
+  void destroy(LpId id) {
+    states_[id].~LpState();
+    heaps_[id].~Heap();
+  }
+  std::uint64_t count() const { return count_; }
+  static constexpr std::size_t bytes_per_lp() { return sizeof(LpState) + sizeof(Heap); }
+
+ private:
+  /// On a line of its own: LPs that are neighbours here may belong to different workers.
+  struct alignas(64) Heap {
+    explicit Heap(memory::Arena& arena) : heap(arena) {}
+    memory::LpHeap heap;
+    std::unique_ptr<checkpoint::Kept> record;  ///< if LpState::recorded
+  };
+  static constexpr std::align_val_t kLine{64};
+  template <class T>
+  static T* allocate(std::uint64_t count) {
+    return static_cast<T*>(::operator new(count * sizeof(T), kLine));
+  }
+  static void release(void* memory) { ::operator delete(memory, kLine); }
+
+  std::uint64_t count_;
+  LpState* states_;
+  Heap* heaps_;
+};
 
 }  // namespace orrery::timewarp

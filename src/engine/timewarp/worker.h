@@ -3,6 +3,8 @@
 // A worker: a thread with its LPs, their pending events and everything that was executed and is not
 // committed. It executes its events lowest key first, in batches; between batches it takes what
 // others sent, publishes what it sends, and takes part in GVT. Only its own thread touches its LPs.
+// This file is the loop; its parts are mailbox.h (events on their way), history.h (what may be
+// undone), executor.h (handlers), rollback.h (undoing) and commitment.h (what a GVT round brings).
 //
 // A straggler is noticed when it is popped, not when it arrives: by then it is the lowest event of
 // the worker, so a burst of stragglers to one LP costs one rollback, to the lowest of them.
@@ -13,217 +15,366 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
-#include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "core/cycles.h"
-#include "core/fingerprint.h"
-#include "engine/timewarp/backoff.h"
-#include "engine/timewarp/optimism.h"
-#include "engine/timewarp/shared.h"
-#include "engine/timewarp/speculative_rows.h"
-#include "memory/application_mode.h"
+#include "engine/timewarp/commitment.h"
+#include "engine/timewarp/executor.h"
+#include "engine/timewarp/rollback.h"
 #include "memory/library_state.h"
-#include "orrery/context.h"
-#include "run/faults.h"
-#include "run/finish.h"
 #include "run/model_checks.h"
-#include "run/placement.h"
-#include "run/send_rules.h"
+#include "run/waiting.h"
 
 namespace orrery::timewarp {
 
 template <class Pending>
-class Worker final : public Context {
+class Worker {
  public:
   Worker(Shared& shared, unsigned index);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
-  ~Worker();
 
   /// The thread's life: makes and starts its LPs, runs until all workers end.
   void run();
 
-  const Ending& ending() const { return ending_; }
+  const Ending& ending() const { return commitment_.ending(); }
   const WorkerStatistics& statistics() const { return statistics_; }
-  const LivelockTrail& livelock() const { return trail_; }
-  std::uint32_t checkpoint_interval() const { return interval_.events(); }
-  const checkpoint::Keeper& keeper() const { return keeper_; }
+  const LivelockTrail& livelock() const { return executor_.livelock(); }
+  const History& history() const { return history_; }
+  const FaultList& faults() const { return faults_; }
   /// Whether the states of its LPs exist.
   bool constructed() const { return constructed_; }
   double set_up_seconds() const { return set_up_seconds_; }
-  bool bind_failed() const { return bind_failed_; }
-  /// What went wrong while making LPs or during start(), with the LP at which it did.
-  struct SetUpFailure {
-    int phase;  ///< 0: making LPs, 1: starting them
-    LpId lp;
-    bool usage;  ///< the input's fault rather than the model's
-    std::string sentence;
+  /// Requests of its LPs for memory that were refused, and the size of the last one, if no fault
+  /// told it.
+  struct Refusals {
+    std::uint64_t count = 0, bytes = 0;
   };
-  const std::optional<SetUpFailure>& set_up_failure() const { return set_up_failure_; }
-  /// The sentence for the fault with that key, if it is here.
-  const std::string* fault_at(const Key& key) const;
+  const Refusals& refusals() const { return refusals_; }
 
  private:
   static constexpr std::uint32_t kBatchEvents = 64;
   static constexpr double kBatchSeconds = 20e-6;
   static constexpr std::uint32_t kPollEventsAlone = 4096;
   static constexpr std::uint64_t kGvtPeriodUs = 2000;
-  static constexpr std::uint64_t kGvtEvents = 256;            ///< times the workers
-  static constexpr std::uint64_t kSweepCancellations = 1024;  ///< times the workers
+  static constexpr std::uint64_t kGvtEvents = 256;  ///< times the workers
 
-  /// An event whose handler failed: the last in its LP's history until a rollback undoes it or GVT
-  /// reaches it. What arrives for the LP behind it waits here.
-  struct Fault {
-    LpId lp;
-    Key key;
-    std::string sentence;
-    std::vector<TwEvent*> waiting;
-  };
-
-  // Set-up and end (worker_life.h).
-  bool end_set_up_step(int phase);
-  bool accept_set_up();
+  // Set-up and end (worker_set_up.h).
+  bool set_up();
+  template <class Action>
+  bool set_up_lp(int phase, LpId id, Action&& action);
   void create_lps();
   void start_lps();
-  template <class Action>
-  bool guarded(int phase, LpId id, Action&& action);
+  void accept_lps();
   void end_run();
 
-  // The loop (worker_life.h).
+  // The loop.
   void loop();
   void loop_alone();
-  std::uint32_t run_batch(std::uint32_t limit);
+  std::uint32_t run_batch(Time limit, std::uint32_t most_events);
   void prefetch_upcoming();
-  void adapt_batch(std::uint32_t executed, std::uint64_t cycles);
-
-  // Execution (worker_execution.h).
   void handle(TwEvent* event);
-  bool claim(TwEvent* event);
-  void execute(LpState& lp, TwEvent* event);
-  bool run_handler(LpState& lp, TwEvent* event);
-  void begin(LpId id, const Key& key, LpState& lp);
-  void end(LpState& lp);
-  void take_checkpoint(LpId id, LpState& lp);
-  void execute_kept(LpState& lp, TwEvent* event);
-  void adopt_if_large(LpId id, LpState& lp, std::size_t image_bytes);
-  checkpoint::Keeper::Lp kept(LpId id, LpState& lp);
-  void note_growth(LpState& lp);
-  void note_fault(TwEvent* event, const char* addition);
-  void free_event(TwEvent* event) { pool_.release(event); }
-  void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
-            const void* payload) override;
-  void append_row(const Table& table, std::span<const std::uint64_t> cells) override;
-  void save_before(const void* address, std::size_t bytes) override;
-  void remember_bytes(const void* value, std::size_t bytes) override;
-
-  // Rollback and cancellation (worker_rollback.h).
-  void roll_back(LpId id, const Key& to);
-  void roll_back_one(LpId id, const Key& to);
-  void undo(TwEvent* event);
-  void cancel_sent(TwEvent* event);
-  void cancel(TwEvent* event);
-  void restore(LpId id, LpState& lp, std::uint32_t kept);
-  void restore_kept(LpId id, LpState& lp, std::uint32_t kept_events);
-  void coast(LpState& lp, std::uint32_t from, std::uint32_t to);
-  void receive(Message message);
-  Fault* fault_of(LpId lp);
-  void clear_fault(LpId lp);
-
-  // GVT and commitment (worker_gvt.h).
+  void adapt_batch(std::uint32_t executed, std::uint64_t cycles);
   bool drain();
-  void flush();
-  bool step_gvt();
-  Time execution_limit() const;
-  void join_round();
-  void report();
-  bool adopt();
-  void commit_all(const Key& until);
-  void hand_rows_over(const Key& until);
-  void prefetch_commit(std::size_t at);
-  bool commit(LpId id, LpState& lp, const Key& until);
-  bool commit_kept(LpId id, LpState& lp, const Key& until);
-  void rest_kept(LpId id, LpState& lp);
-  void retreat(Time to);
-  void adjust(const GvtReport& sum);
-  Key lowest_key();
-  Key lowest_waiting();
-  Time horizon_from(Time gvt) const;
-  void sweep_cancelled();
+
+  // Its part in GVT rounds.
+  struct RoundHooks;
   bool round_is_due() const;
+  bool adopt_round();
+  void sweep_cancelled();
+  void retreat(Time to);
+  void check_places();
+  Commitment::Local local();
   std::int64_t memory_bytes() const;
 
   Shared& shared_;
-  const Model& model_;
   const unsigned index_;
   const bool speculative_;
   LpTable& lps_;
   memory::Arena& arena_;
-  EventPool pool_;
-  memory::BlockPool blocks_;
-  Pending pending_;
-  std::vector<LpId> active_;  ///< own LPs with events that are not committed
-  checkpoint::Keeper keeper_;
-  std::vector<LpId> kept_lps_;  ///< own LPs with a record of their own
-
-  // The event being handled.
-  TwEvent* current_ = nullptr;
-  Key cause_;
-  std::uint64_t sends_ = 0;
-  std::uint32_t ordinal_ = 0;  ///< of its rows
-  bool coasting_ = false;
-
-  // GVT.
-  enum class Phase { between, joined, reported };
-  Phase phase_ = Phase::between;
-  std::uint64_t round_ = 0;
-  unsigned scanned_ = 0;
-  Key sent_lowest_ = Key::infinity();  ///< to other workers since the round was joined
-  Key gvt_;
-  Time horizon_;  ///< events at or after it wait
-  std::int64_t latest_ticks_ = 0;
-  std::uint64_t adopted_cycles_ = 0;
-  std::uint64_t adopted_executed_ = 0;
-  std::int64_t adopted_memory_bytes_ = 0;
-  std::uint64_t period_cycles_;
-  std::uint64_t period_events_;    ///< own events after which a round is due; 0: by time only
-  std::uint64_t uncommitted_ = 0;  ///< executed events that the last round did not commit
-  std::uint64_t committed_ = 0;    ///< events that the last round knew to be committed
-  std::uint64_t swept_cancellations_ = 0;  ///< of all workers, at the last sweep
-  std::vector<TwEvent*> swept_;
-  bool idle_ = false;
-  Optimism optimism_;
-  bool constructed_ = false;
-  bool ending_run_ = false;
-  bool bind_failed_ = false;
-  Ending ending_;
-
-  // Cancellations of local events that were executed: roll_back works them off.
-  std::vector<TwEvent*> to_cancel_;
-  std::vector<Fault> faults_;
-  SpeculativeRows speculative_rows_;
-  RowBuffer rows_;
-  const bool has_rows_;
-  LivelockTrail trail_;
-
-  // Self-tuning.
-  checkpoint::Interval interval_;
-  std::optional<CacheTuning> cache_tuning_;  ///< of worker 0, if automatic
-  std::uint32_t batch_events_ = kBatchEvents;
-  std::uint64_t batch_cycles_limit_;
-  double event_cycles_ = 0, checkpoint_cycles_ = 0;
-  std::uint64_t adjusted_executed_ = 0, adjusted_rollbacks_ = 0;
   WorkerStatistics statistics_;
-  std::optional<SetUpFailure> set_up_failure_;
-  double set_up_seconds_ = 0;
+  Mailbox mailbox_;
+  FaultList faults_;
+  History history_;
+  EmittedRows rows_;
+  Pending pending_;
+  Executor<Pending> executor_;
+  Rollback<Pending> rollback_;
+  Commitment commitment_;
+  transport::RoundMember<GvtRounds> member_;
+
+  bool idle_ = false;
+  std::int64_t latest_ticks_ = 0;
+  std::uint64_t adopted_cycles_ = 0, adopted_executed_ = 0;  ///< at the last round
+  std::uint64_t period_cycles_;
+  std::uint64_t period_events_;  ///< own events after which a round is due; 0: by time only
+  std::uint32_t batch_events_ = kBatchEvents;
+  const std::uint64_t batch_cycles_limit_;
+  double event_cycles_ = 0;
+  std::vector<TwEvent*> swept_;
   Backoff backoff_;
+
+  bool constructed_ = false;
+  double set_up_seconds_ = 0;
+  Refusals refusals_;
 };
+
+template <class Pending>
+Worker<Pending>::Worker(Shared& shared, unsigned index)
+    : shared_(shared),
+      index_(index),
+      speculative_(shared.workers > 1 || shared.settings.offload.on() ||
+                   !shared.settings.strategy.automatic()),
+      lps_(shared.lps),
+      arena_(*shared.arenas[index]),
+      mailbox_(index, shared.mesh, shared.owners, shared.depot, arena_, statistics_),
+      faults_(shared.model),
+      history_(lps_, arena_, shared.settings.strategy, shared.settings.offload,
+               shared.copy_queue(index), faults_, statistics_),
+      rows_(shared.control.rows != nullptr && !shared.model.tables().empty()),
+      executor_(shared.model, shared.options, lps_, faults_,
+                {mailbox_, pending_, rows_, history_.undo_log(), speculative_}),
+      rollback_(lps_, pending_, mailbox_, history_, executor_, faults_, rows_, statistics_),
+      commitment_(shared, index, mailbox_, history_, faults_, rows_, statistics_),
+      member_(shared.rounds, index),
+      batch_cycles_limit_(static_cast<std::uint64_t>(cycles_per_second() * kBatchSeconds)),
+      backoff_(shared.team.crowded()) {
+  const bool fixed_period = shared.settings.gvt_period_us > 0;
+  const std::uint64_t period_us = fixed_period ? shared.settings.gvt_period_us : kGvtPeriodUs;
+  period_events_ = fixed_period ? 0 : kGvtEvents * shared.workers;
+  period_cycles_ =
+      static_cast<std::uint64_t>(cycles_per_second() * 1e-6 * static_cast<double>(period_us));
+}
+
+template <class Pending>
+void Worker<Pending>::run() {
+  memory::prepare_worker_thread();
+  const MisuseWatch watch;
+  if (shared_.settings.deny_oversize)
+    memory::thread_context.denies_above_bytes = memory::kBlockBytes;
+  if (!set_up()) return;
+  adopted_cycles_ = read_cycles();
+  speculative_ ? loop() : loop_alone();
+  if (!shared_.team.failed()) end_run();
+}
+
+// ---- The loop
+
+template <class Pending>
+void Worker<Pending>::loop() {
+  while (!shared_.team.failed()) {
+    const bool received = drain();
+    if (member_.step(RoundHooks{*this})) return;
+    const std::uint64_t start = read_cycles();
+    const std::uint32_t executed = run_batch(commitment_.limit(memory_bytes()), batch_events_);
+    mailbox_.flush();
+    idle_ = executed == 0;
+    if (!idle_) {
+      adapt_batch(executed, read_cycles() - start);
+      backoff_.reset();
+    } else if (!received) {
+      ++statistics_.idle_polls;
+      backoff_.wait();
+    }
+  }
+}
+
+/// The loop of a worker that has no peers.
+template <class Pending>
+void Worker<Pending>::loop_alone() {
+  for (;;) {
+    const std::uint32_t executed = run_batch(shared_.options.until, kPollEventsAlone);
+    const TwEvent* next = pending_.top();
+    const Key gvt = !faults_.empty()  ? faults_.lowest()
+                    : next == nullptr ? Key::infinity()
+                                      : next->key();
+    if (commitment_.adopt_alone(gvt, executed == 0, local())) return;
+  }
+}
+
+/// Executes events before `limit`; returns how many.
+template <class Pending>
+std::uint32_t Worker<Pending>::run_batch(Time limit, std::uint32_t most_events) {
+  std::uint32_t executed = 0;
+  while (executed < most_events) {
+    TwEvent* event = pending_.top();
+    if (event == nullptr || event->time() >= limit) break;
+    pending_.pop();
+    prefetch_upcoming();
+    latest_ticks_ = std::max(latest_ticks_, event->time().ticks());
+    handle(event);
+    ++executed;
+    if (!speculative_ && !faults_.empty()) [[unlikely]]
+      break;
+  }
+  return executed;
+}
+
+/// Brings what the next events need nearer: the LP's state, then what that points to.
+template <class Pending>
+void Worker<Pending>::prefetch_upcoming() {
+  for (const std::size_t distance : {2, 5}) {
+    const TwEvent* later = pending_.upcoming(distance);
+    if (later == nullptr) continue;
+    __builtin_prefetch(&lps_[later->receiver], 1);
+    // The pending set asks for an event's first line only.
+    __builtin_prefetch(later->payload() + TwEvent::kInlinePayloadBytes);
+  }
+  for (const std::size_t distance : {0, 2}) {
+    if (const TwEvent* soon = pending_.upcoming(distance))
+      __builtin_prefetch(lps_[soon->receiver].object, 1);
+  }
+}
+
+template <class Pending>
+void Worker<Pending>::handle(TwEvent* event) {
+  LpState& lp = lps_[event->receiver];
+  if (faults_.holds(lp, event)) [[unlikely]]
+    return;
+  if (!speculative_) {
+    event->first_sent = nullptr;
+    if (!executor_.run(lp, event, false)) return;
+    ++statistics_.executed;
+    mailbox_.free(event);
+    return;
+  }
+  if (!mailbox_.claim(event)) return;
+  if (event->time().ticks() <= lp.last_ticks && event->key() < lp.last()->key()) [[unlikely]]
+    rollback_.roll_back(event->receiver, event->key());
+  const bool reversing = history_.begin(lp, event, mailbox_);
+  event->first_sent = nullptr;
+  const bool succeeded = executor_.run(lp, event, reversing);
+  history_.end(event->receiver, lp, succeeded);
+  ++statistics_.executed;
+}
+
+/// A batch lasts about kBatchSeconds: long enough to make polling cheap, short enough that what it
+/// sends is not late.
+template <class Pending>
+void Worker<Pending>::adapt_batch(std::uint32_t executed, std::uint64_t cycles) {
+  const double each = static_cast<double>(cycles) / executed;
+  event_cycles_ = event_cycles_ == 0 ? each : 0.95 * event_cycles_ + 0.05 * each;
+  const double fitting = static_cast<double>(batch_cycles_limit_) / std::max(event_cycles_, 1.0);
+  batch_events_ = static_cast<std::uint32_t>(std::clamp(fitting, 1.0, double{kBatchEvents}));
+}
+
+template <class Pending>
+bool Worker<Pending>::drain() {
+  return mailbox_.drain(
+      [this](TwEvent* event) {
+        ORRERY_ASSERT(event->key() >= commitment_.gvt(), "no message comes from before GVT");
+        pending_.push(event);
+      },
+      [this](TwEvent* event) { rollback_.end_cancelled(event); });
+}
+
+// ---- GVT
+
+template <class Pending>
+struct Worker<Pending>::RoundHooks {
+  Worker& worker;
+  bool due() { return worker.round_is_due(); }
+  void join() { worker.mailbox_.join_round(); }
+  GvtReport report() {
+    worker.drain();
+    const GvtReport report = worker.commitment_.report(worker.local());
+    worker.latest_ticks_ = 0;
+    return report;
+  }
+  bool adopt() { return worker.adopt_round(); }
+};
+
+/// A round costs a few cache lines from each worker and a walk over the LPs with a history. What it
+/// frees is used again while it is still in the cache, so frequent rounds pay: on two cores PHOLD
+/// ran at 15 million events/s with a round every 50 us, 10 with 400 us, 7 with 3 ms.
+template <class Pending>
+bool Worker<Pending>::round_is_due() const {
+  const std::uint64_t executed = statistics_.executed - adopted_executed_;
+  if (idle_ && executed > 0) return true;  // held up by the window: only GVT helps
+  const std::uint64_t elapsed = read_cycles() - adopted_cycles_;
+  if (elapsed > period_cycles_ || (idle_ && elapsed > period_cycles_ / 32)) return true;
+  return period_events_ > 0 && executed >= period_events_;
+}
+
+/// True when the round ends the run.
+template <class Pending>
+bool Worker<Pending>::adopt_round() {
+  const bool ends = commitment_.adopt(local());
+  rollback_.set_gvt(commitment_.gvt());
+  if (commitment_.must_sweep()) sweep_cancelled();
+  if (commitment_.must_retreat()) retreat(commitment_.horizon());
+  commitment_.settle(memory_bytes());
+  if constexpr (kAssertions) check_places();
+  adopted_cycles_ = read_cycles();
+  adopted_executed_ = statistics_.executed;
+  return ends;
+}
+
+/// Frees the cancelled events that still wait for their time. Nobody else refers to them: they were
+/// cancelled before they were claimed, so no notice is coming.
+template <class Pending>
+void Worker<Pending>::sweep_cancelled() {
+  pending_.drain([this](TwEvent* event) { swept_.push_back(event); });
+  for (TwEvent* event : swept_)
+    if (!mailbox_.free_if_cancelled(event)) pending_.push(event);
+  swept_.clear();
+}
+
+/// Now and then, where assertions are on: no event lies in two places.
+template <class Pending>
+void Worker<Pending>::check_places() {
+  constexpr std::uint64_t kRounds = 64;
+  if (statistics_.gvt_rounds % kRounds != 0) return;
+  std::unordered_set<const TwEvent*> seen;
+  const auto see = [&seen](const TwEvent* event) {
+    ORRERY_ASSERT(seen.insert(event).second, "an event is in one place");
+  };
+  pending_.drain([this](TwEvent* event) { swept_.push_back(event); });
+  for (TwEvent* event : swept_) {
+    see(event);
+    ORRERY_ASSERT(!Mailbox::is_executed(event), "what is pending is not executed");
+    pending_.push(event);
+  }
+  swept_.clear();
+  faults_.for_each_waiting(see);
+  for (const LpId id : history_.active()) {
+    const LpState& lp = lps_[id];
+    for (std::uint32_t i = 0; i < lp.count; ++i) {
+      see(lp.history()[i]);
+      ORRERY_ASSERT(Mailbox::is_executed(lp.history()[i]), "a history holds executed events");
+    }
+  }
+}
+
+/// Undoes what was executed at or after `to`, to give its memory back.
+template <class Pending>
+void Worker<Pending>::retreat(Time to) {
+  const Key from = Key::start_of(to);
+  for (std::size_t i = 0; i < history_.active().size(); ++i) {
+    const LpId id = history_.active()[i];
+    if (lps_[id].last_ticks < to.ticks()) continue;
+    ++statistics_.retreats;
+    rollback_.roll_back(id, from);
+  }
+  history_.trim(mailbox_);
+  mailbox_.flush();
+}
+
+template <class Pending>
+Commitment::Local Worker<Pending>::local() {
+  const TwEvent* lowest = pending_.top();
+  return {lowest == nullptr ? Key::infinity() : lowest->key(), pending_.size(), memory_bytes(),
+          latest_ticks_, event_cycles_};
+}
+
+template <class Pending>
+std::int64_t Worker<Pending>::memory_bytes() const {
+  return static_cast<std::int64_t>(rows_.bytes() + pending_.bytes() + arena_.taken_bytes()) +
+         mailbox_.used_bytes() + history_.memory_bytes();
+}
 
 }  // namespace orrery::timewarp
 
-#include "engine/timewarp/worker_execution.h"
-#include "engine/timewarp/worker_gvt.h"
-#include "engine/timewarp/worker_life.h"
-#include "engine/timewarp/worker_rollback.h"
+#include "engine/timewarp/worker_set_up.h"

@@ -11,6 +11,8 @@
 #include <random>
 #include <unordered_map>
 
+#include "checkpoint/options.h"
+#include "engine/timewarp/settings.h"
 #include "equality/random_model.h"
 #include "run/engine_cases.h"
 
@@ -122,7 +124,7 @@ TEST_F(Mistakes, MemoryOfTheModelThatEachEventOverwrites) {
   });
   EXPECT_TRUE(names(check(model), {"LP 3", "after a rollback of several events", "overwrites"}));
   RunOptions single;
-  single.checkpoint = "copy";
+  single.set(checkpoint::kCheckpoint, "copy");
   EXPECT_EQ(check(model, single).result.end, RunEnd::completed);
 }
 
@@ -490,7 +492,7 @@ TEST(Checker, RandomModelsPass) {
     for (const char* checkpoint : {"auto", "copy", "periodic:20"}) {
       RunOptions options;
       options.seed = seed;
-      options.checkpoint = checkpoint;
+      options.set(checkpoint::kCheckpoint, checkpoint);
       expect_clean(model, options, std::string(checkpoint) + ", seed " + std::to_string(seed));
     }
   }
@@ -544,16 +546,20 @@ TEST_F(Mistakes, NoMistakeLargeAllocations) {
 
 TEST(Checker, RefusesWhatHasNoMeaning) {
   const ScriptModel model(2);
-  RunOptions workers, window, period, memory, checkpoint;
+  const EngineInfo& checker = find_engine("checker");
+  RunOptions workers, window, period, memory;
   workers.workers = 4;
-  window.window_ticks = 5;
-  period.gvt_period_us = 5;
+  window.set(timewarp::kWindow, 5);
+  period.set(timewarp::kGvtPeriod, 5);
   memory.memory_bytes = 1 << 30;
-  checkpoint.checkpoint = "periodic:0";
-  for (const RunOptions& options : {workers, window, period, memory, checkpoint})
-    EXPECT_THROW(check(model, options), UsageError);
+  for (const RunOptions& options : {workers, window, period, memory})
+    EXPECT_THROW(note_unused_options(checker, options), UsageError);
+  RunOptions many;
+  many.set(checkpoint::kCheckpoint, "periodic:65");
+  EXPECT_THROW(check(model, many), UsageError);
   RunOptions one;
   one.workers = 1;
+  EXPECT_EQ(note_unused_options(checker, one), "");
   EXPECT_EQ(check(model, one).result.end, RunEnd::completed);
 }
 
@@ -591,6 +597,39 @@ TEST(Checker, CountsWhatItDid) {
   EXPECT_GT(statistic(outcome.result, "long_rollbacks"), events / 100);
   EXPECT_GT(statistic(outcome.result, "compared"), events);
   EXPECT_EQ(statistic(outcome.result, "static_checks") > 0, !kAddressSanitizer);
+}
+
+/// What each kind of checkpoint has to show; reverse handlers: tests/engine/reverse_test.cpp.
+TEST(Checker, EachStrategyIsThatOfTimeWarp) {
+  const RandomModel model({.shape = 1, .lps = 20, .horizon = Duration::from_ticks(2'000)});
+  struct {
+    const char* checkpoint;
+    bool small, images, deltas;
+    const char* note;
+  } const cases[] = {{"copy", true, false, false, "strategies: copy"},
+                     {"incremental", false, false, true, "strategies: incremental"},
+                     {"periodic:4", true, true, false, "strategies: copy, periodic"},
+                     {"auto", true, true, true, "strategies: copy, incremental, periodic"}};
+  for (const auto& expected : cases) {
+    SCOPED_TRACE(expected.checkpoint);
+    RunOptions options;
+    options.set(checkpoint::kCheckpoint, expected.checkpoint);
+    const RunResult result = check(model, options).result;
+    const double events = static_cast<double>(result.committed),
+                 images = statistic(result, "checkpoint_images"),
+                 deltas = statistic(result, "checkpoint_deltas"),
+                 // create() is rolled back by copies whatever was asked for.
+        small = statistic(result, "checkpoints") - images - deltas - 20;
+    EXPECT_GE(small, expected.small ? events / 5 : 0);
+    EXPECT_EQ(small > 20, expected.small);
+    EXPECT_GE(images, expected.images ? events / 5 : 0);
+    EXPECT_EQ(images > 0, expected.images);
+    EXPECT_GE(deltas, expected.deltas ? events / 5 : 0);
+    EXPECT_EQ(deltas > 0, expected.deltas);
+    EXPECT_EQ(statistic(result, "checkpoint_reversals"), 0);
+    ASSERT_FALSE(result.notes.empty());
+    EXPECT_TRUE(result.notes[0].ends_with(expected.note)) << result.notes[0];
+  }
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "engine/expanded/schedule.h"
+#include "engine/expanded/settings.h"
 #include "engine/expanded/tuner.h"
 #include "pending/registry.h"
 #include "run/engine_cases.h"
@@ -26,9 +27,9 @@ std::vector<RunOptions> all_ways(unsigned workers) {
     RunOptions options;
     options.workers = workers;
     options.bind = false;
-    options.expanded_mode = mode;
-    options.handover = handover;
-    options.barrier = barrier;
+    options.set(expanded::kMode, mode);
+    options.set(expanded::kHandover, handover);
+    options.set(expanded::kBarrier, barrier);
     ways.push_back(options);
   };
   for (const char* barrier : {"local", "event"}) {
@@ -40,8 +41,8 @@ std::vector<RunOptions> all_ways(unsigned workers) {
 }
 
 std::string text(const RunOptions& o) {
-  return o.expanded_mode + ", " + o.handover + ", barrier " + o.barrier + ", " +
-         std::to_string(o.workers) + " workers";
+  return o.get(expanded::kMode) + ", " + o.get(expanded::kHandover) + ", barrier " +
+         o.get(expanded::kBarrier) + ", " + std::to_string(o.workers) + " workers";
 }
 
 class Expanded : public OnEveryEngine {
@@ -260,8 +261,8 @@ class TestEvents {
  public:
   TestEvent* make(std::int64_t time, LpId lp, std::int64_t duration, std::uint32_t microstep = 0) {
     auto& memory = memory_.emplace_back(std::make_unique<Memory>());
-    auto* event = new (memory->data()) TestEvent(
-        Key(Time::from_ticks(time), microstep, 0, ++count_), lp, 1, PayloadSize(8, true, true));
+    auto* event = new (memory->data()) TestEvent(EventHeader(
+        Key(Time::from_ticks(time), microstep, 0, ++count_), lp, 1, PayloadSize(8, true, true)));
     std::memcpy(event->payload(), &duration, 8);
     return event;
   }
@@ -417,7 +418,8 @@ struct Overlap {
 TEST(ExpandedEngine, IndependentEventsOverlapAndOthersDoNot) {
   for (const std::int64_t duration : {50, 0}) {
     for (const RunOptions& options : all_ways(3)) {
-      if (options.expanded_mode == "auto" || options.expanded_mode == "in-place") continue;
+      if (options.get(expanded::kMode) == "auto" || options.get(expanded::kMode) == "in-place")
+        continue;
       Overlap overlap;
       ScriptModel model(4, 1000);
       model.on_start = [duration](Context& c, ScriptLp&) {
@@ -526,11 +528,11 @@ TEST(ExpandedEngine, RefusesWhatItDoesNotKnow) {
   ScriptModel model(4);
   model.on_create = [](LpId) { ADD_FAILURE() << "an LP was made for a run that is refused"; };
   const auto refused = [&](const char* mode, const char* handover, const char* barrier) {
-    RunOptions options;
-    options.expanded_mode = mode;
-    options.handover = handover;
-    options.barrier = barrier;
     try {
+      RunOptions options;
+      options.set(expanded::kMode, mode);
+      options.set(expanded::kHandover, handover);
+      options.set(expanded::kBarrier, barrier);
       run_model(model, "expanded", options);
     } catch (const UsageError& error) {
       return std::string(error.what());
@@ -538,8 +540,8 @@ TEST(ExpandedEngine, RefusesWhatItDoesNotKnow) {
     return std::string("not refused");
   };
   EXPECT_NE(refused("bached", "push", "local").find("batched"), std::string::npos);
-  EXPECT_NE(refused("auto", "shove", "local").find("push, pull"), std::string::npos);
-  EXPECT_NE(refused("auto", "push", "remote").find("local, event"), std::string::npos);
+  EXPECT_NE(refused("auto", "shove", "local").find("push or pull"), std::string::npos);
+  EXPECT_NE(refused("auto", "push", "remote").find("local or event"), std::string::npos);
   EXPECT_NE(refused("batched", "pull", "local").find("use single"), std::string::npos);
   RunOptions options;
   options.workers = 5000;

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The options of checkpoints and of their copies by other threads, for all engines that roll back.
+#pragma once
+
+#include "run/options.h"
+
+namespace orrery::checkpoint {
+
+extern const Option<std::string> kCheckpoint;     ///< see strategy.h
+extern const Option<std::string> kOffload;        ///< none, mono, multi: see offload.h
+extern const Option<std::uint64_t> kCopiers;      ///< threads that copy
+extern const Option<std::string> kCopier;         ///< who copies, see copier.h
+extern const Option<std::uint64_t> kBurst;        ///< bytes taken by a copier at a time
+extern const Option<double> kAbortThreshold;      ///< share of a copy; negative: automatic
+extern const Option<std::uint64_t> kMaxDistance;  ///< events after which a copy is forced through
+
+/// All of them, for engines that honour them.
+OptionList options();
+
+}  // namespace orrery::checkpoint

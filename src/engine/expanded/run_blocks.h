@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Run: the row of blocks, execution in place, and what is done between blocks. Included by run.h
+// only.
+#pragma once
+
+namespace orrery::expanded {
+
+template <class Pending>
+void Run<Pending>::loop() {
+  for (bool more = true; more;) {
+    const std::uint64_t start = read_cycles();
+    const std::uint64_t finished_before = finished_;
+    block_.end_events = finished_ + kBlockEvents;
+    block_.end_cycles = start + static_cast<std::uint64_t>(cycles_per_second() * kBlockSeconds);
+    more = run_block(tuner_.mode());
+    tuner_.note(finished_ - finished_before, read_cycles() - start);
+    poll();
+  }
+}
+
+/// False when nothing is left that may start, and nothing in progress.
+template <class Pending>
+bool Run<Pending>::run_block(Mode mode) {
+  if (mode != mode_) enter(mode);
+  if (mode == Mode::in_place) return run_in_place();
+  if (mode == Mode::decentralised) return run_decentralised();
+  return settings_.pull ? run_pulled() : run_dealt();
+}
+
+template <class Pending>
+void Run<Pending>::enter(Mode mode) {
+  drain();
+  schedule_.settle();
+  mode_ = mode;
+  if (mode != Mode::in_place && !team_.running()) start_workers();
+  bind(mode != Mode::in_place);
+  command_ = mode == Mode::decentralised ? Command::serve : Command::wait;
+  // Single events go through the first place of the ring, which lies beside the counter.
+  for (unsigned i = 0; i < workers_; ++i)
+    slots_[i].mask = mode == Mode::single ? 0 : kMostInSlot - 1;
+}
+
+/// The lowest event first, as on the sequential engine: nothing is in progress, so nothing can be
+/// overtaken, and what is finished is final.
+template <class Pending>
+bool Run<Pending>::run_in_place() {
+  Executor& executor = *executors_[0];
+  Event* event = nullptr;
+  try {
+    do {
+      for (std::uint64_t n = 0; n < kClockEvents; ++n) {
+        event = schedule_.pop_lowest();
+        if (event == nullptr) return false;
+        Event* sent = executor.run(*event);
+        executor.release(std::exchange(event, nullptr));
+        schedule_.push(sent);
+        ++finished_;
+      }
+    } while (!block_is_over());
+    return true;
+  } catch (...) {
+    if (event == nullptr) throw;  // not the model's
+    executor.fail(*event);
+    schedule_.lower_limit(event->key());
+    executor.release(event);
+  }
+  return false;
+}
+
+/// Brings the results of an event in progress into the schedule.
+template <class Pending>
+void Run<Pending>::finish(std::uint32_t handle, const Result& result) {
+  const auto& active = schedule_.active(handle);
+  if (result.state == Result::State::done) [[likely]] {
+    history_.add(active.key, active.lp, result.hash_before);
+    ++finished_;
+    schedule_.push(result.sent);
+  } else if (result.state == Result::State::failed) {
+    schedule_.lower_limit(active.key);
+  }
+  schedule_.finish(handle);
+}
+
+/// Between blocks: what watchers see, a request to stop, rows.
+template <class Pending>
+void Run<Pending>::poll() {
+  check_workers();
+  const Key safe = std::min(schedule_.lowest_unfinished(), last_key());
+  control_.gvt_ticks.store(safe.time().ticks(), std::memory_order_relaxed);
+  control_.committed.store(finished_, std::memory_order_relaxed);
+  control_.executed.store(finished_, std::memory_order_relaxed);
+  if (history_.is_long()) history_.forget(schedule_.lowest_unfinished());
+  // To end where everything below the highest key that was started is finished.
+  if (control_.stop_requested.load(std::memory_order_relaxed)) schedule_.lower_limit(last_key());
+  if (const std::uint64_t now = read_cycles(); now >= rows_due_cycles_) {
+    rows_due_cycles_ = now + static_cast<std::uint64_t>(cycles_per_second() * kRowsSeconds);
+    control_.memory_bytes.store(depot_.slab_bytes() + schedule_.bytes() + history_.bytes(),
+                                std::memory_order_relaxed);
+    if (has_rows_) hand_rows_over();
+  }
+}
+
+/// Hands over the rows of what precedes all unfinished events. Those of the last instant wait, so
+/// that the rows of finish() are not behind a watermark.
+template <class Pending>
+void Run<Pending>::hand_rows_over() {
+  drain();
+  const Key until = std::min(schedule_.lowest_unfinished(), Key::start_of(last_key().time()));
+  commit_rows(std::min(until, schedule_.limit()));
+  control_.rows->advance(0, until);
+}
+
+/// Rows with keys before `until`, in the order of their keys; the others are kept.
+template <class Pending>
+void Run<Pending>::commit_rows(const Key& until) {
+  for (const auto& executor : executors_) rows_.take(executor->rows);
+  rows_.commit(until, *control_.rows);
+}
+
+}  // namespace orrery::expanded

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/timewarp/commitment.h"
+
+#include <algorithm>
+
+#include "core/assert.h"
+#include "core/cycles.h"
+
+namespace orrery::timewarp {
+
+Commitment::Commitment(Shared& shared, unsigned index, Mailbox& mailbox, History& history,
+                       FaultList& faults, EmittedRows& rows, WorkerStatistics& statistics)
+    : shared_(shared),
+      index_(index),
+      mailbox_(mailbox),
+      history_(history),
+      faults_(faults),
+      rows_(rows),
+      statistics_(statistics),
+      optimism_(shared.settings.window_ticks, shared.memory_budget_bytes) {
+  if (index == 0 && shared.cache.automatic && shared.cache.colouring.on)
+    cache_tuning_.emplace(shared.cache);
+  horizon_ = horizon_from(Time::zero());
+}
+
+GvtReport Commitment::report(const Local& local) const {
+  GvtReport report;
+  report.lowest = std::min({mailbox_.sent_lowest(), local.lowest_pending, faults_.lowest()});
+  report.fault_at_lowest = faults_.sentence_at(report.lowest) != nullptr;
+  report.stop = shared_.control.stop_requested.load(std::memory_order_relaxed);
+  report.executed = statistics_.executed;
+  report.rolled_back = statistics_.rolled_back;
+  report.committed = committed_;
+  report.memory_bytes = local.memory_bytes;
+  report.cancellations = statistics_.cancellations;
+  report.pending = local.pending;
+  report.latest_ticks = local.latest_ticks;
+  return report;
+}
+
+bool Commitment::adopt(const Local& local) {
+  GvtReport sum;
+  for (unsigned i = 0; i < shared_.workers; ++i) sum.add(shared_.rounds.report_of(i));
+  ORRERY_ASSERT(sum.lowest >= gvt_, "GVT never goes back");
+  ORRERY_ASSERT(sum.committed <= sum.executed - sum.rolled_back,
+                "what is committed was executed and not undone");
+  gvt_ = sum.lowest;
+  faults_.set_gvt(gvt_);
+  ++statistics_.gvt_rounds;
+  history_.commit_all(gvt_, mailbox_, [this](LpId id) {
+    if (rows_.wanted) rows_.speculative.commit(id, gvt_, rows_.ready);
+  });
+  if (rows_.wanted) hand_rows_over();
+  const std::uint64_t committed =
+      statistics_.executed - statistics_.rolled_back - history_.uncommitted();
+  ORRERY_ASSERT(committed >= committed_, "what is committed stays so");
+  committed_ = committed;
+  decide_sweep(sum);
+  adjust(sum, local);
+  return decide_end(sum, gvt_ == Key::infinity());
+}
+
+bool Commitment::adopt_alone(const Key& gvt, bool nothing_left, const Local& local) {
+  ORRERY_ASSERT(gvt >= gvt_, "GVT never goes back");
+  gvt_ = gvt;
+  GvtReport sum = report(local);
+  sum.lowest = gvt;
+  sum.fault_at_lowest = !faults_.empty();
+  sum.committed = sum.executed;
+  adjust(sum, local);
+  if (rows_.wanted) hand_rows_over();
+  return decide_end(sum, nothing_left);
+}
+
+bool Commitment::decide_end(const GvtReport& sum, bool nothing_left) {
+  if (sum.fault_at_lowest) {
+    ending_ = {RunEnd::fault, gvt_};
+  } else if (nothing_left) {
+    ending_ = {RunEnd::completed, gvt_};
+  } else if (sum.stop) {
+    ending_ = {RunEnd::interrupted, gvt_};
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// Rows of finish() are still to come, at the end of the run's last instant.
+void Commitment::hand_rows_over() {
+  RowSink& sink = *shared_.control.rows;
+  if (!rows_.ready.empty()) sink.commit(index_, rows_.ready);
+  sink.advance(index_, std::min(gvt_, Key::end_of(shared_.options.until)));
+}
+
+/// A model that schedules far ahead and is rolled back often would pile up cancelled events.
+void Commitment::decide_sweep(const GvtReport& sum) {
+  constexpr std::uint64_t kSweepCancellations = 1024;  // times the workers
+  const std::uint64_t since = sum.cancellations - swept_cancellations_;
+  must_sweep_ = since > kSweepCancellations * shared_.workers && since > sum.pending / 2;
+  if (must_sweep_) swept_cancellations_ = sum.cancellations;
+}
+
+/// The end of the optimism window over `gvt`.
+Time Commitment::horizon_from(Time gvt) const {
+  std::int64_t limit;
+  if (__builtin_add_overflow(gvt.ticks(), optimism_.window_ticks(), &limit)) limit = INT64_MAX;
+  return std::min(Time::from_ticks(limit), shared_.options.until);
+}
+
+/// Sets window, checkpoint interval and what watchers see.
+void Commitment::adjust(const GvtReport& sum, const Local& local) {
+  const std::int64_t now = std::min(gvt_.time(), shared_.options.until).ticks();
+  optimism_.observe({sum.executed, sum.rolled_back, sum.memory_bytes,
+                     std::max<std::int64_t>(sum.latest_ticks - now, 0)});
+  horizon_ = horizon_from(Time::from_ticks(now));
+  history_.adjust(local.event_cycles);
+  history_.set_mild_from(shared_.mild_from.load(std::memory_order_relaxed));
+  if (index_ == 0) show(sum);
+}
+
+/// Worker 0 speaks for all.
+void Commitment::show(const GvtReport& sum) {
+  if (cache_tuning_) {
+    if (const auto threshold = cache_tuning_->observe(sum.committed))
+      shared_.mild_from.store(*threshold, std::memory_order_relaxed);
+  }
+  RunControl& control = shared_.control;
+  control.gvt_ticks.store(std::min(gvt_.time(), shared_.options.until).ticks(),
+                          std::memory_order_relaxed);
+  control.executed.store(sum.executed, std::memory_order_relaxed);
+  control.committed.store(sum.committed, std::memory_order_relaxed);
+  control.memory_bytes.store(
+      static_cast<std::uint64_t>(std::max<std::int64_t>(sum.memory_bytes, 0)),
+      std::memory_order_relaxed);
+}
+
+Time Commitment::limit(std::int64_t memory_bytes) const {
+  const auto part = static_cast<std::int64_t>(shared_.memory_budget_bytes / shared_.workers);
+  const bool growing =
+      memory_bytes > part && memory_bytes > adopted_memory_bytes_ + adopted_memory_bytes_ / 4;
+  if (!growing) [[likely]]
+    return horizon_;
+  return std::min(horizon_, gvt_.time() + Duration::from_ticks(1));
+}
+
+}  // namespace orrery::timewarp

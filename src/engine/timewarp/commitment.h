@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a GVT round brings a worker: events are committed and freed, rows handed over, and it is
+// decided how far ahead of GVT events may be executed until the next round. All workers draw the
+// same conclusions from the same reports; nothing here depends on the pending set.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "engine/timewarp/fault_list.h"
+#include "engine/timewarp/history.h"
+#include "engine/timewarp/optimism.h"
+#include "engine/timewarp/shared.h"
+#include "engine/timewarp/speculative_rows.h"
+
+namespace orrery::timewarp {
+
+class Commitment {
+ public:
+  Commitment(Shared& shared, unsigned index, Mailbox& mailbox, History& history, FaultList& faults,
+             EmittedRows& rows, WorkerStatistics& statistics);
+  Commitment(const Commitment&) = delete;
+  Commitment& operator=(const Commitment&) = delete;
+
+  /// What the worker knows beside.
+  struct Local {
+    Key lowest_pending;
+    std::uint64_t pending = 0;  ///< events
+    std::int64_t memory_bytes = 0;
+    std::int64_t latest_ticks = 0;  ///< time of the latest event executed since the last report
+    double event_cycles = 0;        ///< mean cost of an event
+  };
+  GvtReport report(const Local& local) const;
+
+  /// Takes the result of a round: commits, and sets the window. True when it ends the run.
+  bool adopt(const Local& local);
+  /// The same for a worker that is alone: everything before `gvt` is executed and final.
+  bool adopt_alone(const Key& gvt, bool nothing_left, const Local& local);
+
+  // Decided by the last round, to be done by the worker.
+  /// Memory is beyond its budget: what was executed at or after horizon() is to be undone.
+  bool must_retreat() const { return optimism_.must_retreat(); }
+  /// Cancelled events that still wait for their time have piled up.
+  bool must_sweep() const { return must_sweep_; }
+  /// After that: what the worker holds now.
+  void settle(std::int64_t memory_bytes) { adopted_memory_bytes_ = memory_bytes; }
+
+  const Key& gvt() const { return gvt_; }
+  /// Events at or after it wait.
+  Time horizon() const { return horizon_; }
+  /// Where execution stops for now: the horizon, or next to GVT if this worker has come to hold
+  /// more than its part of the memory budget since the last round. A worker that is held up in a
+  /// long event delays the round; the others must not fill the memory meanwhile.
+  Time limit(std::int64_t memory_bytes) const;
+  const Ending& ending() const { return ending_; }
+
+ private:
+  bool decide_end(const GvtReport& sum, bool nothing_left);
+  void hand_rows_over();
+  void decide_sweep(const GvtReport& sum);
+  void adjust(const GvtReport& sum, const Local& local);
+  void show(const GvtReport& sum);
+  Time horizon_from(Time gvt) const;
+
+  Shared& shared_;
+  const unsigned index_;
+  Mailbox& mailbox_;
+  History& history_;
+  FaultList& faults_;
+  EmittedRows& rows_;
+  WorkerStatistics& statistics_;
+  Optimism optimism_;
+  std::optional<CacheTuning> cache_tuning_;  ///< of worker 0, if automatic
+  Key gvt_;
+  Time horizon_;
+  std::uint64_t committed_ = 0;            ///< events that the last round knew to be committed
+  std::uint64_t swept_cancellations_ = 0;  ///< of all workers, at the last sweep
+  bool must_sweep_ = false;
+  std::int64_t adopted_memory_bytes_ = 0;
+  Ending ending_;
+};
+
+}  // namespace orrery::timewarp

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who frees an event. The sender allocates it and keeps a pointer to it; the receiver's worker
+// executes it and frees it. Cancellation is direct: the sender marks the event itself, there are no
+// antimessages. Sender and receiver agree through four bytes in the event, two bits of them used:
+// *claimed*, which the receiver sets when it takes the event for execution and clears when it
+// undoes it, and *cancelled*, which the sender sets once at most and nobody clears.
+//
+// An event whose sender and receiver have the same worker is *local*: that thread alone touches it,
+// relaxed loads and stores suffice and no instruction is locked. A cancelled local event that is
+// pending is freed when it is popped; one that was executed is freed by its worker when it has
+// rolled the LP back, and undoing it does not make it pending again.
+//
+// For a *remote* event each side changes the bits with one atomic read-modify-write, and the order
+// of these decides who ends the event:
+//   - cancelled before it was claimed (or after it was undone): the receiver finds the mark when it
+//     claims the event, or when it sweeps its pending events, and frees it;
+//   - claimed before it was cancelled: the sender finds it claimed and owes the receiver a
+//   *notice*;
+//     the receiver frees the event when the notice arrives, after undoing it if it still is
+//     executed. If it undid it before, it found the mark while doing so and did not make the event
+//     pending again, so nobody but the notice refers to it.
+// In both cases the sender reads nothing of the event after its mark: the receiver may have freed
+// it. An event that is neither cancelled nor to be cancelled is freed when it is committed: then
+// its cause is before GVT and is not rolled back either, so its sender never follows the pointer
+// again.
+//
+// Orders. All changes of one event's bits have one order, whatever their memory order, and that
+// alone decides who does what. What remains is that the receiver's reuse of the memory must come
+// after the sender's last read of the event (its key, its link), which precedes the mark:
+//   cancel          release, so that these reads are over for whoever acquires the mark;
+//   claim, sweep    acquire, since they free what they find marked. Changes between the mark and
+//   the
+//                   load continue the mark's release sequence, being read-modify-writes;
+//   undo            relaxed: it frees nothing; a notice does, and the ring that carries it orders;
+//   was it claimed  relaxed: asked by the receiver's worker, which alone changes that bit.
+// The payload needs no order here: the ring that brought the event published it.
+#pragma once
+
+#include <cstdint>
+
+#include "transport/atomics.h"
+
+namespace orrery::timewarp {
+
+/// What the receiver must do with an event that it took for execution.
+enum class AfterClaim : bool { execute, free };
+/// What the receiver must do with an event that it has undone.
+enum class AfterUndo : bool { make_pending, leave_to_cancellation };
+/// What the sender must do after its mark. To end the execution: for a local event, roll its LP
+/// back and free it; for a remote one, send the receiver a notice.
+enum class AfterCancel : bool { nothing, end_execution };
+
+template <class Atomics = transport::StandardAtomics>
+class EventStatus {
+ public:
+  // Receiver's worker.
+  AfterClaim claim_local() {
+    const std::uint32_t before = bits_.load(std::memory_order_relaxed);
+    bits_.store(before | kClaimed, std::memory_order_relaxed);
+    return after_claim(before);
+  }
+  AfterClaim claim_remote() {
+    return after_claim(bits_.fetch_or(kClaimed, std::memory_order_acquire));
+  }
+  AfterUndo undo_local() {
+    const std::uint32_t before = bits_.load(std::memory_order_relaxed);
+    bits_.store(before & ~kClaimed, std::memory_order_relaxed);
+    return after_undo(before);
+  }
+  AfterUndo undo_remote() {
+    return after_undo(bits_.fetch_and(~kClaimed, std::memory_order_relaxed));
+  }
+  /// Whether the event still is executed, for the one that ends a cancelled event.
+  bool is_claimed() const { return (bits_.load(std::memory_order_relaxed) & kClaimed) != 0; }
+  /// Whether a pending event can be freed without waiting for its time.
+  bool is_cancelled() const { return (bits_.load(std::memory_order_acquire) & kCancelled) != 0; }
+
+  // Sender's worker. Once at most.
+  AfterCancel cancel_local() {
+    const std::uint32_t before = bits_.load(std::memory_order_relaxed);
+    bits_.store(before | kCancelled, std::memory_order_relaxed);
+    return after_cancel(before);
+  }
+  /// The event may be gone when this returns.
+  AfterCancel cancel_remote() {
+    return after_cancel(bits_.fetch_or(kCancelled, std::memory_order_release));
+  }
+
+ private:
+  static constexpr std::uint32_t kClaimed = 1;
+  static constexpr std::uint32_t kCancelled = 2;
+
+  static AfterClaim after_claim(std::uint32_t before) {
+    return (before & kCancelled) == 0 ? AfterClaim::execute : AfterClaim::free;
+  }
+  static AfterUndo after_undo(std::uint32_t before) {
+    return (before & kCancelled) == 0 ? AfterUndo::make_pending : AfterUndo::leave_to_cancellation;
+  }
+  static AfterCancel after_cancel(std::uint32_t before) {
+    return (before & kClaimed) == 0 ? AfterCancel::nothing : AfterCancel::end_execution;
+  }
+
+  typename Atomics::template atomic<std::uint32_t> bits_{0};
+};
+static_assert(sizeof(EventStatus<>) == 4);
+
+}  // namespace orrery::timewarp

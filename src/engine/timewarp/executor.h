@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calling handlers on a worker: what the execution of an event, of start(), and of an event that is
+// executed again while coasting forward have in common.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/timewarp/fault_list.h"
+#include "engine/timewarp/lp_state.h"
+#include "engine/timewarp/mailbox.h"
+#include "engine/timewarp/speculative_rows.h"
+#include "run/execution.h"
+#include "run/guarded_call.h"
+
+namespace orrery::timewarp {
+
+inline constexpr const char* kFailedCoasting =
+    " (it went well when it was executed first: the handler depends on something outside the LP)";
+
+/// Where sends and rows of an execution go.
+template <class Pending>
+struct Outbox {
+  Mailbox& mailbox;
+  Pending& pending;
+  EmittedRows& rows;
+  checkpoint::UndoLog& undo_log;
+  const bool speculative;    ///< what is executed may be rolled back
+  TwEvent* cause = nullptr;  ///< nullptr: start()
+  bool coasting = false;     ///< without effects outside the LP
+
+  void send(const EventHeader& header, const void* payload) {
+    if (coasting) return;
+    const memory::PlatformMode platform;
+    TwEvent* event = nullptr;
+    if (mailbox.send(header, payload, cause, event)) pending.push(event);
+  }
+  void append_row(const Row& row) {
+    if (!rows.wanted || coasting) return;
+    const memory::PlatformMode platform;
+    if (speculative && cause != nullptr) {
+      rows.speculative.append(row.lp, row);
+    } else {
+      rows.ready.append(row);
+    }
+  }
+  void save_before(const void* address, std::size_t bytes) { undo_log.save_before(address, bytes); }
+  void remember(const void* value, std::size_t bytes) { undo_log.remember(value, bytes); }
+};
+
+template <class Pending>
+class Executor {
+ public:
+  Executor(const Model& model, const RunOptions& options, LpTable& lps, FaultList& faults,
+           const Outbox<Pending>& outbox)
+      : lps_(lps),
+        faults_(faults),
+        rows_(outbox.rows),
+        execution_(model, options, outbox),
+        trail_(options.livelock_microsteps) {}
+
+  /// start(), called within a guarded_call of the LP's heap.
+  void start(LpId id, LpState& lp) {
+    execution_.begin_start(id, *lp.object, lp.kernel);
+    execution_.call_start();
+    execution_.end(lp.kernel);
+  }
+  /// An event. False if its handler failed; the fault is noted.
+  bool run(LpState& lp, TwEvent* event, bool reversing) {
+    execution_.set_reversing(reversing);
+    return call(lp, event, "");
+  }
+  /// The same again, without effects outside the LP.
+  bool coast(LpState& lp, TwEvent* event) {
+    execution_.outbox().coasting = true;
+    execution_.set_reversing(false);
+    const bool succeeded = call(lp, event, kFailedCoasting);
+    execution_.outbox().coasting = false;
+    return succeeded;
+  }
+  const LivelockTrail& livelock() const { return trail_; }
+
+ private:
+  bool call(LpState& lp, TwEvent* event, const char* addition) {
+    Outbox<Pending>& outbox = execution_.outbox();
+    const std::size_t rows_before = rows_.ready.mark();
+    outbox.cause = event;
+    execution_.begin(*event, event->payload(), *lp.object, lp.kernel);
+    trail_.note(event->key(), event->receiver);
+    const bool succeeded = guarded_call(
+        lps_.heap(event->receiver), [this] { execution_.call(); },
+        [&] { faults_.note(event, lp, addition); });
+    outbox.cause = nullptr;
+    note_growth(lp);
+    if (succeeded) [[likely]] {
+      execution_.end(lp.kernel);
+    } else if (!outbox.speculative) {
+      rows_.ready.return_to(rows_before);
+    }
+    return succeeded;
+  }
+  /// An LP that allocated something keeps its checkpoints through its heap from now on.
+  static void note_growth(LpState& lp) {
+    if (!memory::thread_context.heap_grew) [[likely]]
+      return;
+    memory::thread_context.heap_grew = false;
+    lp.one_chunk = 0;
+  }
+
+  LpTable& lps_;
+  FaultList& faults_;
+  EmittedRows& rows_;
+  Execution<Outbox<Pending>> execution_;
+  LivelockTrail trail_;
+};
+
+}  // namespace orrery::timewarp

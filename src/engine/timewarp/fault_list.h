@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Handlers that failed on guesses. The event stays the last in its LP's history and the LP blocked
+// behind it, until a rollback undoes it or GVT reaches it: then the run ends there. What arrives
+// for the LP behind it waits here.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "engine/timewarp/event.h"
+#include "engine/timewarp/lp_state.h"
+#include "run/faults.h"
+
+namespace orrery::timewarp {
+
+class FaultList {
+ public:
+  explicit FaultList(const Model& model) : model_(model) {}
+
+  bool empty() const { return faults_.empty(); }
+
+  /// Notes the exception that is being handled, of an event of `lp`; `addition` ends the sentence.
+  void note(const TwEvent* event, LpState& lp, const char* addition) {
+    lp.faulted = 1;
+    std::string sentence = describe_current_exception(
+        model_, event->receiver, name_of_event(*lp.object, event->type), event->time());
+    sentence += addition;
+    // A committed event can fail again only while coasting; GVT does not go back for it.
+    faults_.push_back({event->receiver, std::max(event->key(), gvt_), std::move(sentence), {}});
+  }
+  /// Whether the event must wait behind its LP's fault; it does, then.
+  bool holds(const LpState& lp, TwEvent* event) {
+    if (!lp.faulted) [[likely]]
+      return false;
+    for (Fault& fault : faults_) {
+      if (fault.lp != event->receiver || event->key() < fault.key) continue;
+      fault.waiting.push_back(event);
+      return true;
+    }
+    return false;
+  }
+  /// A rollback undoes the event that failed: what waited behind it may go on.
+  template <class Pending>
+  void clear(LpId id, LpState& lp, Pending& pending) {
+    lp.faulted = 0;
+    for (std::size_t i = 0; i < faults_.size();) {
+      if (faults_[i].lp != id) {
+        ++i;
+        continue;
+      }
+      for (TwEvent* event : faults_[i].waiting) pending.push(event);
+      faults_.erase(faults_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+
+  /// Lowest key of an event that failed.
+  Key lowest() const {
+    Key lowest = Key::infinity();
+    for (const Fault& fault : faults_) lowest = std::min(lowest, fault.key);
+    return lowest;
+  }
+  /// The sentence for the fault with that key, or nullptr.
+  const std::string* sentence_at(const Key& key) const {
+    for (const Fault& fault : faults_)
+      if (fault.key == key) return &fault.sentence;
+    return nullptr;
+  }
+  void set_gvt(const Key& gvt) { gvt_ = gvt; }
+
+  template <class Visit>
+  void for_each_waiting(Visit&& visit) const {
+    for (const Fault& fault : faults_)
+      for (TwEvent* event : fault.waiting) visit(event);
+  }
+
+ private:
+  struct Fault {
+    LpId lp;
+    Key key;
+    std::string sentence;
+    std::vector<TwEvent*> waiting;
+  };
+  const Model& model_;
+  std::vector<Fault> faults_;
+  Key gvt_;
+};
+
+}  // namespace orrery::timewarp

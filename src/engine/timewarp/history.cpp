@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/timewarp/history.h"
+
+#include <memory>
+#include <utility>
+
+#include "run/guarded_call.h"
+
+namespace orrery::timewarp {
+
+History::History(LpTable& lps, memory::Arena& arena, const checkpoint::Strategy& strategy,
+                 const checkpoint::Offload& offload, checkpoint::CopyQueue* copies,
+                 FaultList& faults, WorkerStatistics& statistics)
+    : lps_(lps),
+      faults_(faults),
+      statistics_(statistics),
+      keeper_(blocks_, strategy, offload, copies),
+      interval_(strategy.interval()) {
+  blocks_.use_arena(arena);
+}
+
+History::~History() {
+  for (const LpId id : active_)
+    if (lps_[id].active && !lps_[id].recorded) lps_[id].rest(blocks_);
+  for (const LpId id : recorded_lps_) {
+    keeper_.release_all(record_of(id, lps_[id]));
+    lps_[id].forget_history(blocks_);
+  }
+}
+
+/// Gives an LP a record of its own, from its next event on, if the strategy has one for it.
+void History::adopt_if_large(LpId id, LpState& lp, std::size_t image_bytes) {
+  std::unique_ptr<checkpoint::Kept> record = keeper_.adopt(*lp.object, image_bytes);
+  if (record == nullptr) return;
+  record->committed = lp.base;
+  lps_.record(id) = std::move(record);
+  lp.recorded = 1;
+  recorded_lps_.push_back(id);
+}
+
+bool History::begin_recorded(LpState& lp, TwEvent* event, Mailbox& mailbox) {
+  const checkpoint::Keeper::Lp record = record_of(event->receiver, lp);
+  if (record.kept.copying != nullptr) mailbox.flush();  // messages go before copies
+  const bool reversing = keeper_.before_event(record, lp.next_ordinal());
+  append(lp, event);
+  return reversing;
+}
+
+// ---- Rolling back
+
+std::uint32_t History::restore_small(LpId id, LpState& lp, std::uint32_t remaining) {
+  const auto offset = [&lp](const checkpoint::Checkpoint* c) { return c->ordinal - lp.base; };
+  while (offset(lp.checkpoints) > remaining) {
+    checkpoint::Checkpoint* newer = lp.checkpoints;
+    lp.checkpoints = newer->older;
+    checkpoint::release(blocks_, newer);
+  }
+  if (lp.one_chunk) {
+    memory::LpHeap::restore_single(lp.object, memory::chunk_bytes_of(lp.object),
+                                   lp.checkpoints->image());
+  } else {
+    lps_.heap(id).restore(lp.checkpoints->image());
+  }
+  lp.kernel = lp.checkpoints->kernel;
+  lp.truncate(remaining);
+  return offset(lp.checkpoints);
+}
+
+std::uint32_t History::restore_recorded(LpId id, LpState& lp, std::uint32_t remaining) {
+  const checkpoint::Keeper::Lp record = record_of(id, lp);
+  const std::uint32_t target = lp.base + remaining;
+  TwEvent* undoing = nullptr;
+  std::uint32_t reached = target;
+  const auto event_at = [&](std::uint32_t ordinal) {
+    heap_misuse().raise();  // by the one before
+    undoing = lp.history()[ordinal - lp.base];
+    return checkpoint::Keeper::Event{undoing->time(), undoing->type, undoing->payload()};
+  };
+  heap_misuse().seen = false;
+  bool failed = false;
+  try {
+    reached = keeper_.restore(record, lp.next_ordinal(), target, event_at);
+    heap_misuse().raise();
+  } catch (...) {
+    faults_.note(undoing, lp, " (in its reverse handler, which must not fail)");
+    record.kept.half_changed = failed = true;
+    memory::enter_application_mode(record.heap);  // the exception lies there and is freed now
+  }
+  memory::leave_application_mode();
+  // The run ends at that event, unless a rollback further back comes first. What the LP executes
+  // before it has the state that it ought to have: the image beneath leads there.
+  if (failed) reached = keeper_.restore(record, lp.next_ordinal(), target, event_at);
+  lp.truncate(remaining);
+  return reached - lp.base;
+}
+
+// ---- Committing
+
+/// Rollbacks from now on go no further back than `committed`: they need the newest checkpoint that
+/// is not after it, and the events from there on.
+void History::drop_committed(LpState& lp, std::uint32_t committed, Mailbox& mailbox) {
+  checkpoint::Checkpoint* base = lp.checkpoints;
+  ORRERY_ASSERT(base != nullptr, "a history has a checkpoint beneath it");
+  while (base->ordinal - lp.base > committed) base = base->older;
+  checkpoint::release_all(blocks_, base->older);
+  base->older = nullptr;
+  const std::uint32_t dropped = base->ordinal - lp.base;
+  for (std::uint32_t i = 0; i < dropped; ++i) mailbox.free(lp.history()[i]);
+  lp.drop_front(dropped);
+}
+
+/// It keeps its newest checkpoint and the events since.
+bool History::commit_recorded(LpId id, LpState& lp, std::uint32_t committed, Mailbox& mailbox) {
+  const checkpoint::Keeper::Lp record = record_of(id, lp);
+  const std::uint32_t left = lp.count - committed;
+  uncommitted_ += left;
+  lp.active = left > 0;
+  if (lp.base + committed == record.kept.committed) return lp.active;
+  record.kept.committed = lp.base + committed;
+  const std::uint32_t dropped = keeper_.commit(record, record.kept.committed) - lp.base;
+  for (std::uint32_t i = 0; i < dropped; ++i) mailbox.free(lp.history()[i]);
+  lp.drop_front(dropped);
+  return lp.active;
+}
+
+/// For the walk over the LPs with a history, at position `at`: state, history, events of later
+/// ones.
+void History::prefetch_commit(std::size_t at) {
+  if (at + 12 < active_.size()) __builtin_prefetch(&lps_[active_[at + 12]], 1);
+  if (at + 8 >= active_.size()) return;
+  const LpState& lp = lps_[active_[at + 8]];
+  __builtin_prefetch(lp.checkpoints, 1);
+  if (lp.count > 0) __builtin_prefetch(lp.history()[0], 1);
+}
+
+void History::trim(Mailbox& mailbox) {
+  for (const LpId id : recorded_lps_) {
+    LpState& lp = lps_[id];
+    if (lp.active) continue;
+    const checkpoint::Keeper::Lp record = record_of(id, lp);
+    keeper_.release_all(record);
+    for (std::uint32_t i = 0; i < lp.count; ++i) mailbox.free(lp.history()[i]);
+    lp.forget_history(blocks_);
+    record.kept.committed = lp.base;
+  }
+  blocks_.trim();
+}
+
+void History::settle() {
+  for (const LpId id : recorded_lps_) keeper_.settle(record_of(id, lps_[id]));
+}
+
+void History::adjust(double event_cycles) {
+  constexpr std::uint64_t kPeriodEvents = 8192;
+  const std::uint64_t executed = statistics_.executed - adjusted_executed_;
+  if (executed > kPeriodEvents) {
+    interval_.adjust(executed, statistics_.rollbacks - adjusted_rollbacks_, checkpoint_cycles_,
+                     event_cycles);
+    adjusted_executed_ = statistics_.executed;
+    adjusted_rollbacks_ = statistics_.rollbacks;
+  }
+  keeper_.observe(statistics_.executed, read_cycles());
+}
+
+}  // namespace orrery::timewarp

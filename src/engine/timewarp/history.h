@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A worker's past that may still be undone: for each of its LPs the events that were executed and
+// are not committed (lp_state.h), and the checkpoints that lead back to before them. Two kinds of
+// LPs behind one face:
+//   small     served here, on the shortest path: a plain copy of the LP every few events, one
+//             interval for all small LPs of the worker, all released when they are committed
+//   recorded  with a record of their own, which checkpoint::Keeper serves (checkpoint/keeper.h):
+//             LPs with much memory, and all where the strategy asks for more than plain copies.
+//             They keep their newest checkpoint, and the events since, when all is committed
+//
+// A rollback restores a checkpoint and tells from which event on the LP must coast forward: that
+// executes handlers, which is not the history's business.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "checkpoint/keeper.h"
+#include "core/cycles.h"
+#include "engine/timewarp/fault_list.h"
+#include "engine/timewarp/lp_state.h"
+#include "engine/timewarp/mailbox.h"
+#include "engine/timewarp/statistics.h"
+#include "memory/block_pool.h"
+
+namespace orrery::timewarp {
+
+class History {
+ public:
+  History(LpTable& lps, memory::Arena& arena, const checkpoint::Strategy& strategy,
+          const checkpoint::Offload& offload, checkpoint::CopyQueue* copies, FaultList& faults,
+          WorkerStatistics& statistics);
+  History(const History&) = delete;
+  History& operator=(const History&) = delete;
+  ~History();
+
+  /// Once an LP is started: whether it gets a record of its own.
+  void adopt(LpId id, LpState& lp) { adopt_if_large(id, lp, lps_.heap(id).image_bytes()); }
+
+  // ---- Executing
+
+  /// Before an event is executed: sees to a checkpoint and appends it. True if its handler is to
+  /// fill undo_log().
+  [[gnu::always_inline]] bool begin(LpState& lp, TwEvent* event, Mailbox& mailbox) {
+    if (lp.recorded) [[unlikely]]
+      return begin_recorded(lp, event, mailbox);
+    if (lp.count == 0 || lp.count % interval_.events() == 0) take_checkpoint(event->receiver, lp);
+    append(lp, event);
+    return false;
+  }
+  /// After it.
+  void end(LpId id, LpState& lp, bool succeeded) {
+    if (lp.recorded) [[unlikely]]
+      keeper_.after_event(record_of(id, lp), lp.next_ordinal(), succeeded);
+  }
+  checkpoint::UndoLog& undo_log() { return keeper_.undo_log(); }
+
+  // ---- Rolling back
+
+  /// How many events of the history remain if those at or after `to` are undone.
+  static std::uint32_t remaining(const LpState& lp, const Key& to) {
+    std::uint32_t remaining = lp.count;
+    TwEvent* const* events = lp.history();
+    while (remaining > 0 && events[remaining - 1]->key() >= to) --remaining;
+    return remaining;
+  }
+  /// Cuts the history to the first `remaining` events and restores a state that leads there: the
+  /// one before event `restore()` of the history, from which on the LP is to coast forward.
+  std::uint32_t restore(LpId id, LpState& lp, std::uint32_t remaining) {
+    if (lp.recorded) [[unlikely]]
+      return restore_recorded(id, lp, remaining);
+    return restore_small(id, lp, remaining);
+  }
+  /// When that is done: what the rollback cost.
+  void note_rollback(LpId id, LpState& lp, std::uint64_t cycles) {
+    if (lp.recorded) [[unlikely]]
+      keeper_.add_rollback(record_of(id, lp), cycles);
+  }
+
+  // ---- Committing
+
+  /// Commits the events before `until`, of all LPs, and frees what no rollback needs any more.
+  /// `committing(id)` is called before the first of an LP's is.
+  template <class Committing>
+  void commit_all(const Key& until, Mailbox& mailbox, Committing&& committing) {
+    uncommitted_ = 0;
+    std::size_t still_active = 0;
+    for (std::size_t i = 0; i < active_.size(); ++i) {
+      prefetch_commit(i);
+      const LpId id = active_[i];
+      if (commit(id, lps_[id], until, mailbox, committing)) active_[still_active++] = id;
+    }
+    active_.resize(still_active);
+  }
+  /// Executed events that the last commit_all did not commit.
+  std::uint64_t uncommitted() const { return uncommitted_; }
+  /// LPs with events that are not committed.
+  const std::vector<LpId>& active() const { return active_; }
+
+  /// Gives back what resting LPs hold beyond commitment.
+  void trim(Mailbox& mailbox);
+  /// At the end of the run: waits for copies under way.
+  void settle();
+
+  // ---- Tuning, memory
+
+  /// A round is over. `event_cycles`: mean cost of an event.
+  void adjust(double event_cycles);
+  void set_mild_from(std::size_t offset) { blocks_.set_mild_from(offset); }
+  std::int64_t memory_bytes() const {
+    return static_cast<std::int64_t>(blocks_.used_bytes() + keeper_.bytes());
+  }
+  const checkpoint::Keeper& keeper() const { return keeper_; }
+  std::uint32_t checkpoint_interval() const { return interval_.events(); }
+
+ private:
+  checkpoint::Keeper::Lp record_of(LpId id, LpState& lp) {
+    return {id, *lp.object, lps_.heap(id), lp.kernel, lp.checkpoints, *lps_.record(id)};
+  }
+  bool begin_recorded(LpState& lp, TwEvent* event, Mailbox& mailbox);
+  void append(LpState& lp, TwEvent* event) {
+    lp.append(blocks_, event);
+    if (lp.active) return;
+    lp.active = 1;
+    active_.push_back(event->receiver);
+  }
+  void adopt_if_large(LpId id, LpState& lp, std::size_t image_bytes);
+  [[gnu::always_inline]] void take_checkpoint(LpId id, LpState& lp) {
+    const std::uint32_t ordinal = lp.next_ordinal();
+    if (lp.checkpoints != nullptr && lp.checkpoints->ordinal == ordinal) return;
+    const bool measured = (++statistics_.checkpoints & 63) == 0;
+    const std::uint64_t start = measured ? read_cycles() : 0;
+    if (lp.one_chunk) {
+      lp.checkpoints =
+          checkpoint::take_single(blocks_, lp.object, memory::chunk_bytes_of(lp.object), lp.kernel,
+                                  ordinal, lp.checkpoints);
+    } else {
+      lp.checkpoints = checkpoint::take(blocks_, lps_.heap(id), lp.kernel, ordinal, lp.checkpoints);
+      adopt_if_large(id, lp, lp.checkpoints->image_bytes);
+    }
+    if (measured) [[unlikely]]
+      note_checkpoint_cost(read_cycles() - start);
+  }
+  void note_checkpoint_cost(std::uint64_t cycles) {
+    const auto cost = static_cast<double>(cycles);
+    checkpoint_cycles_ = checkpoint_cycles_ == 0 ? cost : 0.9 * checkpoint_cycles_ + 0.1 * cost;
+  }
+  std::uint32_t restore_small(LpId id, LpState& lp, std::uint32_t remaining);
+  std::uint32_t restore_recorded(LpId id, LpState& lp, std::uint32_t remaining);
+
+  static std::uint32_t before(const LpState& lp, const Key& until, std::uint32_t from) {
+    TwEvent* const* events = lp.history();
+    while (from < lp.count && events[from]->key() < until) ++from;
+    return from;
+  }
+  /// False if nothing uncommitted is left of the LP.
+  template <class Committing>
+  bool commit(LpId id, LpState& lp, const Key& until, Mailbox& mailbox, Committing& committing) {
+    const std::uint32_t committed_before = lp.recorded ? lps_.record(id)->committed - lp.base : 0;
+    const std::uint32_t committed = before(lp, until, committed_before);
+    if (committed > committed_before) committing(id);
+    if (lp.recorded) [[unlikely]]
+      return commit_recorded(id, lp, committed, mailbox);
+    return commit_small(lp, committed, mailbox);
+  }
+  bool commit_small(LpState& lp, std::uint32_t committed, Mailbox& mailbox) {
+    TwEvent* const* events = lp.history();
+    if (committed == lp.count) {
+      for (std::uint32_t i = 0; i < lp.count; ++i) mailbox.free(events[i]);
+      lp.rest(blocks_);
+      lp.active = 0;
+      return false;
+    }
+    uncommitted_ += lp.count - committed;
+    if (committed > 0) drop_committed(lp, committed, mailbox);
+    return true;
+  }
+  void drop_committed(LpState& lp, std::uint32_t committed, Mailbox& mailbox);
+  bool commit_recorded(LpId id, LpState& lp, std::uint32_t committed, Mailbox& mailbox);
+  void prefetch_commit(std::size_t at);
+
+  LpTable& lps_;
+  FaultList& faults_;
+  WorkerStatistics& statistics_;
+  memory::BlockPool blocks_;
+  checkpoint::Keeper keeper_;
+  checkpoint::Interval interval_;
+  std::vector<LpId> active_;
+  std::vector<LpId> recorded_lps_;
+  std::uint64_t uncommitted_ = 0;
+  double checkpoint_cycles_ = 0;
+  std::uint64_t adjusted_executed_ = 0, adjusted_rollbacks_ = 0;
+};
+
+}  // namespace orrery::timewarp

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A worker's events on their way: it makes them, sends them to other workers, receives theirs,
+// claims them for execution, undoes them, cancels what it sent, and frees them. All that decides
+// who frees an event is here and in event_status.h; no other part of the engine touches an event's
+// status.
+//
+// What is local goes into the worker's own pending set, which is the caller's: functions that
+// return true for "it is pending now" leave that to it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "core/assert.h"
+#include "engine/timewarp/event.h"
+#include "engine/timewarp/statistics.h"
+#include "memory/arena.h"
+#include "run/event_pool.h"
+#include "transport/mesh.h"
+
+namespace orrery::timewarp {
+
+/// An event on its way to its receiver's worker, or notice that one there was cancelled.
+class Message {
+ public:
+  Message() = default;
+  static Message event(TwEvent* event) { return Message(reinterpret_cast<std::uintptr_t>(event)); }
+  static Message notice(TwEvent* event) {
+    return Message(reinterpret_cast<std::uintptr_t>(event) | 1);
+  }
+  TwEvent* event() const { return reinterpret_cast<TwEvent*>(word_ & ~std::uintptr_t{1}); }
+  bool is_notice() const { return (word_ & 1) != 0; }
+  void prefetch() const { __builtin_prefetch(event(), 1); }
+
+ private:
+  explicit Message(std::uintptr_t word) : word_(word) {}
+  std::uintptr_t word_ = 0;
+};
+
+using Mesh = transport::Mesh<Message>;
+
+/// Where memory is separated by cache sets, events lie in the intensive part of the worker's ways
+/// (memory/colour.h).
+struct IntensiveSlabs {
+  memory::Arena* arena;
+  MemoryPiece take(EventDepot& depot, std::size_t least_bytes) {
+    memory::Arena::Piece piece = arena->take_piece(memory::Access::intensive, least_bytes);
+    if (piece.base == nullptr)
+      piece = arena->take_spare_piece(memory::Access::intensive, least_bytes);
+    if (piece.base == nullptr) return depot.take_slab(least_bytes);
+    depot.note_slab(piece.bytes);
+    return {piece.base, piece.bytes};
+  }
+};
+
+class Mailbox {
+ public:
+  Mailbox(unsigned index, Mesh& mesh, const std::vector<std::uint16_t>& owners, EventDepot& depot,
+          memory::Arena& arena, WorkerStatistics& statistics)
+      : index_(index),
+        mesh_(mesh),
+        owners_(owners),
+        pool_(depot, IntensiveSlabs{&arena}),
+        statistics_(statistics) {}
+  Mailbox(const Mailbox&) = delete;
+  Mailbox& operator=(const Mailbox&) = delete;
+
+  // ---- Sending
+
+  /// An event that `cause` sends (nullptr: start(), which is never undone). True: it is pending
+  /// here.
+  [[gnu::always_inline]] bool send(const EventHeader& header, const void* payload, TwEvent* cause,
+                                   TwEvent*& event) {
+    event = make(header, payload);
+    if (cause != nullptr) {
+      event->sent_next = cause->first_sent;
+      cause->first_sent = event;
+    }
+    const unsigned owner = owners_[header.receiver];
+    if (owner == index_) return true;
+    event->remote = 1;
+    ++statistics_.remote_events;
+    note_sent(event->key());
+    mesh_.ring(index_, owner).push(Message::event(event));
+    return false;
+  }
+  void flush() { mesh_.flush(index_); }
+
+  // ---- Receiving
+
+  /// Takes what was sent here. `pending(event)`: it is pending now. `ended(event)`: its sender has
+  /// cancelled it after it was claimed: undo it if it still is executed, then free it.
+  template <class Pending, class Ended>
+  bool drain(Pending&& pending, Ended&& ended) {
+    return mesh_.drain(index_, [&](Message message) {
+      message.is_notice() ? ended(message.event()) : pending(message.event());
+    }) > 0;
+  }
+  /// Takes a pending event for execution. False: it was cancelled, and is freed.
+  bool claim(TwEvent* event) {
+    const AfterClaim then =
+        event->remote == 0 ? event->status.claim_local() : event->status.claim_remote();
+    if (then == AfterClaim::execute) [[likely]]
+      return true;
+    free(event);
+    return false;
+  }
+  /// Whether it is executed and not undone.
+  static bool is_executed(const TwEvent* event) { return event->status.is_claimed(); }
+  /// Its execution was undone. True: it is pending again; else whoever cancelled it ends it.
+  bool undo(TwEvent* event) {
+    const AfterUndo then =
+        event->remote == 0 ? event->status.undo_local() : event->status.undo_remote();
+    return then == AfterUndo::make_pending;
+  }
+  /// Of a pending event: whether it is cancelled, and freed.
+  bool free_if_cancelled(TwEvent* event) {
+    if (!event->status.is_cancelled()) return false;
+    free(event);
+    return true;
+  }
+  void free(TwEvent* event) {
+    if constexpr (kAssertions) {
+      ORRERY_ASSERT(event->receiver != kFreed, "an event is freed once");
+      event->receiver = kFreed;
+    }
+    pool_.release(event, event->bytes());
+  }
+
+  // ---- Cancelling
+
+  /// Cancels all that `cause` sent. Local events that were executed are to be ended: see
+  /// `take_ending`.
+  void cancel_sent(TwEvent* cause) {
+    TwEvent* sent = cause->first_sent;
+    cause->first_sent = nullptr;
+    while (sent != nullptr) {
+      // Read first: once it is marked, its receiver may free it.
+      TwEvent* next = sent->sent_next;
+      cancel(sent);
+      sent = next;
+    }
+  }
+  /// A cancelled local event that was executed, or nullptr: undo it if it still is, then free it.
+  /// A list to be worked off, not a recursion: the depth of a cascade is bounded by memory instead
+  /// of the stack.
+  TwEvent* take_ending() {
+    if (ending_.empty()) return nullptr;
+    TwEvent* event = ending_.back();
+    ending_.pop_back();
+    return event;
+  }
+
+  // ---- GVT
+
+  /// From now on the lowest key that is sent counts. Publishes what was sent; what finds no room
+  /// may be published after its receiver has reported, so it counts as sent now.
+  void join_round() {
+    flush();
+    sent_lowest_ = Key::infinity();
+    mesh_.for_each_waiting(index_, [this](Message message) { note_sent(message.event()->key()); });
+  }
+  /// Lowest key sent to other workers since the round was joined.
+  const Key& sent_lowest() const { return sent_lowest_; }
+
+  /// Bytes of events allocated less those freed here; see EventPool.
+  std::int64_t used_bytes() const { return pool_.used_bytes(); }
+
+ private:
+  static constexpr LpId kFreed = 0xffffffff;  ///< no LP has that number
+
+  [[gnu::always_inline]] TwEvent* make(const EventHeader& header, const void* payload) {
+    auto* event =
+        new (pool_.allocate(TwEvent::kPayloadOffset + header.size.bytes())) TwEvent(header);
+    std::memcpy(event->payload(), payload, header.size.bytes());
+    return event;
+  }
+  void note_sent(const Key& key) { sent_lowest_ = std::min(sent_lowest_, key); }
+
+  void cancel(TwEvent* event) {
+    ++statistics_.cancellations;
+    if (event->remote == 0) {
+      if (event->status.cancel_local() == AfterCancel::end_execution) ending_.push_back(event);
+      return;
+    }
+    const Key key = event->key();
+    const unsigned owner = owners_[event->receiver];
+    if (event->status.cancel_remote() == AfterCancel::nothing) return;
+    ++statistics_.notices;
+    note_sent(key);
+    mesh_.ring(index_, owner).push(Message::notice(event));
+  }
+
+  const unsigned index_;
+  Mesh& mesh_;
+  const std::vector<std::uint16_t>& owners_;
+  EventPool<64, Pools::many, IntensiveSlabs> pool_;
+  WorkerStatistics& statistics_;
+  Key sent_lowest_ = Key::infinity();
+  std::vector<TwEvent*> ending_;
+};
+
+}  // namespace orrery::timewarp

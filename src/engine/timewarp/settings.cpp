@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/timewarp/settings.h"
+
+#include "checkpoint/options.h"
+#include "run/option_forms.h"
+
+namespace orrery::timewarp {
+namespace {
+
+constexpr OptionGroup kGroup{.heading = "Time Warp"};
+constexpr double kMicrosecond = 1e-6;
+
+}  // namespace
+
+const Option<std::int64_t> kWindow{{.name = "window",
+                                    .type = "TIME",
+                                    .help = "Optimism: how far a worker may run ahead of GVT",
+                                    .group = kGroup,
+                                    .field = "window_ticks"},
+                                   0,
+                                   option_forms::duration_or_auto()};
+
+const Option<std::int64_t> kGvtPeriod{{.name = "gvt-period",
+                                       .type = "TIME",
+                                       .help = "Wall-clock time between GVT computations",
+                                       .group = kGroup,
+                                       .field = "gvt_period_us"},
+                                      0,
+                                      option_forms::duration_or_auto(kMicrosecond)};
+
+const Option<bool> kCacheAware{
+    {.name = "cache-aware",
+     .type = "on|off",
+     .help = "Keep model memory and checkpoints on different sets of the cache",
+     .group = kGroup,
+     .field = "cache_aware"},
+    true,
+    option_forms::on_or_off()};
+
+const Option<double> kCacheShare{{.name = "cache-share",
+                                  .type = "SHARE",
+                                  .help = "Share of the sets for model memory and events, 0 to 1",
+                                  .group = kGroup,
+                                  .field = "cache_share"},
+                                 -1,
+                                 option_forms::share_or_auto()};
+
+const Option<std::string> kOversize{
+    {.name = "oversize",
+     .type = "NAME",
+     .help = "Serve or refuse a model's requests for more than 64 KiB",
+     .group = kGroup,
+     .field = "oversize"},
+    "reliable",
+    option_forms::choice({"reliable", "deny"})};
+
+const Option<std::uint64_t> kChannelMessages{"channel-messages", 4096};
+
+OptionList options() {
+  OptionList all = checkpoint::options();
+  all.insert(all.end(), {&workers_option(), &memory_option(), &bind_option(), &kWindow, &kGvtPeriod,
+                         &kCacheAware, &kCacheShare, &kOversize});
+  return all;
+}
+
+Settings Settings::of(const RunOptions& options) {
+  Settings settings;
+  settings.strategy = checkpoint::Strategy::parse(options.get(checkpoint::kCheckpoint));
+  settings.offload = checkpoint::Offload::parse(options);
+  settings.copier = &checkpoint::find_copier_backend(options.get(checkpoint::kCopier));
+  settings.window_ticks = options.get(kWindow);
+  settings.gvt_period_us = static_cast<std::uint64_t>(options.get(kGvtPeriod));
+  settings.channel_messages = static_cast<std::uint32_t>(options.get(kChannelMessages));
+  settings.cache_aware = options.get(kCacheAware);
+  settings.cache_share = options.get(kCacheShare);
+  settings.deny_oversize = options.get(kOversize) == "deny";
+  return settings;
+}
+
+}  // namespace orrery::timewarp

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The options of this engine, and what the options of a run mean to it.
+#pragma once
+
+#include <cstdint>
+
+#include "checkpoint/copier.h"
+#include "checkpoint/offload.h"
+#include "checkpoint/strategy.h"
+#include "run/options.h"
+
+namespace orrery::timewarp {
+
+extern const Option<std::int64_t> kWindow;     ///< ticks; 0: automatic
+extern const Option<std::int64_t> kGvtPeriod;  ///< microseconds; 0: automatic
+extern const Option<bool> kCacheAware;         ///< model memory and checkpoints on sets apart
+extern const Option<double> kCacheShare;       ///< of model memory; negative: automatic
+extern const Option<std::string> kOversize;    ///< reliable, deny
+extern const Option<std::uint64_t> kChannelMessages;  ///< for tests: small ones fill up
+
+struct Settings {
+  /// Throws UsageError for what cannot be.
+  static Settings of(const RunOptions& options);
+
+  checkpoint::Strategy strategy;
+  checkpoint::Offload offload;
+  const checkpoint::CopierBackend* copier = nullptr;
+  std::int64_t window_ticks = 0;       ///< optimism window; 0: automatic
+  std::uint64_t gvt_period_us = 0;     ///< 0: automatic
+  std::uint32_t channel_messages = 0;  ///< that fit between two workers before some must wait
+  bool cache_aware = true;
+  double cache_share = -1;     ///< of the sets for model memory and events; < 0: automatic
+  bool deny_oversize = false;  ///< refuse requests of LPs for more than a block (64 KiB)
+};
+
+/// What the engine honours.
+OptionList options();
+
+}  // namespace orrery::timewarp

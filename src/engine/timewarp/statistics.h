@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a worker counts.
+#pragma once
+
+#include <cstdint>
+
+#include "run/statistics.h"
+
+namespace orrery::timewarp {
+
+/// Over the run, one per worker.
+struct WorkerStatistics {
+  std::uint64_t executed = 0;
+  std::uint64_t rolled_back = 0;
+  std::uint64_t rollbacks = 0;
+  std::uint64_t coasted = 0;
+  std::uint64_t checkpoints = 0;
+  std::uint64_t remote_events = 0;
+  std::uint64_t cancellations = 0;
+  std::uint64_t notices = 0;
+  std::uint64_t retreats = 0;
+  std::uint64_t gvt_rounds = 0;
+  std::uint64_t idle_polls = 0;
+};
+
+/// `executed`: without coasting forward. `checkpoints`: of small LPs; those of LPs with a record of
+/// their own are the keeper's to count, so the run adds them up.
+inline constexpr CounterInfo<WorkerStatistics> kWorkerCounters[] = {
+    {&WorkerStatistics::executed, Merge::sum, nullptr, ""},
+    {&WorkerStatistics::rolled_back, Merge::sum, "rolled_back", "events undone"},
+    {&WorkerStatistics::rollbacks, Merge::sum, "rollbacks", "rollbacks of LPs"},
+    {&WorkerStatistics::coasted, Merge::sum, "coasted", "events executed again to reach a state"},
+    {&WorkerStatistics::checkpoints, Merge::sum, "checkpoints", "checkpoints taken"},
+    {&WorkerStatistics::remote_events, Merge::sum, "remote_events", "events sent to other workers"},
+    {&WorkerStatistics::cancellations, Merge::sum, "cancellations", "events cancelled"},
+    {&WorkerStatistics::notices, Merge::sum, "cancellation_notices",
+     "of these, executed by another worker before"},
+    {&WorkerStatistics::retreats, Merge::sum, "retreats", "rollbacks to save memory"},
+    {&WorkerStatistics::gvt_rounds, Merge::maximum, "gvt_rounds", "computations of GVT"},
+    {&WorkerStatistics::idle_polls, Merge::sum, "idle_polls", "times a worker found nothing to do"},
+};
+
+}  // namespace orrery::timewarp

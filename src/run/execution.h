@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The execution of a handler: THE Context, on every engine. It knows the rules that all share (keys
+// of sends, fingerprint, random stream, what is refused) and nothing of where sends and rows go:
+// that is the outbox's business, a template argument, so that a send costs one virtual call as
+// before.
+//
+// All that belongs to one execution is in its object, and nothing of the object belongs to a
+// worker: an engine that suspends a handler keeps the object and begins another event on another
+// one. Most engines have one object a thread and use it for one event after the other.
+//
+// An Outbox has
+//   void send(const EventHeader& header, const void* payload)   an event before the horizon
+//   void append_row(const Row& row)                             a row of the event being handled
+// and, for engines with reverse handlers (else they are not asked for),
+//   void save_before(const void* address, std::size_t bytes), void remember(const void*,
+//   std::size_t)
+// Its functions are called in the mode that the handler runs in: an outbox that allocates where LPs
+// have heaps of their own enters platform mode itself.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/event_header.h"
+#include "core/fingerprint.h"
+#include "core/kernel_state.h"
+#include "core/rows.h"
+#include "orrery/context.h"
+#include "orrery/error.h"
+#include "orrery/logical_process.h"
+#include "run/faults.h"
+#include "run/options.h"
+#include "run/send_rules.h"
+
+namespace orrery {
+
+template <class Outbox>
+class Execution final : public Context {
+ public:
+  Execution(const Model& model, const RunOptions& options, Outbox outbox)
+      : outbox_(std::move(outbox)),
+        model_(model),
+        seed_(options.seed),
+        until_(options.until),
+        livelock_microsteps_(options.livelock_microsteps) {
+    lp_count_ = static_cast<LpId>(model.lp_count());
+    metric_count_ = static_cast<std::uint32_t>(model.metrics().size());
+  }
+
+  /// An LP's start(), in three steps like an event: begin, call, end.
+  void begin_start(LpId id, LogicalProcessBase& lp, const KernelState& kernel) {
+    begin(id, Key::start_of(Time::zero()), lp, kernel);
+    minimum_delay_ = Duration::zero();
+    event_ = nullptr;
+  }
+  void call_start() { lp_->start(*this); }
+
+  /// An event. It and its payload stay where they are until the execution ends.
+  [[gnu::always_inline]] void begin(const EventHeader& event, const void* payload,
+                                    LogicalProcessBase& lp, const KernelState& kernel) {
+    begin(event.receiver, event.key(), lp, kernel);
+    minimum_delay_ = duration_of(event, payload);
+    hash_ = fingerprint::add_event(hash_, event, payload);
+    event_ = &event;
+    payload_ = payload;
+  }
+  /// Throws what the handler throws.
+  [[gnu::always_inline]] void call() {
+    if (!lp_->dispatch(*this, event_->type, payload_)) [[unlikely]]
+      refuse_type();
+  }
+
+  /// What the platform keeps of the LP is now this.
+  void end(KernelState& kernel) const {
+    kernel.hash = hash_;
+    kernel.sends = sends_;
+    kernel.random_position = random_.position();
+  }
+
+  /// The sentence for the exception that is being handled, which left `call` or `call_start`.
+  std::string describe_failure() const {
+    return describe_current_exception(model_, self_, event_name(), now_);
+  }
+
+  const Key& cause() const { return cause_; }
+  /// Rows that it has emitted.
+  std::uint32_t rows() const { return rows_; }
+  /// The event is to be undone by its reverse handler, if at all.
+  void set_reversing(bool reversing) { reversing_ = reversing; }
+  Outbox& outbox() { return outbox_; }
+  const Outbox& outbox() const { return outbox_; }
+
+ private:
+  [[gnu::always_inline]] void begin(LpId id, const Key& key, LogicalProcessBase& lp,
+                                    const KernelState& kernel) {
+    now_ = key.time();
+    self_ = id;
+    cause_ = key;
+    lp_ = &lp;
+    hash_ = kernel.hash;
+    sends_ = kernel.sends;
+    rows_ = 0;
+    random_.begin(seed_, id, kernel.random_position);
+  }
+
+  void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
+            const void* payload) override {
+    const Key key = key_of_send(model_, cause_, self_, ++sends_, destination, lp_count_, delay,
+                                minimum_delay_, livelock_microsteps_);
+    if (key.time() >= until_) return;
+    outbox_.send(EventHeader(key, destination, type, PayloadSize::of_word(size_word)), payload);
+  }
+  void append_row(const Table& table, std::span<const std::uint64_t> cells) override {
+    outbox_.append_row({cause_, rows_++, self_, table.index(), cells});
+  }
+  void save_before(const void* address, std::size_t bytes) override {
+    if constexpr (requires { outbox_.save_before(address, bytes); })
+      outbox_.save_before(address, bytes);
+  }
+  void remember_bytes(const void* value, std::size_t bytes) override {
+    if constexpr (requires { outbox_.remember(value, bytes); }) outbox_.remember(value, bytes);
+  }
+
+  std::string_view event_name() const {
+    return event_ == nullptr ? std::string_view() : name_of_event(*lp_, event_->type);
+  }
+  [[noreturn, gnu::noinline]] void refuse_type() const {
+    throw ModelFault("the LP has no handler for this event type (sent by LP " +
+                     std::to_string(event_->sender()) + "); add it to its list of event types");
+  }
+
+  Outbox outbox_;
+  const Model& model_;
+  const std::uint64_t seed_;
+  const Time until_;
+  const std::uint32_t livelock_microsteps_;
+  std::uint32_t rows_ = 0;
+  Key cause_;
+  std::uint64_t sends_ = 0;
+  const EventHeader* event_ = nullptr;  ///< nullptr: start()
+  const void* payload_ = nullptr;
+};
+
+}  // namespace orrery

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A call of model code in the application mode of an LP: what it throws, and what it does wrong
+// with its memory, is a fault of the model and ends the call, not the thread.
+#pragma once
+
+#include <string>
+
+#include "memory/application_mode.h"
+#include "orrery/error.h"
+
+namespace orrery {
+
+/// What `free` met in the model code that runs on this thread: it cannot throw, so the handler goes
+/// on and fails when it returns. Thread-local like the mode itself, because `free` knows no engine.
+struct HeapMisuseNote {
+  bool seen = false;
+  memory::HeapMisuse what{};
+
+  /// Throws the ModelFault if there is one; it is then told.
+  void raise() {
+    if (!seen) [[likely]]
+      return;
+    seen = false;
+    throw ModelFault(std::string("it misused its memory: ") + memory::describe(what));
+  }
+};
+
+inline HeapMisuseNote& heap_misuse() {
+  static constinit thread_local HeapMisuseNote note;
+  return note;
+}
+
+/// As long as it exists, misuse of LP memory on this thread is noted instead of ending the process.
+class MisuseWatch {
+ public:
+  MisuseWatch() { memory::thread_context.on_misuse = note; }
+  ~MisuseWatch() { memory::thread_context.on_misuse = before_; }
+  MisuseWatch(const MisuseWatch&) = delete;
+  MisuseWatch& operator=(const MisuseWatch&) = delete;
+
+ private:
+  static void note(memory::HeapMisuse what, const void*, memory::LpHeap*) {
+    heap_misuse() = {true, what};
+  }
+  const decltype(memory::ThreadContext::on_misuse) before_ = memory::thread_context.on_misuse;
+};
+
+/// Runs `action` in the application mode of `heap`. If it fails, `on_failure` runs in platform mode
+/// while its exception is being handled. Returns whether it succeeded.
+template <class Action, class OnFailure>
+[[gnu::always_inline]] inline bool guarded_call(memory::LpHeap& heap, Action&& action,
+                                                OnFailure&& on_failure) {
+  bool succeeded = true;
+  heap_misuse().seen = false;
+  memory::enter_application_mode(heap);
+  try {
+    action();
+    heap_misuse().raise();
+    memory::leave_application_mode();
+  } catch (...) {
+    // The exception lies in the LP's heap and is freed at the end of this block: platform mode only
+    // in between.
+    memory::leave_application_mode();
+    on_failure();
+    succeeded = false;
+    memory::enter_application_mode(heap);
+  }
+  memory::leave_application_mode();
+  return succeeded;
+}
+
+}  // namespace orrery

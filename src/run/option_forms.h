@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How values of options are written: the usual forms, each with its refusal. Refusals are sentences
+// that name the option, say what is allowed, and quote what was written.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "run/option.h"
+
+namespace orrery::option_forms {
+
+/// A whole number in a range.
+OptionForm<std::uint64_t> count(std::uint64_t minimum, std::uint64_t maximum);
+/// A size of memory in a range; `example`: "such as ..." in the refusal.
+OptionForm<std::uint64_t> bytes(std::uint64_t minimum, std::optional<std::uint64_t> maximum,
+                                std::string example);
+/// A duration above 0 in ticks, 0 for "auto". A tick is the model's unless its length is given.
+OptionForm<std::int64_t> duration_or_auto(std::optional<double> tick_seconds = {});
+/// A share from 0 to 1, or "auto", which is negative and "auto" in reports.
+OptionForm<double> share_or_auto();
+/// One of these words.
+OptionForm<std::string> choice(std::vector<std::string> words);
+/// A text that `check` does not refuse by a UsageError; `choices` for the help.
+OptionForm<std::string> checked_text(std::function<void(const std::string&)> check,
+                                     std::string choices);
+/// "on" or "off".
+OptionForm<bool> on_or_off();
+/// Of a flag that switches something off which is on.
+OptionForm<bool> off_switch();
+
+/// The parts of the above, for those who write a form of their own.
+std::uint64_t read_count(const std::string& flag, const std::string& text, std::uint64_t minimum,
+                         std::uint64_t maximum);
+std::int64_t read_positive_ticks(const OptionText& text, double tick_seconds);
+
+}  // namespace orrery::option_forms

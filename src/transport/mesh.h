@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rings of all ordered pairs of workers. One producer and one consumer each, so nothing needs
+// an atomic read-modify-write, and first in, first out per pair is what makes notices of
+// cancellation and GVT simple. The memory grows with the square of the workers, so rings get
+// shorter when there are many; a single worker has none.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "transport/ring.h"
+
+namespace orrery::transport {
+
+/// Entries that each ring of a mesh holds: a power of two, at most `wanted` (and at least one).
+/// What one worker receives from takes at most kEntriesPerConsumer entries, as long as that leaves
+/// kShortestRing to a ring.
+constexpr std::size_t ring_capacity(unsigned workers, std::size_t wanted) {
+  constexpr std::size_t kEntriesPerConsumer = 32768;
+  constexpr std::size_t kShortestRing = 64;
+  std::size_t capacity = std::bit_floor(std::max<std::size_t>(wanted, 1));
+  while (capacity > kShortestRing && capacity * workers > kEntriesPerConsumer) capacity /= 2;
+  return capacity;
+}
+
+template <class Entry, class Atomics = StandardAtomics>
+class Mesh {
+ public:
+  using RingType = Ring<Entry, Atomics>;
+
+  Mesh(unsigned workers, std::size_t wanted_capacity)
+      : workers_(workers), rings_(std::size_t{workers} * workers) {
+    const std::size_t capacity = ring_capacity(workers, wanted_capacity);
+    for (unsigned from = 0; from < workers; ++from)
+      for (unsigned to = 0; to < workers; ++to)
+        if (from != to) rings_[from * workers_ + to] = std::make_unique<RingType>(capacity);
+  }
+
+  unsigned workers() const { return static_cast<unsigned>(workers_); }
+  /// `from` and `to` differ.
+  RingType& ring(unsigned from, unsigned to) { return *rings_[from * workers_ + to]; }
+  const RingType& ring(unsigned from, unsigned to) const { return *rings_[from * workers_ + to]; }
+
+  // For worker `from` only.
+  void flush(unsigned from) {
+    for (unsigned to = 0; to < workers_; ++to)
+      if (to != from) ring(from, to).flush();
+  }
+  /// Entries of `from` that found no room yet.
+  template <class Visit>
+  void for_each_waiting(unsigned from, Visit&& visit) const {
+    for (unsigned to = 0; to < workers_; ++to)
+      if (to != from) ring(from, to).for_each_waiting(visit);
+  }
+
+  // For worker `to` only: receives all that was published; returns how many.
+  template <class Receive>
+  std::size_t drain(unsigned to, Receive&& receive) {
+    std::size_t received = 0;
+    for (unsigned from = 0; from < workers_; ++from)
+      if (from != to) received += ring(from, to).drain(receive);
+    return received;
+  }
+
+ private:
+  const std::size_t workers_;
+  std::vector<std::unique_ptr<RingType>> rings_;  ///< by producer, then consumer
+};
+
+}  // namespace orrery::transport

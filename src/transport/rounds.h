@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Agreement without stopping anyone: rounds in two phases, as in the wait-free algorithm of
+// Pellegrini and Quaglia ("Wait-free global virtual time computation in shared memory Time Warp
+// systems", SBAC-PAD 2014), on rings that are first in, first out. Time Warp gets global virtual
+// time (GVT) from it. What is in a report is the engine's business.
+//
+// A round n: every worker, when it next looks, publishes its outgoing messages and *joins*; from
+// then on it remembers the lowest key that it sends. When all have joined, everything that was sent
+// before is in the rings, so each worker empties its rings and *reports* the lowest of: its pending
+// events, what it sent since it joined, what found no room in a ring when it joined. When all have
+// reported, the lowest report is GVT. Everyone *adopts* it from the reports; there is no central
+// thread and nobody waits. The reports may carry sums besides (executed events, memory, stop
+// requests): decisions taken from them are the same on all workers, because all read the same.
+//
+// Why it is right. At the moment of a worker's report, what may still be executed or cancelled is
+//   - pending with the worker: in its report;
+//   - in a ring, sent before its sender joined: joining published it, so the receiver took it out
+//     before its own report, and has it in there;
+//   - in a ring or waiting for room, sent after its sender joined and before it reported, or
+//   waiting
+//     since before: in the sender's report;
+//   - sent after its sender reported: because of an event that the sender had pending at its
+//   report,
+//     or of a message that came in later. A cause has a lower key than its effect, so going back
+//     from message to cause one arrives at something that a report covers.
+//
+// A worker overwrites its report of round n only when all have joined round n + 1, and a worker
+// joins that after it has read the reports of round n.
+//
+// Orders. Joining is a release and seeing it an acquire: what the others published before they
+// joined is in the rings for whoever has seen them all join, and their reading of the reports of
+// the round before precedes the overwriting of these. Reporting and seeing it are the same for the
+// report. The number of the round carries no data and is relaxed: a worker that reads an old one
+// joins a little later, and starting a round is one compare-exchange, of which one only succeeds.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "transport/atomics.h"
+
+namespace orrery::transport {
+
+/// What the workers share. `Report` is default-constructible and assignable.
+template <class Report, class Atomics = StandardAtomics>
+class Rounds {
+ public:
+  using ReportType = Report;
+
+  explicit Rounds(unsigned workers)
+      : workers_(workers), slots_(std::make_unique<Slot[]>(workers)) {}
+
+  unsigned workers() const { return workers_; }
+  /// The round that was started last.
+  std::uint64_t round() const { return round_.load(std::memory_order_relaxed); }
+  /// Starts round n + 1 if n is still the last one; else somebody was faster.
+  void start(std::uint64_t n) {
+    round_.compare_exchange_strong(n, n + 1, std::memory_order_relaxed);
+  }
+  void join(unsigned worker, std::uint64_t round) {
+    slots_[worker].joined.store(round, std::memory_order_release);
+  }
+  void report(unsigned worker, std::uint64_t round, const Report& report) {
+    slots_[worker].report = report;
+    slots_[worker].reported.store(round, std::memory_order_release);
+  }
+  /// `first`: workers before it are known to have joined; advanced.
+  bool all_joined(std::uint64_t round, unsigned& first) const {
+    while (first < workers_ && slots_[first].joined.load(std::memory_order_acquire) >= round)
+      ++first;
+    return first == workers_;
+  }
+  bool all_reported(std::uint64_t round, unsigned& first) const {
+    while (first < workers_ && slots_[first].reported.load(std::memory_order_acquire) >= round)
+      ++first;
+    return first == workers_;
+  }
+  /// For a worker that adopts a round.
+  const Report& report_of(unsigned worker) const { return slots_[worker].report; }
+
+ private:
+  using Number = typename Atomics::template atomic<std::uint64_t>;
+  struct alignas(64) Slot {
+    Number joined{0};
+    Number reported{0};
+    Report report;
+  };
+  const unsigned workers_;
+  alignas(64) Number round_{0};
+  std::unique_ptr<Slot[]> slots_;
+};
+
+/// One worker's part in the rounds. It is told what to do by `hooks`:
+///   bool due()       whether this worker wants a round to begin
+///   void join()      publish outgoing messages; remember the lowest that found no room, and from
+///                    now on the lowest that is sent
+///   Report report()  empty the rings; the report
+///   bool adopt()     take the result from the reports of all (Rounds::report_of); true ends it all
+template <class RoundsType>
+class RoundMember {
+ public:
+  RoundMember(RoundsType& rounds, unsigned worker) : rounds_(rounds), worker_(worker) {}
+
+  /// Moves the current round on as far as it goes without waiting. True when it was the last.
+  template <class Hooks>
+  bool step(Hooks&& hooks) {
+    for (;;) {
+      switch (phase_) {
+        case Phase::between:
+          if (rounds_.round() == round_) {
+            if (!hooks.due()) return false;
+            rounds_.start(round_);
+          }
+          hooks.join();
+          rounds_.join(worker_, ++round_);
+          enter(Phase::joined);
+          break;
+        case Phase::joined:
+          if (!rounds_.all_joined(round_, scanned_)) return false;
+          rounds_.report(worker_, round_, hooks.report());
+          enter(Phase::reported);
+          break;
+        case Phase::reported:
+          if (!rounds_.all_reported(round_, scanned_)) return false;
+          enter(Phase::between);
+          if (hooks.adopt()) return true;
+          break;
+      }
+    }
+  }
+  /// The round that this worker joined last.
+  std::uint64_t round() const { return round_; }
+
+ private:
+  enum class Phase : std::uint8_t { between, joined, reported };
+  void enter(Phase phase) {
+    phase_ = phase;
+    scanned_ = 0;
+  }
+
+  RoundsType& rounds_;
+  const unsigned worker_;
+  Phase phase_ = Phase::between;
+  unsigned scanned_ = 0;  ///< workers before it are known to have reached this phase
+  std::uint64_t round_ = 0;
+};
+
+}  // namespace orrery::transport

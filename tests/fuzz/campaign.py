@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Draws cases and runs them, several at once, until the time is over.
+
+All draws of group number i follow from the seed and i alone, so a seed means the same cases however
+fast the machine is. A group is one model with parameters and a seed: it is run sequentially once,
+then in several other ways.
+"""
+
+import collections
+import concurrent.futures
+import itertools
+import random
+import threading
+import time
+
+import expected
+import options
+import subjects
+from case import Case
+from runs import limit_s
+from shrink import Trial, share, shrink
+from verdict import Failure, judge
+
+VARIANTS = 5
+# How often an engine is drawn; one that is not named here, as often as `OTHERS`.
+ENGINE_WEIGHTS = {"sequential": 1, "timewarp": 8, "expanded": 4, "checker": 2}
+OTHERS = 6
+WORKERS = (1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6, 7, 8)
+# The checker executes everything several times: only for runs up to so many events.
+MOST_CHECKED = 4_000
+MOST_SHRUNK = 4
+COUNTING_TRIES = 20
+COUNTING_S = 30
+
+
+class Campaign:
+    def __init__(self, runner, settings, reporter):
+        self.runner, self.settings, self.reporter = runner, settings, reporter
+        self.trial = Trial(runner)
+        self.engines = runner.engines()
+        hidden = expected.hidden()
+        self.kinds = {s.model: subjects.kinds_of(runner.orrery, s, runner.model_path(s.model),
+                                                 hidden)
+                      for s in subjects.SUBJECTS if s.draw is subjects.nasty}
+        self.lock = threading.Lock()
+        self.passed = self.failed = self.expected = 0
+        self.runs_of = collections.Counter()
+        self.rolled_back = 0
+        self.shrunk = set()
+        self.end = time.monotonic() + 60 * settings.minutes
+        self.stopped = False
+
+    # --- draws ------------------------------------------------------------------------------------
+
+    def draw_subject(self, rng):
+        asked = self.settings.models
+        weights = [s.model in asked if asked else s.weight for s in subjects.SUBJECTS]
+        subject = rng.choices(subjects.SUBJECTS, weights)[0]
+        drawn = subject.draw(rng, self.kinds.get(subject.model, ()))
+        model = self.runner.model_path(subject.model) if subject.loaded else subject.model
+        case = Case(model, drawn.sets, f"{drawn.until_ticks}ticks", rng.randrange(1_000_000),
+                    "sequential", None, drawn.options)
+        return subject, drawn, case
+
+    def draw_variant(self, rng, subject, drawn, case, committed):
+        names = [e for e in self.engines if e != "checker" or committed <= MOST_CHECKED]
+        engine = rng.choices(names, [ENGINE_WEIGHTS.get(e, OTHERS) for e in names])[0]
+        place = options.Place(engine, drawn.until_ticks, subject.reversible,
+                              subject.small_requests, drawn.commits, drawn.state_bytes)
+        chosen = options.draw(rng, place, rng.choice((0, 0.1, 0.3, 0.6)))
+        workers = rng.choice(WORKERS)
+        if engine == "sequential" or "--workers" in options.REFUSED.get(engine, ()):
+            workers = None
+        variant = case.but(engine=engine, workers=workers, options=drawn.options | chosen)
+        return variant.but(options=drawn.options) if expected.avoided(variant) else variant
+
+    # --- runs -------------------------------------------------------------------------------------
+
+    def over(self):
+        late = self.settings.cases is None and time.monotonic() > self.end
+        return late or self.stopped
+
+    def run_group(self, index):
+        if self.over():
+            return
+        rng = random.Random(f"{self.settings.seed}/{index}")
+        subject, drawn, case = self.draw_subject(rng)
+        reference = self.runner.run(case)
+        if not reference.ended_well():
+            self.count_failure(case, judge(reference, reference, 60) or Failure(
+                "reference", f"the sequential engine ended with {reference.code}"))
+            return
+        for _ in range(VARIANTS):
+            variant = self.draw_variant(rng, subject, drawn, case, reference.committed)
+            if self.over():
+                return
+            self.run_variant(variant, reference)
+
+    def run_variant(self, case, reference):
+        limit = limit_s(reference)
+        outcome = self.runner.run(case, limit)
+        failure = judge(reference, outcome, limit)
+        with self.lock:
+            self.runs_of[case.engine] += 1
+            self.rolled_back += outcome.rolled_back > 0
+            self.passed += failure is None
+            self.reporter.progress(self)
+        if failure is not None:
+            self.count_failure(case, failure)
+
+    def count_failure(self, case, failure):
+        """Shows it; the first of its kind is shrunk."""
+        with self.lock:
+            self.failed += 1
+            known = (case.model, case.engine, failure.kind) in self.shrunk
+            wanted = not known and len(self.shrunk) < MOST_SHRUNK and self.settings.shrink_s > 0
+            if wanted:
+                self.shrunk.add((case.model, case.engine, failure.kind))
+        smaller, often = case, None
+        if wanted and failure.kind not in ("refused", "reference"):
+            smaller = shrink(self.trial, case, failure.kind, self.settings.shrink_s)
+            often = share(self.trial, smaller, failure.kind, COUNTING_TRIES,
+                          time.monotonic() + COUNTING_S)
+        with self.lock:
+            self.reporter.failure(case, failure, smaller, often)
+
+    def run_expected(self, entry):
+        case = self.runner.case(entry.case)
+        failure = None
+        for _ in range(entry.tries):
+            failure = failure or self.trial.failure(case, entry.limit_s)
+        with self.lock:
+            if failure is not None and failure.kind != "refused":
+                self.expected += 1
+                self.reporter.expected(entry, failure)
+            else:
+                self.failed += 1
+                self.reporter.no_longer(entry, case)
+            self.reporter.progress(self)
+
+    def expected_entries(self):
+        rng = random.Random(f"{self.settings.seed}/expected")
+        seldom = self.settings.all_expected or rng.random() < 0.05
+        return [e for e in expected.EXPECTED if seldom or not e.seldom]
+
+    def groups(self):
+        if self.settings.cases is None:
+            return itertools.count()
+        return iter(range(-(-self.settings.cases // VARIANTS)))
+
+    def run(self):
+        with concurrent.futures.ThreadPoolExecutor(self.settings.jobs) as pool:
+            try:
+                self.run_all(pool)
+            except BaseException:  # also Ctrl-C: what runs by now ends, nothing new begins
+                self.stopped = True
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    def run_all(self, pool):
+        waiting = set()
+        if self.settings.expected:
+            waiting = {pool.submit(self.run_expected, e) for e in self.expected_entries()}
+        for index in self.groups():
+            while len(waiting) >= 2 * self.settings.jobs:
+                waiting = wait_for_one(waiting)
+            if self.over():
+                break
+            waiting.add(pool.submit(self.run_group, index))
+        while waiting:
+            waiting = wait_for_one(waiting)
+
+
+def wait_for_one(waiting):
+    """Those that still run; what went wrong in one that is done is raised."""
+    done, rest = concurrent.futures.wait(waiting,
+                                         return_when=concurrent.futures.FIRST_COMPLETED)
+    for one in done:
+        one.result()
+    return rest

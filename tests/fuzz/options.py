@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the fuzzer gives the options for experiments, and which combinations mean nothing.
+
+The table must name every option of that group in `orrery run --help`: check() compares them, so
+that nobody adds an option that is never tried. A combination that the command refuses tests
+nothing, so none is drawn; if the rules here and in the command differ, the run that is refused is
+reported as a failure.
+"""
+
+import dataclasses
+import re
+
+GROUP = "Options for experiments"
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Where an option is to be used."""
+    engine: str
+    horizon_ticks: int
+    reversible: bool     # the model has reverse handlers
+    small_requests: bool  # no LP asks for more than 64 KiB at once
+    commits: bool        # the run completes: no fault
+    state_bytes: int = 0  # of all LPs at the start
+
+
+def one_of(*values):
+    return lambda random, place: random.choice(values)
+
+
+def memory(random, place):
+    """A budget that does not even hold the LPs is refused."""
+    least_mib = 2 * place.state_bytes // 2**20 + 1
+    return random.choice([f"{mib}MiB" for mib in (1, 2, 8, 64, 1024) if mib >= least_mib])
+
+
+def window(random, place):
+    share = random.choice((0.001, 0.01, 0.1, 0.5, 2))
+    return f"{max(1, int(place.horizon_ticks * share))}ticks"
+
+
+def checkpoint(random, place):
+    names = ["auto", "copy", "adaptive", "incremental", "periodic"]
+    name = random.choice(names + ["reverse"] * (2 if place.reversible else 0))
+    if name != "periodic":
+        return name
+    lengths = [1, 2, 3, 7, 20, 64] + ([] if place.engine == "checker" else [1000])
+    return f"periodic:{random.choice(lengths)}"
+
+
+def oversize(random, place):
+    return random.choice(("reliable", "deny")) if place.small_requests else "reliable"
+
+
+def livelock(random, place):
+    return random.choice(("5000", "1000000", "10000000")) if place.commits else None
+
+
+# Option -> its values; None from a function leaves the option away.
+VALUES = {
+    "--memory": memory,
+    "--pending": one_of("auto", "radix", "ladder", "heap"),
+    "--checkpoint": checkpoint,
+    "--offload": one_of("none", "mono", "multi"),
+    "--copiers": one_of("1", "2", "3"),
+    "--copier": one_of("thread", "synchronous"),
+    "--burst": one_of("64", "100", "1KiB", "1MiB"),
+    "--abort-threshold": one_of("0", "0.3", "1", "auto"),
+    "--max-checkpoint-distance": one_of("1", "2", "5", "40", "1000"),
+    "--window": window,
+    "--gvt-period": one_of("1us", "20us", "200us", "1ms", "20ms"),
+    "--expanded-mode": one_of("auto", "in-place", "single", "batched", "decentralised"),
+    "--handover": one_of("push", "pull"),
+    "--barrier": one_of("local", "event"),
+    "--livelock": livelock,
+    "--cache-aware": one_of("on", "off"),
+    "--cache-share": one_of("0", "0.1", "0.5", "0.875", "1", "auto"),
+    "--oversize": oversize,
+    "--no-bind": one_of(""),
+}
+
+# What an engine has no use for at all, and says so.
+REFUSED = {"checker": {"--memory", "--window", "--gvt-period", "--workers"}}
+
+# Options that matter to one engine only; others ignore them, so they are seldom drawn there.
+MADE_FOR = {
+    "--expanded-mode": "expanded", "--handover": "expanded", "--barrier": "expanded",
+    "--window": "timewarp", "--gvt-period": "timewarp", "--memory": "timewarp",
+    "--checkpoint": "timewarp", "--offload": "timewarp", "--copiers": "timewarp",
+    "--copier": "timewarp", "--burst": "timewarp", "--abort-threshold": "timewarp",
+    "--max-checkpoint-distance": "timewarp", "--cache-aware": "timewarp",
+    "--cache-share": "timewarp",
+}
+
+
+def agree(options):
+    """Takes out what cannot be combined."""
+    if options.get("--handover") == "pull" and options.get("--expanded-mode") not in (
+            None, "auto", "single"):
+        options["--expanded-mode"] = "single"
+    if options.get("--checkpoint") == "incremental" and options.get("--offload") in (
+            "mono", "multi"):
+        del options["--offload"]
+    return options
+
+
+def draw(random, place, share):
+    """Each option with probability `share`."""
+    chosen = {}
+    for flag, values in VALUES.items():
+        elsewhere = place.engine in MADE_FOR.values() and place.engine != MADE_FOR.get(
+            flag, place.engine)
+        wanted = random.random() < (0.1 * share if elsewhere else share)
+        value = values(random, place)  # drawn in any case: one option does not shift the others
+        if wanted and value is not None and flag not in REFUSED.get(place.engine, ()):
+            chosen[flag] = value
+    return agree(chosen)
+
+
+def flags_of_group(help_text):
+    """The options that the help shows below the heading of the group, up to the next heading."""
+    flags, inside = [], False
+    for line in help_text.splitlines():
+        if line and not line[0].isspace():
+            inside = line.startswith(GROUP)
+        elif inside:
+            flags += re.findall(r"^\s{1,8}(?:-\w,\s*)?(--[a-z][a-z0-9-]*)", line)
+    return flags
+
+
+def check(help_text):
+    """Sentences about options that the table and the help do not both have."""
+    shown = flags_of_group(help_text)
+    if not shown:
+        return [f"'orrery run --help' shows no group '{GROUP}': flags_of_group() does not read it"]
+    missing = [f"the fuzzer does not know {flag}: give it values in VALUES of tests/fuzz/options.py"
+               for flag in shown if flag not in VALUES]
+    gone = [f"'orrery run --help' does not show {flag} in '{GROUP}': take it out of VALUES of "
+            "tests/fuzz/options.py" for flag in VALUES if flag not in shown]
+    return missing + gone

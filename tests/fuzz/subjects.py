@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is run: the models, with parameters that make small, busy runs of some milliseconds.
+
+A subject draws the parameters, the horizon in ticks and options that belong to the model. Few LPs
+and many ties make stragglers likely; that is what most mistakes need.
+"""
+
+import dataclasses
+import re
+import subprocess
+import typing
+
+
+@dataclasses.dataclass(frozen=True)
+class Drawn:
+    sets: dict
+    until_ticks: int
+    options: dict = dataclasses.field(default_factory=dict)
+    commits: bool = True  # no fault is asked for
+    state_bytes: int = 0  # of all LPs at the start
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    model: str           # a name, or that of a shared object of tests/fuzz/models
+    weight: int
+    draw: typing.Callable
+    loaded: bool = True
+    reversible: bool = False
+    small_requests: bool = False
+
+
+def some(random, *values):
+    return random.choice(values)
+
+
+def length(random, least, most):
+    """From `least` to `most`, every magnitude as likely."""
+    return int(least * (most / least) ** random.random())
+
+
+SECOND = 1_000_000_000
+
+
+def random_model(random, _):
+    sets = {"shape": random.randrange(1_000_000), "lps": some(random, 1, 2, 5, 16, 64, 200),
+            "grain": some(random, 1, 10), "durations": some(random, "yes", "no"),
+            "rows": some(random, "yes", "no")}
+    fails = random.random() < 0.2
+    if fails:
+        sets["fault_at"] = some(random, 1, 5, 20, 60)
+    return Drawn(sets, length(random, 200, 10_000), commits=not fails)
+
+
+def nasty(random, kinds):
+    sets = {"kind": some(random, *kinds), "lps": some(random, 2, 4, 16, 50),
+            "spread": some(random, 1, 3, 10, 100), "zero": some(random, 0, 0.1, 0.3),
+            "remote": some(random, 0.1, 0.5, 1)}
+    if random.random() < 0.4:
+        sets["expanded"] = some(random, 0.3, 1)
+    fails = random.random() < 0.15
+    if fails:
+        sets["fault_at"] = some(random, 1, 10, 50)
+    return Drawn(sets, length(random, 100, 2_000), commits=not fails)
+
+
+def causal(random, _):
+    sets = {"lps": some(random, 2, 4, 8, 30), "spread": some(random, 1, 5, 20, 100),
+            "zero": some(random, 0, 0.1, 0.3),
+            "bad": some(random, "fail", "throw", "number", "twice", "negative", "nowhere",
+                        "endless", "memory", "storm")}
+    commits = random.random() < 0.8
+    if not commits:
+        sets["commits_at"] = some(random, 1, 5, 30)
+        # Not every engine can see that memory is freed twice; then the system ends the process.
+        sets["bad"] = some(random, "fail", "throw", "number", "negative", "nowhere", "endless")
+    return Drawn(sets, length(random, 100, 3_000), commits=commits)
+
+
+def livelock(random, _):
+    """All LPs of the chain are on it, so that all engines must name the same."""
+    sets = {"lps": some(random, 1, 3, 8), "at": some(random, 1, 20, 200), "circle": 100}
+    return Drawn(sets, 1_000, {"--livelock": some(random, "100", "500", "3000")}, commits=False)
+
+
+def reversible(random, _):
+    sets = {"lps": some(random, 2, 8, 40), "spread": some(random, 1, 5, 50)}
+    fails = random.random() < 0.15
+    if fails:
+        sets["fault_at"] = some(random, 1, 10, 50)
+    return Drawn(sets, length(random, 100, 3_000), commits=not fails)
+
+
+def phold(random, _):
+    state = some(random, 0, 0, 200, 5_000, 200_000)
+    sets = {"lps": some(random, 2, 8, 64, 500), "remote": some(random, 0.1, 0.5, 1),
+            "population": some(random, 1, 4), "payload": some(random, 0, 8, 64, 256, 1024),
+            "state": state, "touched": state and some(random, 0, 8, state // 10)}
+    if random.random() < 0.2:
+        sets["lookahead"] = "100ms"
+    if random.random() < 0.2:
+        sets["hot_share"] = 0.5
+    return Drawn(sets, length(random, SECOND, 30 * SECOND), state_bytes=sets["lps"] * state)
+
+
+def pcs(random, _):
+    sets = {"cells": some(random, 4, 16, 100), "channels": some(random, 2, 10, 50),
+            "mobility": some(random, "yes", "no"), "handoff_delay": some(random, "10ms", "0s"),
+            "fast_residence": some(random, "3min", "10s")}
+    if random.random() < 0.3:
+        sets["fading_period"] = "1s"
+    return Drawn(sets, length(random, 10 * SECOND, 200 * SECOND))
+
+
+def traffic(random, _):
+    sets = {"network": some(random, "sioux-falls", "grid"), "signals": some(random, "yes", "no"),
+            "departures": some(random, "poisson", "even"),
+            "trips_table": some(random, "yes", "no")}
+    if sets["network"] == "grid":
+        sets |= {"grid": some(random, 2, 4, 7), "grid_rate": some(random, 300, 900)}
+    else:
+        sets["demand"] = some(random, 0.05, 0.2)
+    return Drawn(sets, length(random, 60 * SECOND, 900 * SECOND))
+
+
+def wireless(random, _):
+    sets = {"stations": some(random, 4, 16, 36), "access": some(random, "csma", "aloha",
+                                                                "slotted_aloha"),
+            "fading": some(random, "none", "rayleigh"), "traffic": some(random, "gateway", "random"),
+            "layout": some(random, "scatter", "grid", "line"), "shadowing": some(random, 0, 4),
+            "reception": some(random, "collision", "threshold", "error_rate")}
+    return Drawn(sets, length(random, SECOND // 50, SECOND))
+
+
+def null(random, _):
+    sets = {"modules": some(random, 1, 3, 20), "events": some(random, 10, 300),
+            "duration": some(random, "0ns", "500ns", "1us")}
+    return Drawn(sets, length(random, 1_000, 400_000))
+
+
+SUBJECTS = [
+    Subject("random", 6, random_model, small_requests=True),
+    Subject("containers", 4, nasty),
+    Subject("objects", 4, nasty),
+    Subject("control_flow", 4, nasty),
+    Subject("allocators", 3, nasty),
+    Subject("text", 2, nasty),
+    Subject("library", 1, nasty),
+    Subject("causal", 4, causal),
+    Subject("livelock", 1, livelock),
+    Subject("reversible", 3, reversible, reversible=True, small_requests=True),
+    Subject("phold", 3, phold, loaded=False, reversible=True),
+    Subject("pcs", 2, pcs, loaded=False),
+    Subject("traffic", 1, traffic, loaded=False),
+    Subject("wireless", 2, wireless, loaded=False),
+    Subject("null", 1, null, loaded=False),
+    Subject("wrong", 0, nasty),  # wrong on purpose: for selfcheck.py, which asks for it
+]
+
+
+def kinds_of(orrery, subject, path, hidden):
+    """The kinds of a nasty model that may be drawn, by what it says of itself. "all" mixes them."""
+    text = subprocess.run([orrery, "describe", path], capture_output=True, text=True,
+                          check=True).stdout
+    found = re.search(r"how LPs keep their state: all, ([a-z_, ]+)", text)
+    names = found.group(1).strip().split(", ") if found else []
+    shown = [name for name in names if (subject.model, name) not in hidden]
+    return shown + ["all"] if shown == names else shown
