@@ -140,20 +140,21 @@ void LpChecker::call() {
   Effects& effects = *execution_.outbox().effects;
   CheckedLp& lp = lps_[job.lp];
   LogicalProcessBase*& object = effects.world == kTwin ? lp.twin : lp.object;
-  switch (job.kind) {
-    case Job::Kind::create:
-      object = nullptr;
-      object = create_lp(model_, job.lp).release();
-      return;
-    case Job::Kind::start:
-      return execution_.call_start();
-    case Job::Kind::event:
-      return execution_.call();
-    case Job::Kind::finish:
-      FinalExecution last(model_, job.key.time(), job.lp, *object, lp.kernel.hash, &effects.rows);
-      last.call();
-      effects.kernel.hash = last.hash();
+  if (job.kind == Job::Kind::create) {
+    object = nullptr;
+    object = create_lp(model_, job.lp).release();
+  } else if (job.kind == Job::Kind::start) {
+    execution_.call_start();
+  } else if (job.kind == Job::Kind::finish) {
+    FinalExecution last(model_, job.key.time(), job.lp, *object, lp.kernel.hash, &effects.rows);
+    last.call();
+    effects.kernel.hash = last.hash();
+  } else {
+    execution_.call();
   }
+  // No tail call: the handler's variables would lie in what this function leaves on the stack, and
+  // not in the world's pattern.
+  asm volatile("" : : : "memory");
 }
 
 /// The sentence for the exception that is being handled: that of the other engines.
