@@ -9,6 +9,7 @@
 #include "core/logical_process_access.h"
 #include "memory/application_mode.h"
 #include "run/faults.h"
+#include "run/final_execution.h"
 #include "run/guarded_call.h"
 
 namespace orrery {
@@ -16,30 +17,6 @@ namespace orrery {
 namespace {
 constexpr std::string_view kFinish = "finish()";
 }
-
-class Finisher::FinishContext final : public FinalContext {
- public:
-  FinishContext(Finisher& finisher, LpId id, LogicalProcessBase& lp, std::uint64_t hash)
-      : finisher_(finisher) {
-    now_ = finisher.end_;
-    self_ = id;
-    metric_count_ = static_cast<std::uint32_t>(finisher.model_.metrics().size());
-    lp_count_ = static_cast<LpId>(finisher.model_.lp_count());
-    lp_ = &lp;
-    hash_ = hash;
-  }
-  std::uint64_t hash() const { return hash_; }
-
- private:
-  void append_row(const Table& table, std::span<const std::uint64_t> cells) override {
-    if (finisher_.rows_ == nullptr) return;
-    const memory::PlatformMode platform;  // finish() may run in the LP's application mode
-    finisher_.buffer_.append(
-        {Key::end_of(finisher_.end_), ordinal_++, self_, table.index(), cells});
-  }
-  Finisher& finisher_;
-  std::uint32_t ordinal_ = 0;
-};
 
 Finisher::Finisher(const Model& model, Time end, RowSink* rows, Metrics metrics)
     : model_(model),
@@ -63,9 +40,9 @@ void Finisher::finish(LpId id, LogicalProcessBase& lp, std::uint64_t hash, memor
 }
 
 void Finisher::call(LpId id, LogicalProcessBase& lp, std::uint64_t hash) {
-  FinishContext context(*this, id, lp, hash);
-  lp.finish(context);
-  hash = context.hash();
+  FinalExecution execution(model_, end_, id, lp, hash, rows_ == nullptr ? nullptr : &buffer_);
+  execution.call();
+  hash = execution.hash();
   const memory::PlatformMode platform;
   if (const Summary* metrics = LogicalProcessAccess::metrics(lp)) {
     add_metrics(id, metrics);

@@ -53,7 +53,6 @@ class Finisher {
   void store(RunResult& result);
 
  private:
-  class FinishContext;
   void call(LpId id, LogicalProcessBase& lp, std::uint64_t hash);
   void note_fault(LpId id);
   void add_metrics(LpId id, const Summary* metrics);

@@ -6,7 +6,6 @@
 // other engine no reason to differ.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <memory>
 
 #include "checkpoint/options.h"
@@ -15,18 +14,13 @@
 #include "memory/library_state.h"
 #include "memory/outside_calls.h"
 #include "pending/registry.h"
+#include "run/clock.h"
 #include "run/engine.h"
 #include "run/faults.h"
 #include "run/finish.h"
 
 namespace orrery::checker {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 template <class Pending>
 class Run {
@@ -46,21 +40,19 @@ class Run {
   RunResult run() {
     RunResult result;
     if (control_.rows != nullptr) control_.rows->begin(1);
-    auto start = Clock::now();
+    Stopwatch watch;
     if (!set_up(result)) {
       result.metrics.resize(model_.metrics().size());
       add_statistics(result);
       return result;
     }
-    result.startup_seconds = seconds_since(start);
-    start = Clock::now();
+    result.startup_seconds = watch.lap();
     result.end = loop();
     result.reached = reached_;
     result.fault = fault_;
-    result.loop_seconds = seconds_since(start);
-    start = Clock::now();
+    result.loop_seconds = watch.lap();
     finish(result);
-    result.shutdown_seconds = seconds_since(start);
+    result.shutdown_seconds = watch.lap();
     return result;
   }
 
@@ -128,7 +120,7 @@ class Run {
 
   /// What was executed takes effect.
   void commit() {
-    const Execution& executed = checker_.executed();
+    const Effects& executed = checker_.executed();
     for (std::size_t i = 0; i < executed.sends.size(); ++i)
       if (executed.sends[i].time() < options_.until) pending_.push(checker_.make_event(i));
     if (control_.rows == nullptr) return;
@@ -149,7 +141,6 @@ class Run {
 
   void finish(RunResult& result) {
     poll();
-    checker_.end_at(result.reached);
     Finisher finisher(model_, result.reached, control_.rows);
     bool whole = result.end != RunEnd::fault;
     for (LpId id = 0; id < lps_; ++id) {

@@ -13,7 +13,7 @@ namespace {
 
 class Comparison {
  public:
-  Comparison(const Names& names, const Execution& a, const Execution& b, Versus versus,
+  Comparison(const Names& names, const Effects& a, const Effects& b, Versus versus,
              const Labels& labels)
       : names_(names), a_(a), b_(b), versus_(versus), labels_(labels) {}
 
@@ -31,8 +31,8 @@ class Comparison {
   }
 
  private:
-  static std::string outcome(const Execution& execution) {
-    return execution.fault.empty() ? "it went well" : "it failed (" + execution.fault + ")";
+  static std::string outcome(const Effects& effects) {
+    return effects.fault.empty() ? "it went well" : "it failed (" + effects.fault + ")";
   }
 
   std::string send_text(const Sent& sent) const {
@@ -94,9 +94,9 @@ class Comparison {
     }
   }
 
-  std::vector<std::string> row_texts(const Execution& execution) const {
+  std::vector<std::string> row_texts(const Effects& effects) const {
     std::vector<std::string> texts;
-    execution.rows.for_each([&](const Row& row) {
+    effects.rows.for_each([&](const Row& row) {
       const Table& table = *names_.model.tables()[row.table];
       std::string cells;
       for (std::size_t i = 0; i < row.cells.size(); ++i) {
@@ -150,8 +150,8 @@ class Comparison {
   }
 
   const Names& names_;
-  const Execution& a_;
-  const Execution& b_;
+  const Effects& a_;
+  const Effects& b_;
   const Versus versus_;
   const Labels& labels_;
   Difference difference_;
@@ -159,8 +159,8 @@ class Comparison {
 
 }  // namespace
 
-Difference compare_effects(const Names& names, const Execution& a, const Execution& b,
-                           Versus versus, const Labels& labels) {
+Difference compare_effects(const Names& names, const Effects& a, const Effects& b, Versus versus,
+                           const Labels& labels) {
   return Comparison(names, a, b, versus, labels).run();
 }
 

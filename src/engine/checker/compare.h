@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/checker/execution.h"
+#include "engine/checker/effects.h"
 #include "orrery/model.h"
 
 namespace orrery::checker {
@@ -45,8 +45,8 @@ struct Names {
   std::function<std::string(LpId receiver, EventTypeId type)> event;
 };
 
-Difference compare_effects(const Names& names, const Execution& a, const Execution& b,
-                           Versus versus, const Labels& labels = {});
+Difference compare_effects(const Names& names, const Effects& a, const Effects& b, Versus versus,
+                           const Labels& labels = {});
 
 /// "01 02 03": up to 8 bytes from `at` on.
 std::string hex_text(const std::byte* bytes, std::size_t size, std::size_t at);

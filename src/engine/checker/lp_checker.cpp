@@ -10,12 +10,11 @@
 #include <cstring>
 
 #include "checkpoint/options.h"
-#include "core/fingerprint.h"
 #include "core/logical_process_access.h"
-#include "engine/checker/misuse_note.h"
 #include "memory/application_mode.h"
 #include "memory/outside_calls.h"
 #include "orrery/error.h"
+#include "run/final_execution.h"
 
 namespace orrery::checker {
 namespace {
@@ -23,53 +22,29 @@ namespace {
 constexpr std::int64_t kClockShiftSeconds = 100'003;
 constexpr std::uintptr_t kFloorBytes = 32 * 1024;
 
-void note_misuse(memory::HeapMisuse what, const void*, memory::LpHeap*) {
-  misuse_note = {true, what};
+/// Without a horizon: sends at or after it are compared, too, since a longer run executes them.
+RunOptions without_horizon(RunOptions options) {
+  options.until = Time::max();
+  return options;
 }
-
-/// finish() of an LP, with everything that it reports kept apart.
-class FinishProbe final : public FinalContext {
- public:
-  FinishProbe(Time end, LpId id, LpId lps, std::uint32_t metrics, LogicalProcessBase& lp,
-              std::uint64_t hash, RowBuffer& rows)
-      : rows_(rows) {
-    now_ = end;
-    self_ = id;
-    lp_count_ = lps;
-    metric_count_ = metrics;
-    lp_ = &lp;
-    hash_ = hash;
-  }
-  std::uint64_t hash() const { return hash_; }
-
- private:
-  void append_row(const Table& table, std::span<const std::uint64_t> cells) override {
-    const memory::PlatformMode platform;
-    rows_.append({Key::end_of(now_), ordinal_++, self_, table.index(), cells});
-  }
-  RowBuffer& rows_;
-  std::uint32_t ordinal_ = 0;
-};
 
 }  // namespace
 
 LpChecker::LpChecker(const Model& model, const RunOptions& options)
     : model_(model),
-      options_(options),
       names_{model, [this](LpId id, EventTypeId type) { return event_name(id, type); }},
       twins_(options.seed * 0x9e3779b97f4a7c15u + 1),
       data_(model),
       plan_(options.get(checkpoint::kCheckpoint), blocks_),
-      random_state_(options.seed) {
-  lp_count_ = static_cast<LpId>(model.lp_count());
-  metric_count_ = static_cast<std::uint32_t>(model.metrics().size());
-  lps_.reserve(lp_count_);
-  for (LpId id = 0; id < lp_count_; ++id) {
+      random_state_(options.seed),
+      execution_(model, without_horizon(options), Outbox{}) {
+  const auto lps = static_cast<LpId>(model.lp_count());
+  lps_.reserve(lps);
+  for (LpId id = 0; id < lps; ++id) {
     CheckedLp& lp = lps_.emplace_back(arena_, twin_arena_);
     lp.turn = id;
     save(lp.memory.heap, lp.other);
   }
-  memory::thread_context.on_misuse = note_misuse;
   memory::outside_calls.watching = true;
 }
 
@@ -91,7 +66,6 @@ LpChecker::~LpChecker() {
     memory::leave_application_mode();
   }
   memory::thread_context.observer = nullptr;
-  memory::thread_context.on_misuse = on_misuse_before_;
 }
 
 std::uint64_t LpChecker::random_number() {
@@ -108,11 +82,11 @@ std::uint64_t LpChecker::memory_bytes() const {
 // ---- Executing
 // -----------------------------------------------------------------------------------
 
-void LpChecker::execute(const Job& job, WorldIndex world, WorldIndex stack_world, Execution& out) {
+void LpChecker::execute(const Job& job, WorldIndex world, WorldIndex stack_world, Effects& out) {
   CheckedLp& lp = lps_[job.lp];
-  out.begin(world);
-  out_ = &out;
-  begin(job, lp, world);
+  out.begin(world, lp.kernel);
+  execution_.outbox().effects = &out;
+  execution_.outbox().stack_world = stack_world;
   if (world == kTwin) {
     twins_.begin(lp.twin_heap);
     memory::thread_context.observer = &twins_;
@@ -122,81 +96,70 @@ void LpChecker::execute(const Job& job, WorldIndex world, WorldIndex stack_world
     memory::thread_context.observer = &guard_;
   }
   memory::outside_calls.shift_seconds = world == 1 ? kClockShiftSeconds : 0;
-  misuse_note.seen = false;
   if (floor_ == 0)
     floor_ = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - kFloorBytes;
-  stack_world_ = stack_world;
+  begin(job, world);
   running_ = &job;
-  call_at_floor(job, world);
+  call_at_floor();
   running_ = nullptr;
-  out.kernel =
-      out.fault.empty() ? checkpoint::KernelState{hash_, random_.position(), sends_} : lp.kernel;
+  const bool handled = job.kind == Job::Kind::start || job.kind == Job::Kind::event;
+  if (handled && out.fault.empty()) execution_.end(out.kernel);
   statistics_.outside_calls |= memory::outside_calls.seen;
   ++statistics_.executions;
 }
 
-void LpChecker::begin(const Job& job, const CheckedLp& lp, WorldIndex world) {
-  now_ = job.kind == Job::Kind::finish ? end_ : job.key.time();
-  self_ = job.lp;
-  cause_ = job.key;
-  lp_ = world == kTwin ? lp.twin : lp.object;
-  hash_ = lp.kernel.hash;
-  minimum_delay_ = Duration::zero();
-  if (job.kind == Job::Kind::event) {
-    hash_ = fingerprint::add_event(hash_, *job.event, job.event->payload(world));
-    minimum_delay_ = duration_of(*job.event, job.event->payload(world));
-  }
-  sends_ = lp.kernel.sends;
-  ordinal_ = 0;
-  random_.begin(options_.seed, job.lp, lp.kernel.random_position);
+void LpChecker::begin(const Job& job, WorldIndex world) {
+  const CheckedLp& lp = lps_[job.lp];
+  LogicalProcessBase* const object = world == kTwin ? lp.twin : lp.object;
+  execution_.set_reversing(reversing_);
+  if (job.kind == Job::Kind::start) execution_.begin_start(job.lp, *object, lp.kernel);
+  if (job.kind == Job::Kind::event)
+    execution_.begin(*job.event, job.event->payload(world), *object, lp.kernel);
 }
 
 /// Brings the stack to the floor, from wherever it is, and calls the handler there.
 [[gnu::noinline]] __attribute__((no_sanitize("address", "undefined"))) void
-LpChecker::call_at_floor(const Job& job, WorldIndex world) {
+LpChecker::call_at_floor() {
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   void* const gap = alloca(here > floor_ ? (here - floor_) / 16 * 16 : 16);
   asm volatile("" : : "r"(gap) : "memory");
-  scrub_stack(stack_world_);
-  invoke(job, world);
+  scrub_stack(execution_.outbox().stack_world);
+  invoke();
 }
 
-[[gnu::noinline]] void LpChecker::invoke(const Job& job, WorldIndex world) {
+/// What it keeps in registers while the handler runs, and the handler may put on the stack, is the
+/// same in each execution.
+[[gnu::noinline]] void LpChecker::invoke() {
+  guarded_call(
+      nowhere_, [this] { call(); },
+      [this] { execution_.outbox().effects->fault = describe_failure(); });
+}
+
+void LpChecker::call() {
+  const Job& job = *running_;
+  Effects& effects = *execution_.outbox().effects;
   CheckedLp& lp = lps_[job.lp];
-  LogicalProcessBase*& object = world == kTwin ? lp.twin : lp.object;
-  memory::enter_application_mode(nowhere_);
-  try {
-    if (job.kind == Job::Kind::create) {
-      object = nullptr;
-      object = create_lp(model_, job.lp).release();
-    } else if (job.kind == Job::Kind::start) {
-      object->start(*this);
-    } else if (job.kind == Job::Kind::finish) {
-      invoke_finish(*object);
-    } else if (!object->dispatch(*this, job.event->type, job.event->payload(world))) {
-      throw ModelFault("the LP has no handler for this event type (sent by LP " +
-                       std::to_string(job.event->sender()) +
-                       "); add it to its list of event types");
-    }
-    if (misuse_note.seen) throw ModelFault(misuse_note.sentence());
-    memory::leave_application_mode();
-  } catch (...) {
-    // The exception lies in the LP's memory and is freed at the end of this block.
-    memory::leave_application_mode();
-    out_->fault = describe_failure(job);
-    memory::enter_application_mode(nowhere_);
+  LogicalProcessBase*& object = effects.world == kTwin ? lp.twin : lp.object;
+  if (job.kind == Job::Kind::create) {
+    object = nullptr;
+    object = create_lp(model_, job.lp).release();
+  } else if (job.kind == Job::Kind::start) {
+    execution_.call_start();
+  } else if (job.kind == Job::Kind::finish) {
+    FinalExecution last(model_, job.key.time(), job.lp, *object, lp.kernel.hash, &effects.rows);
+    last.call();
+    effects.kernel.hash = last.hash();
+  } else {
+    execution_.call();
   }
-  memory::leave_application_mode();
-}
-
-void LpChecker::invoke_finish(LogicalProcessBase& lp) {
-  FinishProbe probe(end_, self_, lp_count_, metric_count_, lp, hash_, out_->rows);
-  lp.finish(probe);
-  hash_ = probe.hash();
+  // No tail call: the handler's variables would lie in what this function leaves on the stack, and
+  // not in the world's pattern.
+  asm volatile("" : : : "memory");
 }
 
 /// The sentence for the exception that is being handled: that of the other engines.
-std::string LpChecker::describe_failure(const Job& job) {
+std::string LpChecker::describe_failure() {
+  const Job& job = *running_;
   if (job.kind == Job::Kind::create) {
     try {
       throw;
@@ -204,57 +167,23 @@ std::string LpChecker::describe_failure(const Job& job) {
       usage_error_ = error.what();  // not a fault: check() lets it through to the caller
       return usage_error_;
     } catch (...) {
-      return describe_current_exception(model_, job.lp, {}, now_);
+      return describe_current_exception(model_, job.lp, {}, job.key.time());
     }
   }
-  const std::string name = job.kind == Job::Kind::event    ? event_name(job.lp, job.event->type)
-                           : job.kind == Job::Kind::finish ? "finish()"
-                                                           : "";
-  return describe_current_exception(model_, job.lp, name, now_);
+  return describe_current_exception(model_, job.lp, name_of(job), job.key.time());
+}
+
+/// As messages call it; empty for what is not an event.
+std::string LpChecker::name_of(const Job& job) const {
+  return job.kind == Job::Kind::event    ? event_name(job.lp, job.event->type)
+         : job.kind == Job::Kind::finish ? "finish()"
+                                         : "";
 }
 
 std::string LpChecker::event_name(LpId id, EventTypeId type) const {
   if (id >= lps_.size() || lps_[id].twin == nullptr) return "of an unknown type";
   // The twin is asked because an overrun may have damaged the LP itself.
-  const auto name = lps_[id].twin->event_name(type);
-  return name.empty() ? "of an unknown type" : std::string(name);
-}
-
-// What the recording leaves on the stack below the handler must not differ between executions: the
-// handler's next calls may find it in their padding.
-void LpChecker::send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
-                     const void* payload) {
-  record_send(destination, delay, type, size_word, payload);
-  scrub_stack(stack_world_);
-}
-
-void LpChecker::append_row(const Table& table, std::span<const std::uint64_t> cells) {
-  record_row(table, cells);
-  scrub_stack(stack_world_);
-}
-
-void LpChecker::save_before(const void* address, std::size_t bytes) {
-  if (undo_log_ != nullptr) undo_log_->save_before(address, bytes);
-  scrub_stack(stack_world_);
-}
-
-void LpChecker::remember_bytes(const void* value, std::size_t bytes) {
-  if (undo_log_ != nullptr) undo_log_->remember(value, bytes);
-  scrub_stack(stack_world_);
-}
-
-void LpChecker::record_send(LpId destination, Duration delay, EventTypeId type,
-                            std::uint32_t size_word, const void* payload) {
-  const Key key = key_of_send(model_, cause_, self_, ++sends_, destination, lp_count_, delay,
-                              minimum_delay_, options_.livelock_microsteps);
-  const memory::PlatformMode platform;
-  const PayloadSize size = PayloadSize::of_word(size_word);
-  out_->add_send(EventHeader(key, destination, type, size), payload);
-}
-
-void LpChecker::record_row(const Table& table, std::span<const std::uint64_t> cells) {
-  const memory::PlatformMode platform;
-  out_->rows.append({cause_, ordinal_++, self_, table.index(), cells});
+  return std::string(name_of_event(*lps_[id].twin, type));
 }
 
 // ---- Checking
@@ -321,7 +250,7 @@ const void* LpChecker::execute_first(const Job& job, bool watched) {
     next_watched_ = statistics_.rollbacks + 1 + (period > 1 ? random_number() % (2 * period) : 0);
   }
   execute(job, lp.world, lp.world, first_);
-  undo_log_ = nullptr;
+  execution_.outbox().undo_log = nullptr;
   if (const auto overrun = guard_.damage()) report_overrun(job, *overrun);
   const void* const variable = watched ? data_.changed_again() : nullptr;
   save(lp.memory.heap, first_.image);
@@ -362,7 +291,7 @@ bool LpChecker::metrics_differ(const CheckedLp& lp) const {
   const Summary* const mine = LogicalProcessAccess::metrics(*lp.object);
   const Summary* const twins = LogicalProcessAccess::metrics(*lp.twin);
   if (mine == nullptr || twins == nullptr) return mine != twins;
-  return std::memcmp(mine, twins, metric_count_ * sizeof(Summary)) != 0;
+  return std::memcmp(mine, twins, model_.metrics().size() * sizeof(Summary)) != 0;
 }
 
 void LpChecker::save(const memory::LpHeap& heap, std::vector<std::byte>& image) {
@@ -419,8 +348,8 @@ Difference LpChecker::compare_memory(const CheckedLp& lp, const std::vector<std:
 CheckedEvent* LpChecker::make_event(std::size_t i) {
   const Sent& sent = first_.sends[i];
   const std::size_t bytes = sent.size.bytes();
-  const Execution& in0 = first_.world == 0 ? first_ : second_;
-  const Execution& in1 = first_.world == 0 ? second_ : first_;
+  const Effects& in0 = first_.world == 0 ? first_ : second_;
+  const Effects& in1 = first_.world == 0 ? second_ : first_;
   const std::byte* const payloads[] = {in0.payload_of(in0.sends[i]), in1.payload_of(in1.sends[i]),
                                        twin_.payload_of(twin_.sends[i])};
   const bool variants = bytes > 0 && (std::memcmp(payloads[0], payloads[1], bytes) != 0 ||
@@ -445,9 +374,7 @@ void LpChecker::finish(LpId id, Finisher& finisher) {
   std::vector<AllocationStep> steps;
   guard_.begin(lp.memory, lp.world, lp.world, steps, nullptr);
   memory::thread_context.observer = &guard_;
-  misuse_note.seen = false;
-  const memory::ApplicationMode application(nowhere_);
-  finisher.finish(id, *lp.object, lp.kernel.hash);
+  finisher.finish(id, *lp.object, lp.kernel.hash, nowhere_);
 }
 
 }  // namespace orrery::checker

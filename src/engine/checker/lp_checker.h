@@ -29,19 +29,20 @@
 #include <string>
 #include <vector>
 
+#include "engine/checker/checked_event.h"
 #include "engine/checker/compare.h"
 #include "engine/checker/data_watch.h"
-#include "engine/checker/execution.h"
+#include "engine/checker/effects.h"
 #include "engine/checker/strategies.h"
 #include "engine/checker/twin.h"
 #include "memory/arena.h"
 #include "memory/block_pool.h"
-#include "orrery/context.h"
 #include "run/engine.h"
+#include "run/execution.h"
 #include "run/faults.h"
 #include "run/finish.h"
+#include "run/guarded_call.h"
 #include "run/model_checks.h"
-#include "run/send_rules.h"
 
 namespace orrery::checker {
 
@@ -70,16 +71,18 @@ struct CheckerStatistics {
   std::uint32_t outside_calls = 0;  ///< bits of memory::OutsideCall
 };
 
-class LpChecker final : public Context {
+class LpChecker {
  public:
   LpChecker(const Model& model, const RunOptions& options);
+  LpChecker(const LpChecker&) = delete;
+  LpChecker& operator=(const LpChecker&) = delete;
   ~LpChecker();
 
   /// Executes and checks. True if it is to be committed: `executed` then is what it did. False if
   /// it failed, every time in the same way: `executed().fault` says how. Throws Finding, and
   /// UsageError out of Model::create.
   bool check(const Job& job);
-  const Execution& executed() const { return first_; }
+  const Effects& executed() const { return first_; }
 
   /// A new event for send `i` of what was executed.
   CheckedEvent* make_event(std::size_t i);
@@ -93,7 +96,6 @@ class LpChecker final : public Context {
   /// Calls finish() for good, right after it was checked.
   void finish(LpId id, Finisher& finisher);
 
-  void end_at(Time time) { end_ = time; }
   std::string event_name(LpId id, EventTypeId type) const;
   /// "model fault in LP 5 (class Desk), event Customer at 12 s (tick 12), key ...: the checker ..."
   std::string sentence(const Job& job, const Finding& finding) const;
@@ -110,7 +112,7 @@ class LpChecker final : public Context {
   /// One of several events that an LP is to be rolled back over.
   struct Step {
     CheckedEvent* event;
-    Execution executed;  ///< in the episode's world
+    Effects executed;  ///< in the episode's world
   };
   /// The events are numbered from 0: their ordinals in the history.
   struct Episode {
@@ -151,20 +153,13 @@ class LpChecker final : public Context {
   };
 
   // Executing.
-  void execute(const Job& job, WorldIndex world, WorldIndex stack_world, Execution& out);
-  void begin(const Job& job, const CheckedLp& lp, WorldIndex world);
-  void call_at_floor(const Job& job, WorldIndex world);
-  void invoke(const Job& job, WorldIndex world);
-  void invoke_finish(LogicalProcessBase& object);
-  std::string describe_failure(const Job& job);
-  void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
-            const void* payload) override;
-  void append_row(const Table& table, std::span<const std::uint64_t> cells) override;
-  void save_before(const void* address, std::size_t bytes) override;
-  void remember_bytes(const void* value, std::size_t bytes) override;
-  [[gnu::noinline]] void record_send(LpId destination, Duration delay, EventTypeId type,
-                                     std::uint32_t size_word, const void* payload);
-  [[gnu::noinline]] void record_row(const Table& table, std::span<const std::uint64_t> cells);
+  void execute(const Job& job, WorldIndex world, WorldIndex stack_world, Effects& out);
+  void begin(const Job& job, WorldIndex world);
+  void call_at_floor();
+  void invoke();
+  void call();
+  std::string describe_failure();
+  std::string name_of(const Job& job) const;
 
   // Checking.
   Difference execute_in_both_worlds(const Job& job);
@@ -181,6 +176,8 @@ class LpChecker final : public Context {
 
   // Rolling back.
   RollbackStrategy::Lp view(CheckedLp& lp, History& history);
+  void prepare(RollbackStrategy& strategy, const RollbackStrategy::Lp& subject,
+               std::uint32_t ordinal);
   Rollback take(const Job& job);
   void roll_back(const Job& job, const Rollback& rollback);
   std::uint32_t restore(CheckedLp& lp, const Job& job, RollbackStrategy& strategy, History& history,
@@ -213,12 +210,10 @@ class LpChecker final : public Context {
   std::string holders_of(LpId victim) const;
 
   const Model& model_;
-  const RunOptions& options_;
   Names names_;
   memory::Arena arena_, twin_arena_;
   memory::LpHeap nowhere_{memory::LpHeap::kNoArena};
-  const decltype(memory::ThreadContext::on_misuse) on_misuse_before_ =
-      memory::thread_context.on_misuse;
+  const MisuseWatch misuse_watch_;
   Guard guard_;
   TwinMemory twins_;
   DataWatch data_;
@@ -229,20 +224,15 @@ class LpChecker final : public Context {
   std::uint64_t random_state_;
   std::uint64_t next_watched_ = 0;
   std::size_t open_episodes_ = 0;
-  Time end_;
 
   // Of the execution that runs.
+  Execution<Outbox> execution_;
+  bool reversing_ = false;        ///< its handler is to do what its reverse will need
   const Job* running_ = nullptr;  ///< nullptr: none
-  Execution* out_ = nullptr;
-  std::string usage_error_;  ///< what create() refused, if it did
-  Key cause_;
-  std::uint64_t sends_ = 0;
-  std::uint32_t ordinal_ = 0;
-  checkpoint::UndoLog* undo_log_ = nullptr;  ///< of the execution that will be reversed
-  std::uintptr_t floor_ = 0;
-  WorldIndex stack_world_ = 0;  ///< whose pattern the stack has
+  std::string usage_error_;       ///< what create() refused, if it did
+  std::uintptr_t floor_ = 0;      ///< of the stack; 0: not yet known
 
-  Execution first_, second_, twin_, more_;
+  Effects first_, second_, twin_, more_;
   std::vector<std::byte> before_, scratch_;
 };
 

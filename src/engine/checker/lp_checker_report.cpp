@@ -60,10 +60,7 @@ std::string joined(const Difference& difference) {
 }  // namespace
 
 std::string LpChecker::sentence(const Job& job, const Finding& finding) const {
-  const std::string event = job.kind == Job::Kind::event    ? event_name(job.lp, job.event->type)
-                            : job.kind == Job::Kind::finish ? "finish()"
-                                                            : "";
-  std::string where = describe_event(model_, job.lp, event, job.key.time());
+  std::string where = describe_event(model_, job.lp, name_of(job), job.key.time());
   if (job.kind == Job::Kind::event) {
     where += fmt::format(", microstep {}, event {} of those that LP {} sent", job.key.microstep(),
                          job.key.sequence(), job.key.sender());
@@ -76,11 +73,13 @@ std::string LpChecker::sentence(const Job& job, const Finding& finding) const {
 
 std::string LpChecker::crash_sentence(int signal) const {
   if (running_ == nullptr) return {};
+  const Effects* const effects = execution_.outbox().effects;
   const std::string when =
-      out_ == &first_  ? "when it was executed first"
-      : out_ == &twin_ ? "when it was executed at other addresses; " + std::string(kTwinHint)
-                       : "when it was executed again after a rollback: it may use memory that it "
-                         "keeps a pointer to outside of the LP, or memory that nobody initialised";
+      effects == &first_ ? "when it was executed first"
+      : effects == &twin_
+          ? "when it was executed at other addresses; " + std::string(kTwinHint)
+          : "when it was executed again after a rollback: it may use memory that it "
+            "keeps a pointer to outside of the LP, or memory that nobody initialised";
   return sentence(*running_, Finding{fmt::format("a crash ({}) {}", strsignal(signal), when)});
 }
 
@@ -101,7 +100,7 @@ void LpChecker::report_difference(const Job& job, const Difference& difference, 
 /// Executes the event again to see what the difference between first_ and second_ follows.
 std::string LpChecker::cause(const Job& job) {
   CheckedLp& lp = lps_[job.lp];
-  const auto same_again = [&](const Execution& expected, WorldIndex stack,
+  const auto same_again = [&](const Effects& expected, WorldIndex stack,
                               const std::vector<std::byte>& image) {
     go_to(lp, expected.world, image);
     execute(job, expected.world, stack, more_);

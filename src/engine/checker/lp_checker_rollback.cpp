@@ -7,10 +7,10 @@
 
 #include "core/logical_process_access.h"
 #include "engine/checker/lp_checker.h"
-#include "engine/checker/misuse_note.h"
 #include "memory/application_mode.h"
 #include "orrery/error.h"
 #include "run/faults.h"
+#include "run/guarded_call.h"
 
 namespace orrery::checker {
 namespace {
@@ -21,14 +21,17 @@ constexpr std::uint64_t kEpisodeOdds = 8;         // an event begins one with a 
 constexpr std::uint32_t kEpisodeCheckpoints = 4;  // at most
 constexpr Labels kSeveral{"when it was executed first", "after a rollback of several events"};
 
-bool equal(const checkpoint::KernelState& a, const checkpoint::KernelState& b) {
-  return a.hash == b.hash && a.sends == b.sends && a.random_position == b.random_position;
-}
-
 }  // namespace
 
 RollbackStrategy::Lp LpChecker::view(CheckedLp& lp, History& history) {
   return {static_cast<LpId>(&lp - lps_.data()), lp.object, lp.memory.heap, lp.kernel, history};
+}
+
+/// Before an execution that is to be rolled back: has `strategy` take what it needs.
+void LpChecker::prepare(RollbackStrategy& strategy, const RollbackStrategy::Lp& subject,
+                        std::uint32_t ordinal) {
+  reversing_ = strategy.before_event(subject, ordinal);
+  execution_.outbox().undo_log = reversing_ ? &strategy.undo_log() : nullptr;
 }
 
 // ---- Over one event
@@ -39,8 +42,7 @@ LpChecker::Rollback LpChecker::take(const Job& job) {
   CheckedLp& lp = lps_[job.lp];
   if (lp.episode != nullptr) {
     Episode& episode = *lp.episode;
-    reversing_ = episode.strategy->before_event(view(lp, episode.history), episode.now);
-    undo_log_ = reversing_ ? &episode.strategy->undo_log() : nullptr;
+    prepare(*episode.strategy, view(lp, episode.history), episode.now);
     // From an earlier one it would have to coast forward at each event: a copy then. Not any
     // strategy, since two shadows of one LP would take the tracked writes from each other.
     if (reversing_ || episode.history.checkpoints->ordinal == episode.now)
@@ -49,8 +51,7 @@ LpChecker::Rollback LpChecker::take(const Job& job) {
   RollbackStrategy& strategy =
       lp.episode != nullptr ? plan_.copy()
                             : plan_.choose(lp.turn++, lp.object, job.kind == Job::Kind::event);
-  reversing_ = strategy.before_event(view(lp, strategy.single()), 0);
-  undo_log_ = reversing_ ? &strategy.undo_log() : nullptr;
+  prepare(strategy, view(lp, strategy.single()), 0);
   return {strategy, strategy.single(), 0, lp.kernel, false};
 }
 
@@ -92,35 +93,27 @@ std::uint32_t LpChecker::restore(CheckedLp& lp, const Job& job, RollbackStrategy
   CheckedEvent* undoing = nullptr;
   std::uint32_t reached = now;
   std::string fault;
-  const auto note_failure = [&] {
-    fault = describe_current_exception(model_, job.lp, event_name(job.lp, undoing->type),
-                                       undoing->time());
-  };
-  const auto note_misused = [&] {
-    if (!std::exchange(misuse_note.seen, false) || !fault.empty()) return;
-    try {
-      throw ModelFault(misuse_note.sentence());
-    } catch (...) {
-      note_failure();
-    }
-  };
   const auto event_at = [&](std::uint32_t ordinal) {
-    note_misused();  // by the one before
+    {
+      const memory::ApplicationMode application(lp.memory.heap);  // of the exception
+      heap_misuse().raise();                                      // by the one before
+    }
     undoing = episode != nullptr && ordinal < episode->steps.size() ? episode->steps[ordinal].event
                                                                     : job.event;
     return checkpoint::Keeper::Event{undoing->time(), undoing->type, undoing->payload(lp.world)};
   };
-  misuse_note.seen = false;
   memory::thread_context.observer = nullptr;
-  try {
-    reached = strategy.restore(view(lp, history), now, target, event_at);
-    note_misused();
-  } catch (...) {
-    if (undoing == nullptr) throw;
-    note_failure();
-    memory::enter_application_mode(lp.memory.heap);  // the exception lies there and is freed now
-  }
-  memory::leave_application_mode();
+  guarded_call(
+      lp.memory.heap,
+      [&] {
+        const memory::PlatformMode platform;  // the handlers' calls enter application mode
+        reached = strategy.restore(view(lp, history), now, target, event_at);
+      },
+      [&] {
+        if (undoing == nullptr) throw;
+        fault = describe_current_exception(model_, job.lp, event_name(job.lp, undoing->type),
+                                           undoing->time());
+      });
   if (!fault.empty()) throw Finding{"its reverse handler failed: " + fault};
   if (reached > target)
     throw Finding{"the rollback by strategy '" + std::string(strategy.name()) +
@@ -140,7 +133,7 @@ void LpChecker::verify_restored(const CheckedLp& lp, const std::vector<std::byte
   const std::size_t at = scratch_.size() != image.size()
                              ? 0
                              : first_unequal(image.data(), scratch_.data(), scratch_.size());
-  if (at == kNoDifference && equal(kernel, lp.kernel)) return;
+  if (at == kNoDifference && kernel == lp.kernel) return;
   const std::byte* const address = address_in_image(lp, scratch_.size(), at);
   throw Finding{"the rollback " + (events > 1 ? "of " + std::to_string(events) + " events " : "") +
                 "by strategy '" + std::string(strategy.name()) + "' did not restore it: " +
@@ -155,7 +148,7 @@ void LpChecker::verify_restored(const CheckedLp& lp, const std::vector<std::byte
 
 void LpChecker::begin_episode(CheckedLp& lp) {
   if (!plan_.has_long_rollbacks() || lp.episode != nullptr ||
-      open_episodes_ >= std::max<std::size_t>(kMostEpisodes, lp_count_ / kLpsAnEpisode))
+      open_episodes_ >= std::max<std::size_t>(kMostEpisodes, lps_.size() / kLpsAnEpisode))
     return;
   if (random_number() % kEpisodeOdds != 0) return;
   const auto up_to = [this](std::uint32_t fewest, std::uint32_t most) {
@@ -233,10 +226,11 @@ Difference LpChecker::coast(CheckedLp& lp, const Job& job, std::uint32_t target)
   while (episode.now < episode.steps.size() && difference.empty()) {
     const Step& step = episode.steps[episode.now];
     const bool undone = episode.now >= target;
-    if (undone && strategy.before_event(subject, episode.now)) undo_log_ = &strategy.undo_log();
+    if (undone && strategy.before_event(subject, episode.now))
+      execution_.outbox().undo_log = &strategy.undo_log();
     execute({Job::Kind::event, job.lp, step.event->key(), step.event}, episode.world, episode.world,
             more_);
-    undo_log_ = nullptr;
+    execution_.outbox().undo_log = nullptr;
     lp.kernel = more_.kernel;
     ++episode.now;
     ++statistics_.coasted;

@@ -207,6 +207,15 @@ TEST_F(Mistakes, AddressInASend) {
       names(check(model), {"LP 3", "its send 2", "at other addresses", "pointers as keys"}));
 }
 
+TEST_F(Mistakes, AddressInASendThatOnlyALongerRunExecutes) {
+  at_each_event([this](Context& context, ScriptLp& lp) {
+    const auto address = reinterpret_cast<std::uintptr_t>(&lp);
+    const auto beyond = static_cast<std::int64_t>(address / 16 % 1009);
+    context.schedule(0, model.default_horizon() - Time::zero() + ticks(beyond), Step{});
+  });
+  EXPECT_TRUE(names(check(model), {"LP 3", "its send 2", "at other addresses"}));
+}
+
 TEST_F(Mistakes, AddressInTheFinalState) {
   script_walks(model);
   model.on_finish = [](FinalContext& context, const ScriptLp& lp) {

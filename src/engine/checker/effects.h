@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All that one execution of a handler did, so that it can be compared with another execution of the
+// same event, and the outbox that records it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/undo_log.h"
+#include "core/event_header.h"
+#include "core/rows.h"
+#include "engine/checker/guard.h"
+#include "engine/checker/world.h"
+#include "memory/application_mode.h"
+
+namespace orrery::checker {
+
+struct Sent : EventHeader {
+  Sent(const EventHeader& header, std::size_t payload_at)
+      : EventHeader(header), payload(payload_at) {}
+  std::size_t payload;  ///< where it begins in Effects::payloads
+};
+
+struct Effects {
+  WorldIndex world = 0;
+  std::vector<Sent> sends;  ///< those at or after the horizon, too
+  std::vector<std::byte> payloads;
+  RowBuffer rows;
+  checkpoint::KernelState kernel;  ///< after it, if it went well
+  std::string fault;               ///< a sentence, if it failed
+  std::vector<AllocationStep> steps;
+  std::vector<std::byte> image;  ///< of the LP's memory, after it
+
+  /// Of an LP whose kernel state is `before`.
+  void begin(WorldIndex index, const checkpoint::KernelState& before) {
+    world = index;
+    kernel = before;
+    sends.clear();
+    payloads.clear();
+    rows.clear();
+    fault.clear();
+    steps.clear();
+    image.clear();
+  }
+  Effects without_image() const { return {world, sends, payloads, rows, kernel, fault, steps, {}}; }
+  const std::byte* payload_of(const Sent& sent) const { return payloads.data() + sent.payload; }
+  void add_send(const EventHeader& header, const void* payload) {
+    sends.emplace_back(header, payloads.size());
+    const auto* bytes = static_cast<const std::byte*>(payload);
+    payloads.insert(payloads.end(), bytes, bytes + header.size.bytes());
+  }
+};
+
+/// The outbox of the checker's executions. What the recording leaves on the stack below the handler
+/// must not differ between executions, since the handler's next calls may find it in their padding:
+/// it is done in functions of its own, and then their part of the stack is overwritten.
+struct Outbox {
+  Effects* effects = nullptr;               ///< of the execution that runs
+  checkpoint::UndoLog* undo_log = nullptr;  ///< of the one that will be reversed
+  WorldIndex stack_world = 0;               ///< whose pattern the stack has
+
+  void send(const EventHeader& header, const void* payload) {
+    record(header, payload);
+    scrub_stack(stack_world);
+  }
+  void append_row(const Row& row) {
+    record(row);
+    scrub_stack(stack_world);
+  }
+  void save_before(const void* address, std::size_t bytes) {
+    if (undo_log != nullptr) undo_log->save_before(address, bytes);
+    scrub_stack(stack_world);
+  }
+  void remember(const void* value, std::size_t bytes) {
+    if (undo_log != nullptr) undo_log->remember(value, bytes);
+    scrub_stack(stack_world);
+  }
+
+ private:
+  [[gnu::noinline]] void record(const EventHeader& header, const void* payload) {
+    const memory::PlatformMode platform;
+    effects->add_send(header, payload);
+  }
+  [[gnu::noinline]] void record(const Row& row) {
+    const memory::PlatformMode platform;
+    effects->rows.append(row);
+  }
+};
+
+}  // namespace orrery::checker

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The execution of finish(): THE FinalContext, on every engine. Its rows come after those of all
+// events.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/rows.h"
+#include "memory/application_mode.h"
+#include "orrery/context.h"
+#include "orrery/logical_process.h"
+#include "orrery/model.h"
+
+namespace orrery {
+
+class FinalExecution final : public FinalContext {
+ public:
+  /// `hash`: the LP's fingerprint. `rows`: takes what it emits; nullptr: nobody wants it.
+  FinalExecution(const Model& model, Time end, LpId id, LogicalProcessBase& lp, std::uint64_t hash,
+                 RowBuffer* rows)
+      : rows_(rows) {
+    now_ = end;
+    self_ = id;
+    lp_count_ = static_cast<LpId>(model.lp_count());
+    metric_count_ = static_cast<std::uint32_t>(model.metrics().size());
+    lp_ = &lp;
+    hash_ = hash;
+  }
+  /// Throws what finish() throws.
+  void call() { lp_->finish(*this); }
+  std::uint64_t hash() const { return hash_; }
+
+ private:
+  void append_row(const Table& table, std::span<const std::uint64_t> cells) override {
+    if (rows_ == nullptr) return;
+    const memory::PlatformMode platform;  // finish() may run in the LP's application mode
+    rows_->append({Key::end_of(now_), ordinal_++, self_, table.index(), cells});
+  }
+  RowBuffer* const rows_;
+  std::uint32_t ordinal_ = 0;
+};
+
+}  // namespace orrery
