@@ -177,6 +177,7 @@ TEST(Finisher, PartsMakeTheSameWholeInAnyPartitionAndOrder) {
     Finisher::store(model, std::move(parts), merged);
     expect_same(whole, merged);
     EXPECT_EQ(part_rows.sorted(), whole_rows.sorted());
+    EXPECT_EQ(part_rows.texts.size(), merged.metrics[0].count) << "of a failed LP none leaves";
   }
   EXPECT_GT(hard_cases, 100) << "sums that depend on their order are what this is about";
 }
