@@ -26,17 +26,19 @@ Finisher::Finisher(const Model& model, Time end, RowSink* rows, Metrics metrics)
       totals_(model.metrics().size()) {}
 
 void Finisher::finish(LpId id, LogicalProcessBase& lp, std::uint64_t hash) {
+  const std::size_t rows = buffer_.mark();
   try {
     call(id, lp, hash);
   } catch (...) {
     const memory::PlatformMode platform;  // the exception itself may lie in the LP's heap
-    note_fault(id);
+    note_fault(id, rows);
   }
 }
 
 void Finisher::finish(LpId id, LogicalProcessBase& lp, std::uint64_t hash, memory::LpHeap& heap) {
+  const std::size_t rows = buffer_.mark();
   guarded_call(
-      heap, [&] { call(id, lp, hash); }, [&] { note_fault(id); });
+      heap, [&] { call(id, lp, hash); }, [&] { note_fault(id, rows); });
 }
 
 void Finisher::call(LpId id, LogicalProcessBase& lp, std::uint64_t hash) {
@@ -60,7 +62,8 @@ void Finisher::add_metrics(LpId id, const Summary* metrics) {
   for (std::size_t i = 0; i < totals_.size(); ++i) totals_[i].merge(metrics[i]);
 }
 
-void Finisher::note_fault(LpId id) {
+void Finisher::note_fault(LpId id, std::size_t rows) {
+  buffer_.return_to(rows);  // of what failed, nothing leaves
   if (!part_.fault.empty()) return;
   part_.fault = describe_current_exception(model_, id, kFinish, end_);
   part_.fault_lp = id;

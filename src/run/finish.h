@@ -8,6 +8,7 @@
 // the whole has the same bits as if one had ended them all.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -54,7 +55,7 @@ class Finisher {
 
  private:
   void call(LpId id, LogicalProcessBase& lp, std::uint64_t hash);
-  void note_fault(LpId id);
+  void note_fault(LpId id, std::size_t rows);
   void add_metrics(LpId id, const Summary* metrics);
   void hand_rows_over();
 

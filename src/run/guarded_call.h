@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "memory/application_mode.h"
 #include "orrery/error.h"
@@ -47,12 +48,13 @@ class MisuseWatch {
 };
 
 /// Runs `action` in the application mode of `heap`. If it fails, `on_failure` runs in platform mode
-/// while its exception is being handled. Returns whether it succeeded.
+/// while its exception is being handled. Returns whether it succeeded. The platform may call it
+/// within a call of another LP's code, in platform mode: what that one did wrong stays its own.
 template <class Action, class OnFailure>
 [[gnu::always_inline]] inline bool guarded_call(memory::LpHeap& heap, Action&& action,
                                                 OnFailure&& on_failure) {
   bool succeeded = true;
-  heap_misuse().seen = false;
+  const HeapMisuseNote interrupted = std::exchange(heap_misuse(), {});
   memory::enter_application_mode(heap);
   try {
     action();
@@ -67,6 +69,7 @@ template <class Action, class OnFailure>
     memory::enter_application_mode(heap);
   }
   memory::leave_application_mode();
+  heap_misuse() = interrupted;
   return succeeded;
 }
 

@@ -33,10 +33,11 @@ void Team::start(unsigned first, Duty duty) {
     for (unsigned worker = first; worker < workers_; ++worker)
       threads_.emplace_back([this, worker] { run_worker(worker); });
   } catch (const std::system_error& error) {
-    // Those that run may wait for the others at the end of a step.
+    // Those that run may wait for the others at the end of a step, also for the caller's workers,
+    // whose caller learns here that there is no run.
     failed_.store(true, std::memory_order_relaxed);
     step_failed_.store(true, std::memory_order_relaxed);
-    for (std::size_t i = first + threads_.size(); i < workers_; ++i) step_.arrive_and_drop();
+    for (std::size_t i = threads_.size(); i < workers_; ++i) step_.arrive_and_drop();
     throw UsageError("the system refused to start " + std::to_string(workers_) + " threads (" +
                      error.what() + "); use fewer --workers");
   }
