@@ -50,7 +50,7 @@ class Patience {
 /// For a thread that looks around between waits: each call of `wait` is one step of the row.
 class Backoff {
  public:
-  explicit Backoff(bool crowded) : looks_(Patience(crowded).spins() / kRelaxesALook) {}
+  explicit Backoff(bool crowded) : looks_(crowded ? 0 : kLooks) {}
 
   void wait() {
     ++waits_;
@@ -72,6 +72,9 @@ class Backoff {
  private:
   /// A look (draining all rings) costs lines of other cores: not as often as a comparison.
   static constexpr std::uint32_t kRelaxesALook = 32;
+  /// Longer than one who can be woken spins: a nap is over when it is over, not when a message
+  /// comes.
+  static constexpr std::uint32_t kLooks = 200;
   static constexpr long kShortestNapNs = 20'000, kLongestNapNs = 200'000;
   const std::uint32_t looks_;
   std::uint32_t waits_ = 0;
