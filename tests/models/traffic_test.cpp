@@ -27,7 +27,7 @@ using orrery::Time;
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 fs::path source_root() {
-  return fs::path(__FILE__).parent_path().parent_path().parent_path();
+  return ORRERY_SOURCE_ROOT;  // __FILE__ may be relative, to a folder that is not the test's
 }
 
 /// All rows by table; integers and reals alike as doubles.
