@@ -57,6 +57,8 @@ class Team {
   void start(unsigned first, Duty duty);
   /// Waits until all threads have ended; then throws what the first of them threw, if any did.
   void finish();
+  /// The same without throwing, for the destructors of what the threads use.
+  void join();
   bool running() const { return !threads_.empty(); }
   /// Binds the calling thread to the core of that worker, if workers are bound. False and noted if
   /// the system refuses.
@@ -88,7 +90,6 @@ class Team {
     }
   };
   void run_worker(unsigned worker) noexcept;
-  void join();
 
   const unsigned workers_;
   const bool crowded_, binds_;

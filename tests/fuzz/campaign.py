@@ -38,6 +38,7 @@ class Campaign:
         self.runner, self.settings, self.reporter = runner, settings, reporter
         self.trial = Trial(runner)
         self.engines = runner.engines()
+        self.uses = {engine: runner.flags_of(engine) for engine in self.engines}
         hidden = expected.hidden()
         self.kinds = {s.model: subjects.kinds_of(runner.orrery, s, runner.model_path(s.model),
                                                  hidden)
@@ -65,11 +66,11 @@ class Campaign:
     def draw_variant(self, rng, subject, drawn, case, committed):
         names = [e for e in self.engines if e != "checker" or committed <= MOST_CHECKED]
         engine = rng.choices(names, [ENGINE_WEIGHTS.get(e, OTHERS) for e in names])[0]
-        place = options.Place(engine, drawn.until_ticks, subject.reversible,
+        place = options.Place(engine, self.uses[engine], drawn.until_ticks, subject.reversible,
                               subject.small_requests, drawn.commits, drawn.state_bytes)
         chosen = options.draw(rng, place, rng.choice((0, 0.1, 0.3, 0.6)))
         workers = rng.choice(WORKERS)
-        if engine == "sequential" or "--workers" in options.REFUSED.get(engine, ()):
+        if "--workers" not in place.uses:
             workers = None
         variant = case.but(engine=engine, workers=workers, options=drawn.options | chosen)
         return variant.but(options=drawn.options) if expected.avoided(variant) else variant

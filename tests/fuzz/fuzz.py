@@ -103,7 +103,7 @@ def run_case(runner, reporter, settings):
 
 
 def run_campaign(runner, reporter, settings):
-    problems = options.check(runner.text_of("run", "--help"))
+    problems = options.check(map(runner.flags_of, runner.engines()))
     for problem in problems:
         reporter.say(f"FAILED: {problem}")
     if settings.seed is None:

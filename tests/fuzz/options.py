@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the fuzzer gives the options for experiments, and which combinations mean nothing.
+"""What the fuzzer gives the options of engines, and which combinations mean nothing.
 
-The table must name every option of that group in `orrery run --help`: check() compares them, so
-that nobody adds an option that is never tried. A combination that the command refuses tests
-nothing, so none is drawn; if the rules here and in the command differ, the run that is refused is
-reported as a failure.
+The table must name every option that `orrery describe ENGINE` shows for some engine: check()
+compares them, so that nobody adds an option that is never tried. An engine gets what it uses, and
+nothing else. A combination that the command refuses tests nothing, so none is drawn; if the rules
+here and in the command differ, the run that is refused is reported as a failure.
 """
 
 import dataclasses
 import re
 
-GROUP = "Options for experiments"
+# They are part of every case.
+OF_THE_CASE = {"--until", "--seed", "--workers"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Place:
     """Where an option is to be used."""
     engine: str
+    uses: frozenset      # the flags of the engine's options
     horizon_ticks: int
     reversible: bool     # the model has reverse handlers
     small_requests: bool  # no LP asks for more than 64 KiB at once
@@ -79,20 +81,6 @@ VALUES = {
     "--no-bind": one_of(""),
 }
 
-# What an engine has no use for at all, and says so.
-REFUSED = {"checker": {"--memory", "--window", "--gvt-period", "--workers"}}
-
-# Options that matter to one engine only; others ignore them, so they are seldom drawn there.
-MADE_FOR = {
-    "--expanded-mode": "expanded", "--handover": "expanded", "--barrier": "expanded",
-    "--window": "timewarp", "--gvt-period": "timewarp", "--memory": "timewarp",
-    "--checkpoint": "timewarp", "--offload": "timewarp", "--copiers": "timewarp",
-    "--copier": "timewarp", "--burst": "timewarp", "--abort-threshold": "timewarp",
-    "--max-checkpoint-distance": "timewarp", "--cache-aware": "timewarp",
-    "--cache-share": "timewarp",
-}
-
-
 def agree(options):
     """Takes out what cannot be combined."""
     if options.get("--handover") == "pull" and options.get("--expanded-mode") not in (
@@ -105,36 +93,28 @@ def agree(options):
 
 
 def draw(random, place, share):
-    """Each option with probability `share`."""
+    """Each option that the engine uses, with probability `share`."""
     chosen = {}
     for flag, values in VALUES.items():
-        elsewhere = place.engine in MADE_FOR.values() and place.engine != MADE_FOR.get(
-            flag, place.engine)
-        wanted = random.random() < (0.1 * share if elsewhere else share)
+        wanted = random.random() < share
         value = values(random, place)  # drawn in any case: one option does not shift the others
-        if wanted and value is not None and flag not in REFUSED.get(place.engine, ()):
+        if wanted and value is not None and flag in place.uses:
             chosen[flag] = value
     return agree(chosen)
 
 
-def flags_of_group(help_text):
-    """The options that the help shows below the heading of the group, up to the next heading."""
-    flags, inside = [], False
-    for line in help_text.splitlines():
-        if line and not line[0].isspace():
-            inside = line.startswith(GROUP)
-        elif inside:
-            flags += re.findall(r"^\s{1,8}(?:-\w,\s*)?(--[a-z][a-z0-9-]*)", line)
-    return flags
+def flags_of(description):
+    """The options in what `orrery describe ENGINE` prints, a line each."""
+    return frozenset(re.findall(r"^\s+(--[a-z][a-z0-9-]*)", description, re.MULTILINE))
 
 
-def check(help_text):
-    """Sentences about options that the table and the help do not both have."""
-    shown = flags_of_group(help_text)
-    if not shown:
-        return [f"'orrery run --help' shows no group '{GROUP}': flags_of_group() does not read it"]
+def check(flags_of_engines):
+    """Sentences about options that the table and the engines do not both have."""
+    used = frozenset().union(*flags_of_engines) - OF_THE_CASE
+    if not used:
+        return ["no engine shows an option: flags_of() does not read 'orrery describe ENGINE'"]
     missing = [f"the fuzzer does not know {flag}: give it values in VALUES of tests/fuzz/options.py"
-               for flag in shown if flag not in VALUES]
-    gone = [f"'orrery run --help' does not show {flag} in '{GROUP}': take it out of VALUES of "
-            "tests/fuzz/options.py" for flag in VALUES if flag not in shown]
+               for flag in sorted(used - VALUES.keys())]
+    gone = [f"no engine uses {flag}: take it out of VALUES of tests/fuzz/options.py"
+            for flag in VALUES if flag not in used]
     return missing + gone

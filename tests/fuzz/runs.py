@@ -12,6 +12,7 @@ import tempfile
 import time
 
 import case
+import options
 
 # Nothing that is drawn takes a second on the sequential engine.
 LEAST_LIMIT_S = 60
@@ -67,6 +68,9 @@ class Runner:
                 break
             names.append(line.split()[0])
         return names
+
+    def flags_of(self, engine):
+        return options.flags_of(self.text_of("describe", engine))
 
     def run(self, one, limit=LEAST_LIMIT_S):
         with tempfile.TemporaryDirectory(prefix="orrery-fuzz-") as folder:

@@ -37,29 +37,32 @@ def closing_line(text):
 
 
 class Options(unittest.TestCase):
-    HELP = ("Options:\n  --seed N  x\n\nOptions for experiments (automatic):\n"
-            "  --pending NAME    Pending\n  -c,--copiers N\n                  --not-one\n\n"
-            "Examples:\n  orrery run --config x\n")
+    DESCRIPTION = ("plain: a sketch\n\nOptions\n  option         default  meaning\n"
+                   "  --until TIME   -        Until\n  --pending NAME auto     Pending set\n"
+                   "  --copiers N    1        More than --burst\n")
 
-    def test_every_option_of_the_command_is_known(self):
+    def test_every_option_of_the_engines_is_known(self):
         runner = Runner(BUILD, FOLDER.parents[1])
-        self.assertEqual(options.check(runner.text_of("run", "--help")), [])
+        self.assertEqual(options.check(map(runner.flags_of, runner.engines())), [])
 
-    def test_reads_the_group_and_nothing_else(self):
-        self.assertEqual(options.flags_of_group(self.HELP), ["--pending", "--copiers"])
+    def test_reads_the_options_and_nothing_else(self):
+        self.assertEqual(options.flags_of(self.DESCRIPTION), {"--until", "--pending", "--copiers"})
 
     def test_names_an_option_that_is_missing(self):
-        text = self.HELP.replace("--copiers N", "--brand-new N")
-        self.assertTrue(any("does not know --brand-new" in line for line in options.check(text)))
-        self.assertTrue(any("does not show --copiers" in line for line in options.check(text)))
+        flags = options.flags_of(self.DESCRIPTION.replace("--copiers N", "--brand-new N"))
+        said = options.check([flags])
+        self.assertTrue(any("does not know --brand-new" in line for line in said))
+        self.assertTrue(any("no engine uses --copiers" in line for line in said))
+        self.assertFalse(any("--until" in line for line in said))
 
-    def test_complains_of_a_help_that_it_cannot_read(self):
-        self.assertIn("does not read it", options.check("Options:\n  --seed N\n")[0])
+    def test_complains_of_a_description_that_it_cannot_read(self):
+        self.assertIn("does not read", options.check([options.flags_of("nothing")])[0])
 
     def test_every_option_is_drawn_somewhere(self):
         rng, drawn = random.Random(1), set()
-        for engine in ("timewarp", "expanded"):
-            place = options.Place(engine, 1000, True, True, True)
+        runner = Runner(BUILD, FOLDER.parents[1])
+        for engine in runner.engines():
+            place = options.Place(engine, runner.flags_of(engine), 1000, True, True, True)
             for _ in range(50):
                 drawn |= options.draw(rng, place, 0.5).keys()
         self.assertEqual(drawn, options.VALUES.keys())

@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "checkpoint/options.h"
+#include "engine/timewarp/settings.h"
 #include "run/engine_cases.h"
 
 namespace orrery::testing {
@@ -146,6 +147,63 @@ TEST(Reverse, WrongRecallIsAFaultOrNeverHappened) {
     EXPECT_NE(outcome.result.fault.find("in its reverse handler"), std::string::npos);
   }
   EXPECT_FALSE(ring.half_undone);
+}
+
+/// Small at first: it gets much memory, and with it a record of its own, while it handles a token.
+class Grower final : public LogicalProcess<Grower, Token> {
+ public:
+  void start(Context& context) override {
+    context.schedule(context.self(), Duration::from_ticks(1 + context.self() % 7), Token{0});
+  }
+  void handle(Context& context, const Token& token) {
+    if (++count_ == kGrowsAt) more_ = std::make_unique<More>();
+    if (more_ != nullptr) (*more_)[token.hops % more_->size()] += count_;
+    sum_ += token.hops;
+    const auto to = static_cast<LpId>(context.random().below(context.lp_count()));
+    context.schedule(to, Duration::from_ticks(static_cast<std::int64_t>(context.random().below(9))),
+                     Token{token.hops + 1});
+  }
+  void reverse(ReverseContext&, const Token& token) {
+    sum_ -= token.hops;
+    if (more_ != nullptr) (*more_)[token.hops % more_->size()] -= count_;
+    if (count_-- == kGrowsAt) more_.reset();
+  }
+  void finish(FinalContext& context) override {
+    context.state(count_);
+    context.state(sum_);
+    if (more_ == nullptr) return;
+    for (const std::uint64_t value : *more_) context.state(value);
+  }
+
+ private:
+  using More = std::array<std::uint64_t, 256>;
+  static constexpr std::uint64_t kGrowsAt = 10;
+  std::uint64_t count_ = 0, sum_ = 0;
+  std::unique_ptr<More> more_;
+};
+
+class Nursery final : public Model {
+ public:
+  std::uint64_t lp_count() const override { return 16; }
+  std::unique_ptr<LogicalProcessBase> create(LpId) const override {
+    return std::make_unique<Grower>();
+  }
+};
+
+/// The event in which an LP gets its record began without one, and ends without one.
+TEST(Reverse, LpsMayBecomeLargeInAnEvent) {
+  const Nursery nursery;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    RunOptions options;
+    options.seed = seed;
+    options.bind = false;
+    options.until = Time::from_ticks(1000);
+    const Outcome expected = run_model(nursery, "sequential", options);
+    options.workers = 8;
+    options.set(timewarp::kGvtPeriod, 1);
+    options.set(timewarp::kWindow, 100);
+    expect_same(expected, run_model(nursery, "timewarp", options), "seed " + std::to_string(seed));
+  }
 }
 
 TEST(Reverse, CheckerProvesHandlersThatAreRight) {

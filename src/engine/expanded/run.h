@@ -166,8 +166,8 @@ class Run {
   std::uint64_t rows_due_cycles_ = 0;
   std::optional<cpu_set_t> cores_before_;  ///< of the caller, while it is bound
   rusage usage_before_{};
-  Team team_;  ///< last: its threads end before what they use
   const Patience patience_;
+  Team team_;  ///< last: its threads end before what they use
 };
 
 }  // namespace orrery::expanded

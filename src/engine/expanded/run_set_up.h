@@ -18,8 +18,8 @@ Run<Pending>::Run(const Model& model, const RunOptions& options, const Settings&
       slots_(std::make_unique<Slot[]>(workers)),
       schedule_(static_cast<LpId>(model.lp_count()), settings.barriers_as_events),
       tuner_(settings, workers, cycles_per_second()),
-      team_(workers, options.bind),
-      patience_(team_.crowded()) {
+      patience_(workers > usable_cores()),
+      team_(workers, options.bind) {
   deal_.room.resize(workers);
   for (unsigned i = 0; i < workers; ++i)
     executors_.push_back(

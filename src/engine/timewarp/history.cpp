@@ -38,12 +38,12 @@ void History::adopt_if_large(LpId id, LpState& lp, std::size_t image_bytes) {
   recorded_lps_.push_back(id);
 }
 
-bool History::begin_recorded(LpState& lp, TwEvent* event, Mailbox& mailbox) {
+History::Begun History::begin_recorded(LpState& lp, TwEvent* event, Mailbox& mailbox) {
   const checkpoint::Keeper::Lp record = record_of(event->receiver, lp);
   if (record.kept.copying != nullptr) mailbox.flush();  // messages go before copies
   const bool reversing = keeper_.before_event(record, lp.next_ordinal());
   append(lp, event);
-  return reversing;
+  return reversing ? Begun::reversible : Begun::recorded;
 }
 
 // ---- Rolling back

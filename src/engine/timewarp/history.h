@@ -40,18 +40,23 @@ class History {
 
   // ---- Executing
 
-  /// Before an event is executed: sees to a checkpoint and appends it. True if its handler is to
-  /// fill undo_log().
-  [[gnu::always_inline]] bool begin(LpState& lp, TwEvent* event, Mailbox& mailbox) {
+  /// How an event is executed. An LP that gets a record while one begins has it from the next on.
+  enum class Begun : std::uint8_t {
+    small,
+    recorded,
+    reversible,  ///< recorded, and its handler is to fill undo_log()
+  };
+  /// Before an event is executed: sees to a checkpoint and appends it.
+  [[gnu::always_inline]] Begun begin(LpState& lp, TwEvent* event, Mailbox& mailbox) {
     if (lp.recorded) [[unlikely]]
       return begin_recorded(lp, event, mailbox);
     if (lp.count == 0 || lp.count % interval_.events() == 0) take_checkpoint(event->receiver, lp);
     append(lp, event);
-    return false;
+    return Begun::small;
   }
   /// After it.
-  void end(LpId id, LpState& lp, bool succeeded) {
-    if (lp.recorded) [[unlikely]]
+  void end(Begun begun, LpId id, LpState& lp, bool succeeded) {
+    if (begun != Begun::small) [[unlikely]]
       keeper_.after_event(record_of(id, lp), lp.next_ordinal(), succeeded);
   }
   checkpoint::UndoLog& undo_log() { return keeper_.undo_log(); }
@@ -118,7 +123,7 @@ class History {
   checkpoint::Keeper::Lp record_of(LpId id, LpState& lp) {
     return {id, *lp.object, lps_.heap(id), lp.kernel, lp.checkpoints, *lps_.record(id)};
   }
-  bool begin_recorded(LpState& lp, TwEvent* event, Mailbox& mailbox);
+  Begun begin_recorded(LpState& lp, TwEvent* event, Mailbox& mailbox);
   void append(LpState& lp, TwEvent* event) {
     lp.append(blocks_, event);
     if (lp.active) return;

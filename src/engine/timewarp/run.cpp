@@ -56,6 +56,7 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   ~Run() {
+    shared_.team.join();  // they run if some could not be started
     std::vector<bool> constructed;
     for (const auto& worker : workers_) constructed.push_back(worker->constructed());
     workers_.clear();

@@ -243,10 +243,10 @@ void Worker<Pending>::handle(TwEvent* event) {
   if (!mailbox_.claim(event)) return;
   if (event->time().ticks() <= lp.last_ticks && event->key() < lp.last()->key()) [[unlikely]]
     rollback_.roll_back(event->receiver, event->key());
-  const bool reversing = history_.begin(lp, event, mailbox_);
+  const History::Begun begun = history_.begin(lp, event, mailbox_);
   event->first_sent = nullptr;
-  const bool succeeded = executor_.run(lp, event, reversing);
-  history_.end(event->receiver, lp, succeeded);
+  const bool succeeded = executor_.run(lp, event, begun == History::Begun::reversible);
+  history_.end(begun, event->receiver, lp, succeeded);
   ++statistics_.executed;
 }
 
