@@ -2,7 +2,8 @@
 //
 // A worker: a thread with its LPs, their pending events and everything that was executed and is not
 // committed. It executes its events lowest key first, in batches; between batches it takes what
-// others sent, publishes what it sends, and takes part in GVT. Only its own thread touches its LPs.
+// others sent, publishes what it sends, and takes part in GVT. Only its own thread changes its LPs
+// (a copier reads those whose checkpoint is offloaded).
 // This file is the loop; its parts are mailbox.h (events on their way), history.h (what may be
 // undone), executor.h (handlers), rollback.h (undoing) and commitment.h (what a GVT round brings).
 //
@@ -10,7 +11,8 @@
 // the worker, so a burst of stragglers to one LP costs one rollback, to the lowest of them.
 //
 // A worker that is alone can receive no straggler: its lowest event is GVT. It executes events as
-// committed, with neither history nor checkpoints (`speculative_` is false).
+// committed, with neither history nor checkpoints (`speculative_` is false), unless a strategy or
+// offloading is asked for by name.
 #pragma once
 
 #include <algorithm>
