@@ -40,8 +40,7 @@ class Campaign:
         self.engines = runner.engines()
         self.uses = {engine: runner.flags_of(engine) for engine in self.engines}
         hidden = expected.hidden()
-        self.kinds = {s.model: subjects.kinds_of(runner.orrery, s, runner.model_path(s.model),
-                                                 hidden)
+        self.kinds = {s.model: subjects.kinds_of(runner, s, hidden)
                       for s in subjects.SUBJECTS if s.draw is subjects.nasty}
         self.lock = threading.Lock()
         self.passed = self.failed = self.expected = 0

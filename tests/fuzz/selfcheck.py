@@ -107,11 +107,10 @@ class Cases(unittest.TestCase):
     def test_nothing_that_is_hidden_is_drawn(self):
         runner = Runner(BUILD, FOLDER.parents[1])
         subject = next(s for s in subjects.SUBJECTS if s.model == "library")
-        path = runner.model_path("library")
-        everything = subjects.kinds_of(runner.orrery, subject, path, set())
+        everything = subjects.kinds_of(runner, subject, set())
         self.assertIn("all", everything)
         self.assertIn("calendar", everything)
-        shown = subjects.kinds_of(runner.orrery, subject, path, {("library", "calendar")})
+        shown = subjects.kinds_of(runner, subject, {("library", "calendar")})
         self.assertEqual(set(everything) - set(shown), {"all", "calendar"})
         for model, kind in expected.hidden():
             self.assertEqual(model, "library")

@@ -7,7 +7,6 @@ and many ties make stragglers likely; that is what most mistakes need.
 
 import dataclasses
 import re
-import subprocess
 import typing
 
 
@@ -158,10 +157,9 @@ SUBJECTS = [
 ]
 
 
-def kinds_of(orrery, subject, path, hidden):
+def kinds_of(runner, subject, hidden):
     """The kinds of a nasty model that may be drawn, by what it says of itself. "all" mixes them."""
-    text = subprocess.run([orrery, "describe", path], capture_output=True, text=True,
-                          check=True).stdout
+    text = runner.text_of("describe", runner.model_path(subject.model))
     found = re.search(r"how LPs keep their state: all, ([a-z_, ]+)", text)
     names = found.group(1).strip().split(", ") if found else []
     shown = [name for name in names if (subject.model, name) not in hidden]
