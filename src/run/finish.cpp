@@ -44,6 +44,7 @@ void Finisher::finish(LpId id, LogicalProcessBase& lp, std::uint64_t hash, memor
 void Finisher::call(LpId id, LogicalProcessBase& lp, std::uint64_t hash) {
   FinalExecution execution(model_, end_, id, lp, hash, rows_ == nullptr ? nullptr : &buffer_);
   execution.call();
+  heap_misuse().raise();  // before anything of it counts
   hash = execution.hash();
   const memory::PlatformMode platform;
   if (const Summary* metrics = LogicalProcessAccess::metrics(lp)) {

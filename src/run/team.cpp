@@ -54,7 +54,7 @@ void Team::run_worker(unsigned worker) noexcept {
     if (error_ == nullptr) error_ = std::current_exception();
   }
   step_failed_.store(true, std::memory_order_relaxed);
-  failed_.store(true, std::memory_order_relaxed);
+  failed_.store(true, std::memory_order_seq_cst);
   step_.arrive_and_drop();
   duty_.wake();
 }

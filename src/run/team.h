@@ -64,9 +64,10 @@ class Team {
   /// the system refuses.
   bool bind(unsigned worker);
 
-  /// A worker has failed: the others leave at their next look. Relaxed: it carries no data; what
-  /// failed is read after the threads were joined.
-  bool failed() const { return failed_.load(std::memory_order_relaxed); }
+  /// A worker has failed: the others leave at their next look. It carries no data (what failed is
+  /// read after the threads were joined), but is seq_cst: a worker that sets it then looks who
+  /// sleeps, and who goes to sleep looks at it once more, so one of the two sees the other.
+  bool failed() const { return failed_.load(std::memory_order_seq_cst); }
 
   // Setting up, in steps that end together.
   /// Notes a failure in the step under way; the lowest by (phase, LP) counts.

@@ -70,7 +70,12 @@ void Run<Pending>::bind(bool wanted) {
 template <class Pending>
 void Run<Pending>::dismiss_workers() {
   queue_.close();
+  // In a decentralised block that ended early a worker may be dealing to the others.
+  const bool dealing = mode_ == Mode::decentralised;
+  if (dealing) lock_block();
+  decentralised_.closing = true;
   for (unsigned i = 1; i < workers_; ++i) slots_[i].publish(Command::leave);
+  if (dealing) decentralised_.locked.store(false, std::memory_order_release);
 }
 
 /// A worker has failed, for a reason that is not the model's, and will not hand in its results.

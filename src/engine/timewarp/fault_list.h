@@ -68,7 +68,11 @@ class FaultList {
       if (fault.key == key) return &fault.sentence;
     return nullptr;
   }
-  void set_gvt(const Key& gvt) { gvt_ = gvt; }
+  /// Faults of coasting forward that were noted below it now lie at it: GVT does not go back.
+  void set_gvt(const Key& gvt) {
+    gvt_ = gvt;
+    for (Fault& fault : faults_) fault.key = std::max(fault.key, gvt);
+  }
 
   template <class Visit>
   void for_each_waiting(Visit&& visit) const {
