@@ -331,7 +331,8 @@ void Worker<Pending>::check_places() {
   if (statistics_.gvt_rounds % kRounds != 0) return;
   std::unordered_set<const TwEvent*> seen;
   const auto see = [&seen](const TwEvent* event) {
-    ORRERY_ASSERT(seen.insert(event).second, "an event is in one place");
+    const bool first_time = seen.insert(event).second;
+    ORRERY_ASSERT(first_time, "an event is in one place");
   };
   pending_.drain([this](TwEvent* event) { swept_.push_back(event); });
   for (TwEvent* event : swept_) {
