@@ -327,7 +327,7 @@ void Worker<Pending>::sweep_cancelled() {
 /// Now and then, where assertions are on: no event lies in two places.
 template <class Pending>
 void Worker<Pending>::check_places() {
-  constexpr std::uint64_t kRounds = 64;
+  constexpr std::uint64_t kRounds = 512;
   if (statistics_.gvt_rounds % kRounds != 0) return;
   std::unordered_set<const TwEvent*> seen;
   const auto see = [&seen](const TwEvent* event) {
