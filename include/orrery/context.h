@@ -43,10 +43,15 @@ class OutputContext {
   /// Adds a row to a table: as many values as it has columns, in their order, integers for integer
   /// columns. A mismatch is a model fault.
   template <class... Values>
-  requires(std::is_arithmetic_v<Values>&&...) void emit(const Table& table, Values... values) {
-    const std::uint64_t cells[] = {cell(values)...};
-    constexpr std::uint32_t integers = integer_mask<Values...>();
-    emit_cells(table, cells, integers);
+  void emit(const Table& table, Values... values) {
+    constexpr bool numbers = (std::is_arithmetic_v<Values> && ...);
+    static_assert(numbers, "a row holds numbers only: emit() takes integers and floating point");
+    static_assert(sizeof...(Values) > 0, "a row has as many values as its table has columns");
+    if constexpr (numbers && sizeof...(Values) > 0) {
+      const std::uint64_t cells[] = {cell(values)...};
+      constexpr std::uint32_t integers = integer_mask<Values...>();
+      emit_cells(table, cells, integers);
+    }
   }
 
  protected:
@@ -97,17 +102,31 @@ class Context : public OutputContext {
   ///
   /// A handler of an expanded event must use delays of at least `duration()`: a smaller one is a
   /// model fault.
-  template <EventPayload E>
+  template <class E>
   void schedule(LpId destination, Duration delay, const E& event) {
-    static_assert(event_payload_bytes<E> < kPayloadBytesLimit, "an event is less than 1 GiB");
-    send(destination, delay, event_type_id<E>,
-         (event_payload_bytes<E> << 2) | std::uint32_t{event_payload_is_hashed<E>}, &event);
+    if constexpr (detail::check_event<E>()) {
+      static_assert(event_payload_bytes<E> < kPayloadBytesLimit, "an event is less than 1 GiB");
+      send(destination, delay, event_type_id<E>,
+           (event_payload_bytes<E> << 2) | std::uint32_t{event_payload_is_hashed<E>}, &event);
+    }
+  }
+
+  /// Not these arguments: says so in one sentence.
+  template <class Destination, class Delay, class E>
+  requires(!std::is_convertible_v<Destination, LpId> ||
+           !std::is_convertible_v<Delay, Duration>) void schedule(Destination, Delay, const E&) {
+    static_assert(
+        std::is_convertible_v<Destination, LpId> && std::is_convertible_v<Delay, Duration>,
+        "schedule(destination, delay, event): the destination is the number of an LP, "
+        "the delay an orrery::Duration such as orrery::Duration::seconds(1)");
   }
 
   /// For models with reverse handlers (orrery/reverse.h): leaves a value for the event's reverse.
   /// Does nothing where the run does not use them.
   template <class T>
-  requires(std::is_trivially_copyable_v<T>) void remember(const T& value) {
+  void remember(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>,
+                  "remember() takes values that are trivially copyable, one member at a time");
     if (reversing_) remember_bytes(&value, sizeof value);
   }
 
@@ -116,19 +135,21 @@ class Context : public OutputContext {
   /// at its end or later. Results are the same on all engines; the engine `expanded` executes what
   /// starts before the earliest end of the events in progress at the same time. Model faults: as
   /// with `schedule`, a negative duration, an end beyond the clock's range. At most 64 KiB.
-  template <EventPayload E>
+  template <class E>
   void schedule_expanded(LpId destination, Duration delay, Duration duration, const E& event) {
-    constexpr std::uint32_t bytes = event_payload_bytes<E> + sizeof(std::int64_t);
-    static_assert(event_payload_bytes<E> <= kExpandedBytesLimit,
-                  "an expanded event is at most 64 KiB; let a larger one carry what it needs in "
-                  "an ordinary event");
-    constexpr bool hashed = event_payload_is_hashed<E> || std::is_empty_v<E>;
-    check_duration(destination, delay, duration);
-    const std::int64_t ticks = duration.ticks();
-    std::byte payload[bytes];  // the event's bytes, then the duration's
-    std::memcpy(payload, &event, event_payload_bytes<E>);
-    std::memcpy(payload + event_payload_bytes<E>, &ticks, sizeof ticks);
-    send(destination, delay, event_type_id<E>, (bytes << 2) | 2 | std::uint32_t{hashed}, payload);
+    if constexpr (detail::check_event<E>()) {
+      constexpr std::uint32_t bytes = event_payload_bytes<E> + sizeof(std::int64_t);
+      static_assert(event_payload_bytes<E> <= kExpandedBytesLimit,
+                    "an expanded event is at most 64 KiB; let a larger one carry what it needs in "
+                    "an ordinary event");
+      constexpr bool hashed = event_payload_is_hashed<E> || std::is_empty_v<E>;
+      check_duration(destination, delay, duration);
+      const std::int64_t ticks = duration.ticks();
+      std::byte payload[bytes];  // the event's bytes, then the duration's
+      std::memcpy(payload, &event, event_payload_bytes<E>);
+      std::memcpy(payload + event_payload_bytes<E>, &ticks, sizeof ticks);
+      send(destination, delay, event_type_id<E>, (bytes << 2) | 2 | std::uint32_t{hashed}, payload);
+    }
   }
 
   /// How long the event being handled lasts; zero for an ordinary one.
@@ -169,9 +190,14 @@ class FinalContext : public OutputContext {
  public:
   /// Enters a value of the final state into the fingerprint.
   template <class T>
-  requires(std::is_arithmetic_v<T> ||
-           std::has_unique_object_representations_v<T>) void state(const T& value) {
-    add_state(&value, sizeof value);
+  void state(const T& value) {
+    constexpr bool comparable =
+        std::is_arithmetic_v<T> || std::has_unique_object_representations_v<T>;
+    static_assert(comparable,
+                  "state() takes numbers and structs whose equal values have equal bytes (no "
+                  "padding, no floating point, no pointers to what matters): call it for each "
+                  "member or element");
+    if constexpr (comparable) add_state(&value, sizeof value);
   }
 
  protected:

@@ -62,6 +62,28 @@ constexpr std::string_view unqualified(std::string_view name) {
 template <class E>
 concept EventPayload = std::is_trivially_copyable_v<E> && std::is_class_v<E>;
 
+namespace detail {
+
+/// What is wrong with an event type, as one sentence where it is used, before anything else fails.
+template <class E>
+constexpr bool check_event() {
+  constexpr bool complete = requires {
+    sizeof(E);
+  };
+  static_assert(complete, "define the event type before the class that lists it");
+  if constexpr (complete) {
+    static_assert(std::is_class_v<E>, "an event type is a struct: wrap the value in one");
+    static_assert(!std::is_class_v<E> || std::is_trivially_copyable_v<E>,
+                  "an event type must be trivially copyable: its bytes are copied, so it cannot "
+                  "hold a std::string, a std::vector or anything else that owns memory; use "
+                  "numbers and arrays of fixed size (char[32], std::array)");
+    return EventPayload<E>;
+  }
+  return false;
+}
+
+}  // namespace detail
+
 template <EventPayload E>
 inline constexpr std::string_view event_type_name = detail::unqualified(detail::type_name<E>());
 

@@ -56,29 +56,67 @@ class LogicalProcessBase {
   Summary* metrics_ = nullptr;  // in the LP's own memory, so that rollback restores it
 };
 
-template <class Derived, EventPayload... Events>
+template <class Derived, class... Events>
 class LogicalProcess : public LogicalProcessBase {
+  // Each mistake is one sentence, so what depends on it is not compiled where it is made.
+  static_assert(sizeof...(Events) > 0,
+                "list the event types that the LP handles: orrery::LogicalProcess<Desk, Arrival, "
+                "Departure>");
+  static constexpr bool kEvents = (detail::check_event<Events>() && ...) && sizeof...(Events) > 0;
+
  public:
   bool dispatch(Context& context, EventTypeId type, const void* payload) final {
-    static_assert(distinct_types(), "two event types of this LP have the same name hash");
-    return (dispatch_one<Events>(context, type, payload) || ...);
+    if constexpr (is_sound()) {
+      static_assert(distinct_types(), "two event types of this LP have the same name hash");
+      return (dispatch_one<Events>(context, type, payload) || ...);
+    }
+    return false;
   }
   std::string_view event_name(EventTypeId type) const final {
     std::string_view name;
-    ((type == event_type_id<Events> ? (name = event_type_name<Events>, true) : false) || ...);
+    if constexpr (kEvents)
+      ((type == event_type_id<Events> ? (name = event_type_name<Events>, true) : false) || ...);
     return name;
   }
   bool reversible() const final {
-    static_assert((has_reverse<Events>() || ...) == (has_reverse<Events>() && ...),
-                  "some event types of this LP have a reverse() and some have none");
-    return (has_reverse<Events>() && ...);
+    if constexpr (is_sound()) {
+      static_assert((has_reverse<Events>() || ...) == (has_reverse<Events>() && ...),
+                    "some event types of this LP have a reverse() and some have none");
+      return (has_reverse<Events>() && ...);
+    }
+    return false;
   }
   void dispatch_reverse(ReverseContext& context, EventTypeId type, const void* payload) final {
-    if constexpr ((has_reverse<Events>() && ...))
-      (reverse_one<Events>(context, type, payload), ...);
+    if constexpr (is_sound())
+      if constexpr ((has_reverse<Events>() && ...))
+        (reverse_one<Events>(context, type, payload), ...);
   }
 
  private:
+  /// Checked where the class of the LP is complete.
+  static constexpr bool is_sound() {
+    if constexpr (!kEvents) {
+      return false;
+    } else if constexpr (!std::is_base_of_v<LogicalProcess, Derived>) {
+      static_assert(
+          std::is_base_of_v<LogicalProcess, Derived>,
+          "the first argument of orrery::LogicalProcess is the LP's own class: class Desk "
+          ": public orrery::LogicalProcess<Desk, ...>");
+      return false;
+    } else {
+      return (check_handler<Events>() && ...);
+    }
+  }
+  template <class E>
+  static constexpr bool check_handler() {
+    constexpr bool has_handler = requires(Derived & derived, Context & context, const E& event) {
+      derived.handle(context, event);
+    };
+    static_assert(has_handler,
+                  "an event type in the list of this LP has no handler: write 'public: void "
+                  "handle(orrery::Context& context, const E& event)' with E for the event type");
+    return has_handler;
+  }
   template <class E>
   static constexpr bool has_reverse() {
     return requires(Derived & derived, ReverseContext & context, const E& event) {

@@ -9,6 +9,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "orrery/error.h"
@@ -67,6 +69,12 @@ class Model {
   const std::vector<ParameterBase*>& parameters() const { return parameters_; }
   const std::vector<const Metric*>& metrics() const { return metrics_; }
   const std::vector<const Table*>& tables() const { return tables_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ protected:
+  /// For prepare(): a sentence about the input that is no error but that its user should know. It
+  /// is shown after the run and stands in the report.
+  void note(std::string sentence) { notes_.push_back(std::move(sentence)); }
 
  private:
   friend class ParameterBase;
@@ -75,6 +83,7 @@ class Model {
   std::vector<ParameterBase*> parameters_;
   std::vector<const Metric*> metrics_;
   std::vector<const Table*> tables_;
+  std::vector<std::string> notes_;
 };
 
 /// The folder or file `name` ("traffic/sioux-falls_net.tntp") among the files that ship with the
@@ -85,17 +94,30 @@ std::string find_model_data(std::string_view name);
 namespace detail {
 
 /// Grows with every change of the public headers that breaks compiled models.
-inline constexpr int kAbiVersion = 2;
+inline constexpr int kAbiVersion = 3;
 
 using ModelFactory = std::unique_ptr<Model> (*)();
 void register_model(const char* name, const char* summary, ModelFactory factory, int abi_version);
 
 template <class M>
 struct ModelRegistration {
+  static constexpr bool kIsModel = std::is_base_of_v<Model, M>;
+  static constexpr bool kIsComplete = kIsModel && !std::is_abstract_v<M>;
+  static constexpr bool kCanBeMade = kIsComplete && std::is_default_constructible_v<M>;
+  static_assert(kIsModel, "ORRERY_MODEL needs a class that is publicly derived from orrery::Model");
+  static_assert(kIsComplete || !kIsModel,
+                "a model overrides 'std::uint64_t lp_count() const' and "
+                "'std::unique_ptr<orrery::LogicalProcessBase> create(orrery::LpId id) const'");
+  static_assert(kCanBeMade || !kIsComplete,
+                "a model has a public constructor without arguments: what it needs to know are "
+                "parameters");
+
   ModelRegistration(const char* name, const char* summary) {
-    register_model(
-        name, summary, []() -> std::unique_ptr<Model> { return std::make_unique<M>(); },
-        kAbiVersion);
+    if constexpr (kCanBeMade) {
+      register_model(
+          name, summary, []() -> std::unique_ptr<Model> { return std::make_unique<M>(); },
+          kAbiVersion);
+    }
   }
 };
 

@@ -6,6 +6,7 @@
 #include "orrery/context.h"
 #include "orrery/error.h"
 #include "orrery/event.h"
+#include "orrery/input_file.h"
 #include "orrery/logical_process.h"
 #include "orrery/math.h"
 #include "orrery/memory.h"

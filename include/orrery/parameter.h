@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "orrery/time.h"
@@ -75,6 +76,11 @@ struct ParameterInfo {
 
 template <class T>
 class Parameter final : public ParameterBase {
+  static_assert(std::is_same_v<T, std::int64_t> || std::is_same_v<T, double> ||
+                    std::is_same_v<T, bool> || std::is_same_v<T, std::string> ||
+                    std::is_same_v<T, Duration>,
+                "a parameter is a std::int64_t, double, bool, std::string or orrery::Duration");
+
  public:
   Parameter(Model& model, std::string name, T initial, ParameterInfo<T> info);
 

@@ -40,18 +40,33 @@ const std::byte* ReverseContext::take(std::size_t bytes) {
   return end_;
 }
 
+namespace {
+
+/// "1 column", "2 columns"
+std::string counted(std::size_t n, const char* noun) {
+  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
+void check_row(const Table& table, std::size_t values, std::uint32_t integers) {
+  const auto& columns = table.columns();
+  if (values != columns.size()) {
+    throw ModelFault("emit() to table '" + table.name() + "' with " + counted(values, "value") +
+                     ", but it has " + counted(columns.size(), "column"));
+  }
+  for (std::size_t i = 0; i < values; ++i) {
+    const bool is_integer = ((integers >> i) & 1) != 0;
+    if (is_integer == (columns[i].type == ColumnType::integer)) continue;
+    throw ModelFault("emit() to table '" + table.name() + "': value " + std::to_string(i + 1) +
+                     (is_integer ? " is an integer" : " is a floating-point number") +
+                     ", its column '" + columns[i].name + "' is not");
+  }
+}
+
+}  // namespace
+
 void OutputContext::emit_cells(const Table& table, std::span<const std::uint64_t> cells,
                                std::uint32_t integers) {
-  const auto& columns = table.columns();
-  bool matches = columns.size() == cells.size();
-  for (std::size_t i = 0; matches && i < columns.size(); ++i)
-    matches = ((integers >> i) & 1) == (columns[i].type == ColumnType::integer ? 1u : 0u);
-  if (!matches) {
-    throw ModelFault(
-        "emit() to table '" + table.name() + "' with " + std::to_string(cells.size()) +
-        " values that do not match its " + std::to_string(columns.size()) +
-        " columns; give integers for integer columns and floating point for real ones");
-  }
+  check_row(table, cells.size(), integers);
   hash_ = fingerprint::add_word(hash_, table.index());
   hash_ = fingerprint::add_bytes(hash_, cells.data(), cells.size_bytes());
   append_row(table, cells);

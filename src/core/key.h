@@ -39,6 +39,13 @@ class Key {
     return Key(time, kMaxMicrostep, ~LpId{0}, kMaxSequence);
   }
 
+  /// The lowest key after this one.
+  constexpr Key next() const {
+    Key key = *this;
+    if (++key.lower_ == 0 && ++key.upper_ == 0) ++key.time_;
+    return key;
+  }
+
   constexpr Time time() const { return Time::from_ticks(time_); }
   constexpr std::uint32_t microstep() const { return static_cast<std::uint32_t>(upper_ >> 40); }
   constexpr LpId sender() const { return static_cast<LpId>(upper_ >> 8); }

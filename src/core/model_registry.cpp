@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "core/model_registry.h"
+#include "core/text.h"
 
 namespace orrery {
 namespace {
@@ -60,8 +61,13 @@ bool is_path(std::string_view text) {
 
 /// Loads a shared object and returns the models that it registered.
 std::vector<ModelInfo> load_models(const std::string& path) {
-  if (!std::filesystem::exists(path))
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status))
     throw UsageError(fmt::format("model file '{}' does not exist", path));
+  if (!std::filesystem::is_regular_file(status))  // the loader would wait for ever at a pipe
+    throw UsageError(
+        fmt::format("model file '{}' is no file, but a directory, pipe or device", path));
   static std::vector<std::pair<std::string, std::vector<ModelInfo>>> loaded;
   const std::string absolute = std::filesystem::canonical(path).string();
   for (const auto& [known, infos] : loaded)
@@ -87,15 +93,20 @@ std::vector<ModelInfo> load_models(const std::string& path) {
 }  // namespace
 
 std::string near_matches(std::string_view word, const std::vector<std::string>& candidates) {
+  constexpr std::size_t kLongestWord = 100;  // no name is as long; the distance is quadratic
+  if (word.size() > kLongestWord) return "";
+  const std::string folded = lower_case(word);
   std::vector<std::pair<std::size_t, std::string>> near;
   for (const std::string& candidate : candidates) {
-    const std::size_t distance = edit_distance(word, candidate);
-    const bool prefix = !word.empty() && candidate.starts_with(word);
+    const std::string name = lower_case(candidate);
+    const std::size_t distance = edit_distance(folded, name);
+    const bool prefix = !folded.empty() && name.starts_with(folded);
     if (prefix || distance <= std::max<std::size_t>(1, candidate.size() / 3))
       near.emplace_back(prefix ? 0 : distance, candidate);
   }
   std::sort(near.begin(), near.end());
   if (near.empty()) return "";
+  if (lower_case(near.front().second) == folded) near.resize(1);
   std::string text = "; did you mean ";
   for (std::size_t i = 0; i < near.size() && i < 3; ++i)
     text += (i == 0 ? "'" : " or '") + near[i].second + "'";

@@ -83,8 +83,9 @@ struct Text<Duration> {
   }
 };
 
-const char* expectation(std::string_view type) {
-  if (type == "duration") return "a duration such as 250ms, 10s, 2min or 1h";
+std::string expectation(std::string_view type) {
+  if (type == "duration")
+    return fmt::format("a duration such as 250ms, 10s, 2min or 1h30m (units: {})", kDurationUnits);
   if (type == "yes/no") return "yes or no";
   if (type == "integer") return "a whole number";
   return "a number";

@@ -61,8 +61,11 @@ class RowBuffer {
 class RowSink {
  public:
   virtual ~RowSink() = default;
-  /// Called once before the workers start. A sink that is not told how many there are cannot know
-  /// what may still come, and keeps all rows until the end of the run.
+  /// Called before a team of workers starts; again when another takes over. By then all watermarks
+  /// of the team before have reached the same key: rows before it are complete, and those of the
+  /// new team, of which nobody has told a watermark yet, come at or after it. A sink that is not
+  /// told how many workers there are cannot know what may still come, and keeps all rows until the
+  /// end of the run.
   virtual void begin(unsigned workers) { static_cast<void>(workers); }
   /// Takes the rows and clears the buffer. May wait for the disk, never for another worker.
   virtual void commit(unsigned worker, RowBuffer& rows) = 0;

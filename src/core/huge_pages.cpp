@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/huge_pages.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+
+namespace orrery::huge_pages {
+namespace {
+
+constexpr std::size_t kSmallPageBytes = 4096;
+
+std::size_t whole_pages(std::size_t bytes) {
+  return (bytes + kSmallPageBytes - 1) / kSmallPageBytes * kSmallPageBytes;
+}
+
+}  // namespace
+
+void* map_small(std::size_t bytes) noexcept {
+  void* memory =
+      mmap(nullptr, whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+void* map(std::size_t bytes) noexcept {
+  // Addresses for a page more, of which those before the first boundary and behind the end go back.
+  bytes = whole_pages(bytes);
+  auto* const range = static_cast<std::byte*>(map_small(bytes + kPageBytes));
+  if (range == nullptr) return nullptr;
+  const std::size_t before = -reinterpret_cast<std::uintptr_t>(range) % kPageBytes;
+  std::byte* const base = range + before;
+  if (before > 0) munmap(range, before);
+  munmap(base + bytes, kPageBytes - before);
+  madvise(base, bytes, MADV_HUGEPAGE);  // a system without them says no
+  return base;
+}
+
+void unmap(void* memory, std::size_t bytes) noexcept {
+  munmap(memory, whole_pages(bytes));
+}
+
+void discard(void* memory, std::size_t bytes) noexcept {
+  const auto begin =
+      (reinterpret_cast<std::uintptr_t>(memory) + kSmallPageBytes - 1) & ~(kSmallPageBytes - 1);
+  const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) & ~(kSmallPageBytes - 1);
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
+}  // namespace orrery::huge_pages
