@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 
+#include "../common/busy_work.h"
 #include "channel_set.h"
 #include "erlang_b.h"
 #include "hex_grid.h"
@@ -125,6 +126,13 @@ class Pcs final : public orrery::Model {
                                .unit = "W",
                                .minimum = Radio::kMinPowerW,
                                .maximum = 100.0}};
+  Parameter<std::int64_t> work{
+      *this,
+      "work",
+      0,
+      {.help = "busy loop for each call that begins, ends or moves, in steps of about a nanosecond",
+       .minimum = 0,
+       .maximum = 1'000'000'000}};
   Parameter<Duration> warm_up{
       *this,
       "warm_up",
@@ -216,6 +224,7 @@ class Cell final : public orrery::LogicalProcess<Cell, CallArrival, CallEnd, Res
     std::uint64_t handoffs_in = 0, handoffs_out = 0, underpowered = 0;
   };
 
+  void work() const { orrery::models::busy_work(counts_.arrivals, model_.work); }
   void schedule_arrival(Context& context);
   bool full() const { return channels_.busy() == model_.channel_limit(); }
   void admit(Context& context, const Call& call);
@@ -256,6 +265,7 @@ void Cell::schedule_arrival(Context& context) {
 }
 
 void Cell::handle(Context& context, const CallArrival&) {
+  work();
   schedule_arrival(context);
   ++counts_.arrivals;
   if (full()) {
@@ -293,6 +303,7 @@ void Cell::schedule_departure(Context& context, const Call& call, std::uint32_t 
 }
 
 void Cell::handle(Context& context, const CallEnd& end) {
+  work();
   count_busy_time(context.now());
   complete(context, channels_.release(end.channel));
 }
@@ -305,6 +316,7 @@ void Cell::complete(Context& context, const Call& call) {
 }
 
 void Cell::handle(Context& context, const ResidenceEnd& end) {
+  work();
   count_busy_time(context.now());
   HandOff handoff{channels_.release(end.channel)};
   ++handoff.call.handoffs;
@@ -315,6 +327,7 @@ void Cell::handle(Context& context, const ResidenceEnd& end) {
 }
 
 void Cell::handle(Context& context, const HandOff& handoff) {
+  work();
   ++counts_.handoffs_in;
   if (handoff.call.ends_ticks <= context.now().ticks()) {
     complete(context, handoff.call);  // it ended between the two channels

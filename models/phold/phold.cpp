@@ -4,6 +4,7 @@
 // Warp under synthetic workloads", 1990): every event schedules one new event after a random delay,
 // at a random LP or at its own. Around that: memory of a chosen size of which each event writes a
 // part, work that takes a chosen time, and a share of the LPs that draws more events.
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -115,6 +116,18 @@ class Phold final : public orrery::Model {
       0.1,
       {.help = "share of the LPs that make up the hot spot", .minimum = 0.0, .maximum = 1.0}};
 
+  Parameter<double> heavy{*this,
+                          "heavy",
+                          0.0,
+                          {.help = "share of the LPs, the first ones, whose events cost more",
+                           .minimum = 0.0,
+                           .maximum = 1.0}};
+  Parameter<double> heavy_factor{
+      *this,
+      "heavy_factor",
+      10.0,
+      {.help = "times `work` that these do", .minimum = 0.0, .maximum = 1'000'000.0}};
+
   void prepare() override {
     if (touched > state) {
       throw orrery::UsageError("touched=" + touched.value_text() + " is more than state=" +
@@ -122,6 +135,12 @@ class Phold final : public orrery::Model {
     }
     if (mean.value() == Duration::zero() && lookahead_time.value() == Duration::zero())
       throw orrery::UsageError("mean and lookahead are both 0: time would stand still");
+    if (heavy > 0 && work == 0)
+      throw orrery::UsageError("heavy=" + heavy.value_text() +
+                               " means nothing with work=0: there is no work to multiply");
+    const auto heavy_lps = heavy * static_cast<double>(lps.value());
+    heavy_count_ = static_cast<std::uint64_t>(std::ceil(heavy_lps));
+    heavy_work_ = static_cast<std::int64_t>(heavy_factor * static_cast<double>(work.value()));
     const auto hot = static_cast<std::uint64_t>(hot_lps * static_cast<double>(lps.value()));
     hot_count_ = hot == 0 ? 1 : hot;
   }
@@ -131,8 +150,12 @@ class Phold final : public orrery::Model {
   }
   Duration lookahead() const override { return lookahead_time; }
   std::uint64_t hot_count() const { return hot_count_; }
+  /// Steps of the busy loop in an event of that LP.
+  std::int64_t work_of(LpId id) const { return id < heavy_count_ ? heavy_work_ : work.value(); }
 
  private:
+  std::uint64_t heavy_count_ = 0;
+  std::int64_t heavy_work_ = 0;
   std::uint64_t hot_count_ = 1;
 };
 
@@ -156,7 +179,7 @@ void Node::handle(Context& context, const Payload& payload) {
     const std::uint64_t value = value_of(context.now(), payload);
     for_each_touched([value](std::uint64_t& word) { word = word * kFactor + value; });
   }
-  orrery::models::busy_work(handled_, model_.work);
+  orrery::models::busy_work(handled_, model_.work_of(context.self()));
   throw_ball(context);
 }
 

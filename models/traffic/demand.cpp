@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 
 #include <numeric>
+#include <string>
+
+#include "orrery/error.h"
 
 namespace traffic {
 
@@ -25,21 +28,36 @@ Demand::Demand(std::uint32_t nodes, const std::vector<Pair>& pairs)
 namespace {
 
 /// A zone has a node if the network numbers one so and a link touches it.
-void require_node(const TntpTrips& trips, const TntpDemand& demand, NodeNumber zone,
-                  const Network& network) {
+std::uint32_t node_of(const TntpTrips& trips, const TntpDemand& demand, NodeNumber zone,
+                      const Network& network) {
   const char* side = zone == demand.origin ? "from" : "to";
-  if (zone < 1 || zone > network.zone_count) {
+  const auto node = network.find(zone);
+  if (!node || *node >= network.zone_count) {
+    const std::string zones =
+        network.numbers.empty()
+            ? fmt::format("its zones are 1 to {}", network.zone_count)
+            : fmt::format("its zones are its {} nodes from {} to {}", network.zone_count,
+                          network.label(0), network.label(network.zone_count - 1));
     refuse_line(trips.path, demand.line,
-                fmt::format("trips {} zone {} are given, but the network has no node for it: its "
-                            "zones are 1 to {}",
-                            side, zone, network.zone_count));
+                fmt::format("trips {} zone {} are given, but the network has no node for it: {}",
+                            side, zone, zones));
   }
-  if (network.roads_from(zone - 1).empty() && network.stop_lines_of(zone - 1).empty()) {
+  if (network.roads_from(*node).empty() && network.stop_lines_of(*node).empty()) {
     refuse_line(trips.path, demand.line,
                 fmt::format("trips {} zone {} are given, but no link of the network begins or ends "
                             "at its node",
                             side, zone));
   }
+  return *node;
+}
+
+/// A table of another network would be read without complaint if its zones are fewer.
+void require_same_zones(const TntpTrips& trips, const Network& network) {
+  if (trips.zones == network.zone_count) return;
+  throw orrery::UsageError(fmt::format(
+      "{}: '<NUMBER OF ZONES>' is {}, but {} in the network {}; do the two files belong "
+      "together?",
+      trips.path, trips.zones, network.zone_count, network.name));
 }
 
 }  // namespace
@@ -50,14 +68,15 @@ std::vector<Demand::Pair> pairs_of(const TntpTrips& trips, const Network& networ
   pairs.reserve(trips.pairs.size());
   within_zones = 0;
   for (const TntpDemand& demand : trips.pairs) {
-    require_node(trips, demand, demand.origin, network);
-    require_node(trips, demand, demand.destination, network);
+    const std::uint32_t origin = node_of(trips, demand, demand.origin, network);
+    const std::uint32_t destination = node_of(trips, demand, demand.destination, network);
     const double scaled = demand.trips * factor;
-    if (demand.origin == demand.destination)
+    if (origin == destination)
       within_zones += scaled;
     else if (scaled > 0)
-      pairs.push_back({demand.origin - 1, demand.destination - 1, scaled});
+      pairs.push_back({origin, destination, scaled});
   }
+  require_same_zones(trips, network);
   return pairs;
 }
 

@@ -95,7 +95,7 @@ class GridDemand {
 
 /// Trips of a TNTP table between zones of the network, scaled by `factor`. Trips within a zone
 /// never use a road: they are left out and counted in `within_zones`. Throws UsageError for a zone
-/// that has no node.
+/// that has no node, and for a table of another number of zones.
 std::vector<Demand::Pair> pairs_of(const TntpTrips& trips, const Network& network, double factor,
                                    double& within_zones);
 

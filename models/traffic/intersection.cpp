@@ -10,6 +10,7 @@ namespace traffic {
 using orrery::Context;
 using orrery::Duration;
 using orrery::FinalContext;
+using orrery::OutputContext;
 using orrery::Time;
 
 namespace {
@@ -24,7 +25,11 @@ double unit_interval(std::uint64_t bits) {
 }  // namespace
 
 Intersection::Intersection(const TrafficModel& model, std::uint32_t node)
-    : model_(model), lines_(model.net.stop_lines_of(node).size()) {}
+    : model_(model), lines_(model.net.stop_lines_of(node).size()) {
+  if (model.kind() == Routes::adaptive)
+    guidance_ = std::make_unique<Guidance>(model.guidance(node));
+  if (model.interval.value() > Duration::zero()) course_ = std::make_unique<Course>();
+}
 
 // ---- Driving -----------------------------------------------------------------------------------
 
@@ -67,10 +72,24 @@ void Intersection::go_on(Context& context, const Vehicle& vehicle) {
 }
 
 void Intersection::enter_next_link(Context& context, Vehicle vehicle) {
-  const Road& road = model_.net.roads[model_.next_road(context.self(), vehicle)];
+  const std::uint32_t self = context.self();
+  const std::uint32_t index = model_.kind() == Routes::free_flow
+                                  ? model_.shortest_road(self, vehicle.destination)
+                                  : chosen_road(self, vehicle);
+  const Road& road = model_.net.roads[index];
   vehicle.approach = road.approach;
   ++vehicle.links;
   context.schedule(road.to, road.free_flow, Arrival{vehicle});
+}
+
+/// Kept out of the handler, which is short without it.
+[[gnu::noinline]] std::uint32_t Intersection::chosen_road(std::uint32_t self,
+                                                          const Vehicle& vehicle) const {
+  if (model_.kind() == Routes::grid) return model_.next_grid_road(self, vehicle);
+  if (model_.kind() == Routes::equilibrium) return model_.shared_road(self, vehicle);
+  const std::uint32_t draw = TrafficModel::draw(self, vehicle);
+  return model_.net.out_begin[self] +
+         guidance_->choose(vehicle.destination, draw, model_.choice_spread);
 }
 
 void Intersection::end_trip(Context& context, const Vehicle& vehicle) {
@@ -78,10 +97,12 @@ void Intersection::end_trip(Context& context, const Vehicle& vehicle) {
   const Duration free_flow = model_.free_flow(vehicle.origin, vehicle.destination);
   context.record(model_.trip_time, time.to_seconds());
   context.record(model_.trip_delay, (time - free_flow).to_seconds());
+  if (course_) ++course_->finished;
   if (2 * time > 3 * free_flow) ++late_;
   if (model_.trips_table) {
-    context.emit(model_.trips, Network::label(vehicle.origin), Network::label(vehicle.destination),
-                 vehicle.departure.to_seconds(), context.now().to_seconds(), vehicle.links);
+    context.emit(model_.trips, model_.net.label(vehicle.origin),
+                 model_.net.label(vehicle.destination), vehicle.departure.to_seconds(),
+                 context.now().to_seconds(), vehicle.links);
   }
 }
 
@@ -90,10 +111,58 @@ void Intersection::Line::count_wait(Time now) {
   changed = now;
 }
 
+// ---- Guiding -----------------------------------------------------------------------------------
+
+void Intersection::handle(Context& context, const ReportDue&) {
+  const std::uint32_t zones = model_.net.zone_count;
+  for (std::uint32_t first = 0; first < zones; first += CostReport::kZones) {
+    CostReport report{0, first, {}};
+    for (std::uint32_t i = 0; i < std::min(CostReport::kZones, zones - first); ++i)
+      report.time[i] = guidance_->time_to(first + i);
+    for (std::uint32_t approach = 0; approach < lines_.size(); ++approach)
+      send_report(context, approach, report);
+  }
+  context.schedule(context.self(), model_.report_interval, ReportDue{});
+}
+
+/// `report`: of this intersection's own times; the link's is added. It travels as long as a
+/// vehicle, so the lookahead remains that of the roads.
+void Intersection::send_report(Context& context, std::uint32_t approach, CostReport report) const {
+  const std::uint32_t index = model_.net.stop_lines_of(context.self())[approach].road;
+  const std::uint32_t from = model_.net.facts[index].from;
+  const Road& road = model_.net.roads[index];
+  report.link = index - model_.net.out_begin[from];
+  const std::uint32_t link_time =
+      Guidance::sum(Guidance::milliseconds(road.free_flow), wait_now(context, approach));
+  for (std::uint32_t& time : report.time) time = Guidance::sum(time, link_time);
+  context.schedule(from, road.free_flow, report);
+}
+
+/// What a vehicle that came now would wait at the stop line, in milliseconds.
+std::uint32_t Intersection::wait_now(const Context& context, std::uint32_t approach) const {
+  const Time now = context.now();
+  Time crossing = std::max(now, lines_[approach].next_crossing);
+  if (model_.signals) {
+    const StopLine& line = model_.net.stop_lines_of(context.self())[approach];
+    crossing = model_.signal(context.self(), line).green_from(crossing);
+  }
+  return Guidance::milliseconds(crossing - now);
+}
+
+void Intersection::handle(Context&, const CostReport& report) {
+  guidance_->learn(report);
+}
+
 // ---- Departing ---------------------------------------------------------------------------------
 
 void Intersection::start(Context& context) {
   schedule_departure(context);
+  if (guidance_) {  // neighbours do not report at once
+    const double part = unit_interval(kGoldenRatio * (context.self() + 1));
+    const double first_s = model_.report_interval.value().to_seconds() * part;
+    context.schedule(context.self(), Duration::from_seconds(first_s), ReportDue{});
+  }
+  if (course_) context.schedule(context.self(), model_.interval, StepEnd{});
 }
 
 void Intersection::handle(Context& context, const Departure&) {
@@ -116,8 +185,17 @@ void Intersection::schedule_departure(Context& context) {
   else if (departures_ == 0)
     gap = Duration::from_seconds(mean.to_seconds() *
                                  unit_interval(kGoldenRatio * (context.self() + 1)));
+  if (!model_.departure_profile().is_flat()) return schedule_by_profile(context, gap);
   if (gap < Time::zero() + period - context.now())
     context.schedule(context.self(), gap, Departure{});
+}
+
+/// `gap`: on the clock of constant rate.
+void Intersection::schedule_by_profile(Context& context, Duration gap) {
+  if (gap >= model_.period.value() - elapsed_) return;
+  elapsed_ += gap;
+  const Time next = Time::zero() + model_.departure_profile().instant(elapsed_);
+  context.schedule(context.self(), next - context.now(), Departure{});
 }
 
 /// Even departures take the multiples of the golden ratio modulo 1, which fill the unit interval as
@@ -136,10 +214,12 @@ void Intersection::finish(FinalContext& context) {
   context.state(late_);
   for (std::uint32_t approach = 0; approach < lines_.size(); ++approach)
     report_line(context, approach);
+  if (guidance_) guidance_->for_each([&](std::uint32_t time) { context.state(time); });
   report_totals(context);
+  if (course_) emit_step(context);
   if (!model_.net.points.empty()) {
     const Point point = model_.net.points[context.self()];
-    context.emit(model_.nodes, Network::label(context.self()), point.x, point.y);
+    context.emit(model_.nodes, model_.net.label(context.self()), point.x, point.y);
   }
 }
 
@@ -156,33 +236,59 @@ void Intersection::report_line(FinalContext& context, std::uint32_t approach) {
   const RoadFacts& facts = model_.net.facts[road];
   const std::uint64_t vehicles = line.volume + line.waiting;
   const double wait_s = static_cast<double>(line.wait_ticks) * 1e-9;
-  context.emit(model_.links, Network::label(facts.from), Network::label(context.self()),
+  context.emit(model_.links, model_.net.label(facts.from), model_.net.label(context.self()),
                line.volume, vehicles == 0 ? 0.0 : wait_s / static_cast<double>(vehicles),
                line.longest, line.waiting, facts.capacity_per_hour, facts.lanes, facts.length_m,
                model_.net.roads[road].free_flow.to_seconds());
 }
 
-/// One value for each intersection, and none for those without traffic.
-void Intersection::report_totals(FinalContext& context) const {
-  double meters = 0, seconds = 0;
-  std::uint64_t waiting = 0;
-  const auto stop_lines = model_.net.stop_lines_of(context.self());
+Intersection::Totals Intersection::totals(std::uint32_t node) const {
+  Totals sum;
+  const auto stop_lines = model_.net.stop_lines_of(node);
   for (std::uint32_t approach = 0; approach < lines_.size(); ++approach) {
     const Line& line = lines_[approach];
     const std::uint32_t road = stop_lines[approach].road;
     const auto vehicles = static_cast<double>(line.volume + line.waiting);
-    meters += vehicles * model_.net.facts[road].length_m;
-    seconds += vehicles * model_.net.roads[road].free_flow.to_seconds() +
-               static_cast<double>(line.wait_ticks) * 1e-9;
-    waiting += line.waiting;
+    sum.meters += vehicles * model_.net.facts[road].length_m;
+    sum.seconds += vehicles * model_.net.roads[road].free_flow.to_seconds() +
+                   static_cast<double>(line.wait_ticks) * 1e-9;
   }
+  return sum;
+}
+
+/// One value for each intersection, and none for those without traffic.
+void Intersection::report_totals(FinalContext& context) const {
+  const Totals sum = totals(context.self());
+  std::uint64_t waiting = 0;
+  for (const Line& line : lines_) waiting += line.waiting;
   if (departures_ > 0) context.record(model_.started_trips, static_cast<double>(departures_));
   if (late_ > 0) context.record(model_.late_trips, static_cast<double>(late_));
   if (waiting > 0) context.record(model_.queued, static_cast<double>(waiting));
-  if (seconds > 0) {
-    context.record(model_.distance, meters / 1000.0);
-    context.record(model_.drive_time, seconds / 3600.0);
+  if (sum.seconds > 0) {
+    context.record(model_.distance, sum.meters / 1000.0);
+    context.record(model_.drive_time, sum.seconds / 3600.0);
   }
+}
+
+// ---- The course of the run ---------------------------------------------------------------------
+
+void Intersection::handle(Context& context, const StepEnd&) {
+  emit_step(context);
+  context.schedule(context.self(), model_.interval, StepEnd{});
+}
+
+/// What came since the last step; nothing where nothing did.
+void Intersection::emit_step(OutputContext& context) {
+  for (Line& line : lines_) line.count_wait(std::max(context.now(), line.changed));
+  const Totals sum = totals(context.self());
+  Course& before = *course_;
+  if (sum.seconds > before.totals.seconds || departures_ > before.started) {
+    context.emit(model_.course, context.now().to_seconds(), model_.net.label(context.self()),
+                 (sum.meters - before.totals.meters) / 1000.0,
+                 (sum.seconds - before.totals.seconds) / 3600.0, departures_ - before.started,
+                 before.finished - before.finished_before, late_ - before.late);
+  }
+  before = {sum, departures_, late_, before.finished, before.finished};
 }
 
 }  // namespace traffic

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "model.h"
@@ -23,12 +24,16 @@ struct Crossing {
 };
 /// The next vehicle starts here.
 struct Departure {};
+/// Time to tell the neighbours upstream (routes=adaptive; what they get is a CostReport).
+struct ReportDue {};
+/// A step of the table `course` ends.
+struct StepEnd {};
 
 static_assert(orrery::event_payload_is_hashed<Arrival> &&
               orrery::event_payload_is_hashed<Crossing>);
 
-class Intersection final
-    : public orrery::LogicalProcess<Intersection, Arrival, Crossing, Departure> {
+class Intersection final : public orrery::LogicalProcess<Intersection, Arrival, Crossing, Departure,
+                                                         ReportDue, CostReport, StepEnd> {
  public:
   Intersection(const TrafficModel& model, std::uint32_t node);
 
@@ -36,9 +41,21 @@ class Intersection final
   void handle(orrery::Context& context, const Arrival& arrival);
   void handle(orrery::Context& context, const Crossing& crossing);
   void handle(orrery::Context& context, const Departure& departure);
+  void handle(orrery::Context& context, const ReportDue& due);
+  void handle(orrery::Context& context, const CostReport& report);
+  void handle(orrery::Context& context, const StepEnd& end);
   void finish(orrery::FinalContext& context) override;
 
  private:
+  /// Of all vehicles that came to the stop lines so far, those that still wait there included.
+  struct Totals {
+    double meters = 0, seconds = 0;
+  };
+  /// For the table `course`: what was reached when its last step ended, and trips ended so far.
+  struct Course {
+    Totals totals;
+    std::uint64_t started = 0, late = 0, finished_before = 0, finished = 0;
+  };
   /// What changes at the stop line of an incoming link.
   struct Line {
     orrery::Time next_crossing;    ///< of the next vehicle to arrive: not before
@@ -54,15 +71,24 @@ class Intersection final
   void go_on(orrery::Context& context, const Vehicle& vehicle);
   void enter_next_link(orrery::Context& context, Vehicle vehicle);
   void end_trip(orrery::Context& context, const Vehicle& vehicle);
+  std::uint32_t chosen_road(std::uint32_t self, const Vehicle& vehicle) const;
+  std::uint32_t wait_now(const orrery::Context& context, std::uint32_t approach) const;
+  void send_report(orrery::Context& context, std::uint32_t approach, CostReport report) const;
   void schedule_departure(orrery::Context& context);
+  void schedule_by_profile(orrery::Context& context, orrery::Duration gap);
   std::uint32_t choose_destination(orrery::Context& context) const;
   void report_line(orrery::FinalContext& context, std::uint32_t approach);
   void report_totals(orrery::FinalContext& context) const;
+  Totals totals(std::uint32_t node) const;
+  void emit_step(orrery::OutputContext& context);
 
   const TrafficModel& model_;
   std::vector<Line> lines_;
   std::uint64_t departures_ = 0;
   std::uint64_t late_ = 0;
+  orrery::Duration elapsed_;            ///< on the clock of departures, unless flat (profile.h)
+  std::unique_ptr<Guidance> guidance_;  ///< if routes=adaptive
+  std::unique_ptr<Course> course_;      ///< if interval > 0
 };
 
 }  // namespace traffic

@@ -21,8 +21,11 @@
 #include <string>
 
 #include "demand.h"
+#include "guidance.h"
 #include "network.h"
 #include "orrery/orrery.h"
+#include "profile.h"
+#include "route_shares.h"
 #include "routing.h"
 #include "signal.h"
 
@@ -36,6 +39,9 @@ struct Vehicle {
   std::uint32_t approach;  ///< the stop line of the downstream intersection that it drives to
   std::uint32_t links;     ///< that it has entered so far
 };
+
+/// Who decides which way vehicles go; see README.md.
+enum class Routes { free_flow, equilibrium, adaptive, grid };
 
 class TrafficModel final : public orrery::Model {
  public:
@@ -51,7 +57,8 @@ class TrafficModel final : public orrery::Model {
       {.help =
            "sioux-falls, grid, or DIR/NAME for DIR/NAME_net.tntp, DIR/NAME_trips.tntp and, if it "
            "exists, DIR/NAME_node.tntp"}};
-  Parameter<Text> net_file{*this, "net_file", "", {.help = "network file (TNTP) to read instead"}};
+  Parameter<Text> net_file{
+      *this, "net_file", "", {.help = "network file (TNTP) to read instead, with trips_file"}};
   Parameter<Text> trips_file{
       *this, "trips_file", "", {.help = "trip table (TNTP) to read instead"}};
   Parameter<Text> node_file{
@@ -72,6 +79,55 @@ class TrafficModel final : public orrery::Model {
            "speed), kilometers, miles, meters, feet, or a number of metres"}};
   Parameter<double> demand_factor{
       *this, "demand", 1.0, {.help = "scales the trips", .minimum = 0.0, .maximum = 1e6}};
+  Parameter<Text> routes{
+      *this,
+      "routes",
+      "auto",
+      {.help = "how drivers choose: free-flow (shortest path, whatever the queues), equilibrium "
+               "(shares of a user equilibrium of the busiest hour, computed before the run), "
+               "adaptive (at each intersection by times that are reported during the run); auto: "
+               "equilibrium, for a grid free-flow",
+       .choices = {"auto", "free-flow", "equilibrium", "adaptive"}}};
+  Parameter<double> equilibrium_gap{
+      *this,
+      "equilibrium_gap",
+      1e-9,
+      {.help = "equilibrium: the relative gap to reach, (cost - cost at cheapest paths) / cost",
+       .minimum = 1e-13,
+       .maximum = 0.1}};
+  Parameter<std::int64_t> equilibrium_rounds{
+      *this,
+      "equilibrium_rounds",
+      1000,
+      {.help = "equilibrium: give up after so many searches for cheaper paths",
+       .minimum = 1,
+       .maximum = 1'000'000}};
+  Parameter<Text> toll_factor{
+      *this,
+      "toll_factor",
+      "auto",
+      {.help = "equilibrium: cost of a unit of toll, in the file's unit of time; auto: what the "
+               "file states, else 0"}};
+  Parameter<Text> distance_factor{
+      *this,
+      "distance_factor",
+      "auto",
+      {.help = "equilibrium: cost of a unit of length, in the file's unit of time; auto: what the "
+               "file states, else 0"}};
+  Parameter<Duration> report_interval{
+      *this,
+      "report_interval",
+      Duration::seconds(60),
+      {.help = "adaptive: intersections report times to their neighbours so often",
+       .minimum = Duration::seconds(1),
+       .maximum = Duration::seconds(86400)}};
+  Parameter<double> choice_spread{
+      *this,
+      "choice_spread",
+      0.05,
+      {.help = "adaptive: spread of the drivers' choices (logit), as a part of the time left",
+       .minimum = 0.0,
+       .maximum = 10.0}};
   Parameter<Duration> table_period{*this,
                                    "table_period",
                                    Duration::seconds(3600),
@@ -84,6 +140,14 @@ class TrafficModel final : public orrery::Model {
                              {.help = "time during which vehicles depart",
                               .minimum = Duration::seconds(1),
                               .maximum = Duration::seconds(366 * 86400)}};
+  Parameter<Text> profile{
+      *this,
+      "profile",
+      "flat",
+      {.help = "departures over the period: flat, peak (rises for a quarter of it, falls for a "
+               "quarter), day (24 steps with two peaks, for period=24h); the busiest step has the "
+               "rate of the trip table",
+       .choices = {"flat", "peak", "day"}}};
   Parameter<Text> departures{
       *this,
       "departures",
@@ -107,7 +171,9 @@ class TrafficModel final : public orrery::Model {
       *this,
       "lane_capacity",
       1800.0,
-      {.help = "capacity of a lane, for the number of lanes", .unit = "veh/h", .minimum = 1.0}};
+      {.help = "capacity of a lane, for the number of lanes where the file does not give it",
+       .unit = "veh/h",
+       .minimum = 1.0}};
   Parameter<bool> signals{
       *this, "signals", false, {.help = "fixed-time signals where two or more links meet"}};
   Parameter<Duration> cycle{*this,
@@ -150,6 +216,13 @@ class TrafficModel final : public orrery::Model {
       "grid_capacity",
       1800.0,
       {.help = "grid: capacity of a link", .unit = "veh/h", .minimum = 1.0, .maximum = 1e6}};
+  Parameter<Duration> interval{
+      *this,
+      "interval",
+      Duration::zero(),
+      {.help = "length of the steps of the table 'course', speed and trips over time; 0: none",
+       .minimum = Duration::zero(),
+       .maximum = Duration::seconds(366 * 86400)}};
   Parameter<bool> trips_table{
       *this, "trips_table", false, {.help = "write a row for every trip that has ended"}};
 
@@ -192,6 +265,19 @@ class TrafficModel final : public orrery::Model {
                        {"links", orrery::ColumnType::integer}},
                       "finished trips (if trips_table=yes)"};
 
+  orrery::Table course{
+      *this,
+      "course",
+      {{"end", orrery::ColumnType::real, "s"},
+       {"node", orrery::ColumnType::integer},
+       {"distance", orrery::ColumnType::real, "km"},
+       {"time", orrery::ColumnType::real, "h"},
+       {"started", orrery::ColumnType::integer, "veh"},
+       {"finished", orrery::ColumnType::integer, "veh"},
+       {"late", orrery::ColumnType::integer, "veh"}},
+      "every intersection in steps of time (if interval > 0): what vehicles drove and took on the "
+      "links that end there, trips that began and ended there"};
+
   void prepare() override;
   std::uint64_t lp_count() const override { return net.node_count; }
   std::unique_ptr<orrery::LogicalProcessBase> create(orrery::LpId id) const override;
@@ -202,12 +288,21 @@ class TrafficModel final : public orrery::Model {
 
   // What intersections ask for.
 
-  /// Index of the link that `vehicle` takes from `node`, where its trip does not end.
-  std::uint32_t next_road(std::uint32_t node, const Vehicle& vehicle) const {
-    if (is_grid_) [[unlikely]]
-      return next_grid_road(node, vehicle);
-    return net.out_begin[node] + paths_.next(node, vehicle.destination);
+  /// Index of the link that a vehicle takes from `node`, where its trip does not end: on the path
+  /// that is shortest in free-flow time, by the shares of the equilibrium, and on a grid.
+  std::uint32_t shortest_road(std::uint32_t node, std::uint32_t destination) const {
+    return net.out_begin[node] + paths_.next(node, destination);
   }
+  std::uint32_t shared_road(std::uint32_t node, const Vehicle& vehicle) const {
+    return shares_.road(node, vehicle.destination, draw(node, vehicle));
+  }
+  std::uint32_t next_grid_road(std::uint32_t node, const Vehicle& vehicle) const;
+  Routes kind() const { return kind_; }
+  /// 32 bits for what `vehicle` decides at `node`, the same whenever it is asked.
+  static std::uint32_t draw(std::uint32_t node, const Vehicle& vehicle) {
+    return mix(nonce_of(vehicle) + node);
+  }
+  Guidance guidance(std::uint32_t node) const { return {net, paths_, zone_times_, node}; }
   Duration free_flow(std::uint32_t origin, std::uint32_t destination) const {
     return is_grid_ ? grid_paths_.free_flow(origin, destination)
                     : paths_.free_flow(origin, destination);
@@ -219,29 +314,46 @@ class TrafficModel final : public orrery::Model {
   std::uint32_t destination(std::uint32_t origin, double share) const {
     return is_grid_ ? grid_demand_.destination(origin, share) : demand_.destination(origin, share);
   }
+  const DepartureProfile& departure_profile() const { return profile_; }
   bool even_departures() const { return even_departures_; }
   Signal signal(std::uint32_t node, const StopLine& line) const;
 
   Network net;
 
  private:
+  /// What tells a vehicle from all others.
+  static std::uint64_t nonce_of(const Vehicle& vehicle) {
+    return static_cast<std::uint64_t>(vehicle.departure.ticks()) +
+           (std::uint64_t{vehicle.origin} << 40) + (std::uint64_t{vehicle.destination} << 20);
+  }
+  void choose_kind();
+  void assign_routes(const std::vector<Demand::Pair>& pairs);
+  void check_files() const;
   void read_network();
   void make_grid();
+  void require_possible(double vehicles, const std::string& source) const;
+  void estimate_clearance();
   void refuse_or_drop_unreachable(std::vector<Demand::Pair>& pairs);
   void set_headways_in_green();
-  std::uint32_t next_grid_road(std::uint32_t node, const Vehicle& vehicle) const;
   std::string file(const Parameter<Text>& given, const char* suffix) const;
   NetworkOptions network_options() const;
-  double run_factor() const;
+  double tables() const;
 
   bool is_grid_ = false;
   bool even_departures_ = false;
+  Routes kind_ = Routes::free_flow;
   Duration lookahead_;
+  DepartureProfile profile_;
   Demand demand_;
   GridDemand grid_demand_;
   ShortestPaths paths_;
   GridPaths grid_paths_;
+  RouteShares shares_;    // of an equilibrium
+  ZoneTimes zone_times_;  // for adaptive routes
+  double gap_ = 0;        // of the equilibrium
+  unsigned rounds_ = 0;
   std::vector<double> flow_;  // expected on each road, in vehicles; empty for the grid
+  double clearance_s_ = 0;    // until the last queue has cleared, as estimated
   double within_zones_ = 0;
   double dropped_ = 0;
 };

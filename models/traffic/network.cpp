@@ -13,6 +13,7 @@
 #include <optional>
 #include <string_view>
 
+#include "capacity.h"
 #include "orrery/error.h"
 
 namespace traffic {
@@ -23,7 +24,9 @@ using orrery::Duration;
 struct RawLink {
   std::uint32_t from, to;
   double capacity_per_hour, length_m;
+  double lanes;  ///< 0: not known
   Duration free_flow;
+  VolumeDelay delay;
 };
 
 // ---- Units -------------------------------------------------------------------------------------
@@ -164,12 +167,21 @@ std::vector<std::uint32_t> offsets(const std::vector<RawLink>& links, std::uint3
   return begin;
 }
 
+/// As the file says, or by the capacity; one where nothing tells.
+std::uint32_t lanes_of(const RawLink& link, const NetworkOptions& options) {
+  double lanes = link.lanes;
+  if (lanes == 0 && std::isfinite(link.capacity_per_hour))
+    lanes = link.capacity_per_hour / options.lane_capacity_per_hour;
+  return static_cast<std::uint32_t>(std::clamp(std::round(lanes), 1.0, 1e6));
+}
+
 /// Sorts links by upstream node (in input order within a node) and numbers the stop lines.
 void assemble(Network& network, const std::vector<RawLink>& links, const NetworkOptions& options) {
   network.out_begin = offsets(links, network.node_count, &RawLink::from);
   network.in_begin = offsets(links, network.node_count, &RawLink::to);
   network.roads.resize(links.size());
   network.facts.resize(links.size());
+  network.delays.resize(links.size());
   network.stop_lines.resize(links.size());
   std::vector<std::uint32_t> next_out(network.out_begin), next_in(network.in_begin);
   for (const RawLink& link : links) {
@@ -177,49 +189,98 @@ void assemble(Network& network, const std::vector<RawLink>& links, const Network
     const std::uint32_t line = next_in[link.to]++;
     network.roads[road] = {std::max(link.free_flow, options.shortest), link.to,
                            line - network.in_begin[link.to]};
-    const double lanes = std::round(link.capacity_per_hour / options.lane_capacity_per_hour);
-    network.facts[road] = {link.from, static_cast<std::uint32_t>(std::clamp(lanes, 1.0, 1e6)),
-                           link.capacity_per_hour, link.length_m};
+    network.facts[road] = {link.from, lanes_of(link, options), link.capacity_per_hour,
+                           link.length_m};
+    network.delays[road] = link.delay;
     network.stop_lines[line] = {headway_of(link.capacity_per_hour), road, false};
   }
   for (std::uint32_t node = 0; node < network.node_count; ++node) assign_phases(network, node);
+}
+
+[[noreturn]] void refuse_point(const TntpNodes& nodes, const TntpPoint& point,
+                               const Network& network) {
+  const std::string which = network.numbers.empty()
+                                ? fmt::format("a node from 1 to {}", network.node_count)
+                                : "a node that the network names";
+  refuse_line(nodes.path, point.line, fmt::format("{} is expected, found {}", which, point.node));
 }
 
 void place_nodes(Network& network, const TntpNodes& nodes) {
   std::vector<bool> placed(network.node_count, false);
   network.points.resize(network.node_count);
   for (const TntpPoint& point : nodes.points) {
-    if (point.node < 1 || point.node > network.node_count) {
-      refuse_line(
-          nodes.path, point.line,
-          fmt::format("a node from 1 to {} is expected, found {}", network.node_count, point.node));
-    }
-    if (placed[point.node - 1])
+    const auto node = network.find(point.node);
+    if (!node) refuse_point(nodes, point, network);
+    if (placed[*node])
       refuse_line(nodes.path, point.line, fmt::format("node {} is given twice", point.node));
-    placed[point.node - 1] = true;
-    network.points[point.node - 1] = {point.x, point.y};
+    placed[*node] = true;
+    network.points[*node] = {point.x, point.y};
   }
   const auto missing = std::find(placed.begin(), placed.end(), false);
   if (missing != placed.end()) {
-    throw orrery::UsageError(
-        fmt::format("{}: node {} is missing; coordinates of the nodes 1 to {} "
-                    "are expected",
-                    nodes.path, missing - placed.begin() + 1, network.node_count));
+    throw orrery::UsageError(fmt::format(
+        "{}: node {} is missing; coordinates of all {} nodes are expected", nodes.path,
+        network.label(static_cast<std::uint32_t>(missing - placed.begin())), network.node_count));
   }
 }
 
-}  // namespace
+/// Nodes that are not numbered 1 to n keep their numbers in everything that is shown.
+void number_nodes(Network& network, const TntpNetwork& input) {
+  NodeNumber largest = 0;
+  for (const TntpLink& link : input.links) largest = std::max({largest, link.from, link.to});
+  if (largest <= input.nodes) return;
+  for (const TntpLink& link : input.links)
+    network.numbers.insert(network.numbers.end(), {link.from, link.to});
+  std::sort(network.numbers.begin(), network.numbers.end());
+  network.numbers.erase(std::unique(network.numbers.begin(), network.numbers.end()),
+                        network.numbers.end());
+}
 
-Network build_network(const TntpNetwork& input, const TntpNodes* nodes,
-                      const NetworkOptions& options) {
+/// No road is as fast: a unit is probably wrong.
+void note_speeds(Network& network, const TntpNetwork& input, const Scale& scale) {
+  constexpr double kFastestRoad_km_per_hour = 250.0;
+  std::size_t count = 0;
+  double fastest = kFastestRoad_km_per_hour;
+  const TntpLink* which = nullptr;
+  for (const TntpLink& link : input.links) {
+    if (link.free_flow_time <= 0) continue;
+    const double speed = link.length * scale.meters / (link.free_flow_time * scale.seconds) * 3.6;
+    if (speed <= kFastestRoad_km_per_hour) continue;
+    ++count;
+    if (speed <= fastest) continue;
+    fastest = speed;
+    which = &link;
+  }
+  if (which == nullptr) return;
+  network.notes.push_back(fmt::format(
+      "{}: the free-flow speed is above {:.0f} km/h on {} of {} links, {:.4g} km/h on that "
+      "of line {}; are time_unit and length_unit right?",
+      input.path, kFastestRoad_km_per_hour, count, input.links.size(), fastest, which->line));
+}
+
+VolumeDelay delay_of(const TntpLink& link, const CostWeights& weights) {
+  const double fixed = orrery::math::product(weights.distance.value_or(0), link.length) +
+                       orrery::math::product(weights.toll.value_or(0), link.toll);
+  return {link.free_flow_time, link.b, link.capacity, link.power, fixed};
+}
+
+/// An equilibrium needs costs that rise with the volume, and with a finite slope.
+std::string find_delay_fault(const TntpNetwork& input) {
+  for (const TntpLink& link : input.links) {
+    if (link.b >= 0 && (link.power >= 1 || link.power == 0 || link.b == 0)) continue;
+    return fmt::format(
+        "{}:{}: B = {:.6g} with power {:.6g} is no volume-delay function for an equilibrium: B "
+        "must be at least 0, the power 0 or at least 1; correct them or set routes=free-flow",
+        input.path, link.line, link.b, link.power);
+  }
+  return "";
+}
+
+std::vector<RawLink> raw_links(const TntpNetwork& input, const Network& network, const Scale& scale,
+                               const std::vector<double>& capacities, const CostWeights& given) {
+  const CostWeights weights{given.toll ? given.toll : input.toll_factor,
+                            given.distance ? given.distance : input.distance_factor};
   constexpr double kLongest_s = 30.0 * 86400.0;
-  const Scale scale = choose_units(input, options.units);
-  Network network;
-  network.name = input.path;
-  network.node_count = input.nodes;
-  network.zone_count = input.zones;
-  network.first_through = std::min(input.nodes, std::max(input.first_through, 1u) - 1);
-  if (nodes != nullptr) place_nodes(network, *nodes);
   std::vector<RawLink> links;
   links.reserve(input.links.size());
   for (const TntpLink& link : input.links) {
@@ -229,10 +290,43 @@ Network build_network(const TntpNetwork& input, const TntpNodes* nodes,
                   fmt::format("a free flow time of at most 30 days is expected, found {:.3g} s",
                               free_flow_s));
     }
-    links.push_back({link.from - 1, link.to - 1, link.capacity, link.length * scale.meters,
-                     Duration::from_seconds(free_flow_s)});
+    links.push_back({*network.find(link.from), *network.find(link.to), capacities[links.size()],
+                     link.length * scale.meters, link.lanes, Duration::from_seconds(free_flow_s),
+                     delay_of(link, weights)});
   }
-  assemble(network, links, options);
+  return links;
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> Network::find(NodeNumber number) const {
+  if (numbers.empty()) {
+    if (number < 1 || number > node_count) return std::nullopt;
+    return static_cast<std::uint32_t>(number - 1);
+  }
+  const auto found = std::lower_bound(numbers.begin(), numbers.end(), number);
+  if (found == numbers.end() || *found != number) return std::nullopt;
+  return static_cast<std::uint32_t>(found - numbers.begin());
+}
+
+Network build_network(const TntpNetwork& input, const TntpNodes* nodes,
+                      const NetworkOptions& options) {
+  const Scale scale = choose_units(input, options.units);
+  const Capacities capacities = capacities_of(input);
+  Network network;
+  network.name = input.path;
+  network.node_count = input.nodes;
+  network.zone_count = input.zones;
+  number_nodes(network, input);
+  while (network.first_through < network.node_count &&
+         network.label(network.first_through) < input.first_through)
+    ++network.first_through;
+  if (nodes != nullptr) place_nodes(network, *nodes);
+  if (!capacities.note.empty()) network.notes.push_back(capacities.note);
+  note_speeds(network, input, scale);
+  network.delay_fault = find_delay_fault(input);
+  assemble(network, raw_links(input, network, scale, capacities.per_hour, options.weights),
+           options);
   return network;
 }
 
@@ -246,7 +340,7 @@ Network build_grid(const GridOptions& grid, const NetworkOptions& options) {
   links.reserve(std::size_t{4} * side * (side - 1));
   const Duration free_flow = Duration::from_seconds(grid.block_m / (grid.speed_km_per_hour / 3.6));
   const auto connect = [&](std::uint32_t from, std::uint32_t to) {
-    links.push_back({from, to, grid.capacity_per_hour, grid.block_m, free_flow});
+    links.push_back({from, to, grid.capacity_per_hour, grid.block_m, 0, free_flow, {}});
   };
   for (std::uint32_t row = 0; row < side; ++row) {
     for (std::uint32_t column = 0; column < side; ++column) {

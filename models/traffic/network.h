@@ -8,12 +8,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "orrery/time.h"
 #include "tntp.h"
+#include "volume_delay.h"
 
 namespace traffic {
 
@@ -36,7 +38,7 @@ struct StopLine {
 struct RoadFacts {
   std::uint32_t from;
   std::uint32_t lanes;
-  double capacity_per_hour;
+  double capacity_per_hour;  ///< may be infinite
   double length_m;
 };
 
@@ -46,11 +48,15 @@ struct Point {
 
 struct Network {
   std::string name;
+  std::vector<std::string> notes;   ///< what a user should know of the input
+  std::vector<NodeNumber> numbers;  ///< of each node in the file, ascending; empty: 1, 2, 3, ...
   std::uint32_t node_count = 0;
-  std::uint32_t zone_count = 0;     ///< TNTP zones are the nodes 0 .. zone_count - 1
+  std::uint32_t zone_count = 0;     ///< TNTP zones are the nodes with the lowest numbers
   std::uint32_t first_through = 0;  ///< nodes below it may not be crossed
   std::vector<Road> roads;
   std::vector<RoadFacts> facts;          ///< of each road
+  std::vector<VolumeDelay> delays;       ///< of each road; of a grid, none depends on volume
+  std::string delay_fault;               ///< why the file's volume-delay functions cannot be used
   std::vector<std::uint32_t> out_begin;  ///< node_count + 1; roads[out_begin[v]] .. leave v
   std::vector<StopLine> stop_lines;
   std::vector<std::uint32_t> in_begin;  ///< node_count + 1
@@ -62,8 +68,12 @@ struct Network {
   std::span<const Road> roads_from(std::uint32_t node) const {
     return {roads.data() + out_begin[node], out_begin[node + 1] - out_begin[node]};
   }
-  /// The number that users know a node by: TNTP's numbers and ours differ by one.
-  static std::uint64_t label(std::uint32_t node) { return std::uint64_t{node} + 1; }
+  /// The number that users know a node by, that of the file.
+  NodeNumber label(std::uint32_t node) const {
+    return numbers.empty() ? NodeNumber{node} + 1 : numbers[node];
+  }
+  /// The node of that number, if there is one.
+  std::optional<std::uint32_t> find(NodeNumber number) const;
 };
 
 /// What the figures of a TNTP file are measured in: "auto", a name, or a number (of seconds; of
@@ -73,8 +83,14 @@ struct Units {
   std::string length = "auto";
 };
 
+/// What length and toll add to the cost of a link, in the file's units of time, length and toll.
+struct CostWeights {
+  std::optional<double> toll, distance;  ///< none: as the file states, else 0
+};
+
 struct NetworkOptions {
   Units units;
+  CostWeights weights;
   orrery::Duration shortest;      ///< every link takes at least this long
   double lane_capacity_per_hour;  ///< for links whose lanes are not given
 };

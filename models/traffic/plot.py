@@ -7,9 +7,10 @@ Usage: plot.py OUT [--output FILE.png] [--by volume|ratio|delay]
 OUT is the output folder of a run (`orrery run traffic --out OUT`); the picture is made from its
 files links.csv and nodes.csv and, for the title, report.json if it is there. The width of a line is
 the number of vehicles that passed the link's stop line; its colour is what --by asks for: the ratio
-of that number to what the link can carry in an hour (default), or the mean wait. The two directions
+of that number to what the link can carry in the period of departures (default), or the mean wait. The two directions
 of a road lie side by side, each on the right-hand side of its direction, as traffic does in most
-countries.
+countries; in small networks arrows show it. Without coordinates (no node file) nodes are placed so
+that distances are like travel times.
 
 Needs matplotlib and numpy (Debian: python3-matplotlib).
 """
@@ -25,11 +26,12 @@ try:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
     import numpy as np
-    from matplotlib.collections import LineCollection
+    from matplotlib.collections import LineCollection, PolyCollection
     from matplotlib.colors import BoundaryNorm, ListedColormap
     from matplotlib.lines import Line2D
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
     from run_tables import read_table
+    import layout
 except ImportError as missing:
     sys.exit(f"plot.py: {missing}; install it with: apt-get install python3-matplotlib")
 
@@ -37,26 +39,64 @@ SMALLEST_WIDTH_PT, LARGEST_WIDTH_PT = 0.4, 9.0
 CASING_PT = 0.5  # the dark rim that keeps pale colours visible and directions apart
 # Blue below, yellow at, red above what is bearable: seven classes and what lies beyond the last.
 CLASSES = ["#9ecae1", "#5fa2ce", "#2b6ea8", "#fee08b", "#fdae61", "#f46d43", "#d73027", "#7f0000"]
-COLOURS = {  # --by: label of the colour bar, limits of its classes
-    "ratio": ("vehicles that passed / capacity of one hour", [0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3]),
-    "delay": ("mean wait at the stop line (s)", [0, 5, 15, 30, 60, 300, 900, 3600]),
-    "volume": ("vehicles that passed", None),
+FEW_LINKS = 250  # that many can have an arrow each
+COLOURS = {  # --by: title, label of the colour bar, limits of its classes
+    "ratio": ("Volume by capacity", "vehicles that passed / capacity of {}",
+              [0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3]),
+    "delay": ("Waits at the stop lines", "mean wait at the stop line (s)",
+              [0, 5, 15, 30, 60, 300, 900, 3600]),
+    "volume": ("Link volumes", "vehicles that passed", None),
 }
 
 
-def scenario(folder):
-    """The run's title from report.json: the network and what scales its demand."""
+def read_report(folder):
+    """Of report.json what titles need; empty if there is none."""
     try:
         with open(os.path.join(folder, "report.json"), encoding="utf-8") as file:
-            given = json.load(file)["parameters"]
-        parameters = {name: entry["value"] for name, entry in given.items()}
+            report = json.load(file)
+        values = {name: entry["value"] for name, entry in report["parameters"].items()}
+        return {**values, "reached_seconds": float(report["run"]["reached_seconds"])}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return "traffic"
-    network = os.path.basename(parameters.get("network") or "traffic")
-    if network == "grid":
-        network = "grid {0} × {0}".format(parameters.get("grid", "?"))
-    return (f"{network}, demand × {parameters.get('demand', 1):g}, "
-            f"departures within {parameters.get('period', '?')}")
+        return {}
+
+
+def network_name(report):
+    """By the file that was read, which net_file may name."""
+    if report.get("net_file"):
+        return os.path.basename(report["net_file"]).removesuffix(".tntp").removesuffix("_net")
+    if report.get("network") == "grid":
+        return "grid {0} × {0}".format(report.get("grid", "?"))
+    return os.path.basename(report.get("network") or "traffic")
+
+
+def counted(rows, noun):
+    return f"{len(rows):,} {noun}{'' if len(rows) == 1 else 's'}"
+
+
+def clock(seconds):
+    minutes = round(seconds / 60)
+    return f"{minutes // 60}:{minutes % 60:02d}"
+
+
+def departure_hours(report):
+    """The period of departures, 1 where it is not known."""
+    hours = {"d": 24, "h": 1, "min": 1 / 60, "s": 1 / 3600}
+    number, _, unit = str(report.get("period", "1 h")).partition(" ")
+    try:
+        return float(number) * hours[unit]
+    except (ValueError, KeyError):
+        return 1.0
+
+
+def title(report, by, placed):
+    """What is shown, of which network, and of which hours."""
+    lines = [f"{COLOURS[by][0]}: {network_name(report)}"]
+    if report:
+        lines.append(f"hours 0:00 to {clock(report['reached_seconds'])} of the run; demand × "
+                     f"{report.get('demand', 1):g}, departures within {report.get('period', '?')}")
+    if placed:
+        lines.append("no node file was read: places are computed from free-flow times")
+    return "\n".join(lines)
 
 
 def segments(links, nodes):
@@ -84,15 +124,15 @@ def figure_for(nodes):
     return figure, axes
 
 
-def colour_values(links, by):
+def colour_values(links, by, hours):
     if by == "delay":
         return links["mean_delay"]
     if by == "volume":
         return links["volume"]
-    return links["volume"] / links["capacity"]
+    return links["volume"] / (links["capacity"] * hours)
 
 
-def draw_links(figure, axes, links, nodes, by):
+def draw_links(figure, axes, links, nodes, by, hours):
     ends, right = segments(links, nodes)
     largest = max(links["volume"].max(), 1.0)
     # Many links need thinner lines: what counts is the room between neighbouring roads.
@@ -110,8 +150,8 @@ def draw_links(figure, axes, links, nodes, by):
     shift = (widths / 2 + casing) * data_per_point
     shifted = ends + (right * shift[:, None])[:, None, :]
 
-    label, limits = COLOURS[by]
-    values = colour_values(links, by)
+    _, label, limits = COLOURS[by]
+    values = colour_values(links, by, hours)
     colours = ListedColormap(CLASSES) if limits else plt.get_cmap("viridis_r")
     norm = BoundaryNorm(limits, colours.N, extend="max") if limits else plt.Normalize(0, largest)
     order = np.argsort(values)  # the worst on top
@@ -122,8 +162,21 @@ def draw_links(figure, axes, links, nodes, by):
     axes.add_collection(lines)
     bar = figure.colorbar(lines, ax=axes, shrink=0.7, pad=0.02, ticks=limits, spacing="uniform",
                           format="{x:g}" if limits else "{x:,.0f}")
-    bar.set_label(label)
+    bar.set_label(label.format("one hour" if hours == 1 else f"{hours:g} hours"))
+    if len(ends) <= FEW_LINKS:
+        draw_arrows(axes, shifted, right, data_per_point)
     return widest, largest
+
+
+def draw_arrows(axes, lines, right, data_per_point):
+    """A small arrow on each line: which half of a road is which direction."""
+    along = np.stack([-right[:, 1], right[:, 0]], axis=1)
+    # Ahead of the middle, so that the arrows of both directions do not lie on each other.
+    middle = lines.mean(axis=1) + along * 6 * data_per_point
+    tip, side = along * 4.5 * data_per_point, right * 2.6 * data_per_point
+    axes.add_collection(PolyCollection(
+        np.stack([middle + tip, middle - tip / 2 + side, middle - tip / 2 - side], axis=1),
+        facecolors="white", edgecolors="0.2", linewidths=0.5, zorder=3.5))
 
 
 def draw_nodes(axes, nodes, links):
@@ -151,8 +204,9 @@ def draw_width_legend(axes, widest, largest):
                label=f"{volume:,.0f}")
         for volume in shown
     ]
-    axes.legend(handles=handles, title="vehicles that passed", loc="upper center",
-                bbox_to_anchor=(0.5, 0.0), ncols=len(handles), frameon=False, handlelength=3)
+    axes.legend(handles=handles, title="vehicles that passed; in its direction of travel a link is "
+                "the right half of its road", loc="upper center", bbox_to_anchor=(0.5, 0.0),
+                ncols=len(handles), frameon=False, handlelength=3)
 
 
 def main():
@@ -164,19 +218,22 @@ def main():
     arguments = parser.parse_args()
 
     links = read_table(arguments.out, "links",
-                       ["from", "to", "volume", "mean_delay", "capacity"], "traffic")
+                       ["from", "to", "volume", "mean_delay", "capacity"], "traffic",
+                       optional=["free_flow_time"])
     nodes = read_table(arguments.out, "nodes", ["node", "x", "y"], "traffic")
     if not len(links["from"]):
         sys.exit(f"plot.py: {arguments.out}/links.csv holds no links; did the run finish?")
-    if not len(nodes["node"]):
-        sys.exit(f"plot.py: {arguments.out}/nodes.csv holds no nodes: the network was read without "
-                 "coordinates; give the run a node file (--set node_file=FILE)")
+    placed = not len(nodes["node"])
+    if placed:
+        nodes = layout.place(links)
 
     figure, axes = figure_for(nodes)
-    axes.set_title(f"Link volumes: {scenario(arguments.out)}\n"
-                   f"{len(nodes['node']):,} intersections, {len(links['from']):,} links",
+    report = read_report(arguments.out)
+    axes.set_title(f"{title(report, arguments.by, placed)}\n"
+                   f"{counted(nodes['node'], 'intersection')}, {counted(links['from'], 'link')}",
                    fontsize=12)
-    widest, largest = draw_links(figure, axes, links, nodes, arguments.by)
+    widest, largest = draw_links(figure, axes, links, nodes, arguments.by,
+                                 departure_hours(report))
     draw_nodes(axes, nodes, links)
     draw_width_legend(axes, widest, largest)
     output = arguments.output or os.path.join(arguments.out, "links.png")

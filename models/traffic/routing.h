@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which link a vehicle takes next. Vehicles follow a path that is shortest in free-flow time and do
-// not change it for queues: the all-or-nothing rule of traffic assignment. Two implementations
-// behind one call, because the tables of the general one would not fit for large grids:
+// Which link a vehicle takes next where it does not care for others: its path is shortest in
+// free-flow time, which is the all-or-nothing rule of traffic assignment. (For drivers who do, see
+// assignment.h and guidance.h.) Two implementations, because the tables of the general one would
+// not fit for large grids:
 //
 //   ShortestPaths  one Dijkstra search backwards from every destination with trips (E. W. Dijkstra,
 //                  "A note on two problems in connexion with graphs", 1959). Keeps one byte for
@@ -20,8 +21,21 @@
 #include "demand.h"
 #include "network.h"
 #include "orrery/time.h"
+#include "search.h"
 
 namespace traffic {
+
+/// 32 bits that look random: the finaliser of SplitMix64 (Steele, Lea, Flood 2014), upper half.
+inline std::uint32_t mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return static_cast<std::uint32_t>((x ^ (x >> 31)) >> 32);
+}
+
+/// Zones that trips go to, ascending.
+std::vector<std::uint32_t> destinations_of(const std::vector<Demand::Pair>& pairs,
+                                           std::size_t zones);
 
 class ShortestPaths {
  public:
@@ -47,6 +61,9 @@ class ShortestPaths {
   std::vector<double> assign(const Network& network, const Demand& demand) const;
 
  private:
+  void keep(const Network& network, const BackwardSearch<orrery::Duration>& search,
+            std::uint32_t zone);
+
   std::size_t zones_ = 0;
   std::vector<std::uint8_t> next_;
   std::vector<orrery::Duration> free_flow_;
@@ -81,13 +98,6 @@ class GridPaths {
   static bool is_negative(std::uint32_t difference) { return difference >> 31 != 0; }
   static std::uint32_t distance(std::uint32_t difference) {
     return is_negative(difference) ? 0 - difference : difference;
-  }
-  /// The finaliser of SplitMix64 (Steele, Lea, Flood 2014), upper half.
-  static std::uint32_t mix(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return static_cast<std::uint32_t>((x ^ (x >> 31)) >> 32);
   }
   std::uint32_t side_ = 2;
   orrery::Duration block_;

@@ -4,36 +4,41 @@
 // (Transportation Networks for Research Core Team, github.com/bstabler/TransportationNetworks; the
 // format goes back to H. Bar-Gera). A network file has one directed link a line, a trip table has
 // one section for each origin, a node file has coordinates. The reader states what it found and
-// checks what can be checked within one file; what the figures mean (units, zones that may be
-// crossed) is decided in network.cpp.
+// checks what can be checked within one file, counts and totals that the file states among it; what
+// the figures mean (units, zones that may be crossed) is decided in network.cpp.
 //
 // Whatever is wrong ends in a UsageError that names the file and line, what was expected there and
 // what was found: such files come from spreadsheets and many hands.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace traffic {
 
-/// Zones and nodes are numbered from 1, as in the files.
-using NodeNumber = std::uint32_t;
+/// The number that a file has for a node or zone; usually from 1 on, but any other is possible.
+using NodeNumber = std::uint64_t;
 
 struct TntpLink {
   NodeNumber from, to;
-  double capacity;        ///< vehicles per hour, positive
+  double capacity;        ///< vehicles per hour of all lanes, positive
   double length;          ///< in the file's unit, not negative
   double free_flow_time;  ///< in the file's unit, not negative
+  double b, power;        ///< of the volume-delay function
+  double lanes;           ///< 0: the file does not say
+  double toll;            ///< in the file's unit
   std::uint32_t line;
 };
 
 struct TntpNetwork {
   std::string path;
-  NodeNumber zones = 0;
-  NodeNumber nodes = 0;
+  std::uint32_t zones = 0;
+  std::uint32_t nodes = 0;
   NodeNumber first_through = 1;  ///< nodes below it may not be crossed
   std::string column_header;     ///< may name the units, such as "length (miles)"
+  std::optional<double> toll_factor, distance_factor;  ///< of generalised cost
   std::vector<TntpLink> links;
 };
 
@@ -45,7 +50,7 @@ struct TntpDemand {
 
 struct TntpTrips {
   std::string path;
-  NodeNumber zones = 0;
+  std::uint32_t zones = 0;
   std::vector<TntpDemand> pairs;  ///< in the file's order, those with trips > 0
 };
 

@@ -4,8 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <filesystem>
+#include <optional>
 
+#include "assignment.h"
 #include "intersection.h"
 #include "model.h"
 
@@ -19,7 +23,10 @@ using orrery::UsageError;
 
 void TrafficModel::prepare() {
   even_departures_ = departures.value() == "even";
+  profile_ = DepartureProfile(profile, period);
   is_grid_ = network_name.value() == "grid" && net_file.value().empty();
+  choose_kind();
+  check_files();
   if (is_grid_)
     make_grid();
   else
@@ -27,22 +34,92 @@ void TrafficModel::prepare() {
   if (signals) set_headways_in_green();
   lookahead_ = Duration::max();
   for (const Road& road : net.roads) lookahead_ = std::min(lookahead_, road.free_flow);
+  for (const std::string& sentence : net.notes) note(sentence);
+  estimate_clearance();
 }
+
+/// A grid has no tables of routes, which would not fit for large ones; its own routes are spread
+/// over all shortest paths.
+void TrafficModel::choose_kind() {
+  const std::string& given = routes.value();
+  if (is_grid_ && (given == "equilibrium" || given == "adaptive")) {
+    throw UsageError(
+        fmt::format("network=grid spreads vehicles evenly over shortest paths and keeps no tables "
+                    "for routes={}: leave routes out, or read a network from files",
+                    given));
+  }
+  if (given == "equilibrium" || given == "auto") kind_ = Routes::equilibrium;
+  if (given == "adaptive") kind_ = Routes::adaptive;
+  if (is_grid_) kind_ = Routes::grid;
+}
+
+/// Files that do not belong together give a run like any other.
+void TrafficModel::check_files() const {
+  const bool other_network = !net_file.value().empty();
+  if (other_network && trips_file.value().empty()) {
+    throw UsageError(
+        fmt::format("net_file='{}' needs the trips of that network: give trips_file as well",
+                    net_file.value()));
+  }
+  if (!is_grid_) return;
+  for (const Parameter<Text>* file : {&trips_file, &node_file}) {
+    if (file->value().empty()) continue;
+    throw UsageError(
+        fmt::format("network=grid makes its own trips and nodes, so {}='{}' would not "
+                    "be read: leave it out, or give net_file as well",
+                    file->name(), file->value()));
+  }
+}
+
+namespace {
+
+/// None for "auto".
+std::optional<double> factor_of(const orrery::Parameter<std::string>& given) {
+  const std::string& text = given.value();
+  if (text == "auto") return std::nullopt;
+  double factor = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factor);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(factor) ||
+      factor < 0) {
+    throw UsageError(
+        fmt::format("parameter '{}' cannot be '{}': auto or a number of at least 0 is expected",
+                    given.name(), text));
+  }
+  return factor;
+}
+
+}  // namespace
 
 NetworkOptions TrafficModel::network_options() const {
-  return {{time_unit, length_unit}, shortest, lane_capacity};
+  return {{time_unit, length_unit},
+          {factor_of(toll_factor), factor_of(distance_factor)},
+          shortest,
+          lane_capacity};
 }
 
-/// Table trips to trips of this run.
-double TrafficModel::run_factor() const {
-  return demand_factor * period.value().to_seconds() / table_period.value().to_seconds();
+/// For how many of the table's periods trips are made, of those of its rate.
+double TrafficModel::tables() const {
+  return profile_.mean_rate() * period.value().to_seconds() / table_period.value().to_seconds();
 }
 
 void TrafficModel::make_grid() {
   const auto side = static_cast<std::uint32_t>(grid.value());
   net = build_grid({side, grid_block, grid_speed, grid_capacity}, network_options());
   grid_paths_ = GridPaths(side, net.roads.front().free_flow);
-  grid_demand_ = GridDemand(side, grid_rate * demand_factor * period.value().to_seconds() / 3600.0);
+  const double vehicles =
+      grid_rate * demand_factor * profile_.mean_rate() * period.value().to_seconds() / 3600.0;
+  grid_demand_ = GridDemand(side, vehicles);
+  require_possible(vehicles * grid_demand_.sources(), "grid_rate");
+}
+
+/// More could not be simulated, and gaps between departures would be less than a tick.
+void TrafficModel::require_possible(double vehicles, const std::string& source) const {
+  constexpr double kMost = 1e9;
+  if (vehicles <= kMost) return;
+  throw UsageError(
+      fmt::format("{} and demand={:g} make {:.3g} vehicles depart; at most {:.0g} are "
+                  "possible: lower demand",
+                  source, demand_factor.value(), vehicles, kMost));
 }
 
 /// The path of an input file: given by its own parameter, or one of those that the network's name
@@ -87,11 +164,39 @@ void TrafficModel::read_network() {
   if (have_points) points = read_tntp_nodes(node_path);
 
   net = build_network(input, have_points ? &points : nullptr, network_options());
-  std::vector<Demand::Pair> pairs = pairs_of(table, net, run_factor(), within_zones_);
+  std::vector<Demand::Pair> pairs = pairs_of(table, net, demand_factor * tables(), within_zones_);
+  double vehicles = 0;
+  for (const Demand::Pair& pair : pairs) vehicles += pair.trips;
+  require_possible(vehicles, table.path);
   paths_ = ShortestPaths(net, pairs);
   refuse_or_drop_unreachable(pairs);
   demand_ = Demand(net.node_count, pairs);
   flow_ = paths_.assign(net, demand_);
+  if (kind_ == Routes::equilibrium) assign_routes(pairs);
+  if (kind_ == Routes::adaptive) zone_times_ = ZoneTimes(net, pairs);
+}
+
+/// The equilibrium of an hour at the rate of the busiest step, since capacities are those of an
+/// hour.
+void TrafficModel::assign_routes(const std::vector<Demand::Pair>& pairs) {
+  if (!net.delay_fault.empty()) throw UsageError(net.delay_fault);
+  const double run_hours = tables() * table_period.value().to_seconds() / 3600.0;
+  std::vector<Demand::Pair> hourly = pairs;
+  for (Demand::Pair& pair : hourly) pair.trips /= run_hours;
+  const Assignment assignment(net, hourly,
+                              {equilibrium_gap, static_cast<unsigned>(equilibrium_rounds.value())});
+  gap_ = assignment.relative_gap();
+  rounds_ = assignment.rounds();
+  if (!assignment.converged()) {
+    throw UsageError(
+        fmt::format("{}: the equilibrium of routes was not reached: its relative gap is {:.3g} "
+                    "after {} rounds, {:.3g} is wanted; raise equilibrium_rounds or "
+                    "equilibrium_gap, or set routes=free-flow",
+                    net.name, gap_, rounds_, equilibrium_gap.value()));
+  }
+  shares_ = assignment.shares();
+  for (std::size_t road = 0; road < flow_.size(); ++road)
+    flow_[road] = assignment.flow()[road] * run_hours;
 }
 
 void TrafficModel::refuse_or_drop_unreachable(std::vector<Demand::Pair>& pairs) {
@@ -106,8 +211,8 @@ void TrafficModel::refuse_or_drop_unreachable(std::vector<Demand::Pair>& pairs) 
   if (lost.empty() || unreachable.value() == "drop") return;
   std::string list;
   for (std::size_t i = 0; i < std::min(lost.size(), kListed); ++i) {
-    list += fmt::format("{}{} to {}", i == 0 ? "" : ", ", Network::label(lost[i].origin),
-                        Network::label(lost[i].destination));
+    list += fmt::format("{}{} to {}", i == 0 ? "" : ", ", net.label(lost[i].origin),
+                        net.label(lost[i].destination));
   }
   throw UsageError(
       fmt::format("{}: no path for {} of the trip table's pairs of zones, {:.6g} trips: {}{}; "
@@ -154,10 +259,7 @@ std::unique_ptr<orrery::LogicalProcessBase> TrafficModel::create(orrery::LpId id
 }
 
 std::uint32_t TrafficModel::next_grid_road(std::uint32_t node, const Vehicle& vehicle) const {
-  const std::uint64_t nonce = static_cast<std::uint64_t>(vehicle.departure.ticks()) +
-                              (std::uint64_t{vehicle.origin} << 40) +
-                              (std::uint64_t{vehicle.destination} << 20);
-  const std::uint32_t to = grid_paths_.next_node(node, vehicle.destination, nonce);
+  const std::uint32_t to = grid_paths_.next_node(node, vehicle.destination, nonce_of(vehicle));
   std::uint32_t road = net.out_begin[node];
   while (net.roads[road].to != to) ++road;
   return road;
@@ -173,19 +275,42 @@ void TrafficModel::communication(orrery::CommunicationGraph& graph) const {
   }
 }
 
-/// Long enough for all queues to clear, by the estimate that the worst link is kept busy from the
-/// start: a quarter more, in whole ten minutes.
-Time TrafficModel::default_horizon() const {
+/// When the last queue has cleared, by the estimate that the worst link is kept busy from the
+/// start.
+void TrafficModel::estimate_clearance() {
   double seconds = period.value().to_seconds();
-  for (std::size_t road = 0; road < flow_.size(); ++road)
-    seconds = std::max(seconds, flow_[road] * 3600.0 / net.facts[road].capacity_per_hour);
+  std::optional<std::size_t> worst;
+  for (std::size_t road = 0; road < flow_.size(); ++road) {
+    const double busy = flow_[road] * 3600.0 / net.facts[road].capacity_per_hour;
+    if (busy <= seconds) continue;
+    seconds = busy;
+    worst = road;
+  }
   double longest = 0;
   if (is_grid_) longest = free_flow(0, net.node_count - 1).to_seconds();
   demand_.for_each([&](std::uint32_t origin, std::uint32_t destination, double) {
     longest = std::max(longest, free_flow(origin, destination).to_seconds());
   });
+  clearance_s_ = seconds + longest;
+  constexpr double kDay_s = 86400.0;
+  if (longest > kDay_s) {
+    note(fmt::format("the longest trip takes {:.3g} days without any wait; is time_unit right?",
+                     longest / kDay_s));
+  }
+  if (worst && seconds > period.value().to_seconds() + kDay_s) {
+    note(
+        fmt::format("the last queue takes {:.3g} days to clear: {:.0f} vehicles want to pass the "
+                    "link from {} to {}, which lets {:.4g} an hour pass; are demand, table_period "
+                    "and the capacities right?",
+                    seconds / kDay_s, flow_[*worst], net.label(net.facts[*worst].from),
+                    net.label(net.roads[*worst].to), net.facts[*worst].capacity_per_hour));
+  }
+}
+
+/// A quarter more than the estimate, in whole ten minutes.
+Time TrafficModel::default_horizon() const {
   constexpr std::int64_t kStep_s = 600;
-  const double estimate = std::min(1.25 * (seconds + longest), 1e9);
+  const double estimate = std::min(1.25 * clearance_s_, 1e9);
   return Time::zero() +
          Duration::seconds((static_cast<std::int64_t>(estimate) / kStep_s + 1) * kStep_s);
 }
@@ -208,6 +333,10 @@ void TrafficModel::report(orrery::Report& report, Time) const {
                "finished trips of more than 1.5 times their free-flow time");
   report.value("trips_within_zones", within_zones_, "1",
                "in the table, not simulated: they use no road of the network");
+  if (kind_ == Routes::equilibrium) {
+    report.value("relative_gap", gap_, "1",
+                 "of the equilibrium that routes follow: how much dearer than the cheapest");
+  }
   if (dropped_ > 0)
     report.value("trips_dropped", dropped_, "1",
                  "expected trips without a path (unreachable=drop)");

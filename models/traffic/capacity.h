@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the links of a network file can carry. Usually the file says so. Some networks (Barcelona
+// and Winnipeg of the TNTP collection) have a capacity of 1 on all links and hide the real one in B
+// and power. The volume-delay function of the Bureau of Public Roads (Traffic Assignment Manual,
+// 1964) is
+//
+//   t = t0 (1 + 0.15 (v / c)^p)
+//
+// with volume v and capacity c; these files write it as t = t0 (1 + B v^p), so B = 0.15 / c^p, and
+// the capacity is (B / 0.15)^(-1/p). A link with B = 0 knows no congestion. Taken literally, such a
+// file would let one vehicle an hour pass.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tntp.h"
+
+namespace traffic {
+
+struct Capacities {
+  std::vector<double> per_hour;  ///< of each link; infinite: no congestion
+  std::string note;              ///< that they were derived, or empty
+};
+
+/// Throws UsageError if the file has no capacities and none can be derived.
+Capacities capacities_of(const TntpNetwork& network);
+
+}  // namespace traffic
