@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <new>
 
+#include "memory/application_mode.h"
 #include "pending/pending_set.h"
 
 namespace orrery::pending {
@@ -130,7 +131,8 @@ class BucketPool {
   }
 
   /// A slab grows the pool by an eighth; its first chunk links it to the slab before.
-  void add_slab() {
+  [[gnu::noinline]] void add_slab() {
+    const memory::PlatformMode platform;
     const std::size_t chunks = std::max(kMinSlabChunks, chunks_ / 8);
     auto* const slab =
         static_cast<Chunk*>(::operator new (chunks* kChunkBytes, std::align_val_t{kChunkBytes}));

@@ -66,6 +66,9 @@ class DaryHeap {
   bool empty() const { return size_ == 0; }
   std::size_t bytes() const { return sizeof(*this) + entries_.bytes(); }
   const Event* upcoming(std::size_t i) const { return i < size_ ? entries_[i].event : nullptr; }
+  // What follows the root is in no order that is worth reading ahead in.
+  bool announces() const { return false; }
+  const Event* announced() { return nullptr; }
 
   template <class F>
   void drain(F f) {

@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "memory/application_mode.h"
 #include "pending/pending_set.h"
 
 namespace orrery::pending {
@@ -36,7 +37,8 @@ class EntryArray {
   std::size_t bytes() const { return data_ == nullptr ? 0 : bytes_of(capacity_); }
 
   /// Makes room for `wanted` entries and keeps the first `used` of them.
-  void grow(std::size_t wanted, std::size_t used) {
+  [[gnu::noinline]] void grow(std::size_t wanted, std::size_t used) {
+    const memory::PlatformMode platform;
     auto* memory =
         static_cast<EntryT*>(::operator new (bytes_of(wanted), std::align_val_t{kCacheLineBytes}));
     EntryT* data = memory + Offset;

@@ -111,6 +111,10 @@ class LadderQueue
     }
   }
 
+  // It leaves looking ahead to the radix heap, which is the default.
+  bool announces() const { return false; }
+  const Event* announced() { return nullptr; }
+
  private:
   void push_top(EntryT entry) {
     top_range_.add(entry.time);

@@ -36,6 +36,11 @@ namespace orrery::pending {
 ///  pop()         takes the lowest event out, or returns nullptr.
 ///  upcoming(i)   a hint for prefetching: an event that will be popped in about `i` pops (0: the
 ///                next one), or nullptr where that is not known for nothing. Never to be relied on.
+///  announces()   whether `announced` may have something: large sets look further ahead.
+///  announced()   a step of it, to be called once or twice a pop: prefetches an event, and returns
+///                one that was prefetched some steps before and will be popped in a few dozen pops,
+///                in no particular order, or nullptr. A hint as `upcoming`; what is returned is in
+///                the set. Reorganisations may announce an event again, or never.
 ///  drain(f)      calls f(Event*) for all events in no particular order and leaves the set empty.
 ///                `f` must not touch the set.
 ///  bytes()       memory held, this object included, the events not.
@@ -50,6 +55,8 @@ concept PendingSet = std::derived_from<Event, Key> && std::default_initializable
   { readable.empty() } -> std::same_as<bool>;
   { readable.bytes() } -> std::same_as<std::size_t>;
   { readable.upcoming(index) } -> std::same_as<const Event*>;
+  { readable.announces() } -> std::same_as<bool>;
+  { set.announced() } -> std::same_as<const Event*>;
 };
 
 /// Counts the steps of a set: one for each comparison of two entries and for each entry moved. The

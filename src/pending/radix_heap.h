@@ -38,6 +38,7 @@
 #include <memory>
 #include <utility>
 
+#include "pending/announcements.h"
 #include "pending/bucket_pool.h"
 #include "pending/pending_set.h"
 #include "pending/rung_set.h"
@@ -59,11 +60,14 @@ struct RadixRung {
     return (time >> shift) & ((std::uint64_t{1} << bits) - 1);
   }
 
-  std::size_t first_in_use() const {
-    for (std::size_t word = 0; word < in_use.size(); ++word) {
-      if (in_use[word] != 0) {
-        return 64 * word + static_cast<std::size_t>(std::countr_zero(in_use[word]));
-      }
+  std::size_t first_in_use() const { return first_in_use_from(0); }
+
+  std::size_t first_in_use_from(std::size_t digit) const {
+    std::uint64_t word_mask = ~std::uint64_t{0} << digit % 64;
+    for (std::size_t word = digit / 64; word < in_use.size(); ++word) {
+      if (const std::uint64_t word_in_use = in_use[word] & word_mask; word_in_use != 0)
+        return 64 * word + static_cast<std::size_t>(std::countr_zero(word_in_use));
+      word_mask = ~std::uint64_t{0};
     }
     return kNone;
   }
@@ -93,6 +97,7 @@ class RadixHeap
   using Base::pool_;
   using Base::rung_count_;
   using Base::rungs_;
+  using Base::rungs_made_;
   using Base::size_;
   using Base::stragglers_;
   using typename Base::Bucket;
@@ -103,7 +108,7 @@ class RadixHeap
 
  public:
   RadixHeap() {  // the root alone
-    rungs_[0] = std::make_unique<Rung>();
+    rungs_[rungs_made_++] = std::make_unique<Rung>();
     rung_count_ = 1;
   }
 
@@ -115,6 +120,9 @@ class RadixHeap
       return push_front(entry, time);
     scatter(entry, time);
   }
+
+  bool announces() const { return announcements_.any(); }
+  const Event* announced() { return announcements_.take(); }
 
  private:
   /// Times as unsigned numbers in the same order.
@@ -194,7 +202,29 @@ class RadixHeap
     const Bucket bucket = rung.take(digit);
     const std::uint64_t prefix = base_ & ~low_bits(rung.shift + rung.bits);
     base_ = prefix | (static_cast<std::uint64_t>(digit) << rung.shift);
-    return open(bucket, base_ + low_bits(rung.shift));
+    if (!open(bucket, base_ + low_bits(rung.shift))) return false;
+    if (size_ >= kAnnounceFrom) {
+      announce_after(rung, digit);
+    } else {
+      announcements_.clear();
+    }
+    return true;
+  }
+
+  /// A bucket of the innermost rung went to the front: makes known what comes behind it there.
+  void announce_after(const Rung& rung, std::size_t digit) {
+    announcements_.drop(digit);
+    digit = announcements_.last_bucket(digit);
+    while (announcements_.wants_more()) {
+      digit = rung.first_in_use_from(digit + 1);
+      if (digit == Rung::kNone) return;
+      const Bucket bucket = rung.buckets[digit];
+      const std::size_t count = Pool::count(bucket);
+      if (count > Announcements<Event>::kMostInBucket) return;
+      Probe::steps(count);
+      announcements_.begin_bucket(digit, count);
+      Pool::for_each(bucket, [&](const EntryT& entry) { announcements_.add(entry.event); });
+    }
   }
 
   /// Opens a bucket of events in [base_, last].
@@ -223,6 +253,7 @@ class RadixHeap
     const auto width = static_cast<unsigned>(std::bit_width(range.min ^ range.max));
     const auto wanted = static_cast<unsigned>(std::bit_width(count / kBucketTarget));
     Rung& rung = next_rung();
+    announcements_.clear();
     std::fill_n(rung_of_bit_.begin(), width, static_cast<std::uint8_t>(rung_count_ - 1));
     rung.bits = std::min({std::max(wanted, kMinDigitBits), kMaxRungBits, width});
     rung.shift = width - rung.bits;
@@ -233,6 +264,7 @@ class RadixHeap
   /// What the inner rung's bits named lies in the open bucket of the rung around it from now on.
   void drop_rung() {
     const Rung& rung = *rungs_[--rung_count_];
+    announcements_.clear();
     std::fill_n(rung_of_bit_.begin(), rung.shift + rung.bits,
                 static_cast<std::uint8_t>(rung_count_ - 1));
   }
@@ -256,12 +288,14 @@ class RadixHeap
     rung_count_ = 1;
     rung_of_bit_.fill(0);
     base_ = horizon_ = 0;
+    announcements_.clear();
     crowd_ = stragglers_ = 0;
   }
 
   std::uint64_t base_ = 0;     // what is earlier is a straggler
   std::uint64_t horizon_ = 0;  // what is not later goes to the front
   std::array<std::uint8_t, 64> rung_of_bit_{};
+  Announcements<Event> announcements_;  // of the innermost rung's buckets
 };
 
 }  // namespace orrery::pending

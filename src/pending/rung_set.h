@@ -21,6 +21,7 @@
 #include <limits>
 #include <memory>
 
+#include "memory/application_mode.h"
 #include "pending/bucket_pool.h"
 #include "pending/pending_set.h"
 #include "pending/sorted_front.h"
@@ -64,9 +65,7 @@ class RungSet {
   const Event* upcoming(std::size_t i) const { return front_.upcoming(i); }
 
   std::size_t bytes() const {
-    const auto rungs = static_cast<std::size_t>(
-        std::count_if(rungs_.begin(), rungs_.end(), [](const auto& r) { return r != nullptr; }));
-    return sizeof(Derived) + front_.bytes() + pool_.bytes() + rungs * sizeof(Rung);
+    return sizeof(Derived) + front_.bytes() + pool_.bytes() + rungs_made_ * sizeof(Rung);
   }
 
   template <class F>
@@ -91,10 +90,8 @@ class RungSet {
   /// than the first lot, but the depth may vary with time, as an odometer does, and a warm set is
   /// not to allocate.
   Rung& next_rung() {
-    if (rungs_[rung_count_] == nullptr) [[unlikely]] {
-      const std::size_t end = std::min(rung_count_ + kRungsAtOnce, kMaxRungs);
-      for (std::size_t i = rung_count_; i < end; ++i) rungs_[i] = std::make_unique<Rung>();
-    }
+    if (rungs_[rung_count_] == nullptr) [[unlikely]]
+      make_rungs();
     return *rungs_[rung_count_++];
   }
 
@@ -103,12 +100,19 @@ class RungSet {
   Front front_;
   Pool pool_;
   std::size_t rung_count_ = 0;
+  std::size_t rungs_made_ = 0;  // the first of rungs_
   std::size_t crowd_ = 0;       // pushes to the side heap since the front was loaded
   std::size_t stragglers_ = 0;  // of these, those before where the front's range starts
   std::size_t size_ = 0;
 
  private:
   static constexpr std::size_t kRungsAtOnce = 6;
+
+  [[gnu::noinline]] void make_rungs() {
+    const memory::PlatformMode platform;
+    const std::size_t end = std::min(rung_count_ + kRungsAtOnce, kMaxRungs);
+    while (rungs_made_ < end) rungs_[rungs_made_++] = std::make_unique<Rung>();
+  }
 
   Derived& self() { return static_cast<Derived&>(*this); }
 
