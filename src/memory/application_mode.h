@@ -55,18 +55,29 @@ enum class HeapMisuse : std::uint8_t {
 // A sentence fragment for messages, as in "free of memory that is not allocated (freed twice?)".
 const char* describe(HeapMisuse what) noexcept;
 
+// What a heap served quickly. Its free is common soon after, and then need not go through memory. A
+// hint, which free compares with the heap's table: the heap that it was in may be gone.
+struct LastAllocation {
+  const std::byte* address = nullptr;
+  std::uint32_t run = 0;
+  std::uint32_t chunk = 0;
+};
+
 struct ThreadContext {
   LpHeap* heap = nullptr;  // the running LP's heap; nullptr is platform mode
 
   // While malloc or free works on the heap: application mode, and not to be interrupted.
   bool in_heap = false;
 
+  LastAllocation last;  // of the heaps that this thread has run
+
   // Called in platform mode when the model misuses `pointer`; nullptr prints a sentence and aborts.
   // If it returns, the call of the model does nothing. It may also leave by switching stacks. It
   // must not throw: free and operator delete may not.
   void (*on_misuse)(HeapMisuse what, const void* pointer, LpHeap* heap) = nullptr;
 
-  // Set when a heap with one chunk gets room for more: its owner may keep less for simple heaps.
+  // Set when a heap with one chunk gets room for more: its owner may keep less for simple heaps, or
+  // do less.
   bool heap_grew = false;
 
   // Serves the model's memory where the running heap has no arena; see heap_observer.h.

@@ -17,13 +17,12 @@ constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr std::size_t kHugePageBytes = 2 * kMiB;
 constexpr std::size_t kSmallestStockBytes = kMiB;
 constexpr std::size_t kLargestStockBytes = 16 * kMiB;
-// Below this a worker's blocks are few and mostly empty; huge pages would only fill memory. With
-// colouring they are what makes it real.
-constexpr std::size_t kHugePagesAboveBytes = 8 * kMiB;
+// Below this a worker's blocks are few and mostly empty; huge pages would only fill memory. Beyond,
+// LPs whose heaps have a dozen runs each are a dozen pages an event (PCS with 1024 cells: 4 % of
+// the rate). With colouring they are what makes it real.
+constexpr std::size_t kHugePagesAboveBytes = kMiB;
 // Pieces of one kind that may lie unused before they serve the other, besides an eighth of all.
 constexpr std::size_t kSpareBytes = 8 * kMiB;
-// How many of the last pieces are looked at for one that is large enough.
-constexpr std::size_t kSearchedPieces = 8;
 
 // Room for one more, so that a later push_back cannot fail. False if there is no memory.
 template <typename T>
@@ -41,7 +40,10 @@ bool make_room(std::vector<T>& list, std::size_t more = 1) noexcept {
 }  // namespace
 
 Arena::Arena(const Colouring& colouring, bool deny_oversize)
-    : colouring_(colouring), deny_oversize_(deny_oversize) {
+    : colouring_(colouring),
+      deny_oversize_(deny_oversize),
+      spare_{SparePieces(Access::intensive, colouring.way_bytes, 0),
+             SparePieces(Access::mild, colouring.way_bytes, colouring.mild_from)} {
   Region::instance();
   for (const Access access : {Access::intensive, Access::mild}) {
     for (unsigned size_class = 0; size_class < kSmallClasses; ++size_class) {
@@ -147,76 +149,65 @@ bool Arena::wastes_piece(unsigned size_class, Access access) const noexcept {
 // Whether so much is unused of what is meant for the other kind that it may serve this one.
 bool Arena::may_displace(Access access) const noexcept {
   const Access other = access == Access::mild ? Access::intensive : Access::mild;
-  return spare_bytes_[index(other)] > std::max(kSpareBytes, stocks_bytes_ / 8);
+  return spare_[index(other)].bytes() > std::max(kSpareBytes, stocks_bytes_ / 8);
 }
 
-Arena::Piece Arena::take_piece(Access access, std::size_t least_bytes) noexcept {
+Piece Arena::take_piece(Access access, std::size_t least_bytes) noexcept {
   if (!colouring_.on || least_bytes > largest_piece(access)) {
     return {};
   }
   const PlatformMode platform;
-  const std::size_t floor = access == Access::mild ? colouring_.mild_from : 0;
-  Piece piece = find_piece(pieces_[index(access)], least_bytes, floor);
+  const Piece piece = spare_[index(access)].take(least_bytes);
   if (piece.base == nullptr && !may_displace(access) && open_way(access)) {
-    piece = find_piece(pieces_[index(access)], least_bytes, floor);
+    return spare_[index(access)].take(least_bytes);
   }
-  spare_bytes_[index(access)] -= piece.bytes;
   return piece;
 }
 
-Arena::Piece Arena::take_spare_piece(Access access, std::size_t least_bytes) noexcept {
-  if (!colouring_.on || !may_displace(access)) {
+Piece Arena::take_spare_piece(Access access, std::size_t least_bytes) noexcept {
+  if (!colouring_.on) {
     return {};
   }
-  const PlatformMode platform;
-  const Access other = access == Access::mild ? Access::intensive : Access::mild;
-  const Piece piece = find_piece(pieces_[index(other)], least_bytes, 0);
-  spare_bytes_[index(other)] -= piece.bytes;
+  Piece piece = spare_[index(access)].take_low(least_bytes);
+  if (piece.base != nullptr || !may_displace(access)) {
+    return piece;
+  }
+  SparePieces& other = spare_[index(access == Access::mild ? Access::intensive : Access::mild)];
+  piece = other.take_low(least_bytes);
+  if (piece.base == nullptr) {
+    piece = other.take(least_bytes);
+  }
   displaced_bytes_ += piece.bytes;
   return piece;
 }
 
-Arena::Piece Arena::find_piece(std::vector<Piece>& pieces, std::size_t least_bytes,
-                               std::size_t least_offset) noexcept {
-  const std::size_t searched = std::min(pieces.size(), kSearchedPieces);
-  for (std::size_t i = 0; i < searched; ++i) {
-    Piece& candidate = pieces[pieces.size() - 1 - i];
-    if (candidate.bytes >= least_bytes && colouring_.offset(candidate.base) >= least_offset) {
-      const Piece found = candidate;
-      candidate = pieces.back();
-      pieces.pop_back();
-      return found;
-    }
+void Arena::give_back(Access access, const Piece& piece) noexcept {
+  if (piece.meant_for != access) {
+    displaced_bytes_ -= piece.bytes;
   }
-  return {};
+  spare_[index(piece.meant_for)].put(piece);
 }
 
 // Divides a fresh way. The part between the two kinds, if the threshold was moved, goes to the kind
 // that asks.
 bool Arena::open_way(Access access) noexcept {
-  const std::size_t most = colouring_.way_bytes / kBlockBytes + 2;
-  if (!make_room(pieces_[0], most) || !make_room(pieces_[1], most)) {
+  const std::size_t intensive = access == Access::intensive
+                                    ? colouring_.intensive_bytes
+                                    : std::min(colouring_.intensive_bytes, colouring_.mild_from);
+  const std::size_t mild_from = std::max(intensive, colouring_.mild_from);
+  SparePieces& for_intensive = spare_[index(Access::intensive)];
+  SparePieces& for_mild = spare_[index(Access::mild)];
+  if (!for_intensive.make_room(intensive) ||
+      !for_mild.make_room(colouring_.way_bytes - mild_from)) {
     return false;
   }
   std::byte* const way = take_from_stock(colouring_.way_bytes);
   if (way == nullptr) {
     return false;
   }
-  const std::size_t intensive = access == Access::intensive
-                                    ? colouring_.intensive_bytes
-                                    : std::min(colouring_.intensive_bytes, colouring_.mild_from);
-  add_pieces(Access::intensive, way, 0, intensive);
-  add_pieces(Access::mild, way, std::max(intensive, colouring_.mild_from), colouring_.way_bytes);
+  for_intensive.add(way, intensive);
+  for_mild.add(way + mild_from, colouring_.way_bytes - mild_from);
   return true;
-}
-
-void Arena::add_pieces(Access access, std::byte* way, std::size_t from, std::size_t to) {
-  while (from < to) {
-    const std::size_t bytes = std::min(to - from, kBlockBytes);
-    pieces_[index(access)].push_back({way + from, bytes});
-    spare_bytes_[index(access)] += bytes;
-    from += bytes;
-  }
 }
 
 // A block without colour.
@@ -254,7 +245,7 @@ std::byte* Arena::take_from_stock(std::size_t bytes) noexcept {
   if (stock_left_bytes_ < bytes) {
     const bool huge_pages =
         stocks_bytes_ >= kHugePagesAboveBytes || (colouring_.on && colouring_.huge_pages);
-    const std::size_t smallest = colouring_.on ? kHugePageBytes : kSmallestStockBytes;
+    const std::size_t smallest = huge_pages || colouring_.on ? kHugePageBytes : kSmallestStockBytes;
     const std::size_t stock = std::clamp(stocks_bytes_, smallest, kLargestStockBytes);
     stock_left_bytes_ = 0;
     stock_next_ =

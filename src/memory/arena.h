@@ -15,7 +15,8 @@
 // fit no piece, or would waste much of one, lie in whole blocks without colour.
 //
 // An arena is used by one thread at a time. LPs that move to another worker keep their memory and
-// take later runs from their new worker's arena, so all arenas of a simulation end together.
+// take later runs from their new worker's arena, so all arenas of a simulation end together. Pools
+// of the platform may end before: their pieces go back and serve again.
 #ifndef ORRERY_MEMORY_ARENA_H
 #define ORRERY_MEMORY_ARENA_H
 
@@ -27,6 +28,7 @@
 #include "memory/colour.h"
 #include "memory/region.h"
 #include "memory/size_class.h"
+#include "memory/spare_pieces.h"
 
 namespace orrery::memory {
 
@@ -63,20 +65,22 @@ class Arena {
     return deny_oversize_ && chunk_bytes(size_class) > kBlockBytes;
   }
 
-  // Zeroed memory of one colour for a pool of the platform, a multiple of a page and at most a
-  // block. Empty if there is no colouring, no piece of that many bytes, or no memory: the pool then
-  // takes what it needs from the system. take_spare_piece hands out what was meant for the other
-  // kind, if more of it lies unused than the bound allows.
-  struct Piece {
-    std::byte* base = nullptr;
-    std::size_t bytes = 0;
-  };
+  // Memory of one colour for a pool of the platform, not zeroed. Empty if there is no colouring, no
+  // piece of that many bytes, or no memory: the pool then takes what it needs from the system.
+  // take_spare_piece hands out mild memory below the threshold, or what was meant for the other
+  // kind, if more of it lies unused than the bound allows. A pool that ends before the arena does
+  // gives back what it has taken, with the same access (borrowed_pieces.h does); it serves whoever
+  // asks next, LPs as well.
   Piece take_piece(Access access, std::size_t least_bytes) noexcept;
   Piece take_spare_piece(Access access, std::size_t least_bytes) noexcept;
+  void give_back(Access access, const Piece& piece) noexcept;
 
   const Colouring& colouring() const noexcept { return colouring_; }
   // From now on mild memory is taken from [offset, way_bytes) of the ways. What was taken stays.
-  void set_mild_from(std::size_t offset) noexcept { colouring_.mild_from = offset; }
+  void set_mild_from(std::size_t offset) noexcept {
+    colouring_.mild_from = offset;
+    spare_[index(Access::mild)].set_floor(offset);
+  }
 
   // Address space taken for LPs so far, an upper bound of the memory in use.
   std::size_t taken_bytes() const noexcept { return taken_bytes_; }
@@ -106,10 +110,7 @@ class Arena {
   std::size_t largest_piece(Access access) const noexcept;
   bool may_displace(Access access) const noexcept;
   bool wastes_piece(unsigned size_class, Access access) const noexcept;
-  Piece find_piece(std::vector<Piece>& pieces, std::size_t least_bytes,
-                   std::size_t least_offset) noexcept;
   bool open_way(Access access) noexcept;
-  void add_pieces(Access access, std::byte* way, std::size_t from, std::size_t to);
   std::byte* take_block() noexcept;
   std::byte* take_from_stock(std::size_t bytes) noexcept;
   std::byte* take_extent(Region::Pool pool, std::size_t bytes, std::size_t alignment,
@@ -119,9 +120,8 @@ class Arena {
   const bool deny_oversize_;
   std::array<std::array<std::uint8_t, kSmallClasses>, 2> longest_logs_;
   std::array<std::array<std::array<Cursor, kMaxRunLog + 1>, kSmallClasses>, 2> cursors_{};
-  std::array<std::vector<Piece>, 2> pieces_;  // by access, not used yet
-  std::array<std::size_t, 2> spare_bytes_{};  // of the pieces
-  std::vector<std::byte*> blocks_;            // without colour, not used yet
+  std::array<SparePieces, 2> spare_;  // by access
+  std::vector<std::byte*> blocks_;    // without colour, not used yet
   std::byte* stock_next_ = nullptr;
   std::size_t stock_left_bytes_ = 0;
   std::size_t stocks_bytes_ = 0;

@@ -4,7 +4,7 @@
 // lists by size class (those of the LP heaps), last freed first served. Blocks of large classes
 // come from the system one by one; up to kKeptBytes of them are kept when they are released, since
 // the system would map and clear a megabyte afresh for each checkpoint (300 us instead of 100). One
-// thread uses a pool at a time; blocks go back to the system with the pool.
+// thread uses a pool at a time; blocks go back to where they came from with the pool.
 //
 // Where memory is separated by cache sets (colour.h), this is mild memory: blocks lie in the mild
 // part of the arena's ways. The threshold may be moved while the pool is used, since its blocks are
@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "memory/arena.h"
+#include "memory/borrowed_pieces.h"
 #include "memory/size_class.h"
 
 namespace orrery::memory {
@@ -34,10 +35,11 @@ class BlockPool {
     trim();
   }
 
-  /// Before the first allocation: take mild memory of `arena`, which must outlive the pool's use.
+  /// Before the first allocation: take mild memory of `arena`, which must outlive the pool.
   void use_arena(Arena& arena) {
     if (!arena.colouring().on) return;
     arena_ = &arena;
+    pieces_ = BorrowedPieces(arena, Access::mild);
     floor_ = arena.colouring().mild_from;
     way_mask_ = arena.colouring().way_bytes - 1;
   }
@@ -65,10 +67,10 @@ class BlockPool {
     const unsigned size_class = class_of(bytes);
     if (is_large(size_class)) [[unlikely]]
       return allocate_large(size_class);
-    used_bytes_ += chunk_bytes(size_class);
     Free* head = free_[size_class];
     if (head == nullptr) [[unlikely]]
       return refill(size_class);
+    used_bytes_ += chunk_bytes(size_class);
     free_[size_class] = head->next;
     __builtin_prefetch(head->next, 1);
     return head;
@@ -129,17 +131,17 @@ class BlockPool {
   /// memory of the system.
   [[gnu::noinline]] void* refill(unsigned size_class) {
     const std::size_t each = chunk_bytes(size_class);
-    Arena::Piece slab;
-    if (arena_ != nullptr) slab = arena_->take_piece(Access::mild, each);
+    Piece slab = pieces_.take(each);
     if (slab.base == nullptr && aside_[size_class] != nullptr) {
+      used_bytes_ += each;
       free_[size_class] = aside_[size_class]->next;
       Free* block = aside_[size_class];
       aside_[size_class] = nullptr;
       return block;
     }
-    if (slab.base == nullptr && arena_ != nullptr)
-      slab = arena_->take_spare_piece(Access::mild, each);
+    if (slab.base == nullptr) slab = pieces_.take_spare(each);
     if (slab.base == nullptr) slab = take_slab();
+    used_bytes_ += each;
     for (std::size_t at = (slab.bytes / each - 1) * each; at > 0; at -= each) {
       auto* block = reinterpret_cast<Free*>(slab.base + at);
       block->next = free_[size_class];
@@ -147,7 +149,7 @@ class BlockPool {
     }
     return slab.base;
   }
-  Arena::Piece take_slab() {
+  Piece take_slab() {
     slabs_.reserve(slabs_.size() + 1);
     // Aligned to a cache line: blocks of 128 bytes then take two lines, not three.
     auto* slab = static_cast<std::byte*>(std::aligned_alloc(64, kSlabBytes));
@@ -163,6 +165,7 @@ class BlockPool {
   Arena* arena_ = nullptr;                    ///< nullptr: no colouring
   std::size_t floor_ = 0;                     ///< offset in a way from which blocks are mild
   std::uintptr_t way_mask_ = 0;
+  BorrowedPieces pieces_;
   std::vector<void*> slabs_;
   std::size_t used_bytes_ = 0;
 };

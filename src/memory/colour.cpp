@@ -3,10 +3,10 @@
 // The cache as hwloc sees it, and shares of its ways in whole pages; colour.h tells why.
 #include "memory/colour.h"
 
-#include <hwloc.h>
-
 #include <bit>
 #include <cmath>
+
+#include "core/topology.h"
 
 namespace orrery::memory {
 namespace {
@@ -16,19 +16,13 @@ constexpr std::size_t kHugePageBytes = std::size_t{1} << 21;
 // Fills in size and ways from the first cache of the level; the cores of a machine may differ, and
 // then the first one speaks for all.
 void ask_hwloc(CacheFacts& facts) {
-  hwloc_topology_t topology = nullptr;
-  if (hwloc_topology_init(&topology) != 0) {
-    return;
+  const Topology topology = load_topology();
+  if (!topology) return;
+  if (const hwloc_obj_t cache = hwloc_get_obj_by_type(topology.get(), HWLOC_OBJ_L2CACHE, 0)) {
+    facts.bytes = cache->attr->cache.size;
+    const int ways = cache->attr->cache.associativity;
+    facts.ways = ways > 0 ? static_cast<unsigned>(ways) : 0;
   }
-  if (hwloc_topology_set_cache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_ALL) == 0 &&
-      hwloc_topology_load(topology) == 0) {
-    if (const hwloc_obj_t cache = hwloc_get_obj_by_type(topology, HWLOC_OBJ_L2CACHE, 0)) {
-      facts.bytes = cache->attr->cache.size;
-      const int ways = cache->attr->cache.associativity;
-      facts.ways = ways > 0 ? static_cast<unsigned>(ways) : 0;
-    }
-  }
-  hwloc_topology_destroy(topology);
 }
 
 std::string kib(std::size_t bytes) {

@@ -139,12 +139,25 @@ void* allocate_for(LpHeap& heap, std::size_t bytes, Alignment alignment) noexcep
   return allocate_slowly(heap, bytes, alignment);
 }
 
+// A heap of many runs has a quick way, too.
+[[gnu::noinline]] void* allocate_otherwise_quickly(LpHeap& heap, std::size_t bytes) noexcept {
+  if (heap.has_many_runs()) {
+    enter_heap();
+    void* const pointer = heap.allocate_quickly_of_many(bytes);
+    leave_heap();
+    if (pointer != nullptr) [[likely]] {
+      return pointer;
+    }
+  }
+  return allocate_slowly(heap, bytes);
+}
+
 // The slow ways are tail calls, so that this needs no registers to be saved.
 ORRERY_QUICK void* allocate_for(LpHeap& heap, std::size_t bytes) noexcept {
   enter_heap();
   void* const pointer = heap.allocate_quickly(bytes);
   leave_heap();
-  return pointer != nullptr ? pointer : allocate_slowly(heap, bytes);
+  return pointer != nullptr ? pointer : allocate_otherwise_quickly(heap, bytes);
 }
 
 // The running heap refused: the model is wrong, or an observer serves its memory.

@@ -2,19 +2,22 @@
 //
 // The system's clocks and random numbers, wrapped for the whole process, so that the checker can
 // name a handler that asks them (outside_calls.h). Outside of application mode and where nobody
-// watches, a wrapper costs a load and a comparison and calls the real function.
+// watches, a wrapper costs a load and a comparison and calls the real function. And the ends of the
+// process that no atexit() hears of, so that a handler that calls them can be named.
 //
 // Linked as an object into executables, like interpose.cpp and for the same reason. Not caught: the
 // processor's own counters and random numbers (rdtsc, rdrand), which are no calls; the values that
 // they give still differ from one execution to the next.
 #include <dlfcn.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <ctime>
 
-#include "memory/application_mode.h"
+#include "memory/next_definition.h"
 #include "memory/outside_calls.h"
 
 namespace orrery::memory {
@@ -23,34 +26,8 @@ namespace {
 // Also called before a sanitizer has state for the thread: not instrumented.
 #define ORRERY_PLAIN __attribute__((no_sanitize("address,thread,undefined")))
 
-ORRERY_PLAIN bool watched() noexcept {
-  return outside_calls.watching && running_heap() != nullptr;
-}
-
-ORRERY_PLAIN void note(OutsideCall call) noexcept {
-  if (watched()) {
-    outside_calls.seen |= std::uint32_t{1} << static_cast<unsigned>(call);
-  }
-}
-
 ORRERY_PLAIN std::int64_t shift_seconds() noexcept {
-  return watched() ? outside_calls.shift_seconds : 0;
-}
-
-// The next definition of a function. Threads that look it up at once store the same value and
-// nothing else is published by it, so relaxed suffices.
-template <typename Function>
-ORRERY_PLAIN Function* next(std::atomic<Function*>& known, const char* name) noexcept {
-  Function* function = known.load(std::memory_order_relaxed);
-  if (function == nullptr) {
-    const PlatformMode platform;
-    function = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-    if (function == nullptr) {
-      std::abort();  // the C library has all of them
-    }
-    known.store(function, std::memory_order_relaxed);
-  }
-  return function;
+  return outside_calls_watched() ? outside_calls.shift_seconds : 0;
 }
 
 }  // namespace
@@ -64,7 +41,7 @@ using Call = orrery::memory::OutsideCall;
 ORRERY_EXPORT time_t time(time_t* result) noexcept {
   static constinit std::atomic<time_t (*)(time_t*)> known{nullptr};
   outside::note(Call::time);
-  const time_t now = outside::next(known, "time")(nullptr) + outside::shift_seconds();
+  const time_t now = outside::next_definition(known, "time")(nullptr) + outside::shift_seconds();
   if (result != nullptr) {
     *result = now;
   }
@@ -74,7 +51,7 @@ ORRERY_EXPORT time_t time(time_t* result) noexcept {
 ORRERY_EXPORT int gettimeofday(timeval* __restrict result, void* __restrict zone) noexcept {
   static constinit std::atomic<int (*)(timeval*, void*)> known{nullptr};
   outside::note(Call::gettimeofday);
-  const int status = outside::next(known, "gettimeofday")(result, zone);
+  const int status = outside::next_definition(known, "gettimeofday")(result, zone);
   if (status == 0) {
     result->tv_sec += outside::shift_seconds();
   }
@@ -84,7 +61,7 @@ ORRERY_EXPORT int gettimeofday(timeval* __restrict result, void* __restrict zone
 ORRERY_EXPORT int clock_gettime(clockid_t clock_id, timespec* result) noexcept {
   static constinit std::atomic<int (*)(clockid_t, timespec*)> known{nullptr};
   outside::note(Call::clock_gettime);
-  const int status = outside::next(known, "clock_gettime")(clock_id, result);
+  const int status = outside::next_definition(known, "clock_gettime")(clock_id, result);
   if (status == 0) {
     result->tv_sec += outside::shift_seconds();
   }
@@ -94,7 +71,7 @@ ORRERY_EXPORT int clock_gettime(clockid_t clock_id, timespec* result) noexcept {
 ORRERY_EXPORT int timespec_get(timespec* result, int base) noexcept {
   static constinit std::atomic<int (*)(timespec*, int)> known{nullptr};
   outside::note(Call::timespec_get);
-  const int status = outside::next(known, "timespec_get")(result, base);
+  const int status = outside::next_definition(known, "timespec_get")(result, base);
   if (status != 0) {
     result->tv_sec += outside::shift_seconds();
   }
@@ -104,14 +81,14 @@ ORRERY_EXPORT int timespec_get(timespec* result, int base) noexcept {
 ORRERY_EXPORT clock_t clock() noexcept {
   static constinit std::atomic<clock_t (*)()> known{nullptr};
   outside::note(Call::clock);
-  return outside::next(known, "clock")() + outside::shift_seconds() * CLOCKS_PER_SEC;
+  return outside::next_definition(known, "clock")() + outside::shift_seconds() * CLOCKS_PER_SEC;
 }
 
 #define ORRERY_RANDOM(type, name)                            \
   ORRERY_EXPORT type name() noexcept {                       \
     static constinit std::atomic<type (*)()> known{nullptr}; \
     outside::note(Call::name);                               \
-    return outside::next(known, #name)();                    \
+    return outside::next_definition(known, #name)();         \
   }
 
 ORRERY_RANDOM(int, rand)
@@ -123,20 +100,20 @@ ORRERY_RANDOM(long, mrand48)
 ORRERY_EXPORT ssize_t getrandom(void* buffer, std::size_t bytes, unsigned flags) {
   static constinit std::atomic<ssize_t (*)(void*, std::size_t, unsigned)> known{nullptr};
   outside::note(Call::getrandom);
-  return outside::next(known, "getrandom")(buffer, bytes, flags);
+  return outside::next_definition(known, "getrandom")(buffer, bytes, flags);
 }
 
 ORRERY_EXPORT int getentropy(void* buffer, std::size_t bytes) {
   static constinit std::atomic<int (*)(void*, std::size_t)> known{nullptr};
   outside::note(Call::getentropy);
-  return outside::next(known, "getentropy")(buffer, bytes);
+  return outside::next_definition(known, "getentropy")(buffer, bytes);
 }
 
 #if __GLIBC_PREREQ(2, 36)
 ORRERY_EXPORT std::uint32_t arc4random() noexcept {
   static constinit std::atomic<std::uint32_t (*)()> known{nullptr};
   outside::note(Call::arc4random);
-  return outside::next(known, "arc4random")();
+  return outside::next_definition(known, "arc4random")();
 }
 #endif
 
@@ -145,5 +122,26 @@ ORRERY_EXPORT std::uint32_t arc4random() noexcept {
 ORRERY_EXPORT unsigned _ZNSt13random_device9_M_getvalEv(void* device) {
   static constinit std::atomic<unsigned (*)(void*)> known{nullptr};
   outside::note(Call::random_device);
-  return outside::next(known, "_ZNSt13random_device9_M_getvalEv")(device);
+  return outside::next_definition(known, "_ZNSt13random_device9_M_getvalEv")(device);
+}
+
+namespace {
+
+ORRERY_PLAIN [[noreturn]] void end_process(const char* function, int status) noexcept {
+  if (const auto hook = outside::before_exit.load(std::memory_order_relaxed)) {
+    hook(function);
+  }
+  for (;;) {
+    syscall(SYS_exit_group, status);
+  }
+}
+
+}  // namespace
+
+ORRERY_EXPORT [[noreturn]] void _exit(int status) {
+  end_process("_exit()", status);
+}
+
+ORRERY_EXPORT [[noreturn]] void _Exit(int status) noexcept {
+  end_process("_Exit()", status);
 }

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <cwchar>
 #include <locale>
@@ -73,6 +74,38 @@ void prepare_locale() {
   static_cast<void>(std::regex_match("a1", std::regex("[[:alpha:]]\\d", std::regex::icase)));
 }
 
+#ifdef __GLIBCXX__
+// How the C++ library lays out a locale and a facet (its ABI since GCC 3.4).
+struct LocaleParts {
+  int references;
+  struct FacetParts {
+    const void* functions;
+    int references;
+  } * *facets;
+  std::size_t facet_count;
+};
+
+// The locales that all share count the copies of their facets. A handler that is rolled back has
+// counted and does not take it back, or takes it back twice: the count wanders, and at zero the
+// facet would be deleted. So it starts where no wandering reaches it.
+void keep_for_ever(const std::locale& locale) {
+  constexpr int kMany = 1 << 30;
+  const auto keep = [](int& references) {
+    // Other threads may be counting; no order is needed for a count.
+    if (__atomic_load_n(&references, __ATOMIC_RELAXED) < kMany / 2)
+      __atomic_fetch_add(&references, kMany, __ATOMIC_RELAXED);
+  };
+  static_assert(sizeof locale == sizeof(LocaleParts*));
+  LocaleParts* parts = nullptr;
+  std::memcpy(&parts, static_cast<const void*>(&locale), sizeof parts);
+  keep(parts->references);
+  for (std::size_t i = 0; i < parts->facet_count; ++i)
+    if (parts->facets[i] != nullptr) keep(parts->facets[i]->references);
+}
+#else
+void keep_for_ever(const std::locale&) {}
+#endif
+
 int touch_tls(dl_phdr_info* info, std::size_t, void*) {
   if (info->dlpi_tls_modid != 0) {
     TlsIndex index{info->dlpi_tls_modid, 0};
@@ -89,6 +122,8 @@ void prepare_library_state() {
   prepare_time_zone();
   prepare_conversions();
   prepare_locale();
+  keep_for_ever(std::locale::classic());
+  keep_for_ever(std::locale());
   void* frames[4];
   backtrace(frames, 4);  // loads the unwinder
   prepare_worker_thread();

@@ -7,15 +7,18 @@
 // Covered (with glibc 2.36 and libstdc++ 12):
 //   prepare_library_state   buffers of stdin, stdout and stderr; the time zone; the tables of the
 //                           multibyte conversions and of iconv; the unwinder that backtrace loads;
-//                           the standard facets of the C++ locales in use.
+//                           the standard facets of the C++ locales in use, and the counts of
+//                           references to them.
 //   prepare_worker_thread   thread-local storage of all libraries that dlopen loaded, which the
 //                           dynamic linker allocates with malloc at the thread's first access.
+//   interpose_locale.cpp    locales by name.
+//   interpose_specific.cpp  thread-specific data.
+//   interpose_stateful.cpp  what functions that keep state in the C library allocate.
 //   interpose_runtime.cpp   function-local statics, and the lists of destructors at exit.
 //
 // Not covered; a model that does this in a handler breaks rule 3 of the design anyway or leaks:
-//   opening files and streams (the C library links them into a list of the process), setlocale and
-//   std::locale::global, thread-specific data with more than 32 keys, strerror and strsignal for
-//   unknown numbers, getpwnam, getaddrinfo, syslog, dlopen, starting threads.
+//   opening files and streams (the C library links them into a list of the process),
+//   std::locale::global, uselocale, getaddrinfo, syslog, dlopen, starting threads.
 // Models are to be loaded with RTLD_NOW: lazy binding may extend lists of the dynamic linker.
 #ifndef ORRERY_MEMORY_LIBRARY_STATE_H
 #define ORRERY_MEMORY_LIBRARY_STATE_H

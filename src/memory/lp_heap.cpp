@@ -19,34 +19,49 @@ constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
 // Notes that the run has room.
 void LpHeap::note_room(std::uint32_t run_index, unsigned row) noexcept {
-  if (!indexed()) {
-    std::uint64_t& rows = store_.tables.table->rows;
-    rows = (rows & ~(kFull << 8 * run_index)) | std::uint64_t{row} << 8 * run_index;
+  if (indexed()) {
+    index().set(index().at[row], run_index);
     return;
   }
-  const std::uint32_t place = index().at[row];
-  index().word(place, run_index / 64) |= std::uint64_t{1} << run_index % 64;
-  index().row(place).first = std::min(index().row(place).first, run_index / 64);
+  set_row(run_index, row);
 }
 
 void LpHeap::note_full(std::uint32_t run_index, unsigned row) noexcept {
-  if (!indexed()) {
-    store_.tables.table->rows |= kFull << 8 * run_index;
+  if (indexed()) {
+    index().clear(index().at[row], run_index);
     return;
   }
-  index().word(index().at[row], run_index / 64) &= ~(std::uint64_t{1} << run_index % 64);
+  set_row(run_index, kFull);
 }
 
-// The first run of the row that has room, in a heap of more than 64 runs; kNone if none has.
-std::uint32_t LpHeap::first_with_room(unsigned row) noexcept {
-  const std::uint32_t place = index().at[row];
-  std::uint32_t& first = index().row(place).first;
-  for (; first < index().words; ++first) {
-    if (const std::uint64_t bits = index().word(place, first); bits != 0) {
-      return first * 64 + static_cast<std::uint32_t>(first_bit(bits));
+// The first run of the row, in the order of creation, that has room and that `accept`(run) wants;
+// kNone if there is none. For heaps with an index.
+template <typename Accept>
+std::uint32_t LpHeap::first_with_room(unsigned row, Accept&& accept) noexcept {
+  Index& index = this->index();
+  const std::uint32_t place = index.at[row];
+  const auto search = [&](std::uint32_t word) {
+    for (std::uint64_t bits = index.word(place, word); bits != 0; bits &= bits - 1) {
+      if (const std::uint32_t run = word * 64 + first_bit(bits); accept(runs()[run])) {
+        return run;
+      }
+    }
+    return kNone;
+  };
+  if (index.sums == 0) {
+    return search(0);
+  }
+  for (std::uint32_t i = 0; i < index.sums; ++i) {
+    for (std::uint64_t sum = index.sum(place, i); sum != 0; sum &= sum - 1) {
+      const std::uint32_t word = i * 64 + first_bit(sum);
+      if (const std::uint32_t run = search(word); run != kNone) {
+        return run;
+      }
+      if (index.word(place, word) == 0) {
+        index.sum(place, i) &= ~(std::uint64_t{1} << word % 64);
+      }
     }
   }
-  first = index().words - 1;
   return kNone;
 }
 
@@ -70,12 +85,13 @@ void* LpHeap::allocate_small(unsigned size_class, Access access) noexcept {
   if (capacity_ == 1) {
     return allocate_single(size_class, access);
   }
-  const unsigned row = memory::row_of(size_class, access);
-  if (void* const address = serve_quickly(size_class, row)) {
-    return address;
+  const unsigned row = small_row_of(size_class, access);
+  if (has_many_runs()) {
+    const std::uint32_t run = first_with_room(row, [](const Run&) { return true; });
+    return run != kNone ? take_chunk(run) : allocate_in_new_run(size_class, kBlockBytes, access);
   }
-  const std::uint32_t run = capacity_ > kIndexedRuns ? first_with_room(row) : kNone;
-  return run != kNone ? take_chunk(run) : allocate_in_new_run(size_class, kBlockBytes, access);
+  void* const address = serve_quickly(size_class, row);
+  return address != nullptr ? address : allocate_in_new_run(size_class, kBlockBytes, access);
 }
 
 // In a heap with at most one run, which has one chunk.
@@ -87,16 +103,25 @@ void* LpHeap::allocate_single(unsigned size_class, Access access) noexcept {
   return take_chunk(0);
 }
 
-// Few runs are large; all are looked at.
 void* LpHeap::allocate_large(unsigned size_class, std::size_t alignment) noexcept {
-  const Run* const list = runs();
-  for (std::uint32_t i = 0; i < run_count_; ++i) {
-    if (list[i].free_chunks != 0 && list[i].size_class() == size_class &&
-        reinterpret_cast<std::uintptr_t>(list[i].base()) % alignment == 0) {
-      return take_chunk(i);
-    }
+  const std::uint32_t run = first_large(size_class, alignment);
+  return run != kNone ? take_chunk(run)
+                      : allocate_in_new_run(size_class, alignment, Access::intensive);
+}
+
+// The first run of a large class that is free. Runs are aligned to a block; only requests that want
+// more may have to pass some over.
+std::uint32_t LpHeap::first_large(unsigned size_class, std::size_t alignment) noexcept {
+  const auto fits = [=](const Run& run) {
+    return run.free_chunks != 0 && run.size_class() == size_class &&
+           reinterpret_cast<std::uintptr_t>(run.base()) % alignment == 0;
+  };
+  if (indexed()) {
+    return first_with_room(memory::row_of(size_class, Access::intensive), fits);
   }
-  return allocate_in_new_run(size_class, alignment, Access::intensive);
+  const Run* const end = runs() + run_count_;
+  const Run* const found = std::find_if(runs(), runs() + run_count_, fits);
+  return found != end ? static_cast<std::uint32_t>(found - runs()) : kNone;
 }
 
 // The first chunk with room in a run that has room.
@@ -105,13 +130,9 @@ void* LpHeap::take_chunk(std::uint32_t run_index) noexcept {
   const std::size_t bytes = chunk_bytes(run.size_class());
   std::byte* const address = run.base() + first_bit(run.free_chunks) * bytes;
   run.free_chunks &= run.free_chunks - 1;
-  if (capacity_ == 1) {
-    first_bytes_ = bytes;
-  } else {
-    store_.tables.table->served_bytes += bytes;
-    if (run.free_chunks == 0) {
-      note_full(run_index, row_of(run));
-    }
+  served_bytes_ += bytes;
+  if (capacity_ != 1 && run.free_chunks == 0) {
+    note_full(run_index, row_of(run));
   }
   unpoison(address, bytes);
   return address;
@@ -122,10 +143,15 @@ void* LpHeap::take_chunk(std::uint32_t run_index) noexcept {
 
 std::size_t LpHeap::runs_of(unsigned row) const noexcept {
   if (indexed()) {
-    return index().row(index().at[row]).runs;
+    return index().runs(index().at[row]);
   }
   return static_cast<std::size_t>(std::count_if(
       runs(), runs() + run_count_, [row](const Run& run) { return row_of(run) == row; }));
+}
+
+// Whether a run of the row can be entered into the index.
+bool LpHeap::has_place(unsigned row) const noexcept {
+  return !indexed() || index().at[row] != 0 || index().used < index().places;
 }
 
 void* LpHeap::allocate_in_new_run(unsigned size_class, std::size_t alignment,
@@ -134,11 +160,17 @@ void* LpHeap::allocate_in_new_run(unsigned size_class, std::size_t alignment,
     return nullptr;
   }
   const PlatformMode platform;
-  if (run_count_ == capacity_ && !grow_table()) {
+  const unsigned row = memory::row_of(size_class, access);
+  if (run_count_ == capacity_) {
+    const std::uint32_t more = capacity_ == 1 ? kFirstTableRuns : capacity_ * 2;
+    if (!grow_table(more, indexed() ? index().places : kFewPlaces)) {
+      return nullptr;
+    }
+  }
+  if (!has_place(row) && !grow_table(capacity_, std::min(index().places * 2, kRows + 1))) {
     return nullptr;
   }
-  unsigned log =
-      is_large(size_class) ? 0 : wanted_run_log(runs_of(memory::row_of(size_class, access)));
+  unsigned log = is_large(size_class) ? 0 : wanted_run_log(runs_of(row));
   std::byte* const base = is_large(size_class) ? arena_->take_large(size_class, alignment)
                                                : arena_->take_run(size_class, access, log);
   if (base == nullptr) {
@@ -152,32 +184,32 @@ void* LpHeap::allocate_in_new_run(unsigned size_class, std::size_t alignment,
   return take_chunk(run);
 }
 
-bool LpHeap::grow_table() noexcept {
+// A table for `capacity` runs, and if these are many an index with `places` places.
+bool LpHeap::grow_table(std::uint32_t capacity, std::uint32_t places) noexcept {
   thread_context.heap_grew = true;
-  const std::uint32_t capacity = capacity_ == 1 ? kWordRuns / 2 : capacity_ * 2;
+  const bool indexed = capacity > kRowRuns;
   const std::uint32_t words = (capacity + 63) / 64;
-  const std::uint32_t places = std::min(capacity, std::uint32_t{kRows}) + 1;
-  std::size_t bytes = sizeof(Table) + capacity * sizeof(Run);
-  if (capacity > kWordRuns) {
-    bytes += sizeof(Index) + places * (sizeof(Index::Row) + words * sizeof(std::uint64_t));
-  }
-  auto* const table = static_cast<Table*>(std::calloc(1, bytes));
+  const std::uint32_t sums = words == 1 ? 0 : (words + 63) / 64;
+  const std::size_t bytes =
+      capacity * sizeof(Run) + (indexed ? Index::bytes(places, words, sums) : 0);
+  auto* const table = static_cast<Run*>(std::calloc(1, bytes));
   if (table == nullptr) {
     return false;
   }
-  table->rows = ~std::uint64_t{0};
-  table->served_bytes = live_bytes();
-  std::copy_n(runs(), run_count_, table->runs);
+  std::copy_n(runs(), run_count_, table);
   if (capacity_ != 1) {
     release_table();
   }
-  auto* const behind = reinterpret_cast<Index*>(table->runs + capacity);
-  store_.tables = {table, capacity > kWordRuns ? behind : nullptr};
+  table_ = table;
   capacity_ = capacity;
-  if (indexed()) {
+  if (indexed) {
+    store_.index = reinterpret_cast<Index*>(table + capacity);
     index().places = places;
-    index().words = words;
     index().used = 1;
+    index().words = words;
+    index().sums = sums;
+  } else {
+    std::fill_n(store_.rows, std::size(store_.rows), ~std::uint64_t{0});
   }
   for (std::uint32_t run = 0; run < run_count_; ++run) {
     publish_run(run);
@@ -187,19 +219,19 @@ bool LpHeap::grow_table() noexcept {
 
 void LpHeap::release_table() noexcept {
   const PlatformMode platform;
-  std::free(store_.tables.table);
+  std::free(table_);
 }
 
 // Enters a run into the table and notes its number where a pointer into it leads.
 void LpHeap::publish_run(std::uint32_t run_index) noexcept {
-  const Run& run = store_.tables.table->runs[run_index];
+  const Run& run = table_[run_index];
   const unsigned row = row_of(run);
   if (indexed()) {
     std::uint8_t& place = index().at[row];
     if (place == 0) {
       place = static_cast<std::uint8_t>(index().used++);
     }
-    ++index().row(place).runs;
+    ++index().runs(place);
   }
   if (run.free_chunks != 0) {
     note_room(run_index, row);
@@ -237,7 +269,7 @@ FreeStatus LpHeap::free_single(const std::byte* pointer) noexcept {
     return FreeStatus::not_live;
   }
   first.free_chunks = 1;
-  first_bytes_ = 0;
+  served_bytes_ = 0;
   poison(pointer, bytes);
   return FreeStatus::ok;
 }
@@ -304,26 +336,46 @@ void* LpHeap::reallocate(void* pointer, std::size_t bytes) noexcept {
 // ---- Checkpoints
 // ---------------------------------------------------------------------------------
 
+// The number of runs and the padding: equal states, equal images.
+void LpHeap::begin_layout(std::byte* layout, std::uint64_t runs) noexcept {
+  const std::uint64_t padding = 0;
+  std::memcpy(layout + header_bytes(runs) - sizeof padding, &padding, sizeof padding);
+  std::memcpy(layout, &runs, sizeof runs);
+}
+
 void LpHeap::save_layout(std::byte* layout) const noexcept {
   const std::uint64_t count = used_runs();
-  std::memcpy(layout, &count, sizeof count);
-  if (count % 2 == 0) {
-    // The padding: equal states, equal images.
-    std::memset(layout + header_bytes(count) - sizeof count, 0, sizeof count);
-  }
+  begin_layout(layout, count);
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint64_t live = runs()[i].live_chunks();
     std::memcpy(layout + (1 + i) * sizeof live, &live, sizeof live);
   }
 }
 
+// In one pass over the runs: it is taken for every few events of a small LP. Most runs have one row
+// of live chunks, at their start.
 std::size_t LpHeap::save_all(std::byte* image) const noexcept {
-  save_layout(image);
-  std::byte* chunks = image + layout_bytes();
-  for_each_live([&](const std::byte* begin, std::size_t bytes, std::size_t) {
-    copy(chunks, begin, bytes);
-    chunks += bytes;
-  });
+  const std::uint32_t count = used_runs();
+  begin_layout(image, count);
+  std::byte* words = image + sizeof(std::uint64_t);
+  std::byte* chunks = image + header_bytes(count);
+  const Run* run = table_;
+  for (const Run* const end = run + count; run != end; ++run, words += sizeof(std::uint64_t)) {
+    const std::uint64_t live = run->live_chunks();
+    std::memcpy(words, &live, sizeof live);
+    if (live == 0) continue;
+    const std::size_t chunk = chunk_bytes(run->size_class());
+    const auto save_row = [&](unsigned begin, unsigned chunk_count) {
+      copy(chunks, run->base() + begin * chunk, chunk_count * chunk);
+      chunks += chunk_count * chunk;
+    };
+    const auto at_start = static_cast<unsigned>(std::countr_one(live));
+    if (at_start == 64 || live >> at_start == 0) {
+      save_row(0, at_start);
+    } else {
+      for_each_row(live, save_row);
+    }
+  }
   return static_cast<std::size_t>(chunks - image);
 }
 
@@ -339,12 +391,8 @@ void LpHeap::restore_layout(const std::byte* layout) noexcept {
     }
     bytes += set_live(i, live);
   }
-  if (capacity_ == 1) {
-    first_bytes_ = bytes;
-    return;
-  }
-  store_.tables.table->served_bytes = bytes;
-  store_.tables.table->freed_bytes = 0;
+  served_bytes_ = bytes;
+  freed_bytes_ = 0;
 }
 
 void LpHeap::restore_all(const std::byte* image) noexcept {

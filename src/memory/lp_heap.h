@@ -8,17 +8,21 @@
 // where a million small LPs must cost next to nothing: an LP owns short *runs* of chunks in blocks
 // that it shares with others, not blocks of its own (docs/memory.md has the layout). What is known
 // of the first run lies in the LpHeap itself, so that a heap with one object needs nothing from the
-// system's malloc.
+// system's malloc. The runs of a larger one lie in a table there, four on a cache line, and the
+// LpHeap has all else that is read on the way to a run, so that an allocation touches two lines
+// beside the chunk: each more is a miss that the next one waits for.
 //
 // Four sizes of heap, each searched in the way that is fastest for it:
 //   one run         compare with it
-//   up to 8 runs    the rows (class and access) of the runs that have room are the bytes of a word
+//   up to 16 runs   the rows (class and access) of the runs that have room are the bytes of two
+//                   words
 //   up to 64 runs   for each row a word with the bits of the runs that have room
-//   more            several words a row, and the first of them that is not 0
+//   more            several words a row, and a word for 64 of them with the bits of those that are
+//                   not 0
 // For free, the area's slot table gives the run of a pointer; before that it is compared with the
-// last allocation, since what is freed soon is common and need not go through memory. Allocation
-// and free have no branch that depends on whether a run became full or ceased to be, which is what
-// a processor cannot predict.
+// thread's last allocation, since what is freed soon is common and need not go through memory.
+// Allocation and free have no branch that depends on whether a run became full or ceased to be, or
+// on which run serves, which is what a processor cannot predict.
 //
 // Allocation takes the first chunk with room in the order of the runs' creation, and a run's length
 // is fixed when it is made. Which address is served thus depends on the live
@@ -97,8 +101,10 @@ class LpHeap {
   }
   LpHeap(LpHeap&& other) noexcept
       : arena_(other.arena_),
+        table_(std::exchange(other.table_, nullptr)),
         store_(std::exchange(other.store_, Store{})),
-        first_bytes_(std::exchange(other.first_bytes_, 0)),
+        served_bytes_(std::exchange(other.served_bytes_, 0)),
+        freed_bytes_(std::exchange(other.freed_bytes_, 0)),
         run_count_(std::exchange(other.run_count_, 0)),
         capacity_(std::exchange(other.capacity_, 1)) {}
   LpHeap(const LpHeap&) = delete;
@@ -126,8 +132,11 @@ class LpHeap {
 
   // What malloc and free do nearly always, without a call: a small class with room in a heap of
   // more than one run. Where that does not apply they do nothing and answer nullptr and false; then
-  // allocate and free_slowly serve.
+  // allocate and free_slowly serve. The second is the same for a heap of more than 64 runs, apart
+  // so that the first keeps to few registers.
   void* allocate_quickly(std::size_t bytes) noexcept;
+  void* allocate_quickly_of_many(std::size_t bytes) noexcept;
+  bool has_many_runs() const noexcept { return capacity_ > kIndexedRuns; }
   bool free_quickly(void* pointer) noexcept;
   FreeStatus free_slowly(void* pointer) noexcept;
 
@@ -142,14 +151,20 @@ class LpHeap {
   bool owns(const void* pointer) const noexcept;
 
   // Bytes in live chunks.
-  std::size_t live_bytes() const noexcept {
-    if (capacity_ == 1) [[likely]] {
-      return first_bytes_;
-    }
-    return store_.tables.table->served_bytes - store_.tables.table->freed_bytes;
-  }
+  std::size_t live_bytes() const noexcept { return served_bytes_ - freed_bytes_; }
 
   std::size_t run_count() const noexcept { return run_count_; }
+
+  // For who will run the LP soon: ask for what its malloc and free read. The table can be asked for
+  // once the heap itself is there.
+  void prefetch() const noexcept { __builtin_prefetch(this, 1); }
+  void prefetch_table() const noexcept {
+    if (capacity_ != 1) {
+      for (std::uint32_t run = 0; run < kRowRuns; run += kCacheLineBytes / sizeof(Run)) {
+        __builtin_prefetch(table_ + run, 1);
+      }
+    }
+  }
 
   // Size of a checkpoint taken now.
   std::size_t image_bytes() const noexcept { return header_bytes(used_runs()) + live_bytes(); }
@@ -158,7 +173,7 @@ class LpHeap {
   // two functions below do what save and restore do, from the chunk's address and size alone, so
   // that whoever knows these (and watches ThreadContext::heap_grew) need not touch the heap's
   // state.
-  bool single_chunk() const noexcept { return capacity_ == 1 && first_bytes_ != 0; }
+  bool single_chunk() const noexcept { return capacity_ == 1 && live_bytes() != 0; }
   static constexpr std::size_t kSingleHeaderBytes = 2 * sizeof(std::uint64_t);
   static void save_single(const void* chunk, std::size_t chunk_bytes, std::byte* image) noexcept {
     const std::uint64_t header[2] = {1, 1};
@@ -168,6 +183,10 @@ class LpHeap {
   static void restore_single(void* chunk, std::size_t chunk_bytes,
                              const std::byte* image) noexcept {
     copy(static_cast<std::byte*>(chunk), image + kSingleHeaderBytes, chunk_bytes);
+  }
+  // The chunk alone, to or from a place that is aligned to 16 bytes.
+  static void copy_single(std::byte* to, const std::byte* from, std::size_t chunk_bytes) noexcept {
+    copy(to, from, chunk_bytes);
   }
 
   // Writes a checkpoint to `image`, which has room for image_bytes() and any alignment (16 is
@@ -227,38 +246,26 @@ class LpHeap {
   }
 
  private:
-  // What is known of more than one run; in system memory, in one piece with the index of a heap
-  // with many runs.
-  struct Table {
-    const std::byte* last;   // allocation that was served quickly
-    std::uint64_t last_bit;  // its chunk in its run
-    std::uint32_t last_run;
-    std::uint32_t last_row;
-    // What the live chunks have is the difference. One counter would be a chain of a store and a
-    // load of the same place from each operation to the next, which is what limits the speed of
-    // these.
-    std::uint64_t served_bytes;
-    std::uint64_t freed_bytes;
-    std::uint64_t rows;  // up to 8 runs: byte i is the row of run i while that has room, or kFull
-    Run runs[];
-  };
   struct Index;
   struct Place {
     Run* run = nullptr;  // nullptr: not in this heap
     unsigned chunk = 0;
     bool at_start = false;
   };
-  struct Tables {
-    Table* table;
-    Index* index;  // nullptr for up to kWordRuns runs
-  };
+  static constexpr std::uint32_t kRowRuns = 16;  // whose rows are the bytes of Store::rows
   union Store {
     Run first{0, 0};  // while capacity_ is 1
-    Tables tables;    // after that
+    // Up to kRowRuns runs: byte i / 2 of word i % 2 is the row of run i while that has room, or
+    // kFull. So the first of two matches, one in each word, is found without a branch.
+    std::uint64_t rows[2];
+    Index* index;  // of more runs
   };
 
-  static constexpr std::uint32_t kWordRuns = 8;      // whose rows are the bytes of a word
+  static constexpr std::uint32_t kFirstTableRuns = 4;
+  static constexpr std::size_t kCacheLineBytes = 64;
   static constexpr std::uint32_t kIndexedRuns = 64;  // for which a row's bitmap is a word
+  // Rows for which an index has room at first: those of up to 16 runs, one more, and none.
+  static constexpr std::uint32_t kFewPlaces = kRowRuns + 2;
   static constexpr std::uint64_t kFull = 0xff;
   static constexpr std::uint64_t kEachByte = 0x0101010101010101;
 
@@ -266,14 +273,21 @@ class LpHeap {
     return memory::row_of(run.size_class(), run.access());
   }
   // Position of the lowest set bit; bits != 0, which spares a branch.
-  static std::size_t first_bit(std::uint64_t bits) noexcept {
-    return static_cast<std::size_t>(__builtin_ctzll(bits));
+  static unsigned first_bit(std::uint64_t bits) noexcept {
+    return static_cast<unsigned>(__builtin_ctzll(bits));
   }
 
   // An image: the number of runs (those after the last live chunk are left out), the live bitmap of
   // each, zero padding to 16 bytes, then the live chunks in order.
   static constexpr std::size_t header_bytes(std::size_t runs) noexcept {
     return (runs + 2) / 2 * 16;
+  }
+
+  // The highest bits of the bytes that equal that of `bytes`; of those above the lowest one that
+  // does, some that do not (a carry spoils higher bytes only).
+  static std::uint64_t bytes_equal(std::uint64_t word, std::uint64_t bytes) noexcept {
+    const std::uint64_t other = word ^ bytes;
+    return (other - kEachByte) & ~other & 0x80 * kEachByte;
   }
 
   template <typename Visit>
@@ -301,20 +315,26 @@ class LpHeap {
     }
   }
 
-  const Run* runs() const noexcept {
-    return capacity_ == 1 ? &store_.first : store_.tables.table->runs;
+  const Run* runs() const noexcept { return capacity_ == 1 ? &store_.first : table_; }
+  Run* runs() noexcept { return capacity_ == 1 ? &store_.first : table_; }
+  bool indexed() const noexcept { return capacity_ > kRowRuns; }
+  Index& index() const noexcept { return *store_.index; }
+  // In a heap without an index: run `run_index` has room, or is full where `row` is kFull.
+  void set_row(std::uint32_t run_index, std::uint64_t row) noexcept {
+    std::uint64_t& rows = store_.rows[run_index % 2];
+    const std::uint32_t shift = run_index / 2 * 8;
+    rows = (rows & ~(kFull << shift)) | row << shift;
   }
-  Run* runs() noexcept { return capacity_ == 1 ? &store_.first : store_.tables.table->runs; }
-  bool indexed() const noexcept { return capacity_ > kWordRuns; }
-  Index& index() const noexcept { return *store_.tables.index; }
+
+  static void begin_layout(std::byte* layout, std::uint64_t runs) noexcept;
 
   // Runs up to the last one with a live chunk.
   std::uint32_t used_runs() const noexcept {
     if (capacity_ == 1) [[likely]] {
-      return first_bytes_ != 0 ? 1 : 0;
+      return live_bytes() != 0 ? 1 : 0;
     }
     std::uint32_t count = run_count_;
-    while (count > 0 && store_.tables.table->runs[count - 1].live_chunks() == 0) {
+    while (count > 0 && table_[count - 1].live_chunks() == 0) {
       --count;
     }
     return count;
@@ -331,15 +351,19 @@ class LpHeap {
   void* allocate_single(unsigned size_class, Access access) noexcept;
   void* allocate_in_new_run(unsigned size_class, std::size_t alignment, Access access) noexcept;
   void* serve_quickly(unsigned size_class, unsigned row) noexcept;
-  bool take_first(Table& table, std::size_t run_index, unsigned size_class, unsigned row) noexcept;
-  bool put_back(Table& table, std::uint32_t run, std::uint64_t bit, unsigned row, std::size_t bytes,
+  void* serve_of_many(unsigned size_class, unsigned row) noexcept;
+  std::byte* take_first(std::uint32_t run_index, unsigned size_class, bool& full) noexcept;
+  bool put_back(std::uint32_t run, unsigned chunk, unsigned row, std::size_t bytes,
                 const std::byte* address) noexcept;
   void* take_chunk(std::uint32_t run_index) noexcept;
-  std::uint32_t first_with_room(unsigned row) noexcept;
+  template <typename Accept>
+  std::uint32_t first_with_room(unsigned row, Accept&& accept) noexcept;
+  std::uint32_t first_large(unsigned size_class, std::size_t alignment) noexcept;
   void note_room(std::uint32_t run_index, unsigned row) noexcept;
   void note_full(std::uint32_t run_index, unsigned row) noexcept;
   std::size_t runs_of(unsigned row) const noexcept;
-  bool grow_table() noexcept;
+  bool has_place(unsigned row) const noexcept;
+  bool grow_table(std::uint32_t capacity, std::uint32_t places) noexcept;
   void publish_run(std::uint32_t run_index) noexcept;
   void release_table() noexcept;
 
@@ -348,91 +372,142 @@ class LpHeap {
   Place place_in(std::uint32_t run_index, const std::byte* pointer) const noexcept;
 
   Arena* arena_;
+  Run* table_ = nullptr;  // of more than one run, in system memory, with the index behind
   Store store_;
-  std::size_t first_bytes_ = 0;  // live, while capacity_ is 1
+  // What the live chunks have is the difference. One counter would be a chain of a store and a load
+  // of the same place from each operation to the next, which is what limits the speed of these.
+  std::uint64_t served_bytes_ = 0;
+  std::uint64_t freed_bytes_ = 0;  // 0 while capacity_ is 1
   std::uint32_t run_count_ = 0;
   std::uint32_t capacity_ = 1;
 };
 
-static_assert(sizeof(Run) == 16 && sizeof(LpHeap) == 40, "a million LPs have one of these each");
+static_assert(sizeof(Run) == 16 && sizeof(LpHeap) == 56,
+              "a million LPs have one of these each, and a pointer, on a cache line");
 
-// For heaps with more than 8 runs, in system memory behind the runs: for each row that the heap
-// uses, a bitmap of the runs with room. Up to 64 runs that is one word a row.
+// For heaps with more than 16 runs, in system memory behind the runs: for each row that the heap
+// uses, a bitmap of the runs with room. Up to 64 runs that is one word a row. Beyond, another
+// bitmap tells which words of it may be other than 0: all that are, and some that were.
 struct LpHeap::Index {
-  struct Row {
-    std::uint32_t first;  // no word of its bitmap before this one has a bit
-    std::uint32_t runs;
-  };
-  std::uint8_t at[kRows + 3];  // place of a row; 0 is that of no row, and never has room
+  std::uint8_t at[kRows + 1];  // place of a row; 0 is that of no row, and never has room
   std::uint32_t places;        // there are
+  std::uint32_t used;          // of these, with 0
   std::uint32_t words;         // of a bitmap
-  std::uint32_t used;          // places, with 0
-  // Words of one position lie side by side, `words` times `places` of them; then the rows.
+  std::uint32_t sums;          // words of the bitmap of words; 0 if there is one word only
+  // Words of one position lie side by side, `places` of them: `words` times, then `sums` times, and
+  // then the number of runs of each place.
   std::uint64_t room[];
 
+  static std::size_t bytes(std::uint32_t places, std::uint32_t words, std::uint32_t sums) noexcept {
+    return sizeof(Index) + places * std::size_t{words + sums + 1} * sizeof(std::uint64_t);
+  }
   std::uint64_t& word(std::size_t place, std::size_t i) noexcept {
     return room[i * places + place];
   }
-  Row& row(std::size_t place) noexcept {
-    return reinterpret_cast<Row*>(room + std::size_t{words} * places)[place];
+  std::uint64_t& sum(std::size_t place, std::size_t i) noexcept { return word(place, words + i); }
+  std::uint64_t& runs(std::size_t place) noexcept { return word(place, words + sums); }
+
+  void set(std::size_t place, std::uint32_t run) noexcept {
+    word(place, run / 64) |= std::uint64_t{1} << run % 64;
+    if (sums != 0) {
+      sum(place, run / 4096) |= std::uint64_t{1} << run / 64 % 64;
+    }
+  }
+  void clear(std::size_t place, std::uint32_t run) noexcept {
+    word(place, run / 64) &= ~(std::uint64_t{1} << run % 64);
   }
 };
 
 [[gnu::always_inline]] inline void* LpHeap::allocate_quickly(std::size_t bytes) noexcept {
-  if (bytes > detail::kTabledBytes || capacity_ == 1) [[unlikely]] {
+  // One comparison for both ends: 1, and more than kIndexedRuns.
+  if (bytes > detail::kTabledBytes || capacity_ - 2 > kIndexedRuns - 2) [[unlikely]] {
     return nullptr;
   }
   const unsigned size_class = class_of(bytes);
   return poison_slack(serve_quickly(size_class, size_class), bytes, chunk_bytes(size_class));
 }
 
-// The first run of the row that has room. Whether it is full afterwards is no branch.
+[[gnu::always_inline]] inline void* LpHeap::allocate_quickly_of_many(std::size_t bytes) noexcept {
+  if (bytes > detail::kTabledBytes) [[unlikely]] {
+    return nullptr;
+  }
+  const unsigned size_class = class_of(bytes);
+  return poison_slack(serve_of_many(size_class, size_class), bytes, chunk_bytes(size_class));
+}
+
+// The first run of the row that has room, in a heap of 2 to 64 runs. Whether it is full afterwards
+// is no branch.
 [[gnu::always_inline]] inline void* LpHeap::serve_quickly(unsigned size_class,
                                                           unsigned row) noexcept {
-  Table& table = *store_.tables.table;
-  if (capacity_ <= kWordRuns) {
-    // The lowest byte that equals the row (a carry can only spoil higher ones).
-    const std::uint64_t other = table.rows ^ row * kEachByte;
-    const std::uint64_t equal = (other - kEachByte) & ~other & 0x80 * kEachByte;
-    if (equal == 0) [[unlikely]] {
-      return nullptr;
-    }
-    const std::size_t run = first_bit(equal) / 8;
-    const std::uint64_t full = 0 - std::uint64_t{take_first(table, run, size_class, row)};
-    // All bits of the byte of which `equal` has the highest.
-    const std::uint64_t lowest = equal & (0 - equal);
-    table.rows |= ((lowest << 1) - (lowest >> 7)) & full;
-  } else {
-    Index& index = *store_.tables.index;
-    const std::size_t place = index.at[row];
-    // Up to 64 runs the first word is the only one.
-    const std::size_t word = capacity_ <= kIndexedRuns ? 0 : index.row(place).first;
-    std::uint64_t& room = index.word(place, word);
+  bool full = false;
+  std::byte* address = nullptr;
+  if (capacity_ > kRowRuns) {
+    Index& index = *store_.index;
+    std::uint64_t& room = index.room[index.at[row]];
     const std::uint64_t bits = room;
     if (bits == 0) [[unlikely]] {
       return nullptr;
     }
-    const std::size_t bit = first_bit(bits);
-    room = bits ^ std::uint64_t{take_first(table, word * 64 + bit, size_class, row)} << bit;
+    const std::uint32_t run = first_bit(bits);
+    address = take_first(run, size_class, full);
+    room = bits ^ std::uint64_t{full} << run;
+  } else {
+    const std::uint64_t bytes = row * kEachByte;
+    const std::uint64_t equal = bytes_equal(store_.rows[0], bytes) >> 7 |  // bits 8 i: run 2 i
+                                bytes_equal(store_.rows[1], bytes) >> 6;   // 8 i + 1: run 2 i + 1
+    if (equal == 0) [[unlikely]] {
+      return nullptr;
+    }
+    const std::uint32_t bit = first_bit(equal);
+    const std::uint32_t word = bit % 2;
+    address = take_first(bit / 4 + word, size_class, full);
+    store_.rows[word] |= ((std::uint64_t{full} << 8) - full) << (bit - word);
   }
-  return const_cast<std::byte*>(table.last);
+  return address;
 }
 
-// Takes the first chunk with room of a run; `table.last` is its address. Whether the run is full.
-[[gnu::always_inline]] inline bool LpHeap::take_first(Table& table, std::size_t run_index,
-                                                      unsigned size_class, unsigned row) noexcept {
-  table.last_run = static_cast<std::uint32_t>(run_index);
-  table.last_row = row;
-  Run& run = table.runs[run_index];
+// The same in a heap of more runs, if the first word that may have a run with room has one, of the
+// first 64 words.
+[[gnu::always_inline]] inline void* LpHeap::serve_of_many(unsigned size_class,
+                                                          unsigned row) noexcept {
+  Index& index = *store_.index;
+  const std::size_t place = index.at[row];
+  const std::uint64_t sum = index.sum(place, 0);
+  if (sum == 0) [[unlikely]] {
+    return nullptr;
+  }
+  const std::uint32_t word = first_bit(sum);
+  std::uint64_t& room = index.word(place, word);
+  const std::uint64_t bits = room;
+  if (bits == 0) [[unlikely]] {
+    return nullptr;
+  }
+  const std::uint32_t bit = first_bit(bits);
+  bool full = false;
+  std::byte* const address = take_first(word * 64 + bit, size_class, full);
+  room = bits ^ std::uint64_t{full} << bit;
+  return address;
+}
+
+// Takes the first chunk with room of a run, and tells whether that was the last one.
+[[gnu::always_inline]] inline std::byte* LpHeap::take_first(std::uint32_t run_index,
+                                                            unsigned size_class,
+                                                            bool& full) noexcept {
+  Run& run = table_[run_index];
   const std::size_t bytes = chunk_bytes(size_class);
-  table.served_bytes += bytes;
   const std::uint64_t room = run.free_chunks;
   const std::uint64_t left = room & (room - 1);
   run.free_chunks = left;
-  table.last_bit = room ^ left;
-  table.last = run.base() + first_bit(room) * bytes;
-  unpoison(table.last, bytes);
-  return left == 0;
+  served_bytes_ += bytes;
+  const unsigned chunk = first_bit(room);
+  std::byte* const address = run.base() + chunk * bytes;
+  if (address == nullptr) {
+    __builtin_unreachable();  // so that it need not be looked at again
+  }
+  thread_context.last = {address, run_index, chunk};
+  unpoison(address, bytes);
+  full = left == 0;
+  return address;
 }
 
 [[gnu::always_inline]] inline bool LpHeap::free_quickly(void* pointer) noexcept {
@@ -440,11 +515,16 @@ struct LpHeap::Index {
   if (capacity_ == 1) [[unlikely]] {
     return false;
   }
-  Table& table = *store_.tables.table;
-  if (address == table.last) {
-    const unsigned row = table.last_row;
-    return put_back(table, table.last_run, table.last_bit, row,
-                    chunk_bytes(row < kLargeRow ? row : row - kMildRows), address);
+  // The last allocation of the thread, if it still is what it was then: its heap may have gone, and
+  // another one that lies here have got its memory.
+  if (const LastAllocation& last = thread_context.last;
+      address == last.address && last.run < run_count_) {
+    const Run& run = table_[last.run];
+    const std::size_t bytes = chunk_bytes(run.size_class());
+    if (run.base() + last.chunk * bytes == address) [[likely]] {
+      return put_back(last.run, last.chunk, small_row_of(run.size_class(), run.access()), bytes,
+                      address);
+    }
   }
   const Area* const area = area_of(address);
   if (area == nullptr) [[unlikely]] {
@@ -455,37 +535,29 @@ struct LpHeap::Index {
   const std::uint32_t run = area->run_at(chunk >> area->run_log);
   const std::size_t in_run = chunk & area->run_mask;
   // One comparison for all that may be wrong: a run of another heap, or no start of a chunk.
-  if (run >= run_count_ || table.runs[run].base() + in_run * area->chunk_bytes != address)
+  if (run >= run_count_ || table_[run].base() + in_run * area->chunk_bytes != address)
       [[unlikely]] {
     return false;
   }
-  return put_back(table, run, std::uint64_t{1} << in_run, area->row, area->chunk_bytes, address);
+  return put_back(run, static_cast<unsigned>(in_run), area->row, area->chunk_bytes, address);
 }
 
 // Whether the run was full before is no branch.
-[[gnu::always_inline]] inline bool LpHeap::put_back(Table& table, std::uint32_t run,
-                                                    std::uint64_t bit, unsigned row,
+[[gnu::always_inline]] inline bool LpHeap::put_back(std::uint32_t run, unsigned chunk, unsigned row,
                                                     std::size_t bytes,
                                                     const std::byte* address) noexcept {
-  const std::uint64_t room = table.runs[run].free_chunks;
-  if ((room & bit) != 0) [[unlikely]] {
+  const std::uint64_t room = table_[run].free_chunks;
+  if ((room >> chunk & 1) != 0) [[unlikely]] {
     return false;
   }
-  table.runs[run].free_chunks = room | bit;
-  table.freed_bytes += bytes;
-  if (capacity_ <= kWordRuns) {
-    const std::uint32_t shift = 8 * run;
-    table.rows = (table.rows & ~(kFull << shift)) | std::uint64_t{row} << shift;
+  table_[run].free_chunks = room | std::uint64_t{1} << chunk;
+  freed_bytes_ += bytes;
+  if (capacity_ <= kRowRuns) {
+    set_row(run, row);
+  } else if (Index& index = *store_.index; capacity_ <= kIndexedRuns) {
+    index.room[index.at[row]] |= std::uint64_t{1} << run;
   } else {
-    Index& index = *store_.tables.index;
-    const std::size_t place = index.at[row];
-    if (capacity_ <= kIndexedRuns) {
-      index.room[place] |= std::uint64_t{1} << run;
-    } else {
-      std::uint32_t& first = index.row(place).first;
-      index.word(place, run / 64) |= std::uint64_t{1} << run % 64;
-      first = run / 64 < first ? run / 64 : first;
-    }
+    index.set(index.at[row], run);
   }
   poison(address, bytes);
   return true;
@@ -493,10 +565,11 @@ struct LpHeap::Index {
 
 // A heap without a table has at most one chunk: the first run of a heap has length 1.
 inline std::size_t LpHeap::save_first(std::byte* image) const noexcept {
-  const std::uint64_t header[2] = {first_bytes_ != 0 ? 1U : 0U, first_bytes_ != 0 ? 1U : 0U};
+  const std::size_t bytes = live_bytes();
+  const std::uint64_t header[2] = {bytes != 0 ? 1U : 0U, bytes != 0 ? 1U : 0U};
   std::memcpy(image, header, sizeof header);
-  copy(image + sizeof header, store_.first.base(), first_bytes_);
-  return sizeof header + first_bytes_;
+  copy(image + sizeof header, store_.first.base(), bytes);
+  return sizeof header + bytes;
 }
 
 inline void LpHeap::restore_first(const std::byte* image) noexcept {
@@ -505,7 +578,7 @@ inline void LpHeap::restore_first(const std::byte* image) noexcept {
   const bool live = header[0] != 0 && header[1] != 0;
   const std::size_t chunk = chunk_bytes(store_.first.size_class());
   store_.first.free_chunks = live || run_count_ == 0 ? 0 : 1;
-  first_bytes_ = live ? chunk : 0;
+  served_bytes_ = live ? chunk : 0;
   if (live) {
     unpoison(store_.first.base(), chunk);
     copy(store_.first.base(), image + sizeof header, chunk);

@@ -4,6 +4,7 @@
 #include "memory/region.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -33,7 +34,7 @@ constexpr std::size_t kWantedBytes = 1024 * kGiB;
 // mistake at least does the same again when it is run again with one worker.
 constexpr std::uintptr_t kWantedBase = std::uintptr_t{1} << 44;
 #endif
-constexpr std::size_t kLeastBytes = kGiB;
+constexpr std::size_t kLeastBytes = std::size_t{32} << 20;
 
 constexpr int kMapFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
@@ -47,7 +48,26 @@ std::byte* align_up(std::byte* address, std::size_t alignment) noexcept {
   return address + ((alignment - value % alignment) % alignment);
 }
 
+// Reserved addresses count where a process is limited in them (ulimit -v): then half of what it may
+// have, so that threads and the system's malloc get something, too.
+std::size_t most_bytes() noexcept {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return kWantedBytes;
+  }
+  return std::min<std::size_t>(kWantedBytes, limit.rlim_cur / 2);
+}
+
 }  // namespace
+
+std::string Region::limit_advice() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return "; make the model smaller, or give it a machine with more";
+  }
+  return "; the addresses of this process are limited to " + std::to_string(limit.rlim_cur >> 20) +
+         " MiB: raise that ('ulimit -v'), or make the " + "model smaller";
+}
 
 Region& Region::instance() {
   // In storage of its own, so that no destructor runs at exit: later destructors still free memory.
@@ -57,8 +77,9 @@ Region& Region::instance() {
 }
 
 Region::Region() {
-  for (std::size_t bytes = kWantedBytes; bytes >= kLeastBytes; bytes /= 4) {
-    if (reserve(bytes)) {
+  const std::size_t most = most_bytes();
+  for (std::size_t bytes = kWantedBytes; bytes >= kLeastBytes; bytes /= 2) {
+    if (bytes <= most && reserve(bytes)) {
       return;
     }
   }

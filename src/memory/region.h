@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "memory/size_class.h"
@@ -112,6 +113,10 @@ class Region {
   Region& operator=(const Region&) = delete;
 
   std::size_t bytes() const noexcept { return bytes_; }
+
+  // What to do about too little memory, for the end of a sentence: of a limit on the process's
+  // addresses, where there is one.
+  static std::string limit_advice();
 
   // Bytes of LP memory that huge pages back, and that are in memory at all, by the system's count.
   // Reads /proc, so it is for the end of a run.

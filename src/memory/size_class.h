@@ -113,17 +113,19 @@ constexpr std::size_t chunk_bytes(unsigned size_class) noexcept {
 // How often memory is touched: by every event, or seldom. Decides its cache sets, see colour.h.
 enum class Access : std::uint8_t { intensive, mild };
 
-// Rows: what an LP's heap keeps apart. Small classes of intensive access, all large ones, small
-// classes of mild access.
-inline constexpr unsigned kLargeRow = kSmallClasses;
-inline constexpr unsigned kMildRows = kSmallClasses + 1;
-inline constexpr unsigned kRows = kMildRows + kSmallClasses;
+// Rows: what an LP's heap keeps apart. Small classes of intensive access, then of mild access, then
+// large ones. A row fits a byte and leaves one value over, so a few large classes share theirs:
+// such whose sizes differ by a factor of three millions, of which a heap cannot have many.
+inline constexpr unsigned kMildRows = kSmallClasses;
+inline constexpr unsigned kLargeRows = 2 * kSmallClasses;
+inline constexpr unsigned kRows = 255;
 
+constexpr unsigned small_row_of(unsigned size_class, Access access) noexcept {
+  return size_class + static_cast<unsigned>(access) * kMildRows;
+}
 constexpr unsigned row_of(unsigned size_class, Access access) noexcept {
-  if (is_large(size_class)) {
-    return kLargeRow;
-  }
-  return size_class + (access == Access::mild ? kMildRows : 0);
+  return is_large(size_class) ? kLargeRows + (size_class - kSmallClasses) % (kRows - kLargeRows)
+                              : small_row_of(size_class, access);
 }
 
 // Position of the chunk that covers `offset_bytes`, in a block of a small class or in a run.

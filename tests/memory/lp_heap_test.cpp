@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -16,9 +17,11 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "memory/region.h"
+#include "sanitizers.h"
 
 namespace orrery::memory {
 namespace {
@@ -38,14 +41,6 @@ std::size_t resident_bytes() {
   std::size_t resident_pages = 0;
   statm >> total_pages >> resident_pages;
   return resident_pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-}
-
-constexpr bool sanitized() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return true;
-#else
-  return false;
-#endif
 }
 
 // A heap that is driven at random beside a reference.
@@ -170,7 +165,7 @@ class Twin {
   std::map<std::byte*, Bytes> reference_;
 };
 
-class RandomHeap : public testing::TestWithParam<std::uint64_t> {};
+class RandomHeap : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(RandomHeap, RestoresOldCheckpointsByteForByte) {
   Twin twin(GetParam());
@@ -198,7 +193,7 @@ TEST_P(RandomHeap, RestoresOldCheckpointsByteForByte) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomHeap, testing::Range<std::uint64_t>(1, 13));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomHeap, ::testing::Range<std::uint64_t>(1, 13));
 
 TEST(LpHeap, ServesEqualAddressesWhenExecutedAgain) {
   Arena arena;
@@ -238,6 +233,70 @@ TEST(LpHeap, ServesEqualAddressesWhenExecutedAgain) {
     live = live_before;
     ASSERT_EQ(execute(seed, live), first);
     ASSERT_EQ(save(heap), after) << "equal states must have equal images";
+  }
+}
+
+// A heap of thousands of runs, small and large, serves what a list in the order of creation would.
+TEST(LpHeap, ServesTheFirstThatIsFreeOfThousandsOfRuns) {
+  struct Known {
+    std::vector<std::byte*> created;  // in the order in which they were served first
+    std::set<std::size_t> free;       // of these
+    std::set<std::size_t> live;
+  };
+  constexpr std::size_t kSizes[] = {30'000, 40'000, 65'536, 100'000};
+  Arena arena;
+  LpHeap heap(arena);
+  std::array<Known, 4> known;
+  std::mt19937_64 random(11);
+  const auto allocate = [&](std::size_t kind, std::size_t alignment) {
+    Known& k = known[kind];
+    auto* const served = static_cast<std::byte*>(heap.allocate(kSizes[kind], alignment));
+    ASSERT_NE(served, nullptr);
+    const auto fits = [&](std::size_t i) {
+      return reinterpret_cast<std::uintptr_t>(k.created[i]) % alignment == 0;
+    };
+    const auto first = std::find_if(k.free.begin(), k.free.end(), fits);
+    if (first == k.free.end()) {
+      k.created.push_back(served);
+      k.live.insert(k.created.size() - 1);
+      return;
+    }
+    ASSERT_EQ(served, k.created[*first]) << kSizes[kind] << " bytes";
+    k.live.insert(*first);
+    k.free.erase(first);
+  };
+  const auto release = [&](std::size_t kind) {
+    Known& k = known[kind];
+    auto victim = k.live.lower_bound(random() % k.created.size());
+    if (victim == k.live.end()) return;
+    ASSERT_EQ(heap.deallocate(k.created[*victim]), FreeStatus::ok);
+    k.free.insert(*victim);
+    k.live.erase(victim);
+  };
+  for (int i = 0; i < 12'000; ++i) allocate(random() % 4, 16);
+  ASSERT_GT(heap.run_count(), 2U * 4096) << "more than a word of words";
+  std::vector<std::byte> layout(heap.layout_bytes());
+  heap.save_layout(layout.data());
+  const std::array<Known, 4> before = known;
+  for (int phase = 0; phase < 6; ++phase) {
+    const unsigned frees = phase % 2 == 0 ? 3 : 1;  // of 4 steps
+    for (int i = 0; i < 6'000 && !HasFatalFailure(); ++i) {
+      const std::size_t kind = random() % 4;
+      if (random() % 4 < frees) {
+        release(kind);
+      } else {
+        allocate(kind, kind > 1 && random() % 8 == 0 ? 4 * kBlockBytes : 16);
+      }
+    }
+    ASSERT_FALSE(HasFatalFailure()) << "phase " << phase;
+    if (phase != 3) continue;
+    heap.restore_layout(layout.data());  // what was created since is free
+    for (std::size_t kind = 0; kind < 4; ++kind) {
+      known[kind].live = before[kind].live;
+      known[kind].free.clear();
+      for (std::size_t i = 0; i < known[kind].created.size(); ++i)
+        if (!before[kind].live.contains(i)) known[kind].free.insert(i);
+    }
   }
 }
 
@@ -287,6 +346,22 @@ TEST(LpHeap, AnswersMisuseAndStaysIntact) {
     }
     EXPECT_EQ(mine.live_bytes(), 0U);
     EXPECT_EQ(other.usable_size(foreign), 48U);
+  }
+}
+
+// The thread's last allocation may be of a heap that has gone, and its memory be another's, where
+// it lies in another run and was not served quickly.
+TEST(LpHeap, FreesWhereTheLastAllocationOfAHeapThatHasGoneWas) {
+  Arena arena;
+  LpHeap heap(arena);
+  ASSERT_NE(heap.allocate(48), nullptr);
+  ASSERT_NE(heap.allocate(200), nullptr);
+  for (const std::uint32_t stale_run : {0u, 1u, 1'000'000u}) {
+    auto* const address = static_cast<std::byte*>(heap.allocate(100));
+    ASSERT_NE(address, nullptr);
+    thread_context.last = {address, stale_run, 3};
+    EXPECT_EQ(heap.deallocate(address), FreeStatus::ok) << stale_run;
+    EXPECT_EQ(heap.deallocate(address), FreeStatus::not_live) << stale_run;
   }
 }
 
@@ -415,7 +490,7 @@ TEST(LpHeap, AMillionSmallHeapsCostNextToNothing) {
     std::memset(heaps.back().allocate(48), 1, 48);
   }
   EXPECT_LE(arena->taken_bytes(), kHeaps * 48 + (std::size_t{32} << 20));
-  if (!sanitized()) {
+  if (!orrery::testing::kSanitizers) {
     const std::size_t used = resident_bytes() - before;
     EXPECT_LE(used, kHeaps * (64 + 48)) << used / kHeaps << " bytes a heap";
     std::vector<LpHeap>().swap(heaps);
