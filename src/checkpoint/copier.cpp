@@ -59,7 +59,7 @@ CopyQueue::Slot* CopyQueue::next_free() {
   return slots_[head % slots_.size()].get();
 }
 
-void CopyQueue::publish(Slot& slot, std::size_t burst_bytes) {
+void CopyQueue::cut(Slot& slot, std::size_t burst_bytes) {
   slot.first_row.clear();
   std::size_t filled = burst_bytes, total = 0;
   for (std::uint32_t row = 0; row < slot.rows.size(); ++row) {
@@ -73,6 +73,9 @@ void CopyQueue::publish(Slot& slot, std::size_t burst_bytes) {
   slot.past_caches = total >= kNonTemporalBytes;
   slot.bursts = static_cast<std::uint32_t>(slot.first_row.size());
   slot.first_row.push_back(static_cast<std::uint32_t>(slot.rows.size()));
+}
+
+void CopyQueue::publish(Slot& slot) {
   slot.taken.store(0, std::memory_order_relaxed);   // published with the slot
   slot.copied.store(0, std::memory_order_relaxed);  // likewise
   head_.store(head_.load(std::memory_order_relaxed) + 1, std::memory_order_release);

@@ -60,8 +60,10 @@ class CopyQueue {
 
   /// The slot to fill, or nullptr if the copier has not come that far. What it held before is over.
   Slot* next_free();
-  /// Cuts the slot's rows into bursts and hands it over.
-  void publish(Slot& slot, std::size_t burst_bytes);
+  /// Cuts the slot's rows into bursts. Throws std::bad_alloc.
+  static void cut(Slot& slot, std::size_t burst_bytes);
+  /// Hands it over.
+  void publish(Slot& slot);
   static double progress(const Slot& slot) {
     return static_cast<double>(slot.copied.load(std::memory_order_relaxed)) / slot.bursts;
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "memory/raw.h"
 
@@ -16,6 +17,15 @@ struct Step {
   std::byte* address;
   std::uint64_t bytes;
 };
+
+/// All of it, or std::bad_alloc and nothing.
+void append(std::vector<std::byte>& back, const Step& step, const std::byte* old) {
+  const std::size_t bytes = back.size() + sizeof step + step.bytes;
+  if (bytes > back.capacity()) back.reserve(std::max(bytes, 2 * back.capacity()));
+  const auto* head = reinterpret_cast<const std::byte*>(&step);
+  back.insert(back.end(), head, head + sizeof step);
+  back.insert(back.end(), old, old + step.bytes);
+}
 
 std::byte* page_up(std::byte* address) {
   const auto value = reinterpret_cast<std::uintptr_t>(address);
@@ -31,31 +41,51 @@ std::byte* next_line(std::byte* address) {
 
 }  // namespace
 
-void Shadow::follow(const memory::LpHeap& heap, std::vector<std::byte>* back) {
-  if (heap.run_count() != known_runs_) adopt_runs(heap);
-  for_each_written([&](Extent& extent, std::byte* begin, std::byte* end) {
-    for_each_difference(extent, begin, end, [&](std::byte* live, std::byte* copy, std::size_t n) {
-      if (back != nullptr) {
-        const Step step{live, n};
-        const auto* head = reinterpret_cast<const std::byte*>(&step);
-        back->insert(back->end(), head, head + sizeof step);
-        back->insert(back->end(), copy, copy + n);
-      }
-      memory::raw_copy(copy, live, n);
-    });
-  });
+Shadow::~Shadow() {
+  for (const Extent& extent : extents_) untrack(extent);
 }
 
-void Shadow::go_back(const std::byte* steps, std::size_t bytes) {
+void Shadow::follow(const memory::LpHeap& heap, std::vector<std::byte>* back) {
+  if (heap.run_count() != known_runs_) adopt_runs(heap);
+  const std::size_t before = back != nullptr ? back->size() : 0;
+  try {
+    for_each_written([&](Extent& extent, std::byte* begin, std::byte* end) {
+      for_each_difference(extent, begin, end, [&](std::byte* live, std::byte* copy, std::size_t n) {
+        if (back != nullptr) append(*back, {live, n}, copy);
+        memory::raw_copy(copy, live, n);
+      });
+    });
+  } catch (const std::bad_alloc&) {
+    unfollow(back->data() + before, back->size() - before);
+    throw;
+  }
+}
+
+template <class Visit>
+void Shadow::for_each_step(const std::byte* steps, std::size_t bytes, Visit&& visit) {
   for (const std::byte* at = steps; at < steps + bytes;) {
     Step step;
     std::memcpy(&step, at, sizeof step);
     at += sizeof step;
-    Extent& extent = extent_of(step.address);
-    memory::raw_copy(step.address, at, step.bytes);
-    memory::raw_copy(extent.copy.data() + (step.address - extent.begin), at, step.bytes);
+    Extent& extent = extent_at(step.address);
+    visit(step.address, extent.copy.get() + (step.address - extent.begin), at, step.bytes);
     at += step.bytes;
   }
+}
+
+void Shadow::go_back(const std::byte* steps, std::size_t bytes) {
+  for_each_step(steps, bytes,
+                [](std::byte* live, std::byte* copy, const std::byte* old, std::size_t n) {
+                  memory::raw_copy(live, old, n);
+                  memory::raw_copy(copy, old, n);
+                });
+}
+
+void Shadow::unfollow(const std::byte* steps, std::size_t bytes) {
+  compare_all_ = true;
+  for_each_step(steps, bytes, [](std::byte*, std::byte* copy, const std::byte* old, std::size_t n) {
+    memory::raw_copy(copy, old, n);
+  });
 }
 
 void Shadow::restore() {
@@ -67,31 +97,55 @@ void Shadow::restore() {
 }
 
 /// Takes in the runs that the heap got since. At the shadow's state nothing in them was live, so
-/// whatever they hold now is as good a copy as any.
+/// whatever they hold now is as good a copy as any. All memory that this needs is asked for before
+/// anything changes.
 void Shadow::adopt_runs(const memory::LpHeap& heap) {
+  Extents extents = extents_of(heap);
+  copy_new(extents);
+  // New ranges are tracked before old ones cease to be: most are the same.
+  Extents before = std::exchange(extents_, std::move(extents));
+  bytes_ = 0;
+  auto old = before.begin();
+  for (Extent& extent : extents_) {
+    if (extent.copy == nullptr) {
+      while (old->begin != extent.begin) ++old;
+      extent = std::move(*old);
+      old->tracked_begin = old->tracked_end;
+    } else {
+      track(extent);
+    }
+    bytes_ += extent.bytes();
+  }
+  for (const Extent& extent : before) untrack(extent);
+  known_runs_ = heap.run_count();
+}
+
+/// Where the heap's runs lie, without copies.
+Shadow::Extents Shadow::extents_of(const memory::LpHeap& heap) {
   std::vector<std::pair<std::byte*, std::size_t>> runs;
   for (std::uint32_t i = 0; i < heap.run_count(); ++i) runs.push_back(heap.run_memory(i));
   std::sort(runs.begin(), runs.end());
-  std::vector<Extent> before = std::exchange(extents_, {});
+  Extents extents;
   for (const auto& [base, bytes] : runs) {
-    if (extents_.empty() || extents_.back().end != base)
-      extents_.push_back({base, base, {}, nullptr, nullptr});
-    extents_.back().end = base + bytes;
+    if (extents.empty() || extents.back().end != base) extents.push_back({base, base});
+    extents.back().end = base + bytes;
   }
-  bytes_ = 0;
-  for (Extent& extent : extents_) {
-    const auto size = static_cast<std::size_t>(extent.end - extent.begin);
-    extent.copy.resize(size);
-    memory::raw_copy(extent.copy.data(), extent.begin, size);
-    bytes_ += size;
-    track(extent);
+  return extents;
+}
+
+/// Copies the extents that are not as they were; what was known of them stays as it was.
+void Shadow::copy_new(Extents& extents) {
+  auto old = extents_.begin();
+  for (Extent& extent : extents) {
+    const auto first = old;
+    while (old != extents_.end() && old->begin < extent.end) ++old;
+    if (old - first == 1 && first->bytes() == extent.bytes()) continue;
+    extent.copy = std::make_unique_for_overwrite<std::byte[]>(extent.bytes());
+    memory::raw_copy(extent.copy.get(), extent.begin, extent.bytes());
+    for (auto part = first; part != old; ++part)
+      memory::raw_copy(extent.copy.get() + (part->begin - extent.begin), part->copy.get(),
+                       part->bytes());
   }
-  // What was known stays as it was.
-  for (const Extent& old : before) {
-    Extent& extent = extent_of(old.begin);
-    std::copy(old.copy.begin(), old.copy.end(), extent.copy.begin() + (old.begin - extent.begin));
-  }
-  known_runs_ = heap.run_count();
 }
 
 void Shadow::track(Extent& extent) {
@@ -99,11 +153,16 @@ void Shadow::track(Extent& extent) {
   extent.tracked_end = page_down(extent.end);
   const bool large =
       extent.tracked_end - extent.tracked_begin >= static_cast<std::ptrdiff_t>(kTrackedBytes);
-  if (!large || !tracker_.watch(extent.tracked_begin, extent.tracked_end))
+  if (!large || !tracker_->watch(extent.tracked_begin, extent.tracked_end))
     extent.tracked_begin = extent.tracked_end = extent.begin;
 }
 
-Shadow::Extent& Shadow::extent_of(const std::byte* address) {
+void Shadow::untrack(const Extent& extent) {
+  if (extent.tracked_begin != extent.tracked_end)
+    tracker_->unwatch(extent.tracked_begin, extent.tracked_end);
+}
+
+Shadow::Extent& Shadow::extent_at(const std::byte* address) {
   const auto next = std::upper_bound(
       extents_.begin(), extents_.end(), address,
       [](const std::byte* left, const Extent& right) { return left < right.begin; });
@@ -113,10 +172,14 @@ Shadow::Extent& Shadow::extent_of(const std::byte* address) {
 /// Rows of memory that may differ from the copy. What is not tracked always may.
 template <class Visit>
 void Shadow::for_each_written(Visit&& visit) {
+  const bool all = std::exchange(compare_all_, false);
   for (Extent& extent : extents_) {
     visit(extent, extent.begin, extent.tracked_begin);
-    tracker_.collect(extent.tracked_begin, extent.tracked_end,
-                     [&](std::byte* begin, std::byte* end) { visit(extent, begin, end); });
+    tracker_->collect(extent.tracked_begin, extent.tracked_end,
+                      [&](std::byte* begin, std::byte* end) {
+                        if (!all) visit(extent, begin, end);
+                      });
+    if (all) visit(extent, extent.tracked_begin, extent.tracked_end);
     visit(extent, extent.tracked_end, extent.end);
   }
 }
@@ -124,7 +187,7 @@ void Shadow::for_each_written(Visit&& visit) {
 /// Calls visit(live, copy, bytes) for each row of lines that differ.
 template <class Visit>
 void Shadow::for_each_difference(Extent& extent, std::byte* begin, std::byte* end, Visit&& visit) {
-  std::byte* const copy = extent.copy.data();
+  std::byte* const copy = extent.copy.get();
   std::byte* row = nullptr;
   const auto close = [&](std::byte* row_end) {
     if (row != nullptr)

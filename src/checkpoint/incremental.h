@@ -14,10 +14,16 @@
 // like any other.
 //
 // Cost: memory of the LP once more; for each delta, one system call for each extent of at least
-// kTrackedBytes, one page fault in the kernel and one comparison for each page written.
+// kTrackedBytes, one page fault in the kernel and one comparison for each page written. Where the
+// tracker does not track an extent, all of it is compared.
+//
+// The system may refuse memory at any point: whoever wanted a delta then has none, and everything
+// is as it was.
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "checkpoint/page_tracker.h"
@@ -30,14 +36,20 @@ class Shadow {
   /// Extents with less memory are compared as a whole: cheaper than to ask the kernel.
   static constexpr std::size_t kTrackedBytes = 8 * PageTracker::kPageBytes;
 
-  explicit Shadow(PageTracker& tracker) : tracker_(tracker) {}
+  explicit Shadow(std::shared_ptr<PageTracker> tracker) : tracker_(std::move(tracker)) {}
+  ~Shadow();
+  Shadow(const Shadow&) = delete;
+  Shadow& operator=(const Shadow&) = delete;
 
   /// Follows the LP to its present state. Appends to `back`, if there is one, what it takes to
-  /// return. Throws std::bad_alloc.
+  /// return. Throws std::bad_alloc, and then is where it was.
   void follow(const memory::LpHeap& heap, std::vector<std::byte>* back);
 
   /// Takes a way back: what follow() appended when it left the state to which this returns.
   void go_back(const std::byte* steps, std::size_t bytes);
+
+  /// The same for the shadow alone: the LP stays in the state to which the last follow() led.
+  void unfollow(const std::byte* steps, std::size_t bytes);
 
   /// Makes the LP's memory equal to the shadow.
   void restore();
@@ -49,23 +61,32 @@ class Shadow {
   struct Extent {
     std::byte* begin;
     std::byte* end;
-    std::vector<std::byte> copy;
-    std::byte* tracked_begin;  // whole pages that are tracked; empty: none
-    std::byte* tracked_end;
+    std::unique_ptr<std::byte[]> copy{};
+    std::byte* tracked_begin = nullptr;  // whole pages that are tracked; empty: none
+    std::byte* tracked_end = nullptr;
+    std::size_t bytes() const { return static_cast<std::size_t>(end - begin); }
   };
+  using Extents = std::vector<Extent>;  // by address
 
   void adopt_runs(const memory::LpHeap& heap);
+  static Extents extents_of(const memory::LpHeap& heap);
+  void copy_new(Extents& extents);
   void track(Extent& extent);
-  Extent& extent_of(const std::byte* address);
+  void untrack(const Extent& extent);
+  Extent& extent_at(const std::byte* address);
   template <class Visit>
   void for_each_written(Visit&& visit);
   template <class Visit>
+  void for_each_step(const std::byte* steps, std::size_t bytes, Visit&& visit);
+  template <class Visit>
   static void for_each_difference(Extent& extent, std::byte* begin, std::byte* end, Visit&& visit);
 
-  PageTracker& tracker_;
-  std::vector<Extent> extents_;  // by address
+  const std::shared_ptr<PageTracker> tracker_;
+  Extents extents_;
   std::uint32_t known_runs_ = 0;
   std::size_t bytes_ = 0;
+  /// What the tracker told last was not acted upon: pages may differ that it does not tell again.
+  bool compare_all_ = false;
 };
 
 }  // namespace orrery::checkpoint

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <utility>
 
 #include "core/cycles.h"
+#include "core/float_environment.h"
 #include "core/logical_process_access.h"
 #include "memory/application_mode.h"
 
@@ -13,24 +16,34 @@ namespace {
 
 /// Below this an image is copied about as fast as changes in it are found.
 constexpr std::size_t kIncrementalBytes = 8 * 1024;
-/// Images are kept beneath reverse records, for handlers that fail midway.
-constexpr std::uint32_t kReverseImageInterval = 256;
 
 constexpr unsigned bit(Kind kind) {
   return 1u << static_cast<unsigned>(kind);
 }
 
+/// After how many events the next checkpoint is due. The system has no more memory an event later:
+/// after each refusal, twice as many.
+std::int32_t delayed(std::uint32_t due, const Kept& kept) {
+  return static_cast<std::int32_t>(due << std::min<unsigned>(kept.refusals, 8));
+}
+
 }  // namespace
 
 Keeper::Keeper(memory::BlockPool& pool, const Strategy& strategy, const Offload& offload,
-               CopyQueue* queue)
-    : pool_(pool), strategy_(strategy), offload_(offload), queue_(queue), thresholds_(offload) {}
+               CopyQueue* queue, std::shared_ptr<PageTracker> tracker)
+    : pool_(pool),
+      strategy_(strategy),
+      offload_(offload),
+      queue_(queue),
+      tracker_(std::move(tracker)),
+      thresholds_(offload) {}
 
-std::unique_ptr<Kept> Keeper::adopt(const LogicalProcessBase& object,
-                                    std::size_t image_bytes) const {
+std::unique_ptr<Kept> Keeper::adopt(const LogicalProcessBase& object, std::size_t image_bytes) {
   const bool large = image_bytes >= kLargeBytes && strategy_.large_lps();
   if (!strategy_.every_lp() && !offload_.on() && !large) return nullptr;
-  return std::make_unique<Kept>(candidates(object, image_bytes), strategy_.interval());
+  auto kept = std::make_unique<Kept>(Tuning(lessons_for(object, image_bytes)));
+  kept->size_class = size_class(image_bytes);
+  return kept;
 }
 
 /// The kinds of checkpoints that an LP of this size may have, a bit each.
@@ -44,22 +57,41 @@ unsigned Keeper::candidates(const LogicalProcessBase& object, std::size_t image_
   return kinds;
 }
 
+/// What LPs like this one have taught.
+Lessons& Keeper::lessons_for(const LogicalProcessBase& object, std::size_t image_bytes) {
+  const std::pair key(std::type_index(typeid(object)), size_class(image_bytes));
+  return lessons_.try_emplace(key, candidates(object, image_bytes), strategy_.interval())
+      .first->second;
+}
+
+/// An LP that has grown or shrunk learns from those of its size.
+void Keeper::note_size(const Lp& lp, std::size_t image_bytes) {
+  const unsigned now = size_class(image_bytes);
+  if (now == lp.kept.size_class) [[likely]]
+    return;
+  lp.kept.size_class = now;
+  lp.kept.tuning.learn_from(lessons_for(lp.object, image_bytes));
+}
+
 // ---- Taking
 
 bool Keeper::before_event(const Lp& lp, std::uint32_t ordinal) {
+  end_quiet(lp.kept);
   if (lp.kept.copying != nullptr) resynchronise(lp.kept, lp.checkpoints, ordinal);
   const Kind kind = lp.kept.tuning.kind();
   const Checkpoint* base = lp.checkpoints;
   const std::uint32_t interval =
-      kind == Kind::reverse ? kReverseImageInterval : lp.kept.tuning.interval();
+      kind == Kind::reverse ? Lessons::kReverseImageInterval : lp.kept.tuning.interval();
   // An offloaded one is taken after an event; it is due again only if that was not to be.
   const std::uint32_t due = queue_ == nullptr || kind != Kind::image
                                 ? interval
                                 : std::max(interval, offload_.longest_distance) + 1;
-  if (base == nullptr || difference(ordinal, base->ordinal) >= static_cast<std::int32_t>(due))
+  if (base == nullptr || difference(ordinal, base->ordinal) >= delayed(due, lp.kept))
     take(lp, ordinal);
-  event_start_ = read_cycles();
-  if (kind != Kind::reverse) return false;
+  measuring_ = lp.kept.tuning.wants_cost();
+  if (measuring_) event_start_ = read_cycles();
+  // Not `kind`: taking may have shown that the LP has grown.
+  if (lp.kept.tuning.kind() != Kind::reverse) return false;
   kernel_before_ = lp.kernel;
   had_metrics_ = LogicalProcessAccess::metrics(lp.object) != nullptr;
   undo_log_.clear();
@@ -69,66 +101,126 @@ bool Keeper::before_event(const Lp& lp, std::uint32_t ordinal) {
 void Keeper::after_event(const Lp& lp, std::uint32_t ordinal, bool succeeded) {
   const Kind kind = lp.kept.tuning.kind();
   if (kind == Kind::reverse) {
-    if (succeeded) {
-      push_reverse(lp, ordinal - 1);
-    } else {
-      lp.kept.half_changed = true;
-    }
+    if (!succeeded || !push_reverse(lp, ordinal - 1)) lp.kept.half_changed = true;
   }
-  const bool over = lp.kept.tuning.add_event(read_cycles() - event_start_);
+  if (measuring_) lp.kept.tuning.add_event(read_cycles() - event_start_);
   if (queue_ != nullptr && kind == Kind::image && succeeded &&
-      difference(ordinal, lp.checkpoints->ordinal) >=
-          static_cast<std::int32_t>(lp.kept.tuning.interval()) &&
+      difference(ordinal, lp.checkpoints->ordinal) >= delayed(lp.kept.tuning.interval(), lp.kept) &&
       !offload(lp, ordinal)) {
     take(lp, ordinal);
   }
-  if (over) lp.kept.tuning.decide();
+  lp.kept.quiet = lp.kept.granted_quiet = quiet_events(lp, ordinal);
 }
 
+/// How many events from `ordinal` on may pass without asking.
+std::uint8_t Keeper::quiet_events(const Lp& lp, std::uint32_t ordinal) const {
+  if (queue_ != nullptr || lp.kept.tuning.kind() == Kind::reverse) return 0;
+  const std::int32_t until_due =
+      delayed(lp.kept.tuning.interval(), lp.kept) - difference(ordinal, lp.checkpoints->ordinal);
+  if (until_due <= 0) return 0;
+  return static_cast<std::uint8_t>(
+      std::min(static_cast<std::uint32_t>(until_due), lp.kept.tuning.indifferent()));
+}
+
+void Keeper::end_quiet(Kept& kept) {
+  kept.tuning.skip(kept.granted_quiet - kept.quiet);
+  kept.quiet = kept.granted_quiet = 0;
+}
+
+/// Takes a checkpoint, or sees to it that the LP gets on without.
 void Keeper::take(const Lp& lp, std::uint32_t ordinal) {
   const std::uint64_t start = read_cycles();
-  if (lp.kept.tuning.kind() == Kind::delta) {
-    const bool first = lp.kept.shadow == nullptr;
-    take_delta(lp, ordinal);
-    if (first) return;  // its cost says nothing about later ones
-  } else {
-    lp.checkpoints = checkpoint::take(pool_, lp.heap, lp.kernel, ordinal, lp.checkpoints);
-    ++statistics_.images;
-    count_distance(*lp.checkpoints);
-    lp.kept.tuning.add_candidates(candidates(lp.object, lp.checkpoints->image_bytes));
+  const bool delta = lp.kept.tuning.kind() == Kind::delta;
+  const bool first = lp.kept.shadow == nullptr;
+  try {
+    delta ? take_delta(lp, ordinal) : take_image(lp, ordinal);
+  } catch (const std::bad_alloc&) {
+    do_without(lp, ordinal);
+    return;
   }
-  lp.kept.tuning.add_checkpoint(read_cycles() - start);
+  lp.kept.refusals = 0;
+  // What a shadow's first one costs says nothing about later ones.
+  if (!delta || !first) lp.kept.tuning.add_checkpoint(read_cycles() - start);
 }
 
+void Keeper::take_image(const Lp& lp, std::uint32_t ordinal) {
+  lp.checkpoints = checkpoint::take(pool_, lp.heap, lp.kernel, ordinal, lp.checkpoints);
+  ++statistics_.images;
+  count_distance(*lp.checkpoints);
+  note_size(lp, lp.checkpoints->image_bytes);
+}
+
+/// Throws std::bad_alloc, and then has changed nothing.
 void Keeper::take_delta(const Lp& lp, std::uint32_t ordinal) {
-  if (!tracker_) tracker_.emplace();
-  if (lp.kept.shadow == nullptr) lp.kept.shadow = std::make_unique<Shadow>(*tracker_);
+  if (lp.kept.shadow == nullptr) lp.kept.shadow = std::make_unique<Shadow>(tracker_);
   Shadow& shadow = *lp.kept.shadow;
   Checkpoint* before = newest_delta(lp.checkpoints);
+  Checkpoint* delta = make(pool_, Kind::delta, sizeof(Checkpoint::Back) + lp.heap.layout_bytes(),
+                           lp.kernel, ordinal, lp.checkpoints);
+  delta->back() = {nullptr, 0};
+  lp.heap.save_layout(delta->layout());
   back_.clear();
   shadow_bytes_ -= shadow.bytes();
-  shadow.follow(lp.heap, before == nullptr ? nullptr : &back_);
-  shadow_bytes_ += shadow.bytes();
-  if (before != nullptr && !back_.empty()) {
-    before->back() = {static_cast<std::byte*>(pool_.allocate(back_.size())), back_.size()};
-    std::memcpy(before->back().steps, back_.data(), back_.size());
-    statistics_.delta_bytes += back_.size();
+  try {
+    shadow.follow(lp.heap, before == nullptr ? nullptr : &back_);
+    shadow_bytes_ += shadow.bytes();
+  } catch (const std::bad_alloc&) {
+    shadow_bytes_ += shadow.bytes();
+    release(pool_, delta);
+    throw;
   }
-  lp.checkpoints = make(pool_, Kind::delta, sizeof(Checkpoint::Back) + lp.heap.layout_bytes(),
-                        lp.kernel, ordinal, lp.checkpoints);
-  lp.checkpoints->back() = {nullptr, 0};
-  lp.heap.save_layout(lp.checkpoints->layout());
+  try {
+    if (!back_.empty()) keep_way_back(shadow, *before);
+  } catch (const std::bad_alloc&) {
+    release(pool_, delta);
+    throw;
+  }
+  lp.checkpoints = delta;
   ++statistics_.deltas;
-  count_distance(*lp.checkpoints);
+  count_distance(*delta);
 }
 
-/// How to undo event `ordinal`, which has just been executed.
-void Keeper::push_reverse(const Lp& lp, std::uint32_t ordinal) {
+/// What the shadow has just left behind goes into the delta before.
+void Keeper::keep_way_back(Shadow& shadow, Checkpoint& before) {
+  try {
+    before.back() = {static_cast<std::byte*>(pool_.allocate(back_.size())), back_.size()};
+  } catch (const std::bad_alloc&) {
+    shadow.unfollow(back_.data(), back_.size());
+    throw;
+  }
+  std::memcpy(before.back().steps, back_.data(), back_.size());
+  statistics_.delta_bytes += back_.size();
+}
+
+/// The system refused the memory for a checkpoint. What is kept for later goes back to it. Throws
+/// std::bad_alloc if the LP has no checkpoint at all and there is none to be had.
+void Keeper::do_without(const Lp& lp, std::uint32_t ordinal) {
+  ++statistics_.refused;
+  pool_.trim();
+  back_ = {};
+  if (lp.kept.refusals < 255) ++lp.kept.refusals;
+  if (lp.kept.tuning.kind() == Kind::delta) {
+    lp.kept.tuning.exclude(Kind::delta);
+    if (newest_delta(lp.checkpoints) == nullptr) drop_shadow(lp.kept);
+  }
+  if (lp.checkpoints == nullptr) take_image(lp, ordinal);
+}
+
+/// How to undo event `ordinal`, which has just been executed. False if there is no memory for it.
+bool Keeper::push_reverse(const Lp& lp, std::uint32_t ordinal) {
   Checkpoint*& records = lp.kept.reversals;
-  records = make(pool_, Kind::reverse, undo_log_.record_bytes(), kernel_before_, ordinal, records);
+  try {
+    undo_log_.raise_refusal();
+    records =
+        make(pool_, Kind::reverse, undo_log_.record_bytes(), kernel_before_, ordinal, records);
+  } catch (const std::bad_alloc&) {
+    ++statistics_.refused;
+    return false;
+  }
   records->had_metrics = had_metrics_;
   undo_log_.write(records->image());
   ++statistics_.reversals;
+  return true;
 }
 
 void Keeper::count_distance(const Checkpoint& checkpoint) {
@@ -157,25 +249,41 @@ bool Keeper::offload(const Lp& lp, std::uint32_t ordinal) {
     return thresholds_.threshold() > 0;
   }
   close_slot(*slot);
-  Checkpoint* checkpoint =
-      make(pool_, Kind::image, lp.heap.image_bytes(), lp.kernel, ordinal, lp.checkpoints);
-  lp.heap.save_layout(checkpoint->image());
-  std::byte* to = checkpoint->image() + lp.heap.layout_bytes();
-  slot->rows.clear();
-  lp.heap.for_each_live([&](const std::byte* begin, std::size_t bytes, std::size_t) {
-    for (std::size_t at = 0; at < bytes; at += offload_.burst_bytes) {
-      const std::size_t part = std::min(offload_.burst_bytes, bytes - at);
-      slot->rows.push_back({to, begin + at, part});
-      to += part;
-    }
-  });
-  slot->checkpoint = checkpoint;
-  slot->lp = &lp.kept;
-  lp.checkpoints = checkpoint;
+  if (!fill(*slot, lp, ordinal)) return true;  // taken later
   lp.kept.copying = slot;
   last_ = {&lp.kept, &lp.checkpoints, ordinal};
   ++statistics_.offloaded;
-  queue_->publish(*slot, offload_.burst_bytes);
+  queue_->publish(*slot);
+  return true;
+}
+
+/// Makes the checkpoint that is to be copied, and says what there is to copy. False if there is no
+/// memory for it.
+bool Keeper::fill(CopyQueue::Slot& slot, const Lp& lp, std::uint32_t ordinal) {
+  Checkpoint* checkpoint = nullptr;
+  try {
+    checkpoint =
+        make(pool_, Kind::image, lp.heap.image_bytes(), lp.kernel, ordinal, lp.checkpoints);
+    lp.heap.save_layout(checkpoint->image());
+    std::byte* to = checkpoint->image() + lp.heap.layout_bytes();
+    slot.rows.clear();
+    lp.heap.for_each_live([&](const std::byte* begin, std::size_t bytes, std::size_t) {
+      for (std::size_t at = 0; at < bytes; at += offload_.burst_bytes) {
+        const std::size_t part = std::min(offload_.burst_bytes, bytes - at);
+        slot.rows.push_back({to, begin + at, part});
+        to += part;
+      }
+    });
+    CopyQueue::cut(slot, offload_.burst_bytes);
+  } catch (const std::bad_alloc&) {
+    if (checkpoint != nullptr) release(pool_, checkpoint);
+    do_without(lp, ordinal);
+    return false;
+  }
+  slot.checkpoint = checkpoint;
+  slot.lp = &lp.kept;
+  lp.checkpoints = checkpoint;
+  lp.kept.refusals = 0;
   return true;
 }
 
@@ -270,6 +378,7 @@ void Keeper::undo(const Lp& lp, const Checkpoint& record, const Event& event) {
   Reversal reversal(event.time, lp.id, UndoLog::values_of(bytes));
   {
     const memory::ApplicationMode application(lp.heap);
+    const FloatGuard floats;
     // The first record() of an LP allocates; what is live must be what it was.
     if (!record.had_metrics) LogicalProcessAccess::drop_metrics(lp.object);
     lp.object.dispatch_reverse(reversal, event.type, event.payload);
@@ -310,6 +419,7 @@ std::uint32_t Keeper::commit(const Lp& lp, std::uint32_t ordinal) {
 }
 
 void Keeper::release_all(const Lp& lp) {
+  end_quiet(lp.kept);
   if (lp.kept.copying != nullptr) drop_outstanding(lp);
   checkpoint::release_all(pool_, std::exchange(lp.checkpoints, nullptr));
   checkpoint::release_all(pool_, std::exchange(lp.kept.reversals, nullptr));
@@ -321,28 +431,6 @@ void Keeper::drop_shadow(Kept& kept) {
   if (kept.shadow == nullptr) return;
   shadow_bytes_ -= kept.shadow->bytes();
   kept.shadow.reset();
-}
-
-Keeper::Statistics& Keeper::Statistics::operator+=(const Statistics& other) {
-  taken += other.taken;
-  aborted += other.aborted;
-  offloaded += other.offloaded;
-  by_copier += other.by_copier;
-  by_worker += other.by_worker;
-  resynchronised += other.resynchronised;
-  no_slot += other.no_slot;
-  distance += other.distance;
-  distances += other.distances;
-  images += other.images;
-  deltas += other.deltas;
-  reversals += other.reversals;
-  delta_bytes += other.delta_bytes;
-  return *this;
-}
-
-std::string Keeper::note() const {
-  if (!tracker_ || tracker_->available()) return {};
-  return "incremental checkpoints compare all memory: " + tracker_->why_not();
 }
 
 }  // namespace orrery::checkpoint

@@ -2,39 +2,53 @@
 //
 // A worker's checkpoints of the LPs that have a record of their own: large ones, and all of them
 // where --checkpoint or --offload asks for more than plain copies. It takes, restores and releases,
-// whatever the kind (checkpoint.h), offloads copies, and lets each LP's Tuning choose.
+// whatever the kind (checkpoint.h), offloads copies, and lets the LPs of a type and size learn from
+// each other which kind is best (lessons.h).
+//
+// The system may refuse memory. A checkpoint that it refuses is taken later, so that the LP coasts
+// forward further; an LP that was refused a delta has images from then on, and an event whose
+// record for undoing it was refused is undone from an image. Only the first checkpoint of an LP
+// must be: without it, nothing leads back.
 //
 // Such an LP keeps its newest checkpoint when everything before it is committed, and the committed
 // events after it: its next event then needs no checkpoint. That pays where a copy costs more than
 // holding on to a few events; small LPs do better with a fresh copy and nothing held.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <optional>
-#include <string>
+#include <typeindex>
 #include <utility>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/copier.h"
 #include "checkpoint/incremental.h"
+#include "checkpoint/lessons.h"
 #include "checkpoint/offload.h"
 #include "checkpoint/strategy.h"
 #include "checkpoint/tuning.h"
 #include "checkpoint/undo_log.h"
 #include "core/assert.h"
+#include "core/attachment.h"
 #include "orrery/logical_process.h"
+#include "run/statistics.h"
 
 namespace orrery::checkpoint {
 
 /// The record of an LP.
-struct Kept {
-  Kept(unsigned candidates, Interval interval) : tuning(candidates, interval) {}
+struct Kept final : Attachment {
+  explicit Kept(const Tuning& chosen) : tuning(chosen) {}
 
   Tuning tuning;
+  unsigned size_class = 0;             ///< of the lessons that it follows
   std::uint32_t committed = 0;         ///< ordinal: what is before it is committed
-  bool half_changed = false;           ///< a handler failed midway and has no reverse
+  bool half_changed = false;           ///< the last event cannot be undone by its reverse handler
+  std::uint8_t refusals = 0;           ///< since the last checkpoint; the more, the later the next
+  std::uint8_t quiet = 0;              ///< events that may pass without asking the keeper
+  std::uint8_t granted_quiet = 0;      ///< of these, how many there were
   CopyQueue::Slot* copying = nullptr;  ///< of the newest checkpoint, if it may not be complete
   std::unique_ptr<Shadow> shadow;
   Checkpoint* reversals = nullptr;  ///< how to undo its last events, newest first
@@ -71,17 +85,33 @@ class Keeper {
     std::uint64_t distances = 0;
     std::uint64_t images = 0, deltas = 0, reversals = 0;
     std::uint64_t delta_bytes = 0;
-    Statistics& operator+=(const Statistics& other);
+    std::uint64_t refused = 0;  ///< checkpoints and records for which there was no memory
   };
+  /// How the statistics of several keepers make one.
+  static constexpr CounterInfo<Statistics> kCounters[] = {
+      {&Statistics::taken, Merge::sum},       {&Statistics::aborted, Merge::sum},
+      {&Statistics::offloaded, Merge::sum},   {&Statistics::by_copier, Merge::sum},
+      {&Statistics::by_worker, Merge::sum},   {&Statistics::resynchronised, Merge::sum},
+      {&Statistics::no_slot, Merge::sum},     {&Statistics::distance, Merge::sum},
+      {&Statistics::distances, Merge::sum},   {&Statistics::images, Merge::sum},
+      {&Statistics::deltas, Merge::sum},      {&Statistics::reversals, Merge::sum},
+      {&Statistics::delta_bytes, Merge::sum}, {&Statistics::refused, Merge::sum}};
 
   Keeper(memory::BlockPool& pool, const Strategy& strategy, const Offload& offload,
-         CopyQueue* queue);
+         CopyQueue* queue, std::shared_ptr<PageTracker> tracker);
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
 
   /// A record for an LP of this size, or none if it needs none.
-  std::unique_ptr<Kept> adopt(const LogicalProcessBase& object, std::size_t image_bytes) const;
+  std::unique_ptr<Kept> adopt(const LogicalProcessBase& object, std::size_t image_bytes);
 
+  /// Whether the LP's next event needs neither before_event() nor after_event(): no checkpoint is
+  /// due and nothing is measured.
+  static bool passes_quietly(Kept& kept) {
+    if (kept.quiet == 0) return false;
+    --kept.quiet;
+    return true;
+  }
   /// Before event `ordinal` is executed: sees to the LP's outstanding copy and takes a checkpoint
   /// if one is due. True if the handler is to fill undo_log().
   bool before_event(const Lp& lp, std::uint32_t ordinal);
@@ -94,6 +124,8 @@ class Keeper {
   /// event_at(ordinal) tells of an event of the history. Throws what a reverse handler throws.
   template <class EventAt>
   std::uint32_t restore(const Lp& lp, std::uint32_t now, std::uint32_t target, EventAt&& event_at);
+  /// The engine was refused memory for a checkpoint of its own.
+  void count_refusal() { ++statistics_.refused; }
   void add_rollback(const Lp& lp, std::uint64_t cycles) { lp.kept.tuning.add_rollback(cycles); }
 
   /// Everything before event `ordinal` is committed: releases what no rollback needs any more.
@@ -101,6 +133,12 @@ class Keeper {
   std::uint32_t commit(const Lp& lp, std::uint32_t ordinal);
   /// Forgets all checkpoints of the LP.
   void release_all(const Lp& lp);
+  /// The same for an LP that goes to another keeper, which makes a record of its own for it: this
+  /// one goes.
+  void dismiss(const Lp& lp) {
+    release_all(lp);
+    if (last_.kept == &lp.kept) last_ = {};
+  }
   /// Waits until nobody copies the LP's memory.
   void settle(const Lp& lp);
 
@@ -111,18 +149,27 @@ class Keeper {
   const Statistics& statistics() const { return statistics_; }
   /// Memory beside the pool's.
   std::size_t bytes() const { return shadow_bytes_; }
-  /// Why writes are not tracked, if an incremental checkpoint wanted it; else empty.
-  std::string note() const;
 
  private:
   void take(const Lp& lp, std::uint32_t ordinal);
+  std::uint8_t quiet_events(const Lp& lp, std::uint32_t ordinal) const;
+  static void end_quiet(Kept& kept);
+  void take_image(const Lp& lp, std::uint32_t ordinal);
   void take_delta(const Lp& lp, std::uint32_t ordinal);
-  void push_reverse(const Lp& lp, std::uint32_t ordinal);
+  void keep_way_back(Shadow& shadow, Checkpoint& before);
+  void do_without(const Lp& lp, std::uint32_t ordinal);
+  bool push_reverse(const Lp& lp, std::uint32_t ordinal);
   void count_distance(const Checkpoint& checkpoint);
   unsigned candidates(const LogicalProcessBase& object, std::size_t image_bytes) const;
+  Lessons& lessons_for(const LogicalProcessBase& object, std::size_t image_bytes);
+  void note_size(const Lp& lp, std::size_t image_bytes);
+  static unsigned size_class(std::size_t image_bytes) {
+    return static_cast<unsigned>(std::bit_width(image_bytes));
+  }
   void drop_shadow(Kept& kept);
 
   bool offload(const Lp& lp, std::uint32_t ordinal);
+  bool fill(CopyQueue::Slot& slot, const Lp& lp, std::uint32_t ordinal);
   void resynchronise(Kept& kept, Checkpoint*& list, std::uint32_t ordinal);
   void close_slot(CopyQueue::Slot& slot);
   void abort(Kept& kept, Checkpoint*& list);
@@ -137,12 +184,15 @@ class Keeper {
   memory::BlockPool& pool_;
   const Strategy strategy_;
   const Offload offload_;
-  CopyQueue* const queue_;              ///< nullptr: copies are made at once
-  std::optional<PageTracker> tracker_;  ///< once an LP needs it
+  CopyQueue* const queue_;  ///< nullptr: copies are made at once
+  const std::shared_ptr<PageTracker> tracker_;
+  /// Of each type and size class. LPs hold on to them, so they stay where they are.
+  std::map<std::pair<std::type_index, unsigned>, Lessons> lessons_;
   UndoLog undo_log_;
   std::vector<std::byte> back_;
   KernelState kernel_before_;
   bool had_metrics_ = false;
+  bool measuring_ = false;  ///< the event
   std::uint64_t event_start_ = 0;
   struct Outstanding {
     Kept* kept = nullptr;
@@ -158,6 +208,7 @@ template <class EventAt>
 std::uint32_t Keeper::restore(const Lp& lp, std::uint32_t now, std::uint32_t target,
                               EventAt&& event_at) {
   ORRERY_ASSERT(difference(now, target) >= 0, "a rollback goes back");
+  end_quiet(lp.kept);
   if (lp.kept.copying != nullptr) drop_outstanding(lp);
   bool reversing = !std::exchange(lp.kept.half_changed, false);
   std::uint32_t state = now;  // the LP's, as long as reverse handlers lead on

@@ -3,6 +3,7 @@
 
 #include "checkpoint/copier.h"
 #include "checkpoint/offload.h"
+#include "checkpoint/page_tracker.h"
 #include "checkpoint/strategy.h"
 #include "run/option_forms.h"
 
@@ -73,8 +74,16 @@ const Option<std::uint64_t> kMaxDistance{{.name = "max-checkpoint-distance",
                                          40,
                                          option_forms::count(1, 1'000'000)};
 
+const Option<std::int64_t> kTrackedRanges{"tracked-ranges", -1};
+
 OptionList options() {
   return {&kCheckpoint, &kOffload, &kCopier, &kCopiers, &kBurst, &kAbortThreshold, &kMaxDistance};
+}
+
+std::shared_ptr<PageTracker> make_tracker(const RunOptions& options) {
+  const std::int64_t ranges = options.get(kTrackedRanges);
+  return ranges < 0 ? std::make_shared<PageTracker>()
+                    : std::make_shared<PageTracker>(static_cast<std::size_t>(ranges));
 }
 
 }  // namespace orrery::checkpoint

@@ -3,9 +3,13 @@
 // The options of checkpoints and of their copies by other threads, for all engines that roll back.
 #pragma once
 
+#include <memory>
+
 #include "run/options.h"
 
 namespace orrery::checkpoint {
+
+class PageTracker;
 
 extern const Option<std::string> kCheckpoint;     ///< see strategy.h
 extern const Option<std::string> kOffload;        ///< none, mono, multi: see offload.h
@@ -15,7 +19,13 @@ extern const Option<std::uint64_t> kBurst;        ///< bytes taken by a copier a
 extern const Option<double> kAbortThreshold;      ///< share of a copy; negative: automatic
 extern const Option<std::uint64_t> kMaxDistance;  ///< events after which a copy is forced through
 
+/// For tests: ranges that may be tracked (page_tracker.h); negative: as many as the system allows.
+extern const Option<std::int64_t> kTrackedRanges;
+
 /// All of them, for engines that honour them.
 OptionList options();
+
+/// As kTrackedRanges says.
+std::shared_ptr<PageTracker> make_tracker(const RunOptions& options);
 
 }  // namespace orrery::checkpoint

@@ -8,30 +8,50 @@
 // 3 us for a scan of 1 MiB. Protecting with mprotect and catching SIGSEGV cost 7 to 18 us a page
 // and more for each protection; comparing 1 MiB with its copy costs 44 us. So where the kernel
 // cannot, everything counts as written, and comparing finds what changed.
+//
+// What the kernel is to track must be registered with it, and a registered range is a mapping of
+// its own, of which a process may have 65,530 (vm.max_map_count). So whole *windows* of the region
+// of LP memory are registered, shared by all LPs in them: neighbouring windows are one mapping, an
+// *island*, and memory of LPs is dense. What is registered costs nothing until its owner scans it.
+// The number of islands is bounded; beyond the bound nothing is tracked that would need another.
+//
+// One tracker serves all workers of a run, since a mapping can be registered with one userfaultfd
+// only, and windows hold memory of several workers. Registering takes a lock; scanning does not.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string>
+#include <unordered_map>
 
 namespace orrery::checkpoint {
 
 class PageTracker {
  public:
   static constexpr std::size_t kPageBytes = 4096;
+  static constexpr std::size_t kWindowBytes = std::size_t{1} << 20;
 
-  PageTracker();
+  /// A quarter of the mappings that the system lets a process have: an island adds two at most.
+  static std::size_t islands_of_system();
+
+  explicit PageTracker(std::size_t most_islands = islands_of_system())
+      : most_islands_(most_islands) {}
   ~PageTracker();
   PageTracker(const PageTracker&) = delete;
   PageTracker& operator=(const PageTracker&) = delete;
 
-  /// Whether the kernel tracks writes; if not, why not.
-  bool available() const { return why_not_.empty(); }
-  const std::string& why_not() const { return why_not_; }
+  /// Tracks writes to [begin, end), whole pages of LP memory. False if that is not possible. What
+  /// is there counts as written until it is collected, but for pages that were collected before and
+  /// not written since. Thread-safe.
+  bool watch(std::byte* begin, std::byte* end) noexcept;
+  /// Ends what watch() began. Thread-safe.
+  void unwatch(std::byte* begin, std::byte* end) noexcept;
 
-  /// Tracks writes to [begin, end), whole pages. False if that is not possible. What is there
-  /// counts as written until it is collected.
-  bool watch(std::byte* begin, std::byte* end);
+  /// Ranges of neighbouring windows that are registered.
+  std::size_t islands() const;
+  /// Why writes are not tracked, or not all of them, if anyone wanted it; else empty.
+  std::string note() const;
 
   /// Calls visit(begin, end) for each row of pages in [begin, end), which is watched, that were
   /// written since the last call, in order of address.
@@ -53,11 +73,30 @@ class PageTracker {
   struct Pages {  // as the kernel has it
     std::uint64_t begin, end, categories;
   };
+  using Window = std::uintptr_t;  // address / kWindowBytes
+
+  bool open();
+  void use(Window first, Window last);
+  void drop(Window first, Window last);
+  void forget_idle(Window window, Window step);
+  bool known(Window window) const { return users_.contains(window); }
+  std::size_t neighbours(Window window) const {
+    return users_.count(window - 1) + users_.count(window + 1);
+  }
+  bool do_register(Window first, Window last);
+  void do_unregister(Window window);
   int scan(std::byte* begin, std::byte* end, Pages* pages, std::byte** reached);
 
+  const std::size_t most_islands_;
+  mutable std::mutex mutex_;
+  // Under the mutex, but for the descriptors: who scans has watched before.
+  bool opened_ = false;
   int userfaultfd_ = -1;
   int pagemap_ = -1;
   std::string why_not_;
+  std::unordered_map<Window, std::uint32_t> users_;  ///< of each registered window; may be 0
+  std::size_t islands_ = 0;
+  bool refused_ = false;  ///< something is not tracked, for want of islands or mappings
 };
 
 }  // namespace orrery::checkpoint

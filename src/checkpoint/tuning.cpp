@@ -1,60 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/tuning.h"
 
+#include <utility>
+
 namespace orrery::checkpoint {
 
-void Tuning::decide() {
-  const double cost = static_cast<double>(event_cycles_ + checkpoint_cycles_ + rollback_cycles_) /
-                      static_cast<double>(events_);
-  costs_[kind_] = costs_[kind_] == 0 ? cost : 0.5 * (costs_[kind_] + cost);
-  adjust_interval();
-  events_ = event_cycles_ = checkpoints_ = checkpoint_cycles_ = rollbacks_ = rollback_cycles_ = 0;
-  if (periods_left_ > 0 && --periods_left_ > 0 && !outdone()) return;
-  periods_left_ = 0;
-  if (!try_next()) hold_cheapest();
-}
-
-void Tuning::adjust_interval() {
-  if (checkpoints_ == 0) return;
-  intervals_[kind_].adjust(
-      events_, rollbacks_,
-      static_cast<double>(checkpoint_cycles_) / static_cast<double>(checkpoints_),
-      static_cast<double>(event_cycles_) / static_cast<double>(events_));
-}
-
-/// Whether the kind in use has become dearer than another one was.
-bool Tuning::outdone() {
-  for (unsigned kind = 0; kind < kKinds; ++kind) {
-    if (costs_[kind] > 0 && kOutdone * costs_[kind] < costs_[kind_]) {
-      untried_ |= 1u << kind;
-      hold_ = std::max(hold_ / 4, 1u);
-      return true;
-    }
+void Tuning::add_event(std::uint64_t cycles) {
+  const std::uint32_t stands_for = std::exchange(unmeasured_, 0);
+  if (turn_left_ > 0) {
+    if (!lessons_->on_trial(kind_)) return follow();  // others have ended it
+    lessons_->add_trial_event(cycles, usual_);
+    if (--turn_left_ == 0) follow();
+    return;
   }
-  return false;
+  if (allowed(lessons_->kind()) != kind_) return follow();
+  if (lessons_->kind() != kind_) return;  // it cannot follow: what it costs teaches nothing
+  const std::uint64_t counted = lessons_->add_event(cycles, stands_for);
+  if (cold_left_ > 0) {
+    --cold_left_;
+    return;
+  }
+  cycles_ += static_cast<double>(counted * stands_for);
+  events_ += stands_for;
+  if (events_ >= kFadingEvents) {
+    events_ /= 2;
+    cycles_ /= 2;
+  }
+  if (!known() || excluded_ != 0 || !lessons_->wants_turn()) return;
+  usual_ = cycles_ / events_;
+  const Lessons::Turn turn = lessons_->grant_turn();
+  kind_ = turn.kind;
+  turn_left_ = turn.events;
 }
 
-/// Goes over to the next kind that is to be tried.
-bool Tuning::try_next() {
-  if (untried_ == 0) return false;
-  kind_ = first_of(untried_);
-  untried_ &= ~(1u << kind_);
-  period_ = kTrialEvents;
-  return true;
+void Tuning::add_rollback(std::uint64_t cycles) {
+  if (lessons_ == nullptr) return;
+  if (turn_left_ > 0) {
+    if (lessons_->on_trial(kind_)) lessons_->add_trial_rollback(cycles);
+    return;
+  }
+  cycles_ += static_cast<double>(cycles);
+  lessons_->add_rollback(cycles);
 }
 
-/// All known: keeps the cheapest for a while; then the others are to be tried again.
-void Tuning::hold_cheapest() {
-  for (unsigned kind = 0; kind < kKinds; ++kind)
-    if (costs_[kind] > 0 && costs_[kind] < costs_[kind_]) kind_ = kind;
-  period_ = kPeriodEvents;
-  periods_left_ = hold_;
-  hold_ = std::min(hold_ * 2, kLongestHold);
-  ++holds_;
-  untried_ = candidates_ & ~(1u << kind_);
-  for (unsigned kind = 0; kind < kKinds; ++kind)
-    if (costs_[kind] > kHopeless * costs_[kind_] && holds_ % kPatience != 0)
-      untried_ &= ~(1u << kind);
+void Tuning::follow() {
+  kind_ = allowed(lessons_->kind());
+  turn_left_ = 0;
+  events_ = cycles_ = 0;
 }
 
 }  // namespace orrery::checkpoint

@@ -1,95 +1,84 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One LP's choice among kinds of checkpoints, and its interval, from measured costs.
-//
-// All time that the LP costs (handlers, checkpoints, rollbacks, coasting forward) is added up over
-// a period and divided by its events; page faults of an incremental checkpoint's tracking fall into
-// handlers and are thus counted where they belong. Each kind is tried for kTrialEvents, then the
-// cheapest is kept for a number of periods that doubles, and the others are tried again. A kind
-// that measured more than kHopeless times the best is tried again only every kPatience-th time.
+// The kind of checkpoints that one LP has now, and their interval: those that its worker's lessons
+// name for LPs of its type and size (lessons.h), apart from turns in which it tries another kind,
+// and from kinds that it must not have. Or fixed ones.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/interval.h"
+#include "checkpoint/lessons.h"
 
 namespace orrery::checkpoint {
 
 class Tuning {
  public:
-  static constexpr unsigned kKinds = 3;
+  Tuning(Kind kind, Interval interval) : interval_(interval), kind_(kind) {}
+  explicit Tuning(Lessons& lessons)
+      : lessons_(&lessons), interval_(Interval::fixed(1)), kind_(lessons.kind()) {}
 
-  /// `candidates`: a bit for each kind. Reverse is tried first: who writes reverse handlers has
-  /// reasons, and short runs never get to know better.
-  Tuning(unsigned candidates, Interval interval)
-      : candidates_(candidates), kind_(first_of(candidates)) {
-    untried_ = candidates & ~(1u << kind_);
-    intervals_.fill(interval);
-    costs_.fill(0);
+  Kind kind() const { return kind_; }
+  std::uint32_t interval() const {
+    return lessons_ == nullptr ? interval_.events() : lessons_->interval(kind_);
   }
 
-  /// Kinds that the LP may have, a bit each; those that are new are tried next. An LP may grow.
-  void add_candidates(unsigned kinds) {
-    untried_ |= kinds & ~candidates_;
-    candidates_ |= kinds;
+  /// From now on it learns here: the LP has grown or shrunk.
+  void learn_from(Lessons& lessons) {
+    if (lessons_ == nullptr || lessons_ == &lessons) return;
+    lessons_ = &lessons;
+    follow();
+  }
+  /// Never has this kind again, but images.
+  void exclude(Kind kind) {
+    excluded_ |= 1u << static_cast<unsigned>(kind);
+    if (lessons_ != nullptr) return follow();
+    kind_ = allowed(kind_);
   }
 
-  Kind kind() const { return static_cast<Kind>(kind_); }
-  std::uint32_t interval() const { return intervals_[kind_].events(); }
-
-  /// An event was handled; true if the period is over.
-  bool add_event(std::uint64_t cycles) {
-    event_cycles_ += clipped(cycles);
-    return ++events_ >= period_;
+  /// Whether the cost of the next event is wanted: all of an LP's first ones and of a turn, then
+  /// every kSampling-th. Once an event, but for those that were skipped without asking.
+  bool wants_cost() {
+    if (lessons_ == nullptr) return false;
+    ++unmeasured_;
+    return turn_left_ > 0 || !known() || unmeasured_ >= kSampling;
   }
+  void skip(std::uint32_t events) { unmeasured_ += events; }
+  /// Events whose cost is not wanted from now on.
+  std::uint32_t indifferent() const {
+    if (lessons_ == nullptr) return kSampling;
+    return turn_left_ > 0 || !known() ? 0 : kSampling - 1 - std::min(unmeasured_, kSampling - 1);
+  }
+  /// The event whose cost was wanted.
+  void add_event(std::uint64_t cycles);
+  void add_rollback(std::uint64_t cycles);
   void add_checkpoint(std::uint64_t cycles) {
-    checkpoint_cycles_ += cycles;
-    ++checkpoints_;
+    if (lessons_ != nullptr) lessons_->add_checkpoint(kind_, cycles);
   }
-  void add_rollback(std::uint64_t cycles) {
-    rollback_cycles_ += cycles;
-    ++rollbacks_;
-  }
-  /// Ends a period: adjusts the interval and chooses the next period's kind.
-  void decide();
 
  private:
-  static constexpr std::uint64_t kTrialEvents = 48, kPeriodEvents = 256;
-  static constexpr unsigned kLongestHold = 256;  // periods
-  static constexpr double kHopeless = 2.0;
-  static constexpr unsigned kPatience = 8;
-  static constexpr double kOutdone = 1.5;
+  static constexpr std::uint32_t kSampling = 8;
+  static constexpr double kKnownEvents = 6, kFadingEvents = 256;
+  /// The first events of an LP find cold caches and memory.
+  static constexpr int kColdEvents = 2;
 
-  static unsigned first_of(unsigned candidates) {
-    constexpr auto kReverse = static_cast<unsigned>(Kind::reverse);
-    return (candidates >> kReverse & 1) != 0 ? kReverse
-                                             : static_cast<unsigned>(__builtin_ctz(candidates));
+  Kind allowed(Kind kind) const {
+    return (excluded_ >> static_cast<unsigned>(kind) & 1) != 0 ? Kind::image : kind;
   }
-  /// A worker that was off its core during an event says nothing about the event.
-  std::uint64_t clipped(std::uint64_t cycles) const {
-    return events_ < 8 ? cycles : std::min(cycles, event_cycles_ / events_ * 64);
-  }
-  void adjust_interval();
-  bool outdone();
-  bool try_next();
-  void hold_cheapest();
+  bool known() const { return events_ >= kKnownEvents; }
+  void follow();
 
-  unsigned candidates_;
-  unsigned untried_ = 0;  ///< candidates still to be tried in this round of trials
-  unsigned kind_;
-  unsigned holds_ = 0;         ///< so far
-  unsigned hold_ = 4;          ///< length of the next one in periods
-  unsigned periods_left_ = 0;  ///< of the present one
-  std::array<Interval, kKinds> intervals_{Interval::fixed(1), Interval::fixed(1),
-                                          Interval::fixed(1)};
-  std::array<double, kKinds> costs_{};  ///< cycles an event; 0: not known
-  std::uint64_t period_ = kTrialEvents;
-  std::uint64_t events_ = 0, event_cycles_ = 0;
-  std::uint64_t checkpoints_ = 0, checkpoint_cycles_ = 0;
-  std::uint64_t rollbacks_ = 0, rollback_cycles_ = 0;
+  Lessons* lessons_ = nullptr;
+  Interval interval_;
+  Kind kind_;
+  std::uint8_t excluded_ = 0;   ///< kinds, a bit each
+  std::uint8_t turn_left_ = 0;  ///< events
+  std::int8_t cold_left_ = kColdEvents;
+  std::uint32_t unmeasured_ = 0;    ///< events since the last whose cost was wanted
+  double events_ = 0, cycles_ = 0;  ///< with the kind that it follows, checkpoints apart; they fade
+  double usual_ = 0;                ///< cycles an event before the turn
 };
 
 }  // namespace orrery::checkpoint

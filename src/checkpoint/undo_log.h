@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
+#include <new>
 #include <vector>
 
 #include "memory/application_mode.h"
@@ -20,18 +22,20 @@ class UndoLog {
   void clear() {
     values_.clear();
     images_.clear();
+    refused_ = false;
+  }
+  /// Throws std::bad_alloc if there was no memory for something: the event cannot be undone by it.
+  void raise_refusal() const {
+    if (refused_) throw std::bad_alloc();
   }
   /// Both are called from a handler, in application mode.
   void remember(const void* value, std::size_t bytes) {
     const memory::PlatformMode platform;
-    append(values_, value, bytes);
-    append(values_, &bytes, sizeof bytes);
+    append({{value, bytes}, {&bytes, sizeof bytes}}, values_);
   }
   void save_before(const void* address, std::size_t bytes) {
     const memory::PlatformMode platform;
-    append(images_, address, bytes);
-    append(images_, &address, sizeof address);
-    append(images_, &bytes, sizeof bytes);
+    append({{address, bytes}, {&address, sizeof address}, {&bytes, sizeof bytes}}, images_);
   }
 
   /// A record: size of the values, the values, then the images.
@@ -70,14 +74,26 @@ class UndoLog {
   }
 
  private:
-  static void append(std::vector<std::byte>& to, const void* bytes, std::size_t count) {
-    const auto* first = static_cast<const std::byte*>(bytes);
-    to.insert(to.end(), first, first + count);
-    to.resize((to.size() + 7) / 8 * 8);
+  struct Part {
+    const void* bytes;
+    std::size_t count;
+  };
+  /// Not the handler's business if there is no memory for it: no exception gets there.
+  void append(std::initializer_list<Part> parts, std::vector<std::byte>& to) noexcept {
+    try {
+      for (const auto& [bytes, count] : parts) {
+        const auto* first = static_cast<const std::byte*>(bytes);
+        to.insert(to.end(), first, first + count);
+        to.resize((to.size() + 7) / 8 * 8);
+      }
+    } catch (const std::bad_alloc&) {
+      refused_ = true;
+    }
   }
 
   std::vector<std::byte> values_;
   std::vector<std::byte> images_;
+  bool refused_ = false;
 };
 
 /// What a reverse handler sees.

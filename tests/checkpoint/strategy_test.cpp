@@ -7,7 +7,6 @@
 #include "checkpoint/offload.h"
 #include "checkpoint/options.h"
 #include "checkpoint/strategy.h"
-#include "checkpoint/tuning.h"
 #include "orrery/error.h"
 
 namespace orrery::checkpoint {
@@ -88,49 +87,17 @@ TEST(CheckpointOffload, ThresholdSearchFindsTheBestStep) {
   EXPECT_NEAR(search.threshold(), 0.2, 0.15);
 }
 
-/// Feeds a tuning with periods in which events cost what `cost` says for the kind that is chosen.
-template <class Cost>
-Kind settle(Tuning& tuning, Cost&& cost) {
-  int chosen[3] = {};
-  for (int event = 0; event < 20000; ++event) {
-    ++chosen[static_cast<int>(tuning.kind())];
-    if (tuning.add_event(cost(tuning.kind()))) tuning.decide();
-  }
-  return static_cast<Kind>(std::max_element(chosen, chosen + 3) - chosen);
-}
-
-TEST(CheckpointTuning, KeepsTheCheapestKind) {
-  for (const Kind best : {Kind::image, Kind::delta, Kind::reverse}) {
-    Tuning tuning(7, Interval::automatic());
-    EXPECT_EQ(settle(tuning, [&](Kind kind) { return kind == best ? 1000u : 1300u; }), best);
-  }
-}
-
-TEST(CheckpointTuning, TriesOnlyItsCandidates) {
-  Tuning tuning(0b101, Interval::automatic());
-  EXPECT_EQ(settle(tuning,
-                   [](Kind kind) {
-                     EXPECT_NE(kind, Kind::delta);
-                     return kind == Kind::reverse ? 100u : 900u;
-                   }),
-            Kind::reverse);
-}
-
-TEST(CheckpointTuning, FollowsAChange) {
-  Tuning tuning(0b11, Interval::automatic());
-  EXPECT_EQ(settle(tuning, [](Kind kind) { return kind == Kind::image ? 1000u : 1500u; }),
-            Kind::image);
-  EXPECT_EQ(settle(tuning, [](Kind kind) { return kind == Kind::image ? 3000u : 1500u; }),
-            Kind::delta);
-}
-
 TEST(CheckpointInterval, FollowsRoennngrenAndAyani) {
   Interval interval = Interval::automatic();
-  // sqrt(2 * 1000 * 50 / (10 * 100)) = 10
-  for (int i = 0; i < 20; ++i) interval.adjust(1000, 10, 50, 100);
+  // sqrt(2 * 100000 * 50 / (1000 * 100)) = 10
+  interval.adjust(100'000, 1000, 50, 100);
   EXPECT_EQ(interval.events(), 10u);
-  for (int i = 0; i < 20; ++i) interval.adjust(1000, 0, 50, 100);
-  EXPECT_GE(interval.events(), Interval::kLongestAutomatic - 2);
+  interval.adjust(100'000, 0, 50, 100);
+  EXPECT_EQ(interval.events(), Interval::kLongestAutomatic);
+  interval.adjust(10, 0, 50, 100);
+  EXPECT_NEAR(interval.events(), 5, 1) << "ten events without a rollback say nothing";
+  interval.adjust(10, 0, 50, 10'000);
+  EXPECT_EQ(interval.events(), 1u) << "long events are not to be executed again";
   Interval fixed = Interval::fixed(7);
   fixed.adjust(1000, 10, 50, 100);
   EXPECT_EQ(fixed.events(), 7u);
