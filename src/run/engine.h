@@ -15,6 +15,7 @@
 
 #include "core/rows.h"
 #include "orrery/model.h"
+#include "run/activity.h"
 #include "run/options.h"
 
 namespace orrery {
@@ -28,20 +29,45 @@ struct RunControl {
   std::atomic<std::uint64_t> committed{0};
   std::atomic<std::uint64_t> executed{0};
   std::atomic<std::uint64_t> memory_bytes{0};  ///< events, checkpoints and LP memory held
-  RowSink* rows = nullptr;                     ///< may be null: rows are dropped
+  /// Of the moment, where a run goes from engine to engine: a name of the registry; else null.
+  std::atomic<const char*> engine{nullptr};
+  std::atomic<unsigned> workers{0};
+  RowSink* rows = nullptr;  ///< may be null: rows are dropped
+  WatchedThreads threads;   ///< those that may execute handlers
 };
 
-enum class RunEnd { completed, interrupted, fault };
+enum class RunEnd {
+  completed,
+  interrupted,
+  fault,
+  /// At a cut: everything below a key is committed and nothing at or above it executed. So an
+  /// engine gives its world back before the run ends; no result of a run has it.
+  paused,
+  failed  ///< by the system: no memory, no threads; of the run only what is certain is told
+};
 
 /// A figure of the engine's own, for the report.
 struct Statistic {
   std::string name, unit, help;
   double value = 0;
+  bool adds_up = false;  ///< over periods of a run: else the last one's counts
+};
+
+/// A part of a run that goes from engine to engine.
+struct EnginePeriod {
+  std::string engine;
+  unsigned workers = 1;
+  std::string why;           ///< "trial", for instance
+  double begin_seconds = 0;  ///< since the first period began
+  double seconds = 0;        ///< with taking the world and giving it back
+  double loop_seconds = 0;   ///< of these, executing
+  std::uint64_t committed = 0;
+  std::uint64_t slices = 1;  ///< times that the engine took the world
 };
 
 struct RunResult {
   RunEnd end = RunEnd::completed;
-  std::string fault;  ///< a sentence, if end == fault
+  std::string fault;  ///< a sentence, if end is fault or failed
   Time reached;       ///< everything before this time is committed
   std::uint64_t committed = 0;
   std::uint64_t executed =
@@ -52,12 +78,17 @@ struct RunResult {
   unsigned workers = 1;
   std::vector<Summary> metrics;       ///< in the model's order
   std::vector<Statistic> statistics;  ///< of the engine
+  std::string account;                ///< how it went by these, in one sentence for the terminal
+  std::vector<EnginePeriod> periods;  ///< of a run that went from engine to engine
   std::vector<std::string> notes;     ///< what was degraded and why
 };
 
 class Engine {
  public:
   virtual ~Engine() = default;
+  /// Why it cannot run this model as asked: a clause for "engine X cannot run this model: ...".
+  /// Empty if it can. The model is prepared.
+  virtual std::string refusal(const Model&, const RunOptions&) const { return {}; }
   /// Runs a prepared model. Throws UsageError for options that it cannot honour.
   virtual RunResult run(const Model& model, const RunOptions& options, RunControl& control) = 0;
 };

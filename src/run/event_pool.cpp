@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/event_pool.h"
 
-#include <sys/mman.h>
-
 #include <new>
+#include <utility>
+
+#include "core/huge_pages.h"
+#include "memory/application_mode.h"
 
 namespace orrery {
 namespace {
@@ -13,32 +15,39 @@ constexpr std::size_t kLargeSlabBytes = 2 * 1024 * 1024;
 constexpr std::size_t kSmallStart = 16 * kSlabBytes;
 }  // namespace
 
-EventDepot::~EventDepot() {
-  for (const MemoryPiece& slab : slabs_) munmap(slab.base, slab.bytes);
+void EventDepot::clear() {
+  for (const MemoryPiece& slab : slabs_) huge_pages::unmap(slab.base, slab.bytes);
+  slabs_.clear();
+  magazines_.clear();
 }
 
-void EventDepot::give(std::size_t kind, Free* magazine) {
+void EventDepot::give(std::size_t kind, Magazine magazine) {
   const std::lock_guard lock(mutex_);
   if (magazines_.size() <= kind) magazines_.resize(kind + 1);
-  magazines_[kind].push_back(magazine);
+  magazines_[kind].push_back(std::move(magazine));
 }
 
-EventDepot::Free* EventDepot::take(std::size_t kind) {
+EventDepot::Magazine EventDepot::take(std::size_t kind) {
   const std::lock_guard lock(mutex_);
   if (magazines_.size() <= kind || magazines_[kind].empty()) return nullptr;
-  Free* magazine = magazines_[kind].back();
+  Magazine magazine = std::move(magazines_[kind].back());
   magazines_[kind].pop_back();
   return magazine;
 }
 
 MemoryPiece EventDepot::take_slab(std::size_t least_bytes) {
+  const memory::PlatformMode platform;
   std::size_t bytes = slab_bytes() < kSmallStart ? kSlabBytes : kLargeSlabBytes;
   if (least_bytes > bytes) bytes = (least_bytes + 4095) / 4096 * 4096;
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
-  if (bytes >= kLargeSlabBytes) madvise(memory, bytes, MADV_HUGEPAGE);  // only a hint
   const std::lock_guard lock(mutex_);
-  slabs_.push_back({static_cast<std::byte*>(memory), bytes});
+  slabs_.emplace_back();  // first: what is mapped must not be lost
+  void* memory = bytes < kLargeSlabBytes ? huge_pages::map_small(bytes) : huge_pages::map(bytes);
+  if (memory == nullptr) {
+    slabs_.pop_back();
+    memory::thread_context.thrown_bytes = bytes;  // a handler that sends may stand above
+    throw std::bad_alloc();
+  }
+  slabs_.back() = {static_cast<std::byte*>(memory), bytes};
   note_slab(bytes);
   return slabs_.back();
 }

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory for events, of any engine: free lists by size, last freed first served, so that the event
+// Memory for events, of any engine: free blocks by size, last freed first served, so that the event
 // that was just handled lends its lines, which are in the cache, to the one that is sent next. An
-// allocation is a load and a store once warm. Sizes are multiples of a granule (half a cache line
-// where one thread has all events, a whole one where several touch them), powers of two from 1 KiB
-// on.
+// allocation is a few loads and stores once warm. Sizes are multiples of a granule (half a cache
+// line where one thread has all events, a whole one where several touch them), powers of two from 1
+// KiB on.
 //
 // A thread has a pool. Where events are freed by another thread than the one that made them, one
 // pool would run over and another dry: whole magazines pass through a depot that all share (Bonwick
 // and Adams, "Magazines and Vmem: Extending the slab allocator to many CPUs and arbitrary
-// resources", USENIX 2001), behind a mutex that is visited once in hundreds of events. Slabs live
-// as long as the depot.
+// resources", USENIX 2001), behind a mutex that is visited once in hundreds of events. Its slabs
+// live as long as the depot.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "core/assert.h"
@@ -61,19 +64,20 @@ struct Sizes {
 /// Magazines that no thread needs at the moment, and the slabs of all.
 class EventDepot {
  public:
-  /// A free block; the link lies where the event was.
-  struct Free {
-    Free* next;
-  };
+  /// As many free blocks of a kind as make a magazine.
+  using Magazine = std::unique_ptr<void*[]>;
 
   EventDepot() = default;
   EventDepot(const EventDepot&) = delete;
   EventDepot& operator=(const EventDepot&) = delete;
-  ~EventDepot();
+  ~EventDepot() { clear(); }
 
-  void give(std::size_t kind, Free* magazine);
+  /// Gives everything back to the system. No pool may use it any more, nor any event be touched.
+  void clear();
+
+  void give(std::size_t kind, Magazine magazine);
   /// A full magazine or nullptr.
-  Free* take(std::size_t kind);
+  Magazine take(std::size_t kind);
   /// Fresh memory of at least that size, aligned to a page. Throws std::bad_alloc.
   MemoryPiece take_slab(std::size_t least_bytes);
   /// Memory that a pool took elsewhere counts, too.
@@ -83,7 +87,7 @@ class EventDepot {
 
  private:
   std::mutex mutex_;
-  std::vector<std::vector<Free*>> magazines_;
+  std::vector<std::vector<Magazine>> magazines_;
   std::vector<MemoryPiece> slabs_;
   std::atomic<std::size_t> slab_bytes_{0};  // a statistic: relaxed
 };
@@ -101,91 +105,154 @@ enum class Pools {
   many,  ///< each thread has its own
 };
 
-/// `Slabs` says where memory comes from: take(depot, least_bytes).
+/// `Slabs` says where memory comes from: take(depot, least_bytes). Memory that is not the depot's
+/// may go with the pool that took it: as blocks of one pool lie free in others and in the depot,
+/// all pools of a depot then end together, and none is used once the first has gone.
 template <std::size_t kGranule, Pools kPools = Pools::many, class Slabs = DepotSlabs>
-class EventPool {
+class EventPool;
+
+/// Of one thread that frees an event and makes the next: a list through the free blocks.
+template <std::size_t kGranule, class Slabs>
+class EventPool<kGranule, Pools::one, Slabs> {
   using Sizes = event_memory::Sizes<kGranule>;
-  using Free = EventDepot::Free;
+  /// A free block; the link lies where the event was.
+  struct Free {
+    Free* next;
+  };
 
  public:
-  explicit EventPool(EventDepot& depot, Slabs slabs = {}) : depot_(depot), slabs_(slabs) {
-    for (std::size_t kind = 0; kind < Sizes::kKinds; ++kind)
-      lists_[kind].most = 2 * Sizes::magazine_of(kind);
-  }
+  explicit EventPool(EventDepot& depot, Slabs slabs = {})
+      : depot_(depot), slabs_(std::move(slabs)) {}
   EventPool(const EventPool&) = delete;
   EventPool& operator=(const EventPool&) = delete;
 
   [[gnu::always_inline]] void* allocate(std::size_t bytes) {
     const std::size_t kind = Sizes::kind_of(bytes);
-    List& list = lists_[kind];
-    if constexpr (kPools == Pools::many)
-      used_bytes_ += static_cast<std::int64_t>(Sizes::bytes_of(kind));
-    Free* block = list.head;
+    Free* block = heads_[kind];
     if (block == nullptr) [[unlikely]]
       return refill(kind);
-    list.head = block->next;
-    if constexpr (kPools == Pools::many) {
-      __builtin_prefetch(list.head, 1);  // the next one's line may have left the nearest cache
-      --list.count;
-    }
+    heads_[kind] = block->next;
     return block;
   }
   [[gnu::always_inline]] void release(void* event, std::size_t bytes) {
-    const std::size_t kind = Sizes::kind_of(bytes);
-    List& list = lists_[kind];
+    Free*& head = heads_[Sizes::kind_of(bytes)];
     auto* block = static_cast<Free*>(event);
-    ORRERY_ASSERT(block != list.head, "an event is freed once");
-    block->next = list.head;
-    list.head = block;
-    if constexpr (kPools == Pools::many) {
-      used_bytes_ -= static_cast<std::int64_t>(Sizes::bytes_of(kind));
-      if (++list.count >= list.most) [[unlikely]]
-        give_magazine(kind);
+    ORRERY_ASSERT(block != head, "an event is freed once");
+    block->next = head;
+    head = block;
+  }
+  /// It does not count.
+  std::int64_t used_bytes() const { return 0; }
+
+ private:
+  [[gnu::noinline]] void* refill(std::size_t kind) {
+    const std::size_t each = Sizes::bytes_of(kind);
+    const MemoryPiece slab = slabs_.take(depot_, each);
+    for (std::size_t at = (slab.bytes / each - 1) * each; at > 0; at -= each) {
+      auto* block = reinterpret_cast<Free*>(slab.base + at);
+      block->next = heads_[kind];
+      heads_[kind] = block;
     }
+    return slab.base;
+  }
+
+  EventDepot& depot_;
+  [[no_unique_address]] Slabs slabs_;
+  std::array<Free*, Sizes::kKinds> heads_{};
+};
+
+/// Of one of several threads. Events are freed in great numbers, when they commit, and their lines
+/// have left the nearest cache by then, or lie in that of another core: a stack of pointers to them
+/// touches none of these, and tells early which blocks come next.
+template <std::size_t kGranule, class Slabs>
+class EventPool<kGranule, Pools::many, Slabs> {
+  using Sizes = event_memory::Sizes<kGranule>;
+
+ public:
+  explicit EventPool(EventDepot& depot, Slabs slabs = {})
+      : depot_(depot), slabs_(std::move(slabs)) {}
+  EventPool(const EventPool&) = delete;
+  EventPool& operator=(const EventPool&) = delete;
+
+  /// Throws std::bad_alloc.
+  [[gnu::always_inline]] void* allocate(std::size_t bytes) {
+    const std::size_t kind = Sizes::kind_of(bytes);
+    Stack& stack = stacks_[kind];
+    if (stack.count == 0) [[unlikely]]
+      refill(kind);
+    used_bytes_ += static_cast<std::int64_t>(Sizes::bytes_of(kind));
+    void** top = &stack.blocks[kAhead + --stack.count];
+    __builtin_prefetch(top[-static_cast<std::ptrdiff_t>(kAhead)], 1);
+    return *top;
+  }
+  /// By any thread, of events that any thread has allocated.
+  [[gnu::always_inline]] void release(void* event, std::size_t bytes) {
+    const std::size_t kind = Sizes::kind_of(bytes);
+    Stack& stack = stacks_[kind];
+    used_bytes_ -= static_cast<std::int64_t>(Sizes::bytes_of(kind));
+    if (stack.count == stack.most) [[unlikely]]
+      make_room(kind);
+    ORRERY_ASSERT(stack.count == 0 || event != stack.blocks[kAhead + stack.count - 1],
+                  "an event is freed once");
+    stack.blocks[kAhead + stack.count++] = event;
   }
   /// Bytes of events allocated less those freed here; negative for one that frees what others
   /// allocated. The sum over the threads is what is in use.
   std::int64_t used_bytes() const { return used_bytes_; }
 
  private:
-  struct List {
-    Free* head = nullptr;
+  static constexpr std::size_t kAhead = 4;  ///< allocations for which lines are asked in advance
+  static constexpr std::size_t kFreshBlocks = 16;  ///< of a slab, at once
+  static constexpr std::uint32_t kMagazines = 4;   ///< that a thread keeps at most
+
+  struct Stack {
+    std::unique_ptr<void*[]> blocks;  ///< from kAhead on; what lies before is only prefetched
     std::uint32_t count = 0;
-    std::uint32_t most = 0;  ///< at that count a magazine goes to the depot
+    std::uint32_t most = 0;  ///< 0: it has no memory yet
+    MemoryPiece fresh;       ///< of the last slab, never used
   };
 
-  [[gnu::noinline]] void* refill(std::size_t kind) {
-    List& list = lists_[kind];
-    if (Free* magazine = depot_.take(kind)) {
-      list.head = magazine->next;
-      list.count = Sizes::magazine_of(kind) - 1;
-      return magazine;
+  /// Sees to a block at least, in the stack.
+  [[gnu::noinline]] void refill(std::size_t kind) {
+    Stack& stack = stacks_[kind];
+    if (stack.most == 0) make_stack(kind);
+    if (const EventDepot::Magazine magazine = depot_.take(kind)) {
+      std::copy_n(magazine.get(), Sizes::magazine_of(kind), &stack.blocks[kAhead]);
+      stack.count = Sizes::magazine_of(kind);
+      return;
     }
     const std::size_t each = Sizes::bytes_of(kind);
-    const MemoryPiece slab = slabs_.take(depot_, each);
-    for (std::size_t at = (slab.bytes / each - 1) * each; at > 0; at -= each) {
-      auto* block = reinterpret_cast<Free*>(slab.base + at);
-      block->next = list.head;
-      list.head = block;
-      ++list.count;
-    }
-    return slab.base;
+    MemoryPiece& fresh = stack.fresh;
+    if (fresh.bytes < each) fresh = slabs_.take(depot_, each);
+    const std::size_t blocks =
+        std::min({kFreshBlocks, std::size_t{Sizes::magazine_of(kind)}, fresh.bytes / each});
+    for (std::size_t i = blocks; i-- > 0;)
+      stack.blocks[kAhead + stack.count++] = fresh.base + i * each;
+    fresh = {fresh.base + blocks * each, fresh.bytes - blocks * each};
   }
-  [[gnu::noinline]] void give_magazine(std::size_t kind) {
+  [[gnu::noinline]] void make_room(std::size_t kind) {
+    stacks_[kind].most == 0 ? make_stack(kind) : give_magazine(kind);
+  }
+  void make_stack(std::size_t kind) {
+    const std::uint32_t most = kMagazines * Sizes::magazine_of(kind);
+    stacks_[kind].blocks = std::make_unique<void*[]>(kAhead + most);
+    stacks_[kind].most = most;
+  }
+  /// Those that have been free for longest: the others are nearer.
+  void give_magazine(std::size_t kind) {
+    Stack& stack = stacks_[kind];
     const std::uint32_t events = Sizes::magazine_of(kind);
-    List& list = lists_[kind];
-    Free* magazine = list.head;
-    Free* last = magazine;
-    for (std::uint32_t i = 1; i < events; ++i) last = last->next;
-    list.head = last->next;
-    last->next = nullptr;
-    list.count -= events;
-    depot_.give(kind, magazine);
+    void** const first = &stack.blocks[kAhead];
+    auto magazine = std::make_unique<void*[]>(events);
+    std::copy_n(first, events, magazine.get());
+    depot_.give(kind, std::move(magazine));
+    stack.count -= events;
+    std::copy_n(first + events, stack.count, first);
   }
 
   EventDepot& depot_;
   [[no_unique_address]] Slabs slabs_;
-  std::array<List, Sizes::kKinds> lists_{};
+  std::array<Stack, Sizes::kKinds> stacks_{};
   std::int64_t used_bytes_ = 0;
 };
 

@@ -27,11 +27,13 @@
 
 #include "core/event_header.h"
 #include "core/fingerprint.h"
+#include "core/float_environment.h"
 #include "core/kernel_state.h"
 #include "core/rows.h"
 #include "orrery/context.h"
 #include "orrery/error.h"
 #include "orrery/logical_process.h"
+#include "run/activity.h"
 #include "run/faults.h"
 #include "run/options.h"
 #include "run/send_rules.h"
@@ -39,7 +41,7 @@
 namespace orrery {
 
 template <class Outbox>
-class Execution final : public Context {
+class Execution final : public Context, public HandlerExecution {
  public:
   Execution(const Model& model, const RunOptions& options, Outbox outbox)
       : outbox_(std::move(outbox)),
@@ -57,7 +59,11 @@ class Execution final : public Context {
     minimum_delay_ = Duration::zero();
     event_ = nullptr;
   }
-  void call_start() { lp_->start(*this); }
+  void call_start() {
+    const Running running(*this);
+    const FloatGuard floats;
+    lp_->start(*this);
+  }
 
   /// An event. It and its payload stay where they are until the execution ends.
   [[gnu::always_inline]] void begin(const EventHeader& event, const void* payload,
@@ -70,6 +76,8 @@ class Execution final : public Context {
   }
   /// Throws what the handler throws.
   [[gnu::always_inline]] void call() {
+    const Running running(*this);
+    const FloatGuard floats;
     if (!lp_->dispatch(*this, event_->type, payload_)) [[unlikely]]
       refuse_type();
   }
@@ -125,6 +133,11 @@ class Execution final : public Context {
     if constexpr (requires { outbox_.remember(value, bytes); }) outbox_.remember(value, bytes);
   }
 
+  void tell(ModelCode& code) const override {
+    code.lp = self_;
+    code.cause = cause_;
+    code.event = event_name();
+  }
   std::string_view event_name() const {
     return event_ == nullptr ? std::string_view() : name_of_event(*lp_, event_->type);
   }

@@ -2,13 +2,16 @@
 #include "run/faults.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <utility>
 
 #include "core/duration_text.h"
 #include "memory/application_mode.h"
+#include "memory/region.h"
 #include "orrery/error.h"
 
 namespace orrery {
@@ -29,13 +32,26 @@ std::string describe_event(const Model& model, LpId lp, std::string_view event_n
 }
 
 namespace {
-std::string refusal_reason(std::size_t bytes) {
-  if (memory::thread_context.denies_above_bytes < bytes) {
-    return fmt::format("--oversize deny refuses above {}",
-                       memory::thread_context.denies_above_bytes);
-  }
-  return "the system does not have";
+
+/// More than there is memory in the machine: that is no system's failure.
+bool is_absurd(std::size_t bytes) {
+  const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGE_SIZE);
+  if (pages <= 0 || page_bytes <= 0) return false;
+  return bytes > static_cast<std::size_t>(pages) * static_cast<std::size_t>(page_bytes);
 }
+
+std::string refusal(const std::string& where, std::size_t bytes) {
+  const std::size_t most = memory::thread_context.denies_above_bytes;
+  if (most < bytes || is_absurd(bytes)) {
+    return fmt::format("model fault in {}: it ran out of memory: it asked for {} bytes, which {}",
+                       where, bytes,
+                       most < bytes ? fmt::format("--oversize deny refuses above {}", most)
+                                    : "the system does not have");
+  }
+  return fmt::format("{}{}: {} bytes of memory were asked for, and there are none left{}",
+                     kSystemFailure, where, bytes, memory::Region::limit_advice());
+}
+
 }  // namespace
 
 std::string describe_current_exception(const Model& model, LpId lp, std::string_view event_name,
@@ -54,8 +70,7 @@ std::string describe_current_exception(const Model& model, LpId lp, std::string_
     if (bytes == 0)                            // not thrown for an allocation
       return fmt::format("model fault in {}: an exception left the handler: {}", where,
                          exception.what());
-    return fmt::format("model fault in {}: it ran out of memory: it asked for {} bytes, which {}",
-                       where, bytes, refusal_reason(bytes));
+    return refusal(where, bytes);
   } catch (const std::exception& exception) {
     return fmt::format("model fault in {}: an exception left the handler: {}", where,
                        exception.what());
@@ -63,6 +78,28 @@ std::string describe_current_exception(const Model& model, LpId lp, std::string_
     return fmt::format(
         "model fault in {}: an exception that is not a std::exception left the handler", where);
   }
+}
+
+void LivelockTrail::add(Time instant, LpId lp) {
+  if (instant < instant_) return;  // what commits together need not come in order
+  if (instant > instant_) lps_.clear();
+  instant_ = instant;
+  const auto at = std::lower_bound(lps_.begin(), lps_.end(), lp);
+  if (at != lps_.end() && *at == lp) return;
+  lps_.insert(at, lp);
+  if (lps_.size() > kNamed + 1) lps_.pop_back();
+}
+
+void LivelockTrail::merge(const LivelockTrail& other) {
+  for (const LpId lp : other.lps_) add(other.instant_, lp);
+}
+
+std::string LivelockTrail::text(Time instant) const {
+  if (instant != instant_) return "";
+  std::string text = "; LPs on it:";
+  for (std::size_t i = 0; i < lps_.size() && i < kNamed; ++i)
+    text += (i == 0 ? " " : ", ") + std::to_string(lps_[i]);
+  return lps_.size() > kNamed ? text + " and others" : text;
 }
 
 }  // namespace orrery

@@ -4,7 +4,6 @@
 // livelock.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,7 +18,15 @@ namespace orrery {
 /// "LP 5, event Arrival at 12.5 s" for messages. `event_name` empty: the start of the run.
 std::string describe_event(const Model& model, LpId lp, std::string_view event_name, Time time);
 
-/// The sentence for the exception being handled (call from a catch block).
+/// How a sentence begins that tells of the system and not of the model. Whoever has only the
+/// sentence can tell by it.
+inline constexpr std::string_view kSystemFailure = "the system failed in ";
+inline bool tells_system_failure(std::string_view sentence) {
+  return sentence.starts_with(kSystemFailure);
+}
+
+/// The sentence for the exception being handled (call from a catch block). Memory that this machine
+/// might have had is the system's failure; all else is the model's fault.
 std::string describe_current_exception(const Model& model, LpId lp, std::string_view event_name,
                                        Time time);
 
@@ -29,51 +36,65 @@ std::string_view name_of_event(const LogicalProcessBase& lp, EventTypeId type);
 /// Simulation time in the model's seconds, "12.5 s".
 std::string time_text(const Model& model, Time time);
 
-/// Who took part in a livelock: when an event's microstep comes near the limit, engines note its
-/// LP, and the fault names those that were on it. Costs one comparison an event.
+/// Who took part in a livelock: the LPs of the last steps before the limit, at the latest instant
+/// that came near it. Only steps that commit may be noted, so that the sentence is the same on all
+/// engines; costs one comparison a step.
 class LivelockTrail {
  public:
-  struct Step {
-    Key key;
-    LpId lp;
-  };
-
   explicit LivelockTrail(std::uint32_t limit) : from_(limit > kSteps ? limit - kSteps : 1) {}
 
+  /// Whether steps with keys up to this one may have to be noted.
+  bool concerns(const Key& key) const { return key.microstep() >= from_; }
   void note(const Key& key, LpId lp) {
-    if (key.microstep() >= from_) [[unlikely]]
-      add({key, lp});
+    if (concerns(key)) [[unlikely]]
+      add(key.time(), lp);
   }
-  const std::vector<Step>& steps() const { return steps_; }
-
-  /// "; LPs on it: 3, 5, 8 and others" for a livelock that was found at `fault`; "" for another
-  /// fault. Steps at other times or after the fault belong to guesses that did not commit.
-  static std::string text(const std::vector<Step>& steps, const Key& fault, std::uint32_t limit) {
-    if (fault.microstep() < limit) return "";
-    std::vector<LpId> lps;
-    for (const Step& step : steps)
-      if (step.key.time() == fault.time() && step.key <= fault) lps.push_back(step.lp);
-    std::sort(lps.begin(), lps.end());
-    lps.erase(std::unique(lps.begin(), lps.end()), lps.end());
-    std::string text = "; LPs on it:";
-    for (std::size_t i = 0; i < lps.size() && i < kNamed; ++i)
-      text += (i == 0 ? " " : ", ") + std::to_string(lps[i]);
-    return lps.size() > kNamed ? text + " and others" : text;
-  }
+  /// Takes over what another worker noted.
+  void merge(const LivelockTrail& other);
+  /// "; LPs on it: 3, 5, 8 and others" for a livelock that was found at `instant`.
+  std::string text(Time instant) const;
 
  private:
   static constexpr std::uint32_t kSteps = 64;
   static constexpr std::size_t kNamed = 16;
-  static constexpr std::size_t kMostSteps = 16384;
 
-  void add(const Step& step) {
-    // What lies far back is of an earlier instant or a guess.
-    if (steps_.size() == kMostSteps) steps_.erase(steps_.begin(), steps_.begin() + kMostSteps / 2);
-    steps_.push_back(step);
-  }
+  void add(Time instant, LpId lp);
 
   std::uint32_t from_;
-  std::vector<Step> steps_;
+  Time instant_;
+  std::vector<LpId> lps_;  ///< in order; the lowest, one more than are named
+};
+
+/// A handler that failed.
+struct HandlerFault {
+  Key key;
+  LpId lp;
+  std::string sentence;
+};
+
+/// The sentence that ends a run, from what each of its workers knows.
+class FaultReport {
+ public:
+  /// The fault at `key` commits.
+  FaultReport(const Key& key, std::uint32_t livelock_limit)
+      : key_(key), limit_(livelock_limit), trail_(livelock_limit) {}
+
+  /// nullptr: it was not this worker's.
+  void add(const HandlerFault* fault) {
+    if (fault == nullptr) return;
+    sentence_ = fault->sentence;
+    trail_.note(key_, fault->lp);
+  }
+  void add(const LivelockTrail& trail) { trail_.merge(trail); }
+  std::string text() const {
+    return key_.microstep() < limit_ ? sentence_ : sentence_ + trail_.text(key_.time());
+  }
+
+ private:
+  const Key key_;
+  const std::uint32_t limit_;
+  std::string sentence_;
+  LivelockTrail trail_;
 };
 
 }  // namespace orrery

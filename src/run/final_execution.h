@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <span>
 
+#include "core/float_environment.h"
 #include "core/rows.h"
 #include "memory/application_mode.h"
 #include "orrery/context.h"
 #include "orrery/logical_process.h"
 #include "orrery/model.h"
+#include "run/activity.h"
 
 namespace orrery {
 
@@ -29,7 +31,11 @@ class FinalExecution final : public FinalContext {
     hash_ = hash;
   }
   /// Throws what finish() throws.
-  void call() { lp_->finish(*this); }
+  void call() {
+    const ModelCall running("finish()", self_);
+    const FloatGuard floats;
+    lp_->finish(*this);
+  }
   std::uint64_t hash() const { return hash_; }
 
  private:

@@ -1,13 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every engine must be able to rely on in a model.
+// What every engine must be able to rely on in a model, and calls of its code outside of LPs.
 #pragma once
 
 #include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
 
+#include "orrery/error.h"
 #include "orrery/model.h"
+#include "run/activity.h"
 
 namespace orrery {
+
+/// Calls code of a model that is none of an LP's: "prepare()". What it throws is a fault of the
+/// model, with a sentence, unless it says more itself or the system has no memory.
+template <class Action>
+auto call_model(const char* what, Action&& action) {
+  const ModelCall running(what);
+  const auto fault = [what](const char* why) {
+    return ModelFault(std::string("model fault in ") + what + ": " + why);
+  };
+  try {
+    return action();
+  } catch (const UsageError&) {
+    throw;
+  } catch (const ModelFault&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& exception) {
+    throw fault(exception.what());
+  } catch (...) {
+    throw fault("it threw something that is not a std::exception");
+  }
+}
 
 /// Throws ModelFault if no engine can have as many LPs as the model says.
 void check_lp_count(const Model& model);

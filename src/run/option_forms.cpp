@@ -27,8 +27,9 @@ std::int64_t positive_ticks(const OptionText& given, double tick_seconds, const 
   const auto duration = parse_duration(given.text, tick_seconds);
   if (duration && duration->ticks() > 0) return duration->ticks();
   throw UsageError(
-      fmt::format("{} needs a duration above 0 such as 250ms, 100s, 15min or 2h{}, not '{}'",
-                  given.flag, or_else, given.text));
+      fmt::format("{} needs a duration above 0 such as 250ms, 100s, 15min or 2h (units: {}){}, not "
+                  "'{}'",
+                  given.flag, kDurationUnits, or_else, given.text));
 }
 
 double read_share(const OptionText& given) {
@@ -53,6 +54,21 @@ std::uint64_t read_count(const std::string& flag, const std::string& text, std::
       fmt::format("{} needs a whole number from {} to {}, not '{}'", flag, minimum, maximum, text));
 }
 
+std::vector<std::string> read_list(const std::string& flag, const std::string& text) {
+  std::vector<std::string> words;
+  if (text.empty()) return words;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    if (end == at) {
+      throw UsageError(
+          fmt::format("{} needs values with one comma between two, not '{}'", flag, text));
+    }
+    words.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
 std::int64_t read_positive_ticks(const OptionText& text, double tick_seconds) {
   return positive_ticks(text, tick_seconds, "");
 }
@@ -63,6 +79,18 @@ OptionForm<std::uint64_t> count(std::uint64_t minimum, std::uint64_t maximum) {
                 return read_count(given.flag, given.text, minimum, maximum);
               },
           .write = [](std::uint64_t value) { return std::to_string(value); }};
+}
+
+OptionForm<std::uint64_t> count_or_auto(std::uint64_t minimum, std::uint64_t maximum) {
+  return {.read =
+              [=](const OptionText& given) {
+                if (given.text == kAuto) return std::uint64_t{0};
+                return read_count(given.flag, given.text, minimum, maximum);
+              },
+          .write =
+              [](std::uint64_t value) {
+                return value == 0 ? std::string(kAuto) : std::to_string(value);
+              }};
 }
 
 OptionForm<std::uint64_t> bytes(std::uint64_t minimum, std::optional<std::uint64_t> maximum,

@@ -16,6 +16,8 @@ namespace orrery::option_forms {
 
 /// A whole number in a range.
 OptionForm<std::uint64_t> count(std::uint64_t minimum, std::uint64_t maximum);
+/// The same, or "auto", which is 0.
+OptionForm<std::uint64_t> count_or_auto(std::uint64_t minimum, std::uint64_t maximum);
 /// A size of memory in a range; `example`: "such as ..." in the refusal.
 OptionForm<std::uint64_t> bytes(std::uint64_t minimum, std::optional<std::uint64_t> maximum,
                                 std::string example);
@@ -36,6 +38,9 @@ OptionForm<bool> off_switch();
 /// The parts of the above, for those who write a form of their own.
 std::uint64_t read_count(const std::string& flag, const std::string& text, std::uint64_t minimum,
                          std::uint64_t maximum);
+/// The words between commas; none of an empty text. Throws UsageError that names `flag` for commas
+/// with nothing between them.
+std::vector<std::string> read_list(const std::string& flag, const std::string& text);
 std::int64_t read_positive_ticks(const OptionText& text, double tick_seconds);
 
 }  // namespace orrery::option_forms

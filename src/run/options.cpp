@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "core/duration_text.h"
+#include "core/float_environment.h"
 #include "core/key.h"
 #include "orrery/error.h"
 #include "pending/registry.h"
@@ -96,7 +97,7 @@ const MemberOption<std::uint64_t, std::uint64_t> kSeed{
     option_forms::count(0, std::numeric_limits<std::uint64_t>::max())};
 const WorkersOption kWorkers{{.name = "workers",
                               .type = "N",
-                              .help = "Threads",
+                              .help = "Workers, each with its part of the LPs",
                               .group = kGeneralOptions,
                               .field = "workers",
                               .default_words = "one for each usable core"},
@@ -163,10 +164,14 @@ void check_option_rules(const RunOptions& options) {
 }
 
 void check_options(const Model& model, const RunOptions& options) {
+  // Threads that an engine starts inherit the environment of this one, where model code has run and
+  // shared objects were loaded, whose start code may change it (that of -ffast-math does).
+  ensure_default_floats();
   if (options.livelock_microsteps < 1 || options.livelock_microsteps > Key::kMaxMicrostep) {
     throw UsageError(fmt::format("a livelock limit of {} is not possible; it can be 1 to {}",
                                  options.livelock_microsteps, Key::kMaxMicrostep));
   }
+  kPending.check(options.pending);
   check_lp_count(model);
 }
 

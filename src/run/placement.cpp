@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/placement.h"
 
-#include <hwloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +9,11 @@
 
 #ifdef ORRERY_HAVE_METIS
 #include <metis.h>
+
+#include "run/model_checks.h"
 #endif
+
+#include "core/topology.h"
 
 namespace orrery {
 namespace {
@@ -75,21 +78,6 @@ bool partition(const CommunicationGraph& graph, std::uint64_t lps, unsigned work
 }
 #endif
 
-struct TopologyCloser {
-  void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
-};
-using Topology = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, TopologyCloser>;
-
-Topology load_topology() {
-  hwloc_topology_t topology = nullptr;
-  if (hwloc_topology_init(&topology) != 0) return nullptr;
-  Topology owned(topology);
-  // Only the cores that this process may run on (taskset, containers).
-  hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING);
-  if (hwloc_topology_load(topology) != 0) return nullptr;
-  return owned;
-}
-
 /// The machine does not change while we run: loaded once, constant afterwards.
 const Topology& machine() {
   static const Topology topology = load_topology();
@@ -104,7 +92,7 @@ std::vector<std::uint16_t> place_lps(const Model& model, unsigned workers,
   std::vector<std::uint16_t> owner = contiguous_blocks(lps, workers);
   if (workers == 1 || lps <= workers) return owner;
   CommunicationGraph graph;
-  model.communication(graph);
+  call_model("communication()", [&] { model.communication(graph); });
   if (graph.edges().empty()) return owner;
 #ifdef ORRERY_HAVE_METIS
   if (!partition(graph, lps, workers, owner))

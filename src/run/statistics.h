@@ -13,15 +13,15 @@
 
 namespace orrery {
 
-/// How a figure of several workers comes from theirs.
+/// How a figure of several workers comes from theirs; the maximum where all count the same things.
 enum class Merge : std::uint8_t { sum, maximum };
 
 template <class Counters>
 struct CounterInfo {
   std::uint64_t Counters::*value;
   Merge merge;
-  const char* name;  ///< in reports; nullptr: not reported
-  const char* help;
+  const char* name = nullptr;  ///< in reports; nullptr: not reported
+  const char* help = "";
   const char* unit = "";
 };
 
@@ -41,7 +41,8 @@ void report_counters(const CounterInfo<Counters> (&table)[N], const Counters& co
                      std::vector<Statistic>& out) {
   for (const CounterInfo<Counters>& info : table) {
     if (info.name == nullptr) continue;
-    out.push_back({info.name, info.unit, info.help, static_cast<double>(counters.*info.value)});
+    out.push_back(
+        {info.name, info.unit, info.help, static_cast<double>(counters.*info.value), true});
   }
 }
 

@@ -9,6 +9,7 @@
 #include "memory/application_mode.h"
 #include "orrery/error.h"
 #include "run/placement.h"
+#include "run/supervised_run.h"
 
 namespace orrery {
 
@@ -38,8 +39,8 @@ void Team::start(unsigned first, Duty duty) {
     failed_.store(true, std::memory_order_relaxed);
     step_failed_.store(true, std::memory_order_relaxed);
     for (std::size_t i = threads_.size(); i < workers_; ++i) step_.arrive_and_drop();
-    throw UsageError("the system refused to start " + std::to_string(workers_) + " threads (" +
-                     error.what() + "); use fewer --workers");
+    throw SystemFailure("the system refused to start " + std::to_string(workers_) + " threads (" +
+                        error.what() + "); use fewer --workers");
   }
 }
 

@@ -53,7 +53,8 @@ class Team {
     std::function<void()> wake = [] {};
   };
   /// Starts a thread for each worker from `first` on; the others are the caller's. Throws
-  /// UsageError if the system refuses: then no step will pass, and the caller takes part in none.
+  /// SystemFailure if the system refuses: then no step will pass, and the caller takes part in
+  /// none.
   void start(unsigned first, Duty duty);
   /// Waits until all threads have ended; then throws what the first of them threw, if any did.
   void finish();

@@ -56,7 +56,7 @@ class Backoff {
     ++waits_;
     if (waits_ <= looks_) {
       for (std::uint32_t i = 0; i < kRelaxesALook; ++i) Patience::relax();
-    } else if (waits_ <= looks_ + Patience::kYields) {
+    } else if (waits_ <= looks_ + kYields) {
       sched_yield();
     } else {
       const timespec pause{0, nap_ns_};
@@ -68,6 +68,10 @@ class Backoff {
     waits_ = 0;
     nap_ns_ = kShortestNapNs;
   }
+
+  /// Where there are more threads than cores, the others' turns end sooner than a nap: 8 threads on
+  /// two cores that agree with each other all the time are six times faster than with 20.
+  static constexpr std::uint32_t kYields = 400;
 
  private:
   /// A look (draining all rings) costs lines of other cores: not as often as a comparison.

@@ -57,6 +57,13 @@ class Mesh {
       if (to != from) ring(from, to).for_each_waiting(visit);
   }
 
+  /// Whether the others have taken everything that `from` pushed.
+  bool all_received(unsigned from) const {
+    for (unsigned to = 0; to < workers_; ++to)
+      if (to != from && !ring(from, to).all_received()) return false;
+    return true;
+  }
+
   // For worker `to` only: receives all that was published; returns how many.
   template <class Receive>
   std::size_t drain(unsigned to, Receive&& receive) {

@@ -49,6 +49,11 @@ class Ring {
     for (const Entry& entry : waiting_) visit(entry);
   }
 
+  /// Whether the consumer has taken everything that was pushed. Acquire: see drain.
+  bool all_received() const {
+    return waiting_.empty() && head_.load(std::memory_order_acquire) == written_;
+  }
+
   // Consumer's side. Calls `receive(Entry)` for all that is published; returns how many.
   template <class Receive>
   std::size_t drain(Receive&& receive) {

@@ -102,7 +102,8 @@ class RoundMember {
  public:
   RoundMember(RoundsType& rounds, unsigned worker) : rounds_(rounds), worker_(worker) {}
 
-  /// Moves the current round on as far as it goes without waiting. True when it was the last.
+  /// Moves the current round on as far as it goes without waiting, but not into the next one: a
+  /// member for whom a round is always due would do nothing else. True when it was the last.
   template <class Hooks>
   bool step(Hooks&& hooks) {
     for (;;) {
@@ -124,11 +125,12 @@ class RoundMember {
         case Phase::reported:
           if (!rounds_.all_reported(round_, scanned_)) return false;
           enter(Phase::between);
-          if (hooks.adopt()) return true;
-          break;
+          return hooks.adopt();
       }
     }
   }
+  /// Between joining a round and adopting it.
+  bool in_round() const { return phase_ != Phase::between; }
   /// The round that this worker joined last.
   std::uint64_t round() const { return round_; }
 

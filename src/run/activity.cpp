@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/activity.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "core/duration_text.h"
+
+namespace orrery {
+
+constinit thread_local Activity activity [[gnu::tls_model("local-exec")]];
+
+namespace {
+
+/// Ignored by default, so that one that comes late does no harm.
+constexpr int kQuestion = SIGURG;
+constexpr int kPatienceMs = 100;
+constexpr std::size_t kSignalStackBytes = 64 * 1024;
+
+}  // namespace
+
+std::size_t describe(const ModelCode& code, char* out, std::size_t bytes) {
+  const auto put = [&](auto format, const auto&... parts) {
+    return std::min(
+        bytes, fmt::format_to_n(out, static_cast<std::ptrdiff_t>(bytes), format, parts...).size);
+  };
+  if (code.call != nullptr) {
+    return code.of_lp ? put(FMT_STRING("LP {}, {}"), code.lp, std::string_view(code.call))
+                      : put(FMT_STRING("{}"), std::string_view(code.call));
+  }
+  if (code.event.empty()) return put(FMT_STRING("LP {}, start of the run"), code.lp);
+  const Duration since_start = code.cause.time() - Time::zero();
+  std::array<char, kDurationTextBytes> time;
+  return put(FMT_STRING("LP {}, event {} at {} (tick {})"), code.lp, code.event,
+             duration_text(since_start, code.tick_seconds, time), since_start.ticks());
+}
+
+std::string describe(const ModelCode& code) {
+  std::array<char, 512> text;
+  return {text.data(), describe(code, text.data(), text.size())};
+}
+
+std::optional<ModelCode> running_model_code() {
+  const Activity& now = activity;
+  ModelCode code;
+  code.tick_seconds = now.tick_seconds;
+  if (now.handlers != nullptr && now.handlers->running()) {
+    code.speculative = now.speculative;
+    now.handlers->tell(code);
+    return code;
+  }
+  if (now.call == nullptr) return std::nullopt;
+  code.call = now.call;
+  code.of_lp = now.of_lp;
+  code.lp = now.lp;
+  return code;
+}
+
+// ---- Asking
+
+std::vector<WatchedThreads::Sighting> WatchedThreads::look() {
+  const std::lock_guard lock(mutex_);
+  ++round_;
+  for (ThreadWatch* thread : threads_) {
+    thread->asked_.store(round_, std::memory_order_relaxed);
+    pthread_kill(thread->thread_, kQuestion);
+  }
+  std::vector<Sighting> seen;
+  int waited_ms = 0;
+  for (ThreadWatch* thread : threads_) {
+    const auto answered = [&] {
+      return thread->answered_.load(std::memory_order_acquire) == round_;
+    };
+    for (; !answered() && waited_ms < kPatienceMs; ++waited_ms) {
+      const timespec pause{0, 1'000'000};
+      nanosleep(&pause, nullptr);
+    }
+    if (answered() && thread->answer_) seen.push_back({thread, *thread->answer_});
+  }
+  return seen;
+}
+
+void ThreadWatch::on_question(int) {
+  const int error = errno;
+  if (activity.watch != nullptr) activity.watch->answer();
+  errno = error;
+}
+
+void ThreadWatch::answer() {
+  const std::uint32_t asked = asked_.load(std::memory_order_relaxed);
+  // One that comes late must not change what was answered.
+  if (answered_.load(std::memory_order_relaxed) == asked) return;
+  answer_ = running_model_code();
+  answered_.store(asked, std::memory_order_release);
+}
+
+// ---- A thread's part
+
+ThreadWatch::ThreadWatch(WatchedThreads& threads, const Model& model)
+    : threads_(threads), outer_(activity) {
+  activity.tick_seconds = model.tick_seconds();
+  if (outer_.watch != nullptr) return;
+  take_signal_stack();
+  note_stack();
+  activity.watch = this;
+  struct sigaction action {};
+  action.sa_handler = on_question;
+  action.sa_flags = SA_RESTART | SA_ONSTACK;
+  sigaction(kQuestion, &action, nullptr);
+  const std::lock_guard lock(threads_.mutex_);
+  threads_.threads_.push_back(this);
+}
+
+ThreadWatch::ThreadWatch(WatchedThreads& threads, const Model& model,
+                         const HandlerExecution& handlers, bool speculative)
+    : ThreadWatch(threads, model) {
+  activity.speculative = speculative;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  activity.handlers = &handlers;
+}
+
+ThreadWatch::~ThreadWatch() {
+  if (outer_.watch == nullptr) {
+    const std::lock_guard lock(threads_.mutex_);
+    std::erase(threads_.threads_, this);
+  }
+  activity.handlers = outer_.handlers;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  activity = outer_;
+  if (signal_stack_ == nullptr) return;
+  stack_t none{};
+  none.ss_flags = SS_DISABLE;
+  sigaltstack(&none, nullptr);
+}
+
+/// Where a handler of a signal runs when the thread's own stack is exhausted. A sanitizer may have
+/// given the thread one, and takes it back itself.
+void ThreadWatch::take_signal_stack() {
+  stack_t before{};
+  if (sigaltstack(nullptr, &before) != 0 || (before.ss_flags & SS_DISABLE) == 0) return;
+  signal_stack_ = std::make_unique<std::byte[]>(kSignalStackBytes);
+  stack_t stack{};
+  stack.ss_sp = signal_stack_.get();
+  stack.ss_size = kSignalStackBytes;
+  if (sigaltstack(&stack, nullptr) != 0) signal_stack_.reset();
+}
+
+void ThreadWatch::note_stack() {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+  void* begin = nullptr;
+  std::size_t bytes = 0;
+  if (pthread_attr_getstack(&attributes, &begin, &bytes) == 0) {
+    activity.stack_begin = static_cast<const std::byte*>(begin);
+    activity.stack_end = activity.stack_begin + bytes;
+  }
+  pthread_attr_destroy(&attributes);
+}
+
+}  // namespace orrery

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Gives the sudden end of a process a sentence: a crash, abort() (of assert, std::terminate, the C
+// library), an exhausted stack, exit() and its kin in model code. It names LP, event and time of
+// the thread that did it, and ends the process as it would have ended without: a signal with its
+// own exit code, what was there before (a sanitizer's report, a core file) with it. Only exit(),
+// which would look like success, becomes the exit code of a model fault.
+//
+// The sentence is made on the thread's own signal stack (ThreadWatch gives it one) and without
+// allocating: the crash may have been within malloc.
+#pragma once
+
+namespace orrery {
+
+/// As long as one exists, the process tells its sudden end. Several are as one.
+class CrashGuard {
+ public:
+  CrashGuard();
+  ~CrashGuard();
+  CrashGuard(const CrashGuard&) = delete;
+  CrashGuard& operator=(const CrashGuard&) = delete;
+};
+
+}  // namespace orrery

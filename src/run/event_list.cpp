@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/event_list.h"
+
+#include <algorithm>
+
+#include "core/assert.h"
+#include "core/huge_pages.h"
+
+namespace orrery {
+
+/// A large event gets a chunk of its own size, in front: neither is the room in the last one lost
+/// to those that follow, nor that behind it in a new one.
+EventList::Chunk* EventList::add_chunk(std::size_t event_bytes) {
+  const std::size_t share = std::clamp(bytes_ / kSharesOfList, kPageBytes, kMostChunkBytes);
+  const std::size_t needed = sizeof(Chunk) + event_bytes;
+  const bool large = needed > std::min(share, kLargeEventBytes);
+  const std::size_t bytes = ((large ? needed : share) + kPageBytes - 1) / kPageBytes * kPageBytes;
+  void* const memory =
+      bytes < huge_pages::kPageBytes ? huge_pages::map_small(bytes) : huge_pages::map(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  auto* const chunk = new (memory) Chunk{nullptr, bytes, sizeof(Chunk), sizeof(Chunk), 0};
+  if (!large || first_ == nullptr) {
+    append_chunk(chunk);
+  } else {
+    chunk->next = first_;
+    first_ = chunk;
+    bytes_ += bytes;
+  }
+  return chunk;
+}
+
+void EventList::append_chunk(Chunk* chunk) noexcept {
+  chunk->next = nullptr;
+  (last_ == nullptr ? first_ : last_->next) = chunk;
+  last_ = chunk;
+  size_ += chunk->events;
+  bytes_ += chunk->bytes;
+}
+
+void EventList::drop_first() noexcept {
+  Chunk* const chunk = first_;
+  first_ = chunk->next;
+  if (first_ == nullptr) last_ = nullptr;
+  size_ -= chunk->events;
+  bytes_ -= chunk->bytes;
+  huge_pages::unmap(chunk, chunk->bytes);
+}
+
+/// The chunk with the most events to the list with the fewest, so that shares differ by no more
+/// than a chunk, and by far less where chunks are of many sizes.
+std::vector<EventList> EventList::split(unsigned parts) {
+  ORRERY_ASSERT(parts > 0, "events are split among somebody");
+  std::vector<EventList> lists(parts);
+  std::vector<Chunk*> chunks;
+  for (Chunk* chunk = first_; chunk != nullptr; chunk = chunk->next) chunks.push_back(chunk);
+  std::sort(chunks.begin(), chunks.end(),
+            [](const Chunk* a, const Chunk* b) { return a->events > b->events; });
+  first_ = last_ = nullptr;
+  size_ = 0;
+  bytes_ = 0;
+  for (Chunk* const chunk : chunks) {
+    const auto poorest =
+        std::min_element(lists.begin(), lists.end(),
+                         [](const EventList& a, const EventList& b) { return a.size_ < b.size_; });
+    poorest->append_chunk(chunk);
+  }
+  for (EventList& list : lists) list.has_durations_ = has_durations_;
+  return lists;
+}
+
+}  // namespace orrery

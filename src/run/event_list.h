@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pending events between engines: what a world carries when one engine hands it to the next. Events
+// lie packed one behind another, header and payload, in chunks of memory; they are in no order and
+// none can be taken out alone. So an event costs its bytes and nothing else, neither a pointer nor
+// an allocation, and whoever takes them reads memory from its first byte to its last.
+//
+// A chunk goes as soon as its events are through: while they pass into the pending set of the next
+// engine, a world of a million LPs holds hardly more than one copy of each. Several workers take a
+// list by whole chunks, so that none has to look at the events of another. Chunks are at most an
+// eighth of the list, for even shares, and at most kMostChunkBytes, but for events larger than
+// that.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "core/event_header.h"
+
+namespace orrery {
+
+class EventList {
+ public:
+  EventList() = default;
+  EventList(EventList&& other) noexcept { swap(other); }
+  EventList& operator=(EventList&& other) noexcept {
+    EventList(std::move(other)).swap(*this);
+    return *this;
+  }
+  EventList(const EventList&) = delete;
+  EventList& operator=(const EventList&) = delete;
+  ~EventList() {
+    while (first_ != nullptr) drop_first();
+  }
+
+  /// `payload`: its `event.size.bytes()` bytes, of any alignment; nullptr if there are none. Throws
+  /// std::bad_alloc; then the list is as before.
+  void append(const EventHeader& event, const void* payload) {
+    const std::size_t bytes = stored_bytes(event);
+    Chunk* chunk = last_;
+    if (chunk == nullptr || chunk->bytes - chunk->end < bytes) [[unlikely]]
+      chunk = add_chunk(bytes);
+    std::byte* const place = chunk->at(chunk->end);
+    new (place) EventHeader(event);
+    if (event.size.bytes() > 0)
+      std::memcpy(place + sizeof(EventHeader), payload, event.size.bytes());
+    chunk->end += bytes;
+    ++chunk->events;
+    ++size_;
+    has_durations_ |= event.size.expanded();
+  }
+
+  /// Events.
+  std::uint64_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  /// Whether an event with a duration was appended since the list was empty.
+  bool has_durations() const { return has_durations_ && !empty(); }
+  /// Memory that it holds.
+  std::size_t bytes() const { return bytes_; }
+
+  /// Calls `take(const EventHeader&, const std::byte* payload)` for every event, and leaves the
+  /// list empty. The payload lies at a multiple of 8. Both are gone once their chunk is through, so
+  /// take what is needed and keep no pointer. If `take` throws, the list holds the event that it
+  /// threw for and those that it has not seen. Events that were appended one after another and lie
+  /// in one chunk come in that order.
+  template <class Take>
+  void take_all(Take&& take) {
+    has_durations_ = false;
+    for (; first_ != nullptr; drop_first()) {
+      Chunk& chunk = *first_;
+      while (chunk.begin != chunk.end) {
+        const std::byte* const place = chunk.at(chunk.begin);
+        const auto& event = *std::launder(reinterpret_cast<const EventHeader*>(place));
+        take(event, place + sizeof(EventHeader));
+        chunk.begin += stored_bytes(event);
+        --chunk.events;
+        --size_;
+      }
+    }
+  }
+
+  /// Deals the chunks out to as many lists, about as many events to each, and leaves this one
+  /// empty. No event is copied. Throws std::bad_alloc; then this one is as before.
+  std::vector<EventList> split(unsigned parts);
+
+ private:
+  static constexpr std::size_t kPageBytes = 4096;
+  static constexpr std::size_t kMostChunkBytes = std::size_t{1} << 20;
+  static constexpr std::size_t kSharesOfList = 8;
+  static constexpr std::size_t kLargeEventBytes = kMostChunkBytes / 8;
+
+  /// The head of a chunk, at its first byte. `begin` and `end` count from there.
+  struct Chunk {
+    Chunk* next;
+    std::size_t bytes;
+    std::size_t begin;  ///< the first event that was not taken
+    std::size_t end;    ///< behind the last
+    std::uint64_t events;
+
+    std::byte* at(std::size_t offset) { return reinterpret_cast<std::byte*>(this) + offset; }
+  };
+  static_assert(sizeof(Chunk) % 8 == 0 && sizeof(EventHeader) % 8 == 0,
+                "payloads are at multiples of 8");
+
+  static std::size_t stored_bytes(const EventHeader& event) {
+    return sizeof(EventHeader) + (std::size_t{event.size.bytes()} + 7) / 8 * 8;
+  }
+  void swap(EventList& other) noexcept {
+    std::swap(first_, other.first_);
+    std::swap(last_, other.last_);
+    std::swap(size_, other.size_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(has_durations_, other.has_durations_);
+  }
+  /// With room for an event of that many bytes.
+  Chunk* add_chunk(std::size_t event_bytes);
+  void drop_first() noexcept;
+  void append_chunk(Chunk* chunk) noexcept;
+
+  Chunk* first_ = nullptr;
+  Chunk* last_ = nullptr;
+  std::uint64_t size_ = 0;
+  std::size_t bytes_ = 0;
+  bool has_durations_ = false;
+};
+
+}  // namespace orrery

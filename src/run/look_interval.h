@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How many events a loop executes before it looks around: at requests to stop, at its goal, at
+// those who watch. Many while they are short, so that looking costs nothing; few while they are
+// long, so that nobody waits for thousands of them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/cycles.h"
+
+namespace orrery {
+
+class LookInterval {
+ public:
+  std::uint64_t events() const { return events_; }
+  /// A look after so many events, as `events` said.
+  void look() {
+    const std::uint64_t now = read_cycles();
+    const std::uint64_t cycles = now - last_cycles_;
+    last_cycles_ = now;
+    if (cycles > longest_cycles_) {
+      events_ = std::max<std::uint64_t>(1, events_ * longest_cycles_ / (2 * cycles));
+    } else if (cycles < longest_cycles_ / 4) {
+      events_ = std::min(2 * events_, kMostEvents);
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t kMostEvents = 4096;
+  static constexpr double kLongestSeconds = 4e-3;
+
+  const std::uint64_t longest_cycles_ =
+      static_cast<std::uint64_t>(cycles_per_second() * kLongestSeconds);
+  std::uint64_t last_cycles_ = read_cycles();
+  std::uint64_t events_ = 64;
+};
+
+}  // namespace orrery

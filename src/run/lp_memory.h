@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How an engine with one thread calls the handlers of LPs: in ordinary memory, or in the mode of
+// the heap that each has (memory/lp_heap.h). Which of the two is a template argument of the engine,
+// since ordinary memory is to cost nothing, and heaps a few instructions an event: the address of
+// the heap, the store that enters its mode, the one that leaves it, and a look at the note of
+// misuse.
+//
+// What such a memory has:
+//   call(lp, action)    calls the LP's code; throws what it throws, and for misuse of its memory
+//   Platform            a scope for platform code within such a call that may allocate. The pools
+//                       of events and the pending event sets need none: they enter platform mode
+//                       themselves, where they grow
+//   look_ahead(pending) before an event while many are pending: fetches what malloc and free of the
+//                       next ones will read
+//   report(result)      what is to be said of it at the end
+//
+// A failed call leaves application mode before its exception is handled. What the exception holds
+// of the heap stays allocated then, until the heap goes; this matters to nobody, since the run ends
+// with it. But it must not outlive the run: who lets it go further throws a copy.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "memory/application_mode.h"
+#include "memory/library_state.h"
+#include "run/engine.h"
+#include "run/guarded_call.h"
+#include "run/refusals.h"
+#include "run/world.h"
+
+namespace orrery {
+
+/// The system's, as everywhere.
+class OrdinaryMemory {
+ public:
+  struct Platform {};
+
+  explicit OrdinaryMemory(World&) {}
+  template <class Action>
+  [[gnu::always_inline]] void call(LpId, Action&& action) const {
+    action();
+  }
+  template <class Pending>
+  void look_ahead(const Pending&) const {}
+  void report(RunResult&) const {}
+};
+
+/// The heaps of a world. Used by one thread, in platform mode; it is the only one that executes, so
+/// each LP takes more memory from the arena that it is bound to.
+class HeapMemory {
+ public:
+  using Platform = memory::PlatformMode;
+
+  explicit HeapMemory(World& world) : world_(world), limit_(world.denies_oversize()) {
+    memory::prepare_worker_thread();
+    memory::thread_context.heap_grew = some_have_tables();
+  }
+  HeapMemory(const HeapMemory&) = delete;
+  HeapMemory& operator=(const HeapMemory&) = delete;
+  ~HeapMemory() { heap_misuse() = note_before_; }
+
+  template <class Action>
+  [[gnu::always_inline]] void call(LpId id, Action&& action) {
+    const Application application(world_.heap(id));
+    action();
+    heap_misuse().raise();
+  }
+  /// A heap of one object is not touched by its events, so this waits for the first that is more.
+  template <class Pending>
+  [[gnu::always_inline]] void look_ahead(const Pending& pending) const {
+    if (memory::thread_context.heap_grew) [[unlikely]]
+      prefetch_heaps(pending);
+  }
+  void report(RunResult& result) const {
+    double taken = 0;
+    for (unsigned part = 0; part < world_.parts(); ++part)
+      taken += static_cast<double>(world_.arena(part).taken_bytes());
+    result.statistics.push_back({"lp_memory", "B", "memory for LPs, at most", taken});
+    if (std::string note = refusals_.note(world_.denies_oversize()); !note.empty())
+      result.notes.push_back(std::move(note));
+  }
+
+ private:
+  /// Apart, so that the loop of an engine stays short.
+  template <class Pending>
+  [[gnu::noinline]] void prefetch_heaps(const Pending& pending) const {
+    if (const auto* second = pending.upcoming(2)) world_.heap(second->receiver).prefetch();
+    if (const auto* next = pending.upcoming(1)) world_.heap(next->receiver).prefetch_table();
+  }
+
+  /// Of a world that was begun elsewhere, by a look at some.
+  bool some_have_tables() const {
+    const LpId some = std::min<LpId>(world_.lp_count(), 1024);
+    for (LpId id = 0; id < some; ++id)
+      if (world_.heap(id).run_count() > 1) return true;
+    return false;
+  }
+
+  /// As memory::ApplicationMode, for what is called in platform mode only: leaving it needs nothing
+  /// of what was before.
+  class Application {
+   public:
+    explicit Application(memory::LpHeap& heap) { memory::enter_application_mode(heap); }
+    ~Application() { memory::leave_application_mode(); }
+    Application(const Application&) = delete;
+    Application& operator=(const Application&) = delete;
+  };
+
+  World& world_;
+  const MisuseWatch watch_;
+  const HeapMisuseNote note_before_ = std::exchange(heap_misuse(), {});
+  const Refusals refusals_;
+  const OversizeLimit limit_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/population.h"
+
+#include <algorithm>
+
+#include "memory/application_mode.h"
+#include "memory/library_state.h"
+#include "orrery/error.h"
+#include "run/execution.h"
+#include "run/faults.h"
+#include "run/guarded_call.h"
+#include "run/model_checks.h"
+#include "run/placement.h"
+#include "run/refusals.h"
+#include "run/team.h"
+
+namespace orrery {
+namespace {
+
+/// What start() sends and emits.
+struct StartOutbox {
+  EventList& pending;
+  RowBuffer& rows;
+  const bool keep_rows;
+
+  void send(const EventHeader& header, const void* payload) {
+    const memory::PlatformMode platform;
+    pending.append(header, payload);
+  }
+  void append_row(const Row& row) {
+    if (!keep_rows) return;
+    const memory::PlatformMode platform;
+    rows.append(row);
+  }
+};
+
+class Population {
+ public:
+  Population(World& world, const RunOptions& options, RunControl& control, Team& team)
+      : world_(world),
+        options_(options),
+        control_(control),
+        team_(team),
+        rows_(world.parts()),
+        notes_(team.workers()) {}
+
+  /// A thread's part in it.
+  void work(unsigned thread) {
+    if (world_.on_heaps()) memory::prepare_worker_thread();
+    const MisuseWatch misuse;
+    const Refusals refusals;
+    const OversizeLimit limit(world_.denies_oversize());
+    for (const int phase : {kMaking, kStarting}) {
+      for (unsigned part = 0; part < world_.parts(); ++part)
+        if (part * team_.workers() / world_.parts() == thread) set_up(phase, part);
+      if (!team_.end_step()) break;
+    }
+    memory::thread_context.heap_grew = false;
+    notes_[thread] = refusals.note(world_.denies_oversize());
+  }
+  /// Of memory that LPs were refused.
+  void add_notes(RunResult& result) const {
+    for (const std::string& note : notes_)
+      if (!note.empty()) result.notes.push_back(note);
+  }
+  void hand_rows_over() {
+    for (unsigned part = 0; part < world_.parts(); ++part)
+      if (!rows_[part].empty()) control_.rows->commit(part, rows_[part]);
+  }
+
+ private:
+  static constexpr int kMaking = 0, kStarting = 1;
+
+  void set_up(int phase, unsigned part) {
+    Execution<StartOutbox> execution(
+        world_.model(), options_,
+        StartOutbox{world_.pending[part], rows_[part], control_.rows != nullptr});
+    const ThreadWatch watched(control_.threads, world_.model(), execution, false);
+    if (phase == kMaking && world_.on_heaps()) world_.make_heaps(part);
+    bool failed = false;
+    world_.for_each_of(part, [&](LpId id) {
+      if (failed || control_.stop_requested.load(std::memory_order_relaxed)) return;
+      failed = !call(phase, id, [&] {
+        World::Lp& lp = world_.lp(id);
+        if (phase == kMaking) {
+          lp.object = create_lp(world_.model(), id).release();
+          return;
+        }
+        execution.begin_start(id, *lp.object, lp.kernel);
+        execution.call_start();
+        execution.end(lp.kernel);
+      });
+    });
+  }
+  /// Where the LP lies. False if it threw, which is noted.
+  template <class Action>
+  bool call(int phase, LpId id, Action&& action) {
+    if (world_.on_heaps())
+      return guarded_call(world_.heap(id), action, [&] { note_failure(phase, id); });
+    try {
+      action();
+      return true;
+    } catch (...) {
+      note_failure(phase, id);
+      return false;
+    }
+  }
+  /// Of the exception that is being handled.
+  void note_failure(int phase, LpId id) {
+    try {
+      throw;
+    } catch (const UsageError& error) {
+      team_.note_failure({phase, id, true, error.what()});
+    } catch (...) {
+      team_.note_failure(
+          {phase, id, false, describe_current_exception(world_.model(), id, {}, Time::zero())});
+    }
+  }
+
+  World& world_;
+  const RunOptions& options_;
+  RunControl& control_;
+  Team& team_;
+  std::vector<RowBuffer> rows_;     ///< by part
+  std::vector<std::string> notes_;  ///< by thread
+};
+
+}  // namespace
+
+bool populate(World& world, const RunOptions& options, RunControl& control, RunResult& result) {
+  Team team(std::min(world.parts(), usable_cores()), options.bind);
+  Population population(world, options, control, team);
+  if (control.rows != nullptr) control.rows->begin(world.parts());
+  if (team.workers() == 1) {
+    population.work(0);
+  } else {
+    team.start(0, {[&population](unsigned thread) { population.work(thread); }});
+    team.finish();
+  }
+  if (team.take_failure(world.model(), result)) return false;
+  if (control.stop_requested.load(std::memory_order_relaxed)) {
+    result.end = RunEnd::interrupted;
+    result.metrics.resize(world.model().metrics().size());
+    result.notes.emplace_back(
+        "the run was interrupted while its LPs were made: nothing is committed");
+    return false;
+  }
+  population.add_notes(result);
+  if (control.rows != nullptr) population.hand_rows_over();
+  return true;
+}
+
+}  // namespace orrery

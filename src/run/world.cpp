@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/world.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "memory/application_mode.h"
+#include "run/activity.h"
+#include "run/guarded_call.h"
+
+namespace orrery {
+
+World::World(const Model& model, Layout layout, std::uint32_t livelock_microsteps)
+    : pending(std::max<std::size_t>(layout.arenas.size(), 1)),
+      trail(livelock_microsteps),
+      model_(model),
+      lp_count_(static_cast<LpId>(model.lp_count())),
+      denies_oversize_(layout.deny_oversize),
+      parts_(std::move(layout.parts)),
+      lps_(lp_count_),
+      places_(nullptr, FreePlaces{0}),
+      made_(pending.size()) {
+  for (const memory::Colouring& colouring : layout.arenas)
+    arenas_.push_back(std::make_unique<memory::Arena>(colouring, layout.deny_oversize));
+  if (on_heaps()) places_ = {HugePageAllocator<Place>().allocate(lp_count_), FreePlaces{lp_count_}};
+}
+
+World::~World() {
+  if (!on_heaps()) {
+    for (LpId id = 0; id < lp_count_; ++id) {
+      const ModelCall call("its destructor", id);
+      delete lps_[id].object;
+    }
+    return;
+  }
+  // What destructors do wrong with their memory changes no result and goes untold.
+  const MisuseWatch misuse;
+  const HeapMisuseNote before = std::exchange(heap_misuse(), {});
+  for (LpId id = 0; id < lp_count_; ++id)
+    if (made_[part_of(id)] != 0) destroy(id);
+  heap_misuse() = before;
+}
+
+void World::destroy(LpId id) {
+  // Without a table an engine has failed that had it: who the LPs are is not known any more.
+  if (LogicalProcessBase* object = lps_.empty() ? nullptr : lps_[id].object) {
+    const ModelCall call("its destructor", id);
+    const memory::ApplicationMode application(places_[id].heap);
+    delete object;
+  }
+  places_[id].~Place();
+}
+
+void World::make_heaps(unsigned part) {
+  for_each_of(part, [&](LpId id) { new (&places_[id]) Place(*arenas_[part]); });
+  made_[part] = 1;
+}
+
+}  // namespace orrery

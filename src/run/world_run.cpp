@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A run on one engine that works on worlds: the LPs' making, the engine's way to the end, the LPs'
+// end.
+#include <algorithm>
+
+#include "memory/library_state.h"
+#include "run/clock.h"
+#include "run/finish.h"
+#include "run/guarded_call.h"
+#include "run/population.h"
+#include "run/world_engine.h"
+
+namespace orrery {
+namespace {
+
+/// Ends all LPs where the engine has left them, and their rows.
+void finish(World& world, const RunOptions& options, RunControl& control, RunResult& result) {
+  result.reached = std::min(world.cut.time(), options.until);
+  result.committed = world.committed;
+  result.executed = world.executed;
+  if (control.rows != nullptr) control.rows->begin(1);
+  Finisher finisher(world.model(), result.reached, control.rows);
+  for (LpId id = 0; id < world.lp_count(); ++id) {
+    World::Lp& lp = world.lp(id);
+    if (result.end == RunEnd::fault) {
+      finisher.abandon(id, lp.kernel.hash);
+    } else if (world.on_heaps()) {
+      finisher.finish(id, *lp.object, lp.kernel.hash, world.heap(id));
+    } else {
+      finisher.finish(id, *lp.object, lp.kernel.hash);
+    }
+  }
+  finisher.store(result);
+  if (control.rows != nullptr) control.rows->advance(0, Key::infinity());
+}
+
+}  // namespace
+
+RunResult WorldEngine::run(const Model& model, const RunOptions& options, RunControl& control) {
+  check_options(model, options);
+  RunResult result;
+  Stopwatch watch;
+  World::Layout where = layout(model, options, result.notes);
+  if (!where.arenas.empty()) memory::prepare_library_state();
+  const MisuseWatch misuse;  // of LPs that end on this thread
+  World world(model, std::move(where), options.livelock_microsteps);
+  result.workers = world.parts();
+  if (!populate(world, options, control, result)) return result;
+  result.startup_seconds = watch.lap();
+  const double before = result.startup_seconds;
+  advance(world, options, Goal{}, control, result);
+  result.peak_memory_bytes += world.lp_count() * world.bytes_per_lp();
+  finish(world, options, control, result);
+  result.shutdown_seconds = watch.lap() - result.loop_seconds - (result.startup_seconds - before);
+  return result;
+}
+
+}  // namespace orrery
