@@ -5,17 +5,20 @@
 // payload, taken from a free list; the pending set holds 16-byte entries; an LP's kernel state is
 // 32 bytes; the only indirect calls are the model's handler and its sends. LPs live in ordinary
 // memory: nothing is ever rolled back.
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <new>
-#include <vector>
 
-#include "core/kernel_state.h"
+#include "engine/sequential/settings.h"
 #include "pending/registry.h"
 #include "run/clock.h"
-#include "run/engine.h"
 #include "run/event_pool.h"
 #include "run/execution.h"
-#include "run/ordinary_lps.h"
+#include "run/look_ahead.h"
+#include "run/look_interval.h"
+#include "run/lp_memory.h"
+#include "run/world_engine.h"
 
 namespace orrery {
 namespace {
@@ -26,52 +29,48 @@ struct SequentialEvent : EventHeader {
   std::size_t bytes() const { return sizeof(SequentialEvent) + size.bytes(); }
 };
 
-/// What the engine knows of an LP beside its own object.
-struct LpRecord {
-  std::unique_ptr<LogicalProcessBase> object;
-  KernelState kernel;
-};
-
-template <class Pending>
+template <class Pending, class Memory>
 class SequentialRun {
  public:
-  SequentialRun(const Model& model, const RunOptions& options, RunControl& control)
-      : model_(model),
+  SequentialRun(World& world, const RunOptions& options, const Goal& goal, RunControl& control)
+      : world_(world),
+        model_(world.model()),
         options_(options),
+        goal_(goal),
         control_(control),
-        execution_(model, options, Outbox{*this}),
-        trail_(options.livelock_microsteps) {}
+        lps_(world.lps()),
+        memory_(world),
+        execution_(world.model(), options, Outbox{*this}),
+        end_(world.cut) {}
   SequentialRun(const SequentialRun&) = delete;
   SequentialRun& operator=(const SequentialRun&) = delete;
 
-  RunResult run() {
-    RunResult result;
+  void advance(RunResult& result) {
+    const ThreadWatch watched(control_.threads, model_, execution_, false);
     if (control_.rows != nullptr) control_.rows->begin(1);
     Stopwatch watch;
-    if (!set_up_lps(
-            model_, lps_, [this](LpId id) { start(id); }, result))
-      return result;
-    result.startup_seconds = watch.lap();
+    for (EventList& list : world_.pending)
+      list.take_all(
+          [this](const EventHeader& header, const void* payload) { send(header, payload); });
+    result.startup_seconds += watch.lap();
     try {
       result.end = loop();
-      result.reached = reached_;
     } catch (...) {
       result.end = RunEnd::fault;
-      result.reached = execution_.now();
-      result.fault =
-          execution_.describe_failure() +
-          LivelockTrail::text(trail_.steps(), execution_.cause(), options_.livelock_microsteps);
+      end_ = execution_.cause();
+      const HandlerFault fault{execution_.cause(), execution_.self(),
+                               execution_.describe_failure()};
+      FaultReport report(fault.key, options_.livelock_microsteps);
+      report.add(&fault);
+      report.add(world_.trail);
+      result.fault = report.text();
       if (execution_.rows() > 0) rows_.return_to(rows_before_);
     }
-    result.loop_seconds = watch.lap();
-    finish(result);
-    result.shutdown_seconds = watch.lap();
-    return result;
+    result.loop_seconds += watch.lap();
+    give_back(result);
   }
 
  private:
-  static constexpr std::uint64_t kPollEvents = 4096;
-
   /// Sends go into the pending set, rows are final.
   struct Outbox {
     SequentialRun& run;
@@ -79,44 +78,45 @@ class SequentialRun {
     void append_row(const Row& row) { run.append_row(row); }
   };
 
-  void start(LpId id) {
-    LpRecord& lp = lps_[id];
-    execution_.begin_start(id, *lp.object, lp.kernel);
-    execution_.call_start();
-    execution_.end(lp.kernel);
-  }
-
   RunEnd loop() {
     const Time until = options_.until;
-    for (;;) {
-      for (std::uint64_t n = 0; n < kPollEvents; ++n) {
+    LookInterval interval;
+    for (const GoalWatch goal(goal_);; interval.look()) {
+      for (std::uint64_t n = goal.until_look(committed_, interval.events()); n > 0; --n) {
         SequentialEvent* event = pending_.top();
         if (event == nullptr || event->time() >= until) {
-          reached_ = until;
+          end_ = Key::infinity();
           poll();
           return RunEnd::completed;
         }
         pending_.pop();
         handle(event);
       }
+      end_ = std::max(end_, execution_.cause().next());
       poll();
-      if (control_.stop_requested.load(std::memory_order_relaxed)) {
-        reached_ = execution_.now();  // all before it is committed, and some of what happens at it
-        return RunEnd::interrupted;
-      }
+      if (control_.stop_requested.load(std::memory_order_relaxed)) return RunEnd::interrupted;
+      if (goal.reached(committed_)) return RunEnd::paused;
     }
   }
 
   void handle(SequentialEvent* event) {
-    LpRecord& lp = lps_[event->receiver];
+    World::Lp& lp = lps_[event->receiver];
     if (const auto* next = pending_.upcoming(1)) __builtin_prefetch(next);
+    if (pending_.announces()) [[unlikely]]
+      look_ahead();
     ORRERY_ASSERT(event->key() > execution_.cause(), "events are handled in the order of keys");
     execution_.begin(*event, event->payload(), *lp.object, lp.kernel);
-    trail_.note(event->key(), event->receiver);
-    execution_.call();
+    world_.trail.note(event->key(), event->receiver);
+    memory_.call(event->receiver, [this] { execution_.call(); });
     execution_.end(lp.kernel);
     ++committed_;
     pool_.release(event, event->bytes());
+  }
+
+  /// Apart, so that the loop of a run that fits the cache stays short.
+  [[gnu::noinline]] void look_ahead() {
+    memory_.look_ahead(pending_);
+    look_ahead_.step(pending_, lps_);
   }
 
   void send(const EventHeader& header, const void* payload) {
@@ -128,6 +128,7 @@ class SequentialRun {
 
   void append_row(const Row& row) {
     if (control_.rows == nullptr) return;
+    [[maybe_unused]] const typename Memory::Platform platform;
     if (row.ordinal == 0) rows_before_ = rows_.mark();
     rows_.append(row);
   }
@@ -137,43 +138,63 @@ class SequentialRun {
   /// Between batches: what watchers see, and the rows so far.
   void poll() {
     control_.gvt_ticks.store(execution_.now().ticks(), std::memory_order_relaxed);
-    control_.committed.store(committed_, std::memory_order_relaxed);
-    control_.executed.store(committed_, std::memory_order_relaxed);
+    control_.committed.store(world_.committed + committed_, std::memory_order_relaxed);
+    control_.executed.store(world_.executed + committed_, std::memory_order_relaxed);
     control_.memory_bytes.store(memory_bytes(), std::memory_order_relaxed);
     if (control_.rows != nullptr && !rows_.empty()) {
       control_.rows->commit(0, rows_);
-      control_.rows->advance(0, Key::start_of(execution_.now()));
+      // Not behind the cut, which may lie within an instant.
+      control_.rows->advance(0, std::max(Key::start_of(execution_.now()), world_.cut));
     }
   }
 
-  void finish(RunResult& result) {
+  void give_back(RunResult& result) {
     poll();
-    finish_lps(model_, lps_, control_.rows, result);
-    result.committed = result.executed = committed_;
-    result.peak_memory_bytes = memory_bytes() + lps_.capacity() * sizeof(LpRecord);
+    result.peak_memory_bytes = memory_bytes();
+    memory_.report(result);
+    world_.cut = end_;
+    world_.committed += committed_;
+    world_.executed += committed_;
+    pending_.drain(
+        [this](SequentialEvent* event) { world_.pending[0].append(*event, event->payload()); });
+    if (control_.rows != nullptr)
+      control_.rows->advance(0, std::min(end_, Key::end_of(options_.until)));
   }
 
+  World& world_;
   const Model& model_;
   const RunOptions& options_;
+  const Goal& goal_;
   RunControl& control_;
-  std::vector<LpRecord> lps_;
+  World::Table& lps_;
+  [[no_unique_address]] Memory memory_;  ///< LPs lie in it
   EventDepot depot_;
   EventPool<32, Pools::one> pool_{depot_};
   Pending pending_;
   Execution<Outbox> execution_;
   std::uint64_t committed_ = 0;
+  Key end_;                      ///< everything before it is executed
   std::size_t rows_before_ = 0;  ///< the event being handled; valid once it has emitted
-  LivelockTrail trail_;
-  Time reached_;
   RowBuffer rows_;
+  LookAhead<World::Lp> look_ahead_;
 };
 
-class SequentialEngine final : public Engine {
+class SequentialEngine final : public WorldEngine {
  public:
-  RunResult run(const Model& model, const RunOptions& options, RunControl& control) override {
-    check_options(model, options);
-    return pending::with_pending_set<SequentialEvent>(options.pending, [&]<class Pending>() {
-      return SequentialRun<Pending>(model, options, control).run();
+  World::Layout layout(const Model&, const RunOptions& options,
+                       std::vector<std::string>&) const override {
+    World::Layout layout;
+    if (options.get(sequential::kOnHeaps)) layout.arenas.emplace_back();
+    return layout;
+  }
+  void advance(World& world, const RunOptions& options, const Goal& goal, RunControl& control,
+               RunResult& result) override {
+    pending::with_pending_set<SequentialEvent>(options.pending, [&]<class Pending>() {
+      if (world.on_heaps()) {
+        SequentialRun<Pending, HeapMemory>(world, options, goal, control).advance(result);
+      } else {
+        SequentialRun<Pending, OrdinaryMemory>(world, options, goal, control).advance(result);
+      }
     });
   }
 };
