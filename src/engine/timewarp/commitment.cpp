@@ -17,36 +17,47 @@ Commitment::Commitment(Shared& shared, unsigned index, Mailbox& mailbox, History
       faults_(faults),
       rows_(rows),
       statistics_(statistics),
-      optimism_(shared.settings.window_ticks, shared.memory_budget_bytes) {
+      optimism_(shared.settings.window_ticks, shared.memory_budget_bytes, shared.workers) {
   if (index == 0 && shared.cache.automatic && shared.cache.colouring.on)
     cache_tuning_.emplace(shared.cache);
-  horizon_ = horizon_from(Time::zero());
+  gvt_ = shared.world.cut;
+  horizon_ = horizon_from(gvt_);
 }
 
 GvtReport Commitment::report(const Local& local) const {
   GvtReport report;
   report.lowest = std::min({mailbox_.sent_lowest(), local.lowest_pending, faults_.lowest()});
-  report.fault_at_lowest = faults_.sentence_at(report.lowest) != nullptr;
+  report.fault_at_lowest = faults_.at(report.lowest) != nullptr;
   report.stop = shared_.control.stop_requested.load(std::memory_order_relaxed);
   report.executed = statistics_.executed;
   report.rolled_back = statistics_.rolled_back;
+  report.coasted = statistics_.coasted;
   report.committed = committed_;
   report.memory_bytes = local.memory_bytes;
   report.cancellations = statistics_.cancellations;
+  report.time_is_over = shared_.goal.time_is_over();
+  report.faulted = !faults_.empty();
+  report.sent = mailbox_.sent();
+  report.received = mailbox_.received();
+  report.undone_at_cuts = statistics_.undone_at_cuts;
   report.pending = local.pending;
+  report.most_committed = newly_committed_;
+  report.busy_cycles = local.busy_cycles;
+  report.lived_cycles = local.lived_cycles;
+  report.load = local.load;
   report.latest_ticks = local.latest_ticks;
   return report;
 }
 
-bool Commitment::adopt(const Local& local) {
-  GvtReport sum;
-  for (unsigned i = 0; i < shared_.workers; ++i) sum.add(shared_.rounds.report_of(i));
+bool Commitment::adopt(const GvtReport& sum, const Local& local) {
   ORRERY_ASSERT(sum.lowest >= gvt_, "GVT never goes back");
   ORRERY_ASSERT(sum.committed <= sum.executed - sum.rolled_back,
                 "what is committed was executed and not undone");
   gvt_ = sum.lowest;
   faults_.set_gvt(gvt_);
   ++statistics_.gvt_rounds;
+  if (faults_.trail.concerns(gvt_)) [[unlikely]]
+    history_.note_steps(gvt_);
   history_.commit_all(gvt_, mailbox_, [this](LpId id) {
     if (rows_.wanted) rows_.speculative.commit(id, gvt_, rows_.ready);
   });
@@ -54,6 +65,7 @@ bool Commitment::adopt(const Local& local) {
   const std::uint64_t committed =
       statistics_.executed - statistics_.rolled_back - history_.uncommitted();
   ORRERY_ASSERT(committed >= committed_, "what is committed stays so");
+  newly_committed_ = committed - committed_;
   committed_ = committed;
   decide_sweep(sum);
   adjust(sum, local);
@@ -101,18 +113,23 @@ void Commitment::decide_sweep(const GvtReport& sum) {
 }
 
 /// The end of the optimism window over `gvt`.
-Time Commitment::horizon_from(Time gvt) const {
-  std::int64_t limit;
-  if (__builtin_add_overflow(gvt.ticks(), optimism_.window_ticks(), &limit)) limit = INT64_MAX;
-  return std::min(Time::from_ticks(limit), shared_.options.until);
+Key Commitment::horizon_from(const Key& gvt) const {
+  return std::min(optimism_.horizon(gvt), Key::start_of(shared_.options.until));
 }
 
 /// Sets window, checkpoint interval and what watchers see.
 void Commitment::adjust(const GvtReport& sum, const Local& local) {
   const std::int64_t now = std::min(gvt_.time(), shared_.options.until).ticks();
-  optimism_.observe({sum.executed, sum.rolled_back, sum.memory_bytes,
-                     std::max<std::int64_t>(sum.latest_ticks - now, 0)});
-  horizon_ = horizon_from(Time::from_ticks(now));
+  const double capacity = static_cast<double>(sum.lived_cycles) * shared_.cores_a_worker;
+  optimism_.observe({.executed = sum.executed,
+                     .rolled_back = sum.rolled_back - sum.undone_at_cuts,
+                     .coasted = sum.coasted,
+                     .most_committed = sum.most_committed,
+                     .busy_cycles = sum.busy_cycles,
+                     .capacity_cycles = static_cast<std::uint64_t>(capacity),
+                     .memory_bytes = sum.memory_bytes,
+                     .lead_ticks = std::max<std::int64_t>(sum.latest_ticks - now, 0)});
+  horizon_ = horizon_from(gvt_);
   history_.adjust(local.event_cycles);
   history_.set_mild_from(shared_.mild_from.load(std::memory_order_relaxed));
   if (index_ == 0) show(sum);
@@ -127,20 +144,20 @@ void Commitment::show(const GvtReport& sum) {
   RunControl& control = shared_.control;
   control.gvt_ticks.store(std::min(gvt_.time(), shared_.options.until).ticks(),
                           std::memory_order_relaxed);
-  control.executed.store(sum.executed, std::memory_order_relaxed);
-  control.committed.store(sum.committed, std::memory_order_relaxed);
+  control.executed.store(shared_.world.executed + sum.executed, std::memory_order_relaxed);
+  control.committed.store(shared_.world.committed + sum.committed, std::memory_order_relaxed);
   control.memory_bytes.store(
       static_cast<std::uint64_t>(std::max<std::int64_t>(sum.memory_bytes, 0)),
       std::memory_order_relaxed);
 }
 
-Time Commitment::limit(std::int64_t memory_bytes) const {
-  const auto part = static_cast<std::int64_t>(shared_.memory_budget_bytes / shared_.workers);
-  const bool growing =
-      memory_bytes > part && memory_bytes > adopted_memory_bytes_ + adopted_memory_bytes_ / 4;
+Key Commitment::limit(std::int64_t memory_bytes) const {
+  const double part = optimism_.budget_bytes() / shared_.workers;
+  const bool growing = static_cast<double>(memory_bytes) > part &&
+                       memory_bytes > adopted_memory_bytes_ + adopted_memory_bytes_ / 4;
   if (!growing) [[likely]]
     return horizon_;
-  return std::min(horizon_, gvt_.time() + Duration::from_ticks(1));
+  return std::min(horizon_, Optimism::next_step(gvt_));
 }
 
 }  // namespace orrery::timewarp

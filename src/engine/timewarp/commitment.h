@@ -30,11 +30,14 @@ class Commitment {
     std::int64_t memory_bytes = 0;
     std::int64_t latest_ticks = 0;  ///< time of the latest event executed since the last report
     double event_cycles = 0;        ///< mean cost of an event
+    std::uint64_t busy_cycles = 0, lived_cycles = 0;  ///< with events; in the loop, all together
+    double load = 0;  ///< of these, for what was committed in the period of balance.h
   };
   GvtReport report(const Local& local) const;
 
-  /// Takes the result of a round: commits, and sets the window. True when it ends the run.
-  bool adopt(const Local& local);
+  /// Takes the reports of a round, added up: commits, and sets the window. True when it ends the
+  /// run.
+  bool adopt(const GvtReport& sum, const Local& local);
   /// The same for a worker that is alone: everything before `gvt` is executed and final.
   bool adopt_alone(const Key& gvt, bool nothing_left, const Local& local);
 
@@ -47,12 +50,22 @@ class Commitment {
   void settle(std::int64_t memory_bytes) { adopted_memory_bytes_ = memory_bytes; }
 
   const Key& gvt() const { return gvt_; }
+  /// Events of this worker that the last round knew to be committed.
+  std::uint64_t committed() const { return committed_; }
   /// Events at or after it wait.
-  Time horizon() const { return horizon_; }
+  const Key& horizon() const { return horizon_; }
+  /// Events that may be executed until the next round.
+  std::uint64_t quota() const { return optimism_.quota(); }
+  /// The memory budget, or what it gave way to.
+  std::uint64_t budget_bytes() const {
+    return static_cast<std::uint64_t>(optimism_.budget_bytes());
+  }
   /// Where execution stops for now: the horizon, or next to GVT if this worker has come to hold
   /// more than its part of the memory budget since the last round. A worker that is held up in a
   /// long event delays the round; the others must not fill the memory meanwhile.
-  Time limit(std::int64_t memory_bytes) const;
+  Key limit(std::int64_t memory_bytes) const;
+  /// The run ends at a cut, which is at GVT.
+  void pause() { ending_ = {RunEnd::paused, gvt_}; }
   const Ending& ending() const { return ending_; }
 
  private:
@@ -61,7 +74,7 @@ class Commitment {
   void decide_sweep(const GvtReport& sum);
   void adjust(const GvtReport& sum, const Local& local);
   void show(const GvtReport& sum);
-  Time horizon_from(Time gvt) const;
+  Key horizon_from(const Key& gvt) const;
 
   Shared& shared_;
   const unsigned index_;
@@ -73,8 +86,9 @@ class Commitment {
   Optimism optimism_;
   std::optional<CacheTuning> cache_tuning_;  ///< of worker 0, if automatic
   Key gvt_;
-  Time horizon_;
+  Key horizon_;
   std::uint64_t committed_ = 0;            ///< events that the last round knew to be committed
+  std::uint64_t newly_committed_ = 0;      ///< of these, by that round
   std::uint64_t swept_cancellations_ = 0;  ///< of all workers, at the last sweep
   bool must_sweep_ = false;
   std::int64_t adopted_memory_bytes_ = 0;

@@ -54,18 +54,10 @@ class Executor {
  public:
   Executor(const Model& model, const RunOptions& options, LpTable& lps, FaultList& faults,
            const Outbox<Pending>& outbox)
-      : lps_(lps),
-        faults_(faults),
-        rows_(outbox.rows),
-        execution_(model, options, outbox),
-        trail_(options.livelock_microsteps) {}
+      : lps_(lps), faults_(faults), rows_(outbox.rows), execution_(model, options, outbox) {}
 
-  /// start(), called within a guarded_call of the LP's heap.
-  void start(LpId id, LpState& lp) {
-    execution_.begin_start(id, *lp.object, lp.kernel);
-    execution_.call_start();
-    execution_.end(lp.kernel);
-  }
+  /// What the thread executes, for those who watch it.
+  const HandlerExecution& execution() const { return execution_; }
   /// An event. False if its handler failed; the fault is noted.
   bool run(LpState& lp, TwEvent* event, bool reversing) {
     execution_.set_reversing(reversing);
@@ -79,7 +71,6 @@ class Executor {
     execution_.outbox().coasting = false;
     return succeeded;
   }
-  const LivelockTrail& livelock() const { return trail_; }
 
  private:
   bool call(LpState& lp, TwEvent* event, const char* addition) {
@@ -87,7 +78,7 @@ class Executor {
     const std::size_t rows_before = rows_.ready.mark();
     outbox.cause = event;
     execution_.begin(*event, event->payload(), *lp.object, lp.kernel);
-    trail_.note(event->key(), event->receiver);
+    if (!outbox.speculative) faults_.trail.note(event->key(), event->receiver);
     const bool succeeded = guarded_call(
         lps_.heap(event->receiver), [this] { execution_.call(); },
         [&] { faults_.note(event, lp, addition); });
@@ -112,7 +103,6 @@ class Executor {
   FaultList& faults_;
   EmittedRows& rows_;
   Execution<Outbox<Pending>> execution_;
-  LivelockTrail trail_;
 };
 
 }  // namespace orrery::timewarp

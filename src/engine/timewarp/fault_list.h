@@ -2,7 +2,7 @@
 //
 // Handlers that failed on guesses. The event stays the last in its LP's history and the LP blocked
 // behind it, until a rollback undoes it or GVT reaches it: then the run ends there. What arrives
-// for the LP behind it waits here.
+// for the LP behind it waits here. So does the trail of a livelock, which such a fault ends.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,8 @@ namespace orrery::timewarp {
 
 class FaultList {
  public:
-  explicit FaultList(const Model& model) : model_(model) {}
+  FaultList(const Model& model, std::uint32_t livelock_limit)
+      : trail(livelock_limit), model_(model) {}
 
   bool empty() const { return faults_.empty(); }
 
@@ -29,7 +30,7 @@ class FaultList {
         model_, event->receiver, name_of_event(*lp.object, event->type), event->time());
     sentence += addition;
     // A committed event can fail again only while coasting; GVT does not go back for it.
-    faults_.push_back({event->receiver, std::max(event->key(), gvt_), std::move(sentence), {}});
+    faults_.push_back({{std::max(event->key(), gvt_), event->receiver, std::move(sentence)}, {}});
   }
   /// Whether the event must wait behind its LP's fault; it does, then.
   bool holds(const LpState& lp, TwEvent* event) {
@@ -62,10 +63,10 @@ class FaultList {
     for (const Fault& fault : faults_) lowest = std::min(lowest, fault.key);
     return lowest;
   }
-  /// The sentence for the fault with that key, or nullptr.
-  const std::string* sentence_at(const Key& key) const {
+  /// The fault with that key, or nullptr.
+  const HandlerFault* at(const Key& key) const {
     for (const Fault& fault : faults_)
-      if (fault.key == key) return &fault.sentence;
+      if (fault.key == key) return &fault;
     return nullptr;
   }
   /// Faults of coasting forward that were noted below it now lie at it: GVT does not go back.
@@ -80,11 +81,10 @@ class FaultList {
       for (TwEvent* event : fault.waiting) visit(event);
   }
 
+  LivelockTrail trail;  ///< of what the worker commits
+
  private:
-  struct Fault {
-    LpId lp;
-    Key key;
-    std::string sentence;
+  struct Fault : HandlerFault {
     std::vector<TwEvent*> waiting;
   };
   const Model& model_;

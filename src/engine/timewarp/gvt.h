@@ -16,9 +16,17 @@ struct GvtReport {
   Key lowest = Key::infinity();
   bool fault_at_lowest = false;  ///< `lowest` is an event whose execution failed
   bool stop = false;             ///< the run was asked to stop
-  std::uint64_t executed = 0, rolled_back = 0, committed = 0;
-  std::uint64_t cancellations = 0;  ///< events cancelled since the start of the run
-  std::uint64_t pending = 0;        ///< events in the pending set
+  bool time_is_over = false;     ///< that the engine has with this world
+  bool faulted = false;          ///< an execution has failed, here or ahead
+  std::uint64_t executed = 0, rolled_back = 0, coasted = 0, committed = 0;
+  std::uint64_t cancellations = 0;                  ///< events cancelled since the start of the run
+  std::uint64_t most_committed = 0;                 ///< by one worker, in the round before
+  std::uint64_t busy_cycles = 0, lived_cycles = 0;  ///< with events; in the loop, all together
+  /// Cycles for what was committed since the period of balance.h began: of all, of one thread.
+  double load = 0, most_load = 0;
+  std::uint64_t pending = 0;             ///< events in the pending set
+  std::uint64_t sent = 0, received = 0;  ///< messages, since the start of the run
+  std::uint64_t undone_at_cuts = 0;      ///< of rolled_back
   std::int64_t memory_bytes = 0;
   std::int64_t latest_ticks = 0;  ///< time of the latest event executed since the last report
 
@@ -27,15 +35,27 @@ struct GvtReport {
       lowest = one.lowest;
       fault_at_lowest = one.fault_at_lowest;
     } else if (one.lowest == lowest) {
-      // Keys are unique: the other one is the notice that cancels the event that failed.
-      fault_at_lowest = false;
+      // Keys are unique: the other one is the notice that cancels the event that failed. But faults
+      // of committed events, which coasting forward finds, all lie at GVT.
+      fault_at_lowest &= one.fault_at_lowest;
     }
     stop |= one.stop;
+    time_is_over |= one.time_is_over;
+    faulted |= one.faulted;
     executed += one.executed;
     rolled_back += one.rolled_back;
+    coasted += one.coasted;
     committed += one.committed;
     cancellations += one.cancellations;
+    most_committed = std::max(most_committed, one.most_committed);
+    busy_cycles += one.busy_cycles;
+    lived_cycles += one.lived_cycles;
+    load += one.load;
+    most_load = std::max(most_load, one.most_load);
     pending += one.pending;
+    sent += one.sent;
+    received += one.received;
+    undone_at_cuts += one.undone_at_cuts;
     memory_bytes += one.memory_bytes;
     latest_ticks = std::max(latest_ticks, one.latest_ticks);
   }

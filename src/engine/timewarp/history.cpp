@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/timewarp/history.h"
 
+#include <algorithm>
 #include <memory>
+#include <new>
 #include <utility>
 
+#include "run/activity.h"
 #include "run/guarded_call.h"
 
 namespace orrery::timewarp {
 
 History::History(LpTable& lps, memory::Arena& arena, const checkpoint::Strategy& strategy,
                  const checkpoint::Offload& offload, checkpoint::CopyQueue* copies,
-                 FaultList& faults, WorkerStatistics& statistics)
+                 std::shared_ptr<checkpoint::PageTracker> tracker, FaultList& faults,
+                 WorkerStatistics& statistics)
     : lps_(lps),
       faults_(faults),
       statistics_(statistics),
-      keeper_(blocks_, strategy, offload, copies),
+      keeper_(blocks_, strategy, offload, copies, std::move(tracker)),
+      journaling_(strategy.automatic() || strategy.name == checkpoint::Strategy::Name::copy),
       interval_(strategy.interval()) {
   blocks_.use_arena(arena);
 }
@@ -25,7 +30,27 @@ History::~History() {
   for (const LpId id : recorded_lps_) {
     keeper_.release_all(record_of(id, lps_[id]));
     lps_[id].forget_history(blocks_);
+    lps_.detach(id);
   }
+}
+
+void History::adopt(LpId id, LpState& lp) {
+  adopt_if_large(id, lp, lps_.heap(id).image_bytes());
+  if (lp.recorded || !lp.one_chunk || !journaling_) return;
+  const std::size_t bytes = memory::chunk_bytes_of(lp.object);
+  if (bytes <= Journal::kMostImageBytes) lp.enter_journal(bytes);
+}
+
+/// Once an LP has allocated something: its past moves into a history of its own.
+void History::leave_journal(LpState& lp) {
+  const std::size_t bytes = lp.image_bytes();
+  const std::uint64_t newest = lp.newest_entry();
+  lp.leave_journal();
+  journal_.take_all(newest, [&](const Journal::Entry& entry) {
+    lp.checkpoints = checkpoint::take_single(blocks_, entry.image, bytes, entry.kernel,
+                                             lp.next_ordinal(), lp.checkpoints);
+    append(lp, entry.event);
+  });
 }
 
 /// Gives an LP a record of its own, from its next event on, if the strategy has one for it.
@@ -33,17 +58,37 @@ void History::adopt_if_large(LpId id, LpState& lp, std::size_t image_bytes) {
   std::unique_ptr<checkpoint::Kept> record = keeper_.adopt(*lp.object, image_bytes);
   if (record == nullptr) return;
   record->committed = lp.base;
-  lps_.record(id) = std::move(record);
+  lps_.attach(id, std::move(record));
   lp.recorded = 1;
   recorded_lps_.push_back(id);
+}
+
+void History::dismiss_record(LpId id, LpState& lp) {
+  ORRERY_ASSERT(lp.count == 0 && !lp.active, "only an LP without a past leaves");
+  keeper_.dismiss(record_of(id, lp));
+  lps_.detach(id);
+  lp.recorded = 0;
 }
 
 History::Begun History::begin_recorded(LpState& lp, TwEvent* event, Mailbox& mailbox) {
   const checkpoint::Keeper::Lp record = record_of(event->receiver, lp);
   if (record.kept.copying != nullptr) mailbox.flush();  // messages go before copies
-  const bool reversing = keeper_.before_event(record, lp.next_ordinal());
+  bool reversing = false;
+  try {
+    reversing = keeper_.before_event(record, lp.next_ordinal());
+  } catch (const std::bad_alloc&) {
+    trim(mailbox);  // it has no checkpoint at all and needs one: what others can do without serves
+    reversing = keeper_.before_event(record, lp.next_ordinal());
+  }
   append(lp, event);
   return reversing ? Begun::reversible : Begun::recorded;
+}
+
+/// Within a handler of std::bad_alloc: an LP that has a checkpoint gets on without a newer one.
+void History::forgo_checkpoint(const LpState& lp) {
+  if (lp.checkpoints == nullptr) throw;
+  keeper_.count_refusal();
+  blocks_.trim();
 }
 
 // ---- Rolling back
@@ -78,6 +123,7 @@ std::uint32_t History::restore_recorded(LpId id, LpState& lp, std::uint32_t rema
   };
   heap_misuse().seen = false;
   bool failed = false;
+  const ModelCall call("a reverse handler", id);
   try {
     reached = keeper_.restore(record, lp.next_ordinal(), target, event_at);
     heap_misuse().raise();
@@ -95,6 +141,17 @@ std::uint32_t History::restore_recorded(LpId id, LpState& lp, std::uint32_t rema
 }
 
 // ---- Committing
+
+void History::note_steps(const Key& until) {
+  journal_.for_each([&](const Journal::Entry& entry) {
+    if (entry.event->key() < until) faults_.trail.note(entry.event->key(), entry.lp);
+  });
+  for (const LpId id : active_) {
+    const LpState& lp = lps_[id];
+    for (std::uint32_t i = 0; i < lp.count && lp.history()[i]->key() < until; ++i)
+      faults_.trail.note(lp.history()[i]->key(), id);
+  }
+}
 
 /// Rollbacks from now on go no further back than `committed`: they need the newest checkpoint that
 /// is not after it, and the events from there on.
@@ -143,6 +200,7 @@ void History::trim(Mailbox& mailbox) {
     lp.forget_history(blocks_);
     record.kept.committed = lp.base;
   }
+  journal_.trim();
   blocks_.trim();
 }
 
@@ -151,13 +209,14 @@ void History::settle() {
 }
 
 void History::adjust(double event_cycles) {
-  constexpr std::uint64_t kPeriodEvents = 8192;
   const std::uint64_t executed = statistics_.executed - adjusted_executed_;
-  if (executed > kPeriodEvents) {
-    interval_.adjust(executed, statistics_.rollbacks - adjusted_rollbacks_, checkpoint_cycles_,
-                     event_cycles);
+  if (executed > adjusting_period_) {
+    interval_.adjust(static_cast<double>(executed),
+                     static_cast<double>(statistics_.rollbacks - adjusted_rollbacks_),
+                     checkpoint_cycles_, event_cycles);
     adjusted_executed_ = statistics_.executed;
     adjusted_rollbacks_ = statistics_.rollbacks;
+    adjusting_period_ = std::min(2 * adjusting_period_, kLongestAdjustingPeriod);
   }
   keeper_.observe(statistics_.executed, read_cycles());
 }

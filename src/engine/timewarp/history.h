@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A worker's past that may still be undone: for each of its LPs the events that were executed and
-// are not committed (lp_state.h), and the checkpoints that lead back to before them. Two kinds of
+// are not committed (lp_state.h), and the checkpoints that lead back to before them. Three kinds of
 // LPs behind one face:
-//   small     served here, on the shortest path: a plain copy of the LP every few events, one
-//             interval for all small LPs of the worker, all released when they are committed
+//   journaled one chunk of at most a cache line: in the journal (journal.h), which has a copy of
+//             the LP for every event
+//   small     served here, on a short path: a plain copy of the LP every few events, one interval
+//             for all small LPs of the worker, all released when they are committed
 //   recorded  with a record of their own, which checkpoint::Keeper serves (checkpoint/keeper.h):
 //             LPs with much memory, and all where the strategy asks for more than plain copies.
 //             They keep their newest checkpoint, and the events since, when all is committed
@@ -14,11 +16,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <vector>
 
 #include "checkpoint/keeper.h"
 #include "core/cycles.h"
 #include "engine/timewarp/fault_list.h"
+#include "engine/timewarp/journal.h"
 #include "engine/timewarp/lp_state.h"
 #include "engine/timewarp/mailbox.h"
 #include "engine/timewarp/statistics.h"
@@ -29,40 +34,65 @@ namespace orrery::timewarp {
 class History {
  public:
   History(LpTable& lps, memory::Arena& arena, const checkpoint::Strategy& strategy,
-          const checkpoint::Offload& offload, checkpoint::CopyQueue* copies, FaultList& faults,
+          const checkpoint::Offload& offload, checkpoint::CopyQueue* copies,
+          std::shared_ptr<checkpoint::PageTracker> tracker, FaultList& faults,
           WorkerStatistics& statistics);
   History(const History&) = delete;
   History& operator=(const History&) = delete;
   ~History();
 
-  /// Once an LP is started: whether it gets a record of its own.
-  void adopt(LpId id, LpState& lp) { adopt_if_large(id, lp, lps_.heap(id).image_bytes()); }
+  /// Once an LP is started: which kind it is.
+  void adopt(LpId id, LpState& lp);
 
   // ---- Executing
 
   /// How an event is executed. An LP that gets a record while one begins has it from the next on.
   enum class Begun : std::uint8_t {
-    small,
+    small,  ///< or journaled
+    quiet,  ///< recorded, and nothing is due
     recorded,
     reversible,  ///< recorded, and its handler is to fill undo_log()
   };
   /// Before an event is executed: sees to a checkpoint and appends it.
   [[gnu::always_inline]] Begun begin(LpState& lp, TwEvent* event, Mailbox& mailbox) {
-    if (lp.recorded) [[unlikely]]
-      return begin_recorded(lp, event, mailbox);
+    if (lp.journaled) {
+      ++statistics_.checkpoints;
+      journal_.append(lp, event);
+      return Begun::small;
+    }
+    if (lp.recorded) [[unlikely]] {
+      if (!checkpoint::Keeper::passes_quietly(lps_.record(event->receiver)))
+        return begin_recorded(lp, event, mailbox);
+      append(lp, event);
+      return Begun::quiet;
+    }
     if (lp.count == 0 || lp.count % interval_.events() == 0) take_checkpoint(event->receiver, lp);
     append(lp, event);
     return Begun::small;
   }
   /// After it.
   void end(Begun begun, LpId id, LpState& lp, bool succeeded) {
-    if (begun != Begun::small) [[unlikely]]
-      keeper_.after_event(record_of(id, lp), lp.next_ordinal(), succeeded);
+    if (begun >= Begun::recorded) [[unlikely]]
+      return keeper_.after_event(record_of(id, lp), lp.next_ordinal(), succeeded);
+    if (lp.journaled && !lp.one_chunk) [[unlikely]]
+      leave_journal(lp);
   }
   checkpoint::UndoLog& undo_log() { return keeper_.undo_log(); }
 
   // ---- Rolling back
 
+  /// Whether an event comes before one that its LP has executed and not committed.
+  bool is_straggler(const LpState& lp, const TwEvent* event) const {
+    if (event->time().ticks() > lp.last_ticks) [[likely]]
+      return false;
+    return lp.journaled ? journal_.is_straggler(lp, event) : event->key() < lp.last()->key();
+  }
+  /// Of a journaled LP: undoes its events at or after `to`, last first. The first of them, or
+  /// nullptr if there is none.
+  template <class Undo>
+  TwEvent* roll_back_journaled(LpState& lp, const Key& to, Undo&& undo) {
+    return journal_.roll_back(lp, to, undo);
+  }
   /// How many events of the history remain if those at or after `to` are undone.
   static std::uint32_t remaining(const LpState& lp, const Key& to) {
     std::uint32_t remaining = lp.count;
@@ -89,7 +119,11 @@ class History {
   /// `committing(id)` is called before the first of an LP's is.
   template <class Committing>
   void commit_all(const Key& until, Mailbox& mailbox, Committing&& committing) {
-    uncommitted_ = 0;
+    journal_.commit(until, [&](const Journal::Entry& entry) {
+      committing(entry.lp);
+      mailbox.free(entry.event, entry.event_bytes);
+    });
+    uncommitted_ = journal_.events();
     std::size_t still_active = 0;
     for (std::size_t i = 0; i < active_.size(); ++i) {
       prefetch_commit(i);
@@ -98,13 +132,41 @@ class History {
     }
     active_.resize(still_active);
   }
+  /// Before that, if a livelock may be near: notes whose events commit.
+  void note_steps(const Key& until);
   /// Executed events that the last commit_all did not commit.
   std::uint64_t uncommitted() const { return uncommitted_; }
-  /// LPs with events that are not committed.
-  const std::vector<LpId>& active() const { return active_; }
+  /// Visits LPs with events that are not committed, with the event last executed: visit(id, event).
+  /// A journaled LP comes once for each, or until its events are undone: `visit` may roll back.
+  template <class Visit>
+  void for_each_active(Visit&& visit) {
+    journal_.for_each([&](const Journal::Entry& entry) { visit(entry.lp, entry.event); });
+    for (std::size_t i = 0; i < active_.size(); ++i) {
+      const LpId id = active_[i];
+      if (lps_[id].count > 0) visit(id, lps_[id].last());
+    }
+  }
+  /// Visits the events that were executed and are kept.
+  template <class Visit>
+  void for_each_event(Visit&& visit) {
+    journal_.for_each([&](const Journal::Entry& entry) { visit(entry.event); });
+    for (const LpId id : active_) {
+      const LpState& lp = lps_[id];
+      for (std::uint32_t i = 0; i < lp.count; ++i) visit(lp.history()[i]);
+    }
+  }
 
   /// Gives back what resting LPs hold beyond commitment.
   void trim(Mailbox& mailbox);
+  /// After that, at a cut: records of LPs that leave the worker go, leaves(id).
+  template <class Leaves>
+  void dismiss_records(Leaves&& leaves) {
+    std::erase_if(recorded_lps_, [&](LpId id) {
+      if (!leaves(id)) return false;
+      dismiss_record(id, lps_[id]);
+      return true;
+    });
+  }
   /// At the end of the run: waits for copies under way.
   void settle();
 
@@ -120,8 +182,10 @@ class History {
   std::uint32_t checkpoint_interval() const { return interval_.events(); }
 
  private:
+  static constexpr std::uint64_t kLongestAdjustingPeriod = 8192;  ///< events
+
   checkpoint::Keeper::Lp record_of(LpId id, LpState& lp) {
-    return {id, *lp.object, lps_.heap(id), lp.kernel, lp.checkpoints, *lps_.record(id)};
+    return {id, *lp.object, lps_.heap(id), lp.kernel, lp.checkpoints, lps_.record(id)};
   }
   Begun begin_recorded(LpState& lp, TwEvent* event, Mailbox& mailbox);
   void append(LpState& lp, TwEvent* event) {
@@ -131,18 +195,25 @@ class History {
     active_.push_back(event->receiver);
   }
   void adopt_if_large(LpId id, LpState& lp, std::size_t image_bytes);
+  void leave_journal(LpState& lp);
+  void dismiss_record(LpId id, LpState& lp);
   [[gnu::always_inline]] void take_checkpoint(LpId id, LpState& lp) {
     const std::uint32_t ordinal = lp.next_ordinal();
     if (lp.checkpoints != nullptr && lp.checkpoints->ordinal == ordinal) return;
     const bool measured = (++statistics_.checkpoints & 63) == 0;
     const std::uint64_t start = measured ? read_cycles() : 0;
-    if (lp.one_chunk) {
-      lp.checkpoints =
-          checkpoint::take_single(blocks_, lp.object, memory::chunk_bytes_of(lp.object), lp.kernel,
-                                  ordinal, lp.checkpoints);
-    } else {
-      lp.checkpoints = checkpoint::take(blocks_, lps_.heap(id), lp.kernel, ordinal, lp.checkpoints);
-      adopt_if_large(id, lp, lp.checkpoints->image_bytes);
+    try {
+      if (lp.one_chunk) {
+        lp.checkpoints =
+            checkpoint::take_single(blocks_, lp.object, memory::chunk_bytes_of(lp.object),
+                                    lp.kernel, ordinal, lp.checkpoints);
+      } else {
+        lp.checkpoints =
+            checkpoint::take(blocks_, lps_.heap(id), lp.kernel, ordinal, lp.checkpoints);
+        adopt_if_large(id, lp, lp.checkpoints->image_bytes);
+      }
+    } catch (const std::bad_alloc&) {
+      forgo_checkpoint(lp);
     }
     if (measured) [[unlikely]]
       note_checkpoint_cost(read_cycles() - start);
@@ -151,6 +222,7 @@ class History {
     const auto cost = static_cast<double>(cycles);
     checkpoint_cycles_ = checkpoint_cycles_ == 0 ? cost : 0.9 * checkpoint_cycles_ + 0.1 * cost;
   }
+  void forgo_checkpoint(const LpState& lp);
   std::uint32_t restore_small(LpId id, LpState& lp, std::uint32_t remaining);
   std::uint32_t restore_recorded(LpId id, LpState& lp, std::uint32_t remaining);
 
@@ -162,7 +234,7 @@ class History {
   /// False if nothing uncommitted is left of the LP.
   template <class Committing>
   bool commit(LpId id, LpState& lp, const Key& until, Mailbox& mailbox, Committing& committing) {
-    const std::uint32_t committed_before = lp.recorded ? lps_.record(id)->committed - lp.base : 0;
+    const std::uint32_t committed_before = lp.recorded ? lps_.record(id).committed - lp.base : 0;
     const std::uint32_t committed = before(lp, until, committed_before);
     if (committed > committed_before) committing(id);
     if (lp.recorded) [[unlikely]]
@@ -189,13 +261,16 @@ class History {
   FaultList& faults_;
   WorkerStatistics& statistics_;
   memory::BlockPool blocks_;
+  Journal journal_{blocks_};
   checkpoint::Keeper keeper_;
+  const bool journaling_;  ///< the strategy leaves it to us where checkpoints are, or wants all
   checkpoint::Interval interval_;
   std::vector<LpId> active_;
   std::vector<LpId> recorded_lps_;
   std::uint64_t uncommitted_ = 0;
   double checkpoint_cycles_ = 0;
   std::uint64_t adjusted_executed_ = 0, adjusted_rollbacks_ = 0;
+  std::uint64_t adjusting_period_ = 64;  ///< events; the first ones already tell what they cost
 };
 
 }  // namespace orrery::timewarp

@@ -5,7 +5,8 @@
 //
 // The history holds the events that were executed and are not committed, oldest first, as an array:
 // a rollback walks it from the end, coasting forward and commitment from the front. GVT rounds are
-// frequent, so most often it is one event: that one lies in place of the pointer to the array.
+// frequent, so most often it is one event: that one lies in place of the pointer to the array. The
+// smallest LPs have none: what they executed is in their worker's journal (journal.h).
 #pragma once
 
 #include <cstdint>
@@ -13,14 +14,17 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/keeper.h"
 #include "core/assert.h"
+#include "core/huge_pages.h"
 #include "engine/timewarp/event.h"
 #include "memory/block_pool.h"
 #include "memory/lp_heap.h"
 #include "orrery/logical_process.h"
+#include "run/world.h"
 
 namespace orrery::timewarp {
 
@@ -30,14 +34,16 @@ struct alignas(64) LpState {
   LogicalProcessBase* object = nullptr;  ///< lies in the LP's heap
   checkpoint::KernelState kernel;
   checkpoint::Checkpoint* checkpoints = nullptr;  ///< newest first
-  /// Time of the last event in the history: the first straggler test. kNever if it is empty.
+  /// Time of the last event in the history: the first straggler test. kNever if it is empty; of one
+  /// that is committed if it is the journal that has it.
   std::int64_t last_ticks = kNever;
-  std::uint32_t count : 27 = 0;     ///< events in the history
+  std::uint32_t count : 26 = 0;     ///< events in the history
   std::uint32_t active : 1 = 0;     ///< in its worker's list of LPs with a history
   std::uint32_t faulted : 1 = 0;    ///< the last event in the history failed
   std::uint32_t has_array : 1 = 0;  ///< the history lies in an array
   std::uint32_t one_chunk : 1 = 0;  ///< the heap is one chunk, at `object`
   std::uint32_t recorded : 1 = 0;   ///< has a record at its heap (checkpoint/keeper.h)
+  std::uint32_t journaled : 1 = 0;  ///< its past is in the journal, and not here
   std::uint32_t base = 0;           ///< ordinal of the first event; wraps, only differences count
 
   LpState() = default;
@@ -96,8 +102,28 @@ struct alignas(64) LpState {
     last_ticks = kNever;
   }
 
+  // Of one whose past is in the journal.
+  std::uint32_t image_bytes() const { return base; }
+  std::uint64_t newest_entry() const { return history_.newest_entry; }
+  void set_newest_entry(std::uint64_t number, std::int64_t ticks) {
+    history_.newest_entry = number;
+    last_ticks = ticks;
+  }
+  void enter_journal(std::size_t chunk_bytes) {
+    journaled = 1;
+    base = static_cast<std::uint32_t>(chunk_bytes);
+    set_newest_entry(0, kNever);
+  }
+  /// It has a history of its own again, which is empty.
+  void leave_journal() {
+    journaled = 0;
+    base = 0;
+    history_.only = nullptr;
+    last_ticks = kNever;
+  }
+
  private:
-  static constexpr std::uint32_t kMostEvents = (1u << 27) - 1;
+  static constexpr std::uint32_t kMostEvents = (1u << 26) - 1;
   struct History {
     std::uint64_t capacity;
     TwEvent* events[1];  // `capacity` of them
@@ -121,53 +147,72 @@ struct alignas(64) LpState {
   union {
     TwEvent* only = nullptr;
     History* array;
+    std::uint64_t newest_entry;  ///< in the journal; 0: none
   } history_;
 };
 static_assert(sizeof(LpState) == 64);
 
-/// The LPs' states and heaps. Each owner constructs its own, so that the memory is near its core.
+/// The states of the world's LPs while this engine has them. Each owner takes its own, so that the
+/// memory is near its core.
 class LpTable {
  public:
-  explicit LpTable(std::uint64_t count)
-      : count_(count), states_(allocate<LpState>(count)), heaps_(allocate<Heap>(count)) {}
-  ~LpTable() {
-    release(states_);
-    release(heaps_);
-  }
+  explicit LpTable(World& world)
+      : world_(world), states_(HugePageAllocator<LpState>().allocate(world.lp_count())) {}
+  ~LpTable() { HugePageAllocator<LpState>().deallocate(states_, world_.lp_count()); }
   LpTable(const LpTable&) = delete;
   LpTable& operator=(const LpTable&) = delete;
 
   LpState& operator[](LpId id) { return states_[id]; }
-  memory::LpHeap& heap(LpId id) { return heaps_[id].heap; }
-  std::unique_ptr<checkpoint::Kept>& record(LpId id) { return heaps_[id].record; }
-  void construct(LpId id, memory::Arena& arena) {
-    new (&states_[id]) LpState;
-    new (&heaps_[id]) Heap(arena);
+  memory::LpHeap& heap(LpId id) { return world_.heap(id); }
+  /// If LpState::recorded.
+  checkpoint::Kept& record(LpId id) {
+    return static_cast<checkpoint::Kept&>(*world_.attachment(id));
   }
-  void destroy(LpId id) {
-    states_[id].~LpState();
-    heaps_[id].~Heap();
+  void attach(LpId id, std::unique_ptr<checkpoint::Kept> record) {
+    world_.attachment(id) = std::move(record);
   }
-  std::uint64_t count() const { return count_; }
-  static constexpr std::size_t bytes_per_lp() { return sizeof(LpState) + sizeof(Heap); }
+  void detach(LpId id) { world_.attachment(id).reset(); }
+  std::uint64_t count() const { return world_.lp_count(); }
+  /// More than the world has for each without it.
+  static constexpr std::size_t bytes_per_lp() { return sizeof(LpState) - sizeof(World::Lp); }
+
+  /// Takes an LP over; `arena` is its worker's.
+  void take(LpId id, memory::Arena& arena) {
+    LpState* state = new (&states_[id]) LpState;
+    state->object = world_.lp(id).object;
+    state->kernel = world_.lp(id).kernel;
+    world_.heap(id).use_arena(arena);
+  }
+  /// At a cut: an LP goes to another worker, whose arena that is.
+  void rebind(LpId id, memory::Arena& arena) { world_.heap(id).use_arena(arena); }
+  /// Once all are taken: what they were taken from can go.
+  void note_taken() {
+    world_.drop_table();
+    taken_ = true;
+  }
+  /// Gives all back, page by page, so that many LPs are not there twice.
+  void give_back() {
+    if (!taken_) return;
+    constexpr LpId kAtOnce = huge_pages::kPageBytes / sizeof(LpState);
+    const LpId count = world_.lp_count();
+    const bool large = count * sizeof(LpState) >= huge_pages::kLeastTableBytes;
+    World::Table table;
+    table.reserve(count);
+    taken_ = false;
+    for (LpId first = 0; first < count;) {
+      const LpId end = count - first < kAtOnce ? count : first + kAtOnce;
+      for (LpId id = first; id < end; ++id)
+        table.push_back({states_[id].object, states_[id].kernel});
+      if (large) huge_pages::discard(&states_[first], (end - first) * sizeof(LpState));
+      first = end;
+    }
+    world_.bring_table_back(std::move(table));
+  }
 
  private:
-  /// On a line of its own: LPs that are neighbours here may belong to different workers.
-  struct alignas(64) Heap {
-    explicit Heap(memory::Arena& arena) : heap(arena) {}
-    memory::LpHeap heap;
-    std::unique_ptr<checkpoint::Kept> record;  ///< if LpState::recorded
-  };
-  static constexpr std::align_val_t kLine{64};
-  template <class T>
-  static T* allocate(std::uint64_t count) {
-    return static_cast<T*>(::operator new(count * sizeof(T), kLine));
-  }
-  static void release(void* memory) { ::operator delete(memory, kLine); }
-
-  std::uint64_t count_;
-  LpState* states_;
-  Heap* heaps_;
+  World& world_;
+  LpState* const states_;
+  bool taken_ = false;
 };
 
 }  // namespace orrery::timewarp

@@ -18,7 +18,7 @@
 #include "core/assert.h"
 #include "engine/timewarp/event.h"
 #include "engine/timewarp/statistics.h"
-#include "memory/arena.h"
+#include "memory/borrowed_pieces.h"
 #include "run/event_pool.h"
 #include "transport/mesh.h"
 
@@ -44,17 +44,21 @@ class Message {
 using Mesh = transport::Mesh<Message>;
 
 /// Where memory is separated by cache sets, events lie in the intensive part of the worker's ways
-/// (memory/colour.h).
-struct IntensiveSlabs {
-  memory::Arena* arena;
+/// (memory/colour.h). That memory goes back to the arena with the pool: by then no worker touches
+/// an event any more.
+class IntensiveSlabs {
+ public:
+  explicit IntensiveSlabs(memory::Arena& arena) : pieces_(arena, memory::Access::intensive) {}
   MemoryPiece take(EventDepot& depot, std::size_t least_bytes) {
-    memory::Arena::Piece piece = arena->take_piece(memory::Access::intensive, least_bytes);
-    if (piece.base == nullptr)
-      piece = arena->take_spare_piece(memory::Access::intensive, least_bytes);
+    memory::Piece piece = pieces_.take(least_bytes);
+    if (piece.base == nullptr) piece = pieces_.take_spare(least_bytes);
     if (piece.base == nullptr) return depot.take_slab(least_bytes);
     depot.note_slab(piece.bytes);
     return {piece.base, piece.bytes};
   }
+
+ private:
+  memory::BorrowedPieces pieces_;
 };
 
 class Mailbox {
@@ -64,8 +68,10 @@ class Mailbox {
       : index_(index),
         mesh_(mesh),
         owners_(owners),
-        pool_(depot, IntensiveSlabs{&arena}),
-        statistics_(statistics) {}
+        pool_(depot, IntensiveSlabs(arena)),
+        statistics_(statistics) {
+    note_own_lps();
+  }
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
@@ -80,6 +86,8 @@ class Mailbox {
       event->sent_next = cause->first_sent;
       cause->first_sent = event;
     }
+    // Most often without a look into the table, which with many LPs is not in the cache.
+    if (header.receiver - own_first_ < own_count_) return true;
     const unsigned owner = owners_[header.receiver];
     if (owner == index_) return true;
     event->remote = 1;
@@ -89,16 +97,27 @@ class Mailbox {
     return false;
   }
   void flush() { mesh_.flush(index_); }
+  /// Once LPs have moved to or from the worker. Its LPs are neighbours, unless a communication
+  /// graph has placed them.
+  void note_own_lps() {
+    const auto first = std::find(owners_.begin(), owners_.end(), index_);
+    const auto end =
+        std::find_if(first, owners_.end(), [this](std::uint16_t owner) { return owner != index_; });
+    own_first_ = static_cast<LpId>(first - owners_.begin());
+    own_count_ = static_cast<LpId>(end - first);
+  }
 
   // ---- Receiving
 
-  /// Takes what was sent here. `pending(event)`: it is pending now. `ended(event)`: its sender has
-  /// cancelled it after it was claimed: undo it if it still is executed, then free it.
-  template <class Pending, class Ended>
-  bool drain(Pending&& pending, Ended&& ended) {
-    return mesh_.drain(index_, [&](Message message) {
-      message.is_notice() ? ended(message.event()) : pending(message.event());
-    }) > 0;
+  /// Takes what was sent here. `pending(event)`: it is pending now. Notices go to the events that
+  /// are to be ended: see `take_ending`.
+  template <class Pending>
+  bool drain(Pending&& pending) {
+    const std::size_t received = mesh_.drain(index_, [&](Message message) {
+      message.is_notice() ? push_ending(message.event()) : pending(message.event());
+    });
+    received_ += received;
+    return received > 0;
   }
   /// Takes a pending event for execution. False: it was cancelled, and is freed.
   bool claim(TwEvent* event) {
@@ -117,24 +136,28 @@ class Mailbox {
         event->remote == 0 ? event->status.undo_local() : event->status.undo_remote();
     return then == AfterUndo::make_pending;
   }
+  /// Of a pending event: whether its sender withdrew it.
+  static bool is_cancelled(const TwEvent* event) { return event->status.is_cancelled(); }
   /// Of a pending event: whether it is cancelled, and freed.
   bool free_if_cancelled(TwEvent* event) {
-    if (!event->status.is_cancelled()) return false;
+    if (!is_cancelled(event)) return false;
     free(event);
     return true;
   }
-  void free(TwEvent* event) {
+  void free(TwEvent* event) { free(event, event->bytes()); }
+  /// For one who knows how large it is.
+  void free(TwEvent* event, std::size_t bytes) {
     if constexpr (kAssertions) {
       ORRERY_ASSERT(event->receiver != kFreed, "an event is freed once");
       event->receiver = kFreed;
     }
-    pool_.release(event, event->bytes());
+    pool_.release(event, bytes);
   }
 
   // ---- Cancelling
 
-  /// Cancels all that `cause` sent. Local events that were executed are to be ended: see
-  /// `take_ending`.
+  /// Cancels all that `cause` sent. Local events that were executed are to be ended, see
+  /// `take_ending`; workers of others get notices.
   void cancel_sent(TwEvent* cause) {
     TwEvent* sent = cause->first_sent;
     cause->first_sent = nullptr;
@@ -145,11 +168,13 @@ class Mailbox {
       sent = next;
     }
   }
-  /// A cancelled local event that was executed, or nullptr: undo it if it still is, then free it.
-  /// A list to be worked off, not a recursion: the depth of a cascade is bounded by memory instead
-  /// of the stack.
+  /// The lowest cancelled event that was executed here, or nullptr: undo it if it still is, then
+  /// free it. Undoing it cancels only events with higher keys, so lowest first means that a cascade
+  /// rolls each LP back once, however many of its events are cancelled. A heap to be worked off,
+  /// not a recursion: the depth of a cascade is bounded by memory instead of the stack.
   TwEvent* take_ending() {
     if (ending_.empty()) return nullptr;
+    std::pop_heap(ending_.begin(), ending_.end(), Later{});
     TwEvent* event = ending_.back();
     ending_.pop_back();
     return event;
@@ -166,6 +191,12 @@ class Mailbox {
   }
   /// Lowest key sent to other workers since the round was joined.
   const Key& sent_lowest() const { return sent_lowest_; }
+  /// Messages that were sent to other workers, whether they found room or not, and that came from
+  /// them, since the start of the run.
+  std::uint64_t sent() const { return statistics_.remote_events + statistics_.notices; }
+  std::uint64_t received() const { return received_; }
+  /// Whether all that was sent is received, and all that came in is seen to.
+  bool is_empty() const { return ending_.empty() && mesh_.all_received(index_); }
 
   /// Bytes of events allocated less those freed here; see EventPool.
   std::int64_t used_bytes() const { return pool_.used_bytes(); }
@@ -176,15 +207,22 @@ class Mailbox {
   [[gnu::always_inline]] TwEvent* make(const EventHeader& header, const void* payload) {
     auto* event =
         new (pool_.allocate(TwEvent::kPayloadOffset + header.size.bytes())) TwEvent(header);
-    std::memcpy(event->payload(), payload, header.size.bytes());
+    if (header.size.bytes() > 0) std::memcpy(event->payload(), payload, header.size.bytes());
     return event;
+  }
+  struct Later {
+    bool operator()(const TwEvent* a, const TwEvent* b) const { return a->key() > b->key(); }
+  };
+  void push_ending(TwEvent* event) {
+    ending_.push_back(event);
+    std::push_heap(ending_.begin(), ending_.end(), Later{});
   }
   void note_sent(const Key& key) { sent_lowest_ = std::min(sent_lowest_, key); }
 
   void cancel(TwEvent* event) {
     ++statistics_.cancellations;
     if (event->remote == 0) {
-      if (event->status.cancel_local() == AfterCancel::end_execution) ending_.push_back(event);
+      if (event->status.cancel_local() == AfterCancel::end_execution) push_ending(event);
       return;
     }
     const Key key = event->key();
@@ -198,10 +236,13 @@ class Mailbox {
   const unsigned index_;
   Mesh& mesh_;
   const std::vector<std::uint16_t>& owners_;
+  LpId own_first_ = 0;  ///< its first LP; as many as own_count_ from there on are its own
+  LpId own_count_ = 0;
   EventPool<64, Pools::many, IntensiveSlabs> pool_;
   WorkerStatistics& statistics_;
   Key sent_lowest_ = Key::infinity();
-  std::vector<TwEvent*> ending_;
+  std::uint64_t received_ = 0;
+  std::vector<TwEvent*> ending_;  ///< a heap, lowest key first
 };
 
 }  // namespace orrery::timewarp

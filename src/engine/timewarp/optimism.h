@@ -1,98 +1,210 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How far ahead of GVT events may be executed. The window opens and closes with what was measured:
-// it shrinks when rollbacks undo much of the work or when memory nears its budget, and grows while
-// they do not; where nothing goes wrong it is unlimited. All workers feed it the same reports, so
-// all have the same window without talking about it.
+// How far ahead of GVT events may be executed. Two bounds, both opened and closed by what was
+// measured:
+//   - a window of keys over GVT, in ticks, or below a tick in microsteps (zero-delay sends of one
+//     instant): what lies beyond it waits;
+//   - a quota: how many events a worker executes before it waits for the next GVT. It is a multiple
+//     of what a worker committed in the last round, so a run starts with few and quadruples, and
+//     what a round can waste is bounded whatever the keys of the events are.
+// A wide bound loses time to work that is undone or coasts forward, a narrow one to waiting for
+// GVT. Both losses are measured, and the window moves so that they become equal; where nothing is
+// undone it is unlimited. It also closes when memory nears its budget. The narrowest window is one
+// microstep: all events of GVT's instant and microstep exist, since their causes are before GVT, so
+// none of them is executed in vain and the run advances as a conservative one would. All workers
+// feed this the same reports, so all draw the same bounds without talking about it.
+//
+// Wrong guesses can breed: a handler in a state that cannot be may send more than it received, to
+// LPs that do the same. Loss then grows with the window not gently but at once, so the window that
+// was lost last is remembered and approached slowly, and what lies beyond the new one is undone
+// together instead of event by event.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
+
+#include "core/key.h"
 
 namespace orrery::timewarp {
 
 class Optimism {
  public:
-  static constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+  static constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
-  /// `fixed_ticks` > 0 fixes the window. `budget_bytes`: for all workers together.
-  Optimism(std::int64_t fixed_ticks, std::uint64_t budget_bytes)
-      : fixed_(fixed_ticks > 0),
-        window_ticks_(fixed_ticks > 0 ? fixed_ticks : kUnlimited),
-        budget_bytes_(budget_bytes) {}
+  /// `widest_ticks` > 0: the window never gets wider. `budget_bytes`: for all workers together.
+  Optimism(std::int64_t widest_ticks, std::uint64_t budget_bytes, unsigned workers)
+      : widest_(widest_ticks > 0 ? static_cast<double>(widest_ticks) : kUnlimited),
+        workers_(workers),
+        window_(widest_),
+        budget_bytes_(static_cast<double>(budget_bytes)) {}
 
   struct Observation {
-    std::uint64_t executed = 0, rolled_back = 0;  ///< since the start of the run
-    std::int64_t memory_bytes = 0;                ///< held now
-    std::int64_t lead_ticks = 0;                  ///< of the furthest event over GVT
+    std::uint64_t executed = 0, rolled_back = 0, coasted = 0;  ///< since the start of the run
+    std::uint64_t most_committed = 0;                          ///< by one worker in the last round
+    std::uint64_t busy_cycles = 0;      ///< with events, of all workers, since then
+    std::uint64_t capacity_cycles = 0;  ///< of the cores that they have
+    std::int64_t memory_bytes = 0;      ///< held now
+    std::int64_t lead_ticks = 0;  ///< of the furthest event over GVT, executed in the last round
   };
 
+  /// Once a round.
   void observe(const Observation& now) {
-    widest_lead_ = std::max(widest_lead_, now.lead_ticks);
+    in_vain_ = false;
+    widest_lead_ = std::max(widest_lead_, static_cast<double>(now.lead_ticks));
     observe_memory(now);
-    executed_before_ = now.executed;
-    const std::uint64_t executed = now.executed - executed_;
-    if (executed < kSampleEvents) return;
-    const double wasted =
-        static_cast<double>(now.rolled_back - rolled_back_) / static_cast<double>(executed);
-    executed_ = now.executed;
-    rolled_back_ = now.rolled_back;
-    if (wasted > kTooMuchWasted) {
-      narrow(widest_lead_, 0.7);
-    } else if (!over_soft_limit_) {
-      widen(wasted < kLittleWasted ? 1.5 : 1.05);
+    if (now.executed > last_executed_) {
+      quota_ = std::max({kSmallestQuota, quota_ / 2, kQuotaOverCommitted * now.most_committed});
     }
-    widest_lead_ = 0;
+    last_executed_ = now.executed;
+    ++rounds_;
+    if (sample_is_full(now.executed - before_.executed)) take_sample(now);
   }
 
-  /// Events at this distance from GVT or further must wait.
-  std::int64_t window_ticks() const { return window_ticks_; }
-  /// Memory is beyond its budget: what was executed too far ahead must be undone.
-  bool must_retreat() const { return over_budget_; }
+  /// Events at it or after it wait.
+  Key horizon(const Key& gvt) const {
+    if (window_ >= 1) {
+      const double limit = static_cast<double>(gvt.time().ticks()) + window_;
+      if (limit >= kLatest) return Key::end_of(Time::max());
+      return Key::start_of(gvt.time() + Duration::from_ticks(static_cast<std::int64_t>(window_)));
+    }
+    return after_steps(gvt, static_cast<std::uint32_t>(std::ceil(window_ * kSteps)));
+  }
+  /// The narrowest horizon.
+  static Key next_step(const Key& gvt) { return after_steps(gvt, 1); }
+  double window_ticks() const { return window_; }
+  /// Events that a worker executes between two rounds at most.
+  std::uint64_t quota() const { return quota_; }
+  /// What was executed beyond the horizon is to be undone: memory is beyond its budget, or nearly
+  /// all of it is wrong, and would be undone event by event.
+  bool must_retreat() const { return over_budget_ || in_vain_; }
+  /// The budget, or more if the model itself needs more.
+  double budget_bytes() const { return budget_bytes_; }
 
  private:
-  static constexpr std::uint64_t kSampleEvents = 4096;
-  static constexpr double kTooMuchWasted = 0.3;
+  static constexpr double kSteps = 64;  ///< microsteps that make a tick's worth of window
+  static constexpr double kNarrowest = 1 / kSteps;
+  static constexpr double kLatest = 9e18;  ///< ticks
+  static constexpr std::uint64_t kSampleEvents = 64, kSampleQuotas = 8, kLargeSample = 4096;
+  static constexpr std::uint64_t kSampleRounds = 32;
+  static constexpr std::uint64_t kFirstQuota = 32, kSmallestQuota = 8, kQuotaOverCommitted = 4;
+  static constexpr double kTooMuchWasted = 0.6, kHopeless = 0.8;
   static constexpr double kLittleWasted = 0.15;
+  static constexpr double kNearBad = 0.7, kFarBeyondBad = 1.5;
   static constexpr double kSoftLimit = 0.8;
-  static constexpr std::uint64_t kProductiveEvents = 512;
+  static constexpr double kRelief = 0.9, kGivingWay = 1.25;
+  static constexpr unsigned kReliefRounds = 8, kClosedRounds = 32;
 
-  /// Beyond the budget the window closes until rounds become unproductive: what is held then is
-  /// what the model itself needs, and closing further would only make the run crawl.
-  void observe_memory(const Observation& now) {
-    const auto bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(now.memory_bytes, 0));
-    const bool productive = now.executed - executed_before_ >= kProductiveEvents;
-    over_soft_limit_ = static_cast<double>(bytes) > kSoftLimit * static_cast<double>(budget_bytes_);
-    over_budget_ = bytes > budget_bytes_ && productive;
-    if (over_soft_limit_ && productive) {
-      narrow(now.lead_ticks, 0.5);
-    } else if (over_soft_limit_) {
-      widen(2.0);
+  static Key after_steps(const Key& gvt, std::uint32_t steps) {
+    if (gvt.microstep() > Key::kMaxMicrostep - steps) return Key::end_of(gvt.time());
+    return Key(gvt.time(), gvt.microstep() + steps, 0, 0);
+  }
+  static double share(double part, double whole) {
+    return whole > 0 ? std::clamp(part / whole, 0.0, 1.0) : 1.0;
+  }
+
+  /// The quota tells how fast things go: where rounds commit little, few events must do.
+  bool sample_is_full(std::uint64_t executed) const {
+    if (executed < kSampleEvents) return false;
+    const std::uint64_t enough = std::clamp(kSampleQuotas * quota_, kSampleEvents * workers_,
+                                            std::max(kLargeSample, kSampleEvents * workers_));
+    return executed >= enough || rounds_ >= kSampleRounds;
+  }
+  void take_sample(const Observation& now) {
+    const auto since = [&](std::uint64_t Observation::*count) {
+      return static_cast<double>(now.*count - before_.*count);
+    };
+    const double coasted = since(&Observation::coasted);
+    const double wasted =
+        share(since(&Observation::rolled_back) + coasted, since(&Observation::executed) + coasted);
+    const double busy =
+        share(since(&Observation::busy_cycles), since(&Observation::capacity_cycles));
+    adapt(wasted, busy);
+    before_ = now;
+    widest_lead_ = 0;
+    rounds_ = 0;
+  }
+  /// `busy`: share of the time that was spent with events, `wasted`: share of that which was lost.
+  void adapt(double wasted, double busy) {
+    const bool settling = std::exchange(settling_, false);
+    if (wasted > kHopeless) {
+      bad_ = std::min(window_, std::max(widest_lead_, 1.0));
+      close(wasted);
+      in_vain_ = true;
+    } else if (settling) {
+      return;  // what was undone may be from before the window closed
+    } else if (wasted > kTooMuchWasted || (wasted > kLittleWasted && busy * wasted > 1 - busy)) {
+      close(wasted);
+    } else if (pressed_rounds_ == 0) {
+      open(wasted);
     }
   }
-  /// Nobody ahead of GVT: the waste is of before, and there is nothing to cut.
-  void narrow(std::int64_t lead_ticks, double factor) {
-    if (fixed_ || lead_ticks <= 0) return;
-    const auto from = static_cast<double>(std::min(window_ticks_, lead_ticks));
-    window_ticks_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(from * factor));
+  void close(double wasted) {
+    narrow(widest_lead_, std::clamp(1.2 - wasted, 0.3, 0.9));
+    settling_ = true;
   }
-  void widen(double factor) {
-    if (fixed_ || window_ticks_ == kUnlimited) return;
-    const double wider = static_cast<double>(window_ticks_) * factor + 1.0;
-    // A window far beyond what anyone uses is none.
-    const bool moot =
-        wider > 64.0 * static_cast<double>(std::max<std::int64_t>(widest_lead_, 1)) || wider > 4e18;
-    window_ticks_ = moot ? kUnlimited : static_cast<std::int64_t>(wider);
+  void open(double wasted) {
+    const double near = kNearBad * bad_;
+    if (window_ >= near) {
+      widen(1.03);
+    } else {
+      widen(wasted > kLittleWasted ? 1.1 : 2);
+      window_ = std::min(window_, std::max(near, 1.0));
+    }
+    if (window_ > kFarBeyondBad * bad_) bad_ = kUnlimited;
   }
 
-  const bool fixed_;
-  std::int64_t window_ticks_;
-  const std::uint64_t budget_bytes_;
-  std::int64_t widest_lead_ = 0;
-  std::uint64_t executed_ = 0, rolled_back_ = 0;
-  std::uint64_t executed_before_ = 0;  ///< at the last observation
-  bool over_budget_ = false, over_soft_limit_ = false;
+  /// Near the budget the window closes, and beyond it what is ahead is undone. Where that does not
+  /// help, or the window has long been closed, it is the model itself that needs the memory: then
+  /// the budget gives way, for the rest would only make the run crawl.
+  void observe_memory(const Observation& now) {
+    const auto bytes = static_cast<double>(now.memory_bytes);
+    over_budget_ = false;
+    if (bytes <= kSoftLimit * budget_bytes_) {
+      pressed_rounds_ = closed_rounds_ = 0;
+      return;
+    }
+    if (pressed_rounds_ == 0) pressed_bytes_ = bytes;
+    over_budget_ = bytes > budget_bytes_;
+    if (window_ > 1) {
+      narrow(static_cast<double>(now.lead_ticks), 0.5);
+    } else {
+      ++closed_rounds_;
+    }
+    if (++pressed_rounds_ <= kReliefRounds) return;
+    if (bytes > kRelief * pressed_bytes_ || closed_rounds_ > kClosedRounds)
+      budget_bytes_ = std::max(budget_bytes_, bytes * kGivingWay / kSoftLimit);
+    pressed_rounds_ = 0;
+  }
+  void narrow(double lead_ticks, double factor) {
+    const double from = std::min(window_, std::max(lead_ticks, 1.0));
+    window_ = std::max(kNarrowest, from * factor);
+  }
+  void widen(double factor) {
+    if (window_ >= widest_) return;
+    const double wider = window_ * factor;
+    // A window far beyond what anyone uses is none.
+    window_ = wider > 64.0 * std::max(widest_lead_, 1.0) ? widest_ : std::min(wider, widest_);
+  }
+
+  const double widest_;
+  const unsigned workers_;
+  double window_;  ///< ticks
+  std::uint64_t quota_ = kFirstQuota;
+  double bad_ = kUnlimited;  ///< window that lost too much
+  double budget_bytes_;
+  double widest_lead_ = 0;  ///< since the last sample
+  std::uint64_t rounds_ = 0;
+  Observation before_;  ///< at the last sample
+  std::uint64_t last_executed_ = 0;
+  bool settling_ = false;  ///< the window closed at the last sample
+  bool in_vain_ = false;   ///< nearly all that lies beyond the window is wrong
+  bool over_budget_ = false;
+  unsigned pressed_rounds_ = 0;  ///< for which memory has been near its budget
+  unsigned closed_rounds_ = 0;   ///< of these, with no window left to close
+  double pressed_bytes_ = 0;     ///< held when that began
 };
 
 }  // namespace orrery::timewarp

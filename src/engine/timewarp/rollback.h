@@ -2,7 +2,7 @@
 //
 // Undoing what was executed too early: the events go back to the pending set, what they sent is
 // cancelled, their LP goes back to a checkpoint and coasts forward. A cancelled event that an LP of
-// this worker has executed rolls that LP back in turn.
+// this worker has executed rolls that LP back in turn, lowest first (mailbox.h).
 #pragma once
 
 #include <cstdint>
@@ -33,12 +33,16 @@ class Rollback {
   /// Called with no handler running.
   void roll_back(LpId id, const Key& to) {
     roll_back_one(id, to, true);
-    while (TwEvent* event = mailbox_.take_ending()) end(event);
+    end_cancelled();
   }
-  /// The event was cancelled after it was claimed.
-  void end_cancelled(TwEvent* event) {
-    if (Mailbox::is_executed(event)) roll_back(event->receiver, event->key());
-    mailbox_.free(event);
+  /// Undoes what was executed here and is cancelled. Notices are collected until all that has come
+  /// in is taken out: each of a burst for one LP would cost a rollback of its own.
+  void end_cancelled() {
+    while (TwEvent* event = mailbox_.take_ending()) {
+      // A rollback for another reason may have undone it meanwhile.
+      if (Mailbox::is_executed(event)) roll_back_one(event->receiver, event->key(), true);
+      mailbox_.free(event);
+    }
   }
   /// At the end of the run: only the state goes back. What the undone events sent is not cancelled:
   /// nobody executes any more.
@@ -48,15 +52,10 @@ class Rollback {
   void set_gvt(const Key& gvt) { gvt_ = gvt; }
 
  private:
-  /// A local event. A rollback for another reason may have undone it meanwhile.
-  void end(TwEvent* event) {
-    if (Mailbox::is_executed(event)) roll_back_one(event->receiver, event->key(), true);
-    mailbox_.free(event);
-  }
-
   void roll_back_one(LpId id, const Key& to, bool cancelling) {
     ORRERY_ASSERT(to >= gvt_, "nothing before GVT is rolled back");
     LpState& lp = lps_[id];
+    if (lp.journaled) return roll_back_journaled(id, lp, to, cancelling);
     const std::uint32_t remaining = History::remaining(lp, to);
     if (remaining == lp.count) return;
     ++statistics_.rollbacks;
@@ -71,6 +70,22 @@ class Rollback {
     const std::uint64_t start = read_cycles();
     coast(lp, history_.restore(id, lp, remaining), remaining);
     history_.note_rollback(id, lp, read_cycles() - start);
+  }
+
+  void roll_back_journaled(LpId id, LpState& lp, const Key& to, bool cancelling) {
+    std::uint64_t undone = 0;
+    const bool faulted = lp.faulted;
+    const TwEvent* first = history_.roll_back_journaled(lp, to, [&](TwEvent* event) {
+      ++undone;
+      if (!cancelling) return;
+      if (faulted && undone == 1) [[unlikely]]
+        faults_.clear(id, lp, pending_);
+      undo(event);
+    });
+    if (first == nullptr) return;
+    ++statistics_.rollbacks;
+    statistics_.rolled_back += undone;
+    if (rows_.wanted) rows_.speculative.roll_back(id, first->key());
   }
 
   void undo(TwEvent* event) {

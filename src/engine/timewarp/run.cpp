@@ -1,42 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The Time Warp engine (Jefferson, "Virtual time", 1985) on the threads of one process. This file
-// sets a run up, starts its workers, and puts together what they leave; worker.h is the engine.
+// sets a run up, starts its threads, and puts together what they leave; worker.h is the engine.
 #include <algorithm>
 #include <memory>
 #include <vector>
 
+#include "checkpoint/options.h"
 #include "core/assert.h"
-#include "engine/timewarp/worker.h"
+#include "engine/timewarp/account.h"
+#include "engine/timewarp/crew.h"
 #include "pending/registry.h"
 #include "run/clock.h"
-#include "run/engine.h"
-#include "run/finish.h"
 #include "run/placement.h"
+#include "run/world_engine.h"
 
 namespace orrery::timewarp {
 
-Shared::Shared(const Model& run_model, const RunOptions& run_options, RunControl& run_control,
-               unsigned worker_count, std::vector<std::uint16_t> lp_owners,
+namespace {
+
+/// More threads than cores would only be in each other's way (crew.h).
+unsigned count_threads(const Settings& settings, unsigned workers) {
+  return std::min(workers, settings.threads > 0 ? settings.threads : usable_cores());
+}
+
+}  // namespace
+
+Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_goal,
+               const Settings& run_settings, RunControl& run_control, unsigned worker_count,
                const CacheLayout& cache_layout)
-    : model(run_model),
+    : world(run_world),
+      model(run_world.model()),
       options(run_options),
-      settings(Settings::of(run_options)),
+      goal(run_goal),
+      cut_events(run_goal.pauses() ? run_goal.events : run_settings.pause_every),
+      ends_at_cut(run_goal.pauses() || run_settings.pause_ends),
+      settings(run_settings),
       control(run_control),
       workers(worker_count),
-      owners(std::move(lp_owners)),
-      lps(owners.size()),
+      regrouped(regroup()),
+      owners(regrouped.empty() ? world.part_table() : regrouped),
+      lps(run_world),
       mesh(worker_count, settings.channel_messages),
-      rounds(worker_count),
+      tracker(checkpoint::make_tracker(run_options)),
       cache(cache_layout),
       mild_from(cache_layout.colouring.mild_from),
       memory_budget_bytes(options.memory_bytes > 0 ? options.memory_bytes
                                                    : available_memory_bytes() / 4 * 3),
-      team(worker_count, options.bind) {
-  for (unsigned i = 0; i < workers; ++i)
-    arenas.push_back(std::make_unique<memory::Arena>(cache.of_worker(i), settings.deny_oversize));
+      team(count_threads(run_settings, worker_count), options.bind),
+      rounds(team.workers()),
+      moving(world.lp_count(), workers, team.workers()),
+      cores_a_worker(static_cast<double>(std::min(team.workers(), usable_cores())) / workers) {
   if (settings.offload.on())
     copier = settings.copier->make(workers, std::min(settings.offload.copiers, workers));
+}
+
+std::vector<std::uint16_t> Shared::regroup() const {
+  if (workers == world.parts()) return {};
+  std::vector<std::uint16_t> all(world.lp_count());
+  for (LpId id = 0; id < world.lp_count(); ++id)
+    all[id] = static_cast<std::uint16_t>(worker_of(world.part_of(id)));
+  return all;
+}
+
+/// Loads say nothing where threads share cores.
+Balance::Terms Shared::balance_terms() const {
+  return {
+      .on = workers > 1 && (settings.move_every > 0 || (settings.balance && !team.crowded())),
+      .workers = workers,
+      .threads = team.workers(),
+      .lps = world.lp_count(),
+      .move_every = settings.move_every,
+      .period_cycles = static_cast<std::uint64_t>(cycles_per_second() * Balance::kPeriodSeconds)};
+}
+
+void Shared::give_to(LpId id, unsigned worker) {
+  if (!regrouped.empty()) regrouped[id] = static_cast<std::uint16_t>(worker);
+  const unsigned first = first_part(worker), end = first_part(worker + 1);
+  world.move_to(id, first + id % (end - first));
 }
 
 namespace {
@@ -44,47 +85,62 @@ namespace {
 template <class Pending>
 class Run {
  public:
-  Run(const Model& model, const RunOptions& options, RunControl& control, RunResult& result)
+  Run(World& world, const RunOptions& options, const Goal& goal, const Settings& settings,
+      RunControl& control, const CacheLayout& cache, RunResult& result)
       : result_(result),
-        workers_wanted_(count_workers(options, model)),
-        shared_(model, options, control, workers_wanted_,
-                place_lps(model, workers_wanted_, result.notes),
-                CacheLayout::choose(Settings::of(options), workers_wanted_, result.notes)) {
+        shared_(world, options, goal, settings, control,
+                std::min(count_workers(options, world.model()), world.parts()), cache) {
     for (unsigned i = 0; i < shared_.workers; ++i)
       workers_.push_back(std::make_unique<Worker<Pending>>(shared_, i));
+    make_crews();
   }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   ~Run() {
     shared_.team.join();  // they run if some could not be started
-    std::vector<bool> constructed;
-    for (const auto& worker : workers_) constructed.push_back(worker->constructed());
-    workers_.clear();
-    for (LpId id = 0; id < shared_.lps.count(); ++id)
-      if (constructed[shared_.owners[id]]) destroy(id);
+    try {
+      give_lps_back();
+    } catch (const std::bad_alloc&) {
+      // The run has failed already, or fails now; nobody will call these LPs again.
+    }
   }
 
   void execute() {
     if (shared_.control.rows != nullptr) shared_.control.rows->begin(shared_.workers);
     Stopwatch watch;
     // All workers get threads of their own: the caller's must not stay bound to a core.
-    shared_.team.start(0, {[this](unsigned i) { workers_[i]->run(); }});
+    shared_.team.start(0, {[this](unsigned i) { crews_[i]->run(); }});
     shared_.team.finish();
     if (shared_.copier != nullptr) shared_.copier->stop();
-    for (const auto& worker : workers_)
-      result_.startup_seconds = std::max(result_.startup_seconds, worker->set_up_seconds());
-    result_.loop_seconds = watch.lap() - result_.startup_seconds;
+    double set_up_seconds = 0;
+    for (const auto& crew : crews_)
+      set_up_seconds = std::max(set_up_seconds, crew->set_up_seconds());
+    result_.startup_seconds += set_up_seconds;
+    result_.loop_seconds += watch.lap() - set_up_seconds;
     conclude();
-    result_.shutdown_seconds = watch.lap();
+    give_lps_back();
   }
 
  private:
-  void destroy(LpId id) {
-    if (LogicalProcessBase* object = shared_.lps[id].object) {
-      const memory::ApplicationMode application(shared_.lps.heap(id));
-      delete object;
-    }
-    shared_.lps.destroy(id);
+  /// Last, and when all else is gone, for it takes memory.
+  void give_lps_back() {
+    crews_.clear();
+    workers_.clear();
+    shared_.depot.clear();
+    shared_.lps.give_back();
+  }
+  /// Neighbouring workers share a thread.
+  void make_crews() {
+    const unsigned threads = shared_.team.workers();
+    std::vector<typename Crew<Pending>::WorkerList> lists(threads);
+    for (unsigned i = 0; i < shared_.workers; ++i)
+      lists[i * threads / shared_.workers].push_back(workers_[i].get());
+    for (unsigned i = 0; i < threads; ++i)
+      crews_.push_back(std::make_unique<Crew<Pending>>(shared_, i, std::move(lists[i])));
+    if (threads == shared_.workers) return;
+    result_.notes.push_back(std::to_string(shared_.workers) + " workers share " +
+                            std::to_string(threads) + (threads == 1 ? " thread" : " threads") +
+                            " (--threads)");
   }
 
   void conclude() {
@@ -92,37 +148,23 @@ class Run {
     if (shared_.team.take_failure(shared_.model, result_)) return;
     const Ending& ending = workers_[0]->ending();
     result_.end = ending.end;
-    result_.reached = std::min(ending.reached.time(), shared_.options.until);
     if (ending.end == RunEnd::fault) describe_fault(ending.reached);
-    finish_lps();
     report();
+    shared_.world.cut = ending.reached;
+    if (ending.end == RunEnd::paused)
+      for (unsigned i = 0; i < shared_.workers; ++i)
+        workers_[i]->give_events(shared_.world.pending[shared_.first_part(i)]);
+    for (const auto& worker : workers_) shared_.world.trail.merge(worker->faults().trail);
   }
 
   void describe_fault(const Key& key) {
-    std::vector<LivelockTrail::Step> steps;
+    FaultReport report(key, shared_.options.livelock_microsteps);
+    report.add(shared_.world.trail);
     for (const auto& worker : workers_) {
-      if (const std::string* sentence = worker->faults().sentence_at(key))
-        result_.fault = *sentence;
-      const auto& noted = worker->livelock().steps();
-      steps.insert(steps.end(), noted.begin(), noted.end());
+      report.add(worker->faults().at(key));
+      report.add(worker->faults().trail);
     }
-    result_.fault += LivelockTrail::text(steps, key, shared_.options.livelock_microsteps);
-  }
-
-  void finish_lps() {
-    RowSink* rows = shared_.control.rows;
-    Finisher finisher(shared_.model, result_.reached, rows);
-    for (LpId id = 0; id < shared_.lps.count(); ++id) {
-      LpState& lp = shared_.lps[id];
-      if (result_.end == RunEnd::fault) {
-        finisher.abandon(id, lp.kernel.hash);
-      } else {
-        finisher.finish(id, *lp.object, lp.kernel.hash, shared_.lps.heap(id));
-      }
-    }
-    finisher.store(result_);
-    if (rows == nullptr) return;
-    for (unsigned i = 0; i < shared_.workers; ++i) rows->advance(i, Key::infinity());
+    result_.fault = report.text();
   }
 
   // ---- What workers counted
@@ -131,26 +173,39 @@ class Run {
     WorkerStatistics sum;
     checkpoint::Keeper::Statistics kept;
     double interval = 0;
-    std::string note;
     for (const auto& worker : workers_) {
       merge_counters(kWorkerCounters, sum, worker->statistics());
       const History& history = worker->history();
-      kept += history.keeper().statistics();
-      if (note.empty()) note = history.keeper().note();
+      merge_counters(checkpoint::Keeper::kCounters, kept, history.keeper().statistics());
       interval += history.checkpoint_interval() / static_cast<double>(shared_.workers);
-      if (worker->refusals().bytes > 0) note_refusals(worker->refusals());
     }
-    if (!note.empty()) result_.notes.push_back(note);
+    note_budget();
+    for (const auto& crew : crews_)
+      if (!crew->refusal_note().empty()) result_.notes.push_back(crew->refusal_note());
+    add_checkpoint_notes(kept);
     shared_.team.add_notes(result_.notes);
     ORRERY_ASSERT(sum.rolled_back <= sum.executed, "what is undone was executed");
-    result_.executed = sum.executed;
-    result_.committed = sum.executed - sum.rolled_back;
+    shared_.world.executed += sum.executed;
+    shared_.world.committed += sum.executed - sum.rolled_back;
+    result_.account =
+        account_of(sum, shared_.workers, {shared_.moving.times(), shared_.moving.lps_moved()});
     sum.checkpoints += kept.taken;
     report_counters(kWorkerCounters, sum, result_.statistics);
     add("checkpoint_interval", interval,
         "events from one checkpoint to the next, at the end, of small LPs");
     if (kept.taken + kept.reversals > 0) add_checkpoints(kept);
+    if (workers_[0]->balance().is_on()) add_moves();
+    if (shared_.settings.pause_every > 0)
+      add("cuts", static_cast<double>(sum.cuts), "times all workers came to a cut");
     add_memory();
+  }
+
+  void add_checkpoint_notes(const checkpoint::Keeper::Statistics& kept) {
+    if (const std::string note = shared_.tracker->note(); !note.empty())
+      result_.notes.push_back(note);
+    if (kept.refused == 0) return;
+    result_.notes.push_back("the system refused the memory for " + std::to_string(kept.refused) +
+                            " checkpoints; they were taken later, or as plain copies");
   }
 
   void add(const char* name, double value, const char* help, const char* unit = "") {
@@ -185,9 +240,24 @@ class Run {
     add("copier_utilisation", shared_.copier->utilisation(), "share of its time that it copied");
   }
 
+  void add_moves() {
+    const Balance& balance = workers_[0]->balance();
+    add("moves", static_cast<double>(shared_.moving.times()),
+        "times that LPs moved between workers");
+    add("lps_moved", static_cast<double>(shared_.moving.lps_moved()), "of them, all together");
+    add("vain_moves", static_cast<double>(balance.vain_moves()),
+        "moves after which not more was committed");
+    if (balance.first_imbalance() > 0)
+      add("imbalance_before", balance.first_imbalance(),
+          "load of the busiest thread over the mean, before the first move");
+    add("imbalance", balance.imbalance(),
+        "load of the busiest thread over the mean, in the last period that was looked at");
+  }
+
   void add_memory() {
     double taken = 0;
-    for (const auto& arena : shared_.arenas) taken += static_cast<double>(arena->taken_bytes());
+    for (unsigned i = 0; i < shared_.world.parts(); ++i)
+      taken += static_cast<double>(shared_.world.arena(i).taken_bytes());
     const auto events = static_cast<double>(shared_.depot.slab_bytes());
     add("event_memory", events, "memory for events, at most", "B");
     add("lp_memory", taken, "memory for LPs, at most", "B");
@@ -196,12 +266,13 @@ class Run {
         static_cast<std::uint64_t>(events + taken) + shared_.lps.count() * LpTable::bytes_per_lp();
   }
 
-  /// A model that goes on without the memory that malloc did not give it must not do so unnoticed.
-  void note_refusals(const typename Worker<Pending>::Refusals& refusals) {
-    result_.notes.push_back("LPs of one worker were refused memory " +
-                            std::to_string(refusals.count) + " times, at last " +
-                            std::to_string(refusals.bytes) + " bytes" +
-                            (shared_.settings.deny_oversize ? " (--oversize deny)" : ""));
+  void note_budget() {
+    const std::uint64_t needed = workers_[0]->budget_bytes();
+    if (needed <= shared_.memory_budget_bytes) return;
+    result_.notes.push_back(
+        "the memory budget of " + std::to_string(shared_.memory_budget_bytes) +
+        " bytes does not hold the LPs and what is to be committed: the run used up to " +
+        std::to_string(needed) + " (--memory)");
   }
 
   /// How memory lay in the cache, and whether the system backed it so that this meant anything.
@@ -209,8 +280,8 @@ class Run {
     const auto way = static_cast<double>(shared_.cache.colouring.way_bytes);
     const auto threshold = static_cast<double>(shared_.mild_from.load(std::memory_order_relaxed));
     double displaced = 0;
-    for (const auto& arena : shared_.arenas)
-      displaced += static_cast<double>(arena->displaced_bytes());
+    for (unsigned i = 0; i < shared_.world.parts(); ++i)
+      displaced += static_cast<double>(shared_.world.arena(i).displaced_bytes());
     const memory::Region::Backing backing = memory::Region::instance().backing();
     add("cache_share", threshold / way,
         "share of the cache sets kept from checkpoints, at the end");
@@ -225,23 +296,33 @@ class Run {
   }
 
   RunResult& result_;
-  const unsigned workers_wanted_;
-  const MisuseWatch watch_;  ///< for LPs that are finished and destroyed on this thread
   Shared shared_;
   std::vector<std::unique_ptr<Worker<Pending>>> workers_;
+  std::vector<std::unique_ptr<Crew<Pending>>> crews_;
 };
 
-class TimeWarpEngine final : public Engine {
+class TimeWarpEngine final : public WorldEngine {
  public:
-  RunResult run(const Model& model, const RunOptions& options, RunControl& control) override {
-    check_options(model, options);
-    RunResult result;
-    memory::prepare_library_state();
-    Settings::of(options);  // refuses before anything is made
+  World::Layout layout(const Model& model, const RunOptions& options,
+                       std::vector<std::string>& notes) const override {
+    const Settings settings = Settings::of(options);
+    const unsigned workers = count_workers(options, model);
+    const CacheLayout cache = CacheLayout::choose(settings, workers, notes);
+    World::Layout layout;
+    layout.parts = place_lps(model, workers, notes);
+    for (unsigned i = 0; i < workers; ++i) layout.arenas.push_back(cache.of_worker(i));
+    layout.deny_oversize = settings.deny_oversize;
+    return layout;
+  }
+  void advance(World& world, const RunOptions& options, const Goal& goal, RunControl& control,
+               RunResult& result) override {
+    const Settings settings = Settings::of(options);
+    std::vector<std::string> known;  // told with the layout
+    const CacheLayout cache =
+        CacheLayout::choose(settings, count_workers(options, world.model()), known);
     pending::with_pending_set<TwEvent>(options.pending, [&]<class Pending>() {
-      Run<Pending>(model, options, control, result).execute();
+      Run<Pending>(world, options, goal, settings, control, cache, result).execute();
     });
-    return result;
   }
 };
 

@@ -12,13 +12,14 @@ constexpr double kMicrosecond = 1e-6;
 
 }  // namespace
 
-const Option<std::int64_t> kWindow{{.name = "window",
-                                    .type = "TIME",
-                                    .help = "Optimism: how far a worker may run ahead of GVT",
-                                    .group = kGroup,
-                                    .field = "window_ticks"},
-                                   0,
-                                   option_forms::duration_or_auto()};
+const Option<std::int64_t> kWindow{
+    {.name = "window",
+     .type = "TIME",
+     .help = "Optimism: how far a worker may run ahead of GVT at most",
+     .group = kGroup,
+     .field = "window_ticks"},
+    0,
+    option_forms::duration_or_auto()};
 
 const Option<std::int64_t> kGvtPeriod{{.name = "gvt-period",
                                        .type = "TIME",
@@ -27,6 +28,23 @@ const Option<std::int64_t> kGvtPeriod{{.name = "gvt-period",
                                        .field = "gvt_period_us"},
                                       0,
                                       option_forms::duration_or_auto(kMicrosecond)};
+
+const Option<std::uint64_t> kThreads{
+    {.name = "threads",
+     .type = "N",
+     .help = "Threads that the workers share; auto: no more than cores",
+     .group = kGroup,
+     .field = "threads"},
+    0,
+    option_forms::count_or_auto(1, kMostWorkers)};
+
+const Option<bool> kBalance{{.name = "balance",
+                             .type = "on|off",
+                             .help = "Move LPs between workers whose loads differ",
+                             .group = kGroup,
+                             .field = "balance"},
+                            true,
+                            option_forms::on_or_off()};
 
 const Option<bool> kCacheAware{
     {.name = "cache-aware",
@@ -55,11 +73,14 @@ const Option<std::string> kOversize{
     option_forms::choice({"reliable", "deny"})};
 
 const Option<std::uint64_t> kChannelMessages{"channel-messages", 4096};
+const Option<std::uint64_t> kPauseEvery{"pause-every", 0};
+const Option<bool> kPauseEnds{"pause-ends", false};
+const Option<std::uint64_t> kMoveEvery{"move-every", 0};
 
 OptionList options() {
   OptionList all = checkpoint::options();
-  all.insert(all.end(), {&workers_option(), &memory_option(), &bind_option(), &kWindow, &kGvtPeriod,
-                         &kCacheAware, &kCacheShare, &kOversize});
+  all.insert(all.end(), {&workers_option(), &memory_option(), &bind_option(), &kThreads, &kWindow,
+                         &kGvtPeriod, &kBalance, &kCacheAware, &kCacheShare, &kOversize});
   return all;
 }
 
@@ -70,7 +91,12 @@ Settings Settings::of(const RunOptions& options) {
   settings.copier = &checkpoint::find_copier_backend(options.get(checkpoint::kCopier));
   settings.window_ticks = options.get(kWindow);
   settings.gvt_period_us = static_cast<std::uint64_t>(options.get(kGvtPeriod));
+  settings.threads = static_cast<unsigned>(options.get(kThreads));
   settings.channel_messages = static_cast<std::uint32_t>(options.get(kChannelMessages));
+  settings.pause_every = options.get(kPauseEvery);
+  settings.pause_ends = options.get(kPauseEnds);
+  settings.balance = options.get(kBalance);
+  settings.move_every = options.get(kMoveEvery);
   settings.cache_aware = options.get(kCacheAware);
   settings.cache_share = options.get(kCacheShare);
   settings.deny_oversize = options.get(kOversize) == "deny";

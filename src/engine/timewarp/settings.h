@@ -14,10 +14,17 @@ namespace orrery::timewarp {
 
 extern const Option<std::int64_t> kWindow;     ///< ticks; 0: automatic
 extern const Option<std::int64_t> kGvtPeriod;  ///< microseconds; 0: automatic
+extern const Option<std::uint64_t> kThreads;   ///< that workers share; 0: automatic
 extern const Option<bool> kCacheAware;         ///< model memory and checkpoints on sets apart
 extern const Option<double> kCacheShare;       ///< of model memory; negative: automatic
 extern const Option<std::string> kOversize;    ///< reliable, deny
+extern const Option<bool> kBalance;            ///< move LPs between workers (balance.h)
 extern const Option<std::uint64_t> kChannelMessages;  ///< for tests: small ones fill up
+/// For tests: come to a cut (cut.h) whenever that many more events are committed; 0: never.
+extern const Option<std::uint64_t> kPauseEvery;
+extern const Option<bool> kPauseEnds;  ///< for tests: the run ends at its first cut
+/// For tests: move LPs whenever that many more events are committed, without need; 0: never.
+extern const Option<std::uint64_t> kMoveEvery;
 
 struct Settings {
   /// Throws UsageError for what cannot be.
@@ -28,7 +35,12 @@ struct Settings {
   const checkpoint::CopierBackend* copier = nullptr;
   std::int64_t window_ticks = 0;       ///< optimism window; 0: automatic
   std::uint64_t gvt_period_us = 0;     ///< 0: automatic
+  unsigned threads = 0;                ///< that workers share; 0: automatic
   std::uint32_t channel_messages = 0;  ///< that fit between two workers before some must wait
+  std::uint64_t pause_every = 0;       ///< events committed from cut to cut; 0: no cuts
+  bool pause_ends = false;             ///< the run ends at its first cut
+  bool balance = true;                 ///< move LPs between workers
+  std::uint64_t move_every = 0;        ///< events committed from move to move, without need
   bool cache_aware = true;
   double cache_share = -1;     ///< of the sets for model memory and events; < 0: automatic
   bool deny_oversize = false;  ///< refuse requests of LPs for more than a block (64 KiB)

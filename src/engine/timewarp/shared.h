@@ -15,34 +15,51 @@
 #include "engine/timewarp/gvt.h"
 #include "engine/timewarp/lp_state.h"
 #include "engine/timewarp/mailbox.h"
+#include "engine/timewarp/moving.h"
 #include "engine/timewarp/settings.h"
 #include "memory/arena.h"
 #include "run/team.h"
+#include "run/world_engine.h"
 
 namespace orrery::timewarp {
 
 struct Shared {
-  Shared(const Model& run_model, const RunOptions& run_options, RunControl& run_control,
-         unsigned worker_count, std::vector<std::uint16_t> lp_owners,
+  Shared(World& run_world, const RunOptions& run_options, const Goal& run_goal,
+         const Settings& run_settings, RunControl& run_control, unsigned worker_count,
          const CacheLayout& cache_layout);
 
+  /// Parts of the world are dealt to workers in order, several to each if there are more.
+  unsigned worker_of(unsigned part) const { return part * workers / world.parts(); }
+  unsigned first_part(unsigned worker) const {
+    return (worker * world.parts() + workers - 1) / workers;
+  }
+  memory::Arena& arena(unsigned worker) const { return world.arena(first_part(worker)); }
+
+  std::vector<std::uint16_t> regroup() const;
+  Balance::Terms balance_terms() const;
+  /// At a cut, by one thread: an LP goes to another worker.
+  void give_to(LpId id, unsigned worker);
   /// Where worker `index` hands its copies over, or nullptr if it makes them itself.
   checkpoint::CopyQueue* copy_queue(unsigned index) const {
     return copier != nullptr && copier->asynchronous() ? &copier->queue(index) : nullptr;
   }
 
+  World& world;
   const Model& model;
   const RunOptions& options;
+  GoalWatch goal;                  ///< started by the first thread, in the last step of the set-up
+  const std::uint64_t cut_events;  ///< committed from cut to cut; 0: no matter how many
+  const bool ends_at_cut;
   const Settings settings;
   RunControl& control;
   const unsigned workers;
-  const std::vector<std::uint16_t> owners;  ///< owners[lp] = worker
+  std::vector<std::uint16_t> regrouped;      ///< owners, if a worker has several parts
+  const std::vector<std::uint16_t>& owners;  ///< owners[lp] = worker; changes at cuts (moving.h)
   LpTable lps;
-  std::vector<std::unique_ptr<memory::Arena>> arenas;  ///< arenas[worker]
   Mesh mesh;
   std::unique_ptr<checkpoint::Copier> copier;  ///< if settings.offload.on()
+  const std::shared_ptr<checkpoint::PageTracker> tracker;
   EventDepot depot;
-  GvtRounds rounds;
   const CacheLayout cache;
   /// Threshold of mild memory that worker 0 chose last; each adopts it when it sees it: relaxed.
   std::atomic<std::size_t> mild_from;
@@ -50,7 +67,10 @@ struct Shared {
   // Found while setting up, read after the last step: relaxed.
   std::atomic<bool> any_reversible{false};
   std::atomic<std::uint64_t> state_bytes{0};  ///< live memory of all LPs
-  Team team;                                  ///< last: its threads end before what they use
+  Team team;  ///< ends its threads before what they use, except for what only their code uses
+  GvtRounds rounds;  ///< of its threads
+  Moving moving;
+  const double cores_a_worker;  ///< share of a core that a worker has
 };
 
 /// Why workers stopped; the same on all of them.

@@ -48,6 +48,7 @@ class SpeculativeRows {
     if (rows.empty()) rows_.erase(found);
   }
 
+  bool empty() const { return held_ == 0; }
   std::size_t bytes() const { return held_ * sizeof(Stored); }
 
  private:

@@ -22,12 +22,13 @@ struct WorkerStatistics {
   std::uint64_t retreats = 0;
   std::uint64_t gvt_rounds = 0;
   std::uint64_t idle_polls = 0;
+  std::uint64_t cuts = 0, undone_at_cuts = 0;
 };
 
 /// `executed`: without coasting forward. `checkpoints`: of small LPs; those of LPs with a record of
 /// their own are the keeper's to count, so the run adds them up.
 inline constexpr CounterInfo<WorkerStatistics> kWorkerCounters[] = {
-    {&WorkerStatistics::executed, Merge::sum, nullptr, ""},
+    {&WorkerStatistics::executed, Merge::sum},
     {&WorkerStatistics::rolled_back, Merge::sum, "rolled_back", "events undone"},
     {&WorkerStatistics::rollbacks, Merge::sum, "rollbacks", "rollbacks of LPs"},
     {&WorkerStatistics::coasted, Merge::sum, "coasted", "events executed again to reach a state"},
@@ -36,9 +37,11 @@ inline constexpr CounterInfo<WorkerStatistics> kWorkerCounters[] = {
     {&WorkerStatistics::cancellations, Merge::sum, "cancellations", "events cancelled"},
     {&WorkerStatistics::notices, Merge::sum, "cancellation_notices",
      "of these, executed by another worker before"},
-    {&WorkerStatistics::retreats, Merge::sum, "retreats", "rollbacks to save memory"},
+    {&WorkerStatistics::retreats, Merge::sum, "retreats", "rollbacks of what lay too far ahead"},
     {&WorkerStatistics::gvt_rounds, Merge::maximum, "gvt_rounds", "computations of GVT"},
     {&WorkerStatistics::idle_polls, Merge::sum, "idle_polls", "times a worker found nothing to do"},
+    {&WorkerStatistics::cuts, Merge::maximum},
+    {&WorkerStatistics::undone_at_cuts, Merge::sum},
 };
 
 }  // namespace orrery::timewarp

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker: a thread with its LPs, their pending events and everything that was executed and is not
-// committed. It executes its events lowest key first, in batches; between batches it takes what
-// others sent, publishes what it sends, and takes part in GVT. Only its own thread changes its LPs
-// (a copier reads those whose checkpoint is offloaded).
-// This file is the loop; its parts are mailbox.h (events on their way), history.h (what may be
-// undone), executor.h (handlers), rollback.h (undoing) and commitment.h (what a GVT round brings).
+// A worker: its LPs, their pending events and everything that was executed and is not committed. It
+// executes its events lowest key first, in batches; between batches it takes what others sent,
+// publishes what it sends, and takes part in GVT. A thread gives it turns (crew.h); only that one
+// changes its LPs (a copier reads those whose checkpoint is offloaded).
+// This file is a turn; its parts are mailbox.h (events on their way), history.h (what may be
+// undone), executor.h (handlers), rollback.h (undoing), commitment.h (what a GVT round brings) and
+// cut.h (where a run may change hands).
 //
 // A straggler is noticed when it is popped, not when it arrives: by then it is the lowest event of
 // the worker, so a burst of stragglers to one LP costs one rollback, to the lowest of them.
@@ -18,14 +19,17 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
-#include <unordered_set>
-#include <vector>
 
 #include "core/cycles.h"
+#include "engine/timewarp/balance.h"
 #include "engine/timewarp/commitment.h"
+#include "engine/timewarp/cut.h"
 #include "engine/timewarp/executor.h"
 #include "engine/timewarp/rollback.h"
+#include "engine/timewarp/sweep.h"
 #include "memory/library_state.h"
+#include "run/look_ahead.h"
+#include "run/look_interval.h"
 #include "run/model_checks.h"
 #include "run/waiting.h"
 
@@ -38,56 +42,76 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// The thread's life: makes and starts its LPs, runs until all workers end.
-  void run();
+  // Setting up, each step once all workers have ended the one before (worker_set_up.h).
+  void take_lps();
+  /// Refuses a run that cannot be what was asked for, now that the LPs are known.
+  void accept_lps();
+  void take_events();
 
+  // Running.
+  /// Whether events may have to be undone: false for one that has no peers.
+  bool speculative() const { return speculative_; }
+  struct Turn {
+    bool executed = false, received = false;
+  };
+  /// Takes what was sent to it, executes a batch, and publishes what that sends.
+  Turn turn();
+  /// Before the first turn, or this.
+  void begin() { start_cycles_ = adopted_cycles_ = read_cycles(); }
+  /// For one that has no peers: until the run ends.
+  void run_alone();
+  /// Leaves the LPs in the state at which the run ended.
+  void end_run();
+  /// At a cut: what is pending.
+  void give_events(EventList& list) {
+    pending_.drain([&](const TwEvent* event) { list.append(*event, event->payload()); });
+  }
+
+  // Its part in GVT rounds.
+  /// Whether it wants one. `idle`: it has nothing to do, nor have those that share its thread.
+  bool round_is_due(bool idle) const;
+  void join_round() { mailbox_.join_round(); }
+  GvtReport report();
+  /// Takes what all have reported. True when that ends the run.
+  bool adopt(const GvtReport& sum);
+
+  // At a cut, if LPs are to move (moving.h).
+  bool is_moving() const { return is_moving_; }
+  void note_load() { shared_.moving.note_load(index_, load()); }
+  void hand_out_lps();
+  void take_moved_lps();
+  void end_move(bool moved);
+  const Balance& balance() const { return balance_; }
+
+  std::uint64_t budget_bytes() const { return commitment_.budget_bytes(); }
+  unsigned index() const { return index_; }
+  const HandlerExecution& execution() const { return executor_.execution(); }
   const Ending& ending() const { return commitment_.ending(); }
   const WorkerStatistics& statistics() const { return statistics_; }
-  const LivelockTrail& livelock() const { return executor_.livelock(); }
   const History& history() const { return history_; }
   const FaultList& faults() const { return faults_; }
-  /// Whether the states of its LPs exist.
-  bool constructed() const { return constructed_; }
-  double set_up_seconds() const { return set_up_seconds_; }
-  /// Requests of its LPs for memory that were refused, and the size of the last one, if no fault
-  /// told it.
-  struct Refusals {
-    std::uint64_t count = 0, bytes = 0;
-  };
-  const Refusals& refusals() const { return refusals_; }
 
  private:
-  static constexpr std::uint32_t kBatchEvents = 64;
+  static constexpr std::uint32_t kBatchEvents = 64, kBatchEventsInStorms = 12;
   static constexpr double kBatchSeconds = 20e-6;
-  static constexpr std::uint32_t kPollEventsAlone = 4096;
   static constexpr std::uint64_t kGvtPeriodUs = 2000;
   static constexpr std::uint64_t kGvtEvents = 256;  ///< times the workers
 
-  // Set-up and end (worker_set_up.h).
-  bool set_up();
-  template <class Action>
-  bool set_up_lp(int phase, LpId id, Action&& action);
-  void create_lps();
-  void start_lps();
-  void accept_lps();
-  void end_run();
-
-  // The loop.
-  void loop();
-  void loop_alone();
-  std::uint32_t run_batch(Time limit, std::uint32_t most_events);
+  std::uint32_t run_batch(const Key& limit, std::uint32_t most_events);
+  std::uint32_t run_measured_batch(const Key& limit, std::uint32_t most_events);
   void prefetch_upcoming();
   void handle(TwEvent* event);
+  std::uint32_t next_batch() const;
   void adapt_batch(std::uint32_t executed, std::uint64_t cycles);
   bool drain();
 
-  // Its part in GVT rounds.
-  struct RoundHooks;
-  bool round_is_due() const;
-  bool adopt_round();
-  void sweep_cancelled();
-  void retreat(Time to);
-  void check_places();
+  void end_period();
+  void begin_load_period();
+  double load() const;
+  std::uint64_t retreat(const Key& to);
+  bool follow_cut(const GvtReport& sum);
+  bool reach_cut();
+  void check_cut();
   Commitment::Local local();
   std::int64_t memory_bytes() const;
 
@@ -102,25 +126,26 @@ class Worker {
   History history_;
   EmittedRows rows_;
   Pending pending_;
+  LookAhead<LpState> look_ahead_;
   Executor<Pending> executor_;
   Rollback<Pending> rollback_;
+  Sweep<Pending> sweep_;
   Commitment commitment_;
-  transport::RoundMember<GvtRounds> member_;
+  Cut cut_;
+  Balance balance_;
+  bool is_moving_ = false;
+  std::uint64_t load_busy_cycles_ = 0, load_executed_ = 0, load_committed_ = 0;  ///< at its begin
 
-  bool idle_ = false;
   std::int64_t latest_ticks_ = 0;
-  std::uint64_t adopted_cycles_ = 0, adopted_executed_ = 0;  ///< at the last round
+  std::uint64_t adopted_cycles_ = 0, adopted_executed_ = 0, adopted_rollbacks_ = 0;  ///< last round
   std::uint64_t period_cycles_;
   std::uint64_t period_events_;  ///< own events after which a round is due; 0: by time only
   std::uint32_t batch_events_ = kBatchEvents;
+  double most_in_batch_ = kBatchEvents;
+  double rollback_rate_ = 0;  ///< rollbacks an event
   const std::uint64_t batch_cycles_limit_;
   double event_cycles_ = 0;
-  std::vector<TwEvent*> swept_;
-  Backoff backoff_;
-
-  bool constructed_ = false;
-  double set_up_seconds_ = 0;
-  Refusals refusals_;
+  std::uint64_t start_cycles_ = 0, busy_cycles_ = 0;
 };
 
 template <class Pending>
@@ -130,19 +155,20 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
       speculative_(shared.workers > 1 || shared.settings.offload.on() ||
                    !shared.settings.strategy.automatic()),
       lps_(shared.lps),
-      arena_(*shared.arenas[index]),
+      arena_(shared.arena(index)),
       mailbox_(index, shared.mesh, shared.owners, shared.depot, arena_, statistics_),
-      faults_(shared.model),
+      faults_(shared.model, shared.options.livelock_microsteps),
       history_(lps_, arena_, shared.settings.strategy, shared.settings.offload,
-               shared.copy_queue(index), faults_, statistics_),
+               shared.copy_queue(index), shared.tracker, faults_, statistics_),
       rows_(shared.control.rows != nullptr && !shared.model.tables().empty()),
       executor_(shared.model, shared.options, lps_, faults_,
                 {mailbox_, pending_, rows_, history_.undo_log(), speculative_}),
       rollback_(lps_, pending_, mailbox_, history_, executor_, faults_, rows_, statistics_),
+      sweep_(pending_, mailbox_, faults_, history_),
       commitment_(shared, index, mailbox_, history_, faults_, rows_, statistics_),
-      member_(shared.rounds, index),
-      batch_cycles_limit_(static_cast<std::uint64_t>(cycles_per_second() * kBatchSeconds)),
-      backoff_(shared.team.crowded()) {
+      cut_(shared.cut_events),
+      balance_(shared.balance_terms()),
+      batch_cycles_limit_(static_cast<std::uint64_t>(cycles_per_second() * kBatchSeconds)) {
   const bool fixed_period = shared.settings.gvt_period_us > 0;
   const std::uint64_t period_us = fixed_period ? shared.settings.gvt_period_us : kGvtPeriodUs;
   period_events_ = fixed_period ? 0 : kGvtEvents * shared.workers;
@@ -150,59 +176,57 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
       static_cast<std::uint64_t>(cycles_per_second() * 1e-6 * static_cast<double>(period_us));
 }
 
-template <class Pending>
-void Worker<Pending>::run() {
-  memory::prepare_worker_thread();
-  const MisuseWatch watch;
-  if (shared_.settings.deny_oversize)
-    memory::thread_context.denies_above_bytes = memory::kBlockBytes;
-  if (!set_up()) return;
-  adopted_cycles_ = read_cycles();
-  speculative_ ? loop() : loop_alone();
-  if (!shared_.team.failed()) end_run();
-}
-
-// ---- The loop
+// ---- Turns
 
 template <class Pending>
-void Worker<Pending>::loop() {
-  while (!shared_.team.failed()) {
-    const bool received = drain();
-    if (member_.step(RoundHooks{*this})) return;
-    const std::uint64_t start = read_cycles();
-    const std::uint32_t executed = run_batch(commitment_.limit(memory_bytes()), batch_events_);
-    mailbox_.flush();
-    idle_ = executed == 0;
-    if (!idle_) {
-      adapt_batch(executed, read_cycles() - start);
-      backoff_.reset();
-    } else if (!received) {
-      ++statistics_.idle_polls;
-      backoff_.wait();
-    }
+typename Worker<Pending>::Turn Worker<Pending>::turn() {
+  Turn turn;
+  turn.received = drain();
+  const std::uint64_t start = read_cycles();
+  const Key limit = commitment_.limit(memory_bytes());
+  const std::uint32_t executed = balance_.measures() ? run_measured_batch(limit, next_batch())
+                                                     : run_batch(limit, next_batch());
+  mailbox_.flush();
+  turn.executed = executed > 0;
+  if (!turn.executed) {
+    ++statistics_.idle_polls;
+    return turn;
   }
+  const std::uint64_t cycles = read_cycles() - start;
+  busy_cycles_ += cycles;
+  adapt_batch(executed, cycles);
+  return turn;
 }
 
-/// The loop of a worker that has no peers.
 template <class Pending>
-void Worker<Pending>::loop_alone() {
-  for (;;) {
-    const std::uint32_t executed = run_batch(shared_.options.until, kPollEventsAlone);
+void Worker<Pending>::run_alone() {
+  const Key end = Key::start_of(shared_.options.until);
+  for (LookInterval interval;; interval.look()) {
+    const std::uint64_t most = std::min(interval.events(), cut_.events_left());
+    const std::uint32_t executed = run_batch(end, static_cast<std::uint32_t>(most));
     const TwEvent* next = pending_.top();
     const Key gvt = !faults_.empty()  ? faults_.lowest()
                     : next == nullptr ? Key::infinity()
                                       : next->key();
     if (commitment_.adopt_alone(gvt, executed == 0, local())) return;
+    if (cut_.advance_alone(executed, shared_.goal.time_is_over()) && reach_cut()) return;
   }
+}
+
+/// Times nearly always decide.
+inline bool is_before(const TwEvent& event, const Key& key) {
+  if (event.time() < key.time()) [[likely]]
+    return true;
+  return event.key() < key;
 }
 
 /// Executes events before `limit`; returns how many.
 template <class Pending>
-std::uint32_t Worker<Pending>::run_batch(Time limit, std::uint32_t most_events) {
+std::uint32_t Worker<Pending>::run_batch(const Key& limit, std::uint32_t most_events) {
   std::uint32_t executed = 0;
   while (executed < most_events) {
     TwEvent* event = pending_.top();
-    if (event == nullptr || event->time() >= limit) break;
+    if (event == nullptr || !is_before(*event, limit)) break;
     pending_.pop();
     prefetch_upcoming();
     latest_ticks_ = std::max(latest_ticks_, event->time().ticks());
@@ -216,18 +240,24 @@ std::uint32_t Worker<Pending>::run_batch(Time limit, std::uint32_t most_events) 
 
 /// Brings what the next events need nearer: the LP's state, then what that points to.
 template <class Pending>
-void Worker<Pending>::prefetch_upcoming() {
-  for (const std::size_t distance : {2, 5}) {
+[[gnu::always_inline]] inline void Worker<Pending>::prefetch_upcoming() {
+  if (pending_.announces()) [[unlikely]]
+    return look_ahead_.step(pending_, lps_);
+  const auto prefetch_state = [this](std::size_t distance) {
     const TwEvent* later = pending_.upcoming(distance);
-    if (later == nullptr) continue;
+    if (later == nullptr) return;
     __builtin_prefetch(&lps_[later->receiver], 1);
     // The pending set asks for an event's first line only.
     __builtin_prefetch(later->payload() + TwEvent::kInlinePayloadBytes);
-  }
-  for (const std::size_t distance : {0, 2}) {
+  };
+  const auto prefetch_object = [this](std::size_t distance) {
     if (const TwEvent* soon = pending_.upcoming(distance))
       __builtin_prefetch(lps_[soon->receiver].object, 1);
-  }
+  };
+  prefetch_state(2);
+  prefetch_state(5);
+  prefetch_object(0);
+  prefetch_object(2);
 }
 
 template <class Pending>
@@ -243,7 +273,7 @@ void Worker<Pending>::handle(TwEvent* event) {
     return;
   }
   if (!mailbox_.claim(event)) return;
-  if (event->time().ticks() <= lp.last_ticks && event->key() < lp.last()->key()) [[unlikely]]
+  if (history_.is_straggler(lp, event)) [[unlikely]]
     rollback_.roll_back(event->receiver, event->key());
   const History::Begun begun = history_.begin(lp, event, mailbox_);
   event->first_sent = nullptr;
@@ -252,124 +282,112 @@ void Worker<Pending>::handle(TwEvent* event) {
   ++statistics_.executed;
 }
 
+/// Events until the next look around; none if it has executed what it may in this round.
+template <class Pending>
+std::uint32_t Worker<Pending>::next_batch() const {
+  if (cut_.holds()) [[unlikely]]
+    return 0;
+  const std::uint64_t executed = statistics_.executed - adopted_executed_;
+  const std::uint64_t quota = commitment_.quota();
+  return executed >= quota
+             ? 0
+             : static_cast<std::uint32_t>(std::min<std::uint64_t>(quota - executed, batch_events_));
+}
+
 /// A batch lasts about kBatchSeconds: long enough to make polling cheap, short enough that what it
-/// sends is not late.
+/// sends is not late. Where rollbacks are frequent, no longer than the way to the next one: the
+/// straggler that waits meanwhile undoes the more. (On two cores, with a rollback for ten events,
+/// 12 events instead of 64 made wireless 1.1 times as fast, 4 events slower again; without
+/// rollbacks, PHOLD lost a seventh with 12.)
 template <class Pending>
 void Worker<Pending>::adapt_batch(std::uint32_t executed, std::uint64_t cycles) {
   const double each = static_cast<double>(cycles) / executed;
   event_cycles_ = event_cycles_ == 0 ? each : 0.95 * event_cycles_ + 0.05 * each;
   const double fitting = static_cast<double>(batch_cycles_limit_) / std::max(event_cycles_, 1.0);
-  batch_events_ = static_cast<std::uint32_t>(std::clamp(fitting, 1.0, double{kBatchEvents}));
+  batch_events_ = static_cast<std::uint32_t>(std::clamp(fitting, 1.0, most_in_batch_));
 }
 
 template <class Pending>
 bool Worker<Pending>::drain() {
-  return mailbox_.drain(
-      [this](TwEvent* event) {
-        ORRERY_ASSERT(event->key() >= commitment_.gvt(), "no message comes from before GVT");
-        pending_.push(event);
-      },
-      [this](TwEvent* event) { rollback_.end_cancelled(event); });
+  const bool received = mailbox_.drain([this](TwEvent* event) {
+    ORRERY_ASSERT(event->key() >= commitment_.gvt(), "no message comes from before GVT");
+    pending_.push(event);
+  });
+  rollback_.end_cancelled();
+  return received;
 }
 
 // ---- GVT
 
+/// What came in may have undone events. That is published now and not after the next batch: by then
+/// the round has let the others go on, from what is to be cancelled. Where wrong guesses breed,
+/// cancellations that lag a round behind never catch up with them, and the window stays narrow: a
+/// model with such handlers needed four times as many rounds.
 template <class Pending>
-struct Worker<Pending>::RoundHooks {
-  Worker& worker;
-  bool due() { return worker.round_is_due(); }
-  void join() { worker.mailbox_.join_round(); }
-  GvtReport report() {
-    worker.drain();
-    const GvtReport report = worker.commitment_.report(worker.local());
-    worker.latest_ticks_ = 0;
-    return report;
-  }
-  bool adopt() { return worker.adopt_round(); }
-};
+GvtReport Worker<Pending>::report() {
+  if (drain()) mailbox_.flush();
+  const GvtReport report = commitment_.report(local());
+  latest_ticks_ = 0;
+  return report;
+}
 
 /// A round costs a few cache lines from each worker and a walk over the LPs with a history. What it
 /// frees is used again while it is still in the cache, so frequent rounds pay: on two cores PHOLD
 /// ran at 15 million events/s with a round every 50 us, 10 with 400 us, 7 with 3 ms.
 template <class Pending>
-bool Worker<Pending>::round_is_due() const {
+bool Worker<Pending>::round_is_due(bool idle) const {
+  if (cut_.holds()) return true;
   const std::uint64_t executed = statistics_.executed - adopted_executed_;
-  if (idle_ && executed > 0) return true;  // held up by the window: only GVT helps
+  // Held up by the window: only GVT helps.
+  if (idle && executed > 0) return true;
   const std::uint64_t elapsed = read_cycles() - adopted_cycles_;
-  if (elapsed > period_cycles_ || (idle_ && elapsed > period_cycles_ / 32)) return true;
+  if (elapsed > period_cycles_ || (idle && elapsed > period_cycles_ / 32)) return true;
   return period_events_ > 0 && executed >= period_events_;
 }
 
-/// True when the round ends the run.
 template <class Pending>
-bool Worker<Pending>::adopt_round() {
-  const bool ends = commitment_.adopt(local());
+bool Worker<Pending>::adopt(const GvtReport& sum) {
+  const bool ends = commitment_.adopt(sum, local());
   rollback_.set_gvt(commitment_.gvt());
-  if (commitment_.must_sweep()) sweep_cancelled();
-  if (commitment_.must_retreat()) retreat(commitment_.horizon());
+  if (commitment_.must_sweep()) sweep_.free_cancelled();
+  if (commitment_.must_retreat()) statistics_.retreats += retreat(commitment_.horizon());
   commitment_.settle(memory_bytes());
-  if constexpr (kAssertions) check_places();
+  if constexpr (kAssertions) {
+    constexpr std::uint64_t kRounds = 512;  // from one look to the next
+    if (statistics_.gvt_rounds % kRounds == 0) sweep_.check_places();
+  }
   adopted_cycles_ = read_cycles();
+  end_period();
+  balance_.observe(sum);
+  if (balance_.period_begins()) begin_load_period();
+  return ends || follow_cut(sum);
+}
+
+/// From round to round: how often it was rolled back.
+template <class Pending>
+void Worker<Pending>::end_period() {
+  const std::uint64_t executed = statistics_.executed - adopted_executed_;
+  if (executed > 0) {
+    const auto rolled_back = static_cast<double>(statistics_.rollbacks - adopted_rollbacks_);
+    rollback_rate_ = 0.9 * rollback_rate_ + 0.1 * rolled_back / static_cast<double>(executed);
+    most_in_batch_ = std::clamp(1 / std::max(rollback_rate_, 1e-9), double{kBatchEventsInStorms},
+                                double{kBatchEvents});
+  }
   adopted_executed_ = statistics_.executed;
-  return ends;
-}
-
-/// Frees the cancelled events that still wait for their time. Nobody else refers to them: they were
-/// cancelled before they were claimed, so no notice is coming.
-template <class Pending>
-void Worker<Pending>::sweep_cancelled() {
-  pending_.drain([this](TwEvent* event) { swept_.push_back(event); });
-  for (TwEvent* event : swept_)
-    if (!mailbox_.free_if_cancelled(event)) pending_.push(event);
-  swept_.clear();
-}
-
-/// Now and then, where assertions are on: no event lies in two places.
-template <class Pending>
-void Worker<Pending>::check_places() {
-  constexpr std::uint64_t kRounds = 512;
-  if (statistics_.gvt_rounds % kRounds != 0) return;
-  std::unordered_set<const TwEvent*> seen;
-  const auto see = [&seen](const TwEvent* event) {
-    const bool first_time = seen.insert(event).second;
-    ORRERY_ASSERT(first_time, "an event is in one place");
-  };
-  pending_.drain([this](TwEvent* event) { swept_.push_back(event); });
-  for (TwEvent* event : swept_) {
-    see(event);
-    ORRERY_ASSERT(!Mailbox::is_executed(event), "what is pending is not executed");
-    pending_.push(event);
-  }
-  swept_.clear();
-  faults_.for_each_waiting(see);
-  for (const LpId id : history_.active()) {
-    const LpState& lp = lps_[id];
-    for (std::uint32_t i = 0; i < lp.count; ++i) {
-      see(lp.history()[i]);
-      ORRERY_ASSERT(Mailbox::is_executed(lp.history()[i]), "a history holds executed events");
-    }
-  }
-}
-
-/// Undoes what was executed at or after `to`, to give its memory back.
-template <class Pending>
-void Worker<Pending>::retreat(Time to) {
-  const Key from = Key::start_of(to);
-  for (std::size_t i = 0; i < history_.active().size(); ++i) {
-    const LpId id = history_.active()[i];
-    if (lps_[id].last_ticks < to.ticks()) continue;
-    ++statistics_.retreats;
-    rollback_.roll_back(id, from);
-  }
-  history_.trim(mailbox_);
-  mailbox_.flush();
+  adopted_rollbacks_ = statistics_.rollbacks;
 }
 
 template <class Pending>
 Commitment::Local Worker<Pending>::local() {
   const TwEvent* lowest = pending_.top();
-  return {lowest == nullptr ? Key::infinity() : lowest->key(), pending_.size(), memory_bytes(),
-          latest_ticks_, event_cycles_};
+  return {lowest == nullptr ? Key::infinity() : lowest->key(),
+          pending_.size(),
+          memory_bytes(),
+          latest_ticks_,
+          event_cycles_,
+          busy_cycles_,
+          read_cycles() - start_cycles_,
+          load()};
 }
 
 template <class Pending>
@@ -380,4 +398,6 @@ std::int64_t Worker<Pending>::memory_bytes() const {
 
 }  // namespace orrery::timewarp
 
+#include "engine/timewarp/worker_cut.h"
+#include "engine/timewarp/worker_move.h"
 #include "engine/timewarp/worker_set_up.h"

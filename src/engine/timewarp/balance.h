@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// When LPs are to move between workers. How LPs are placed at the start is a guess: LPs may cost
+// different amounts, and the costs may change. An optimistic worker never idles, since one that has
+// little to do runs ahead and is rolled back; so idleness says nothing about balance. What counts
+// is the *load*: cycles with events, times the share of them that commits.
+//
+// A run is looked at in periods of wall-clock time. If the busiest thread has more than kUnevenLoad
+// of the mean in several in a row, and it gets not clearly less, LPs move. All but the last of
+// these cost nothing, for the loads come from what is counted anyhow; in the last one each event's
+// cycles are counted for its LP, as far as new owners need it. At a cut (cut.h) one thread chooses
+// new owners (moving.h).
+//
+// Afterwards the rate of commitment is compared with that of before: the best of a few periods
+// each, since what else the machine does only ever slows a period down. A move that gained nothing
+// is not repeated soon: the engine rests, four times as long after each such move. One that cost
+// much is taken back first. So a load that swings faster than this can follow, or a rate that does
+// not depend on the load, costs a few moves in a run. Where the load gets clearly less even than
+// right after the move, or than when a rest began, it is another load: a few times in a row that is
+// followed at once. (Traffic on a grid: the network fills
+// within a second, from 1.5 times the mean over 1.3 and 1.2 to even. After two periods in a row LPs
+// moved for that, too late, and the rate was 0.91 to 0.94 of that without moves.)
+//
+// All workers feed this the same reports and so come to the same conclusions, though they are made
+// of clocks. They decide who executes an event and never what is committed.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+
+#include "core/cycles.h"
+#include "engine/timewarp/gvt.h"
+
+namespace orrery::timewarp {
+
+class Balance {
+ public:
+  struct Terms {
+    bool on = false;
+    unsigned workers = 1, threads = 1;
+    std::uint64_t lps = 0;
+    std::uint64_t move_every = 0;  ///< for tests: events from move to move, without need
+    std::uint64_t period_cycles = 0;
+  };
+  static constexpr double kPeriodSeconds = 0.25;
+  static constexpr double kUnevenLoad = 1.15;
+
+  explicit Balance(const Terms& terms) : terms_(terms) {
+    terms_.on &= terms.threads > 1 || terms.move_every > 0;
+  }
+
+  bool is_on() const { return terms_.on; }
+  /// What is to be done with the owners.
+  enum class Plan : std::uint8_t {
+    even,    ///< chosen from the loads
+    back,    ///< as before the last move
+    shuffle  ///< for tests
+  };
+
+  /// After each round.
+  void observe(const GvtReport& sum) {
+    begins_ = false;
+    if (!terms_.on || phase_ == Phase::moving) return;
+    const std::uint64_t lived = sum.lived_cycles / terms_.workers;
+    if (begin_anew_) return begin(sum, lived);
+    if (terms_.move_every > 0) return observe_events(sum);
+    if (lived - lived_ < terms_.period_cycles) return;
+    imbalance_ = sum.load > 0 ? sum.most_load * terms_.threads / sum.load : 1;
+    end_period(
+        static_cast<double>(sum.committed - committed_) / static_cast<double>(lived - lived_),
+        sum.executed - executed_);
+    if (phase_ != Phase::moving) begin(sum, lived);  // else its loads say what moves
+  }
+  /// Whether loads count from now on; told once by observe().
+  bool period_begins() const { return begins_; }
+  /// Whether each event's cycles are to be counted for its LP.
+  bool measures() const { return phase_ == Phase::measuring || (terms_.on && terms_.move_every); }
+  bool wants_cut() const { return phase_ == Phase::moving; }
+  Plan plan() const { return plan_; }
+
+  /// The cut that it wanted is over. `moved`: some LPs have moved.
+  void note_cut(bool moved) {
+    begin_anew_ = true;
+    if (plan_ == Plan::back || !moved || terms_.move_every > 0) {
+      rest();
+    } else {
+      if (first_imbalance_ == 0) first_imbalance_ = imbalance_;
+      phase_ = Phase::settling;
+    }
+  }
+  /// There could be none.
+  void give_up() {
+    if (phase_ != Phase::moving) return;
+    begin_anew_ = true;
+    rest();
+  }
+
+  /// The busiest thread's load over the mean: before LPs moved first (0: never), in the last
+  /// period.
+  double first_imbalance() const { return first_imbalance_; }
+  double imbalance() const { return imbalance_; }
+  /// Moves that gained nothing.
+  std::uint64_t vain_moves() const { return vain_moves_; }
+
+ private:
+  enum class Phase : std::uint8_t { watching, measuring, moving, settling, judging, resting };
+  static constexpr double kGain = 1.03, kLoss = 0.85;        ///< of the rate, by a move
+  static constexpr unsigned kLeastUneven = 4;                ///< periods in a row
+  static constexpr double kLasting = 0.8;                    ///< of the excess over the mean
+  static constexpr double kOtherLoad = 1.12;                 ///< imbalance over that of before
+  static constexpr unsigned kRatesBefore = 3, kJudging = 3;  ///< periods
+  static constexpr std::uint64_t kEventsAnLp = 2;  ///< to be measured at least, on average
+  static constexpr unsigned kMostSwings = 3;       ///< of the load in a row that are followed
+  static constexpr unsigned kMostMeasuring = 4;    ///< periods
+  static constexpr unsigned kFirstRest = 8, kLongestRest = 1u << 16;  ///< periods
+
+  void begin(const GvtReport& sum, std::uint64_t lived) {
+    lived_ = lived;
+    committed_ = sum.committed;
+    executed_ = sum.executed;
+    begins_ = true;
+    begin_anew_ = false;
+  }
+  /// Counts periods in which the load is uneven and does not even out by itself.
+  bool lasts(bool uneven) {
+    const bool goes_on = uneven && imbalance_ - 1 >= kLasting * (uneven_from_ - 1);
+    uneven_periods_ = !uneven ? 0 : goes_on ? uneven_periods_ + 1 : 1;
+    uneven_from_ = uneven_periods_ <= 1 ? imbalance_ : std::max(uneven_from_, imbalance_);
+    return goes_on;
+  }
+  /// Whether it is clearly less even than the load for which the owners were chosen, and not for
+  /// the umpteenth time.
+  bool swings() {
+    if (imbalance_ <= std::max(kUnevenLoad, kOtherLoad * reference_)) return false;
+    return ++swings_ <= kMostSwings;
+  }
+  void end_period(double rate, std::uint64_t executed) {
+    const bool uneven = imbalance_ > kUnevenLoad;
+    switch (phase_) {
+      case Phase::watching:
+        rates_[next_rate_++ % kRatesBefore] = rate;
+        if (!lasts(uneven) || uneven_periods_ + 1 < kLeastUneven) break;
+        phase_ = Phase::measuring;
+        measured_periods_ = 0;
+        measured_events_ = 0;
+        break;
+      case Phase::measuring:
+        measured_events_ += executed;
+        ++measured_periods_;
+        if (!lasts(uneven)) {
+          phase_ = Phase::watching;  // the rates that it knows still hold
+        } else if (measured_events_ >= kEventsAnLp * terms_.lps ||
+                   measured_periods_ == kMostMeasuring) {
+          move(Plan::even);
+        }
+        break;
+      case Phase::settling:
+        phase_ = Phase::judging;
+        rate_after_ = 0;
+        judged_periods_ = 0;
+        reference_ = imbalance_;
+        break;
+      case Phase::judging:
+        judge(rate);
+        break;
+      case Phase::resting:
+        if (--periods_to_rest_ == 0) swings_ = 0;
+        if (periods_to_rest_ == 0 || swings()) watch();
+        break;
+      case Phase::moving:
+        break;
+    }
+  }
+  void judge(double rate) {
+    const double before = *std::max_element(std::begin(rates_), std::end(rates_));
+    rate_after_ = std::max(rate_after_, rate);
+    if (rate_after_ >= kGain * before) {
+      next_rest_ = kFirstRest;
+      swings_ = 0;
+      watch();
+    } else if (swings()) {
+      watch();  // which says nothing of the move
+    } else if (++judged_periods_ == kJudging) {
+      ++vain_moves_;
+      rate_after_ < before* kLoss ? move(Plan::back) : rest();
+    }
+  }
+  void watch() {
+    phase_ = Phase::watching;
+    uneven_periods_ = 0;
+    uneven_from_ = 1;
+    std::fill(std::begin(rates_), std::end(rates_), 0.0);
+  }
+  void rest() {
+    phase_ = terms_.move_every > 0 ? Phase::watching : Phase::resting;
+    reference_ = plan_ == Plan::back ? moved_imbalance_ : imbalance_;
+    periods_to_rest_ = next_rest_;
+    next_rest_ = std::min(4 * next_rest_, kLongestRest);
+  }
+  void move(Plan plan) {
+    if (plan == Plan::even) moved_imbalance_ = imbalance_;
+    plan_ = plan;
+    phase_ = Phase::moving;
+  }
+  void observe_events(const GvtReport& sum) {
+    if (sum.committed - committed_ < terms_.move_every) return;
+    constexpr Plan kPlans[] = {Plan::shuffle, Plan::even, Plan::shuffle, Plan::back};
+    move(kPlans[++forced_ % std::size(kPlans)]);
+  }
+
+  Terms terms_;
+  Phase phase_ = Phase::watching;
+  Plan plan_ = Plan::even;
+  bool begins_ = false, begin_anew_ = true;
+  std::uint64_t lived_ = 0, committed_ = 0, executed_ = 0;  ///< at the begin of the period
+  double rates_[kRatesBefore] = {}, rate_after_ = 0;  ///< of commitment; before and after a move
+  double moved_imbalance_ = 1;
+  double reference_ = 1;  ///< imbalance after the last move, or when the rest began
+  double imbalance_ = 1, first_imbalance_ = 0;
+  double uneven_from_ = 1;  ///< the highest since the load is uneven
+  unsigned uneven_periods_ = 0;
+  unsigned next_rate_ = 0, measured_periods_ = 0, judged_periods_ = 0, swings_ = 0;
+  unsigned periods_to_rest_ = 0, next_rest_ = kFirstRest;
+  std::uint64_t measured_events_ = 0, vain_moves_ = 0, forced_ = 0;
+};
+
+}  // namespace orrery::timewarp

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/timewarp/moving.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "core/assert.h"
+#include "run/rebalance.h"
+
+namespace orrery::timewarp {
+
+Moving::Moving(LpId lps, unsigned workers, unsigned threads)
+    : lp_count_(lps), workers_(workers), threads_(threads), worker_loads_(workers) {
+  if (workers == 1) return;
+  cycles_.reset(static_cast<std::uint32_t*>(std::calloc(lps, sizeof(std::uint32_t))));
+  if (cycles_ == nullptr) throw std::bad_alloc();
+  handed_out_.resize(workers);
+}
+
+void Moving::decide(const Model& model, const std::vector<std::uint16_t>& owners,
+                    Balance::Plan plan) {
+  for (auto& events : handed_out_) std::vector<Event>().swap(events);
+  switch (plan) {
+    case Balance::Plan::even:
+      even_out(model, owners);
+      break;
+    case Balance::Plan::back:
+      go_back();
+      break;
+    case Balance::Plan::shuffle:
+      shuffle(owners);
+      break;
+  }
+  std::memset(cycles_.get(), 0, lp_count_ * sizeof(std::uint32_t));
+  if (moves_.empty()) return;
+  ++times_;
+  lps_moved_ += moves_.size();
+}
+
+/// Unless the new owners would be hardly better by what is known.
+void Moving::even_out(const Model& model, const std::vector<std::uint16_t>& owners) {
+  moves_.clear();
+  const std::vector<float> loads = lp_loads(owners);
+  std::vector<unsigned> on_thread(threads_);
+  for (unsigned i = 0; i < workers_; ++i) ++on_thread[thread_of(i)];
+  std::vector<double> shares(workers_);
+  for (unsigned i = 0; i < workers_; ++i) shares[i] = 1.0 / threads_ / on_thread[thread_of(i)];
+  const std::vector<std::uint16_t> evened = rebalance(model, owners, loads, shares);
+  if (most_load(owners, loads) >= kWorthMoving * most_load(evened, loads)) move_to(owners, evened);
+}
+
+void Moving::go_back() {
+  for (Lp& lp : moves_) std::swap(lp.from, lp.to);
+}
+
+/// Some LPs go anywhere; now and then all of a worker's leave it.
+void Moving::shuffle(const std::vector<std::uint16_t>& owners) {
+  moves_.clear();
+  std::uint64_t random = ++shuffles_;
+  const auto draw = [&random](std::uint64_t below) {  // SplitMix64 (Steele, Lea, Flood 2014)
+    std::uint64_t x = random += 0x9e3779b97f4a7c15;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return (x ^ x >> 31) % below;
+  };
+  const std::uint64_t left = draw(2) == 0 ? draw(workers_) : workers_;  // workers_: nobody's
+  std::vector<std::uint16_t> shuffled = owners;
+  for (std::uint16_t& owner : shuffled) {
+    if (owner == left || draw(3) == 0) owner = static_cast<std::uint16_t>(draw(workers_));
+    if (owner == left) owner = static_cast<std::uint16_t>((owner + 1) % workers_);
+  }
+  move_to(owners, shuffled);
+}
+
+/// What was measured of each LP, scaled to the loads of their workers. Of a worker whose LPs were
+/// not measured nothing is known but that: all have the same.
+std::vector<float> Moving::lp_loads(const std::vector<std::uint16_t>& owners) const {
+  std::vector<double> measured(workers_);
+  std::vector<std::uint64_t> lps(workers_);
+  for (LpId id = 0; id < lp_count_; ++id) {
+    measured[owners[id]] += cycles_[id];
+    ++lps[owners[id]];
+  }
+  std::vector<float> loads(lp_count_);
+  for (LpId id = 0; id < lp_count_; ++id) {
+    const unsigned owner = owners[id];
+    const double load = worker_loads_[owner];
+    loads[id] = static_cast<float>(measured[owner] > 0 ? load * (cycles_[id] / measured[owner])
+                                                       : load / static_cast<double>(lps[owner]));
+  }
+  return loads;
+}
+
+double Moving::most_load(const std::vector<std::uint16_t>& owners,
+                         const std::vector<float>& loads) const {
+  std::vector<double> sums(threads_);
+  for (LpId id = 0; id < lp_count_; ++id)
+    sums[thread_of(owners[id])] += static_cast<double>(loads[id]);
+  return *std::max_element(sums.begin(), sums.end());
+}
+
+void Moving::move_to(const std::vector<std::uint16_t>& from, const std::vector<std::uint16_t>& to) {
+  for (LpId id = 0; id < lp_count_; ++id)
+    if (from[id] != to[id]) moves_.push_back({id, from[id], to[id]});
+}
+
+}  // namespace orrery::timewarp

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// LPs that move between workers at a cut (cut.h), where an LP is nothing but its memory, its kernel
+// state and its pending events. Steps that all threads end together (Team::end_step), crew.h goes
+// through them:
+//   1. each worker says what load it had;
+//   2. one thread chooses new owners and enters them where all look them up;
+//   3. each worker hands out the LPs that leave it, and their pending events;
+//   4. each takes what comes to it. Who is done with that goes on: a message that reaches a worker
+//      too early waits in its ring, and nobody reads the lists here again before step 1 of the next
+//      time has ended.
+// Only what moves is touched, but for one pass over each worker's pending events, which a cut makes
+// anyhow. An LP keeps its memory and takes more from its new worker's arena; its state stays where
+// it is in the table. Nobody will ever cancel a pending event of a cut, since its cause is
+// committed: so it does not matter that it says whether it came from the worker that it left.
+//
+// Loads of LPs are cycles of the events that they executed, measured for a short while only
+// (balance.h). What they add up to on a worker is scaled to the load of that worker, which counts
+// what was committed.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "engine/timewarp/balance.h"
+#include "engine/timewarp/event.h"
+#include "orrery/model.h"
+
+namespace orrery::timewarp {
+
+class Moving {
+ public:
+  struct Lp {
+    LpId id;
+    std::uint16_t from, to;
+  };
+  struct Event {
+    TwEvent* event;
+    std::uint16_t to;
+  };
+
+  /// `threads`: neighbouring workers share one, as crews are made.
+  Moving(LpId lps, unsigned workers, unsigned threads);
+
+  // ---- Measuring. An LP's owner alone writes its place. Untouched places take no memory: pages
+  // that nobody has written are none yet.
+
+  void measure(LpId id, std::uint64_t cycles) {
+    const std::uint64_t sum = cycles_[id] + cycles / kUnit;
+    cycles_[id] = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(sum, std::numeric_limits<std::uint32_t>::max()));
+  }
+
+  // ---- Moving, in the steps above
+
+  void note_load(unsigned worker, double load) { worker_loads_[worker] = load; }
+  /// The LPs that are to move, from their `owners`.
+  void decide(const Model& model, const std::vector<std::uint16_t>& owners, Balance::Plan plan);
+  const std::vector<Lp>& lps() const { return moves_; }
+  /// Pending events of LPs that have left a worker.
+  std::vector<Event>& handed_out(unsigned worker) { return handed_out_[worker]; }
+
+  // ---- Statistics
+
+  std::uint64_t times() const { return times_; }
+  std::uint64_t lps_moved() const { return lps_moved_; }
+
+ private:
+  static constexpr std::uint64_t kUnit = 16;    ///< cycles: 2^32 of it are half a minute
+  static constexpr double kWorthMoving = 1.07;  ///< busiest thread's load before over after
+  struct FreeTable {
+    void operator()(std::uint32_t* table) const { std::free(table); }
+  };
+
+  void even_out(const Model& model, const std::vector<std::uint16_t>& owners);
+  void go_back();
+  void shuffle(const std::vector<std::uint16_t>& owners);
+  std::vector<float> lp_loads(const std::vector<std::uint16_t>& owners) const;
+  double most_load(const std::vector<std::uint16_t>& owners, const std::vector<float>& loads) const;
+  void move_to(const std::vector<std::uint16_t>& from, const std::vector<std::uint16_t>& to);
+  unsigned thread_of(unsigned worker) const { return worker * threads_ / workers_; }
+
+  const LpId lp_count_;
+  const unsigned workers_, threads_;
+  std::unique_ptr<std::uint32_t[], FreeTable> cycles_;  ///< in units, since the last move
+  std::vector<double> worker_loads_;
+  std::vector<Lp> moves_;  ///< the last ones
+  std::vector<std::vector<Event>> handed_out_;
+  std::uint64_t times_ = 0, lps_moved_ = 0, shuffles_ = 0;
+};
+
+}  // namespace orrery::timewarp

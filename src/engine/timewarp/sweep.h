@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Going through all pending events of a worker: to free those that are cancelled before their time
+// comes, and, where assertions are on, to see that each event is where it ought to be.
+#pragma once
+
+#include <unordered_set>
+#include <vector>
+
+#include "core/assert.h"
+#include "engine/timewarp/fault_list.h"
+#include "engine/timewarp/history.h"
+#include "engine/timewarp/mailbox.h"
+
+namespace orrery::timewarp {
+
+template <class Pending>
+class Sweep {
+ public:
+  Sweep(Pending& pending, Mailbox& mailbox, const FaultList& faults, History& history)
+      : pending_(pending), mailbox_(mailbox), faults_(faults), history_(history) {}
+
+  /// Frees the cancelled events that still wait for their time. Nobody else refers to them: they
+  /// were cancelled before they were claimed, so no notice is coming.
+  void free_cancelled() {
+    free_cancelled([](const TwEvent*) { return false; });
+  }
+  /// The same, and of what is left those for which `take(event)` returns true are not pending here
+  /// any more.
+  template <class Take>
+  void free_cancelled(Take&& take) {
+    pending_.drain([this](TwEvent* event) { swept_.push_back(event); });
+    for (TwEvent* event : swept_)
+      if (!mailbox_.free_if_cancelled(event) && !take(event)) pending_.push(event);
+    swept_.clear();
+  }
+
+  /// No event lies in two places.
+  void check_places() {
+    std::unordered_set<const TwEvent*> seen;
+    const auto see = [&seen](const TwEvent* event) {
+      const bool first_time = seen.insert(event).second;
+      ORRERY_ASSERT(first_time, "an event is in one place");
+    };
+    for_each_pending([&](const TwEvent* event) {
+      see(event);
+      ORRERY_ASSERT(!Mailbox::is_executed(event), "what is pending is not executed");
+    });
+    faults_.for_each_waiting(see);
+    history_.for_each_event([&see](const TwEvent* event) {
+      see(event);
+      ORRERY_ASSERT(Mailbox::is_executed(event), "a history holds executed events");
+    });
+  }
+
+  /// At a cut, `at`: pending events, all of them the world's, are all that there is.
+  void check_cut([[maybe_unused]] const Key& at) {
+    ORRERY_ASSERT(mailbox_.is_empty(), "at a cut nothing is on its way");
+    ORRERY_ASSERT(faults_.empty(), "at a cut no handler has failed");
+    history_.for_each_event(
+        []([[maybe_unused]] const TwEvent* event) { ORRERY_ASSERT(false, "histories are empty"); });
+    for_each_pending([&](TwEvent* event) {
+      ORRERY_ASSERT(event->key() >= at, "everything below a cut is executed");
+      ORRERY_ASSERT(!Mailbox::is_executed(event), "nothing at or after a cut is executed");
+      ORRERY_ASSERT(!Mailbox::is_cancelled(event), "at a cut no pending event is cancelled");
+      ORRERY_ASSERT(event->first_sent == nullptr, "what an undone event sent is cancelled");
+    });
+  }
+
+ private:
+  template <class Visit>
+  void for_each_pending(Visit&& visit) {
+    pending_.drain([this](TwEvent* event) { swept_.push_back(event); });
+    for (TwEvent* event : swept_) {
+      visit(event);
+      pending_.push(event);
+    }
+    swept_.clear();
+  }
+
+  Pending& pending_;
+  Mailbox& mailbox_;
+  const FaultList& faults_;
+  History& history_;
+  std::vector<TwEvent*> swept_;
+};
+
+}  // namespace orrery::timewarp

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Worker: undoing what was executed ahead, to give memory back or to come to a cut (cut.h).
+// Included by worker.h only.
+#pragma once
+
+namespace orrery::timewarp {
+
+/// Undoes what was executed at or after `to`; of how many LPs.
+template <class Pending>
+std::uint64_t Worker<Pending>::retreat(const Key& to) {
+  std::uint64_t lps = 0;
+  history_.for_each_active([&](LpId id, const TwEvent* last) {
+    if (last->key() < to) return;
+    ++lps;
+    rollback_.roll_back(id, to);
+  });
+  history_.trim(mailbox_);
+  mailbox_.flush();
+  return lps;
+}
+
+/// After a round, on the way to a cut and from it. True when the run ends there.
+template <class Pending>
+bool Worker<Pending>::follow_cut(const GvtReport& sum) {
+  switch (cut_.adopt(sum, balance_.wants_cut())) {
+    case Cut::Step::nothing:
+      break;
+    case Cut::Step::given_up:
+      balance_.give_up();
+      break;
+    case Cut::Step::retreat: {
+      const std::uint64_t before = statistics_.rolled_back;
+      retreat(commitment_.gvt());
+      // It says nothing of how far ahead events may be executed, and how many at once.
+      statistics_.undone_at_cuts += statistics_.rolled_back - before;
+      adopted_rollbacks_ = statistics_.rollbacks;
+      break;
+    }
+    case Cut::Step::reached:
+      return reach_cut();
+  }
+  return false;
+}
+
+/// The round that brings it has committed what was below it. LPs with records give back what they
+/// kept beyond that, copies under way with it.
+template <class Pending>
+bool Worker<Pending>::reach_cut() {
+  const bool ends = shared_.ends_at_cut && (cut_.was_due() || !speculative_);
+  is_moving_ = !ends && balance_.wants_cut();
+  if (speculative_) {
+    if (!is_moving_) sweep_.free_cancelled();  // else once it is known what moves
+    history_.trim(mailbox_);
+  }
+  if (kAssertions && !is_moving_) check_cut();
+  ++statistics_.cuts;
+  if (ends) commitment_.pause();
+  return ends;
+}
+
+/// That there is nothing but LPs as they were created and moved on, and pending events.
+template <class Pending>
+void Worker<Pending>::check_cut() {
+  sweep_.check_cut(commitment_.gvt());
+  ORRERY_ASSERT(history_.uncommitted() == 0, "at a cut everything executed is committed");
+  ORRERY_ASSERT(!rows_.wanted || (rows_.ready.empty() && rows_.speculative.empty()),
+                "at a cut all rows are handed over");
+  for (LpId id = 0; id < lps_.count(); ++id) {
+    if (shared_.owners[id] != index_) continue;
+    [[maybe_unused]] const LpState& lp = lps_[id];
+    ORRERY_ASSERT(lp.count == 0 && lp.checkpoints == nullptr && !lp.active && !lp.faulted,
+                  "at a cut an LP has no past");
+  }
+}
+
+}  // namespace orrery::timewarp

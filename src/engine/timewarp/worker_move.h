@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Worker: LPs that move to and from it at a cut (moving.h), and the loads from which it is decided
+// that they do (balance.h). Included by worker.h only.
+#pragma once
+
+namespace orrery::timewarp {
+
+/// As run_batch, and each event's cycles count for its LP. Where the event rolled its LP back, they
+/// are those of another one: then what an event costs on average does.
+template <class Pending>
+std::uint32_t Worker<Pending>::run_measured_batch(const Key& limit, std::uint32_t most_events) {
+  std::uint32_t executed = 0;
+  std::uint64_t start = read_cycles();
+  while (executed < most_events) {
+    const TwEvent* next = pending_.top();
+    if (next == nullptr) break;
+    const LpId id = next->receiver;
+    const std::uint64_t rollbacks = statistics_.rollbacks;
+    if (run_batch(limit, 1) == 0) break;
+    ++executed;
+    const std::uint64_t end = read_cycles();
+    const bool usual = statistics_.rollbacks == rollbacks;
+    shared_.moving.measure(id, usual ? end - start : static_cast<std::uint64_t>(event_cycles_));
+    start = end;
+  }
+  return executed;
+}
+
+/// From now on loads count.
+template <class Pending>
+void Worker<Pending>::begin_load_period() {
+  load_busy_cycles_ = busy_cycles_;
+  load_executed_ = statistics_.executed;
+  load_committed_ = commitment_.committed();
+}
+
+/// Cycles that it took for what was committed in the period. What is executed and not committed at
+/// its two ends is about as much.
+template <class Pending>
+double Worker<Pending>::load() const {
+  const std::uint64_t executed = statistics_.executed - load_executed_;
+  if (executed == 0) return 0;
+  const std::uint64_t committed = commitment_.committed() - load_committed_;
+  return static_cast<double>(busy_cycles_ - load_busy_cycles_) *
+         std::min(1.0, static_cast<double>(committed) / static_cast<double>(executed));
+}
+
+// ---- At a cut
+
+template <class Pending>
+void Worker<Pending>::hand_out_lps() {
+  auto& handed_out = shared_.moving.handed_out(index_);
+  sweep_.free_cancelled([&](TwEvent* event) {
+    const std::uint16_t owner = shared_.owners[event->receiver];
+    if (owner != index_) handed_out.push_back({event, owner});
+    return owner != index_;
+  });
+  history_.dismiss_records([this](LpId id) { return shared_.owners[id] != index_; });
+}
+
+template <class Pending>
+void Worker<Pending>::take_moved_lps() {
+  for (const Moving::Lp& lp : shared_.moving.lps()) {
+    if (lp.to != index_) continue;
+    lps_.rebind(lp.id, arena_);
+    history_.adopt(lp.id, lps_[lp.id]);
+  }
+  for (unsigned from = 0; from < shared_.workers; ++from)
+    for (const Moving::Event& handed_out : shared_.moving.handed_out(from))
+      if (handed_out.to == index_) pending_.push(handed_out.event);
+  mailbox_.note_own_lps();
+  if constexpr (kAssertions) check_cut();
+}
+
+/// `moved`: some LPs did, of whichever worker.
+template <class Pending>
+void Worker<Pending>::end_move(bool moved) {
+  is_moving_ = false;
+  if (!moved) sweep_.free_cancelled();
+  balance_.note_cut(moved);
+}
+
+}  // namespace orrery::timewarp
