@@ -15,17 +15,21 @@
 
 #include "core/kernel_state.h"
 #include "engine/expanded/event.h"
+#include "memory/application_mode.h"
+#include "memory/lp_heap.h"
 #include "orrery/logical_process.h"
 #include "run/event_pool.h"
 #include "run/execution.h"
+#include "run/guarded_call.h"
 
 namespace orrery::expanded {
 
 /// What the engine knows of an LP beside its own object: a line of its own, since neighbours may be
 /// in the hands of two threads.
 struct alignas(64) LpRecord {
-  std::unique_ptr<LogicalProcessBase> object;
+  LogicalProcessBase* object = nullptr;
   KernelState kernel;
+  memory::LpHeap* heap = nullptr;  ///< nullptr: it lies in ordinary memory
 };
 
 /// What came of an event.
@@ -38,11 +42,6 @@ struct Result {
   Event* sent = nullptr;          ///< list of what it sent
   std::uint64_t hash_before = 0;  ///< the LP's fingerprint, to go back to if it does not commit
   State state = State::done;
-};
-
-struct Fault {
-  Key key;
-  std::string sentence;
 };
 
 /// Events lie on lines of their own: the thread that executes one is often not the one that takes
@@ -58,6 +57,7 @@ struct Outbox {
   std::size_t rows_before = 0;  ///< the event being handled; valid once it has emitted
 
   [[gnu::always_inline]] void send(const EventHeader& header, const void* payload) {
+    const memory::PlatformMode platform;
     void* memory = pool.allocate(Event::kPayloadOffset + header.size.bytes());
     auto* event = new (memory) Event(header);
     std::memcpy(event->payload(), payload, header.size.bytes());
@@ -66,6 +66,7 @@ struct Outbox {
   }
   void append_row(const Row& row) {
     if (!keep_rows) return;
+    const memory::PlatformMode platform;
     if (row.ordinal == 0) rows_before = rows.mark();
     rows.append(row);
   }
@@ -73,38 +74,34 @@ struct Outbox {
 
 class Executor {
  public:
+  /// `arena`: of the thread, where LPs lie in heaps.
   Executor(const Model& model, const RunOptions& options, bool keep_rows,
-           std::vector<LpRecord>& lps, EventDepot& depot)
+           std::vector<LpRecord>& lps, memory::Arena* arena, EventDepot& depot)
       : lps_(lps),
+        arena_(arena),
         pool_(depot),
-        execution_(model, options, Outbox{pool_, rows, keep_rows}),
-        trail_(options.livelock_microsteps) {}
+        execution_(model, options, Outbox{pool_, rows, keep_rows}) {}
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  /// start() of an LP; returns what it sent. Throws what the model throws.
-  Event* start(LpId id) {
-    LpRecord& lp = lps_[id];
-    execution_.begin_start(id, *lp.object, lp.kernel);
-    execution_.call_start();
-    execution_.end(lp.kernel);
+  /// What the thread executes, for those who watch it.
+  const HandlerExecution& execution() const { return execution_; }
+  /// A pending event.
+  Event* make(const EventHeader& header, const void* payload) {
+    execution_.outbox().send(header, payload);
     return take_sent();
   }
 
-  /// Executes an event and returns what it sent. Throws what the handler throws: then call `fail`.
-  [[gnu::always_inline]] Event* run(const Event& event) {
+  /// Executes an event; `sent` is what it sent. False if it failed: then the fault is noted, and
+  /// nothing of it left.
+  [[gnu::always_inline]] bool run(const Event& event, Event*& sent) {
     LpRecord& lp = lps_[event.receiver];
     execution_.begin(event, event.payload(), *lp.object, lp.kernel);
-    trail_.note(event.key(), event.receiver);
-    execution_.call();
+    if (!call(lp, event)) [[unlikely]]
+      return false;
     execution_.end(lp.kernel);
-    return take_sent();
-  }
-  /// In the handler of what `run(event)` has thrown: notes the fault, takes back what it left.
-  void fail(const Event& event) {
-    fault_ = Fault{event.key(), execution_.describe_failure()};
-    if (execution_.rows() > 0) rows.return_to(execution_.outbox().rows_before);
-    for (Event* sent = take_sent(); sent != nullptr;) release(std::exchange(sent, sent->next));
+    sent = take_sent();
+    return true;
   }
 
   /// Executes an event and frees it; nothing is thrown.
@@ -113,12 +110,7 @@ class Executor {
     if (fault_ && event->key() > fault_->key) [[unlikely]] {
       result.state = Result::State::skipped;
     } else {
-      try {
-        result.sent = run(*event);
-      } catch (...) {
-        fail(*event);
-        result.state = Result::State::failed;
-      }
+      if (!run(*event, result.sent)) result.state = Result::State::failed;
     }
     release(event);
     return result;
@@ -128,19 +120,40 @@ class Executor {
   /// Key of the event that was executed last.
   const Key& last_key() const { return execution_.cause(); }
   /// The fault of lowest key that this thread met.
-  const std::optional<Fault>& fault() const { return fault_; }
-  const LivelockTrail& livelock() const { return trail_; }
+  const std::optional<HandlerFault>& fault() const { return fault_; }
 
   RowBuffer rows;  ///< of finished events; others may take them while the thread executes nothing
 
  private:
   Event* take_sent() { return std::exchange(execution_.outbox().sent, nullptr); }
 
+  /// The handler. An LP executes on any thread, so it takes more memory from whose thread it is on.
+  [[gnu::always_inline]] bool call(LpRecord& lp, const Event& event) {
+    if (lp.heap != nullptr) {
+      lp.heap->use_arena(*arena_);
+      return guarded_call(
+          *lp.heap, [this] { execution_.call(); }, [&] { fail(event); });
+    }
+    try {
+      execution_.call();
+      return true;
+    } catch (...) {
+      fail(event);
+      return false;
+    }
+  }
+  /// Of what the handler has thrown.
+  [[gnu::noinline]] void fail(const Event& event) {
+    fault_ = HandlerFault{event.key(), event.receiver, execution_.describe_failure()};
+    if (execution_.rows() > 0) rows.return_to(execution_.outbox().rows_before);
+    for (Event* sent = take_sent(); sent != nullptr;) release(std::exchange(sent, sent->next));
+  }
+
   std::vector<LpRecord>& lps_;
+  memory::Arena* const arena_;
   Pool pool_;
   Execution<Outbox> execution_;
-  LivelockTrail trail_;
-  std::optional<Fault> fault_;
+  std::optional<HandlerFault> fault_;
 };
 
 }  // namespace orrery::expanded

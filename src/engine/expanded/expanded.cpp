@@ -5,22 +5,36 @@
 // G. Kunz, M. Stoffers, J. Gross and K. Wehrle, "Runtime efficient event scheduling in
 // multi-threaded network simulation", SIMUTools 2011. This file chooses how to run; run.h is the
 // engine.
+#include <algorithm>
+
 #include "engine/expanded/run.h"
 #include "engine/expanded/settings.h"
 #include "pending/registry.h"
-#include "run/engine.h"
+#include "run/world_engine.h"
 
 namespace orrery::expanded {
 namespace {
 
-class ExpandedEngine final : public Engine {
+class ExpandedEngine final : public WorldEngine {
  public:
-  RunResult run(const Model& model, const RunOptions& options, RunControl& control) override {
-    check_options(model, options);
+  World::Layout layout(const Model& model, const RunOptions& options,
+                       std::vector<std::string>&) const override {
+    Settings::of(options);
+    count_workers(options, model);
+    return {};
+  }
+  /// Without durations it executes in place.
+  bool may_pay(const World& world) const override {
+    return std::any_of(world.pending.begin(), world.pending.end(),
+                       [](const EventList& list) { return list.has_durations(); });
+  }
+  void advance(World& world, const RunOptions& options, const Goal& goal, RunControl& control,
+               RunResult& result) override {
     const Settings settings = Settings::of(options);
-    const unsigned workers = count_workers(options, model);
-    return pending::with_pending_set<Event>(options.pending, [&]<class Pending>() {
-      return Run<Pending>(model, options, settings, workers, control).run();
+    unsigned workers = count_workers(options, world.model());
+    if (world.on_heaps()) workers = std::min(workers, world.parts());  // an arena for each
+    pending::with_pending_set<Event>(options.pending, [&]<class Pending>() {
+      Run<Pending>(world, options, goal, settings, workers, control).advance(result);
     });
   }
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/key.h"
+#include "run/faults.h"
 
 namespace orrery::expanded {
 
@@ -20,12 +21,17 @@ class History {
   }
   /// Whether it is worth while to look for what can be forgotten.
   bool is_long() const { return entries_.size() >= long_; }
-  /// Forgets what precedes all unfinished events.
-  void forget(const Key& lowest_unfinished) {
-    std::erase_if(entries_, [&](const Entry& entry) { return entry.key < lowest_unfinished; });
+  /// Forgets what precedes all unfinished events: it is final, and noted in `trail`.
+  void forget(const Key& lowest_unfinished, LivelockTrail& trail) {
+    std::erase_if(entries_, [&](const Entry& entry) {
+      if (entry.key >= lowest_unfinished) return false;
+      trail.note(entry.key, entry.lp);
+      return true;
+    });
     long_ = std::max<std::size_t>(kLong, 2 * entries_.size());
   }
   /// Undoes the effect on the fingerprints of what follows `fault`; returns how many events.
+  /// Call `forget(fault)` then.
   template <class Lps>
   std::uint64_t take_back(const Key& fault, Lps& lps) {
     std::sort(entries_.begin(), entries_.end(),

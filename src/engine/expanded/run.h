@@ -13,6 +13,8 @@
 // the next mode. Members are in the files run_*.h by subject.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <sched.h>
 #include <sys/resource.h>
 
@@ -31,41 +33,45 @@
 #include "engine/expanded/schedule.h"
 #include "engine/expanded/slot.h"
 #include "engine/expanded/tuner.h"
+#include "memory/library_state.h"
 #include "run/clock.h"
-#include "run/engine.h"
-#include "run/ordinary_lps.h"
+#include "run/guarded_call.h"
 #include "run/placement.h"
+#include "run/refusals.h"
 #include "run/team.h"
+#include "run/world_engine.h"
 
 namespace orrery::expanded {
 
 template <class Pending>
 class Run {
  public:
-  Run(const Model& model, const RunOptions& options, const Settings& settings, unsigned workers,
-      RunControl& control);
+  Run(World& world, const RunOptions& options, const Goal& goal, const Settings& settings,
+      unsigned workers, RunControl& control);
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   ~Run() {
     dismiss_workers();
+    team_.join();
     bind(false);
   }
 
-  RunResult run();
+  /// Takes the world, moves it forward, and gives it back.
+  void advance(RunResult& result);
 
  private:
   static constexpr std::uint64_t kBlockEvents = 4096;
-  static constexpr double kBlockSeconds = 500e-6;
   static constexpr double kRowsSeconds = 20e-3;
-  static constexpr std::uint32_t kSampleEvents = 8;  // one of so many is measured
-  static constexpr std::uint64_t kClockEvents = 16;  // in place, from one look at the clock on
+  static constexpr std::uint32_t kSampleEvents = 8;  // one of so many short ones is measured
 
   /// How much a slot may hold: it gets `events` when these do not exceed `depth` with what it has.
   struct Plan {
     std::uint32_t events = 1, depth = 1;
+    std::uint32_t sample = kSampleEvents;  ///< the coordinator measures one of so many of its own
   };
 
   // LPs and threads (run_set_up.h).
+  void take_world();
   void start_workers();
   void dismiss_workers();
   void wake_coordinator();
@@ -76,12 +82,13 @@ class Run {
 
   // The end (run_conclude.h).
   void conclude(RunResult& result);
-  void take_back(RunResult& result);
+  void give_back();
   void describe_fault(RunResult& result) const;
   void add_statistics(RunResult& result) const;
 
   // The row of blocks (run_blocks.h).
   void loop();
+  std::uint64_t busy_cycles() const;
   bool run_block(Mode mode);
   void enter(Mode mode);
   bool block_is_over() const {
@@ -106,7 +113,7 @@ class Run {
   bool collect_all();
   bool any_results() const;
   void run_own(const Plan& plan);
-  void run_own_one(bool measured);
+  void run_own_one(const Plan& plan);
   void drain();
   void deal_to_queue();
   void collect_from_queue(bool wait);
@@ -118,8 +125,10 @@ class Run {
   void serve(unsigned worker);
   void serve_all(unsigned self);
 
+  World& world_;
   const Model& model_;
   const RunOptions& options_;
+  GoalWatch goal_;
   const Settings settings_;
   RunControl& control_;
   const unsigned workers_;
@@ -137,6 +146,7 @@ class Run {
 
   Mode mode_ = Mode::in_place;
   std::uint64_t finished_ = 0;  ///< events whose handlers succeeded
+  bool pauses_ = false;         ///< the goal is reached: what has begun is brought to an end
   std::uint64_t handed_over_ = 0;
   std::uint32_t sample_ = 0;
   Command command_ = Command::wait;

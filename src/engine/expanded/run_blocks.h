@@ -10,13 +10,22 @@ template <class Pending>
 void Run<Pending>::loop() {
   for (bool more = true; more;) {
     const std::uint64_t start = read_cycles();
-    const std::uint64_t finished_before = finished_;
-    block_.end_events = finished_ + kBlockEvents;
-    block_.end_cycles = start + static_cast<std::uint64_t>(cycles_per_second() * kBlockSeconds);
+    const std::uint64_t finished_before = finished_, busy_before = busy_cycles();
+    block_.end_events = finished_ + goal_.until_look(finished_, kBlockEvents);
+    block_.end_cycles = start + tuner_.block_cycles();
     more = run_block(tuner_.mode());
-    tuner_.note(finished_ - finished_before, read_cycles() - start);
+    tuner_.note({finished_ - finished_before, read_cycles() - start, busy_cycles() - busy_before});
     poll();
   }
+}
+
+/// What handlers have taken so far, on all threads.
+template <class Pending>
+std::uint64_t Run<Pending>::busy_cycles() const {
+  std::uint64_t sum = 0;
+  for (unsigned i = 0; i < workers_; ++i)
+    sum += slots_[i].busy_cycles.load(std::memory_order_relaxed);
+  return sum;
 }
 
 /// False when nothing is left that may start, and nothing in progress.
@@ -46,26 +55,24 @@ void Run<Pending>::enter(Mode mode) {
 template <class Pending>
 bool Run<Pending>::run_in_place() {
   Executor& executor = *executors_[0];
-  Event* event = nullptr;
-  try {
-    do {
-      for (std::uint64_t n = 0; n < kClockEvents; ++n) {
-        event = schedule_.pop_lowest();
-        if (event == nullptr) return false;
-        Event* sent = executor.run(*event);
-        executor.release(std::exchange(event, nullptr));
-        schedule_.push(sent);
-        ++finished_;
-      }
-    } while (!block_is_over());
-    return true;
-  } catch (...) {
-    if (event == nullptr) throw;  // not the model's
-    executor.fail(*event);
-    schedule_.lower_limit(event->key());
-    executor.release(event);
-  }
-  return false;
+  const auto events = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(tuner_.between_looks(), block_.end_events - finished_));
+  do {
+    for (std::uint32_t n = 0; n < events; ++n) {
+      Event* event = schedule_.pop_lowest();
+      if (event == nullptr) return false;
+      world_.trail.note(event->key(), event->receiver);
+      Event* sent = nullptr;
+      const bool succeeded = executor.run(*event, sent);
+      if (!succeeded) [[unlikely]]
+        schedule_.lower_limit(event->key());
+      executor.release(event);
+      if (!succeeded) return false;
+      schedule_.push(sent);
+      ++finished_;
+    }
+  } while (!block_is_over());
+  return true;
 }
 
 /// Brings the results of an event in progress into the schedule.
@@ -86,13 +93,15 @@ void Run<Pending>::finish(std::uint32_t handle, const Result& result) {
 template <class Pending>
 void Run<Pending>::poll() {
   check_workers();
-  const Key safe = std::min(schedule_.lowest_unfinished(), last_key());
+  const Key safe = std::min(schedule_.lowest_unfinished(), std::max(last_key(), world_.cut));
   control_.gvt_ticks.store(safe.time().ticks(), std::memory_order_relaxed);
-  control_.committed.store(finished_, std::memory_order_relaxed);
-  control_.executed.store(finished_, std::memory_order_relaxed);
-  if (history_.is_long()) history_.forget(schedule_.lowest_unfinished());
+  control_.committed.store(world_.committed + finished_, std::memory_order_relaxed);
+  control_.executed.store(world_.executed + finished_, std::memory_order_relaxed);
+  if (history_.is_long()) history_.forget(schedule_.lowest_unfinished(), world_.trail);
   // To end where everything below the highest key that was started is finished.
-  if (control_.stop_requested.load(std::memory_order_relaxed)) schedule_.lower_limit(last_key());
+  const bool stops = control_.stop_requested.load(std::memory_order_relaxed);
+  if (!stops && goal_.reached(finished_)) pauses_ = true;
+  if (stops || pauses_) schedule_.lower_limit(last_key());
   if (const std::uint64_t now = read_cycles(); now >= rows_due_cycles_) {
     rows_due_cycles_ = now + static_cast<std::uint64_t>(cycles_per_second() * kRowsSeconds);
     control_.memory_bytes.store(depot_.slab_bytes() + schedule_.bytes() + history_.bytes(),
@@ -106,7 +115,8 @@ void Run<Pending>::poll() {
 template <class Pending>
 void Run<Pending>::hand_rows_over() {
   drain();
-  const Key until = std::min(schedule_.lowest_unfinished(), Key::start_of(last_key().time()));
+  const Key instant = std::max(Key::start_of(last_key().time()), world_.cut);
+  const Key until = std::min(schedule_.lowest_unfinished(), instant);
   commit_rows(std::min(until, schedule_.limit()));
   control_.rows->advance(0, until);
 }

@@ -11,36 +11,44 @@ void Run<Pending>::conclude(RunResult& result) {
     return executor->fault().has_value();
   });
   const bool complete = schedule_.lowest_unfinished() == Key::infinity();
-  result.end = failed ? RunEnd::fault : complete ? RunEnd::completed : RunEnd::interrupted;
-  result.reached = result.end == RunEnd::completed ? options_.until : schedule_.limit().time();
-  result.executed = result.committed = finished_;
+  result.end = failed     ? RunEnd::fault
+               : complete ? RunEnd::completed
+               : pauses_  ? RunEnd::paused
+                          : RunEnd::interrupted;
+  const Key end = failed     ? schedule_.limit()
+                  : complete ? Key::infinity()
+                             : std::max(world_.cut, schedule_.limit().next());
   result.peak_memory_bytes = depot_.slab_bytes() + schedule_.bytes() + history_.bytes() +
                              lps_.capacity() * sizeof(LpRecord);
-  if (failed) take_back(result);
   // What is behind a fault stays here.
-  if (has_rows_) commit_rows(failed ? schedule_.limit() : Key::infinity());
-  finish_lps(model_, lps_, control_.rows, result);
+  const std::uint64_t taken_back = failed ? history_.take_back(end, lps_) : 0;
+  history_.forget(end, world_.trail);
+  if (failed) describe_fault(result);
+  if (has_rows_) commit_rows(end);
+  if (control_.rows != nullptr)
+    control_.rows->advance(0, std::min(end, Key::end_of(options_.until)));
   add_statistics(result);
+  world_.committed += finished_ - taken_back;
+  world_.executed += finished_;
+  world_.cut = end;
+  give_back();
 }
 
-/// After a fault: what was finished behind it does not count.
 template <class Pending>
-void Run<Pending>::take_back(RunResult& result) {
-  result.committed -= history_.take_back(schedule_.limit(), lps_);
-  describe_fault(result);
+void Run<Pending>::give_back() {
+  for (LpId id = 0; id < lps_.size(); ++id) world_.lp(id).kernel = lps_[id].kernel;
+  schedule_.take_all(
+      [this](const Event* event) { world_.pending[0].append(*event, event->payload()); });
 }
 
 template <class Pending>
 void Run<Pending>::describe_fault(RunResult& result) const {
   const Key& key = schedule_.limit();  // the lowest fault's
-  std::vector<LivelockTrail::Step> steps;
-  for (const auto& executor : executors_) {
-    if (executor->fault() && executor->fault()->key == key)
-      result.fault = executor->fault()->sentence;
-    const auto& noted = executor->livelock().steps();
-    steps.insert(steps.end(), noted.begin(), noted.end());
-  }
-  result.fault += LivelockTrail::text(steps, key, options_.livelock_microsteps);
+  FaultReport report(key, options_.livelock_microsteps);
+  for (const auto& executor : executors_)
+    if (executor->fault() && executor->fault()->key == key) report.add(&*executor->fault());
+  report.add(world_.trail);
+  result.fault = report.text();
 }
 
 template <class Pending>
@@ -51,6 +59,11 @@ void Run<Pending>::add_statistics(RunResult& result) const {
   const auto add = [&](const char* name, double value, const char* help, const char* unit = "") {
     result.statistics.push_back({name, unit, help, value});
   };
+  result.account = fmt::format(
+      "{} of {} events were executed by other threads than the one that "
+      "ordered them; an event took {:.3g} ns at the end",
+      fmt::group_digits(handed_over_), fmt::group_digits(finished_),
+      tuner_.work() / cycles_per_second() * 1e9);
   add("handed_over", static_cast<double>(handed_over_), "events given to another thread");
   add("mode_switches", static_cast<double>(tuner_.switches()), "changes of the automatic mode");
   add("event_cost", tuner_.work() / cycles_per_second() * 1e9, "of one event, at the end", "ns");

@@ -9,9 +9,9 @@ namespace orrery::expanded {
 /// that a worker need not wait for a coordinator that is executing an event of its own.
 template <class Pending>
 typename Run<Pending>::Plan Run<Pending>::plan() const {
-  if (mode_ == Mode::single) return {1, 1};
+  if (mode_ == Mode::single) return {1, 1, kSampleEvents};
   const std::uint32_t events = tuner_.batch();
-  return {events, 2 * events};
+  return {events, 2 * events, events > kSampleEvents / 2 ? kSampleEvents : 1};
 }
 
 /// Deals what may start, in the order of the keys, evenly to all slots that have room; returns how
@@ -128,18 +128,19 @@ bool Run<Pending>::run_dealt() {
 template <class Pending>
 void Run<Pending>::run_own(const Plan& plan) {
   for (std::uint32_t n = 0; n < plan.events && slots_[0].held() > 0; ++n) {
-    run_own_one(++sample_ % kSampleEvents == 0);
+    run_own_one(plan);
     if (any_results()) return;
   }
 }
 
 template <class Pending>
-void Run<Pending>::run_own_one(bool measured) {
+void Run<Pending>::run_own_one(const Plan& plan) {
   Slot& own = slots_[0];
+  const bool measured = ++sample_ % plan.sample == 0;
   const std::uint32_t at = own.served.load(std::memory_order_relaxed);
   const std::uint64_t start = measured ? read_cycles() : 0;
   const Result result = executors_[0]->execute(own.ring[at & own.mask]);
-  if (measured) tuner_.note_event(read_cycles() - start);
+  if (measured) own.add_busy((read_cycles() - start) * plan.sample);
   finish(own.handles[at & own.mask], result);
   const std::uint32_t next = (at + 1) & Slot::kCounterMask;
   own.served.store(next, std::memory_order_relaxed);
@@ -153,9 +154,10 @@ void Run<Pending>::drain() {
     while (schedule_.in_progress() > 0) collect_from_queue(true);
     return;
   }
+  const Plan plan = this->plan();
   while (schedule_.in_progress() > 0) {
     if (slots_[0].held() > 0) {
-      run_own_one(false);
+      run_own_one(plan);
     } else {
       doorbell_.wait([this] { return any_results() || team_.failed(); }, patience_);
       check_workers();
@@ -164,16 +166,20 @@ void Run<Pending>::drain() {
   }
 }
 
-/// A worker's part: executes what `word` announces.
+/// A worker's part: executes what `word` announces. Of single events only some are measured.
 template <class Pending>
 void Run<Pending>::execute_given(unsigned worker, std::uint32_t word) {
   Slot& slot = slots_[worker];
   Executor& executor = *executors_[worker];
   std::uint32_t at = slot.done.load(std::memory_order_relaxed);
+  const std::uint32_t sample = slot.mask == 0 ? kSampleEvents : 1;
+  const bool measured = at % sample == 0;
+  const std::uint64_t start = measured ? read_cycles() : 0;
   for (const std::uint32_t end = Slot::count_of(word); at != end;
        at = (at + 1) & Slot::kCounterMask) {
     slot.results[at & slot.mask] = executor.execute(slot.ring[at & slot.mask]);
   }
+  if (measured) slot.add_busy((read_cycles() - start) * sample);
   slot.done.store(at, std::memory_order_seq_cst);
 }
 

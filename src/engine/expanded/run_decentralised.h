@@ -16,7 +16,7 @@ template <class Pending>
 bool Run<Pending>::run_decentralised() {
   Slot& own = slots_[0];
   const std::uint32_t events = tuner_.batch();
-  decentralised_.plan = {events, events};
+  decentralised_.plan = {events, events, 1};
   decentralised_.closing = false;
   own.publish(Command::serve);
   std::uint32_t last = own.word.load(std::memory_order_relaxed);
@@ -31,12 +31,8 @@ bool Run<Pending>::run_decentralised() {
     last = word;
     if (Slot::command_of(word) != Command::serve) break;
     const std::uint32_t before = own.done.load(std::memory_order_relaxed);
-    const std::uint64_t start = read_cycles();
     execute_given(0, word);
-    const std::uint32_t executed =
-        (own.done.load(std::memory_order_relaxed) - before) & Slot::kCounterMask;
-    if (executed > 0) tuner_.note_event((read_cycles() - start) / executed);
-    if (executed > 0) serve(0);
+    if (own.done.load(std::memory_order_relaxed) != before) serve(0);
   }
   return decentralised_.closing;
 }

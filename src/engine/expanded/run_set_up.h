@@ -6,50 +6,73 @@
 namespace orrery::expanded {
 
 template <class Pending>
-Run<Pending>::Run(const Model& model, const RunOptions& options, const Settings& settings,
-                  unsigned workers, RunControl& control)
-    : model_(model),
+Run<Pending>::Run(World& world, const RunOptions& options, const Goal& goal,
+                  const Settings& settings, unsigned workers, RunControl& control)
+    : world_(world),
+      model_(world.model()),
       options_(options),
+      goal_(goal),
       settings_(settings),
       control_(control),
       workers_(workers),
-      has_rows_(control.rows != nullptr && !model.tables().empty()),
-      lps_(model.lp_count()),
+      has_rows_(control.rows != nullptr && !model_.tables().empty()),
+      lps_(world.lp_count()),
       slots_(std::make_unique<Slot[]>(workers)),
-      schedule_(static_cast<LpId>(model.lp_count()), settings.barriers_as_events),
+      schedule_(world.lp_count(), settings.barriers_as_events),
       tuner_(settings, workers, cycles_per_second()),
       patience_(workers > usable_cores()),
       team_(workers, options.bind) {
+  ORRERY_ASSERT(!world.on_heaps() || workers <= world.parts(), "a thread has an arena of its own");
   deal_.room.resize(workers);
-  for (unsigned i = 0; i < workers; ++i)
+  for (unsigned i = 0; i < workers; ++i) {
+    memory::Arena* const arena = world.on_heaps() ? &world.arena(i) : nullptr;
     executors_.push_back(
-        std::make_unique<Executor>(model, options, control.rows != nullptr, lps_, depot_));
+        std::make_unique<Executor>(model_, options, control.rows != nullptr, lps_, arena, depot_));
+  }
   getrusage(RUSAGE_SELF, &usage_before_);
 }
 
 template <class Pending>
-RunResult Run<Pending>::run() {
-  RunResult result;
+void Run<Pending>::advance(RunResult& result) {
+  const ThreadWatch watched(control_.threads, model_, executors_[0]->execution(), false);
+  const MisuseWatch misuse;
+  const OversizeLimit limit(world_.denies_oversize());
   result.workers = workers_;
   if (control_.rows != nullptr) control_.rows->begin(1);
   Stopwatch watch;
-  const auto start = [this](LpId id) { schedule_.push(executors_[0]->start(id)); };
-  if (!set_up_lps(model_, lps_, start, result)) return result;
-  result.startup_seconds = watch.lap();
+  take_world();
+  result.startup_seconds += watch.lap();
+  goal_.restart();
   loop();
   dismiss_workers();
   team_.finish();
   bind(false);
-  result.loop_seconds = watch.lap();
+  result.loop_seconds += watch.lap();
   conclude(result);
-  result.shutdown_seconds = watch.lap();
-  return result;
+}
+
+template <class Pending>
+void Run<Pending>::take_world() {
+  for (LpId id = 0; id < lps_.size(); ++id) {
+    const World::Lp& lp = world_.lp(id);
+    lps_[id] = {lp.object, lp.kernel, world_.on_heaps() ? &world_.heap(id) : nullptr};
+  }
+  for (EventList& list : world_.pending)
+    list.take_all([this](const EventHeader& header, const void* payload) {
+      schedule_.push(executors_[0]->make(header, payload));
+    });
 }
 
 template <class Pending>
 void Run<Pending>::start_workers() {
-  team_.start(1, {[this](unsigned i) { settings_.pull ? work_pulling(i) : work(i); },
-                  [this] { wake_coordinator(); }});
+  const auto work_watched = [this](unsigned i) {
+    if (world_.on_heaps()) memory::prepare_worker_thread();
+    const ThreadWatch watched(control_.threads, model_, executors_[i]->execution(), false);
+    const MisuseWatch misuse;
+    const OversizeLimit limit(world_.denies_oversize());
+    settings_.pull ? work_pulling(i) : work(i);
+  };
+  team_.start(1, {work_watched, [this] { wake_coordinator(); }});
 }
 
 /// The thread is the caller's: it gets back the cores that it had, and has them as long as it needs
@@ -71,11 +94,13 @@ template <class Pending>
 void Run<Pending>::dismiss_workers() {
   queue_.close();
   // In a decentralised block that ended early a worker may be dealing to the others.
-  const bool dealing = mode_ == Mode::decentralised;
-  if (dealing) lock_block();
+  std::optional<Unlock> unlock;
+  if (mode_ == Mode::decentralised) {
+    lock_block();
+    unlock.emplace(decentralised_);
+  }
   decentralised_.closing = true;
   for (unsigned i = 1; i < workers_; ++i) slots_[i].publish(Command::leave);
-  if (dealing) decentralised_.locked.store(false, std::memory_order_release);
 }
 
 /// A worker has failed, for a reason that is not the model's, and will not hand in its results.

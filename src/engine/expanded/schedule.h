@@ -172,6 +172,14 @@ class Schedule {
     return lowest;
   }
 
+  /// Calls visit(event) for all pending events, which leaves none. Nothing may be in progress.
+  template <class Visit>
+  void take_all(Visit&& visit) {
+    settle();
+    pending_.drain([&](Event* event) {
+      if (event->type != kMarkType) visit(event);
+    });
+  }
   /// Puts what was set aside back. Nothing may be in progress.
   void settle() {
     for (const Choice& choice : aside_) {

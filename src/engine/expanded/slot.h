@@ -10,7 +10,8 @@
 // `done` with seq_cst; the server reads `done` with acquire (seq_cst before it sleeps). Places are
 // not written again before the other side's counter has passed them. `served` is written by the
 // server after it has taken the results; the worker only compares it with its own counter, relaxed:
-// if it reads an old value it looks again.
+// if it reads an old value it looks again. `busy_cycles` has one writer, the worker, and is a
+// figure that nothing depends on: relaxed.
 //   seq_cst and not release, because of sleep: a sleeper sets `sleeping`, then looks at the
 //   counter;
 // the other side sets the counter, then looks at `sleeping`. In the one total order of the four one
@@ -41,6 +42,7 @@ struct alignas(64) Slot {
   // Written by the worker.
   alignas(64) std::atomic<std::uint32_t> done{0};  ///< events executed so far, modulo 2^30
   std::atomic<std::uint32_t> sleeping{0};
+  std::atomic<std::uint64_t> busy_cycles{0};  ///< executing, so far
   std::array<Result, kMostInSlot> results{};
 
   // The server's own, but for `served`.
@@ -77,6 +79,11 @@ struct alignas(64) Slot {
     if (sleeping.load(std::memory_order_seq_cst) != 0) word.notify_one();
   }
 
+  /// The worker's: so many cycles were spent in handlers.
+  void add_busy(std::uint64_t cycles) {
+    busy_cycles.store(busy_cycles.load(std::memory_order_relaxed) + cycles,
+                      std::memory_order_relaxed);
+  }
   /// The worker's: waits for another word than `last`.
   std::uint32_t wait_for_word(std::uint32_t last, const Patience& patience) {
     if (patience.wait([&] { return word.load(std::memory_order_acquire) != last; }))

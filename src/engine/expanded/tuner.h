@@ -1,143 +1,328 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The choice of the mode, by measurement. A run is a sequence of blocks of some hundred
-// microseconds; the tuner names the mode of the next one and is told what it cost, in cycles an
-// event. It begins in place, where the cost of an event is known without hand-over, and tries
-// another mode only if events are long enough that a hand-over could pay. A mode that was tried in
-// vain is tried again after a pause that doubles each time, so that trials cost a few per cent of a
-// run at most; one that was adopted is compared with the others now and then. A mode replaces
-// another only if it is better by kMargin: what is nearly equal does not swing to and fro.
+// The choice of the mode, by measurement. A run is a sequence of blocks; the tuner names the mode
+// of the next one and its length, and is told what it took.
+//
+// It begins in place, but only until it knows what an event costs, which takes a few dozen
+// microseconds or two events. From kPresumedUs on it presumes that hand-over pays and adopts
+// kPresumed at once; it withdraws if the first blocks show that nothing runs beside anything.
+// Events shorter than kShortestUs are never handed over.
+//
+// The adopted mode is compared with each other one in pairs of neighbouring blocks by a sequential
+// test (selection.h), on the logarithm of the ratio of costs. A mode replaces the adopted one if
+// it is better by more than kTies: what is nearly equal does not swing to and fro.
+//   What a block costs: between modes that use all workers its time over the time that handlers
+//   took in it, on all threads. Events of a model differ by an order of magnitude, so time over
+//   events says little of a block with a dozen of them; the handlers' time is the control that
+//   takes this noise out (a ratio estimator; Cochran: Sampling Techniques, Wiley, 1977, ch. 6).
+//   Against executing in place it is time over events: handlers take longer where cores share a
+//   cache or are taken away, which is what this comparison is for.
+//   The first block after a change, with sleeping threads, cold caches and what was in progress,
+//   is shorter and does not count.
+//
+// Trials of each other mode may cost kShare of the run. What a trial has cost is measured, from the
+// first block in the other mode to the one with which the adopted mode is resumed, against what the
+// adopted mode takes for the same; a pair is taken when what it will presumably cost, too, fits in.
+// So modes that are nearly equal are compared quickly, for it costs nothing, and one that is
+// clearly worse rarely. After a decision for the adopted mode the other one rests, twice as long
+// each time.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "core/cycles.h"
+#include "engine/expanded/selection.h"
 #include "engine/expanded/settings.h"
 
 namespace orrery::expanded {
+
+/// What a block took.
+struct BlockCost {
+  std::uint64_t events = 0;
+  std::uint64_t cycles = 0;
+  std::uint64_t busy_cycles = 0;  ///< within handlers, of all threads
+
+  double per_event() const { return static_cast<double>(cycles) / static_cast<double>(events); }
+  double per_busy() const { return static_cast<double>(cycles) / static_cast<double>(busy_cycles); }
+};
 
 class Tuner {
  public:
   Tuner(const Settings& settings, unsigned workers, double cycles_per_second)
       : fixed_(!settings.automatic || workers == 1),
-        current_(settings.automatic || workers == 1 ? Mode::in_place : settings.mode),
+        adopted_(settings.automatic || workers == 1 ? Mode::in_place : settings.mode),
+        mode_(adopted_),
         cycles_per_us_(cycles_per_second * 1e-6) {}
 
-  Mode mode() const { return trial_ ? *trial_ : current_; }
+  Mode mode() const { return mode_; }
+  /// How long the next block should take: some hundred microseconds, but enough events for each
+  /// worker that the end of a block, at which they may wait for each other, does not count.
+  std::uint64_t block_cycles() const {
+    double us = std::clamp(kBlockWorks * work_us(), kBlockUs, kLongestBlockUs);
+    if (!fixed_ && looking_) us = looks_ < 2 ? kShortLookUs : kLongLookUs;
+    if (!fixed_ && cold_) us *= kColdShare;
+    return cycles(us);
+  }
 
-  /// A block in mode() has executed `events` in `cycles`.
-  void note(std::uint64_t events, std::uint64_t cycles) {
-    now_ += cycles;
-    if (events == 0) {  // all of it was waiting: for what the next block collects
-      waited_ += cycles;
+  /// A block in mode() is over.
+  void note(BlockCost block) {
+    now_ += block.cycles;
+    if (block.events == 0) {  // all of it was waiting: for what the next block collects
+      waited_ += block.cycles;
       return;
     }
-    cycles += std::exchange(waited_, 0);
-    Costs& costs = costs_[static_cast<std::size_t>(mode())];
-    if (trial_ && trial_.blocks++ == 0) return costs.clear();  // threads slept, caches were cold
-    costs.add(static_cast<double>(cycles) / static_cast<double>(events));
-    if (mode() == Mode::in_place) work_ = costs.lowest();
-    if (fixed_) return;
-    if (trial_) {
-      if (trial_.blocks > kTrialBlocks) judge();
-    } else if (now_ >= next_trial_ && costs.count() >= kTrialBlocks) {
-      begin_trial();
-    }
-  }
-  /// One event executed where no hand-over disturbs, in cycles.
-  void note_event(std::uint64_t cycles) {
-    const auto measured = static_cast<double>(cycles);
-    work_ = work_ == 0 ? measured : 0.9 * work_ + 0.1 * measured;
+    block.cycles += std::exchange(waited_, 0);
+    if (mode_ == Mode::in_place) block.busy_cycles = block.cycles;
+    if (block.busy_cycles == 0) return;  // nobody measures where workers pull
+    works_.add(static_cast<double>(block.busy_cycles) / static_cast<double>(block.events));
+    if (!fixed_) choose(block);
   }
   /// How many events make kBatchUs.
   std::uint32_t batch() const {
-    const double fitting = kBatchUs * cycles_per_us_ / std::max(work_, 1.0);
-    return static_cast<std::uint32_t>(std::clamp(fitting, 1.0, double{kMostInBatch}));
+    if (work() == 0) return 1;
+    return static_cast<std::uint32_t>(std::clamp(kBatchUs / work_us(), 1.0, double{kMostInBatch}));
+  }
+  /// In place: how many events from one look at the clock on.
+  std::uint32_t between_looks() const {
+    if (work() == 0) return 1;
+    return static_cast<std::uint32_t>(std::clamp(kLookUs / work_us(), 1.0, double{kMostUnseen}));
   }
   /// Cycles an event, as far as they are known.
-  double work() const { return work_; }
+  double work() const { return works_.median(); }
   std::uint64_t switches() const { return switches_; }
+
+  static constexpr double kShare = 0.005;
+  static constexpr double kTies = 0.01;
 
  private:
   static constexpr double kBatchUs = 8;
   static constexpr std::uint32_t kMostInBatch = 32;
-  static constexpr double kMargin = 0.93;
-  static constexpr unsigned kTrialBlocks = 3;
-  static constexpr double kShortestUs = 0.25;  // shorter events are never handed over
+  static constexpr double kLookUs = 10;
+  static constexpr std::uint32_t kMostUnseen = 16;
+  static constexpr double kShortestUs = 0.25;
+  static constexpr double kPresumedUs = 1;
+  static constexpr double kInVain = 0.9;
+  static constexpr double kShortLookUs = 20, kLongLookUs = 300, kLongUs = 10;
+  static constexpr double kBlockUs = 500, kBlockWorks = 64, kLongestBlockUs = 20'000;
+  static constexpr double kColdShare = 0.3;
+  static constexpr double kLearning = 0.25;
+  static constexpr unsigned kUsualBlocks = 4;  // before anything is compared with them
+  // By how much a mode may be worse of which nothing is known: than executing in place, or than the
+  // other one that uses all workers.
+  static constexpr double kGuess = 0.3, kGuessOfKin = 0.05;
   static constexpr double kFirstPauseUs = 20'000, kLongestPauseUs = 2'000'000;
-  static constexpr double kAdoptedPauseUs = 50'000;
+  static constexpr Mode kPresumed = Mode::decentralised;
+  static constexpr std::array<Mode, 3> kModes = {Mode::in_place, Mode::batched,
+                                                 Mode::decentralised};
 
-  /// What the last blocks in a mode have cost, in cycles an event. A thread that was interrupted
-  /// makes a block look many times as dear as it is, hence medians, and the lowest for what an
-  /// event costs.
-  class Costs {
+  /// What the last blocks say of something. A thread that was interrupted makes a block look many
+  /// times as dear as it is, hence the median.
+  class Recent {
    public:
-    void clear() { count_ = 0; }
-    void add(double cost) { last_[count_++ % last_.size()] = cost; }
-    std::size_t count() const { return std::min(count_, last_.size()); }
-    double lowest() const { return *std::min_element(last_.begin(), end()); }
+    void add(double value) { last_[count_++ % last_.size()] = value; }
     double median() const {
+      const std::size_t known = std::min(count_, last_.size());
+      if (known == 0) return 0;
       auto sorted = last_;
-      const std::size_t half = count() / 2;
-      std::nth_element(sorted.begin(), sorted.begin() + half, sorted.begin() + count());
-      return sorted[half];
+      std::nth_element(sorted.begin(), sorted.begin() + known / 2, sorted.begin() + known);
+      return sorted[known / 2];
     }
 
    private:
-    const double* end() const { return last_.data() + count(); }
     std::array<double, 8> last_{};
     std::size_t count_ = 0;
   };
 
-  struct Trial {
-    bool set = false;
-    Mode mode = Mode::in_place;
+  /// What the adopted mode took of late: sums that fade.
+  struct Usual {
+    double cycles = 0, events = 0, busy = 0;
     unsigned blocks = 0;
-    explicit operator bool() const { return set; }
-    Mode operator*() const { return mode; }
+    void add(const BlockCost& block) {
+      const auto fade = [](double& sum, std::uint64_t value) {
+        sum = 0.9 * sum + static_cast<double>(value);
+      };
+      fade(cycles, block.cycles);
+      fade(events, block.events);
+      fade(busy, block.busy_cycles);
+      ++blocks;
+    }
+  };
+  /// A mode that is compared with the adopted one.
+  struct Rival {
+    PairedSelection test;
+    std::uint64_t next = 0;  ///< no trial before
+    double pause_us = kFirstPauseUs;
+    std::optional<double> loss;  ///< cycles that a trial costs, presumably
+    double lost = 0;             ///< that trials have cost
+
+    double longer_pause() const { return std::min(2 * pause_us, kLongestPauseUs); }
+    void settle(double trial_loss) {
+      lost = std::max(lost + trial_loss, 0.0);
+      loss = loss ? *loss + (trial_loss - *loss) * kLearning : trial_loss;
+    }
   };
 
-  static constexpr std::array<Mode, 3> kOrder = {Mode::in_place, Mode::batched,
-                                                 Mode::decentralised};
-
-  double cost_of(Mode mode) const { return costs_[static_cast<std::size_t>(mode)].median(); }
-
-  void begin_trial() {
-    pause(current_ == Mode::in_place ? pause_us_ : kAdoptedPauseUs);
-    if (current_ == Mode::in_place && work_ < kShortestUs * cycles_per_us_) return;
-    do {
-      turn_ = (turn_ + 1) % kOrder.size();
-    } while (kOrder[turn_] == current_);
-    trial_ = {true, kOrder[turn_], 0};
-  }
-  void judge() {
-    const Mode tried = *trial_;
-    trial_ = {};
-    if (cost_of(tried) < kMargin * cost_of(current_)) {
-      current_ = tried;
-      ++switches_;
-      pause_us_ = kFirstPauseUs;
+  void choose(const BlockCost& block) {
+    const bool cold = std::exchange(cold_, false);
+    if (mode_ != adopted_ || cold) charge(block);
+    if (cold) {
+      if (std::exchange(resuming_, false)) close_trial();
+    } else if (mode_ != adopted_) {
+      judge(block);
     } else {
-      pause_us_ = std::min(2 * pause_us_, kLongestPauseUs);
+      learn(block);
+      decide();
     }
-    pause(current_ == Mode::in_place ? pause_us_ : kAdoptedPauseUs);
   }
-  void pause(double us) { next_trial_ = now_ + static_cast<std::uint64_t>(us * cycles_per_us_); }
+
+  /// A block of the adopted mode.
+  void learn(const BlockCost& block) {
+    home_ = block;
+    usual_.add(block);
+  }
+  void decide() {
+    if (looking_ && !seen_enough()) return;
+    if (adopted_ == Mode::in_place && work_us() < kShortestUs) return;
+    if (!presumed_ && work_us() >= kPresumedUs) return presume();
+    if (usual_.blocks < kUsualBlocks) return;
+    if (std::exchange(on_probation_, false) && usual_.busy < kInVain * usual_.cycles)
+      return withdraw();
+    begin_trial();
+  }
+
+  /// The first event finds everything cold, and those after it much: only long ones are believed.
+  bool seen_enough() {
+    ++looks_;
+    looking_ = looks_ == 1 || (looks_ == 2 && work_us() < kLongUs);
+    if (looking_) works_ = {};
+    return !looking_;
+  }
+  void presume() {
+    presumed_ = on_probation_ = true;
+    adopt(kPresumed);
+  }
+  /// All workers together spend less time in handlers than one would.
+  void withdraw() {
+    const double share = 1 - usual_.busy / usual_.cycles;
+    adopt(Mode::in_place);
+    for (Rival& rival : rivals_) {
+      rival.loss = share * trial_cycles();
+      rival.next = now_ + cycles(kFirstPauseUs);
+    }
+  }
+
+  /// The one that has waited longest of those that the budget has room for.
+  void begin_trial() {
+    Rival* chosen = nullptr;
+    for (const Mode mode : kModes) {
+      Rival& rival = of(mode);
+      if (mode == adopted_ || rival.next > now_ || !affordable(mode)) continue;
+      if (chosen != nullptr && chosen->next <= rival.next) continue;
+      chosen = &rival;
+      mode_ = mode;
+    }
+    cold_ = chosen != nullptr;
+    if (cold_) chosen->loss = presumable_loss(mode_);
+  }
+  bool affordable(Mode mode) const {
+    return of(mode).lost + presumable_loss(mode) <= kShare * static_cast<double>(now_);
+  }
+  /// Before anything was measured: executing in place takes the handlers' time.
+  double presumable_loss(Mode mode) const {
+    if (const auto& known = of(mode).loss) return *known;
+    if (mode != Mode::in_place)
+      return (adopted_ == Mode::in_place ? kGuess : kGuessOfKin) * trial_cycles();
+    return std::max(1 - usual_.cycles / usual_.busy, 0.0) * trial_cycles();
+  }
+  double trial_cycles() const { return (1 + 2 * kColdShare) * static_cast<double>(block_cycles()); }
+
+  /// Counts what a block of a trial took above what the adopted mode would have taken.
+  void charge(const BlockCost& block) {
+    if (usual_.cycles == 0) return;
+    trial_loss_ += static_cast<double>(block.cycles) -
+                   (by_busy() ? static_cast<double>(block.busy_cycles) / usual_.busy
+                              : static_cast<double>(block.events) / usual_.events) *
+                       usual_.cycles;
+  }
+  bool by_busy() const { return mode_ != Mode::in_place && adopted_ != Mode::in_place; }
+
+  /// A block of the other mode.
+  void judge(const BlockCost& block) {
+    tried_ = mode_;
+    Rival& rival = of(mode_);
+    const double ratio =
+        by_busy() ? block.per_busy() / home_.per_busy() : block.per_event() / home_.per_event();
+    rival.test.add(std::log(ratio) + kTies);
+    switch (rival.test.verdict()) {
+      case PairedSelection::Verdict::second:
+        return replace(block);
+      case PairedSelection::Verdict::first:
+        rival.test = {};
+        rival.next = now_ + cycles(rival.pause_us);
+        rival.pause_us = rival.longer_pause();
+        break;
+      case PairedSelection::Verdict::open:
+        break;
+    }
+    mode_ = adopted_;
+    cold_ = resuming_ = true;
+  }
+  /// The mode that was tried replaces the adopted one.
+  void replace(const BlockCost& block) {
+    const double share = 1 - std::exp(of(mode_).test.mean());
+    const Mode before = adopted_;
+    const double pause_us = of(mode_).longer_pause();
+    of(mode_).settle(std::exchange(trial_loss_, 0));
+    adopt(mode_);
+    of(before).loss = share * trial_cycles();
+    of(before).pause_us = pause_us;
+    learn(block);
+  }
+  void adopt(Mode mode) {
+    cold_ = mode_ != mode;
+    mode_ = adopted_ = mode;
+    ++switches_;
+    usual_ = {};
+    for (Rival& rival : rivals_) {
+      Rival fresh;
+      fresh.next = now_;
+      fresh.lost = rival.lost;
+      rival = fresh;
+    }
+  }
+  /// The adopted mode has been resumed.
+  void close_trial() { of(tried_).settle(std::exchange(trial_loss_, 0)); }
+
+  Rival& of(Mode mode) { return rivals_[static_cast<std::size_t>(mode)]; }
+  const Rival& of(Mode mode) const { return rivals_[static_cast<std::size_t>(mode)]; }
+  double work_us() const { return work() / cycles_per_us_; }
+  std::uint64_t cycles(double us) const { return static_cast<std::uint64_t>(us * cycles_per_us_); }
 
   const bool fixed_;
-  Mode current_;
+  Mode adopted_;
+  Mode mode_;
   const double cycles_per_us_;
-  Trial trial_;
-  std::array<Costs, 4> costs_{};
-  double work_ = 0;
-  std::size_t turn_ = 0;
-  std::uint64_t now_ = 0, next_trial_ = 0;
+  Recent works_;  ///< cycles an event
+  std::uint64_t now_ = 0;
   std::uint64_t waited_ = 0;  ///< cycles of blocks that collected nothing
-  double pause_us_ = kFirstPauseUs;
   std::uint64_t switches_ = 0;
+
+  bool looking_ = true;  ///< what an event costs is not known well enough
+  unsigned looks_ = 0;
+  bool presumed_ = false, on_probation_ = false;
+
+  BlockCost home_;  ///< the adopted mode's last block
+  Usual usual_;
+  bool cold_ = false;      ///< the next block is the first after a change
+  bool resuming_ = false;  ///< and the last of a trial
+  Mode tried_ = Mode::in_place;
+  std::array<Rival, 4> rivals_{};
+  double trial_loss_ = 0;  ///< cycles, by the trial under way
 };
 
 }  // namespace orrery::expanded
