@@ -38,6 +38,7 @@ class Run {
   }
 
   RunResult run() {
+    const ThreadWatch watched(control_.threads, model_, checker_.execution(), false);
     RunResult result;
     if (control_.rows != nullptr) control_.rows->begin(1);
     Stopwatch watch;
@@ -63,8 +64,11 @@ class Run {
   bool check() {
     try {
       if (checker_.check(current_)) return true;
-      fault_ = checker_.executed().fault +
-               LivelockTrail::text(trail_.steps(), current_.key, options_.livelock_microsteps);
+      const HandlerFault fault{current_.key, current_.lp, checker_.executed().fault};
+      FaultReport report(fault.key, options_.livelock_microsteps);
+      report.add(&fault);
+      report.add(trail_);
+      fault_ = report.text();
     } catch (const Finding& finding) {
       fault_ = checker_.sentence(current_, finding);
       checker_.abandon(current_.lp);
@@ -190,6 +194,7 @@ class Run {
     add("static_checks", count(s.data_watched), "events around which it was compared");
     add("one_offs", count(s.one_offs), "differences of bytes that did not come again");
     if (result.end != RunEnd::fault) result.notes.push_back(verdict());
+    if (!s.floats_left.empty()) result.notes.push_back(s.floats_left);
     if (s.outside_calls != 0) result.notes.push_back(outside_note(s.outside_calls));
   }
 
@@ -201,12 +206,9 @@ class Run {
         checker_.plan().names());
   }
 
-  static std::string outside_note(std::uint32_t calls) {
-    std::string text = "handlers call";
-    for (unsigned i = 0; i < static_cast<unsigned>(memory::OutsideCall::count); ++i)
-      if ((calls >> i & 1) != 0)
-        text += std::string(" ") + memory::name_of(static_cast<memory::OutsideCall>(i));
-    return text + "; nothing that was compared depended on it so far, but nothing must";
+  static std::string outside_note(memory::OutsideCallSet calls) {
+    return "handlers call " + names_of(calls) +
+           "; nothing that was compared depended on it so far, but nothing must";
   }
 
   const Model& model_;

@@ -11,11 +11,16 @@
 namespace orrery::checker {
 namespace {
 
+std::string send_text(const Names& names, const Sent& sent) {
+  return fmt::format("event {} to LP {} at {}", names.event(sent.receiver, sent.type),
+                     sent.receiver, time_text(names.model, sent.time()));
+}
+
 class Comparison {
  public:
   Comparison(const Names& names, const Effects& a, const Effects& b, Versus versus,
-             const Labels& labels)
-      : names_(names), a_(a), b_(b), versus_(versus), labels_(labels) {}
+             const Labels& labels, std::vector<Doubt>* doubts)
+      : names_(names), a_(a), b_(b), versus_(versus), labels_(labels), doubts_(doubts) {}
 
   Difference run() {
     if (a_.fault != b_.fault) {
@@ -35,11 +40,6 @@ class Comparison {
     return effects.fault.empty() ? "it went well" : "it failed (" + effects.fault + ")";
   }
 
-  std::string send_text(const Sent& sent) const {
-    return fmt::format("event {} to LP {} at {}", names_.event(sent.receiver, sent.type),
-                       sent.receiver, time_text(names_.model, sent.time()));
-  }
-
   void compare_sends() {
     const std::size_t common = std::min(a_.sends.size(), b_.sends.size());
     for (std::size_t i = 0; i < common; ++i)
@@ -48,7 +48,7 @@ class Comparison {
     const auto& more = a_.sends.size() > common ? a_ : b_;
     difference_.add(fmt::format("it sent {} event{} {} and {} {}; the first that is missing is {}",
                                 a_.sends.size(), a_.sends.size() == 1 ? "" : "s", labels_.a,
-                                b_.sends.size(), labels_.b, send_text(more.sends[common])));
+                                b_.sends.size(), labels_.b, send_text(names_, more.sends[common])));
   }
 
   bool same_send(std::size_t i) {
@@ -56,28 +56,35 @@ class Comparison {
     const Sent& b = b_.sends[i];
     if (a.key() != b.key() || a.receiver != b.receiver || a.type != b.type ||
         a.size.bytes() != b.size.bytes()) {
-      difference_.add(fmt::format("its send {} was {} {} and {} {}", i + 1, send_text(a), labels_.a,
-                                  send_text(b), labels_.b));
+      difference_.add(fmt::format("its send {} was {} {} and {} {}", i + 1, send_text(names_, a),
+                                  labels_.a, send_text(names_, b), labels_.b));
       return false;
     }
-    const std::byte* const pa = a_.payload_of(a);
-    const std::byte* const pb = b_.payload_of(b);
-    const std::size_t at = payload_difference(a, pa, pb);
+    const std::size_t at = payload_difference(i);
     if (at == kNoDifference) return true;
-    difference_.add(fmt::format("its send {}, {}, carries {} {} and {} {} (at byte {} of {})",
-                                i + 1, send_text(a), hex_text(pa, a.size.bytes(), at), labels_.a,
-                                hex_text(pb, a.size.bytes(), at), labels_.b, at, a.size.bytes()),
-                    !a.size.hashed());
+    difference_.add(payload_text(names_, a_, b_, labels_, i, at), !a.size.hashed());
     return false;
   }
 
   /// Bytes that enter the fingerprint must be equal. Others may be padding.
-  std::size_t payload_difference(const Sent& sent, const std::byte* pa, const std::byte* pb) const {
+  std::size_t payload_difference(std::size_t i) {
+    const Sent& sent = a_.sends[i];
+    const std::byte* const pa = a_.payload_of(sent);
+    const std::byte* const pb = b_.payload_of(b_.sends[i]);
     if (sent.size.hashed() || versus_ == Versus::same_world)
       return first_unequal(pa, pb, sent.size.bytes());
     if (versus_ == Versus::twin) return kNoDifference;
-    return a_.world == 0 ? first_difference(pa, pb, sent.size.bytes())
-                         : first_difference(pb, pa, sent.size.bytes());
+    const std::byte* const in0 = a_.world == 0 ? pa : pb;
+    const std::byte* const in1 = a_.world == 0 ? pb : pa;
+    std::size_t first = kNoDifference;
+    for_each_difference(in0, in1, sent.size.bytes(), [&](std::size_t at) {
+      if (doubts_ != nullptr && follows(in0[at], in1[at]))
+        doubts_->push_back({i, at, in0[at], in1[at]});
+      else
+        first = at;
+      return first == kNoDifference;
+    });
+    return first;
   }
 
   void compare_rows() {
@@ -154,14 +161,24 @@ class Comparison {
   const Effects& b_;
   const Versus versus_;
   const Labels& labels_;
+  std::vector<Doubt>* const doubts_;
   Difference difference_;
 };
 
 }  // namespace
 
 Difference compare_effects(const Names& names, const Effects& a, const Effects& b, Versus versus,
-                           const Labels& labels) {
-  return Comparison(names, a, b, versus, labels).run();
+                           const Labels& labels, std::vector<Doubt>* doubts) {
+  return Comparison(names, a, b, versus, labels, doubts).run();
+}
+
+std::string payload_text(const Names& names, const Effects& a, const Effects& b,
+                         const Labels& labels, std::size_t send, std::size_t at) {
+  const Sent& sent = a.sends[send];
+  const std::size_t bytes = sent.size.bytes();
+  return fmt::format("its send {}, {}, carries {} {} and {} {} (at byte {} of {})", send + 1,
+                     send_text(names, sent), hex_text(a.payload_of(sent), bytes, at), labels.a,
+                     hex_text(b.payload_of(b.sends[send]), bytes, at), labels.b, at, bytes);
 }
 
 std::string hex_text(const std::byte* bytes, std::size_t size, std::size_t at) {

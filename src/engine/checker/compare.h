@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/checker/doubt.h"
 #include "engine/checker/effects.h"
 #include "orrery/model.h"
 
@@ -45,8 +46,13 @@ struct Names {
   std::function<std::string(LpId receiver, EventTypeId type)> event;
 };
 
+/// With `doubts`, bytes of payloads that two worlds cannot judge go there.
 Difference compare_effects(const Names& names, const Effects& a, const Effects& b, Versus versus,
-                           const Labels& labels = {});
+                           const Labels& labels = {}, std::vector<Doubt>* doubts = nullptr);
+
+/// "its send 2, event Step to LP 3 at 7 s, carries 01 02 the first time and ..."
+std::string payload_text(const Names& names, const Effects& a, const Effects& b,
+                         const Labels& labels, std::size_t send, std::size_t at);
 
 /// "01 02 03": up to 8 bytes from `at` on.
 std::string hex_text(const std::byte* bytes, std::size_t size, std::size_t at);

@@ -4,20 +4,18 @@
 // may crash when it is executed again, which is a finding like any other, only that the process
 // cannot go on: it says what it knows and ends with the exit code of a model fault.
 //
-// In a build with the address sanitizer the sanitizer's own report is better, and nothing is done.
+// In a build with the address sanitizer the sanitizer's own report is better.
 #pragma once
 
-#include <signal.h>
-
-#include <array>
-
 #include "engine/checker/lp_checker.h"
+#include "run/activity.h"
+#include "run/crash_guard.h"
 
 namespace orrery::checker {
 
-/// While it exists, signals of a crash end the process as a model fault if a handler of `checker`
-/// runs, and as always if none does. One at a time.
-class CrashWatch {
+/// While it exists, a crash of a handler of `checker` on this thread ends the process as a model
+/// fault. One at a time.
+class CrashWatch final : CrashTeller {
  public:
   explicit CrashWatch(const LpChecker& checker);
   ~CrashWatch();
@@ -25,8 +23,10 @@ class CrashWatch {
   CrashWatch& operator=(const CrashWatch&) = delete;
 
  private:
-  static constexpr std::array<int, 5> kSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-  std::array<struct sigaction, kSignals.size()> before_{};
+  bool tell(int signal) const override;
+
+  const LpChecker& checker_;
+  const CrashGuard guard_;
 };
 
 }  // namespace orrery::checker

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "memory/poison.h"
 #include "memory/region.h"
@@ -89,7 +90,32 @@ void Guard::undo(LpMemory& lp, const std::vector<AllocationStep>& steps) {
   }
 }
 
+void Guard::redo(LpMemory& lp, const std::vector<AllocationStep>& steps) {
+  for (const AllocationStep& step : steps) {
+    if (step.allocates) {
+      lp.live.insert(step.allocation);
+      ++lp.allocated;
+    } else {
+      lp.live.erase(step.allocation.address);
+    }
+  }
+}
+
+// What serves lies below these functions' part of the stack, and is overwritten there: what it
+// keeps of the chain of frames must not be found by a model that reads what it has not initialised.
 void* Guard::allocate(std::size_t bytes, std::size_t alignment) noexcept {
+  void* const pointer = serve(bytes, alignment, __builtin_frame_address(0));
+  scrub_stack(stack_world_);
+  return pointer;
+}
+
+void Guard::deallocate(void* pointer) noexcept {
+  take_back(pointer);
+  scrub_stack(stack_world_);
+}
+
+[[gnu::noinline]] void* Guard::serve(std::size_t bytes, std::size_t alignment,
+                                     const void* frame) noexcept {
   memory::LpHeap& heap = lp_->heap;
   const std::size_t runs = heap.run_count();
   void* const pointer = alignment <= memory::kMinAlignmentBytes ? heap.allocate(bytes)
@@ -100,21 +126,28 @@ void* Guard::allocate(std::size_t bytes, std::size_t alignment) noexcept {
     allocation.bytes = bytes;
     allocation.chunk_bytes = heap.usable_size(pointer);
     allocation.ordinal = ++lp_->allocated;
-    remember_place(allocation);
+    remember_place(allocation, frame);
     if (kPoisons || heap.run_count() != runs) {  // no pattern there yet
       memory::unpoison(pointer, allocation.chunk_bytes);
       fill(allocation.address, allocation.chunk_bytes, world_);
       memory::poison_slack(pointer, bytes, allocation.chunk_bytes);
       if (!kPoisons) fill_free(*lp_, world_);
     }
-    lp_->live.insert(allocation);
-    steps_->push_back({true, allocation});
+    const std::size_t steps = steps_->size();
+    try {
+      steps_->push_back({true, allocation});
+      lp_->live.insert(allocation);
+    } catch (const std::bad_alloc&) {  // of the checker's own lists: the request is refused
+      if (steps_->size() > steps) steps_->pop_back();
+      heap.deallocate(pointer);
+      --lp_->allocated;
+      return nullptr;
+    }
   }
-  scrub_stack(stack_world_);
   return pointer;
 }
 
-void Guard::deallocate(void* pointer) noexcept {
+[[gnu::noinline]] void Guard::take_back(void* pointer) noexcept {
   const auto* known = lp_->live.find(static_cast<std::byte*>(pointer));
   if (known != nullptr && !kPoisons && !damage_) damage_ = damaged_slack(*known);
   const FreeStatus status = lp_->heap.deallocate(pointer);
@@ -123,11 +156,9 @@ void Guard::deallocate(void* pointer) noexcept {
   } else {
     const Allocation allocation = lp_->live.erase(static_cast<std::byte*>(pointer));
     steps_->push_back({false, allocation});
-    if (freed_.size() < kRememberedFrees) freed_.resize(kRememberedFrees);
     freed_[freed_next_++ % kRememberedFrees] = allocation;
     if (!kPoisons) fill(allocation.address, allocation.chunk_bytes, world_);
   }
-  scrub_stack(stack_world_);
 }
 
 void* Guard::reallocate(void* pointer, std::size_t bytes) noexcept {
@@ -153,11 +184,11 @@ const Allocation* Guard::last_freed_at(const std::byte* address) const {
   return nullptr;
 }
 
-/// Walks the frame pointers. Code that was compiled without them leaves other values there, so
-/// every step is checked to go up within this handler's part of the stack.
+/// Walks the frame pointers from `innermost` on. Code that was compiled without them leaves other
+/// values there, so every step is checked to go up within this handler's part of the stack.
 __attribute__((no_sanitize("address", "undefined"))) void Guard::remember_place(
-    Allocation& allocation) const {
-  const auto* frame = static_cast<const std::uintptr_t*>(__builtin_frame_address(0));
+    Allocation& allocation, const void* innermost) const {
+  const auto* frame = static_cast<const std::uintptr_t*>(innermost);
   const auto end = reinterpret_cast<std::uintptr_t>(stack_end_);
   for (std::size_t i = 0; i < Allocation::kFrames; ++i) {
     allocation.place[i] = reinterpret_cast<const void*>(frame[1]);

@@ -56,6 +56,8 @@ class Guard final : public memory::HeapObserver {
   static void fill_free(LpMemory& lp, WorldIndex world);
   /// Takes the record of `steps` back; the heap itself is restored by whoever restores it.
   static void undo(LpMemory& lp, const std::vector<AllocationStep>& steps);
+  /// Brings the record of `steps` back.
+  static void redo(LpMemory& lp, const std::vector<AllocationStep>& steps);
 
   /// What was freed last at `address`, by any LP; nullptr if that is long ago.
   const Allocation* last_freed_at(const std::byte* address) const;
@@ -68,14 +70,17 @@ class Guard final : public memory::HeapObserver {
   static constexpr std::size_t kRememberedFrees = 1024;
 
   std::optional<Overrun> damaged_slack(const Allocation& allocation) const;
-  void remember_place(Allocation& allocation) const;
+  void* serve(std::size_t bytes, std::size_t alignment, const void* frame) noexcept;
+  void take_back(void* pointer) noexcept;
+  void remember_place(Allocation& allocation, const void* innermost) const;
 
   LpMemory* lp_ = nullptr;
   std::vector<AllocationStep>* steps_ = nullptr;
   WorldIndex world_ = 0, stack_world_ = 0;
   const void* stack_end_ = nullptr;
   std::optional<Overrun> damage_;  ///< found when the allocation was freed
-  std::vector<Allocation> freed_;  ///< a ring
+  /// A ring. There from the beginning: a first free may come when memory is gone.
+  std::vector<Allocation> freed_ = std::vector<Allocation>(kRememberedFrees);
   std::size_t freed_next_ = 0;
 };
 

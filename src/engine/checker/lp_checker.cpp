@@ -7,9 +7,12 @@
 #include <alloca.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cfenv>
 #include <cstring>
 
 #include "checkpoint/options.h"
+#include "core/float_environment.h"
 #include "core/logical_process_access.h"
 #include "memory/application_mode.h"
 #include "memory/outside_calls.h"
@@ -21,6 +24,15 @@ namespace {
 
 constexpr std::int64_t kClockShiftSeconds = 100'003;
 constexpr std::uintptr_t kFloorBytes = 32 * 1024;
+
+/// What earlier calls of others have left in the thread, which no handler may look at before it has
+/// set it itself, is the opposite in the other world: errno, the flags of floating-point
+/// exceptions.
+void leave_marks(bool raised) {
+  std::feclearexcept(FE_ALL_EXCEPT);
+  if (raised) std::feraiseexcept(FE_ALL_EXCEPT);
+  errno = raised ? EDOM : 0;
+}
 
 /// Without a horizon: sends at or after it are compared, too, since a longer run executes them.
 RunOptions without_horizon(RunOptions options) {
@@ -52,6 +64,9 @@ LpChecker::~LpChecker() {
   memory::outside_calls = {};
   for (CheckedLp& lp : lps_) {
     drop_episode(lp);
+    // If the run ended for lack of memory, there is some again for the lists of what is freed.
+    lp.other = {};
+    lp.twin_image = {};
     std::vector<AllocationStep> steps;
     if (lp.broken) continue;
     guard_.begin(lp.memory, lp.world, lp.world, steps, nullptr);
@@ -100,12 +115,17 @@ void LpChecker::execute(const Job& job, WorldIndex world, WorldIndex stack_world
     floor_ = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - kFloorBytes;
   begin(job, world);
   running_ = &job;
+  floats_left().seen = false;
+  leave_marks((world == 1) != other_marks_);
   call_at_floor();
   running_ = nullptr;
+  if (floats_left().seen) note_floats(job);
   const bool handled = job.kind == Job::Kind::start || job.kind == Job::Kind::event;
   if (handled && out.fault.empty()) execution_.end(out.kernel);
   statistics_.outside_calls |= memory::outside_calls.seen;
   ++statistics_.executions;
+  // Memory that another execution got says nothing about the model.
+  if (tells_system_failure(out.fault)) throw Finding{out.fault};
 }
 
 void LpChecker::begin(const Job& job, WorldIndex world) {
@@ -114,7 +134,17 @@ void LpChecker::begin(const Job& job, WorldIndex world) {
   execution_.set_reversing(reversing_);
   if (job.kind == Job::Kind::start) execution_.begin_start(job.lp, *object, lp.kernel);
   if (job.kind == Job::Kind::event)
-    execution_.begin(*job.event, job.event->payload(world), *object, lp.kernel);
+    execution_.begin(*job.event, payload_in(*job.event, world), *object, lp.kernel);
+}
+
+/// It harms nobody, since it was put back, but does not do what its author may hope for either.
+void LpChecker::note_floats(const Job& job) {
+  if (!statistics_.floats_left.empty()) return;
+  statistics_.floats_left =
+      describe_event(model_, job.lp, name_of(job), job.key.time()) + " leaves " +
+      describe(floats_left().control) +
+      " to those that run after it; the platform puts the default back after each handler, so set "
+      "it where it is needed, in each handler";
 }
 
 /// Brings the stack to the floor, from wherever it is, and calls the handler there.
@@ -210,11 +240,14 @@ bool LpChecker::check(const Job& job) {
     Guard::undo(lp.memory, second_.steps);
     go_to(lp, world, before_);
   }
+  if (const auto calls = memory::outside_calls.seen & memory::kStatefulCalls; calls != 0)
+    report_stateful(calls);
   if (!first_.fault.empty()) {
     if (!usage_error_.empty()) throw UsageError(usage_error_);
     return false;
   }
   lp.other.swap(first_.image);
+  lp.settled.swap(settled_);
   verify_twin(job);
   if (job.kind != Job::Kind::finish) lp.kernel = first_.kernel;
   lp.last = job.key;
@@ -230,12 +263,13 @@ Difference LpChecker::execute_in_both_worlds(const Job& job) {
   roll_back(job, rollback);
   go_to(lp, 1 - lp.world, lp.other);
   execute(job, lp.world, lp.world, second_);
-  reversing_ = false;
   if (const auto overrun = guard_.damage()) report_overrun(job, *overrun);
   if (watched && variable == nullptr) variable = data_.changed();
   save(lp.memory.heap, second_.image);
   statistics_.allocations += lp.memory.live.size();
   Difference difference = compare_worlds(lp);
+  if (difference.empty() && !doubts_.empty()) difference = settle_doubts(job);
+  reversing_ = false;
   if (variable != nullptr) report_static(variable, difference);
   return difference;
 }
@@ -260,8 +294,11 @@ const void* LpChecker::execute_first(const Job& job, bool watched) {
 /// What the LP's memory shows now is what it did itself when it executed last, in both worlds.
 void LpChecker::verify_untouched(const Job& job) {
   CheckedLp& lp = lps_[job.lp];
-  const Difference difference =
-      compare_memory(lp, lp.other, before_, 1 - lp.world, {"when its last event had ended", "now"});
+  const Labels labels{"when its last event had ended", "now"};
+  doubts_.clear();
+  Difference difference = compare_memory(lp, lp.other, before_, 1 - lp.world, labels);
+  if (difference.empty() && !doubts_.empty())
+    difference = memory_difference(lp, lp.other, before_, doubts_.front().at, labels);
   std::string text;
   if (!difference.empty()) {
     text = ": " + difference.texts.front();
@@ -308,7 +345,10 @@ void LpChecker::go_to(CheckedLp& lp, WorldIndex world, const std::vector<std::by
 
 /// The two executions of an event. The heap is as the second has left it.
 Difference LpChecker::compare_worlds(CheckedLp& lp) {
-  Difference difference = compare_effects(names_, first_, second_, Versus::other_world);
+  doubts_.clear();
+  settled_.clear();
+  Difference difference =
+      compare_effects(names_, first_, second_, Versus::other_world, {}, &doubts_);
   if (!first_.fault.empty() || !second_.fault.empty()) return difference;
   Difference memory = compare_memory(lp, first_.image, second_.image, first_.world, {});
   if (memory.empty()) return difference;
@@ -316,20 +356,26 @@ Difference LpChecker::compare_worlds(CheckedLp& lp) {
   return memory;
 }
 
+/// What it cannot judge is in `doubts_` then.
 Difference LpChecker::compare_memory(const CheckedLp& lp, const std::vector<std::byte>& a,
                                      const std::vector<std::byte>& b, WorldIndex world_of_a,
                                      const Labels& labels) {
-  Difference difference;
   statistics_.compared_bytes += a.size();
-  if (a.size() != b.size()) {
-    difference.add("it holds other allocations " + std::string(labels.a) + " than " +
-                   std::string(labels.b));
-    return difference;
-  }
-  const std::size_t at = world_of_a == 0 ? first_difference(a.data(), b.data(), a.size())
-                                         : first_difference(b.data(), a.data(), a.size());
-  if (at == kNoDifference) return difference;
-  const std::byte* const address = address_in_image(lp, a.size(), at);
+  if (a.size() != b.size()) return memory_difference(lp, a, b, 0, labels);
+  const auto& in0 = world_of_a == 0 ? a : b;
+  const auto& in1 = world_of_a == 0 ? b : a;
+  const std::size_t doubts = doubts_.size();
+  if (find_doubts(lp, in0.data(), in1.data(), a.size())) return {};
+  return memory_difference(lp, a, b, doubts_[doubts].at, labels);
+}
+
+/// The images differ at `at`.
+Difference LpChecker::memory_difference(const CheckedLp& lp, const std::vector<std::byte>& a,
+                                        const std::vector<std::byte>& b, std::size_t at,
+                                        const Labels& labels) const {
+  Difference difference;
+  const std::byte* const address =
+      a.size() == b.size() ? address_in_image(lp, a.size(), at) : nullptr;
   if (address == nullptr) {
     difference.add("it holds other allocations " + std::string(labels.a) + " than " +
                    std::string(labels.b));

@@ -9,7 +9,7 @@
 //   compared
 //      with an image from before;
 //   3. in the other world; memory and effects must be those of the first execution, but for bytes
-//      that nobody has initialised;
+//      that nobody has initialised (doubtful ones are settled in more worlds, doubt.h);
 //   4. by the LP's twin at other addresses; the effects must be the same;
 //   5. now and then rolled back over several events and executed up to here again. Such an LP goes
 //      through these events in one world, as in Time Warp: the other is a detour, after which its
@@ -32,11 +32,13 @@
 #include "engine/checker/checked_event.h"
 #include "engine/checker/compare.h"
 #include "engine/checker/data_watch.h"
+#include "engine/checker/doubt.h"
 #include "engine/checker/effects.h"
 #include "engine/checker/strategies.h"
 #include "engine/checker/twin.h"
 #include "memory/arena.h"
 #include "memory/block_pool.h"
+#include "memory/outside_calls.h"
 #include "run/engine.h"
 #include "run/execution.h"
 #include "run/faults.h"
@@ -45,6 +47,9 @@
 #include "run/model_checks.h"
 
 namespace orrery::checker {
+
+/// "time, rand" for messages.
+std::string names_of(memory::OutsideCallSet calls);
 
 /// What the checker has found, as a sentence behind "model fault in LP 5 ...: ".
 struct Finding {
@@ -67,8 +72,9 @@ struct CheckerStatistics {
   std::uint64_t compared_bytes = 0;  ///< of memory
   std::uint64_t allocations = 0;     ///< whose surroundings were watched
   std::uint64_t data_watched = 0;    ///< events around which the model's static data was compared
-  std::uint64_t one_offs = 0;       ///< differences in bytes of memory that repetition did not show
-  std::uint32_t outside_calls = 0;  ///< bits of memory::OutsideCall
+  std::uint64_t one_offs = 0;  ///< differences in bytes of memory that repetition did not show
+  memory::OutsideCallSet outside_calls = 0;
+  std::string floats_left;  ///< the first handler that left a changed floating-point environment
 };
 
 class LpChecker {
@@ -100,6 +106,8 @@ class LpChecker {
   /// "model fault in LP 5 (class Desk), event Customer at 12 s (tick 12), key ...: the checker ..."
   std::string sentence(const Job& job, const Finding& finding) const;
 
+  /// What the thread executes, for those who watch it.
+  const HandlerExecution& execution() const { return execution_; }
   /// The sentence for a crash of the handler that runs; for the handler of the signal.
   std::string crash_sentence(int signal) const;
 
@@ -146,6 +154,7 @@ class LpChecker {
     WorldIndex world = 0;
     std::vector<std::byte> other;       ///< image of the world that the memory does not show
     std::vector<std::byte> twin_image;  ///< of the twin's memory
+    std::vector<Doubt> settled;         ///< of which bits are uninitialised and carried along
     std::unique_ptr<Episode> episode;
     std::uint32_t turn = 0;  ///< of the strategies
     Key last;                ///< of what it executed last
@@ -155,6 +164,7 @@ class LpChecker {
   // Executing.
   void execute(const Job& job, WorldIndex world, WorldIndex stack_world, Effects& out);
   void begin(const Job& job, WorldIndex world);
+  void note_floats(const Job& job);
   void call_at_floor();
   void invoke();
   void call();
@@ -172,6 +182,17 @@ class LpChecker {
   Difference compare_memory(const CheckedLp& lp, const std::vector<std::byte>& a,
                             const std::vector<std::byte>& b, WorldIndex world_of_a,
                             const Labels& labels);
+  Difference memory_difference(const CheckedLp& lp, const std::vector<std::byte>& a,
+                               const std::vector<std::byte>& b, std::size_t at,
+                               const Labels& labels) const;
+
+  // Doubts.
+  bool find_doubts(const CheckedLp& lp, const std::byte* in0, const std::byte* in1,
+                   std::size_t bytes);
+  Difference settle_doubts(const Job& job);
+  bool may_be_carried(const CheckedLp& lp, const Doubt& doubt) const;
+  std::size_t first_not_carried(const Job& job, WorldIndex probe);
+  const void* payload_in(CheckedEvent& event, WorldIndex world);
   bool metrics_differ(const CheckedLp& lp) const;
 
   // Rolling back.
@@ -200,9 +221,10 @@ class LpChecker {
   // Saying what was found.
   [[noreturn]] void report_difference(const Job& job, const Difference& difference, Versus versus);
   [[noreturn]] void report_overrun(const Job& job, const Overrun& overrun);
+  [[noreturn]] void report_stateful(memory::OutsideCallSet calls);
   [[noreturn]] void report_static(const void* variable, const Difference& difference);
   std::string cause(const Job& job);
-  std::string cause_outside(std::uint32_t calls, const void* variable) const;
+  std::string cause_outside(memory::OutsideCallSet calls, const void* variable) const;
   std::string place_text(const Allocation& allocation) const;
   std::string address_text(const CheckedLp& lp, const std::byte* address) const;
   const std::byte* address_in_image(const CheckedLp& lp, std::size_t image_bytes,
@@ -227,6 +249,7 @@ class LpChecker {
 
   // Of the execution that runs.
   Execution<Outbox> execution_;
+  bool other_marks_ = false;      ///< errno and the like are those of the other world
   bool reversing_ = false;        ///< its handler is to do what its reverse will need
   const Job* running_ = nullptr;  ///< nullptr: none
   std::string usage_error_;       ///< what create() refused, if it did
@@ -234,6 +257,9 @@ class LpChecker {
 
   Effects first_, second_, twin_, more_;
   std::vector<std::byte> before_, scratch_;
+  std::vector<Doubt> doubts_;   ///< of the event that is checked
+  std::vector<Doubt> settled_;  ///< those that it has met and are settled
+  std::vector<std::uint64_t> probe_payload_;
 };
 
 }  // namespace orrery::checker

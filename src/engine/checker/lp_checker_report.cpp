@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <typeinfo>
 
@@ -42,6 +43,10 @@ constexpr std::string_view kOutsideHint =
     "likely cause: state outside of the LP that a rollback does not restore: a global or static "
     "variable in another library, memory of the model object or the system, memory of another LP, "
     "a file, or a clock or random device of the processor";
+constexpr std::string_view kMarksHint =
+    "it follows what earlier calls have left in errno or in the flags of floating-point "
+    "exceptions; "
+    "set errno to 0, or call feclearexcept, before the call whose outcome they are to tell";
 constexpr std::string_view kStackHint =
     "it follows the pattern that the checker left on the stack below the handler (5a in one "
     "execution, a5 in the other); likely cause: a local variable, or a member of an event, that is "
@@ -60,6 +65,7 @@ std::string joined(const Difference& difference) {
 }  // namespace
 
 std::string LpChecker::sentence(const Job& job, const Finding& finding) const {
+  if (tells_system_failure(finding.text)) return finding.text;
   std::string where = describe_event(model_, job.lp, name_of(job), job.key.time());
   if (job.kind == Job::Kind::event) {
     where += fmt::format(", microstep {}, event {} of those that LP {} sent", job.key.microstep(),
@@ -90,7 +96,7 @@ void LpChecker::report_difference(const Job& job, const Difference& difference, 
       joined(difference);
   if (versus == Versus::twin) throw Finding{text + "; " + std::string(kTwinHint)};
   if (versus == Versus::same_world) {
-    const std::uint32_t calls = memory::outside_calls.seen;
+    const memory::OutsideCallSet calls = memory::outside_calls.seen;
     throw Finding{text + "; " +
                   (calls != 0 ? cause_outside(calls, nullptr) : std::string(kSeveralHint))};
   }
@@ -114,7 +120,7 @@ std::string LpChecker::cause(const Job& job) {
   const bool second_again = same_again(second_, second_.world, lp.other);
   const void* const variable = data_.changed();
   const bool first_again = same_again(first_, first_.world, before_);
-  const std::uint32_t calls = memory::outside_calls.seen;
+  const memory::OutsideCallSet calls = memory::outside_calls.seen;
   if (calls != 0 || variable != nullptr) return cause_outside(calls, variable);
   if (!second_again || !first_again) return std::string(kOutsideHint);
   if (job.event != nullptr && job.event->stride != 0) {
@@ -128,27 +134,45 @@ std::string LpChecker::cause(const Job& job) {
           job.event->sender(), at);
     }
   }
+  other_marks_ = true;
+  const bool marks = !same_again(second_, second_.world, lp.other);
+  other_marks_ = false;
+  if (marks) return std::string(kMarksHint);
   // With the other world's stack below the same memory.
   const bool stack = !same_again(second_, first_.world, lp.other);
   return std::string(stack ? kStackHint : kHeapHint);
 }
 
-std::string LpChecker::cause_outside(std::uint32_t calls, const void* variable) const {
+std::string names_of(memory::OutsideCallSet calls) {
+  std::string text;
+  for (unsigned i = 0; i < static_cast<unsigned>(memory::OutsideCall::count); ++i) {
+    const auto call = static_cast<memory::OutsideCall>(i);
+    if ((calls & memory::set_of(call)) != 0)
+      text += (text.empty() ? "" : ", ") + std::string(memory::name_of(call));
+  }
+  return text;
+}
+
+std::string LpChecker::cause_outside(memory::OutsideCallSet calls, const void* variable) const {
   std::string text = "likely cause: ";
   if (calls != 0) {
-    text += "it calls ";
-    for (unsigned i = 0, named = 0; i < static_cast<unsigned>(memory::OutsideCall::count); ++i) {
-      if ((calls >> i & 1) == 0) continue;
-      text += (named++ == 0 ? "" : ", ") +
-              std::string(memory::name_of(static_cast<memory::OutsideCall>(i)));
-    }
-    text += ", whose answer is another each time; use context.now() and context.random()";
+    text += "it calls " + names_of(calls) +
+            ", whose answer is another each time; use context.now() and context.random()";
   }
   if (variable != nullptr) {
     text += (calls != 0 ? "; and it" : "it") + std::string(" changes the variable ") +
             variable_name(variable) + ", which no rollback restores; make it a member of the LP";
   }
   return text;
+}
+
+/// Even if nothing depends on it here, where one handler runs after the other.
+void LpChecker::report_stateful(memory::OutsideCallSet calls) {
+  const auto first = static_cast<memory::OutsideCall>(std::countr_zero(calls));
+  throw Finding{fmt::format(
+      "it calls {}, which keeps state of its own in the C library: no rollback restores it, and "
+      "other workers change it at the same time; {}",
+      memory::name_of(first), memory::instead_of(first))};
 }
 
 void LpChecker::report_static(const void* variable, const Difference& difference) {

@@ -50,8 +50,8 @@ History RollbackStrategy::make_history(std::uint32_t interval) const {
   History history;
   history.interval = interval;
   if (strategy_.name != Strategy::Name::copy) {
-    history.kept = std::make_unique<checkpoint::Kept>(1u << static_cast<unsigned>(kind()),
-                                                      checkpoint::Interval::fixed(interval));
+    history.kept = std::make_unique<checkpoint::Kept>(
+        checkpoint::Tuning(kind(), checkpoint::Interval::fixed(interval)));
   }
   return history;
 }
@@ -155,7 +155,7 @@ RollbackPlan::RollbackPlan(std::string_view checkpoint, memory::BlockPool& pool)
 }
 
 void RollbackPlan::add(std::string_view name, checkpoint::Strategy strategy) {
-  strategies_.push_back(std::make_unique<RollbackStrategy>(pool_, name, strategy));
+  strategies_.push_back(std::make_unique<RollbackStrategy>(pool_, name, strategy, tracker_));
   served_.push_back(false);
 }
 
@@ -176,7 +176,8 @@ std::string RollbackPlan::names() const {
 
 checkpoint::Keeper::Statistics RollbackPlan::statistics() const {
   checkpoint::Keeper::Statistics sum;
-  for (const auto& strategy : strategies_) sum += strategy->statistics();
+  for (const auto& strategy : strategies_)
+    merge_counters(checkpoint::Keeper::kCounters, sum, strategy->statistics());
   return sum;
 }
 

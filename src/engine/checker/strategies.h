@@ -48,11 +48,12 @@ class RollbackStrategy {
     History& history;
   };
 
-  RollbackStrategy(memory::BlockPool& pool, std::string_view name, checkpoint::Strategy strategy)
+  RollbackStrategy(memory::BlockPool& pool, std::string_view name, checkpoint::Strategy strategy,
+                   std::shared_ptr<checkpoint::PageTracker> tracker)
       : pool_(pool),
         name_(name),
         strategy_(strategy),
-        keeper_(pool, strategy, {}, nullptr),
+        keeper_(pool, strategy, {}, nullptr, std::move(tracker)),
         single_(make_history(1)) {}
   ~RollbackStrategy();
 
@@ -140,6 +141,8 @@ class RollbackPlan {
   void add(std::string_view name, checkpoint::Strategy strategy);
 
   memory::BlockPool& pool_;
+  const std::shared_ptr<checkpoint::PageTracker> tracker_ =
+      std::make_shared<checkpoint::PageTracker>();
   std::vector<std::unique_ptr<RollbackStrategy>> strategies_;  ///< a copy is the first
   std::vector<bool> served_;                                   ///< which of them took part
   std::size_t first_ = 0;                                      ///< of those that were asked for

@@ -12,7 +12,12 @@
 // something else, and that is found.
 //
 // The patterns are complements, and their lowest bits are 10 and 01, so that numbers that differ by
-// a small step are never taken for them.
+// a small step are seldom taken for them. Seldom: of a bit or two in a byte (a bit-field, the last
+// word of a std::vector<bool>) two worlds cannot tell whether nobody has initialised them or they
+// are a result that happens to look like it. Such bytes are doubts (doubt.h). They are settled by
+// executing the event in more worlds, whose patterns differ from these and from each other in such
+// a way that no two bits of a byte look alike in all of them: a bit that is only carried along
+// follows all patterns, anything else does not.
 #pragma once
 
 #include <bit>
@@ -27,25 +32,42 @@ using WorldIndex = unsigned;
 inline constexpr WorldIndex kWorlds = 2;
 /// The LP's twin lives at other addresses; see twin.h.
 inline constexpr WorldIndex kTwin = 2;
+/// Those that settle doubts have no images that go on.
+inline constexpr WorldIndex kFirstProbe = 3, kProbesEnd = 6;
 
 inline constexpr unsigned char kFill0 = 0x5a;
+inline constexpr unsigned char kFills[kProbesEnd] = {
+    kFill0, static_cast<unsigned char>(~kFill0), kFill0, 0x33, 0xcc, 0x0f};
 constexpr std::byte fill_of(WorldIndex world) {
-  return std::byte(world % 2 == 0 ? kFill0 : static_cast<unsigned char>(~kFill0));
+  return std::byte(kFills[world]);
+}
+
+/// Whether the bits in which two bytes, of world 0 and world 1, differ follow the patterns.
+constexpr bool follows(std::byte in0, std::byte in1) {
+  const std::byte different = in0 ^ in1;
+  return (in0 & different) == (fill_of(0) & different);
+}
+
+/// What they are in another world if their differing bits are only carried along: each holds that
+/// world's pattern, or its complement where it holds that of world 0's in world 0.
+constexpr std::byte carried_to(WorldIndex world, std::byte in0, std::byte in1) {
+  const std::byte different = in0 ^ in1;
+  return (in0 & ~different) | ((fill_of(world) ^ in0 ^ fill_of(0)) & different);
 }
 
 /// Whether two bytes, of world 0 and world 1, differ only in bits that nobody has initialised. One
 /// or two differing bits are no evidence of that; three are a bit-field.
 constexpr bool tolerable(std::byte in0, std::byte in1) {
-  const unsigned a = std::to_integer<unsigned>(in0), b = std::to_integer<unsigned>(in1);
-  const unsigned different = a ^ b;
-  return different == 0 ||
-         ((a & different) == (kFill0 & different) && std::popcount(different) > 2);
+  return in0 == in1 ||
+         (follows(in0, in1) && std::popcount(std::to_integer<unsigned>(in0 ^ in1)) > 2);
 }
 
 inline constexpr std::size_t kNoDifference = ~std::size_t{0};
 
-/// Offset of the first byte in which the bytes of world 0 and world 1 must not differ but do.
-inline std::size_t first_difference(const std::byte* in0, const std::byte* in1, std::size_t bytes) {
+/// Calls visit(offset) for each byte that is not tolerable, in order, as long as it returns true.
+template <class Visit>
+void for_each_difference(const std::byte* in0, const std::byte* in1, std::size_t bytes,
+                         Visit&& visit) {
   constexpr std::uint64_t kWord0 = 0x0101010101010101u * kFill0;
   std::size_t at = 0;
   for (; at + 8 <= bytes; at += 8) {
@@ -54,11 +76,10 @@ inline std::size_t first_difference(const std::byte* in0, const std::byte* in1, 
     std::memcpy(&b, in1 + at, 8);
     if (a == b || (a == kWord0 && b == ~kWord0)) continue;
     for (std::size_t i = at; i < at + 8; ++i)
-      if (!tolerable(in0[i], in1[i])) return i;
+      if (!tolerable(in0[i], in1[i]) && !visit(i)) return;
   }
   for (; at < bytes; ++at)
-    if (!tolerable(in0[at], in1[at])) return at;
-  return kNoDifference;
+    if (!tolerable(in0[at], in1[at]) && !visit(at)) return;
 }
 
 /// Offset of the first byte that differs at all.
