@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/auto/chronicle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace orrery::automatic {
+namespace {
+
+constexpr std::size_t kMostTold = 3;  // stretches in the account
+const std::string kTrial = "trial";
+
+std::string seconds_text(double seconds) {
+  return seconds < 0.095 ? fmt::format("{:.0f} ms", seconds * 1e3)
+                         : fmt::format("{:.{}f} s", seconds, seconds < 9.95 ? 1 : 0);
+}
+
+}  // namespace
+
+void Chronicle::add(const Candidate& candidate, const std::string& why, double wall_seconds,
+                    std::uint64_t committed, const RunResult& one) {
+  const double begin = seconds();
+  const double outside = wall_seconds - one.loop_seconds;
+  if (periods_.empty()) first_startup_seconds_ = one.startup_seconds;
+  last_shutdown_seconds_ = std::max(0.0, outside - one.startup_seconds);
+  outside_loops_seconds_ += outside;
+  peak_memory_bytes_ = std::max(peak_memory_bytes_, one.peak_memory_bytes);
+  count(candidate.info->name, one.statistics);
+  for (const std::string& note : one.notes)
+    if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(note);
+
+  const std::string title = candidate.text();
+  const bool same = !titles_.empty() && titles_.back() == title;
+  if (!same && !titles_.empty()) ++hand_overs_;
+  if (same && (why.empty() || periods_.back().why == why)) {
+    EnginePeriod& last = periods_.back();
+    last.seconds += wall_seconds;
+    last.loop_seconds += one.loop_seconds;
+    last.committed += committed;
+    ++last.slices;
+    return;
+  }
+  periods_.push_back({candidate.info->name, candidate.workers, why, begin, wall_seconds,
+                      one.loop_seconds, committed, 1});
+  titles_.push_back(title);
+}
+
+double Chronicle::seconds() const {
+  return periods_.empty() ? 0 : periods_.back().begin_seconds + periods_.back().seconds;
+}
+
+void Chronicle::count(const std::string& engine, const std::vector<Statistic>& statistics) {
+  for (Statistic one : statistics) {
+    one.name = engine + "." + one.name;
+    const auto known = std::find_if(statistics_.begin(), statistics_.end(),
+                                    [&](const Statistic& s) { return s.name == one.name; });
+    if (known == statistics_.end()) {
+      statistics_.push_back(std::move(one));
+    } else {
+      known->value = one.adds_up ? known->value + one.value : one.value;
+    }
+  }
+}
+
+/// What engines had the run for, without trials: what was tried and given up counts as the time of
+/// the one that went on.
+std::vector<EnginePeriod> Chronicle::stretches() const {
+  std::vector<EnginePeriod> all;
+  std::string last;
+  for (std::size_t i = 0; i < periods_.size(); ++i) {
+    const EnginePeriod& one = periods_[i];
+    if (all.empty() || (one.why != kTrial && titles_[i] != last)) {
+      all.push_back(one);
+      all.back().engine = last = titles_[i];
+    } else {
+      all.back().seconds += one.seconds;
+    }
+  }
+  return all;
+}
+
+std::string Chronicle::account(const Policy* policy) const {
+  if (periods_.empty()) return "";
+  if (policy == nullptr)
+    return fmt::format("the world changed hands {} times (--hand-over-every)", hand_overs_);
+  const std::vector<EnginePeriod> told = stretches();
+  std::string text;
+  if (told.size() == 1) {
+    text = told[0].engine + " throughout";
+  } else if (told.size() <= kMostTold) {
+    for (const EnginePeriod& one : told)
+      text += fmt::format("{}{} for {}", text.empty() ? "" : ", then ", one.engine,
+                          seconds_text(one.seconds));
+  } else {
+    std::map<std::string, double> shares;
+    for (const EnginePeriod& one : told) shares[one.engine] += one.seconds / seconds();
+    for (const auto& [engine, share] : shares)
+      text += fmt::format("{}{} for {:.0f} % of the time", text.empty() ? "" : ", ", engine,
+                          share * 100);
+    text += fmt::format(", in {} turns", told.size());
+  }
+  if (told.size() > 1) text += fmt::format(" ({:.2f} times as fast)", policy->last_gain());
+  if (policy->trials() == 0) return text + "; too short for a trial of another";
+  return text + fmt::format("; {} trial{} cost {:.1f} % of the time", policy->trials(),
+                            policy->trials() == 1 ? "" : "s",
+                            100 * policy->lost_seconds() / seconds());
+}
+
+void Chronicle::store(RunResult& result) const {
+  result.startup_seconds += first_startup_seconds_;
+  result.loop_seconds += seconds() - first_startup_seconds_ - last_shutdown_seconds_;
+  result.peak_memory_bytes = peak_memory_bytes_;
+  result.periods = periods_;
+  result.notes.insert(result.notes.end(), notes_.begin(), notes_.end());
+}
+
+void Chronicle::add_statistics(const Policy* policy, RunResult& result) const {
+  const auto add = [&](const char* name, double value, const char* help, const char* unit = "") {
+    result.statistics.push_back({name, unit, help, value});
+  };
+  add("hand_overs", static_cast<double>(hand_overs_), "times another engine took the world");
+  add("outside_loops", outside_loops_seconds_,
+      "time that engines took to set up, take the world and give it back", "s");
+  if (policy != nullptr) {
+    add("trials", static_cast<double>(policy->trials()), "of other engines or worker counts");
+    add("lost_in_trials", policy->lost_seconds(),
+        "time of trials beyond what the engine before would have taken", "s");
+  }
+  result.statistics.insert(result.statistics.end(), statistics_.begin(), statistics_.end());
+}
+
+}  // namespace orrery::automatic

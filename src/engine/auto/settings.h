@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The options of this engine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "run/options.h"
+
+namespace orrery::automatic {
+
+inline constexpr const char* kName = "auto";
+
+extern const Option<std::string> kCandidates;       ///< "" or names, each perhaps with ":workers"
+extern const Option<std::uint64_t> kHandOverEvery;  ///< events; 0: where it pays
+
+/// What it honours: its own, and what any engine does that it may choose.
+OptionList options();
+
+}  // namespace orrery::automatic
