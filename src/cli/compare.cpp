@@ -22,6 +22,7 @@
 #include <set>
 
 #include "cli/commands.h"
+#include "cli/standard_output.h"
 #include "observe/number_text.h"
 #include "observe/output_folder.h"
 #include "observe/text_table.h"
@@ -59,7 +60,8 @@ Spread spread_of(std::vector<double> values) {
 
 std::vector<const EngineInfo*> chosen_engines(const CompareArguments& arguments) {
   std::vector<const EngineInfo*> chosen;
-  for (const std::string& name : split(arguments.engines)) chosen.push_back(&find_engine(name));
+  for (const std::string& name : option_forms::read_list("--engines", arguments.engines))
+    chosen.push_back(&find_engine(name));
   if (!chosen.empty()) return chosen;
   for (const EngineInfo& info : engines())
     if (info.use == EngineUse::results) chosen.push_back(&info);
@@ -70,7 +72,8 @@ std::vector<const EngineInfo*> chosen_engines(const CompareArguments& arguments)
 std::vector<Contender> contenders(const std::vector<const EngineInfo*>& chosen,
                                   const CompareArguments& arguments) {
   const OptionBase& workers = workers_option();
-  std::vector<std::string> counts = split(arguments.workers);
+  std::vector<std::string> counts =
+      option_forms::read_list(workers_option().flag(), arguments.workers);
   if (counts.empty()) counts.emplace_back();
   std::vector<Contender> all;
   for (const EngineInfo* engine : chosen) {
@@ -88,7 +91,8 @@ void check_arguments(const CompareArguments& arguments,
                      const std::vector<const EngineInfo*>& chosen) {
   const ChosenModel model = choose_model(arguments);
   RunOptions options = read_options(arguments, *model.model);
-  for (const std::string& count : split(arguments.workers)) {
+  for (const std::string& count :
+       option_forms::read_list(workers_option().flag(), arguments.workers)) {
     RunOptions one;
     workers_option().read(count, model.model->tick_seconds(), one);
     options.workers = std::max(options.workers, one.workers);
@@ -112,8 +116,8 @@ std::vector<std::string> command_line(const CompareArguments& arguments,
                                       const Contender& contender) {
   std::vector<std::string> words = {
       "orrery", "run", arguments.model, "--engine", contender.engine->name, "--json", "--quiet"};
-  for (const auto* sets : {&arguments.file_sets, &arguments.sets})
-    for (const std::string& set : *sets) words.insert(words.end(), {"--set", set});
+  for (const std::string& set : effective_sets(arguments))
+    words.insert(words.end(), {"--set", set});
   const auto add = [&](const OptionBase& option, const std::string& text) {
     if (!text.empty() && contender.engine->honours(option))
       words.push_back(option.flag() + "=" + text);
@@ -316,11 +320,25 @@ void print_table(const std::vector<Contender>& all, bool equal, const Terminal& 
   }
   const Json& first = all.front().reports.front();
   const std::size_t repeats = all.front().reports.size();
-  fmt::print("{} until {}, seed {}, median of {} run{}\n\n{}",
-             terminal.bold(first["model"]["name"].get<std::string>()),
-             first["options"]["until"].get<std::string>(),
-             first["options"]["seed"].get<std::uint64_t>(), repeats, repeats == 1 ? "" : "s",
-             table.text(terminal));
+  print_out("{} until {}, seed {}, median of {} run{}\n\n{}",
+            terminal.bold(first["model"]["name"].get<std::string>()),
+            first["options"]["until"].get<std::string>(),
+            first["options"]["seed"].get<std::uint64_t>(), repeats, repeats == 1 ? "" : "s",
+            table.text(terminal));
+}
+
+/// What every run has to say, of the input mostly. The rest is in the reports.
+std::vector<std::string> common_notes(const std::vector<Contender>& all) {
+  std::vector<std::string> common = all.front().reports.front()["notes"];
+  for (const Contender& contender : all) {
+    for (const Json& report : contender.reports) {
+      const std::vector<std::string> notes = report["notes"];
+      std::erase_if(common, [&](const std::string& note) {
+        return std::find(notes.begin(), notes.end(), note) == notes.end();
+      });
+    }
+  }
+  return common;
 }
 
 int judge(const std::vector<Contender>& all, bool equal) {
@@ -341,6 +359,7 @@ int judge(const std::vector<Contender>& all, bool equal) {
 }  // namespace
 
 int compare_command(const CompareArguments& arguments) {
+  require_standard_output();
   const std::uint64_t repeats =
       arguments.repeats.empty() ? 3
                                 : option_forms::read_count("--repeats", arguments.repeats, 1, 1000);
@@ -361,11 +380,12 @@ int compare_command(const CompareArguments& arguments) {
   const std::string json = comparison_json(all, equal);
   if (folder) folder->publish(json);
   if (arguments.json) {
-    fmt::print("{}", json);
+    print_out("{}", json);
   } else {
     print_table(all, equal, Terminal::of(STDOUT_FILENO));
-    if (equal) fmt::print("\nAll fingerprints are equal: 0x{}\n", *prints.begin());
-    if (folder) fmt::print("\nresults in {}: {}\n", arguments.out, kComparisonName);
+    if (equal) print_out("\nAll fingerprints are equal: 0x{}\n", *prints.begin());
+    for (const std::string& note : common_notes(all)) print_out("\nnote: {}\n", note);
+    if (folder) print_out("\nresults in {}: {}\n", arguments.out, kComparisonName);
   }
   return judge(all, equal);
 }

@@ -4,24 +4,87 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <map>
+#include <sstream>
+#include <string_view>
 
 #include "core/model_registry.h"
+#include "core/text.h"
 #include "orrery/error.h"
+#include "orrery/input_file.h"
 
 namespace orrery::cli {
 namespace {
 
 constexpr const char* kSetSection = "set";
 
+[[noreturn]] void refuse(const std::string& path, std::size_t line, const std::string& what) {
+  throw UsageError(fmt::format("config file '{}', line {}: {}", path, line, what));
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\f\v";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return "";
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+/// CLI11 joins the values of a key that is given twice; what is meant is anybody's guess. So is
+/// what a file without text says. Both are refused here, on the lines.
+class LineCheck {
+ public:
+  explicit LineCheck(const std::string& path) : path_(path) {}
+
+  void add(std::string_view line) {
+    ++number_;
+    for (const char c : line) {
+      if (is_binary(c)) {
+        refuse(path_, number_,
+               fmt::format("a line of text is expected, found the byte 0x{:02x}",
+                           static_cast<unsigned char>(c)));
+      }
+    }
+    line = trimmed(line);
+    if (within_list_) {
+      within_list_ = !line.ends_with(']');
+    } else if (!line.empty() && line.front() != '#' && line.front() != ';') {
+      add_entry(line);
+    }
+  }
+  bool found_anything() const { return !lines_.empty() || !section_.empty(); }
+
+ private:
+  void add_entry(std::string_view line) {
+    if (line.front() == '[' && line.back() == ']') {
+      section_ = std::string(line);
+      return;
+    }
+    const std::size_t equals = line.find('=');
+    const std::string key(trimmed(line.substr(0, equals)));
+    const auto [earlier, is_new] = lines_.try_emplace({section_, key}, number_);
+    if (!is_new)
+      refuse(path_, number_,
+             fmt::format("'{}' was given in line {} already", key, earlier->second));
+    if (equals == std::string_view::npos) return;
+    const std::string_view value = trimmed(line.substr(equals + 1));
+    within_list_ = value.starts_with('[') && value.find(']') == std::string_view::npos;
+  }
+
+  const std::string& path_;
+  std::size_t number_ = 0;
+  std::string section_;
+  std::map<std::pair<std::string, std::string>, std::size_t> lines_;
+  bool within_list_ = false;
+};
+
 std::vector<CLI::ConfigItem> read_items(const std::string& path) {
-  std::ifstream stream(path);
-  if (std::filesystem::is_directory(path)) errno = EISDIR;
-  if (!stream || std::filesystem::is_directory(path))
-    throw UsageError(fmt::format("cannot read config file '{}': {}", path, std::strerror(errno)));
+  const std::string text = read_input_file(path, "config file");
+  LineCheck check(path);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) check.add(line);
+  if (!check.found_anything())
+    throw UsageError(fmt::format("config file '{}' holds no option", path));
+  std::istringstream stream(text);
   try {
     return CLI::ConfigBase().from_config(stream);
   } catch (const CLI::Error& error) {

@@ -5,12 +5,15 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/standard_output.h"
 #include "core/duration_text.h"
+#include "core/float_environment.h"
 #include "core/model_registry.h"
 #include "observe/number_text.h"
 #include "observe/text_table.h"
 #include "run/engine.h"
 #include "run/faults.h"
+#include "run/model_checks.h"
 
 namespace orrery::cli {
 namespace {
@@ -31,48 +34,50 @@ void print_parameters(const Model& model, const Terminal& terminal) {
     table.add({p->name(), p->type_text(), or_dash(p->default_text()), p->unit(), p->range_text(),
                p->help()});
   }
-  fmt::print("\n{} (--set NAME=VALUE)\n{}", terminal.bold("Parameters"),
-             table.empty() ? "  none\n" : table.text(terminal));
+  print_out("\n{} (--set NAME=VALUE)\n{}", terminal.bold("Parameters"),
+            table.empty() ? "  none\n" : table.text(terminal));
 }
 
 void print_metrics(const Model& model, const Terminal& terminal) {
   TextTable table({{"name"}, {"unit"}, {"meaning"}});
   for (const Metric* m : model.metrics()) table.add({m->name(), m->unit(), m->help()});
   if (!table.empty())
-    fmt::print("\n{} (count, mean, deviation, extremes)\n{}", terminal.bold("Metrics"),
-               table.text(terminal));
+    print_out("\n{} (count, mean, deviation, extremes)\n{}", terminal.bold("Metrics"),
+              table.text(terminal));
 }
 
 void print_tables(const Model& model, const Terminal& terminal) {
   if (model.tables().empty()) return;
-  fmt::print("\n{} (in the folder of --out)\n", terminal.bold("Tables"));
+  print_out("\n{} (in the folder of --out)\n", terminal.bold("Tables"));
   for (const Table* t : model.tables()) {
-    fmt::print("  {}: {}\n", t->name(), t->help());
+    print_out("  {}: {}\n", t->name(), t->help());
     TextTable columns({{""}, {""}, {""}, {""}});
     columns.add({"", "time_ticks", "integer", "ticks"});
     columns.add({"", "lp", "integer", ""});
     for (const Column& c : t->columns())
       columns.add({"", c.name, c.type == ColumnType::integer ? "integer" : "real", c.unit});
-    fmt::print("{}", columns.text(terminal));
+    print_out("{}", columns.text(terminal));
   }
 }
 
 /// The horizon and the number of LPs may depend on input files; where these need a parameter
 /// without a sensible default there is nothing to say.
 void print_defaults(Model& model, const Terminal& terminal) {
-  fmt::print("\n{}\n", terminal.bold("Defaults"));
+  print_out("\n{}\n", terminal.bold("Defaults"));
   TextTable table({{""}, {""}});
+  const FloatGuard floats;
   try {
-    model.prepare();
-    table.add({"horizon", time_text(model, model.default_horizon()) + " (--until)"});
-    table.add({"LPs", grouped(model.lp_count())});
-    const Duration lookahead = model.lookahead();
-    table.add({"lookahead", duration_text(lookahead, model.tick_seconds())});
+    call_model("prepare()", [&] { model.prepare(); });
+    call_model("its defaults", [&] {
+      table.add({"horizon", time_text(model, model.default_horizon()) + " (--until)"});
+      table.add({"LPs", grouped(model.lp_count())});
+      table.add({"lookahead", duration_text(model.lookahead(), model.tick_seconds())});
+    });
   } catch (const std::exception& error) {
     table.add({"horizon", std::string("unknown: ") + error.what()});
   }
   table.add({"tick", duration_text(Duration::from_ticks(1), model.tick_seconds())});
-  fmt::print("{}", table.text(terminal));
+  print_out("{}", table.text(terminal));
 }
 
 int describe_engine(const EngineInfo& engine, const Terminal& terminal) {
@@ -83,8 +88,8 @@ int describe_engine(const EngineInfo& engine, const Terminal& terminal) {
         {option->takes_value() ? option->flag() + " " + option->declaration().type : option->flag(),
          option->takes_value() ? option->default_text() : "-", option->help()});
   }
-  fmt::print("{}: {}\n\n{}\n{}", terminal.bold(engine.name), engine.summary,
-             terminal.bold("Options"), table.text(terminal));
+  print_out("{}: {}\n\n{}\n{}", terminal.bold(engine.name), engine.summary,
+            terminal.bold("Options"), table.text(terminal));
   return kExitOk;
 }
 
@@ -96,8 +101,9 @@ int describe_command(const std::string& name_or_path) {
     for (const EngineInfo& engine : engines())
       if (engine.name == name_or_path) return describe_engine(engine, terminal);
   std::string name;
-  const auto model = make_model(name_or_path, &name);
-  fmt::print("{}: {}\n", terminal.bold(name), summary_of(name));
+  const auto model =
+      call_model("the model's constructor", [&] { return make_model(name_or_path, &name); });
+  print_out("{}: {}\n", terminal.bold(name), summary_of(name));
   print_parameters(*model, terminal);
   print_metrics(*model, terminal);
   print_tables(*model, terminal);

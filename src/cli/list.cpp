@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/standard_output.h"
 #include "core/model_registry.h"
 #include "observe/text_table.h"
 #include "run/engine.h"
@@ -16,7 +17,7 @@ template <class Infos>
 void print(const char* heading, const Infos& infos, const Terminal& terminal) {
   TextTable table({{""}, {""}});
   for (const auto& info : infos) table.add({info.name, info.summary});
-  fmt::print("{}\n{}\n", terminal.bold(heading), table.empty() ? "  none\n" : table.text(terminal));
+  print_out("{}\n{}\n", terminal.bold(heading), table.empty() ? "  none\n" : table.text(terminal));
 }
 
 }  // namespace
@@ -25,7 +26,7 @@ int list_command() {
   const Terminal terminal = Terminal::of(STDOUT_FILENO);
   print("Models", models(), terminal);
   print("Engines", engines(), terminal);
-  fmt::print(
+  print_out(
       "'orrery describe NAME' shows a model's parameters or an engine's options, 'orrery run "
       "MODEL' runs a model.\n");
   return kExitOk;

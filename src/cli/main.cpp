@@ -7,11 +7,19 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <new>
+#include <sstream>
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/commands.h"
+#include "cli/standard_output.h"
 #include "core/model_registry.h"
+#include "core/text.h"
+#include "memory/region.h"
 #include "orrery/error.h"
+#include "run/crash_guard.h"
 
 namespace orrery::cli {
 namespace {
@@ -23,8 +31,9 @@ constexpr const char* kExamples = R"(Examples:
   orrery run traffic --out results/sioux        one run, results in a folder
   orrery compare phold --workers 1,2            engines side by side
 
-Exit codes: 0 done, 1 fingerprints differ (compare), 2 wrong option, input or output folder,
-3 model fault, 130 interrupted by Ctrl-C.)";
+Exit codes: 0 done, 1 fingerprints differ (compare), 2 wrong option, input or output,
+3 model fault, 4 the system had no memory or threads, 130 interrupted by Ctrl-C,
+128 + n ended by signal n (139 a crash, 134 abort).)";
 
 constexpr const char* kRunExamples = R"(Examples:
   orrery run phold
@@ -139,7 +148,7 @@ int dispatch(Commands& commands) {
   const auto chosen = commands.app.get_subcommands();
   if (chosen.empty() || !commands.app.remaining().empty()) refuse_unknown_command(commands);
   if (chosen.empty()) {
-    fmt::print("{}", commands.app.help());
+    print_out("{}", commands.app.help());
     return kExitOk;
   }
   CLI::App* command = chosen.front();
@@ -161,17 +170,50 @@ int dispatch(Commands& commands) {
 
 int refuse(int code, const std::string& sentence) {
   std::fflush(stdout);
-  fmt::print(stderr, "orrery: {}\n", sentence);
+  fmt::print(stderr, "orrery: {}\n", printable(sentence));
   return code;
+}
+
+int show_help(const CLI::App& app, const CLI::Success& help) {
+  try {
+    std::ostringstream text;
+    const int code = app.exit(help, text, text);
+    write_out(text.str());
+    flush_out();
+    return code;
+  } catch (const UsageError& error) {
+    return refuse(kExitUsage, error.what());
+  }
+}
+
+/// CLI11 would give "--out=" the next word as its value. "--out" and "" mean what was written.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words;
+  for (int i = 0; i < argc; ++i) {
+    std::string word = argv[i];
+    const bool empty_value = word.starts_with("--") && word.find('=') == word.size() - 1;
+    if (empty_value) word.pop_back();
+    words.push_back(std::move(word));
+    if (empty_value) words.emplace_back();
+  }
+  return words;
+}
+
+void parse(CLI::App& app, const std::vector<std::string>& words) {
+  std::vector<const char*> pointers;
+  for (const std::string& word : words) pointers.push_back(word.c_str());
+  app.parse(static_cast<int>(pointers.size()), pointers.data());
 }
 
 int main_within_bounds(int argc, char** argv) {
   Commands commands;
   try {
-    commands.app.parse(argc, argv);
-    return dispatch(commands);
+    parse(commands.app, words_of(argc, argv));
+    const int code = dispatch(commands);
+    flush_out();
+    return code;
   } catch (const CLI::Success& help) {
-    return commands.app.exit(help);
+    return show_help(commands.app, help);
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string text = error.what();
     const bool repeated = text.find("received") != std::string::npos;
@@ -184,9 +226,11 @@ int main_within_bounds(int argc, char** argv) {
   } catch (const ModelFault& fault) {
     return refuse(kExitFault, fault.what());
   } catch (const std::bad_alloc&) {
-    return refuse(kExitUsage, "there is not enough memory for this run; make the model smaller");
+    return refuse(kExitSystem, "there is not enough memory" + memory::Region::limit_advice());
   } catch (const std::exception& error) {
     return refuse(kExitInternal, fmt::format("internal error: {}", error.what()));
+  } catch (...) {
+    return refuse(kExitInternal, "internal error: an exception that is not a std::exception");
   }
 }
 
@@ -194,5 +238,7 @@ int main_within_bounds(int argc, char** argv) {
 }  // namespace orrery::cli
 
 int main(int argc, char** argv) {
+  orrery::cli::hold_standard_streams();
+  const orrery::CrashGuard guard;
   return orrery::cli::main_within_bounds(argc, argv);
 }

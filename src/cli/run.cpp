@@ -10,12 +10,15 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/standard_output.h"
+#include "core/float_environment.h"
 #include "observe/report.h"
 #include "observe/result_files.h"
 #include "observe/summary.h"
 #include "observe/watch.h"
 #include "orrery/error.h"
 #include "run/model_checks.h"
+#include "run/supervised_run.h"
 
 namespace orrery::cli {
 namespace {
@@ -24,17 +27,8 @@ using Clock = std::chrono::steady_clock;
 
 /// Input files are read here: a UsageError is about them, anything else is the model's mistake.
 void prepare(Model& model) {
-  try {
-    model.prepare();
-  } catch (const UsageError&) {
-    throw;
-  } catch (const ModelFault&) {
-    throw;
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& exception) {
-    throw ModelFault(fmt::format("model fault in prepare(): {}", exception.what()));
-  }
+  const FloatGuard floats;
+  call_model("prepare()", [&] { model.prepare(); });
   check_lp_count(model);
 }
 
@@ -69,30 +63,44 @@ int execute(RunRecord& record, Engine& engine, RunControl& control, std::optiona
             bool quiet) {
   // First of all: the threads of store and engine must not take the signals that it waits for.
   Watch watch(control, watch_settings(record, quiet));
+  const ThreadWatch watched(control.threads, *record.model);
   if (output) control.rows = output->open(*record.model, control);
   const auto start = Clock::now();
-  record.result = engine.run(*record.model, record.options, control);
+  record.result = run_supervised(engine, *record.model, record.options, control);
   record.wall_seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  if (output && output->store) output->store->close();
+  if (output && output->store) {
+    const bool failed = record.result.end == RunEnd::failed;
+    output->store->close(failed ? RowStore::Rest::dropped : RowStore::Rest::written);
+  }
   watch.stop();
   return watch.signal();
 }
 
 void show(const RunRecord& record, const RunArguments& arguments) {
   if (arguments.json) {
-    fmt::print("{}", report_json(record));
+    print_out("{}", report_json(record));
     return;
   }
-  fmt::print("{}", summary_text(record, Terminal::of(STDOUT_FILENO)));
+  print_out("{}", summary_text(record, Terminal::of(STDOUT_FILENO),
+                               arguments.verbose ? Detail::figures : Detail::results));
   if (arguments.out.empty()) return;
-  fmt::print("\nresults in {}:", arguments.out);
-  for (const std::string& name : record.files) fmt::print(" {}", name);
-  fmt::print(" {}\n", kReportName);
+  print_out("\nresults in {}:", arguments.out);
+  for (const std::string& name : record.files) print_out(" {}", name);
+  print_out(" {}\n", kReportName);
 }
+
+/// The fault comes behind the results, also if these cannot be shown.
+struct ToldAtLast {
+  const std::string& sentence;
+  ~ToldAtLast() {
+    if (!sentence.empty()) fmt::print(stderr, "orrery: {}\n", sentence);
+  }
+};
 
 }  // namespace
 
 int run_command(const RunArguments& arguments) {
+  require_standard_output();
   const ChosenModel chosen = choose_model(arguments);
   const EngineInfo& engine = choose_engine(arguments);
   RunControl control;  // outlives the store, which may ask for a stop as long as it exists
@@ -107,22 +115,28 @@ int run_command(const RunArguments& arguments) {
   record.engine = engine.name;
   record.host = HostFacts::now();
   prepare(*chosen.model);
-  record.options.until = chosen.model->default_horizon();
+  record.options.until =
+      call_model("default_horizon()", [&] { return chosen.model->default_horizon(); });
   record.options = read_options(arguments, *chosen.model, record.options);
   const std::string unused = note_unused_options(engine, record.options);
 
-  const int signal = execute(record, *engine.make(), control, output, arguments.quiet);
-  if (!unused.empty()) record.result.notes.push_back(unused);
-  record.peak_resident_bytes = peak_resident_bytes();
-  record.derived = derive_values(*chosen.model, record.result);
-  if (output) output->files->publish(record);
-  show(record, arguments);
+  const std::unique_ptr<Engine> runner = engine.make();
+  if (const std::string why = runner->refusal(*chosen.model, record.options); !why.empty())
+    throw UsageError(fmt::format("engine {} cannot run this model: {}", engine.name, why));
 
-  if (record.result.end == RunEnd::fault) {
-    std::fflush(stdout);
-    fmt::print(stderr, "orrery: {}\n", record.result.fault);
-    return kExitFault;
-  }
+  const int signal = execute(record, *runner, control, output, arguments.quiet);
+  if (!unused.empty()) record.result.notes.push_back(unused);
+  const std::vector<std::string>& of_model = chosen.model->notes();
+  record.result.notes.insert(record.result.notes.end(), of_model.begin(), of_model.end());
+  record.peak_resident_bytes = peak_resident_bytes();
+  if (record.result.end != RunEnd::failed)
+    record.derived = derive_values(*chosen.model, record.result);
+  if (output) output->files->publish(record);
+  const ToldAtLast fault{record.result.fault};
+  show(record, arguments);
+  flush_out();
+  if (record.result.end == RunEnd::fault) return kExitFault;
+  if (record.result.end == RunEnd::failed) return kExitSystem;
   return signal != 0 && !record.complete() ? kExitSignal + signal : kExitOk;
 }
 

@@ -3,9 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 #include "cli/config_file.h"
 #include "core/model_registry.h"
 #include "orrery/error.h"
+#include "run/model_checks.h"
 
 namespace orrery::cli {
 namespace {
@@ -29,13 +33,24 @@ void sort_words(RunArguments& arguments) {
   }
 }
 
+/// The name in "name=value".
+std::string_view name_of(std::string_view set) {
+  const std::size_t equals = set.find('=');
+  if (equals == std::string_view::npos || equals == 0)
+    throw UsageError(fmt::format("--set needs NAME=VALUE, not '{}'", set));
+  return set.substr(0, equals);
+}
+
 void apply_sets(Model& model, const std::vector<std::string>& sets) {
+  std::map<std::string_view, std::string_view> given;
   for (const std::string& set : sets) {
-    const std::size_t equals = set.find('=');
-    if (equals == std::string::npos || equals == 0)
-      throw UsageError(fmt::format("--set needs NAME=VALUE, not '{}'", set));
-    set_parameter(model, std::string_view(set).substr(0, equals),
-                  std::string_view(set).substr(equals + 1));
+    const std::string_view name = name_of(set);
+    const auto [earlier, is_new] = given.try_emplace(name, set);
+    if (!is_new) {
+      throw UsageError(fmt::format("parameter '{}' is set more than once: '{}' and '{}'", name,
+                                   earlier->second, set));
+    }
+    set_parameter(model, name, std::string_view(set).substr(name.size() + 1));
   }
 }
 
@@ -79,6 +94,22 @@ void add_own_options(CLI::App& command, RunArguments& arguments) {
   command.add_flag("--json", arguments.json, "Print the report as JSON instead of tables");
 }
 
+/// An empty value means nothing to any option; a script with an unset variable gives one. Without
+/// quotes it gives none, and the next option takes its place.
+void refuse_missing_values(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (value.empty()) {
+        throw UsageError(fmt::format("{} is given an empty value; give it another or leave it away",
+                                     option->get_name()));
+      }
+      if (value.starts_with("--") && command.get_option_no_throw(value) != nullptr)
+        throw UsageError(
+            fmt::format("{} needs a value, and '{}' is an option", option->get_name(), value));
+    }
+  }
+}
+
 }  // namespace
 
 void add_run_options(CLI::App& command, RunArguments& arguments) {
@@ -87,6 +118,7 @@ void add_run_options(CLI::App& command, RunArguments& arguments) {
       ->type_name("NAME");
   add_declared_options(command, arguments);
   add_own_options(command, arguments);
+  command.add_flag("--verbose", arguments.verbose, "Show all figures of the engine");
 }
 
 void add_compare_options(CLI::App& command, CompareArguments& arguments) {
@@ -104,8 +136,12 @@ void add_compare_options(CLI::App& command, CompareArguments& arguments) {
 }
 
 void complete_arguments(CLI::App& command, RunArguments& arguments) {
+  refuse_missing_values(command);
   sort_words(arguments);
-  if (!arguments.config.empty()) apply_config_file(command, arguments);
+  if (!arguments.config.empty()) {
+    apply_config_file(command, arguments);
+    refuse_missing_values(command);
+  }
   if (arguments.model.empty()) {
     throw UsageError(fmt::format(
         "which model? 'orrery {0} MODEL' needs one; 'orrery list' shows all", command.get_name()));
@@ -114,7 +150,8 @@ void complete_arguments(CLI::App& command, RunArguments& arguments) {
 
 ChosenModel choose_model(const RunArguments& arguments) {
   ChosenModel chosen;
-  chosen.model = make_model(arguments.model, &chosen.name);
+  chosen.model = call_model("the model's constructor",
+                            [&] { return make_model(arguments.model, &chosen.name); });
   if (chosen.name != arguments.model) chosen.path = arguments.model;
   try {
     apply_sets(*chosen.model, arguments.file_sets);
@@ -127,7 +164,7 @@ ChosenModel choose_model(const RunArguments& arguments) {
 
 const EngineInfo& choose_engine(const RunArguments& arguments) {
   if (!arguments.engine.empty()) return find_engine(arguments.engine);
-  for (const char* name : {"timewarp", "sequential"})
+  for (const char* name : {"auto", "timewarp", "sequential"})
     for (const EngineInfo& info : engines())
       if (info.name == name) return info;
   throw UsageError("this build of orrery has no engine");
@@ -141,14 +178,14 @@ RunOptions read_options(const RunArguments& arguments, const Model& model, RunOp
   return options;
 }
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    if (end > at) words.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
+std::vector<std::string> effective_sets(const RunArguments& arguments) {
+  std::vector<std::string> sets = arguments.file_sets;
+  std::erase_if(sets, [&](const std::string& set) {
+    return std::any_of(arguments.sets.begin(), arguments.sets.end(),
+                       [&](const std::string& wins) { return name_of(wins) == name_of(set); });
+  });
+  sets.insert(sets.end(), arguments.sets.begin(), arguments.sets.end());
+  return sets;
 }
 
 }  // namespace orrery::cli

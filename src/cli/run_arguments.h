@@ -19,10 +19,10 @@ namespace orrery::cli {
 struct RunArguments {
   std::vector<std::string> words;  ///< MODEL, and name=value pairs that follow a --set
   std::string model;
-  std::vector<std::string> sets;       ///< "name=value", later ones win
+  std::vector<std::string> sets;       ///< "name=value"
   std::vector<std::string> file_sets;  ///< those of the config file; `sets` win
   std::string engine, config, out;
-  bool quiet = false, force = false, json = false;
+  bool quiet = false, force = false, json = false, verbose = false;
   /// Of what is declared as an option of a run (run/option.h); empty: not given. A map, since the
   /// command line writes into its elements.
   std::map<const OptionBase*, std::string> texts;
@@ -62,7 +62,7 @@ const EngineInfo& choose_engine(const RunArguments& arguments);
 RunOptions read_options(const RunArguments& arguments, const Model& model,
                         RunOptions defaults = {});
 
-/// The words between commas.
-std::vector<std::string> split(const std::string& text);
+/// "name=value" of file and command line; what the command line sets is not taken from the file.
+std::vector<std::string> effective_sets(const RunArguments& arguments);
 
 }  // namespace orrery::cli

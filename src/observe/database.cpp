@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <bit>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "observe/number_text.h"
@@ -39,9 +41,12 @@ const char* sql_type(ColumnType type) {
 
 void synchronise(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  fsync(descriptor);
-  close(descriptor);
+  // EINVAL, EROFS: a file system that has no such thing.
+  const bool safe =
+      descriptor >= 0 && (fsync(descriptor) == 0 || errno == EINVAL || errno == EROFS);
+  const int error = errno;
+  if (descriptor >= 0) close(descriptor);
+  if (!safe) throw UsageError(fmt::format("cannot write '{}': {}", path, std::strerror(error)));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ bool is_plain_name(const std::string& name) {
 OutputFolder::OutputFolder(std::string path, std::string_view final_name, bool force)
     : path_(std::move(path)), final_name_(final_name) {
   create_and_lock();
-  if (!force && fs::exists(in_folder(final_name_))) {
+  if (std::error_code unknown; !force && fs::exists(in_folder(final_name_), unknown)) {
     close(lock_);
     throw UsageError(fmt::format(
         "folder '{}' holds the {} of an earlier run; choose another with --out, or replace it with "
@@ -60,10 +60,9 @@ OutputFolder::~OutputFolder() {
 void OutputFolder::create_and_lock() {
   std::error_code error;
   made_ = fs::create_directories(path_, error);
-  if (error && !fs::is_directory(path_)) {
-    throw UsageError(fmt::format("cannot make the output folder '{}': {}", path_,
-                                 error ? error.message() : "it is not a folder"));
-  }
+  std::error_code unknown;  // a name that is too long is refused above
+  if (error && !fs::is_directory(path_, unknown))
+    throw UsageError(fmt::format("cannot make the output folder '{}': {}", path_, error.message()));
   lock_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock_ < 0)
     throw UsageError(fmt::format("cannot use the output folder '{}': {}", path_, reason(errno)));
@@ -93,9 +92,16 @@ void OutputFolder::publish(std::string_view final_text) {
   report.finish();
   remove_earlier_run();
   for (const std::string& name : names_) rename_into_place(name);
+  synchronise_names();
   rename_into_place(final_name_);
   names_.clear();
-  fsync(lock_);  // the names themselves
+  synchronise_names();
+}
+
+void OutputFolder::synchronise_names() const {
+  // EINVAL, EROFS: a file system that has no such thing.
+  if (fsync(lock_) != 0 && errno != EINVAL && errno != EROFS)
+    throw UsageError(fmt::format("cannot write to folder '{}': {}", path_, reason(errno)));
 }
 
 /// The old report goes first, so that no moment shows it beside files of another run.

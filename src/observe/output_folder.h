@@ -40,6 +40,7 @@ class OutputFolder {
   void create_and_lock();
   void remove_earlier_run() const;
   void rename_into_place(std::string_view name) const;
+  void synchronise_names() const;
 
   std::string path_, final_name_;
   std::vector<std::string> names_;

@@ -46,11 +46,28 @@ std::string ProgressMeter::left_text() const {
   return span_text(seconds) + " left";
 }
 
+std::string ProgressMeter::percent_text() const {
+  return fmt::format("{:3.0f} %", std::floor(share() * 100));
+}
+
+std::string ProgressMeter::line_about(const std::string& where, double seconds,
+                                      const Terminal& terminal) const {
+  std::string line =
+      fmt::format("{}  {}: running for {:.0f} s", percent_text(), where, std::floor(seconds));
+  if (terminal.width > 0 && line.size() >= terminal.width) line.resize(terminal.width - 1);
+  return line;
+}
+
 std::string ProgressMeter::line(const Terminal& terminal) const {
-  const std::string percent = fmt::format("{:3.0f} %", std::floor(share() * 100));
-  std::string rest = fmt::format("{} ev/s  {}  eff {:.0f} %  {}", short_number(events_per_second_),
-                                 pace_text(simulated_per_second_), efficiency_ * 100,
-                                 bytes_text(last_.memory_bytes));
+  const std::string percent = percent_text();
+  // Beside the name of an engine there is room for an efficiency that says something only.
+  const bool tells_efficiency = last_.engine.empty() || efficiency_ < 0.995;
+  const std::string efficiency =
+      tells_efficiency ? fmt::format("  eff {:.0f} %", efficiency_ * 100) : "";
+  std::string rest =
+      fmt::format("{} ev/s  {}{}  {}", short_number(events_per_second_),
+                  pace_text(simulated_per_second_), efficiency, bytes_text(last_.memory_bytes));
+  if (!last_.engine.empty()) rest = last_.engine + "  " + rest;
   if (const std::string left = left_text(); !left.empty()) rest += "  " + left;
   if (!terminal.interactive) return percent + "  " + rest;
   std::string line = percent + "  " + rest;

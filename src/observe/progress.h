@@ -18,6 +18,7 @@ struct ProgressSample {
   std::uint64_t committed = 0;
   std::uint64_t executed = 0;
   std::uint64_t memory_bytes = 0;
+  std::string engine{};  ///< of the moment, with its workers; empty where a run has one engine
 };
 
 class ProgressMeter {
@@ -29,9 +30,12 @@ class ProgressMeter {
   /// One line without its end, at most `terminal.width` - 1 columns if it has a width; with a bar
   /// if the terminal is interactive.
   std::string line(const Terminal& terminal) const;
+  /// The same where nothing goes on: `where` names the handler that runs.
+  std::string line_about(const std::string& where, double seconds, const Terminal& terminal) const;
 
  private:
   std::string left_text() const;
+  std::string percent_text() const;
   double horizon_seconds_;
   ProgressSample last_;
   bool started_ = false;

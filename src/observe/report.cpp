@@ -104,6 +104,22 @@ Json metrics_json(const RunRecord& record) {
   return json;
 }
 
+/// Of a run that went from engine to engine.
+Json periods_json(const std::vector<EnginePeriod>& periods) {
+  Json json = Json::array();
+  for (const EnginePeriod& period : periods) {
+    json.push_back({{"engine", period.engine},
+                    {"workers", period.workers},
+                    {"why", period.why},
+                    {"begin_seconds", period.begin_seconds},
+                    {"seconds", period.seconds},
+                    {"loop_seconds", period.loop_seconds},
+                    {"committed", period.committed},
+                    {"slices", period.slices}});
+  }
+  return json;
+}
+
 /// Name, unit, help and value of results and statistics.
 template <class Values>
 Json values_json(const Values& values) {
@@ -116,7 +132,7 @@ Json values_json(const Values& values) {
 }  // namespace
 
 std::string report_json(const RunRecord& record) {
-  const Json json = {
+  Json json = {
       {"schema", kReportSchema},
       {"complete", record.complete()},
       {"orrery", {{"version", ORRERY_VERSION}, {"compiler", __VERSION__}}},
@@ -132,6 +148,8 @@ std::string report_json(const RunRecord& record) {
       {"notes", record.result.notes},
       {"files", record.files},
   };
+  if (!record.result.account.empty()) json["account"] = record.result.account;
+  if (!record.result.periods.empty()) json["engines"] = periods_json(record.result.periods);
   // Names that are not UTF-8 must not cost the whole report.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

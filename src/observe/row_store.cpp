@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/assert.h"
+
 namespace orrery {
 namespace {
 
@@ -25,12 +27,18 @@ RowStore::RowStore(RowWriter& writer, std::function<void()> on_failure, std::siz
       thread_([this] { run(); }) {}
 
 RowStore::~RowStore() {
-  join();
+  join(Rest::written);
 }
 
+/// What lies before the key that the team before has reached may still wait for the writer: the new
+/// team's watermarks begin there.
 void RowStore::begin(unsigned workers) {
   const std::lock_guard lock(mutex_);
-  watermarks_.assign(workers, Key());
+  const Key reached = lowest_watermark();
+  ORRERY_ASSERT(std::all_of(watermarks_.begin(), watermarks_.end(),
+                            [&](const Key& key) { return key == reached; }),
+                "a team ends with all its watermarks at one key");
+  watermarks_.assign(workers, reached);
 }
 
 void RowStore::commit(unsigned, RowBuffer& rows) {
@@ -57,14 +65,15 @@ void RowStore::advance(unsigned worker, const Key& until) {
   if (has_work()) work_.notify_one();
 }
 
-void RowStore::close() {
-  join();
+void RowStore::close(Rest rest) {
+  join(rest);
   if (failure_) std::rethrow_exception(failure_);
 }
 
-void RowStore::join() {
+void RowStore::join(Rest rest) {
   {
     const std::lock_guard lock(mutex_);
+    if (!closing_) rest_ = rest;
     closing_ = true;
     work_.notify_one();
   }
@@ -94,9 +103,9 @@ void RowStore::run() {
     lock.unlock();
     guarded([&] {
       absorb(batch);
-      if (last)
+      if (last && rest_ == Rest::written)
         write_all();
-      else if (advanced)
+      else if (last || advanced)
         write_before(limit);
     });
     lock.lock();

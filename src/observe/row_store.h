@@ -14,6 +14,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -48,8 +49,11 @@ class RowStore final : public RowSink {
   void commit(unsigned worker, RowBuffer& rows) override;
   void advance(unsigned worker, const Key& until) override;
 
-  /// Writes all that was handed over, whatever the watermarks are, and ends the thread.
-  void close();
+  /// Of a run that has failed, what lies before the lowest watermark is whole, and the rest is not.
+  enum class Rest : std::uint8_t { written, dropped };
+  /// Writes all that was handed over, whatever the watermarks are, or what is whole, and ends the
+  /// thread.
+  void close(Rest rest = Rest::written);
 
  private:
   struct Held {
@@ -68,7 +72,7 @@ class RowStore final : public RowSink {
   void write_all();
   void compact();
   void guarded(const std::function<void()>& work);
-  void join();
+  void join(Rest rest);
 
   RowWriter& writer_;
   const std::function<void()> on_failure_;
@@ -82,6 +86,7 @@ class RowStore final : public RowSink {
   std::size_t incoming_bytes_ = 0, held_bytes_ = 0;
   Key taken_to_;  // the writer has been sent for everything before
   bool busy_ = false, closing_ = false;
+  Rest rest_ = Rest::written;  // written with closing_
 
   // Of the store's thread alone.
   std::vector<Held> held_;

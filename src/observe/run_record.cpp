@@ -6,7 +6,9 @@
 
 #include <ctime>
 
+#include "core/float_environment.h"
 #include "orrery/error.h"
+#include "run/model_checks.h"
 
 namespace orrery {
 namespace {
@@ -61,19 +63,25 @@ const char* run_end_text(RunEnd end) {
       return "interrupted";
     case RunEnd::fault:
       return "fault";
+    case RunEnd::failed:
+      return "failed";
+    case RunEnd::paused:
+      return "paused";
   }
   return "unknown";
 }
 
 std::vector<DerivedValue> derive_values(const Model& model, const RunResult& result) {
   DerivedReport report(result);
-  try {
-    model.report(report, result.reached);
-  } catch (const ModelFault&) {
-    throw;
-  } catch (const std::exception& exception) {
-    throw ModelFault(fmt::format("model fault in report(): {}", exception.what()));
-  }
+  ensure_default_floats();  // destructors of LPs are the model's, too
+  const FloatGuard floats;
+  call_model("report()", [&] {
+    try {
+      model.report(report, result.reached);
+    } catch (const UsageError& error) {  // too late for input
+      throw std::runtime_error(error.what());
+    }
+  });
   return std::move(report.values);
 }
 

@@ -41,7 +41,7 @@ struct RunRecord {
   double reached_seconds() const;
 };
 
-/// "completed", "interrupted" or "fault".
+/// "completed", "interrupted", "fault" or "failed".
 const char* run_end_text(RunEnd end);
 
 /// Asks the model for its derived values. An exception from the model is a ModelFault.

@@ -88,13 +88,22 @@ std::string statistics_table(const RunRecord& record, const Terminal& terminal) 
   return table.text(terminal);
 }
 
+/// Results must not be buried under them: the sentence will do for most.
+std::string engine_text(const RunRecord& record, const Terminal& terminal, Detail detail) {
+  const RunResult& result = record.result;
+  std::string text;
+  if (!result.account.empty()) text = fmt::format("{}: {}\n", record.engine, result.account);
+  if (detail == Detail::figures) text += statistics_table(record, terminal);
+  return text;
+}
+
 }  // namespace
 
-std::string summary_text(const RunRecord& record, const Terminal& terminal) {
+std::string summary_text(const RunRecord& record, const Terminal& terminal, Detail detail) {
   std::string text = heading(record, terminal) + run_table(record, terminal);
-  for (const auto& table : {derived_table(record, terminal), metric_table(record, terminal),
-                            statistics_table(record, terminal)})
-    if (!table.empty()) text += "\n" + table;
+  for (const auto& part : {derived_table(record, terminal), metric_table(record, terminal),
+                           engine_text(record, terminal, detail)})
+    if (!part.empty()) text += "\n" + part;
   for (const std::string& note : record.result.notes) text += "\nnote: " + note + "\n";
   return text;
 }

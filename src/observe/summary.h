@@ -10,6 +10,9 @@
 
 namespace orrery {
 
-std::string summary_text(const RunRecord& record, const Terminal& terminal);
+/// Of the engine's figures only what they come to; the figures themselves in detail.
+enum class Detail { results, figures };
+
+std::string summary_text(const RunRecord& record, const Terminal& terminal, Detail detail);
 
 }  // namespace orrery

@@ -6,6 +6,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -17,6 +18,10 @@ namespace {
 constexpr int kTerminalPeriodMs = 200;
 constexpr int kFirstLineMs = 50;  // soon enough to show a short run, late enough to have a rate
 constexpr int kLogPeriodMs = 5000;
+constexpr int kStuckPeriodMs = 200;           // between looks at threads that ought to stop
+constexpr double kLongSeconds = 1;            // from which on progress names a handler
+constexpr double kPatienceSeconds = 2;        // with a handler, after a request to stop
+constexpr double kSameHandlerSeconds = 0.05;  // seen twice, not by chance
 
 void write_stderr(const std::string& text) {
   // Nobody can be told if standard error is gone.
@@ -35,7 +40,8 @@ Watch::Watch(RunControl& control, const Settings& settings)
     : control_(control),
       settings_(settings),
       terminal_(Terminal::of(STDERR_FILENO)),
-      meter_(settings.horizon_seconds) {
+      meter_(settings.horizon_seconds),
+      handlers_(control.threads) {
   open_descriptors();
   thread_ = std::thread([this] { run(); });
 }
@@ -70,14 +76,20 @@ void Watch::run() {
   const int first_ms = terminal_.interactive ? kFirstLineMs : period_ms;
   auto next = Clock::now() + std::chrono::milliseconds(first_ms);
   for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
-    poll(descriptors, 2, left > 0 ? static_cast<int>(left) : 0);
+    poll(descriptors, 2, wait_ms(next));
     if (descriptors[0].revents != 0) return;
     if (descriptors[1].revents != 0) on_signal();
+    if (signal() != 0) end_if_stuck();
     if (Clock::now() < next) continue;
     if (settings_.show_progress) show();
     next = Clock::now() + std::chrono::milliseconds(period_ms);
   }
+}
+
+int Watch::wait_ms(Clock::time_point next) const {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
+  const auto most = signal() != 0 ? kStuckPeriodMs : kLogPeriodMs;
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, most));
 }
 
 void Watch::on_signal() {
@@ -85,6 +97,8 @@ void Watch::on_signal() {
   if (::read(signals_, &info, sizeof info) != sizeof info) return;
   const int number = static_cast<int>(info.ssi_signo);
   if (signal() != 0) {  // the second one: the user does not want to wait
+    const auto handler = handlers_.look();
+    if (handler && handler->seconds > kSameHandlerSeconds) end_stuck(*handler);
     std::signal(number, SIG_DFL);
     sigset_t set;
     sigemptyset(&set);
@@ -94,15 +108,38 @@ void Watch::on_signal() {
   }
   signal_.store(number, std::memory_order_relaxed);
   control_.stop_requested.store(true, std::memory_order_relaxed);
-  const std::string line = "stopping at the next commit point; once more ends at once";
-  if (terminal_.interactive) {
-    shown_width_ += 2;  // the terminal has echoed ^C
-    rewrite(line);
-    write_stderr("\n");
-    shown_width_ = 0;
-  } else {
-    write_stderr("orrery: " + line + "\n");
-  }
+  signalled_ = Clock::now();
+  handlers_.forget();
+  handlers_.look();
+  say("stopping at the next commit point; once more ends at once");
+}
+
+/// On a line of its own.
+void Watch::say(const std::string& line) {
+  if (!terminal_.interactive) return write_stderr("orrery: " + line + "\n");
+  shown_width_ += 2;  // the terminal has echoed ^C
+  rewrite(line);
+  write_stderr("\n");
+  shown_width_ = 0;
+}
+
+/// After a request to stop: a handler that does not return is not waited for.
+void Watch::end_if_stuck() {
+  const auto handler = handlers_.look();
+  if (handler && handler->seconds >= kPatienceSeconds) end_stuck(*handler);
+}
+
+void Watch::end_stuck(const EndlessHandler& handler) {
+  if (shown_width_ > 0) rewrite("");
+  const char* guess = handler.code.speculative
+                          ? " (perhaps because of a guess that Time Warp would have undone: "
+                            "'--engine sequential' sees no guesses)"
+                          : "";
+  write_stderr(
+      "orrery: " + describe(handler.code) + ": it does not return" + guess +
+      ", so the run cannot stop in order; it is ended, and what it had computed is lost\n");
+  constexpr int kExitSignal = 128;
+  _exit(kExitSignal + signal());
 }
 
 void Watch::show() {
@@ -114,8 +151,22 @@ void Watch::show() {
   sample.committed = control_.committed.load(std::memory_order_relaxed);
   sample.executed = control_.executed.load(std::memory_order_relaxed);
   sample.memory_bytes = resident_bytes();
+  if (const char* engine = control_.engine.load(std::memory_order_relaxed)) {
+    const unsigned workers = control_.workers.load(std::memory_order_relaxed);
+    sample.engine = engine + (workers > 1 ? " x" + std::to_string(workers) : std::string());
+  }
   meter_.add(sample);
-  const std::string line = meter_.line(terminal_);
+  const bool stands_still =
+      sample.committed == last_.committed && sample.executed == last_.executed;
+  last_ = sample;
+  std::string line = meter_.line(terminal_);
+  if (stands_still) {
+    const auto handler = handlers_.look();
+    if (handler && handler->seconds >= kLongSeconds)
+      line = meter_.line_about(describe(handler->code), handler->seconds, terminal_);
+  } else {
+    handlers_.forget();
+  }
   if (terminal_.interactive)
     rewrite(line);
   else

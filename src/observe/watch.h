@@ -5,6 +5,10 @@
 // needs to be safe inside a handler and no state is global; a second signal ends the process at
 // once. The thread reads the engine's counters with relaxed loads and writes nothing of its but
 // `stop_requested`, so watching costs the engine nothing.
+//
+// A handler that does not return holds the run up, and cannot be stopped in order. When the
+// counters stand still the threads are asked what they execute (run/activity.h), and progress names
+// it; after a request to stop the process does not wait for it longer than a while.
 #pragma once
 
 #include <atomic>
@@ -12,6 +16,7 @@
 #include <csignal>
 #include <thread>
 
+#include "observe/endless_handler.h"
 #include "observe/progress.h"
 #include "observe/terminal.h"
 #include "run/engine.h"
@@ -43,7 +48,11 @@ class Watch {
 
   void open_descriptors();
   void run();
+  int wait_ms(Clock::time_point next) const;
   void on_signal();
+  void end_if_stuck();
+  [[noreturn]] void end_stuck(const EndlessHandler& handler);
+  void say(const std::string& line);
   void show();
   void rewrite(const std::string& line);
 
@@ -51,6 +60,9 @@ class Watch {
   const Settings settings_;
   const Terminal terminal_;
   ProgressMeter meter_;
+  ProgressSample last_;
+  HandlerClock handlers_;
+  Clock::time_point signalled_;
   const Clock::time_point start_ = Clock::now();
   std::size_t shown_width_ = 0;
   sigset_t blocked_{}, before_{};

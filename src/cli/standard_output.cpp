@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/standard_output.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "orrery/error.h"
+
+namespace orrery::cli {
+namespace {
+
+bool was_closed = false;  ///< standard output, when the process began
+
+[[noreturn]] void refuse(const char* reason) {
+  throw UsageError(
+      fmt::format("cannot write the results to standard output: {}; send them elsewhere", reason));
+}
+
+}  // namespace
+
+void hold_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
+    if (stream == STDOUT_FILENO) was_closed = true;
+    // The lowest free number is the stream's.
+    if (open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY) != stream) return;
+  }
+}
+
+void require_standard_output() {
+  if (was_closed) refuse("it is closed");
+}
+
+void write_out(std::string_view text) {
+  require_standard_output();
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) refuse(std::strerror(errno));
+}
+
+void flush_out() {
+  if (std::fflush(stdout) != 0) refuse(std::strerror(errno));
+  if (std::ferror(stdout) != 0) refuse("it failed");
+}
+
+}  // namespace orrery::cli

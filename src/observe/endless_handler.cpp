@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "observe/endless_handler.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace orrery {
+
+std::optional<EndlessHandler> HandlerClock::look() {
+  const Clock::time_point now = Clock::now();
+  std::vector<Seen> seen;
+  for (const WatchedThreads::Sighting& sighting : threads_.look()) {
+    const auto same = std::find_if(seen_.begin(), seen_.end(), [&](const Seen& one) {
+      return one.sighting.thread == sighting.thread && one.sighting.code == sighting.code;
+    });
+    seen.push_back({sighting, same == seen_.end() ? now : same->since});
+  }
+  seen_ = std::move(seen);
+  const auto longest = std::min_element(
+      seen_.begin(), seen_.end(), [](const Seen& a, const Seen& b) { return a.since < b.since; });
+  if (longest == seen_.end()) return std::nullopt;
+  return EndlessHandler{longest->sighting.code,
+                        std::chrono::duration<double>(now - longest->since).count()};
+}
+
+}  // namespace orrery
