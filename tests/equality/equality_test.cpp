@@ -4,15 +4,20 @@
 // failure names the seed and the options that reproduce it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <ostream>
+#include <vector>
 
 #include "checkpoint/options.h"
 #include "engine/expanded/settings.h"
+#include "engine/sequential/settings.h"
 #include "engine/timewarp/settings.h"
 #include "equality/random_model.h"
 #include "equality/run_model.h"
 #include "pending/registry.h"
+#include "sanitizers.h"
 
 namespace orrery::testing {
 namespace {
@@ -32,13 +37,18 @@ struct Variant {
   double cache_share = -1;
 };
 
+/// More threads than cores interleave in ways that fewer do not.
+std::uint64_t threads_of(const Variant& v, std::uint64_t seed) {
+  return seed % 2 == 0 ? v.workers : 0;
+}
+
 std::string describe(const Variant& v, std::uint64_t seed) {
   return "seed " + std::to_string(seed) + ", timewarp, workers " + std::to_string(v.workers) +
-         ", checkpoint " + v.checkpoint + ", pending " + v.pending + ", window " +
-         std::to_string(v.window_ticks) + ", memory " + std::to_string(v.memory_bytes) + ", gvt " +
-         std::to_string(v.gvt_period_us) + " us, channels of " +
-         std::to_string(v.channel_messages) + ", offload " + v.offload + ", threshold " +
-         std::to_string(v.abort_threshold) +
+         ", threads " + std::to_string(threads_of(v, seed)) + ", checkpoint " + v.checkpoint +
+         ", pending " + v.pending + ", window " + std::to_string(v.window_ticks) + ", memory " +
+         std::to_string(v.memory_bytes) + ", gvt " + std::to_string(v.gvt_period_us) +
+         " us, channels of " + std::to_string(v.channel_messages) + ", offload " + v.offload +
+         ", threshold " + std::to_string(v.abort_threshold) +
          (v.cache_aware ? ", cache share " + std::to_string(v.cache_share) : ", no cache share");
 }
 
@@ -48,6 +58,7 @@ RunOptions options_of(const Variant& v, std::uint64_t seed) {
   options.workers = v.workers;
   options.set(checkpoint::kCheckpoint, v.checkpoint);
   options.pending = v.pending;
+  options.set(timewarp::kThreads, threads_of(v, seed));
   options.set(timewarp::kWindow, v.window_ticks);
   options.memory_bytes = v.memory_bytes;
   options.set(timewarp::kGvtPeriod, v.gvt_period_us);
@@ -102,11 +113,8 @@ std::vector<Variant> variants() {
 }
 
 /// Three neighbouring seeds see all variants; sanitizers take ten times as long for each.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kSeeds = 3;
-#else
-constexpr std::uint64_t kSeeds = 6;
-#endif
+constexpr std::uint64_t kSeeds = kSanitizers ? 3 : 6;
+constexpr std::int64_t kHorizonTicks = kSanitizers ? 3'000 : 10'000;
 
 /// ORRERY_TEST_SEEDS: how many seeds (default kSeeds), ORRERY_TEST_FIRST_SEED: the first (default
 /// 1).
@@ -147,6 +155,12 @@ std::string describe(const RunOptions& o) {
          ", barrier " + o.get(expanded::kBarrier) + ", pending " + o.pending;
 }
 
+/// The sequential engine with its LPs where Time Warp has them.
+RunOptions on_heaps(RunOptions options) {
+  options.set(sequential::kOnHeaps, true);
+  return options;
+}
+
 TEST(Equality, RandomModelOnEveryVariant) {
   const std::uint64_t first = number_from_environment("ORRERY_TEST_FIRST_SEED", 1);
   const std::uint64_t count = number_from_environment("ORRERY_TEST_SEEDS", kSeeds);
@@ -154,7 +168,7 @@ TEST(Equality, RandomModelOnEveryVariant) {
     RandomModel model({.shape = seed,
                        .lps = static_cast<LpId>(8 + seed * 37 % 200),
                        .grain_ticks = seed % 3 == 0 ? 1 : 10,
-                       .horizon = Duration::from_ticks(10'000),
+                       .horizon = Duration::from_ticks(kHorizonTicks),
                        .durations = seed % 4 < 2});
     RunOptions sequential;
     sequential.seed = seed;
@@ -162,6 +176,8 @@ TEST(Equality, RandomModelOnEveryVariant) {
     ASSERT_EQ(expected.result.end, RunEnd::completed) << expected.result.fault;
     ASSERT_GT(expected.result.committed, 1000u);
     ASSERT_GT(expected.rows.size(), 100u);
+    expect_equal(expected, run_model(model, "sequential", on_heaps(sequential)),
+                 "seed " + std::to_string(seed) + ", sequential, on heaps");
     for (const Variant& variant : variants())
       expect_equal(expected, run_model(model, "timewarp", options_of(variant, seed)),
                    describe(variant, seed));
@@ -202,6 +218,8 @@ TEST(Equality, EveryPendingSetOnBothEngines) {
     options.pending = std::string(kind.name);
     expect_equal(expected, run_model(model, "sequential", options),
                  "sequential, " + options.pending);
+    expect_equal(expected, run_model(model, "sequential", on_heaps(options)),
+                 "sequential, on heaps, " + options.pending);
     const Variant variant{.workers = 3, .pending = options.pending};
     expect_equal(expected, run_model(model, "timewarp", options_of(variant, 1)),
                  describe(variant, 1));
@@ -229,6 +247,11 @@ TEST(Equality, CommittedFaultIsTheSameEverywhere) {
     const Outcome expected = run_model(model, "sequential", {});
     ASSERT_EQ(expected.result.end, RunEnd::fault);
     EXPECT_NE(expected.result.fault.find("told to fail"), std::string::npos);
+    const Outcome heaps = run_model(model, "sequential", on_heaps({}));
+    EXPECT_EQ(heaps.result.fault, expected.result.fault);
+    EXPECT_EQ(heaps.result.fingerprint, expected.result.fingerprint);
+    EXPECT_EQ(heaps.result.committed, expected.result.committed);
+    EXPECT_EQ(heaps.rows, expected.rows);
     for (const Variant& variant : variants()) {
       const Outcome actual = run_model(model, "timewarp", options_of(variant, 1));
       ASSERT_EQ(actual.result.end, RunEnd::fault) << describe(variant, 1);
@@ -272,7 +295,13 @@ TEST_P(ShippedModel, CommitsTheSameOnEveryVariant) {
   const Outcome expected = run_model(*model, "sequential", reference);
   ASSERT_EQ(expected.result.end, RunEnd::completed) << expected.result.fault;
   ASSERT_GT(expected.result.committed, 500u);
+  expect_equal(expected, run_model(*model, "sequential", on_heaps(reference)),
+               "sequential, on heaps");
+  // Where a variant takes many seconds, every third: another third for each of the models.
+  constexpr std::size_t kStride = kThreadSanitizer ? 3 : 1;
+  std::size_t number = c.parameters.size() + static_cast<std::size_t>(c.until_seconds);
   for (const Variant& variant : variants()) {
+    if (number++ % kStride != 0) continue;
     RunOptions options = options_of(variant, 1);
     options.until = reference.until;
     if (variant.window_ticks > 0) options.set(timewarp::kWindow, reference.until.ticks() / 500);
@@ -308,6 +337,102 @@ TEST(Equality, ReverseHandlersOfPhold) {
   }
 }
 
+struct Hop {
+  std::uint64_t value;
+};
+class TinyModel;
+
+/// An object of less than a cache line, as Time Warp's journal wants it. Some never allocate, the
+/// others begin to in the midst of the run, each at another time: they leave the journal.
+class TinyLp final : public LogicalProcess<TinyLp, Hop> {
+ public:
+  explicit TinyLp(const TinyModel& model) : model_(model) {}
+  void start(Context& context) override { hop(context, 0); }
+  void handle(Context& context, const Hop& message);
+  void finish(FinalContext& context) override {
+    context.state(digest_);
+    for (std::size_t i = 0; kept_ != nullptr && i < kept_->size(); ++i) context.state((*kept_)[i]);
+  }
+
+ private:
+  void hop(Context& context, std::uint64_t value);
+
+  const TinyModel& model_;
+  std::uint64_t digest_ = 0;
+  std::uint64_t handled_ = 0;
+  std::unique_ptr<std::vector<std::uint64_t>> kept_;
+};
+
+class TinyModel final : public Model {
+ public:
+  std::uint64_t lp_count() const override { return 40; }
+  std::unique_ptr<LogicalProcessBase> create(LpId) const override {
+    return std::make_unique<TinyLp>(*this);
+  }
+  const Table hops{*this, "hops", {{"value", ColumnType::integer}}, "some events"};
+};
+
+void TinyLp::handle(Context& context, const Hop& message) {
+  ++handled_;
+  digest_ = (digest_ ^ message.value) * 0x9e3779b97f4a7c15;
+  if (context.self() % 3 != 0 && handled_ > 10 * context.self()) {
+    if (kept_ == nullptr) kept_ = std::make_unique<std::vector<std::uint64_t>>();
+    if (kept_->size() > 20) kept_->clear();
+    kept_->push_back(digest_);
+  }
+  if (digest_ >> 61 == 0) context.emit(model_.hops, digest_ >> 1);
+  hop(context, digest_);
+}
+void TinyLp::hop(Context& context, std::uint64_t value) {
+  auto& random = context.random();
+  const auto to = static_cast<LpId>(random.below(context.lp_count()));
+  context.schedule(to, Duration::from_ticks(static_cast<std::int64_t>(random.below(30))),
+                   Hop{value});
+}
+
+TEST(Equality, TinyLpsInTheJournalAndOutOfIt) {
+  const TinyModel model;
+  RunOptions reference;
+  reference.until = Time::from_ticks(kHorizonTicks);
+  const Outcome expected = run_model(model, "sequential", reference);
+  ASSERT_GT(expected.result.committed, 5'000u);
+  ASSERT_GT(expected.rows.size(), 500u);
+  for (const Variant& variant : variants()) {
+    RunOptions options = options_of(variant, 1);
+    options.until = reference.until;
+    expect_equal(expected, run_model(model, "timewarp", options), describe(variant, 1));
+  }
+}
+
+/// More ranges of memory than the kernel may be asked to track: what is beyond is compared.
+TEST(Equality, IncrementalCheckpointsBeyondTheTrackedRanges) {
+  auto model = make_model("phold");
+  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
+           {"lps", "60"}, {"state", "70000"}, {"touched", "500"}, {"remote", "0.9"}})
+    set_parameter(*model, name, value);
+  model->prepare();
+  RunOptions reference;
+  reference.until = Time::zero() + Duration::seconds(30);
+  const Outcome expected = run_model(*model, "sequential", reference);
+  for (const std::int64_t ranges : {-1, 0, 1}) {
+    for (const Variant& variant : {Variant{.workers = 2, .checkpoint = "incremental"},
+                                   Variant{.workers = 5, .checkpoint = "incremental"},
+                                   Variant{.workers = 3, .checkpoint = "auto"}}) {
+      RunOptions options = options_of(variant, 1);
+      options.until = reference.until;
+      options.set(checkpoint::kTrackedRanges, ranges);
+      const Outcome actual = run_model(*model, "timewarp", options);
+      const std::string what = describe(variant, 1) + ", tracked " + std::to_string(ranges);
+      expect_equal(expected, actual, what);
+      const auto& notes = actual.result.notes;
+      const bool noted = std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+        return note.starts_with("incremental checkpoints compare ");
+      });
+      EXPECT_TRUE(noted || variant.checkpoint == "auto" || ranges != 0) << what;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Models, ShippedModel,
     ::testing::Values(
@@ -329,6 +454,11 @@ INSTANTIATE_TEST_SUITE_P(
         ModelCase{"wireless", {{"stations", "30"}, {"work", "3000"}, {"channel_work", "300"}}, 0.1},
         ModelCase{"traffic", {{"demand", "0.2"}}, 1800},
         ModelCase{"traffic", {{"network", "grid"}, {"grid", "12"}}, 1200},
+        ModelCase{"traffic", {{"demand", "0.2"}, {"routes", "free-flow"}}, 1800},
+        ModelCase{
+            "traffic",
+            {{"demand", "0.2"}, {"routes", "adaptive"}, {"profile", "peak"}, {"interval", "5min"}},
+            1800},
         ModelCase{"wireless", {{"stations", "36"}, {"load", "60"}}, 0.12},
         ModelCase{"null", {{"modules", "37"}, {"events", "200"}}, 1}),
     [](const auto& test) { return test.param.name + std::to_string(test.index); });

@@ -19,6 +19,12 @@ class CollectedRows final : public RowSink {
  public:
   using Line = std::tuple<Key, LpId, std::uint32_t, std::uint32_t, std::vector<std::uint64_t>>;
 
+  void begin(unsigned workers) override {
+    const std::lock_guard lock(mutex_);
+    const Key reached =
+        watermarks_.empty() ? Key() : *std::min_element(watermarks_.begin(), watermarks_.end());
+    watermarks_.assign(workers, reached);
+  }
   void commit(unsigned worker, RowBuffer& rows) override {
     const std::lock_guard lock(mutex_);
     if (watermarks_.size() <= worker) watermarks_.resize(worker + 1);

@@ -13,21 +13,17 @@
 #include <utility>
 
 #include "explore/explorer.h"
+#include "sanitizers.h"
 
 namespace orrery::explore {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
 /// Everything takes longer under the sanitizers, which look at the same code in fewer schedules.
 constexpr unsigned affordable(unsigned deviations) {
-  return deviations - (kSanitized ? 1 : 0);
+  return deviations - (testing::kSanitizers ? 1 : 0);
 }
 /// All schedules there are, if every load gets the newest value.
 inline Options all_schedules() {
-  return {.deviations = kSanitized ? 4u : 60u, .old_values = false};
+  return {.deviations = testing::kSanitizers ? 4u : 60u, .old_values = false};
 }
 
 template <class S>
@@ -45,7 +41,7 @@ inline void note_schedules(const std::string& name, const Outcome& outcome) {
   std::string property = name;  // an attribute in XML
   for (char& c : property)
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-  testing::Test::RecordProperty(property, std::to_string(outcome.schedules));
+  ::testing::Test::RecordProperty(property, std::to_string(outcome.schedules));
 }
 
 /// No schedule within the bound may fail.

@@ -3,7 +3,8 @@
 
 All draws of group number i follow from the seed and i alone, so a seed means the same cases however
 fast the machine is. A group is one model with parameters and a seed: it is run sequentially once,
-then in several other ways.
+then in several other ways. A run that seems too slow is judged at the end, when it can have the
+machine for itself.
 """
 
 import collections
@@ -23,14 +24,18 @@ from verdict import Failure, judge
 
 VARIANTS = 5
 # How often an engine is drawn; one that is not named here, as often as `OTHERS`.
-ENGINE_WEIGHTS = {"sequential": 1, "timewarp": 8, "expanded": 4, "checker": 2}
+ENGINE_WEIGHTS = {"sequential": 1, "timewarp": 8, "expanded": 4, "checker": 2, "auto": 4}
 OTHERS = 6
 WORKERS = (1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6, 7, 8)
+# Of a model in which wrong guesses breed: on the engine that guesses, with little memory.
+BREEDING_WORKERS = (2, 3, 4, 6, 8, 12, 16)
+BREEDING_SHARE, LITTLE_MEMORY_SHARE = 0.8, 0.7
 # The checker executes everything several times: only for runs up to so many events.
 MOST_CHECKED = 4_000
 MOST_SHRUNK = 4
 COUNTING_TRIES = 20
 COUNTING_S = 30
+SUSPECT_TRIES = 2
 
 
 class Campaign:
@@ -47,6 +52,7 @@ class Campaign:
         self.runs_of = collections.Counter()
         self.rolled_back = 0
         self.shrunk = set()
+        self.suspects = []  # (case, failure): seems too slow
         self.end = time.monotonic() + 60 * settings.minutes
         self.stopped = False
 
@@ -63,16 +69,23 @@ class Campaign:
         return subject, drawn, case
 
     def draw_variant(self, rng, subject, drawn, case, committed):
-        names = [e for e in self.engines if e != "checker" or committed <= MOST_CHECKED]
-        engine = rng.choices(names, [ENGINE_WEIGHTS.get(e, OTHERS) for e in names])[0]
+        breeds = drawn.breeds and rng.random() < BREEDING_SHARE
+        engine = "timewarp" if breeds else self.draw_engine(rng, committed)
         place = options.Place(engine, self.uses[engine], drawn.until_ticks, subject.reversible,
-                              subject.small_requests, drawn.commits, drawn.state_bytes)
-        chosen = options.draw(rng, place, rng.choice((0, 0.1, 0.3, 0.6)))
-        workers = rng.choice(WORKERS)
+                              subject.small_requests, drawn.commits, drawn.state_bytes,
+                              committed)
+        chosen = options.draw(rng, place, rng.choice((0, 0.1) if breeds else (0, 0.1, 0.3, 0.6)))
+        if breeds and rng.random() < LITTLE_MEMORY_SHARE:
+            chosen |= options.little_memory(rng)
+        workers = rng.choice(BREEDING_WORKERS if breeds else WORKERS)
         if "--workers" not in place.uses:
             workers = None
         variant = case.but(engine=engine, workers=workers, options=drawn.options | chosen)
         return variant.but(options=drawn.options) if expected.avoided(variant) else variant
+
+    def draw_engine(self, rng, committed):
+        names = [e for e in self.engines if e != "checker" or committed <= MOST_CHECKED]
+        return rng.choices(names, [ENGINE_WEIGHTS.get(e, OTHERS) for e in names])[0]
 
     # --- runs -------------------------------------------------------------------------------------
 
@@ -100,13 +113,28 @@ class Campaign:
         limit = limit_s(reference)
         outcome = self.runner.run(case, limit)
         failure = judge(reference, outcome, limit)
+        suspect = failure is not None and failure.kind == "slow"
         with self.lock:
             self.runs_of[case.engine] += 1
             self.rolled_back += outcome.rolled_back > 0
             self.passed += failure is None
+            if suspect:
+                self.suspects.append((case, failure))
             self.reporter.progress(self)
-        if failure is not None:
+        if failure is not None and not suspect:
             self.count_failure(case, failure)
+
+    def judge_suspects(self):
+        """Nothing else runs now. Of those that look alike, the first is the one to be convicted."""
+        convicted = set()
+        for case, failure in self.suspects:
+            alike = (case.model, case.engine)
+            if alike in convicted or all(self.trial.failure(case) is not None
+                                         for _ in range(SUSPECT_TRIES)):
+                convicted.add(alike)
+                self.count_failure(case, failure)
+            else:
+                self.passed += 1
 
     def count_failure(self, case, failure):
         """Shows it; the first of its kind is shrunk."""
@@ -156,6 +184,7 @@ class Campaign:
                 self.stopped = True
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+        self.judge_suspects()
 
     def run_all(self, pool):
         waiting = set()

@@ -48,7 +48,7 @@ def parse(text):
     words = shlex.split(text)
     if words[:2] == ["orrery", "run"]:
         words = words[2:]
-    fields = {"model": words[0], "sets": {}, "until": "", "seed": 1, "engine": "timewarp"}
+    fields = {"model": words[0], "sets": {}, "until": "", "seed": 1, "engine": "auto"}
     options, workers = {}, None
     at = iter(words[1:])
     for word in at:

@@ -4,7 +4,8 @@
 
 All engines promise the same results to the last bit, with every option. This draws cases that no
 test names, runs each as a user would, and compares exit code, fingerprint, events, metrics,
-results and rows with those of the sequential engine. A failure is made smaller and shown as a
+results and rows with those of the sequential engine. A run that takes more than 100 times as long
+as the sequential one, and a second, is a failure too. A failure is made smaller and shown as a
 command that reproduces it.
 
   case.py      a case and its text         subjects.py  the models and their parameters

@@ -24,6 +24,7 @@ class Place:
     small_requests: bool  # no LP asks for more than 64 KiB at once
     commits: bool        # the run completes: no fault
     state_bytes: int = 0  # of all LPs at the start
+    events: int = 1000   # that the run commits
 
 
 def one_of(*values):
@@ -34,6 +35,11 @@ def memory(random, place):
     """A budget that does not even hold the LPs is refused."""
     least_mib = 2 * place.state_bytes // 2**20 + 1
     return random.choice([f"{mib}MiB" for mib in (1, 2, 8, 64, 1024) if mib >= least_mib])
+
+
+def little_memory(random):
+    """For a model whose LPs have hardly any state."""
+    return {"--memory": f"{random.choice((1, 2, 3, 4, 8))}MiB"}
 
 
 def window(random, place):
@@ -54,6 +60,12 @@ def oversize(random, place):
     return random.choice(("reliable", "deny")) if place.small_requests else "reliable"
 
 
+def hand_over_every(random, place):
+    """A hand-over takes some milliseconds, as long as many of these runs: there are to be few."""
+    times = random.choice((0, 1, 2, 5, 10, 20))
+    return str(max(1, place.events // times)) if times else "never"
+
+
 def livelock(random, place):
     return random.choice(("5000", "1000000", "10000000")) if place.commits else None
 
@@ -71,6 +83,7 @@ VALUES = {
     "--max-checkpoint-distance": one_of("1", "2", "5", "40", "1000"),
     "--window": window,
     "--gvt-period": one_of("1us", "20us", "200us", "1ms", "20ms"),
+    "--balance": one_of("on", "off"),
     "--expanded-mode": one_of("auto", "in-place", "single", "batched", "decentralised"),
     "--handover": one_of("push", "pull"),
     "--barrier": one_of("local", "event"),
@@ -79,7 +92,14 @@ VALUES = {
     "--cache-share": one_of("0", "0.1", "0.5", "0.875", "1", "auto"),
     "--oversize": oversize,
     "--no-bind": one_of(""),
+    "--threads": one_of("auto", "1", "2", "3", "8"),
+    "--candidates": one_of("sequential,timewarp", "timewarp:2,timewarp:5", "expanded:3,timewarp:4",
+                           "sequential,expanded,timewarp:1", "timewarp:3"),
+    "--hand-over-every": hand_over_every,
 }
+
+# Runs of the fuzzer are too short for an engine that chooses to see a reason for it.
+USUALLY = {"--hand-over-every"}
 
 def agree(options):
     """Takes out what cannot be combined."""
@@ -96,7 +116,7 @@ def draw(random, place, share):
     """Each option that the engine uses, with probability `share`."""
     chosen = {}
     for flag, values in VALUES.items():
-        wanted = random.random() < share
+        wanted = random.random() < (max(share, 0.9) if flag in USUALLY else share)
         value = values(random, place)  # drawn in any case: one option does not shift the others
         if wanted and value is not None and flag in place.uses:
             chosen[flag] = value

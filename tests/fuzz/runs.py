@@ -1,5 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a case as a process and keeps what must be equal on all engines."""
+"""Runs a case as a process and keeps what must be equal on all engines, and how long it took.
+
+A time limit is of no use if it says how busy the machine was. What counts is therefore the wall
+time where a run had the machine for itself. Where it had not, it is the processor time, less what
+it spent waiting for threads of its own that had no core: the share of the machine that others had.
+Two threads that agree with each other thousands of times take a millisecond or 3 s of wall time,
+and a tenth of that or most of it in processor time, as the system lets them run side by side or
+not.
+"""
 
 import dataclasses
 import json
@@ -9,32 +17,48 @@ import signal
 import sqlite3
 import subprocess
 import tempfile
+import threading
 import time
 
 import case
 import options
 
-# Nothing that is drawn takes a second on the sequential engine.
+# No run may take more than so many times the sequential one, and a little for its start. Nothing
+# that is drawn takes a second on the sequential engine.
+MOST_TIMES = 100
+SLACK_S = 1
+# When a run is ended by force. One that gets hardly any of a busy machine has more time, but not
+# without end.
 LEAST_LIMIT_S = 60
-LIMIT_FACTOR = 100
 LIMIT_EXTRA_S = 10
+MOST_DELAY = 3
+# Share of the machine that others may have had in a run that was undisturbed.
+LITTLE = 0.05
 
 
 @dataclasses.dataclass
 class Outcome:
     code: int | None      # exit code, -signal, or None: did not end
-    seconds: float
+    seconds: float        # as far as the run is to blame for them
     stderr: str
     facts: dict = dataclasses.field(default_factory=dict)  # what must be equal, by its name
     rolled_back: int = 0
     committed: int = 0
+    # Without the start of the process, by its own account.
+    engine_seconds: float = 0
 
     def ended_well(self):
         return self.code in (0, 3)
 
 
+def allowed_s(reference):
+    """What any run of the same model may take."""
+    return MOST_TIMES * reference.engine_seconds + SLACK_S
+
+
 def limit_s(reference):
-    return max(LEAST_LIMIT_S, LIMIT_FACTOR * reference.seconds + LIMIT_EXTRA_S)
+    """When it is ended: late enough that a run that is only slow tells how slow."""
+    return max(LEAST_LIMIT_S, allowed_s(reference) + LIMIT_EXTRA_S)
 
 
 class Runner:
@@ -76,29 +100,78 @@ class Runner:
         with tempfile.TemporaryDirectory(prefix="orrery-fuzz-") as folder:
             out = pathlib.Path(folder) / "out"
             words = [self.orrery, "run", *one.words(), "--json", "--quiet", "--out", str(out)]
-            start = time.monotonic()
-            code, stdout, stderr = ended(words, limit, self.root)
-            outcome = Outcome(code, time.monotonic() - start, stderr)
+            code, seconds, stdout, stderr = ended(words, limit, folder, self.root)
+            outcome = Outcome(code, seconds, stderr)
             if outcome.ended_well():
                 keep_facts(outcome, stdout, out)
             return outcome
 
 
-def ended(words, limit, folder):
-    """Exit code (None: killed at the limit), standard output and error."""
-    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, errors="replace", cwd=folder,
-                          start_new_session=True) as process:
-        try:
-            stdout, stderr = process.communicate(timeout=limit)
-            return process.returncode, stdout, stderr
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            stdout, stderr = process.communicate()
-            return None, stdout, stderr
-        except BaseException:  # Ctrl-C: leave no run behind
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
+def ended(words, limit, scratch, folder):
+    """Exit code (None: killed at the limit), seconds, standard output and error."""
+    output, errors = pathlib.Path(scratch) / "stdout", pathlib.Path(scratch) / "stderr"
+    clock = Clock()
+    with open(output, "wb") as to_output, open(errors, "wb") as to_errors:
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=to_output,
+                                   stderr=to_errors, cwd=folder, start_new_session=True)
+    over, killed = threading.Event(), threading.Event()
+
+    def kill():
+        killed.set()
+        os.killpg(process.pid, signal.SIGKILL)
+
+    def watch():
+        wait = limit
+        while not over.wait(wait):
+            left = limit - clock.seconds(processor_s(process.pid))
+            if left <= 0 or clock.wall_s() > MOST_DELAY * limit:
+                return kill()
+            wait = max(left, 0.1)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        # Its number is not used again before it is waited for below: kill() hits nobody else.
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    except BaseException:  # Ctrl-C: leave no run behind
+        kill()
+        raise
+    finally:
+        over.set()
+        watcher.join()
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    code = None if killed.is_set() else process.returncode
+    return code, clock.seconds(used.ru_utime + used.ru_stime), read(output), read(errors)
+
+
+class Clock:
+    """Seconds of a run since its start, as the head of this file defines them."""
+
+    def __init__(self):
+        self.start, self.machine = time.monotonic(), machine_busy_s()
+
+    def wall_s(self):
+        return time.monotonic() - self.start
+
+    def seconds(self, processor):
+        wall = self.wall_s()
+        others = machine_busy_s() - self.machine - processor
+        share = min(max(others, 0) / (wall * os.cpu_count()), 1)
+        return wall if share < LITTLE else min(wall, processor * (1 - share))
+
+
+def processor_s(pid):
+    """What a process has used so far, that nobody has waited for yet."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2]
+    return sum(map(int, fields.split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def machine_busy_s():
+    """Processor time that all cores together have worked, or been withheld by a host."""
+    with open("/proc/stat", encoding="ascii") as file:
+        user, nice, system, _, _, irq, softirq, steal = map(int, file.readline().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
 
 
 def keep_facts(outcome, stdout, out):
@@ -110,6 +183,7 @@ def keep_facts(outcome, stdout, out):
         return
     run = report["run"]
     outcome.committed = int(run["committed"])
+    outcome.engine_seconds = min(float(run["seconds"]["wall"]), outcome.seconds)
     rolled_back = report["statistics"].get("rolled_back", {"value": "0"})["value"]
     outcome.rolled_back = int(float(rolled_back))
     facts = {name: run.get(name) for name in ("fingerprint", "end", "fault", "committed",

@@ -11,12 +11,19 @@ import re
 import shlex
 import subprocess
 import sys
+import time
+import types
 import unittest
+import unittest.mock
 
 import case
 import expected
+import fuzz as program
 import options
+import runs
+import shrink
 import subjects
+from campaign import Campaign
 from runs import Outcome, Runner
 from verdict import judge
 
@@ -91,6 +98,46 @@ class Verdicts(unittest.TestCase):
                             ("cars.csv", "a\nc\n"), ("cars.csv", None), ("table cars", [[1]])]:
             self.assertEqual(self.kind(facts=self.GOOD.facts | {name: value}), name)
 
+    def test_slow_is_a_hundred_times_the_sequential_run_and_a_second(self):
+        reference = Outcome(0, 0.1, "", engine_seconds=0.02)
+        for seconds, kind in [(2.9, None), (3.1, "slow"), (59, "slow")]:
+            failure = judge(reference, Outcome(0, seconds, ""), 60)
+            self.assertEqual(failure and failure.kind, kind)
+        self.assertGreater(runs.limit_s(reference), runs.allowed_s(reference))
+
+    def test_a_run_is_not_to_blame_for_a_busy_machine(self):
+        for share_of_others, seconds in [(0, 5), (0.04, 5), (0.5, 0.5), (0.9, 0.1), (1, 0)]:
+            busy = iter((100, 100 + 1 + share_of_others * 5 * os.cpu_count()))
+            wall = iter((10, 15))
+            with unittest.mock.patch.object(runs, "machine_busy_s", lambda: next(busy)), \
+                    unittest.mock.patch.object(runs.time, "monotonic", lambda: next(wall)):
+                self.assertAlmostEqual(runs.Clock().seconds(1), seconds)
+
+    def test_the_machine_has_worked_when_we_have(self):
+        start, before = time.process_time(), runs.machine_busy_s()
+        while time.process_time() - start < 0.2:
+            pass
+        self.assertGreater(runs.machine_busy_s() - before, 0.1)
+
+
+class Shrinking(unittest.TestCase):
+    def test_what_is_slow_is_made_smaller_while_it_is_slow(self):
+        class ThreeAreSlow:
+            """For a runner."""
+
+            def run(self, one, limit=60):
+                slow = (one.workers or 1) >= 3
+                return Outcome(None if slow else 0, limit if slow else 0.1, "",
+                               engine_seconds=0.01)
+
+        runner = ThreeAreSlow()
+        big = case.parse("causal --set lps=16 --set zero=0.6 --until 4000ticks --engine timewarp "
+                         "--workers 16 --memory 2MiB")
+        for kind in shrink.TIMES:
+            small = shrink.shrink(shrink.Trial(runner), big, kind, 30)
+            self.assertEqual(small.text(), "causal --set lps=2 --until 1ticks --seed 1 --engine "
+                                           "timewarp --workers 3")
+
 
 class Cases(unittest.TestCase):
     def test_a_text_is_its_case(self):
@@ -115,6 +162,65 @@ class Cases(unittest.TestCase):
         for model, kind in expected.hidden():
             self.assertEqual(model, "library")
             self.assertIn(kind, everything)
+
+
+class Draws(unittest.TestCase):
+    def test_a_good_share_is_of_models_that_breed_with_many_workers_and_little_memory(self):
+        runner = Runner(BUILD, FOLDER.parents[1])
+        campaign = Campaign(runner, types.SimpleNamespace(models=[], minutes=0), None)
+        groups, many, little = 1_000, 0, 0
+        for index in range(groups):
+            rng = random.Random(f"1/{index}")
+            subject, drawn, one = campaign.draw_subject(rng)
+            variant = campaign.draw_variant(rng, subject, drawn, one, 10_000)
+            if drawn.breeds and variant.engine == "timewarp" and 2 <= variant.workers <= 16:
+                many += 1
+                little += variant.options.get("--memory") in ("1MiB", "2MiB", "3MiB", "4MiB")
+        self.assertGreater(many, groups / 10)
+        self.assertGreater(little, groups / 20)
+
+
+class Judged(Runner):
+    """Runs nothing: Time Warp is slow, always or only while others run."""
+
+    def __init__(self, slow):
+        super().__init__(BUILD, FOLDER.parents[1])
+        self.slow, self.seen = slow, set()
+
+    def run(self, one, limit=60):
+        first = one.text() not in self.seen
+        self.seen.add(one.text())
+        slow = one.engine == "timewarp" and (first or self.slow == "always")
+        return Outcome(0, 9 if slow else 0.1, "", engine_seconds=0.01, committed=9_000)
+
+
+class Suspects(unittest.TestCase):
+    def campaign(self, slow):
+        settings = types.SimpleNamespace(models=["causal"], minutes=1, seed=1, cases=50, jobs=1,
+                                         expected=False, shrink_s=0)
+        campaign = Campaign(Judged(slow), settings, unittest.mock.Mock())
+        campaign.run()
+        self.assertEqual(campaign.passed + campaign.failed, 50)
+        return campaign
+
+    def test_what_is_slow_again_has_failed(self):
+        campaign = self.campaign("always")
+        self.assertGreater(campaign.failed, 10)
+        self.assertEqual(campaign.failed, campaign.runs_of["timewarp"])
+        shown = campaign.reporter.failure.call_args_list
+        self.assertEqual({call.args[1].kind for call in shown}, {"slow"})
+
+    def test_what_is_slow_once_was_held_up(self):
+        self.assertEqual(self.campaign("once").failed, 0)
+
+    def test_a_case_is_judged_alike(self):
+        for engine, failed in [("timewarp", 2), ("expanded", 0)]:
+            reporter = unittest.mock.Mock()
+            settings = types.SimpleNamespace(case=f"null --until 9ticks --engine {engine}", tries=2)
+            self.assertEqual(program.run_case(Judged("always"), reporter, settings), failed > 0)
+            said = "\n".join(call.args[0] for call in reporter.say.call_args_list)
+            self.assertIn(f"it fails {failed} of 2 times", said)
+            self.assertEqual("more than 100 times" in said, failed > 0)
 
 
 class Fuzzing(unittest.TestCase):

@@ -8,9 +8,12 @@ Time is bounded; what is found until then is what is shown.
 import re
 import time
 
-from runs import limit_s
+from runs import allowed_s, limit_s
 from verdict import judge
 
+# What is too slow and what does not end are one failure here: nobody waits a minute for each try.
+TIMES = ("no end", "slow")
+PATIENCE = 1.5  # times what is allowed
 MOST_TRIES = 20
 FIRST_TRIES = 6
 
@@ -34,6 +37,16 @@ class Trial:
             return None  # nothing to compare with
         limit = limit or limit_s(expected)
         return judge(expected, self.runner.run(case, limit), limit)
+
+    def fails(self, case, kind):
+        """Whether it fails in this way this time."""
+        if kind in TIMES:
+            expected = self.reference(case)
+            allowed = allowed_s(expected)
+            return (expected.ended_well()
+                    and self.runner.run(case, PATIENCE * allowed).seconds > allowed)
+        failure = self.failure(case)
+        return failure is not None and failure.kind == kind
 
 
 def halves(text, least):
@@ -69,8 +82,7 @@ def fails(trial, case, kind, tries, deadline):
     for _ in range(tries):
         if time.monotonic() > deadline:
             return False
-        failure = trial.failure(case)
-        if failure is not None and failure.kind == kind:
+        if trial.fails(case, kind):
             return True
     return False
 
@@ -79,8 +91,7 @@ def share(trial, case, kind, tries, deadline):
     """How often it fails: (failures, tries made)."""
     failed = made = 0
     while made < tries and (made == 0 or time.monotonic() < deadline):
-        failure = trial.failure(case)
-        failed += failure is not None and failure.kind == kind
+        failed += trial.fails(case, kind)
         made += 1
     return failed, made
 

@@ -17,6 +17,8 @@ class Drawn:
     options: dict = dataclasses.field(default_factory=dict)
     commits: bool = True  # no fault is asked for
     state_bytes: int = 0  # of all LPs at the start
+    # Wrong guesses breed in it: to be run with many workers and little memory.
+    breeds: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +50,8 @@ def random_model(random, _):
     fails = random.random() < 0.2
     if fails:
         sets["fault_at"] = some(random, 1, 5, 20, 60)
-    return Drawn(sets, length(random, 200, 10_000), commits=not fails)
+    return Drawn(sets, length(random, 200, 10_000), commits=not fails,
+                 breeds=random.random() < 0.2)
 
 
 def nasty(random, kinds):
@@ -74,6 +77,15 @@ def causal(random, _):
         # Not every engine can see that memory is freed twice; then the system ends the process.
         sets["bad"] = some(random, "fail", "throw", "number", "negative", "nowhere", "endless")
     return Drawn(sets, length(random, 100, 3_000), commits=commits)
+
+
+def flood(random, _):
+    """Few LPs, many zero delays, and handlers that send more than they receive where causes are
+    missing. Sequentially that takes milliseconds; who runs too far ahead takes minutes."""
+    sets = {"lps": some(random, 4, 8, 12, 20, 30), "spread": some(random, 5, 20, 50, 100),
+            "zero": some(random, 0.3, 0.6, 0.9), "bad": some(random, "flood", "flood", "storm",
+                                                             "throw", "twice")}
+    return Drawn(sets, length(random, 500, 10_000), breeds=True)
 
 
 def livelock(random, _):
@@ -114,11 +126,14 @@ def pcs(random, _):
 def traffic(random, _):
     sets = {"network": some(random, "sioux-falls", "grid"), "signals": some(random, "yes", "no"),
             "departures": some(random, "poisson", "even"),
-            "trips_table": some(random, "yes", "no")}
+            "trips_table": some(random, "yes", "no"),
+            "profile": some(random, "flat", "peak", "day"),
+            "interval": some(random, "0s", "100s")}
     if sets["network"] == "grid":
         sets |= {"grid": some(random, 2, 4, 7), "grid_rate": some(random, 300, 900)}
     else:
         sets["demand"] = some(random, 0.05, 0.2)
+        sets["routes"] = some(random, "free-flow", "equilibrium", "adaptive")
     return Drawn(sets, length(random, 60 * SECOND, 900 * SECOND))
 
 
@@ -146,6 +161,7 @@ SUBJECTS = [
     Subject("text", 2, nasty),
     Subject("library", 1, nasty),
     Subject("causal", 4, causal),
+    Subject("causal", 7, flood),
     Subject("livelock", 1, livelock),
     Subject("reversible", 3, reversible, reversible=True, small_requests=True),
     Subject("phold", 3, phold, loaded=False, reversible=True),

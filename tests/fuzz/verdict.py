@@ -4,10 +4,12 @@
 import dataclasses
 import signal
 
+from runs import MOST_TIMES, SLACK_S, allowed_s
+
 
 @dataclasses.dataclass(frozen=True)
 class Failure:
-    kind: str      # what shrinking keeps: "signal 11", "no end", "fingerprint", "refused", ...
+    kind: str      # what shrinking keeps: "signal 11", "slow", "fingerprint", "refused", ...
     sentence: str
 
 
@@ -78,4 +80,12 @@ def judge(expected, actual, limit):
     if expected.stderr != actual.stderr:
         _, text = first_difference(expected.stderr, actual.stderr)
         return Failure("standard error", f"standard error differs: {text}")
-    return None
+    return judge_time(expected, actual)
+
+
+def judge_time(expected, actual):
+    """Too slow is wrong: who has to wait a minute for what takes milliseconds gives up."""
+    if actual.seconds <= allowed_s(expected):
+        return None
+    return Failure("slow", f"it took {actual.seconds:.1f} s, more than {MOST_TIMES} times the "
+                           f"{expected.engine_seconds:.4f} s of the sequential run and {SLACK_S} s")

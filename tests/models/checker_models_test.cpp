@@ -44,18 +44,21 @@ TEST_P(ShippedModelOnTheChecker, Passes) {
 
 INSTANTIATE_TEST_SUITE_P(
     Models, ShippedModelOnTheChecker,
-    ::testing::Values(Case{"phold", {{"lps", "300"}}, 10},
-                      Case{"phold",
-                           {{"lps", "64"},
-                            {"state", "4096"},
-                            {"touched", "256"},
-                            {"payload", "64"},
-                            {"remote", "0.9"}},
-                           10},
-                      Case{"pcs", {{"cells", "16"}, {"channels", "30"}}, 600},
-                      Case{"pcs", {{"cells", "9"}, {"fading_period", "20s"}}, 300},
-                      Case{"traffic", {{"demand", "0.2"}}, 900},
-                      Case{"traffic", {{"network", "grid"}, {"grid", "8"}}, 600}),
+    ::testing::Values(
+        Case{"phold", {{"lps", "300"}}, 10},
+        Case{"phold",
+             {{"lps", "64"},
+              {"state", "4096"},
+              {"touched", "256"},
+              {"payload", "64"},
+              {"remote", "0.9"}},
+             10},
+        Case{"pcs", {{"cells", "16"}, {"channels", "30"}}, 600},
+        Case{"pcs", {{"cells", "9"}, {"fading_period", "20s"}}, 300},
+        Case{"traffic", {{"demand", "0.2"}}, 900},
+        Case{"traffic", {{"demand", "0.2"}, {"routes", "free-flow"}}, 900},
+        Case{"traffic", {{"demand", "0.2"}, {"routes", "adaptive"}, {"interval", "5min"}}, 900},
+        Case{"traffic", {{"network", "grid"}, {"grid", "8"}}, 600}),
     [](const auto& test) { return test.param.name + std::to_string(test.index); });
 
 }  // namespace

@@ -3,9 +3,11 @@
 // The traffic model: exact times on networks small enough to compute by hand, conservation of
 // vehicles on larger ones, and a sentence for everything that can be wrong with its input.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <bit>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -108,7 +110,8 @@ Outcome run(const Settings& settings, double until_s = 0, std::uint64_t seed = 1
   ValueReport report(outcome.result);
   model->report(report, outcome.result.reached);
   outcome.values = report.values;
-  for (const char* table : {"links", "nodes", "trips"}) outcome.tables[table] = rows[table];
+  for (const char* table : {"links", "nodes", "trips", "course"})
+    outcome.tables[table] = rows[table];
   outcome.lookahead = model->lookahead();
   outcome.lps = model->lp_count();
   return outcome;
@@ -274,7 +277,7 @@ TEST_F(Traffic, TiesGoToTheLinkThatStandsFirst) {
                                          {link(1, 3, 900, 1), link(1, 2, 900, 1),
                                           link(2, 4, 900, 1), link(3, 4, 900, 1)}),
                             trips_text(4, "Origin 1\n4:10;\n"));
-  const Outcome out = run(with(tie, {{"departures", "even"}}));
+  const Outcome out = run(with(tie, {{"departures", "even"}, {"routes", "free-flow"}}));
   for (const auto& link : out.tables.at("links")) {
     const bool used = link.at("from") == 3 || link.at("to") == 3;
     EXPECT_EQ(link.at("volume"), used ? 10 : 0);
@@ -297,6 +300,252 @@ TEST_F(Traffic, EvenDeparturesServeDestinationsInProportion) {
   const Outcome out = run(with(fork, {{"departures", "even"}}));
   EXPECT_NEAR(out.tables.at("links")[0].at("volume"), 300, 3);
   EXPECT_NEAR(out.tables.at("links")[1].at("volume"), 100, 3);
+}
+
+// ---- Routes and departures ---------------------------------------------------------------------
+
+TEST_F(Traffic, RoutesDecideWhoWaits) {
+  // 1-2-4 takes 2 minutes and lets 600 an hour pass, 1-3-4 takes 3 minutes and lets all pass.
+  const auto town = scenario("fork4",
+                             network_text(4, 4, 1,
+                                          {link(1, 2, 9000, 1), link(2, 4, 600, 1),
+                                           link(1, 3, 9000, 1.5), link(3, 4, 9000, 1.5)}),
+                             trips_text(4, "Origin 1\n4:1200;\n"));
+  const auto outcome = [&](const std::string& routes) {
+    return run(with(town, {{"departures", "even"}, {"routes", routes}}));
+  };
+  Outcome out = outcome("free-flow");
+  EXPECT_EQ(out.tables.at("links")[2].at("volume"), 1200);  // 2-4
+  EXPECT_NEAR(out.metrics.at("trip_delay").mean(), 1800, 10);
+  EXPECT_FALSE(out.values.contains("relative_gap"));
+
+  // t = 1 (1 + 0.15 (v / 600)^4) on 2-4, nearly constant elsewhere: 2 + 0.15 x^4 = 3 at x = 1.607.
+  out = outcome("equilibrium");
+  EXPECT_NEAR(out.tables.at("links")[2].at("volume"), 600 * std::pow(1 / 0.15, 0.25), 45);
+  EXPECT_LE(out.values.at("relative_gap"), 1e-9);
+
+  // Vehicles turn to the longer route when they hear of a wait of a minute, which is late: they
+  // come in platoons, and the short one is not always used. But nobody waits for half an hour.
+  out = outcome("adaptive");
+  EXPECT_NEAR(out.tables.at("links")[2].at("volume"), 550, 150);
+  EXPECT_LT(out.metrics.at("trip_delay").mean(), 180);
+  EXPECT_EQ(out.values.at("trips_finished"), 1200);
+}
+
+TEST_F(Traffic, EquilibriumOfThePeakHourWhateverThePeriod) {
+  const auto shares = [&](const Settings& more) {
+    const Outcome out = run(with({{"departures", "even"}, {"routes", "equilibrium"}}, more));
+    std::vector<double> volumes;
+    for (const auto& row : out.tables.at("links"))
+      volumes.push_back(row.at("volume") / out.values.at("trips_started"));
+    return volumes;
+  };
+  const auto expected = shares({});
+  for (const Settings& more :
+       {Settings{{"period", "20min"}}, Settings{{"table_period", "2h"}, {"demand", "2"}},
+        Settings{{"profile", "peak"}, {"period", "30min"}}}) {
+    const auto found = shares(more);
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 0.002) << i;
+  }
+}
+
+TEST_F(Traffic, ProfilesSpreadDeparturesAndTheCourseAddsUp) {
+  const Outcome out = run({{"demand", "0.1"},
+                           {"departures", "even"},
+                           {"profile", "peak"},
+                           {"period", "1h"},
+                           {"interval", "10min"}});
+  EXPECT_NEAR(out.values.at("trips_started"), 0.75 * 36060, 24);
+  std::map<double, double> started;
+  double distance = 0, finished = 0;
+  for (const auto& row : out.tables.at("course")) {
+    started[row.at("end")] += row.at("started");
+    distance += row.at("distance");
+    finished += row.at("finished");
+  }
+  EXPECT_NEAR(started[600], 36060 / 6.0 * 0.375, 60);
+  EXPECT_NEAR(started[1800], 36060 / 6.0, 60);
+  EXPECT_NEAR(started[3600], 36060 / 6.0 * 0.375, 60);
+  EXPECT_NEAR(distance, out.values.at("vehicle_distance"), 1e-6);
+  EXPECT_EQ(finished, out.values.at("trips_finished"));
+  EXPECT_TRUE(run({{"demand", "0.01"}}).tables.at("course").empty());
+}
+
+TEST_F(Traffic, WhatRoutesCannotBeIsRefused) {
+  EXPECT_MENTIONS(refusal({{"routes", "fastest"}}), "routes");
+  for (const char* routes : {"equilibrium", "adaptive"})
+    EXPECT_MENTIONS(refusal({{"network", "grid"}, {"routes", routes}}),
+                    "keeps no tables for routes=" + std::string(routes));
+  EXPECT_MENTIONS(refusal({{"equilibrium_rounds", "1"}}),
+                  "the equilibrium of routes was not reached: its relative gap is 0");
+  EXPECT_MENTIONS(refusal({{"equilibrium_rounds", "1"}}), "after 1 rounds, 1e-09 is wanted");
+  EXPECT_MENTIONS(refusal({{"toll_factor", "much"}}),
+                  "'toll_factor' cannot be 'much': auto or a number of at least 0");
+  EXPECT_MENTIONS(refusal({{"distance_factor", "-1"}}), "auto or a number of at least 0");
+  for (const char* b_and_power : {"1e308 4", "0.15 300"}) {
+    const std::string line = std::string("1 2 1.5 1 1 ") + b_and_power + " 0 0 1 ;\n";
+    EXPECT_MENTIONS(refusal(scenario("steep", network_text(2, 2, 1, {line}),
+                                     trips_text(2, "Origin 1\n2:90;\n"))),
+                    "function of the link from 1 to 2 is beyond all numbers");
+  }
+  const auto falling = scenario("falling", network_text(2, 2, 1, {"1 2 900 1 1 -0.15 4 0 0 1 ;\n"}),
+                                trips_text(2, "Origin 1\n2:4;\n"));
+  EXPECT_MENTIONS(refusal(falling), "falling_net.tntp:7: B = -0.15 with power 4 is no");
+  EXPECT_EQ(refusal(with(falling, {{"routes", "free-flow"}})), "");
+  EXPECT_EQ(refusal(with(falling, {{"routes", "adaptive"}})), "");
+}
+
+// ---- What files mean ---------------------------------------------------------------------------
+
+/// A line of a network like Barcelona's or Winnipeg's: capacity 1, the real one in B and power.
+std::string hidden_link(int from, int to, double minutes, double capacity, double power) {
+  const double b = capacity == 0 ? 0 : 0.15 * std::pow(capacity, -power);
+  char line[200];
+  std::snprintf(line, sizeof line, "\t%d\t%d\t1\t%.14f\t%.14f\t%.14E\t%g\t0\t0\t1\t;\n", from, to,
+                minutes, minutes, b, capacity == 0 ? 0 : power);
+  return line;
+}
+
+TEST_F(Traffic, CapacitiesHiddenInBAndPowerAreDerived) {
+  // 1 and 4 are zones with connectors, 2 to 3 is the street.
+  const auto hidden =
+      scenario("hidden",
+               network_text(2, 4, 3,
+                            {hidden_link(1, 3, 0.5, 0, 0), hidden_link(3, 4, 1, 600, 4.446),
+                             hidden_link(4, 2, 0.5, 0, 0)}),
+               trips_text(2, "Origin 1\n2:1200;\n"));
+  const Outcome out = run(with(hidden, {{"departures", "even"}, {"trips_table", "yes"}}));
+  const auto& links = out.tables.at("links");
+  ASSERT_EQ(links.size(), 3u);  // by their downstream nodes: 2, 3, 4
+  EXPECT_TRUE(std::isinf(links[0].at("capacity")));
+  EXPECT_EQ(links[0].at("lanes"), 1);
+  EXPECT_NEAR(links[2].at("capacity"), 600, 1e-6);
+  // As in QueueDischargesAtCapacity: arrivals every 3 s, crossings every 6 s, none on connectors.
+  const auto& trips = out.tables.at("trips");
+  ASSERT_EQ(trips.size(), 1200u);
+  for (std::size_t n = 0; n < trips.size(); ++n) {
+    const double time = trips[n].at("arrival") - trips[n].at("departure");
+    EXPECT_NEAR(time, 120.0 + 3.0 * static_cast<double>(n), 1e-4) << "vehicle " << n;
+  }
+  const auto model = prepared(hidden);
+  ASSERT_EQ(model->notes().size(), 1u);
+  EXPECT_MENTIONS(model->notes()[0], "hidden_net.tntp: the capacity of every link is 1");
+  EXPECT_MENTIONS(model->notes()[0], "600 to 600 vehicles per hour; on 2 of 3 links B is 0");
+}
+
+TEST_F(Traffic, NetworksWithoutAnyCapacityAreRefused) {
+  const auto network = [&](const std::string& b_and_power) {
+    return scenario("one", network_text(2, 2, 1, {"1 2 1 1 1 " + b_and_power + " 0 0 1 ;\n"}),
+                    trips_text(2, "Origin 1\n2:4;\n"));
+  };
+  EXPECT_MENTIONS(refusal(network("0.15 4")),
+                  "one_net.tntp:7: the capacity of every link of this file is 1");
+  EXPECT_MENTIONS(refusal(network("0.15 4")), "write the capacities into the third column");
+  EXPECT_MENTIONS(refusal(network("1e9 1")), "B = 1e+09 with power 1");
+  EXPECT_MENTIONS(refusal(network("1e-9 0")), "with power 0");
+  EXPECT_MENTIONS(refusal(network("1e-9 0")), "both must be above 0");
+  EXPECT_MENTIONS(refusal(network("-1e-9 4")), "B = -1e-09");
+  EXPECT_EQ(refusal(network("0 0")), "");
+}
+
+TEST_F(Traffic, CapacityOfOneIsKeptWhereOthersDiffer) {
+  const auto settings =
+      scenario("real", network_text(2, 2, 1, {link(1, 2, 1, 1), link(2, 1, 900, 1)}),
+               trips_text(2, "Origin 1\n2:2;\n"));
+  const Outcome out = run(with(settings, {{"departures", "even"}}));
+  EXPECT_EQ(out.tables.at("links")[1].at("capacity"), 1);
+}
+
+TEST_F(Traffic, LanesAndCapacityPerLaneAreReadByTheNamesOfTheColumns) {
+  const auto outcome = [&](const std::string& names) {
+    std::string net = network_text(2, 2, 1, {"1 2 900 1 1 0.15 4 50 40 3\n"});
+    net.replace(net.find("~ links"), 7, "~" + names);
+    return run(with(scenario("lanes", net, trips_text(2, "Origin 1\n2:2;\n")),
+                    {{"departures", "even"}}))
+        .tables.at("links")[0];
+  };
+  const std::string end = "\tlength\tfftt\talpha\tbeta\tspeed\tcritical speed\tlanes";
+  auto total = outcome("from\tto\ttotal capacity" + end);
+  EXPECT_EQ(total["capacity"], 900);
+  EXPECT_EQ(total["lanes"], 3);
+  auto per_lane = outcome("from\tto\tCapacity (veh/h/lane)" + end);
+  EXPECT_EQ(per_lane["capacity"], 2700);
+  EXPECT_EQ(per_lane["lanes"], 3);
+  auto unnamed =
+      outcome(" init_node term_node capacity length free_flow_time b power speed toll type");
+  EXPECT_EQ(unnamed["capacity"], 900);
+  EXPECT_EQ(unnamed["lanes"], 1);  // 900 by 1800, at least one
+}
+
+TEST_F(Traffic, CapacityPerLaneNeedsLanes) {
+  std::string net = network_text(2, 2, 1, {link(1, 2, 900, 1)});
+  net.replace(net.find("~ links"), 7,
+              "~ from to capacity_per_lane length time b power speed toll type");
+  EXPECT_MENTIONS(refused_network(net), "capacities are those of one lane, but none is 'lanes'");
+  net = network_text(2, 2, 1, {"1 2 900 1 1 0.15 4 50 40 0 ;\n"});
+  net.replace(net.find("~ links"), 7,
+              "~ from to capacity/lane length time b power speed toll lanes");
+  EXPECT_MENTIONS(refused_network(net), ":7: a number of lanes is expected in column 10, found 0");
+}
+
+TEST_F(Traffic, NodesKeepTheNumbersOfTheirFile) {
+  write("munich_node.tntp", "75674 1 0 ;\n1000000 3 0 ;\n76124 2 0;\n");
+  const auto munich = scenario(
+      "munich",
+      network_text(3, 3, 75675, {link(75674, 76124, 900, 1), link(76124, 1000000, 900, 1)}),
+      trips_text(3, "Origin 75674\n1000000:3;\n"));
+  const Outcome out = run(with(munich, {{"departures", "even"}, {"trips_table", "yes"}}));
+  EXPECT_EQ(out.lps, 3u);
+  ASSERT_EQ(out.tables.at("links").size(), 2u);
+  EXPECT_EQ(out.tables.at("links")[0].at("from"), 75674);
+  EXPECT_EQ(out.tables.at("links")[0].at("to"), 76124);
+  EXPECT_EQ(out.tables.at("nodes")[2].at("node"), 1000000);
+  EXPECT_EQ(out.tables.at("nodes")[2].at("x"), 3);
+  ASSERT_EQ(out.tables.at("trips").size(), 3u);
+  EXPECT_EQ(out.tables.at("trips")[0].at("origin"), 75674);
+  EXPECT_EQ(out.tables.at("trips")[0].at("destination"), 1000000);
+  write("munich_trips.tntp", trips_text(3, "Origin 1\n75674:3;\n"));
+  EXPECT_MENTIONS(refusal(munich),
+                  "from zone 1 are given, but the network has no node for it: its "
+                  "zones are its 3 nodes from 75674 to 1000000");
+  write("munich_trips.tntp", trips_text(3, "Origin 1000000\n75674:3;\n"));
+  EXPECT_MENTIONS(refusal(munich), "1000000 to 75674");  // no way back
+  write("munich_node.tntp", "75674 1 0 ;\n1000000 3 0 ;\n");
+  EXPECT_MENTIONS(refusal(munich), "node 76124 is missing");
+}
+
+TEST_F(Traffic, TotalsOfTheMetadataAreCompared) {
+  const auto table = [](const std::string& total) {
+    return "<NUMBER OF ZONES> 2\n<TOTAL OD FLOW> " + total +
+           "\n<END OF METADATA>\nOrigin 1\n1:7; 2:10.5;\n";
+  };
+  EXPECT_EQ(refused_trips(table("17.5")), "");
+  EXPECT_EQ(refused_trips(table("1.75000e+001")), "");
+  EXPECT_MENTIONS(refused_trips(table("35")),
+                  "bad_trips.tntp: the trips add up to 17.5, but '<TOTAL OD FLOW>' says 35");
+  EXPECT_MENTIONS(refused_trips(table("much")), "<TOTAL OD FLOW> is expected as a number");
+  EXPECT_MENTIONS(refused_trips(trips_text(3, "Origin 1\n2:1;\n")),
+                  "'<NUMBER OF ZONES>' is 3, but 2 in the network " + path("bad_net.tntp") +
+                      "; do the two files belong together?");
+}
+
+TEST_F(Traffic, ImplausibleInputIsNoted) {
+  const auto notes = [&](const std::string& net, const std::string& trips) {
+    return prepared(scenario("odd", net, trips))->notes();
+  };
+  const std::string few = trips_text(2, "Origin 1\n2:10;\n");
+  EXPECT_TRUE(notes(network_text(2, 2, 1, {link(1, 2, 900, 1)}), few).empty());
+  // 1 km in a minute, and in 0.2 minutes.
+  auto found = notes(
+      network_text(2, 2, 1, {link(1, 2, 900, 1), link(2, 1, 900, 1), link(2, 1, 900, 0.2)}), few);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_MENTIONS(found[0], "above 250 km/h on 1 of 3 links, 300 km/h on that of line 9;");
+  found = notes(network_text(2, 2, 1, {link(1, 2, 10, 1), link(2, 1, 900, 1)}),
+                trips_text(2, "Origin 1\n2:2400;\n"));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_MENTIONS(found[0],
+                  "the last queue takes 10 days to clear: 2400 vehicles want to pass the "
+                  "link from 1 to 2, which lets 10 an hour pass");
 }
 
 // ---- Sioux Falls -------------------------------------------------------------------------------
@@ -460,17 +709,54 @@ TEST_F(Collection, BerlinCenterNeedsItsUnits) {
 TEST_F(Traffic, MissingFilesAreNamed) {
   EXPECT_MENTIONS(refusal({{"network", path("nowhere")}}), "nowhere_net.tntp");
   EXPECT_MENTIONS(refusal({{"network", "sioux-fals"}}), "neither sioux-falls nor grid");
-  EXPECT_MENTIONS(refusal({{"net_file", path("net")}}),
+  EXPECT_MENTIONS(refusal({{"net_file", path("net")}, {"trips_file", path("trips")}}),
                   "cannot read '" + path("net") + "': No such");
   write("half_net.tntp", network_text(2, 2, 1, {link(1, 2, 900, 1)}));
   EXPECT_MENTIONS(refusal({{"network", path("half")}}), "half_trips.tntp': No such file");
+}
+
+TEST_F(Traffic, FilesThatDoNotBelongTogetherAreRefused) {
+  write("alone_net.tntp", network_text(2, 2, 1, {link(1, 2, 900, 1)}));
+  EXPECT_MENTIONS(refusal({{"net_file", path("alone_net.tntp")}}), "give trips_file as well");
+  EXPECT_MENTIONS(refusal({{"network", "grid"}, {"trips_file", "x"}}), "trips_file='x' would not");
+  EXPECT_MENTIONS(refusal({{"network", "grid"}, {"node_file", "x"}}), "node_file='x' would not");
+}
+
+TEST_F(Traffic, WhatIsNoFileIsRefused) {
+  const auto refused = [&](const std::string& trips) { return refusal({{"trips_file", trips}}); };
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_MENTIONS(refused(path("pipe")), "it is a pipe, a file is expected");
+  EXPECT_MENTIONS(refused(folder_.string()), "it is a directory, a file is expected");
+  EXPECT_MENTIONS(refused("/dev/zero"), "it is a device, a file is expected");
+  EXPECT_MENTIONS(refused(write("nothing", "")), "it is empty");
+  EXPECT_MENTIONS(refused(write("wide", std::string("\xff\xfeO\0", 4))), "save it as UTF-8");
+  EXPECT_MENTIONS(refused(write("binary", std::string("\x7f"
+                                                      "ELF\x1b[31m\0\x02",
+                                                      11))),
+                  "binary:1: a metadata line such as");
+  EXPECT_EQ(refused(write("binary", "\x1b[31m")).find('\x1b'), std::string::npos);
+}
+
+TEST_F(Traffic, AByteOrderMarkIsSkipped) {
+  const auto marked =
+      scenario("marked", "\xef\xbb\xbf" + network_text(2, 2, 1, {link(1, 2, 900, 1)}),
+               "\xef\xbb\xbf" + trips_text(2, "Origin 1\n2:4;\n"));
+  EXPECT_EQ(refusal(marked), "");
+}
+
+TEST_F(Traffic, TooManyVehiclesAreRefused) {
+  EXPECT_MENTIONS(refused_trips(trips_text(2, "Origin 1\n2:1e18;\n")),
+                  "bad_trips.tntp and demand=1 make 1e+18 vehicles depart; at most 1e+09");
+  EXPECT_MENTIONS(refusal({{"demand", "10000"}}), "demand=10000 make 3.61e+09 vehicles");
+  EXPECT_MENTIONS(refusal({{"network", "grid"}, {"grid_rate", "1e6"}, {"demand", "1e6"}}),
+                  "grid_rate and demand=1e+06 make 1.9e+13 vehicles");
 }
 
 TEST_F(Traffic, MalformedNetworkFilesAreRefusedByLine) {
   const std::string head = "<NUMBER OF ZONES> 2\n<NUMBER OF NODES> 2\n<END OF METADATA>\n";
   const std::string tail = " 0.15 4 0 0 1 ;\n";
   const std::vector<std::pair<std::string, std::string>> cases{
-      {"", "bad_net.tntp:0: '<END OF METADATA>' is expected, found the end of the file"},
+      {"", "cannot read '" + path("bad_net.tntp") + "': it is empty"},
       {"1 2 900\n", ":1: a metadata line such as"},
       {"<NUMBER OF ZONES> 2\n", ":1: '<END OF METADATA>' is expected"},
       {"<NUMBER OF ZONES> two\n",
@@ -478,9 +764,12 @@ TEST_F(Traffic, MalformedNetworkFilesAreRefusedByLine) {
       {"<NUMBER OF ZONES>\n", "found nothing"},
       {"<NUMBER OF ZONES> 2\n<END OF METADATA>\n", "a line '<NUMBER OF NODES> n'"},
       {"<NUMBER OF ZONES> 3\n<NUMBER OF NODES> 2\n<END OF METADATA>\n", "at most as many zones"},
+      {"<NUMBER OF ZONES> 2\n<NUMBER OF ZONES> 3\n", ":2: '<NUMBER OF ZONES>' is given a second"},
+      {"<NUMBER OF ZONES> 2\n1\t2\t900\n", "found '1 2 900'"},
       {head, "links are expected after the metadata, found none"},
-      {head + "1 3 900 1 1" + tail,
-       ":4: the second column (term node) is expected to be a node from 1 to 2, found 3"},
+      {head + "1 3 900 1 1" + tail + "2 3 900 1 1" + tail,
+       ":4: the second column (term node) is expected to be a node from 1 to 2, found 3; other "
+       "numbers are possible if '<NUMBER OF NODES>' is the number of nodes that the links name, 3"},
       {head + "0 2 900 1 1" + tail, "a node from 1 to 2, found 0"},
       {head + "1 1 900 1 1" + tail, "found one from 1 to itself"},
       {head + "1 2 -900 1 1" + tail, ":4: a capacity above 0"},
@@ -494,23 +783,24 @@ TEST_F(Traffic, MalformedNetworkFilesAreRefusedByLine) {
        "the fifth column (free flow time) is expected as a number, found ';'"},
       {head + "1 2 900 1 1 0.15 4\n",
        "the eighth column (speed) is expected as a number, found nothing"},
-      {head + "1 2 900 1 1 0.15 4 0 0 1\n", "';' is expected at the end of a link, found nothing"},
+      {head + "1 2 900 1 1 0.15 4 0 0 1 2 ;\n", "';' is expected at the end of a link, found '2'"},
       {head + "1 2 900 1 1 0.15 4 0 0 1 ; 2 1\n",
        "one link a line is expected, found more text: '2'"},
       {network_text(2, 2, 1, {link(1, 2, 900, 1)}) + link(2, 1, 900, 1),
-       "1 links are expected ('<NUMBER OF LINKS>'), found 2"},
+       "'<NUMBER OF LINKS>' is 1, but the number of links in the file is 2"},
   };
   for (const auto& [text, expected] : cases) {
     const std::string sentence = refused_network(text);
     EXPECT_MENTIONS(sentence, expected);
-    EXPECT_MENTIONS(sentence, "bad_net.tntp:");
+    EXPECT_MENTIONS(sentence, "bad_net.tntp");
   }
 }
 
 TEST_F(Traffic, MalformedTripTablesAreRefusedByLine) {
   const std::string head = "<NUMBER OF ZONES> 2\n<END OF METADATA>\n";
   const std::vector<std::pair<std::string, std::string>> cases{
-      {"", "is expected, found the end of the file"},
+      {"", "it is empty"},
+      {"<NUMBER OF ZONES> 2\n", "is expected, found the end of the file"},
       {"<END OF METADATA>\n", "a line '<NUMBER OF ZONES> n'"},
       {head + "2 : 10;\n",
        ":3: a line 'Origin n' is expected before the first trips, found '2 : 10;'"},
@@ -528,7 +818,7 @@ TEST_F(Traffic, MalformedTripTablesAreRefusedByLine) {
   for (const auto& [text, expected] : cases) {
     const std::string sentence = refused_trips(text);
     EXPECT_MENTIONS(sentence, expected);
-    EXPECT_MENTIONS(sentence, "bad_trips.tntp:");
+    EXPECT_MENTIONS(sentence, "bad_trips.tntp");
   }
 }
 
@@ -537,7 +827,7 @@ TEST_F(Traffic, DemandNeedsANode) {
       refused_trips(trips_text(9, "Origin 1\n2:1; 7:5;\n")),
       ":4: trips to zone 7 are given, but the network has no node for it: its zones are 1 to 2");
   EXPECT_MENTIONS(refused_trips(trips_text(9, "Origin 8\n2:1;\n")), "trips from zone 8");
-  EXPECT_EQ(refused_trips(trips_text(9, "Origin 8\n2:0;\n")), "");  // no trips, no harm
+  EXPECT_EQ(refused_trips(trips_text(2, "Origin 8\n2:0;\n")), "");  // no trips, no harm
   EXPECT_MENTIONS(refusal(scenario("alone", network_text(3, 3, 1, {link(1, 2, 900, 1)}),
                                    trips_text(3, "Origin 1\n3:1;\n"))),
                   "no link of the network begins or ends at its node");

@@ -51,6 +51,7 @@ RunRecord record_of(const Shop& shop) {
   record.result.metrics[0].add(1);
   record.result.metrics[0].add(3);
   record.result.statistics = {{"rollbacks", "", "undone", 17}};
+  record.result.account = "17 rollbacks undid 500000 events";
   record.result.notes = {"workers are not bound"};
   record.derived = derive_values(shop, record.result);
   return record;
@@ -118,13 +119,24 @@ TEST(Report, ExceptionOfTheModelIsAFault) {
 
 TEST(Summary, IsAlignedAndPlainWithoutATerminal) {
   const Shop shop;
-  const std::string text = summary_text(record_of(shop), Terminal{});
+  const std::string text = summary_text(record_of(shop), Terminal{}, Detail::results);
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
   EXPECT_NE(
       text.find("  events       1,500,000 committed of 2,000,000 executed (efficiency 75.0 %)"),
       std::string::npos);
   EXPECT_NE(text.find("  fingerprint  0x0000000000000abc"), std::string::npos);
   EXPECT_NE(text.find("note: workers are not bound"), std::string::npos);
+}
+
+TEST(Summary, FiguresOfTheEngineAreShownOnlyInDetail) {
+  const Shop shop;
+  const std::string text = summary_text(record_of(shop), Terminal{}, Detail::results);
+  EXPECT_NE(text.find("sequential: 17 rollbacks undid 500000 events\n"), std::string::npos);
+  EXPECT_EQ(text.find("undone"), std::string::npos);
+  const std::string detailed = summary_text(record_of(shop), Terminal{}, Detail::figures);
+  EXPECT_NE(detailed.find("sequential: 17 rollbacks"), std::string::npos);
+  EXPECT_NE(detailed.find("\n  rollbacks  "), std::string::npos) << detailed;
+  EXPECT_NE(detailed.find("undone"), std::string::npos);
 }
 
 }  // namespace

@@ -9,11 +9,14 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <random>
 #include <stdexcept>
 #include <thread>
 #include <tuple>
 #include <vector>
+
+#include "core/assert.h"
 
 namespace orrery {
 namespace {
@@ -24,6 +27,8 @@ using Line = std::tuple<std::int64_t, std::uint32_t, LpId, std::uint32_t, std::u
 class Recorder final : public RowWriter {
  public:
   void write(const Row& row) override {
+    // Acquire, with the release of whoever opens it: only for the order of what a test does.
+    while (closed.load(std::memory_order_acquire)) std::this_thread::yield();
     if (lines.size() >= breaks_after) throw std::runtime_error("broken");
     if (pause.count() > 0) std::this_thread::sleep_for(pause);
     lines.emplace_back(row.key.time().ticks(), row.key.microstep(), row.lp, row.ordinal,
@@ -35,6 +40,7 @@ class Recorder final : public RowWriter {
   std::atomic<std::size_t> written{0};
   std::size_t breaks_after = SIZE_MAX;
   std::chrono::microseconds pause{0};
+  std::atomic<bool> closed{false};
 };
 
 void nothing() {}
@@ -99,6 +105,21 @@ TEST(RowStore, WritesOnlyBeforeTheLowestWatermark) {
   EXPECT_TRUE(std::is_sorted(recorder.lines.begin(), recorder.lines.end()));
 }
 
+/// Of a run that has failed, only what all workers have passed is whole.
+TEST(RowStore, DropsWhatIsNotWholeIfAskedTo) {
+  Recorder recorder;
+  RowStore store(recorder, nothing);
+  store.begin(2);
+  RowBuffer rows;
+  for (const std::int64_t time : {3, 5, 8}) append(rows, at(time), 0, 0, 1);
+  store.commit(0, rows);
+  store.advance(0, at(9));
+  store.advance(1, at(5));
+  store.close(RowStore::Rest::dropped);
+  ASSERT_EQ(recorder.lines.size(), 1u);
+  EXPECT_EQ(std::get<0>(recorder.lines[0]), 3);
+}
+
 TEST(RowStore, WithoutBeginKeepsAllForTheEnd) {
   Recorder recorder;
   RowStore store(recorder, nothing);
@@ -150,6 +171,100 @@ TEST(RowStore, MergesManyWorkersForManySeeds) {
     // Microstep and sender are part of the key here, and the sender is the LP.
     ASSERT_TRUE(std::is_sorted(recorder.lines.begin(), recorder.lines.end())) << "seed " << seed;
   }
+}
+
+/// Rounds `first` to `end` of a run, played by that many workers.
+void play_rounds(RowStore& store, unsigned workers, std::int64_t first, std::int64_t end) {
+  std::vector<std::jthread> threads;
+  for (unsigned w = 0; w < workers; ++w) {
+    threads.emplace_back([&store, w, workers, first, end] {
+      RowBuffer rows;
+      for (std::int64_t round = first; round < end; ++round) {
+        for (LpId lp = w; lp < 12; lp += workers)
+          for (const std::int64_t time : {7, 3, 5})
+            append(rows, at(round * 10 + time, 0, lp), lp, 0);
+        store.commit(w, rows);
+        store.advance(w, at((round + 1) * 10));
+      }
+    });
+  }
+}
+
+/// Whoever takes over, with more workers or fewer: one order, and nothing waits for the next team's
+/// watermarks that the teams before have completed.
+TEST(RowStore, PutsTheRowsOfOneTeamAfterAnotherIntoOneOrder) {
+  Recorder recorder;
+  RowStore store(recorder, nothing, 4096);
+  std::int64_t round = 0;
+  for (const unsigned workers : {3u, 1u, 5u, 2u, 4u}) {
+    store.begin(workers);
+    play_rounds(store, workers, round, round + 50);
+    round += 50;
+    const auto complete = static_cast<std::size_t>(round) * 12 * 3;
+    EXPECT_TRUE(eventually([&] {
+      return recorder.written.load(std::memory_order_relaxed) == complete;
+    })) << "by "
+        << workers << " workers";
+  }
+  store.close();
+  EXPECT_EQ(recorder.lines.size(), 250u * 12 * 3);
+  EXPECT_TRUE(std::is_sorted(recorder.lines.begin(), recorder.lines.end()));
+}
+
+/// A team takes over while the writer is still at the first row of the one before.
+TEST(RowStore, WritesWhatTheTeamBeforeLeftUnwritten) {
+  Recorder recorder;
+  recorder.closed.store(true, std::memory_order_relaxed);  // before the first row: no order needed
+  RowStore store(recorder, nothing);
+  store.begin(2);
+  play_rounds(store, 2, 0, 3);
+  store.begin(3);
+  RowBuffer rows;
+  append(rows, at(31), 0, 0);
+  store.commit(2, rows);
+  store.advance(2, at(40));  // the others have not told how far they are
+  recorder.closed.store(false, std::memory_order_release);
+  const std::size_t complete = 3 * 12 * 3;
+  EXPECT_TRUE(
+      eventually([&] { return recorder.written.load(std::memory_order_relaxed) == complete; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(recorder.written.load(std::memory_order_relaxed), complete)
+      << "workers 0 and 1 may have rows before 31";
+  append(rows, at(30), 1, 0);
+  store.commit(1, rows);
+  for (const unsigned worker : {0u, 1u}) store.advance(worker, at(40));
+  EXPECT_TRUE(
+      eventually([&] { return recorder.written.load(std::memory_order_relaxed) == complete + 2; }));
+  store.close();
+  EXPECT_TRUE(std::is_sorted(recorder.lines.begin(), recorder.lines.end()));
+}
+
+/// Of a run that fails in its second team, what the first has completed is whole.
+TEST(RowStore, KeepsWhatTheTeamBeforeCompletedOfARunThatFails) {
+  Recorder recorder;
+  RowStore store(recorder, nothing);
+  store.begin(1);
+  play_rounds(store, 1, 0, 2);
+  store.begin(2);
+  RowBuffer rows;
+  append(rows, at(25), 0, 0);
+  store.commit(0, rows);
+  store.advance(0, at(30));
+  store.close(RowStore::Rest::dropped);
+  EXPECT_EQ(recorder.lines.size(), 2u * 12 * 3);
+}
+
+TEST(RowStoreDeathTest, NoticesATeamThatEndedAtSeveralKeys) {
+  if constexpr (!kAssertions) GTEST_SKIP() << "assertions are compiled away in this build";
+  const auto take_over = [] {
+    Recorder recorder;
+    RowStore store(recorder, nothing);
+    store.begin(2);
+    store.advance(0, at(10));
+    store.begin(1);
+  };
+  ::testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(take_over(), ::testing::KilledBySignal(SIGABRT), "watermarks at one key");
 }
 
 TEST(RowStore, SlowWriterDoesNotHoldUpWhoeverWaitsForNothing) {

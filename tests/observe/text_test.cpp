@@ -91,6 +91,16 @@ TEST(Progress, SaysShareRatesAndTimeLeft) {
   EXPECT_EQ(meter.line(Terminal{}), " 25 %  2.00 M ev/s  25 s/s  eff 80 %  112 MiB  3 s left");
 }
 
+TEST(Progress, NamesTheEngineOfTheMoment) {
+  ProgressMeter meter(100);
+  meter.add({1, 25, 2'000'000, 2'500'000, 117'440'512, "timewarp x2"});
+  EXPECT_EQ(meter.line(Terminal{}),
+            " 25 %  timewarp x2  2.00 M ev/s  25 s/s  eff 80 %  112 MiB  3 s left");
+  ProgressMeter in_order(100);
+  in_order.add({1, 25, 2'000'000, 2'000'000, 117'440'512, "sequential"});
+  EXPECT_EQ(in_order.line(Terminal{}), " 25 %  sequential  2.00 M ev/s  25 s/s  112 MiB  3 s left");
+}
+
 TEST(Progress, StaysWithinTheTerminal) {
   ProgressMeter meter(100);
   meter.add({1, 25, 2'000'000, 2'500'000, 117'440'512});

@@ -49,8 +49,11 @@ TEST_P(Commits, RowsAndMetrics) {
 class OrderedRows final : public RowSink {
  public:
   void begin(unsigned workers) override {
+    const std::lock_guard lock(mutex_);
     ++begins;
-    watermarks_.resize(workers);
+    const Key reached = watermarks_.empty() ? Key() : watermarks_.front();
+    for (const Key& watermark : watermarks_) apart += watermark != reached;
+    watermarks_.assign(workers, reached);
   }
   void commit(unsigned worker, RowBuffer& rows) override {
     const std::lock_guard lock(mutex_);
@@ -78,6 +81,7 @@ class OrderedRows final : public RowSink {
   }
   int begins = 0;
   std::uint64_t count = 0, late = 0, disordered = 0, backward = 0;
+  std::uint64_t apart = 0;  ///< watermarks that differ when another team begins
 
  private:
   std::mutex mutex_;
@@ -95,7 +99,8 @@ TEST_P(Commits, RowsComeInOrder) {
   control.rows = &rows;
   const RunResult result = find_engine(GetParam().engine).make()->run(model, options, control);
   ASSERT_EQ(result.end, RunEnd::completed) << result.fault;
-  EXPECT_EQ(rows.begins, 1) << GetParam();
+  EXPECT_GE(rows.begins, 1) << GetParam();
+  EXPECT_EQ(rows.apart, 0u) << GetParam();
   EXPECT_GT(rows.count, 5000u) << GetParam();
   EXPECT_EQ(rows.disordered, 0u) << GetParam();
   EXPECT_EQ(rows.late, 0u) << GetParam();
@@ -117,6 +122,28 @@ TEST_P(Commits, RowsOfStart) {
   expect_same(reference(model), actual, GetParam().text());
 }
 
+/// A large model takes seconds to start; whoever asks it to stop meanwhile need not wait.
+TEST_P(Commits, AStopWhileLpsStartIsObeyed) {
+  ScriptModel model(30, 500);
+  script_walks(model);
+  RunOptions options = GetParam().options();
+  options.until = model.default_horizon();
+  RunControl control;
+  std::atomic<int> started = 0;
+  const auto start = model.on_start;
+  model.on_start = [&](Context& context, ScriptLp& self) {
+    start(context, self);
+    ++started;
+    control.stop_requested.store(true, std::memory_order_relaxed);
+  };
+  const RunResult result = find_engine(GetParam().engine).make()->run(model, options, control);
+  EXPECT_EQ(result.end, RunEnd::interrupted) << GetParam();
+  EXPECT_EQ(result.committed, 0u) << GetParam();
+  EXPECT_LE(started, static_cast<int>(GetParam().workers)) << GetParam();
+  ASSERT_EQ(result.notes.empty(), false) << GetParam();
+  EXPECT_NE(result.notes.back().find("while its LPs were made"), std::string::npos);
+}
+
 TEST_P(Commits, WithoutASinkNothingElseChanges) {
   ScriptModel model(30, 500);
   report_a_lot(model);
@@ -134,7 +161,12 @@ TEST_P(Commits, StatisticsAddUp) {
   RunControl control;
   const RunResult result = find_engine(GetParam().engine).make()->run(model, options, control);
   ASSERT_EQ(result.end, RunEnd::completed) << result.fault;
-  EXPECT_EQ(result.workers, GetParam().workers);
+  // One engine may choose fewer.
+  if (GetParam().engine == "auto") {
+    EXPECT_LE(result.workers, GetParam().workers);
+  } else {
+    EXPECT_EQ(result.workers, GetParam().workers);
+  }
   // What watchers see may be a round old, but is never ahead of the truth.
   EXPECT_GT(control.committed.load(), 0u) << GetParam();
   EXPECT_LE(control.committed.load(), result.committed) << GetParam();
@@ -143,6 +175,7 @@ TEST_P(Commits, StatisticsAddUp) {
   EXPECT_GT(result.peak_memory_bytes, 0u);
   EXPECT_GE(result.startup_seconds, 0);
   EXPECT_GT(result.loop_seconds, 0);
+  if (GetParam().engine == "auto") return;
   if (GetParam().engine != "timewarp") {
     EXPECT_EQ(result.executed, result.committed);
     return;
@@ -221,7 +254,7 @@ class MortalModel final : public Model {
 };
 
 TEST_P(Commits, LpsLiveOnceInTheirOwnMode) {
-  MortalModel model(GetParam().engine == "timewarp");
+  MortalModel model(GetParam().has_heaps());
   ASSERT_EQ(run(model).result.end, RunEnd::completed);
   EXPECT_EQ(model.counts.made, 37) << GetParam();
   EXPECT_EQ(model.counts.started, 37) << GetParam();
@@ -232,7 +265,7 @@ TEST_P(Commits, LpsLiveOnceInTheirOwnMode) {
 }
 
 TEST_P(Commits, LpsMadeBeforeAFailureAreDestroyed) {
-  MortalModel model(GetParam().engine == "timewarp");
+  MortalModel model(GetParam().has_heaps());
   model.fail_at = 20;
   ASSERT_EQ(run(model).result.end, RunEnd::fault);
   EXPECT_EQ(model.counts.destroyed, model.counts.made) << GetParam();

@@ -17,9 +17,13 @@
 #include <utility>
 #include <vector>
 
+#include "engine/auto/settings.h"
 #include "engine/expanded/settings.h"
+#include "engine/sequential/settings.h"
+#include "engine/timewarp/settings.h"
 #include "equality/run_model.h"
 #include "orrery/orrery.h"
+#include "sanitizers.h"
 
 namespace orrery {
 
@@ -39,20 +43,36 @@ struct EngineCase {
   std::string engine;
   unsigned workers;
   std::string mode = "auto";  ///< of the expanded engine, which would run short events in place
+  unsigned threads = 0;       ///< of Time Warp; 0: automatic
+  bool on_heaps = false;      ///< of the sequential engine
+  std::uint64_t hand_over_every = 0;  ///< events, of the engine that chooses engines
 
   std::string text() const {
     return engine + ", " + std::to_string(workers) + " workers" +
-           (mode == "auto" ? "" : ", mode " + mode);
+           (mode == "auto" ? "" : ", mode " + mode) +
+           (threads == 0 ? "" : " on " + std::to_string(threads) + " threads") +
+           (on_heaps ? ", on heaps" : "") +
+           (hand_over_every == 0
+                ? ""
+                : ", hand-overs every " + std::to_string(hand_over_every) + " events");
   }
   std::string identifier() const {
-    return engine + std::to_string(workers) + (mode == "auto" ? "" : mode);
+    return engine + std::to_string(workers) + (mode == "auto" ? "" : mode) +
+           (threads == 0 ? "" : "on" + std::to_string(threads)) + (on_heaps ? "onheaps" : "") +
+           (hand_over_every == 0 ? "" : "every" + std::to_string(hand_over_every));
   }
-  RunOptions options() const {
-    RunOptions options;
+  RunOptions options(RunOptions options = {}) const {
     options.workers = workers;
     options.bind = false;
     options.set(expanded::kMode, mode);
+    options.set(timewarp::kThreads, threads);
+    options.set(sequential::kOnHeaps, on_heaps);
+    options.set(automatic::kHandOverEvery, hand_over_every);
     return options;
+  }
+  /// Whether LPs lie in LP heaps.
+  bool has_heaps() const {
+    return engine == "timewarp" || on_heaps || (engine == "auto" && workers > 1);
   }
 };
 
@@ -62,12 +82,17 @@ inline std::ostream& operator<<(std::ostream& out, const EngineCase& c) {
 
 inline std::vector<EngineCase> all_engines() {
   return {{"sequential", 1},
+          {"sequential", 1, "auto", 0, true},
           {"timewarp", 1},
           {"timewarp", 2},
-          {"timewarp", 4},
+          {"timewarp", 3, "auto", 2},
+          {"timewarp", 4, "auto", 4},
           {"expanded", 1},
           {"expanded", 3, "batched"},
-          {"expanded", 4, "decentralised"}};
+          {"expanded", 4, "decentralised"},
+          {"auto", 1},
+          {"auto", 2},
+          {"auto", 3, "batched", 2, false, kSanitizers ? 20'000u : 1'000u}};
 }
 
 /// Everything that must not depend on the engine.
@@ -100,10 +125,7 @@ class OnEveryEngine : public ::testing::TestWithParam<EngineCase> {
  protected:
   static Outcome run(const Model& model) { return run(model, GetParam().options()); }
   static Outcome run(const Model& model, RunOptions options) {
-    options.workers = GetParam().workers;
-    options.bind = false;
-    options.set(expanded::kMode, GetParam().mode);
-    return run_model(model, GetParam().engine, options);
+    return run_model(model, GetParam().engine, GetParam().options(std::move(options)));
   }
   static Outcome reference(const Model& model, RunOptions options = {}) {
     options.workers = 1;
@@ -144,6 +166,7 @@ class ScriptLp final : public LogicalProcess<ScriptLp, Step> {
 
   std::uint64_t handled = 0, digest = 0;
   std::vector<std::uint64_t> memory;  ///< the script's
+  std::vector<bool> bits;             ///< the same, bit by bit
 
  private:
   const ScriptModel& model_;
@@ -191,6 +214,7 @@ inline void ScriptLp::finish(FinalContext& context) {
   context.state(handled);
   context.state(digest);
   for (const std::uint64_t word : memory) context.state(word);
+  for (const bool bit : bits) context.state(bit);
   if (model_.on_finish) model_.on_finish(context, *this);
 }
 

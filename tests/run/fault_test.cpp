@@ -137,17 +137,23 @@ TEST_P(Faults, UsageErrorFromAHandlerIsAFaultOfTheModel) {
 }
 
 TEST_P(Faults, EmitWithWrongColumns) {
-  const std::vector<std::pair<std::string, std::function<void(Context&, const Table&)>>> crimes = {
-      {"too few", [](Context& c, const Table& t) { c.emit(t, 1); }},
-      {"too many", [](Context& c, const Table& t) { c.emit(t, 1, 2.0, 3); }},
-      {"real for integer", [](Context& c, const Table& t) { c.emit(t, 1.0, 2.0); }},
-      {"integer for real", [](Context& c, const Table& t) { c.emit(t, 1, 2); }}};
-  for (const auto& [name, crime] : crimes) {
-    SCOPED_TRACE(name);
+  struct Crime {
+    std::string name;
+    std::function<void(Context&, const Table&)> emit;
+    std::string what;
+  };
+  const std::vector<Crime> crimes = {
+      {"too few", [](Context& c, const Table& t) { c.emit(t, 1); }, "2 columns"},
+      {"too many", [](Context& c, const Table& t) { c.emit(t, 1, 2.0, 3); }, "2 columns"},
+      {"real for integer", [](Context& c, const Table& t) { c.emit(t, 1.0, 2.0); },
+       "value 1 is a floating-point number, its column 'count' is not"},
+      {"integer for real", [](Context& c, const Table& t) { c.emit(t, 1, 2); },
+       "value 2 is an integer, its column 'share' is not"}};
+  for (const Crime& crime : crimes) {
+    SCOPED_TRACE(crime.name);
     ScriptModel model(8);
-    const auto& emit = crime;
-    misbehave(model, 2, 450, [&](Context& c) { emit(c, model.table); });
-    expect_fault(model, {"LP 2", "Step", "'table'", "2 columns"});
+    misbehave(model, 2, 450, [&](Context& c) { crime.emit(c, model.table); });
+    expect_fault(model, {"LP 2", "Step", "'table'", crime.what});
   }
 }
 
@@ -347,6 +353,32 @@ TEST_P(Faults, LivelockOfOneLp) {
   RunOptions options;
   options.livelock_microsteps = 2000;
   expect_fault(model, {"LP 2", "livelock", "LPs on it: 2", "tick 5"}, options);
+}
+
+/// Guesses visit other LPs near the limit; only steps that commit are named, of all workers.
+TEST_P(Faults, LivelockNamesOnlyLpsOfCommittedSteps) {
+  const auto lively = [](double stray) {
+    return [stray](Context& c, ScriptLp&, const Step& step) {
+      Random& random = c.random();
+      const auto any = static_cast<LpId>(random.below(c.lp_count()));
+      const auto delay = static_cast<std::int64_t>(1 + random.below(5));
+      if (c.now().ticks() < 100) return c.schedule(any, ticks(delay), step);
+      c.schedule(random.bernoulli(stray) ? any : (c.self() + 1) % 3, ticks(0), step);
+    };
+  };
+  for (const double stray : {0.02, 0.5}) {
+    SCOPED_TRACE("share of strays " + std::to_string(stray));
+    ScriptModel model(40, 300);
+    model.on_start = [](Context& c, ScriptLp&) {
+      c.schedule(c.self(), ticks(1 + c.self() % 5), Step{});
+    };
+    model.on_step = lively(stray);
+    RunOptions options;
+    options.livelock_microsteps = 300;
+    for (int repeat = 0; repeat < 3; ++repeat)
+      expect_fault(model, {"livelock", "LPs on it: 0, ", stray > 0.1 ? " and others" : ""},
+                   options);
+  }
 }
 
 TEST_P(Faults, ZeroDelayChainUpToTheLimitIsNone) {
@@ -580,7 +612,7 @@ TEST_P(SpeculativeMisuse, FollowedByAnExceptionIsNotReported) {
 }
 
 std::vector<EngineCase> with_lp_heaps() {
-  return {{"timewarp", 1}, {"timewarp", 2}, {"timewarp", 4}};
+  return {{"sequential", 1, "auto", 0, true}, {"timewarp", 1}, {"timewarp", 2}, {"timewarp", 4}};
 }
 INSTANTIATE_TEST_SUITE_P(Engines, Misuse, ::testing::ValuesIn(with_lp_heaps()),
                          [](const auto& test) { return test.param.identifier(); });

@@ -102,9 +102,10 @@ TEST(Option, RefusesInSentences) {
             "--test-bytes needs a size from 64 to 1MiB such as 4KiB, not '2MiB'");
   EXPECT_EQ(refusal(kLeast, "lots"),
             "--test-least needs a size of at least 1MiB such as 4GiB, not 'lots'");
-  EXPECT_EQ(refusal(kTime, "-1s"),
-            "--test-time needs a duration above 0 such as 250ms, 100s, 15min or 2h, or 'auto', not "
-            "'-1s'");
+  EXPECT_EQ(
+      refusal(kTime, "-1s"),
+      "--test-time needs a duration above 0 such as 250ms, 100s, 15min or 2h (units: d, h, min, "
+      "s, ms, us, ns or ticks), or 'auto', not '-1s'");
   for (const char* wrong : {"1.01", "-0.1", "nan", "0.5x", ""})
     EXPECT_EQ(refusal(kShare, wrong),
               "--test-share needs a number from 0 to 1 such as 0.75, or 'auto', not '" +

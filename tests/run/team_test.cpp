@@ -3,6 +3,7 @@
 // The threads of a run: their number, the steps of setting up, and what becomes of failures, in
 // whatever order they come.
 #include "run/team.h"
+#include "run/supervised_run.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -30,6 +31,8 @@
 #include "memory/lp_heap.h"
 #include "orrery/error.h"
 #include "run/placement.h"
+#include "sanitizers.h"
+#include "scarce_memory.h"
 
 namespace orrery {
 namespace {
@@ -155,18 +158,8 @@ TEST(Team, LeavesAfterTheStepInWhichOneFailed) {
   }
 }
 
-constexpr bool kThreadSanitizer =
-#if defined(__SANITIZE_THREAD__)
-    true;
-#else
-    false;
-#endif
-constexpr bool kSanitizers =
-#if defined(__SANITIZE_ADDRESS__)
-    true;
-#else
-    kThreadSanitizer;
-#endif
+using testing::kSanitizers;
+using testing::kThreadSanitizer;
 
 std::atomic<bool> held{false}, may_go{false};
 void hold(int) {
@@ -415,26 +408,6 @@ TEST(Team, StartsTheOthersWhereTheCallerIsAWorker) {
   for (unsigned worker = 1; worker < kWorkers; ++worker) EXPECT_EQ(calls[worker], 1);
 }
 
-/// The system has no memory for more stacks than a few as long as it exists.
-class ScarceMemory {
- public:
-  ScarceMemory() {
-    std::ifstream file("/proc/self/statm");
-    rlim_t pages = 0;
-    file >> pages;
-    getrlimit(RLIMIT_AS, &before_);
-    rlimit scarce = before_;
-    scarce.rlim_cur = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + (rlim_t{40} << 20);
-    setrlimit(RLIMIT_AS, &scarce);
-  }
-  ~ScarceMemory() { setrlimit(RLIMIT_AS, &before_); }
-  ScarceMemory(const ScarceMemory&) = delete;
-  ScarceMemory& operator=(const ScarceMemory&) = delete;
-
- private:
-  rlimit before_;
-};
-
 TEST(Team, LetsThoseGoThatStartedIfTheSystemRefusesTheRest) {
   if constexpr (kSanitizers) GTEST_SKIP() << "sanitizers need the address space";
   constexpr unsigned kMany = 512;
@@ -444,13 +417,13 @@ TEST(Team, LetsThoseGoThatStartedIfTheSystemRefusesTheRest) {
     std::string sentence;
     {
       Team team(kMany, false);
-      const ScarceMemory scarce;
+      const testing::ScarceMemory scarce(rlim_t{40} << 20);  // a few stacks
       try {
         team.start(first, {[&](unsigned) {
                      ++started;
                      passed += team.end_step() ? 1 : 0;
                    }});
-      } catch (const UsageError& error) {
+      } catch (const SystemFailure& error) {
         sentence = error.what();
       }
       EXPECT_TRUE(team.failed());

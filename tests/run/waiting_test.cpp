@@ -106,11 +106,11 @@ TEST(Backoff, SpinsThenOffersTheCoreThenNapsLongerEachTime) {
   Watch watch;
   Backoff backoff(false);
   EXPECT_GT(waits_before_a_yield(backoff, watch.calls), 0u);
-  for (std::uint32_t i = 1; i < Patience::kYields; ++i) backoff.wait();
-  EXPECT_EQ(watch.calls.yields, Patience::kYields);
+  for (std::uint32_t i = 1; i < Backoff::kYields; ++i) backoff.wait();
+  EXPECT_EQ(watch.calls.yields, Backoff::kYields);
   EXPECT_TRUE(watch.calls.naps_ns.empty());
   for (int i = 0; i < 10; ++i) backoff.wait();
-  EXPECT_EQ(watch.calls.yields, Patience::kYields);
+  EXPECT_EQ(watch.calls.yields, Backoff::kYields);
   const std::vector<long>& naps = watch.calls.naps_ns;
   ASSERT_EQ(naps.size(), 10u);
   EXPECT_GT(naps[0], 0);
@@ -124,13 +124,13 @@ TEST(Backoff, BeginsAnewWhenItIsReset) {
   Watch watch;
   Backoff backoff(false);
   const std::uint32_t spins = waits_before_a_yield(backoff, watch.calls);
-  for (std::uint32_t i = 0; i < Patience::kYields + 5; ++i) backoff.wait();
+  for (std::uint32_t i = 0; i < Backoff::kYields + 5; ++i) backoff.wait();
   ASSERT_FALSE(watch.calls.naps_ns.empty());
   const long first_nap = watch.calls.naps_ns.front();
   backoff.reset();
   watch.calls = {};
   EXPECT_EQ(waits_before_a_yield(backoff, watch.calls), spins);
-  for (std::uint32_t i = 0; i < Patience::kYields; ++i) backoff.wait();
+  for (std::uint32_t i = 0; i < Backoff::kYields; ++i) backoff.wait();
   EXPECT_EQ(watch.calls.naps_ns, std::vector<long>{first_nap});
 }
 

@@ -57,6 +57,25 @@ TEST(Mesh, ShowsWhatWaitsInAnyRingOfAProducer) {
   EXPECT_EQ(lowest, 3);
 }
 
+TEST(Mesh, TellsAProducerWhetherAllIsReceived) {
+  Mesh<int> mesh(3, 1);
+  const auto ignore = [](int) {};
+  EXPECT_TRUE(mesh.all_received(0));
+  mesh.ring(0, 1).push(1);
+  EXPECT_FALSE(mesh.all_received(0)) << "it is not published";
+  mesh.flush(0);
+  EXPECT_FALSE(mesh.all_received(0)) << "nobody took it";
+  EXPECT_TRUE(mesh.all_received(1)) << "what others sent does not count";
+  mesh.ring(0, 1).push(2);
+  mesh.drain(1, ignore);
+  EXPECT_FALSE(mesh.all_received(0)) << "one found no room";
+  mesh.flush(0);
+  mesh.drain(2, ignore);
+  EXPECT_FALSE(mesh.all_received(0)) << "another took nothing";
+  mesh.drain(1, ignore);
+  EXPECT_TRUE(mesh.all_received(0));
+}
+
 TEST(Mesh, HasNoRingForASingleWorker) {
   Mesh<int> mesh(1, 8);
   mesh.flush(0);

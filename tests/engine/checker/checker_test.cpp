@@ -4,9 +4,22 @@
 // sentence names the mistake; and correct models, also odd ones, on which it must find nothing and
 // commit what the sequential engine commits. The mistakes are genuine: what is undefined here is
 // read or written through pointers that the compiler cannot follow.
+#include <arpa/inet.h>
+#include <grp.h>
+#include <pwd.h>
+#include <search.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cfenv>
 #include <chrono>
+#include <clocale>
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
+#include <cwchar>
+#include <locale>
 #include <map>
 #include <random>
 #include <unordered_map>
@@ -15,16 +28,10 @@
 #include "engine/timewarp/settings.h"
 #include "equality/random_model.h"
 #include "run/engine_cases.h"
+#include "sanitizers.h"
 
 namespace orrery::testing {
 namespace {
-
-constexpr bool kAddressSanitizer =
-#if defined(__SANITIZE_ADDRESS__)
-    true;
-#else
-    false;
-#endif
 
 /// Hides where a pointer or a number comes from.
 template <class T>
@@ -32,6 +39,8 @@ T opaque(T value) {
   asm volatile("" : "+r"(value) : : "memory");
   return value;
 }
+
+std::mbstate_t* const kNoState = nullptr;
 
 Outcome check(const Model& model, RunOptions options = {}) {
   return run_model(model, "checker", options);
@@ -195,6 +204,142 @@ TEST_F(Mistakes, AClockThatReachesNothingIsNoted) {
   EXPECT_NE(outcome.result.notes[1].find("handlers call time"), std::string::npos);
 }
 
+// ---- State in the C library
+// --------------------------------------------------------------------
+
+/// Found whether anything depends on it or not: with one handler after the other it goes well.
+TEST_F(Mistakes, FunctionsThatKeepState) {
+  static volatile double number = 2.5;
+  static const std::time_t kNow = 1'000'000;
+  struct {
+    const char* name;
+    const char* instead;
+    std::function<void()> call;
+  } const cases[] = {
+      {"strtok", "strtok_r",
+       [] {
+         char text[] = "one two";
+         opaque(std::strtok(text, " "));
+       }},
+      {"asctime", "asctime_r",
+       [] {
+         std::tm parts{};
+         opaque(std::asctime(&parts));
+       }},
+      {"ctime", "ctime_r", [] { opaque(std::ctime(&kNow)); }},
+      {"gmtime", "gmtime_r", [] { opaque(std::gmtime(&kNow)); }},
+      {"localtime", "localtime_r", [] { opaque(std::localtime(&kNow)); }},
+      {"ecvt", "snprintf",
+       [] {
+         int point = 0, sign = 0;
+         opaque(ecvt(number, 3, &point, &sign));
+       }},
+      {"l64a", "snprintf", [] { opaque(l64a(77)); }},
+      {"srand", "context.random()", [] { std::srand(7); }},
+      {"srandom", "context.random()", [] { srandom(7); }},
+      {"srand48", "context.random()", [] { srand48(7); }},
+      {"mblen", "mbrlen", [] { opaque(std::mblen("a", 1)); }},
+      {"mbtowc", "mbrtowc",
+       [] {
+         wchar_t wide = 0;
+         opaque(std::mbtowc(&wide, "a", 1));
+       }},
+      {"wctomb", "wcrtomb",
+       [] {
+         char text[16];
+         opaque(std::wctomb(text, L'a'));
+       }},
+      {"mbrlen without", "mbstate_t", [] { opaque(std::mbrlen("a", 1, opaque(kNoState))); }},
+      {"mbrtowc without", "mbstate_t",
+       [] {
+         wchar_t wide = 0;
+         opaque(std::mbrtowc(&wide, "a", 1, opaque(kNoState)));
+       }},
+      {"wcrtomb without", "mbstate_t",
+       [] {
+         char text[16];
+         opaque(std::wcrtomb(text, L'a', opaque(kNoState)));
+       }},
+      {"setlocale", "std::locale", [] { opaque(std::setlocale(LC_NUMERIC, "C")); }},
+      {"setlocale or std::locale::global", "std::locale of",
+       [] {
+         const LeaksAllowed of_locales;
+         std::locale::global(std::locale("C.UTF-8"));
+       }},
+      {"setenv", "in the LP", [] { setenv("ORRERY_TEST_VARIABLE", "1", 1); }},
+      {"hcreate", "hsearch_r",
+       [] {
+         opaque(hcreate(10));
+         hdestroy();
+       }},
+      {"tmpnam", "prepare()", [] { opaque(std::tmpnam(nullptr)); }},
+      {"getpwnam", "prepare()", [] { opaque(getpwuid(0)); }},
+      {"getgrnam", "prepare()", [] { opaque(getgrgid(0)); }},
+      {"inet_ntoa", "inet_ntop", [] { opaque(inet_ntoa(in_addr{})); }},
+  };
+  for (const auto& one : cases) {
+    at_each_event([&](Context&, ScriptLp&) { one.call(); });
+    EXPECT_TRUE(names(check(model), {"LP 3, event Step at", "it calls " + std::string(one.name),
+                                     "state of its own in the C library", one.instead}));
+  }
+}
+
+TEST_F(Mistakes, NoMistakeTheirKinThatKeepNone) {
+  at_each_event([](Context&, ScriptLp& lp) {
+    char text[] = "one two";
+    char* rest = nullptr;
+    lp.digest += static_cast<std::uint64_t>(*strtok_r(text, " ", &rest));
+    std::tm parts{};
+    const auto now = static_cast<std::time_t>(lp.handled);
+    lp.digest += static_cast<std::uint64_t>(gmtime_r(&now, &parts)->tm_min);
+    wchar_t wide = 0;
+    std::mbstate_t state{};
+    lp.digest += std::mbrtowc(&wide, "a", 1, &state);
+    lp.digest += std::strlen(std::setlocale(LC_ALL, nullptr));
+    lp.digest += std::strlen(std::strerror(static_cast<int>(lp.handled % 200)));
+    lp.digest += std::getenv("ORRERY_NO_SUCH_VARIABLE") == nullptr ? 1 : 0;
+  });
+  EXPECT_EQ(check(model).result.end, RunEnd::completed) << check(model).result.fault;
+}
+
+TEST_F(Mistakes, TheSignOfTheGammaFunctionIsNoted) {
+  at_each_event([](Context&, ScriptLp& lp) {
+    volatile double x = static_cast<double>(lp.handled) + 0.5;
+    lp.digest += static_cast<std::uint64_t>(std::lgamma(x) * 16);
+  });
+  const Outcome outcome = check(model);
+  ASSERT_EQ(outcome.result.end, RunEnd::completed) << outcome.result.fault;
+  ASSERT_EQ(outcome.result.notes.size(), 2u);
+  EXPECT_NE(outcome.result.notes[1].find("lgamma (which sets signgam"), std::string::npos);
+}
+
+TEST_F(Mistakes, FloatingPointFlagsOfOthers) {
+  at_each_event([](Context&, ScriptLp& lp) {
+    lp.digest += static_cast<std::uint64_t>(std::fetestexcept(FE_OVERFLOW));
+  });
+  EXPECT_TRUE(
+      names(check(model), {"LP 3", "the LP's object", "flags of floating-point exceptions"}));
+}
+
+TEST_F(Mistakes, ErrnoOfOthers) {
+  at_each_event(
+      [](Context&, ScriptLp& lp) { lp.digest += static_cast<std::uint64_t>(*opaque(&errno)); });
+  EXPECT_TRUE(names(check(model), {"LP 3", "the LP's object", "errno"}));
+}
+
+/// It harms nobody, but its author may expect it to last.
+TEST_F(Mistakes, ARoundingModeThatIsLeftIsNoted) {
+  at_each_event([](Context& context, ScriptLp&) {
+    if (context.now().ticks() % 5 == 0) std::fesetround(FE_UPWARD);
+  });
+  const Outcome outcome = check(model);
+  ASSERT_EQ(outcome.result.end, RunEnd::completed) << outcome.result.fault;
+  ASSERT_EQ(outcome.result.notes.size(), 2u);
+  EXPECT_TRUE(outcome.result.notes[1].starts_with("LP 3, event Step at "))
+      << outcome.result.notes[1];
+  EXPECT_NE(outcome.result.notes[1].find("leaves the rounding mode upward"), std::string::npos);
+}
+
 // ---- Addresses
 // -----------------------------------------------------------------------------------
 
@@ -283,6 +428,61 @@ TEST_F(Mistakes, UninitialisedMemoryOfAnEarlierEvent) {
       lp.digest += reinterpret_cast<std::uint64_t*>(lp.memory[0])[1] & 1;
   });
   EXPECT_TRUE(names(check(model), {"LP 3", "the LP's object", "initialis"}));
+}
+
+/// A bit that nobody initialised, of a word of which others are used.
+unsigned stray_bit(unsigned bit) {
+  auto* const word = opaque(static_cast<unsigned char*>(std::malloc(8)));
+  const unsigned value = *word >> bit & 1u;
+  std::free(word);
+  return value;
+}
+
+/// Single bits look like the pattern every second time: all that is made of them is found all the
+/// same, at the event or where it reaches what the LP reports.
+TEST_F(Mistakes, ABitThatNobodyInitialisedIsUsed) {
+  if (kAddressSanitizer) GTEST_SKIP() << "the sanitizer fills memory itself";
+  constexpr unsigned kStep = kThreadSanitizer ? 5 : 1;  // each check takes seconds there
+  for (unsigned bit = 0; bit < 8; bit += kStep) {
+    SCOPED_TRACE(bit);
+    for (unsigned to = 0; to < 8; to += kStep) {
+      at_each_event([=](Context&, ScriptLp& lp) {
+        lp.memory.resize(1);
+        lp.memory[0] |= std::uint64_t{stray_bit(bit)} << to;
+      });
+      EXPECT_TRUE(names(check(model), {"LP 3"})) << to;
+    }
+    at_each_event([=](Context&, ScriptLp& lp) { lp.digest += stray_bit(bit); });
+    EXPECT_TRUE(names(check(model), {"LP 3"}));
+    at_each_event([=](Context& context, ScriptLp&) {
+      if (stray_bit(bit) != 0) context.schedule(2, ticks(3), Step{});
+    });
+    EXPECT_TRUE(names(check(model), {"LP 3, event Step", "sent", "initialise"}));
+    at_each_event([this, bit](Context& context, ScriptLp&) {
+      if (stray_bit(bit) != 0) context.emit(model.table, 1, 1.0);
+    });
+    EXPECT_TRUE(names(check(model), {"LP 3, event Step", "its row 1", "initialise"}));
+  }
+}
+
+TEST_F(Mistakes, BitsOfAVectorBehindItsEnd) {
+  at_each_event([](Context&, ScriptLp& lp) {
+    std::vector<bool> bits;
+    bits.push_back(true);  // sets a bit of a word
+    lp.digest += bits[opaque(std::size_t{6})] ? 3 : 1;
+  });
+  EXPECT_TRUE(names(check(model), {"LP 3", "the LP's object", "initialiser"}));
+}
+
+std::uint64_t calls_so_far = 0;
+
+/// Into bits that were uninitialised before.
+TEST_F(Mistakes, BitsFromElsewhereInAVector) {
+  at_each_event([](Context&, ScriptLp& lp) {
+    // No pattern: how often the checker has the same calls executed must not matter.
+    lp.bits.push_back(++calls_so_far * 0x9E3779B97F4A7C15u >> 63 != 0);
+  });
+  EXPECT_TRUE(names(check(model), {"LP 3", "calls_so_far"}));
 }
 
 TEST_F(Mistakes, ReadAfterFree) {
@@ -374,6 +574,8 @@ class ForgetfulLp final : public LogicalProcess<ForgetfulLp, Pair> {
 };
 
 TEST(Checker, FindsAMemberOfAnEventThatWasForgotten) {
+  if (kThreadSanitizer)
+    GTEST_SKIP() << "its calls for atomics before the handler leave traces of their own beneath it";
   EXPECT_TRUE(names(check(OneClassModel<ForgetfulLp>()),
                     {"start of the run", "event Pair", "(at byte 4 of 8)",
                      kAddressSanitizer ? "likely cause" : "on the stack"}));
@@ -544,6 +746,66 @@ TEST_F(Mistakes, NoMistakeWhatOnlyLooksLikeOne) {
     if (context.random().bernoulli(0.1)) lp.memory.clear();
   });
   expect_clean(model, {}, "looks like mistakes");
+}
+
+/// Words of which only some bits are ever written.
+TEST_F(Mistakes, NoMistakeWordsThatAreInitialisedInPart) {
+  at_each_event([](Context& context, ScriptLp& lp) {
+    Random& random = context.random();
+    lp.bits.push_back(random.bernoulli(0.5));
+    if (lp.handled % 3 == 0) lp.bits.flip();
+    if (lp.handled % 5 == 0) {
+      const std::vector<bool> copy = lp.bits;
+      lp.bits.insert(lp.bits.begin() + 1, copy.begin(), copy.end());
+    }
+    if (lp.handled % 7 == 0) lp.bits.erase(lp.bits.begin(), lp.bits.begin() + 1);
+    if (lp.bits.size() > 100) lp.bits.resize(3);
+    if (lp.handled % 11 == 0) lp.bits = std::vector<bool>(lp.bits);
+    lp.digest += static_cast<std::uint64_t>(std::count(lp.bits.begin(), lp.bits.end(), true));
+    struct Flags {
+      unsigned char low : 6;
+    };
+    auto* const flags = new Flags[3];  // two bits of each byte are nobody's
+    flags[1].low = static_cast<unsigned char>(random.below(64));
+    lp.memory.assign(1, 0);
+    std::memcpy(lp.memory.data(), flags + 1, 1);  // carried into what was initialised
+    lp.digest += flags[1].low;
+    delete[] flags;
+    lp.memory.clear();
+  });
+  expect_clean(model, {}, "partly initialised words");
+}
+
+struct FewBits {
+  unsigned char used : 7;
+};
+
+/// Sends bytes with a bit that nobody writes.
+class FewBitsLp final : public LogicalProcess<FewBitsLp, FewBits> {
+ public:
+  void start(Context& context) override { send_on(context, 1); }
+  void handle(Context& context, const FewBits& bits) {
+    last_ = bits;
+    digest_ = digest_ * 5 + bits.used;
+    send_on(context, digest_);
+  }
+  void finish(FinalContext& context) override { context.state(digest_); }
+
+ private:
+  [[gnu::noinline]] static void set(FewBits& bits, std::uint64_t value) { bits.used = value & 127; }
+  void send_on(Context& context, std::uint64_t value) {
+    FewBits bits;
+    opaque (&set)(bits, value);
+    context.schedule((context.self() + 1) % context.lp_count(), ticks(3), bits);
+  }
+  FewBits last_{};
+  std::uint64_t digest_ = 0;
+};
+
+TEST(Checker, AllowsBitsOfAPayloadThatNobodyUses) {
+  if (kAddressSanitizer)
+    GTEST_SKIP() << "the sanitizers' calls leave traces of their own in padding";
+  expect_clean(OneClassModel<FewBitsLp>(4, 1000), {}, "bits of a payload");
 }
 
 /// More than a block: large chunks, grown and given back.

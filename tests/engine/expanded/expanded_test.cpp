@@ -13,7 +13,6 @@
 
 #include "engine/expanded/schedule.h"
 #include "engine/expanded/settings.h"
-#include "engine/expanded/tuner.h"
 #include "pending/registry.h"
 #include "run/engine_cases.h"
 
@@ -546,60 +545,6 @@ TEST(ExpandedEngine, RefusesWhatItDoesNotKnow) {
   RunOptions options;
   options.workers = 5000;
   EXPECT_THROW(run_model(model, "expanded", options), UsageError);
-}
-
-// The tuner.
-
-class TunerTest : public ::testing::Test {
- protected:
-  static constexpr double kCyclesPerSecond = 1e9;
-  /// Blocks of 1 ms where an event costs so many nanoseconds in each mode.
-  void run(int blocks, double in_place, double batched, double decentralised) {
-    for (int i = 0; i < blocks; ++i) {
-      const expanded::Mode mode = tuner.mode();
-      ++count[static_cast<std::size_t>(mode)];
-      const double cost = mode == expanded::Mode::in_place  ? in_place
-                          : mode == expanded::Mode::batched ? batched
-                                                            : decentralised;
-      tuner.note(static_cast<std::uint64_t>(1e6 / cost), 1'000'000);
-    }
-  }
-  int blocks_in(expanded::Mode mode) const { return count[static_cast<std::size_t>(mode)]; }
-  expanded::Tuner tuner{expanded::Settings{}, 4, kCyclesPerSecond};
-  std::array<int, 4> count{};
-};
-
-TEST_F(TunerTest, ShortEventsStayInPlace) {
-  run(1000, 100, 50, 50);
-  EXPECT_EQ(blocks_in(expanded::Mode::in_place), 1000) << "no trial may be worth its cost";
-}
-
-TEST_F(TunerTest, ChoosesWhatIsFastest) {
-  run(1000, 10'000, 6000, 8000);
-  EXPECT_GT(blocks_in(expanded::Mode::batched), 850);
-  count = {};
-  run(1000, 10'000, 6000, 3000);
-  EXPECT_GT(blocks_in(expanded::Mode::decentralised), 800);
-  count = {};
-  run(1000, 1000, 6000, 6000);
-  EXPECT_GT(blocks_in(expanded::Mode::in_place), 800);
-}
-
-TEST_F(TunerTest, TrialsInVainCostLittle) {
-  run(3000, 1000, 5000, 5000);
-  EXPECT_GT(blocks_in(expanded::Mode::in_place), 2950);
-}
-
-TEST_F(TunerTest, NearlyEqualModesDoNotAlternate) {
-  run(2000, 1000, 970, 980);
-  EXPECT_EQ(tuner.switches(), 0u);
-}
-
-TEST_F(TunerTest, BatchesAreLongForShortEvents) {
-  tuner.note(1000, 100'000'000);  // 100 us an event
-  EXPECT_EQ(tuner.batch(), 1u);
-  for (int i = 0; i < 100; ++i) tuner.note_event(100);
-  EXPECT_EQ(tuner.batch(), 32u);
 }
 
 }  // namespace

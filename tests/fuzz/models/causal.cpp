@@ -35,13 +35,13 @@ class Causal final : public Model {
   Parameter<std::int64_t> spread{
       *this, "spread", 20, {.help = "delays are at most this many ticks", .minimum = 1}};
   Parameter<double> zero{
-      *this, "zero", 0.1, {.help = "share of delays of zero", .minimum = 0.0, .maximum = 0.5}};
+      *this, "zero", 0.1, {.help = "share of delays of zero", .minimum = 0.0, .maximum = 1.0}};
   Parameter<std::string> bad{*this,
                              "bad",
                              "throw",
                              {.help = "what a handler does where causes are missing",
                               .choices = {"fail", "throw", "number", "twice", "negative", "nowhere",
-                                          "endless", "memory", "storm"}}};
+                                          "endless", "memory", "storm", "flood"}}};
   Parameter<std::int64_t> commits_at{
       *this, "commits_at", 0, {.help = "LP 0 does so at this tick of its own (0: never)"}};
   const Metric answered{*this, "answered", "1", "answers, scaled"};
@@ -124,6 +124,7 @@ class CausalLp final : public LogicalProcess<CausalLp, Tick, Message, Question, 
     if (bad == "endless") context.schedule(0, Duration::max(), Tick{});
     if (bad == "memory") hoard_.resize(std::size_t{1} << 45);
     if (bad == "storm") storm(context, number);
+    if (bad == "flood") flood(context, number);
   }
 
   static void free_twice() {
@@ -134,11 +135,19 @@ class CausalLp final : public LogicalProcess<CausalLp, Tick, Message, Question, 
 
   /// Sends much that never should have been sent: it must all be taken back.
   void storm(Context& context, std::uint64_t number) {
-    for (LpId i = 0; i < 8; ++i) {
+    ask(context, number, 8);
+    throw std::logic_error("a storm");
+  }
+
+  /// The same, and goes on: the answers to what it asks belong to no question, so each is answered
+  /// with a flood in turn. Whoever does not hold back executes nothing else any more.
+  void flood(Context& context, std::uint64_t number) { ask(context, number, 5); }
+
+  static void ask(Context& context, std::uint64_t number, LpId count) {
+    for (LpId i = 0; i < count; ++i) {
       const LpId to = (context.self() + i) % context.lp_count();
       context.schedule(to, Duration::from_ticks(i), Question{number, context.self(), 1});
     }
-    throw std::logic_error("a storm");
   }
 
   struct Open {

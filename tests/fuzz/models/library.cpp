@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Parts of the language and its library that keep state outside of the object that seems to hold
-// it, or pack it in a way of their own. Those that an engine does not bear yet are in the table of
-// expected failures (expected.py).
+// it, or pack it in a way of their own.
 #include <cfenv>
 #include <ctime>
 #include <iomanip>
@@ -10,6 +9,7 @@
 #include <locale>
 #include <memory_resource>
 #include <sstream>
+#include <system_error>
 
 #include "nasty.h"
 
@@ -29,6 +29,43 @@ class Locales final : public Habit {
   std::uint64_t digest() const override { return locales_.size(); }
 
   std::list<std::locale> locales_;
+};
+
+/// A facet of the LP's own in a copy of the locale that all share, which counts its facets' copies.
+class Facets final : public Habit {
+  struct Commas final : std::numpunct<char> {
+    explicit Commas(char mark) : mark_(mark) {}
+    char do_thousands_sep() const override { return mark_; }
+    std::string do_grouping() const override { return "\3"; }
+
+   private:
+    const char mark_;
+  };
+  std::uint64_t change(Random& random, std::uint64_t value) override {
+    const char mark = static_cast<char>('a' + value % 26);
+    if (random.below(2) == 0)
+      locales_.emplace_back(std::locale::classic(), new Commas(mark));  // the locale's own
+    while (locales_.size() > random.below(4)) locales_.pop_front();
+    std::ostringstream text;
+    if (!locales_.empty()) text.imbue(locales_.back());
+    text << value % 10'000'000;
+    return mix(locales_.size(), text.str());
+  }
+  std::uint64_t digest() const override { return locales_.size(); }
+
+  std::list<std::locale> locales_;
+};
+
+/// Sentences of the C library for errors that it does not know, in a buffer of the thread.
+class Sentences final : public Habit {
+  std::uint64_t change(Random&, std::uint64_t value) override {
+    const auto number = static_cast<int>(1000 + value % 100'000);
+    text_ = std::error_code(number, std::generic_category()).message();
+    return mix(text_.size(), text_);
+  }
+  std::uint64_t digest() const override { return mix(1, text_); }
+
+  std::string text_;
 };
 
 /// A pool for several threads keeps what belongs to a thread in thread-specific data.
@@ -92,6 +129,7 @@ class Library final : public NastyModel {
  public:
   Library()
       : NastyModel({habit<Calendar>("calendar"), habit<Bits>("bits"), habit<Locales>("locales"),
+                    habit<Facets>("facets"), habit<Sentences>("sentences"),
                     habit<SynchronizedPools>("synchronized_pools"), habit<Rounding>("rounding")}) {}
 };
 

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A model that ends the process, or never lets go of it, in the way and at the place that its
+// parameters say: what the command must give a sentence.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "orrery/orrery.h"
+
+namespace {
+
+using orrery::Context;
+using orrery::Duration;
+using orrery::LpId;
+using orrery::Parameter;
+
+struct Step {};
+
+// Not nullptr: the sanitizer of undefined behaviour would end the process before the signal.
+volatile int* volatile nowhere = reinterpret_cast<volatile int*>(64);
+volatile int seven = 7, zero = 0;
+
+/// Each call needs its own part of the stack; deeper than any stack is.
+int descend(int depth) {
+  volatile char room[1024];
+  room[depth % 1024] = 1;
+  return depth > 100'000'000 ? 0 : descend(depth + 1) + room[0];
+}
+
+[[gnu::noinline]] void throw_number(int number) {
+  throw number;
+}
+void let_nothing_out(int what) noexcept {
+  throw_number(what);
+}
+
+void end(const std::string& how) {
+  if (how == "segv") *nowhere = 1;
+  if (how == "fpe") seven = seven / zero;
+  if (how == "abort") std::abort();
+  if (how == "terminate") let_nothing_out(1 + zero);
+  if (how == "stack") descend(0);
+  if (how == "exit") std::exit(0);
+  if (how == "quick_exit") std::quick_exit(0);
+  if (how == "_exit") _exit(0);
+  if (how == "_Exit") std::_Exit(0);
+  if (how == "number") throw_number(5);
+  while (how == "loop") zero = 0;
+}
+
+class Ender final : public orrery::Model {
+ public:
+  Ender() {
+    if (const char* wanted = std::getenv("ENDER_CONSTRUCTOR")) end(wanted);
+  }
+  Parameter<std::string> how{*this, "how", "not", {.help = "how it ends"}};
+  Parameter<std::string> where{
+      *this,
+      "where",
+      "handler",
+      {.help = "where it ends",
+       .choices = {"handler", "prepare", "create", "start", "finish", "report", "lp_count"}}};
+
+  void end_in(const char* place) const {
+    if (where.value() == place) end(how);
+  }
+  void prepare() override { end_in("prepare"); }
+  std::uint64_t lp_count() const override {
+    end_in("lp_count");
+    return 4;
+  }
+  std::unique_ptr<orrery::LogicalProcessBase> create(LpId id) const override;
+  void report(orrery::Report&, orrery::Time) const override { end_in("report"); }
+};
+
+class EnderLp final : public orrery::LogicalProcess<EnderLp, Step> {
+ public:
+  explicit EnderLp(const Ender& model) : model_(model) {}
+  void start(Context& context) override {
+    if (context.self() == 3) model_.end_in("start");
+    context.schedule(context.self(), Duration::seconds(1), Step{});
+  }
+  void handle(Context& context, const Step&) {
+    context.schedule((context.self() + 1) % context.lp_count(), Duration::seconds(1), Step{});
+    if (context.self() == 3 && ++steps_ == 5) model_.end_in("handler");
+  }
+  void finish(orrery::FinalContext& context) override {
+    if (context.self() == 3) model_.end_in("finish");
+  }
+
+ private:
+  const Ender& model_;
+  int steps_ = 0;
+};
+
+std::unique_ptr<orrery::LogicalProcessBase> Ender::create(LpId id) const {
+  if (id == 3) end_in("create");
+  return std::make_unique<EnderLp>(*this);
+}
+
+ORRERY_MODEL(Ender, "ender", "ends the process");
+
+}  // namespace

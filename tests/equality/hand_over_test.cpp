@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One world that changes hands between engines while it runs commits what any of them commits
+// alone: all pairs of engines, every so many events.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "equality/random_model.h"
+#include "equality/relay.h"
+#include "sanitizers.h"
+
+namespace orrery::testing {
+namespace {
+
+std::vector<EngineCase> takers() {
+  return {{"sequential", 1},
+          {"expanded", 1},
+          {"expanded", 3, "batched"},
+          {"expanded", 4, "decentralised"},
+          {"timewarp", 1},
+          {"timewarp", 2},
+          {"timewarp", 3, "auto", 2},
+          {"timewarp", 4, "auto", 2}};
+}
+
+/// Runs the model in turns of all pairs and compares with the sequential engine alone. Where
+/// everything is slow, every third pair, beginning with number `phase`.
+void expect_equal_in_turns(const Model& model, const RunOptions& options,
+                           const std::vector<std::uint64_t>& events, unsigned phase = 0) {
+  constexpr unsigned kStride = kSanitizers ? 3 : 1;
+  const Outcome expected = run_model(model, "sequential", options);
+  std::uint64_t runs = 0, handed_over = 0;
+  for (const EngineCase& first : takers())
+    for (const EngineCase& second : takers())
+      for (const std::uint64_t n : events) {
+        if (phase++ % kStride != 0) continue;
+        Relay relay({{first, n}, {second, n}});
+        const Outcome actual = run_relay(model, relay, options);
+        expect_same(expected, actual,
+                    first.text() + " and " + second.text() + " in turns, every " +
+                        std::to_string(n) + " events");
+        if (::testing::Test::HasFailure()) return;
+        ++runs;
+        handed_over += relay.handed_over;
+      }
+  // In a single run there may be none, where an engine commits nearly all of it before its first
+  // cut.
+  EXPECT_GE(handed_over, runs);
+}
+
+constexpr std::int64_t kHorizonTicks = kSanitizers ? 300 : 1'000;
+
+TEST(HandOver, RandomModels) {
+  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+    RandomModel model({.shape = seed,
+                       .lps = static_cast<LpId>(20 + seed * 37 % 120),
+                       .grain_ticks = seed % 2 == 0 ? 1 : 10,
+                       .horizon = Duration::from_ticks(kHorizonTicks),
+                       .durations = seed == 2});
+    RunOptions options;
+    options.seed = seed;
+    expect_equal_in_turns(model, options, {seed == 1 ? 100u : 1'000u}, seed);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(HandOver, AfterEveryFewEvents) {
+  RandomModel model(
+      {.shape = 5, .lps = 12, .horizon = Duration::from_ticks(60), .durations = true});
+  expect_equal_in_turns(model, {}, {1, 7});
+}
+
+TEST(HandOver, BeforeAFault) {
+  RandomModel model({.shape = 2, .horizon = Duration::from_ticks(50'000), .fault_at_event = 40});
+  expect_equal_in_turns(model, {}, {50}, 1);
+}
+
+void set(Model& model, const std::vector<std::pair<std::string, std::string>>& parameters) {
+  for (const auto& [name, value] : parameters) set_parameter(model, name, value);
+  model.prepare();
+}
+
+TEST(HandOver, OfLargeLpsWithReverseHandlers) {
+  auto model = make_model("phold");
+  set(*model, {{"lps", "40"}, {"state", "20000"}, {"touched", "500"}, {"remote", "0.9"}});
+  RunOptions options;
+  options.until = Time::zero() + Duration::seconds(kSanitizers ? 4 : 12);
+  expect_equal_in_turns(*model, options, {60}, 2);
+}
+
+TEST(HandOver, OfLpsThatAllocate) {
+  auto model = make_model("wireless");
+  set(*model, {});
+  RunOptions options;
+  options.until = Time::zero() + Duration::milliseconds(20);
+  expect_equal_in_turns(*model, options, {500});
+}
+
+/// A request to stop ends whatever engine has the world.
+TEST(HandOver, ObeysARequestToStop) {
+  RandomModel model({.shape = 8, .lps = 60, .horizon = Duration::from_ticks(1'000'000'000)});
+  Relay relay({{{"timewarp", 3, "auto", 2}, 200}, {{"sequential", 1}, 200}});
+  struct StoppingRows final : RowSink {
+    explicit StoppingRows(RunControl& run) : control(run) {}
+    void commit(unsigned, RowBuffer& rows) override { rows.clear(); }
+    void advance(unsigned, const Key&) override {
+      if (++calls == 500) control.stop_requested.store(true, std::memory_order_relaxed);
+    }
+    RunControl& control;
+    std::atomic<int> calls{0};
+  };
+  RunControl control;
+  StoppingRows rows(control);
+  control.rows = &rows;
+  RunOptions options;
+  options.until = model.default_horizon();
+  const RunResult result = relay.run(model, options, control);
+  EXPECT_EQ(result.end, RunEnd::interrupted);
+  EXPECT_GT(relay.handed_over, 2u);
+  EXPECT_GT(result.committed, 0u);
+}
+
+}  // namespace
+}  // namespace orrery::testing

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An engine that hands one world from engine to engine, in turns, every so many events.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "run/engine_cases.h"
+#include "run/world_engine.h"
+
+namespace orrery::testing {
+
+struct Leg {
+  EngineCase engine;
+  std::uint64_t events;
+};
+
+class Relay final : public WorldEngine {
+ public:
+  explicit Relay(std::vector<Leg> legs) : legs_(std::move(legs)) {
+    for (const Leg& leg : legs_) engines_.push_back(find_engine(leg.engine.engine).make());
+  }
+
+  World::Layout layout(const Model& model, const RunOptions& options,
+                       std::vector<std::string>& notes) const override {
+    RunOptions widest = options;
+    widest.workers = 0;
+    for (const Leg& leg : legs_) widest.workers = std::max(widest.workers, leg.engine.workers);
+    const auto timewarp = find_engine("timewarp").make();
+    return dynamic_cast<const WorldEngine&>(*timewarp).layout(model, widest, notes);
+  }
+  void advance(World& world, const RunOptions& options, const Goal&, RunControl& control,
+               RunResult& result) override {
+    std::vector<std::uint64_t> committed;
+    for (std::size_t turn = 0;; ++turn) {
+      const Leg& leg = legs_[turn % legs_.size()];
+      auto& engine = dynamic_cast<WorldEngine&>(*engines_[turn % legs_.size()]);
+      const std::uint64_t before = world.committed;
+      engine.advance(world, leg.engine.options(options), Goal{.events = leg.events}, control,
+                     result);
+      if (result.end != RunEnd::paused) return;
+      ++handed_over;
+      check(world, before, leg);
+    }
+  }
+
+  std::uint64_t handed_over = 0;
+
+ private:
+  /// A cut is one: nothing before it is left, and it does not go back.
+  void check(World& world, std::uint64_t committed_before, const Leg& leg) {
+    EXPECT_GE(world.committed, committed_before + leg.events) << leg.engine.text();
+    EXPECT_GE(world.cut, cut_) << leg.engine.text();
+    cut_ = world.cut;
+  }
+
+  const std::vector<Leg> legs_;
+  std::vector<std::unique_ptr<Engine>> engines_;
+  Key cut_;
+};
+
+/// As run_model.
+inline Outcome run_relay(const Model& model, Relay& relay, RunOptions options) {
+  if (options.until == Time::max()) options.until = model.default_horizon();
+  CollectedRows rows;
+  RunControl control;
+  control.rows = &rows;
+  Outcome outcome;
+  outcome.result = relay.run(model, options, control);
+  outcome.late_rows = rows.late();
+  outcome.rows = rows.sorted();
+  return outcome;
+}
+
+}  // namespace orrery::testing
