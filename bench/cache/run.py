@@ -50,7 +50,8 @@ def run_arguments(options, case, variant, until, caches):
     test, local, checkpoint = case
     factor, touched, lps = TESTS[test]
     return (options.build / "bin/cache_lists.so",
-            ["--workers", 2, "--until", f"{until:.0f}s", "--checkpoint", checkpoint, *variant],
+            ["--engine", "timewarp", "--workers", 2, "--until", f"{until:.0f}s", "--checkpoint",
+             checkpoint, *variant],
             {"lps": lps * caches, "bytes": int(factor * options.l2[0] / lps), "touched": touched,
              "local": local}, options.build)
 
