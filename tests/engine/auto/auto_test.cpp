@@ -70,7 +70,8 @@ TEST(Auto, HandsOverAndCommitsTheSame) {
     const Outcome actual =
         run_model(model, "auto", in_turns(events, "sequential,expanded:3,timewarp:3,timewarp:2"));
     expect_same(expected, actual, std::to_string(events));
-    EXPECT_GT(statistic(actual.result, "hand_overs"), 2) << events;
+    // Time Warp pauses at its next cut, by when it may have committed many more.
+    EXPECT_GT(statistic(actual.result, "hand_overs"), 0) << events;
     EXPECT_NE(actual.result.account.find("--hand-over-every"), std::string::npos);
   }
 }
