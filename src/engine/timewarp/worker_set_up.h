@@ -29,6 +29,7 @@ template <class Pending>
 void Worker<Pending>::accept_lps() {
   if (index_ != 0) return;
   lps_.note_taken();
+  if (shared_.world.committed > 0) return;  // a run that has begun is not lost for that
   const std::uint64_t state_bytes = shared_.state_bytes.load(std::memory_order_relaxed);
   if (shared_.settings.strategy.name == checkpoint::Strategy::Name::reverse &&
       !shared_.any_reversible.load(std::memory_order_relaxed)) {

@@ -174,6 +174,38 @@ TEST(Auto, WithOneWorkerRunsSequentially) {
   expect_same(run_model(model, "sequential", {}), outcome, "one worker");
 }
 
+struct Grow {};
+/// Has more state with every event.
+class GrowingModel final : public Model {
+ public:
+  std::uint64_t lp_count() const override { return 4; }
+  std::unique_ptr<LogicalProcessBase> create(LpId) const override {
+    struct Growing final : LogicalProcess<Growing, Grow> {
+      void start(Context& context) override { handle(context, {}); }
+      void handle(Context& context, const Grow&) {
+        pieces.emplace_back(16 << 10);
+        context.schedule((context.self() + 1) % context.lp_count(), Duration::from_ticks(7),
+                         Grow{});
+      }
+      void finish(FinalContext& context) override { context.state(pieces.size()); }
+      std::vector<std::vector<char>> pieces;
+    };
+    return std::make_unique<Growing>();
+  }
+  Time default_horizon() const override { return Time::from_ticks(500); }
+};
+
+/// What Time Warp refuses at the start of a run it takes in the middle of one: a run does not end
+/// because another engine was to go on with it.
+TEST(Auto, AStateThatOutgrowsTheBudgetIsHandedOver) {
+  const GrowingModel model;
+  RunOptions options = in_turns(20, "sequential,timewarp:2");
+  options.memory_bytes = 1 << 20;
+  const Outcome outcome = run_model(model, "auto", options);
+  expect_same(run_model(model, "sequential", {}), outcome, "in turns");
+  EXPECT_GT(statistic(outcome.result, "hand_overs"), 0);
+}
+
 /// An engine that is asked to pause hands that on to those that it chose.
 TEST(Auto, PausesItself) {
   const RandomModel model = some_model();
