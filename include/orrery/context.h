@@ -16,13 +16,16 @@
 #include <type_traits>
 
 #include "orrery/event.h"
+#include "orrery/payload.h"
 #include "orrery/random.h"
 #include "orrery/results.h"
 #include "orrery/time.h"
+#include "orrery/timer.h"
 
 namespace orrery {
 
 class LogicalProcessBase;
+class Ledger;
 
 /// What start(), handlers and finish() have in common: the clock, the name, and what they report.
 class OutputContext {
@@ -60,6 +63,8 @@ class OutputContext {
   virtual void append_row(const Table& table, std::span<const std::uint64_t> cells) = 0;
   /// Called before `bytes` at `address`, in the LP's memory, change, if `reversing_`.
   virtual void save_before(const void* address, std::size_t bytes);
+  /// What the platform keeps for the LP in the LP's memory; made when it is needed first.
+  Ledger& ledger();
 
   Time now_;
   LpId self_ = 0;
@@ -105,11 +110,43 @@ class Context : public OutputContext {
   template <class E>
   void schedule(LpId destination, Duration delay, const E& event) {
     if constexpr (detail::check_event<E>()) {
-      static_assert(event_payload_bytes<E> < kPayloadBytesLimit, "an event is less than 1 GiB");
+      static_assert(event_payload_bytes<E> < detail::kPayloadBytesLimit,
+                    "an event is less than 1 GiB");
       send(destination, delay, event_type_id<E>,
            (event_payload_bytes<E> << 2) | std::uint32_t{event_payload_is_hashed<E>}, &event);
     }
   }
+
+  /// The same with bytes, of any number: packets, messages, lists whose length is known when they
+  /// are sent. They are copied, and are part of the fingerprint. The receiver's handler takes them:
+  ///   void handle(orrery::Context& context, const Packet& packet, std::span<const std::byte> bytes)
+  /// where they lie at a multiple of 8 and are gone when it returns. An event of that type that was
+  /// sent without bytes comes with none. Model faults: an event of 1 GiB or more, bytes for a handler
+  /// that takes none.
+  template <class E>
+  void schedule(LpId destination, Duration delay, const E& event,
+                std::span<const std::byte> bytes) {
+    if constexpr (detail::check_event<E>())
+      send_parts(destination, delay, event_type_id<E>, detail::payload_parts(event, bytes));
+  }
+
+  /// Sets a timer: sends `event` to this LP, to be handled `delay` from now unless it is cancelled
+  /// before. The value says which it is; keep it in the LP's state. Timers and other events are in
+  /// one order. Model faults: as with `schedule`.
+  template <class E>
+  Timer schedule_timer(Duration delay, const E& event, std::span<const std::byte> bytes = {}) {
+    if constexpr (detail::check_event<E>())
+      return send_timer(delay, event_type_id<E>, detail::payload_parts(event, bytes));
+    return Timer();
+  }
+  /// Takes a timer back: its event is not handled. True if it was live, that is set, and neither
+  /// fired nor cancelled; a timer whose time lies at or after the end of the run is live, too. The
+  /// event that a timer has sent is no timer any more while it is handled. Costs O(1). Model fault:
+  /// another LP has set it.
+  ///
+  /// An event at another LP cannot be taken back, since that LP may have handled it rightly: send
+  /// another that says so.
+  bool cancel(const Timer& timer);
 
   /// Not these arguments: says so in one sentence.
   template <class Destination, class Delay, class E>
@@ -136,19 +173,17 @@ class Context : public OutputContext {
   /// starts before the earliest end of the events in progress at the same time. Model faults: as
   /// with `schedule`, a negative duration, an end beyond the clock's range. At most 64 KiB.
   template <class E>
-  void schedule_expanded(LpId destination, Duration delay, Duration duration, const E& event) {
+  void schedule_expanded(LpId destination, Duration delay, Duration duration, const E& event,
+                         std::span<const std::byte> bytes = {}) {
     if constexpr (detail::check_event<E>()) {
-      constexpr std::uint32_t bytes = event_payload_bytes<E> + sizeof(std::int64_t);
-      static_assert(event_payload_bytes<E> <= kExpandedBytesLimit,
+      static_assert(event_payload_bytes<E> <= detail::kExpandedBytesLimit,
                     "an expanded event is at most 64 KiB; let a larger one carry what it needs in "
                     "an ordinary event");
-      constexpr bool hashed = event_payload_is_hashed<E> || std::is_empty_v<E>;
       check_duration(destination, delay, duration);
-      const std::int64_t ticks = duration.ticks();
-      std::byte payload[bytes];  // the event's bytes, then the duration's
-      std::memcpy(payload, &event, event_payload_bytes<E>);
-      std::memcpy(payload + event_payload_bytes<E>, &ticks, sizeof ticks);
-      send(destination, delay, event_type_id<E>, (bytes << 2) | 2 | std::uint32_t{hashed}, payload);
+      detail::PayloadParts parts = detail::payload_parts(event, bytes);
+      parts.has_trailer = true;
+      parts.trailer = duration.ticks();
+      send_parts(destination, delay, event_type_id<E>, parts);
     }
   }
 
@@ -160,20 +195,26 @@ class Context : public OutputContext {
   /// Ends the run with a model fault that says `why` (if this event commits).
   [[noreturn]] void fail(std::string_view why) const;
 
+  /// The dispatch of events calls it; a model does not. Enters bytes into the fingerprint.
+  void hash_bytes(std::span<const std::byte> bytes);
+
  protected:
   ~Context() = default;
-  /// `size_word`: payload bytes * 4 + 2 if the event is expanded + 1 if the bytes enter the
-  /// fingerprint. The payload of an expanded event ends with its duration, 8 bytes.
+  /// `size_word`: payload bytes * 4 + 2 if it has a trailer + 1 if the bytes enter the fingerprint.
   virtual void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
                     const void* payload) = 0;
+  /// The same of a payload in parts; puts it together and calls the one above unless overridden.
+  virtual void send_parts(LpId destination, Duration delay, EventTypeId type,
+                          const detail::PayloadParts& parts);
   virtual void remember_bytes(const void* value, std::size_t bytes);
 
   Random random_;
-  Duration minimum_delay_;  // of what is sent: the duration of the event being handled
+  Duration minimum_delay_;   // of what is sent: the duration of the event being handled
+  std::uint64_t sends_ = 0;  // of the LP so far
+  std::uint64_t cancelled_timers_ = 0;  // by this context, also those that were rolled back
 
  private:
-  static constexpr std::size_t kPayloadBytesLimit = std::size_t{1} << 30;
-  static constexpr std::size_t kExpandedBytesLimit = 64 * 1024;  // copied on the stack
+  Timer send_timer(Duration delay, EventTypeId type, detail::PayloadParts parts);
   void check_duration(LpId destination, Duration delay, Duration duration) const {
     std::int64_t start, end;
     const bool fits = __builtin_add_overflow(now_.ticks(), delay.ticks(), &start) ||

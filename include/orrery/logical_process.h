@@ -18,8 +18,10 @@
 // constant.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include "orrery/context.h"
@@ -42,18 +44,21 @@ class LogicalProcessBase {
 
   /// Engines call these; a model does not.
   /// False if this LP has no handler for the type.
-  virtual bool dispatch(Context& context, EventTypeId type, const void* payload) = 0;
+  /// `bytes`: of the payload, without a trailer.
+  virtual bool dispatch(Context& context, EventTypeId type, const void* payload,
+                        std::size_t bytes) = 0;
   /// Empty if this LP has no handler for the type.
   virtual std::string_view event_name(EventTypeId type) const = 0;
   /// Whether the class has reverse handlers (orrery/reverse.h).
   virtual bool reversible() const = 0;
   /// Undoes an event by its reverse handler.
-  virtual void dispatch_reverse(ReverseContext& context, EventTypeId type, const void* payload) = 0;
+  virtual void dispatch_reverse(ReverseContext& context, EventTypeId type, const void* payload,
+                                std::size_t bytes) = 0;
 
  private:
   friend class OutputContext;
   friend struct LogicalProcessAccess;
-  Summary* metrics_ = nullptr;  // in the LP's own memory, so that rollback restores it
+  Ledger* ledger_ = nullptr;  // in the LP's own memory, so that rollback restores it
 };
 
 template <class Derived, class... Events>
@@ -65,10 +70,11 @@ class LogicalProcess : public LogicalProcessBase {
   static constexpr bool kEvents = (detail::check_event<Events>() && ...) && sizeof...(Events) > 0;
 
  public:
-  bool dispatch(Context& context, EventTypeId type, const void* payload) final {
+  bool dispatch(Context& context, EventTypeId type, const void* payload,
+                std::size_t bytes) final {
     if constexpr (is_sound()) {
       static_assert(distinct_types(), "two event types of this LP have the same name hash");
-      return (dispatch_one<Events>(context, type, payload) || ...);
+      return (dispatch_one<Events>(context, type, payload, bytes) || ...);
     }
     return false;
   }
@@ -86,10 +92,11 @@ class LogicalProcess : public LogicalProcessBase {
     }
     return false;
   }
-  void dispatch_reverse(ReverseContext& context, EventTypeId type, const void* payload) final {
+  void dispatch_reverse(ReverseContext& context, EventTypeId type, const void* payload,
+                        std::size_t bytes) final {
     if constexpr (is_sound())
       if constexpr ((has_reverse<Events>() && ...))
-        (reverse_one<Events>(context, type, payload), ...);
+        (reverse_one<Events>(context, type, payload, bytes), ...);
   }
 
  private:
@@ -109,32 +116,66 @@ class LogicalProcess : public LogicalProcessBase {
   }
   template <class E>
   static constexpr bool check_handler() {
-    constexpr bool has_handler = requires(Derived & derived, Context & context, const E& event) {
+    constexpr bool plain = requires(Derived & derived, Context & context, const E& event) {
       derived.handle(context, event);
     };
+    constexpr bool has_handler = plain || takes_bytes<E>();
     static_assert(has_handler,
                   "an event type in the list of this LP has no handler: write 'public: void "
                   "handle(orrery::Context& context, const E& event)' with E for the event type");
+    static_assert(!plain || !takes_bytes<E>(),
+                  "an event type of this LP has two handlers, with bytes and without: one serves "
+                  "both, since an event that was sent without bytes has none");
     return has_handler;
   }
   template <class E>
-  static constexpr bool has_reverse() {
-    return requires(Derived & derived, ReverseContext & context, const E& event) {
-      derived.reverse(context, event);
+  static constexpr bool takes_bytes() {
+    return requires(Derived & derived, Context & context, const E& event,
+                    std::span<const std::byte> bytes) {
+      derived.handle(context, event, bytes);
     };
   }
   template <class E>
-  bool dispatch_one(Context& context, EventTypeId type, const void* payload) {
+  static constexpr bool reverse_takes_bytes() {
+    return requires(Derived & derived, ReverseContext & context, const E& event,
+                    std::span<const std::byte> bytes) {
+      derived.reverse(context, event, bytes);
+    };
+  }
+  template <class E>
+  static constexpr bool has_reverse() {
+    constexpr bool plain = requires(Derived & derived, ReverseContext & context, const E& event) {
+      derived.reverse(context, event);
+    };
+    return plain || reverse_takes_bytes<E>();
+  }
+  template <class E>
+  bool dispatch_one(Context& context, EventTypeId type, const void* payload, std::size_t bytes) {
     if (type != event_type_id<E>) return false;
     auto& derived = static_cast<Derived&>(*this);
-    with_event<E>(payload, [&](const E& event) { derived.handle(context, event); });
+    if constexpr (takes_bytes<E>()) {
+      const auto behind = detail::bytes_behind(payload, event_payload_bytes<E>, bytes);
+      // Where the struct does not enter the fingerprint, nor did what lies behind it.
+      if constexpr (!event_payload_is_hashed<E> && !std::is_empty_v<E>) context.hash_bytes(behind);
+      with_event<E>(payload, [&](const E& event) { derived.handle(context, event, behind); });
+    } else {
+      if (bytes > event_payload_bytes<E>) [[unlikely]]
+        detail::refuse_bytes(event_payload_bytes<E>, bytes);
+      with_event<E>(payload, [&](const E& event) { derived.handle(context, event); });
+    }
     return true;
   }
   template <class E>
-  void reverse_one(ReverseContext& context, EventTypeId type, const void* payload) {
+  void reverse_one(ReverseContext& context, EventTypeId type, const void* payload,
+                   std::size_t bytes) {
     if (type != event_type_id<E>) return;
     auto& derived = static_cast<Derived&>(*this);
-    with_event<E>(payload, [&](const E& event) { derived.reverse(context, event); });
+    if constexpr (reverse_takes_bytes<E>()) {
+      const auto behind = detail::bytes_behind(payload, event_payload_bytes<E>, bytes);
+      with_event<E>(payload, [&](const E& event) { derived.reverse(context, event, behind); });
+    } else {
+      with_event<E>(payload, [&](const E& event) { derived.reverse(context, event); });
+    }
   }
   template <class E, class Action>
   static void with_event(const void* payload, Action&& action) {

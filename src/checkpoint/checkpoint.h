@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "core/kernel_state.h"
+#include "core/ledger.h"
 #include "memory/block_pool.h"
 #include "memory/lp_heap.h"
 
@@ -27,7 +28,7 @@ struct alignas(16) Checkpoint {
   Checkpoint* older;
   std::uint32_t ordinal;  ///< of the event before which it was taken (wraps)
   Kind kind;
-  bool had_metrics;  ///< of a reverse record: whether the LP had metrics before the event
+  Ledger::Extent ledger_before;  ///< of a reverse record: how large the LP's was
   KernelState kernel;
   std::uint64_t image_bytes;
 

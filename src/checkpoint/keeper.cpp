@@ -93,7 +93,7 @@ bool Keeper::before_event(const Lp& lp, std::uint32_t ordinal) {
   // Not `kind`: taking may have shown that the LP has grown.
   if (lp.kept.tuning.kind() != Kind::reverse) return false;
   kernel_before_ = lp.kernel;
-  had_metrics_ = LogicalProcessAccess::metrics(lp.object) != nullptr;
+  ledger_before_ = Ledger::extent_of(LogicalProcessAccess::ledger(lp.object));
   undo_log_.clear();
   return true;
 }
@@ -217,7 +217,7 @@ bool Keeper::push_reverse(const Lp& lp, std::uint32_t ordinal) {
     ++statistics_.refused;
     return false;
   }
-  records->had_metrics = had_metrics_;
+  records->ledger_before = ledger_before_;
   undo_log_.write(records->image());
   ++statistics_.reversals;
   return true;
@@ -379,9 +379,9 @@ void Keeper::undo(const Lp& lp, const Checkpoint& record, const Event& event) {
   {
     const memory::ApplicationMode application(lp.heap);
     const FloatGuard floats;
-    // The first record() of an LP allocates; what is live must be what it was.
-    if (!record.had_metrics) LogicalProcessAccess::drop_metrics(lp.object);
-    lp.object.dispatch_reverse(reversal, event.type, event.payload);
+    // The first record() of an LP allocates, and so do timers; what is live must be what it was.
+    LogicalProcessAccess::shrink_ledger(lp.object, record.ledger_before);
+    lp.object.dispatch_reverse(reversal, event.type, event.payload, event.bytes);
   }
   lp.kernel = record.kernel;
 }

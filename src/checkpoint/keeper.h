@@ -73,6 +73,7 @@ class Keeper {
     Time time;
     EventTypeId type;
     const void* payload;
+    std::size_t bytes;  ///< of the payload, without a trailer
   };
   struct Statistics {
     std::uint64_t taken = 0;                     ///< complete, offloaded or not
@@ -191,7 +192,7 @@ class Keeper {
   UndoLog undo_log_;
   std::vector<std::byte> back_;
   KernelState kernel_before_;
-  bool had_metrics_ = false;
+  Ledger::Extent ledger_before_ = Ledger::kNone;
   bool measuring_ = false;  ///< the event
   std::uint64_t event_start_ = 0;
   struct Outstanding {

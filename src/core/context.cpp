@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "orrery/context.h"
 
+#include <memory>
 #include <string>
 
 #include "core/fingerprint.h"
+#include "core/ledger.h"
 #include "orrery/error.h"
 #include "orrery/logical_process.h"
 #include "orrery/model.h"
@@ -12,12 +14,16 @@
 namespace orrery {
 
 LogicalProcessBase::~LogicalProcessBase() {
-  delete[] metrics_;
+  Ledger::destroy(ledger_);
+}
+
+Ledger& OutputContext::ledger() {
+  if (lp_->ledger_ == nullptr) lp_->ledger_ = Ledger::create(metric_count_);
+  return *lp_->ledger_;
 }
 
 void OutputContext::record(const Metric& metric, double value) {
-  if (lp_->metrics_ == nullptr) lp_->metrics_ = new Summary[metric_count_];
-  Summary& summary = lp_->metrics_[metric.index()];
+  Summary& summary = ledger().metrics()[metric.index()];
   if (reversing_) [[unlikely]]
     save_before(&summary, sizeof summary);
   summary.add(value);
@@ -82,6 +88,55 @@ void Context::refuse_duration(LpId destination, Duration delay, Duration duratio
                    " ticks from now with a duration of " + ticks +
                    ": its end is beyond the clock's range of " +
                    std::to_string(Time::max().ticks()) + " ticks; use a shorter duration");
+}
+
+/// Only for contexts of tests: those of engines put a payload together where the event is made.
+void Context::send_parts(LpId destination, Duration delay, EventTypeId type,
+                         const detail::PayloadParts& parts) {
+  const auto bytes = static_cast<std::uint32_t>(parts.size());
+  const auto payload = std::make_unique<std::byte[]>(bytes);
+  parts.write(payload.get());
+  send(destination, delay, type,
+       (bytes << 2) | (std::uint32_t{parts.has_trailer} << 1) | std::uint32_t{parts.hashed},
+       payload.get());
+}
+
+Timer Context::send_timer(Duration delay, EventTypeId type, detail::PayloadParts parts) {
+  const std::uint64_t number = sends_ + 1;
+  const std::uint32_t place =
+      ledger().timers.add(number, [this](const void* address, std::size_t bytes) {
+        if (reversing_) save_before(address, bytes);
+      });
+  parts.has_trailer = true;
+  parts.trailer = -1 - std::int64_t{place};
+  send_parts(self_, delay, type, parts);
+  return Timer(number, self_, place);
+}
+
+bool Context::cancel(const Timer& timer) {
+  if (!timer) return false;
+  if (timer.owner_ != self_) [[unlikely]]
+    fail("it cancels a timer of LP " + std::to_string(timer.owner_) +
+         "; only the LP that has set a timer can cancel it: send that LP an event");
+  TimerSet& timers = ledger().timers;
+  if (!timers.holds(timer.place_, timer.number_)) return false;
+  timers.remove(timer.place_, [this](const void* address, std::size_t bytes) {
+    if (reversing_) save_before(address, bytes);
+  });
+  ++cancelled_timers_;
+  return true;
+}
+
+void Context::hash_bytes(std::span<const std::byte> bytes) {
+  hash_ = fingerprint::add_bytes(hash_, bytes.data(), bytes.size());
+}
+
+void detail::refuse_bytes(std::size_t event_bytes, std::size_t payload_bytes) {
+  throw ModelFault(
+      "the event carries " +
+      std::to_string(payload_bytes - bytes_begin(event_bytes)) +
+      " bytes, which its handler does not take; write 'void handle(orrery::Context& context, const "
+      "E& event, std::span<const std::byte> bytes)' with E for the event type");
 }
 
 void Context::fail(std::string_view why) const {

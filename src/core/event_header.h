@@ -12,15 +12,16 @@
 
 namespace orrery {
 
-/// Payload size in bytes (less than 2^30), whether the event is expanded, and whether the bytes
-/// enter the fingerprint, in one word. The payload of an expanded event ends with its duration in
-/// ticks, 8 bytes that count as payload, so that only those events have it that need it.
+/// Payload size in bytes (less than 2^30), whether it has a trailer, and whether the bytes enter the
+/// fingerprint, in one word. The trailer is the last 8 bytes, which count as payload, so that only
+/// those events have it that need it: of an expanded event its duration in ticks, 0 or more; of a
+/// timer -1 - its place among the LP's live timers.
 class PayloadSize {
  public:
   constexpr PayloadSize() = default;
-  constexpr PayloadSize(std::uint32_t bytes, bool hashed, bool expanded = false)
+  constexpr PayloadSize(std::uint32_t bytes, bool hashed, bool has_trailer = false)
       : PayloadSize(
-            of_word((bytes << 2) | (std::uint32_t{expanded} << 1) | std::uint32_t{hashed})) {}
+            of_word((bytes << 2) | (std::uint32_t{has_trailer} << 1) | std::uint32_t{hashed})) {}
   /// The word that Context::send gets.
   static constexpr PayloadSize of_word(std::uint32_t word) {
     PayloadSize size;
@@ -28,8 +29,8 @@ class PayloadSize {
     return size;
   }
   constexpr std::uint32_t bytes() const { return word_ >> 2; }
-  constexpr bool expanded() const { return (word_ & 2) != 0; }
-  /// Neither expanded nor hashed: the common case in one test.
+  constexpr bool has_trailer() const { return (word_ & 2) != 0; }
+  /// Neither a trailer nor hashed: the common case in one test.
   constexpr bool plain() const { return (word_ & 3) == 0; }
   constexpr bool hashed() const { return (word_ & 1) != 0; }
 
@@ -52,14 +53,26 @@ class EventHeader : public Key {
 
 static_assert(sizeof(EventHeader) == 32);
 
-/// How long an event lasts; zero for an ordinary one. `payload`: its `size.bytes()` bytes.
+inline constexpr std::uint32_t kTrailerBytes = sizeof(std::int64_t);
+
+/// Of an event that has one. `payload`: its `size.bytes()` bytes.
+inline std::int64_t trailer_of(const EventHeader& event, const void* payload) {
+  std::int64_t trailer;
+  std::memcpy(&trailer,
+              static_cast<const std::byte*>(payload) + event.size.bytes() - sizeof trailer,
+              sizeof trailer);
+  return trailer;
+}
+/// How long an event lasts; zero for an ordinary one, and a timer.
 inline Duration duration_of(const EventHeader& event, const void* payload) {
-  if (!event.size.expanded()) [[likely]]
+  if (!event.size.has_trailer()) [[likely]]
     return Duration::zero();
-  std::int64_t ticks;
-  std::memcpy(&ticks, static_cast<const std::byte*>(payload) + event.size.bytes() - sizeof ticks,
-              sizeof ticks);
-  return Duration::from_ticks(ticks);
+  const std::int64_t trailer = trailer_of(event, payload);
+  return Duration::from_ticks(trailer < 0 ? 0 : trailer);
+}
+/// Bytes of the payload that are the model's.
+inline std::uint32_t model_bytes_of(const EventHeader& event) {
+  return event.size.bytes() - (event.size.has_trailer() ? kTrailerBytes : 0);
 }
 
 }  // namespace orrery

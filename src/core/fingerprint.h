@@ -54,8 +54,8 @@ inline std::uint64_t add_bytes(std::uint64_t hash, const void* bytes, std::size_
               kThird ^ event.size.bytes());
   if (!event.size.plain()) {
     if (event.size.hashed()) return add_bytes(hash, payload, event.size.bytes());
-    // The duration of an expanded event counts, whatever its payload is made of.
-    hash = add_word(hash, static_cast<std::uint64_t>(duration_of(event, payload).ticks()));
+    // The trailer counts, whatever the rest is made of.
+    hash = add_word(hash, static_cast<std::uint64_t>(trailer_of(event, payload)));
   }
   return hash;
 }

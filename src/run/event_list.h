@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/event_header.h"
+#include "core/payload.h"
 
 namespace orrery {
 
@@ -37,21 +38,24 @@ class EventList {
     while (first_ != nullptr) drop_first();
   }
 
-  /// `payload`: its `event.size.bytes()` bytes, of any alignment; nullptr if there are none. Throws
+  /// `payload`: its `event.size.bytes()` bytes, of any alignment, nullptr if there are none; or parts
+  /// of it. Throws
   /// std::bad_alloc; then the list is as before.
-  void append(const EventHeader& event, const void* payload) {
+  template <class Payload>
+  void append(const EventHeader& event, const Payload& payload) {
     const std::size_t bytes = stored_bytes(event);
     Chunk* chunk = last_;
     if (chunk == nullptr || chunk->bytes - chunk->end < bytes) [[unlikely]]
       chunk = add_chunk(bytes);
     std::byte* const place = chunk->at(chunk->end);
     new (place) EventHeader(event);
-    if (event.size.bytes() > 0)
-      std::memcpy(place + sizeof(EventHeader), payload, event.size.bytes());
+    std::byte* const stored = place + sizeof(EventHeader);
+    if (event.size.bytes() > 0) write_payload(stored, payload, event.size);
     chunk->end += bytes;
     ++chunk->events;
     ++size_;
-    has_durations_ |= event.size.expanded();
+    if (event.size.has_trailer()) [[unlikely]]
+      has_durations_ |= duration_of(event, stored) > Duration::zero();
   }
 
   /// Events.

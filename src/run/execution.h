@@ -10,7 +10,8 @@
 // one. Most engines have one object a thread and use it for one event after the other.
 //
 // An Outbox has
-//   void send(const EventHeader& header, const void* payload)   an event before the horizon
+//   void send(const EventHeader& header, const Payload& payload)   an event before the horizon;
+//                                                               write_payload (payload.h) copies it
 //   void append_row(const Row& row)                             a row of the event being handled
 // and, for engines with reverse handlers (else they are not asked for),
 //   void save_before(const void* address, std::size_t bytes), void remember(const void*,
@@ -25,11 +26,14 @@
 #include <string>
 #include <string_view>
 
+#include "core/assert.h"
 #include "core/event_header.h"
 #include "core/fingerprint.h"
 #include "core/float_environment.h"
 #include "core/kernel_state.h"
+#include "core/payload.h"
 #include "core/rows.h"
+#include "core/withdrawn.h"
 #include "orrery/context.h"
 #include "orrery/error.h"
 #include "orrery/logical_process.h"
@@ -65,7 +69,8 @@ class Execution final : public Context, public HandlerExecution {
     lp_->start(*this);
   }
 
-  /// An event. It and its payload stay where they are until the execution ends.
+  /// An event, not a withdrawn timer. It and its payload stay where they are until the execution
+  /// ends.
   [[gnu::always_inline]] void begin(const EventHeader& event, const void* payload,
                                     LogicalProcessBase& lp, const KernelState& kernel) {
     begin(event.receiver, event.key(), lp, kernel);
@@ -78,7 +83,10 @@ class Execution final : public Context, public HandlerExecution {
   [[gnu::always_inline]] void call() {
     const Running running(*this);
     const FloatGuard floats;
-    if (!lp_->dispatch(*this, event_->type, payload_)) [[unlikely]]
+    std::uint32_t bytes = event_->size.bytes();
+    if (event_->size.has_trailer()) [[unlikely]]
+      bytes -= end_timer();
+    if (!lp_->dispatch(*this, event_->type, payload_, bytes)) [[unlikely]]
       refuse_type();
   }
 
@@ -95,6 +103,8 @@ class Execution final : public Context, public HandlerExecution {
   }
 
   const Key& cause() const { return cause_; }
+  /// Timers that handlers have cancelled so far, those rolled back included.
+  std::uint64_t cancelled_timers() const { return cancelled_timers_; }
   /// Rows that it has emitted.
   std::uint32_t rows() const { return rows_; }
   /// The event is to be undone by its reverse handler, if at all.
@@ -121,6 +131,27 @@ class Execution final : public Context, public HandlerExecution {
                                 minimum_delay_, livelock_microsteps_);
     if (key.time() >= until_) return;
     outbox_.send(EventHeader(key, destination, type, PayloadSize::of_word(size_word)), payload);
+  }
+  void send_parts(LpId destination, Duration delay, EventTypeId type,
+                  const detail::PayloadParts& parts) override {
+    check_payload(destination, parts);
+    const Key key = key_of_send(model_, cause_, self_, ++sends_, destination, lp_count_, delay,
+                                minimum_delay_, livelock_microsteps_);
+    if (key.time() >= until_) return;
+    const PayloadSize size(static_cast<std::uint32_t>(parts.size()), parts.hashed,
+                           parts.has_trailer);
+    outbox_.send(EventHeader(key, destination, type, size), parts);
+  }
+  /// Of an event with a trailer, which is not for the model: a timer is not live while its event is
+  /// handled. Returns the trailer's size.
+  [[gnu::noinline]] std::uint32_t end_timer() {
+    if (!is_timer(*event_, payload_)) return kTrailerBytes;
+    ORRERY_ASSERT(!is_withdrawn(*lp_, *event_, payload_), "a withdrawn timer is not executed");
+    ledger().timers.remove(timer_place(trailer_of(*event_, payload_)),
+                           [this](const void* address, std::size_t bytes) {
+                             if (reversing_) save_before(address, bytes);
+                           });
+    return kTrailerBytes;
   }
   void append_row(const Table& table, std::span<const std::uint64_t> cells) override {
     outbox_.append_row({cause_, rows_++, self_, table.index(), cells});
@@ -153,7 +184,6 @@ class Execution final : public Context, public HandlerExecution {
   const std::uint32_t livelock_microsteps_;
   std::uint32_t rows_ = 0;
   Key cause_;
-  std::uint64_t sends_ = 0;
   const EventHeader* event_ = nullptr;  ///< nullptr: start()
   const void* payload_ = nullptr;
 };

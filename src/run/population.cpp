@@ -23,7 +23,8 @@ struct StartOutbox {
   RowBuffer& rows;
   const bool keep_rows;
 
-  void send(const EventHeader& header, const void* payload) {
+  template <class Payload>
+  void send(const EventHeader& header, const Payload& payload) {
     const memory::PlatformMode platform;
     pending.append(header, payload);
   }

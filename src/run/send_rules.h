@@ -8,6 +8,7 @@
 
 #include "core/key.h"
 #include "orrery/model.h"
+#include "orrery/payload.h"
 
 namespace orrery {
 
@@ -15,6 +16,16 @@ namespace orrery {
 [[noreturn]] void refuse_send(const Model& model, LpId destination, Duration delay,
                               Duration minimum_delay, Time now, LpId lp_count,
                               std::uint32_t microstep, std::uint32_t livelock_limit);
+
+/// Throws the ModelFault for a payload that is too large.
+[[noreturn]] void refuse_payload(LpId destination, const detail::PayloadParts& parts);
+inline void check_payload(LpId destination, const detail::PayloadParts& parts) {
+  const std::size_t bytes = parts.event_bytes + parts.bytes.size();
+  const bool expanded = parts.has_trailer && parts.trailer >= 0;
+  if (bytes > detail::kExpandedBytesLimit && (expanded || parts.size() >= detail::kPayloadBytesLimit))
+      [[unlikely]]
+    refuse_payload(destination, parts);
+}
 
 /// Key of an event sent at `cause` with `delay`, or refuse_send. `sequence`: the sender's send
 /// count after this send. `minimum_delay`: the duration of the event being handled.

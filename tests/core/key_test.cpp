@@ -133,11 +133,11 @@ TEST(Key, FitsTheCommonHeader) {
   EXPECT_EQ(header.type, 5u);
   EXPECT_EQ(header.size.bytes(), 100'000u);
   EXPECT_TRUE(header.size.hashed());
-  EXPECT_FALSE(header.size.expanded());
+  EXPECT_FALSE(header.size.has_trailer());
   EXPECT_FALSE(PayloadSize(0x3fffffff, false).hashed());
   EXPECT_EQ(PayloadSize(0x3fffffff, false).bytes(), 0x3fffffffu);
-  EXPECT_FALSE(PayloadSize(0x3fffffff, true).expanded());
-  EXPECT_TRUE(PayloadSize(0, false, true).expanded());
+  EXPECT_FALSE(PayloadSize(0x3fffffff, true).has_trailer());
+  EXPECT_TRUE(PayloadSize(0, false, true).has_trailer());
   EXPECT_FALSE(PayloadSize(0, false, true).hashed());
   EXPECT_EQ(PayloadSize(0, true, true).bytes(), 0u);
 }

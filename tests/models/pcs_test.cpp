@@ -150,7 +150,8 @@ class Stage final : public Context {
       ++handled_[name.substr(name.rfind(':') + 1)];
       if (withheld.contains(name.substr(name.rfind(':') + 1))) continue;
       begin(event.to, key);
-      ASSERT_TRUE(lps_[event.to].object->dispatch(*this, event.type, event.payload.data()));
+      ASSERT_TRUE(lps_[event.to].object->dispatch(*this, event.type, event.payload.data(),
+                                                       event.bytes));
       end();
     }
   }
@@ -176,6 +177,7 @@ class Stage final : public Context {
     LpId to;
     EventTypeId type;
     std::vector<std::uint64_t> payload;
+    std::uint32_t bytes;
   };
 
   void begin(LpId id, const Key& key) {
@@ -192,7 +194,7 @@ class Stage final : public Context {
     const Key key = key_of_send(model_, cause_, self_, ++lps_[self_].sends, destination, lp_count_,
                                 delay, minimum_delay_, 1000);
     const std::uint32_t bytes = PayloadSize::of_word(size_word).bytes();
-    Event event{destination, type, std::vector<std::uint64_t>((bytes + 7) / 8 + 1)};
+    Event event{destination, type, std::vector<std::uint64_t>((bytes + 7) / 8 + 1), bytes};
     std::memcpy(event.payload.data(), payload, bytes);
     pending_.emplace(key, std::move(event));
     if (destination != self_) sent_abroad_.push_back({self_, destination, delay});

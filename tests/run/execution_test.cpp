@@ -82,9 +82,11 @@ struct Kept {
 
 struct PlainOutbox {
   Kept* kept;
-  void send(const EventHeader& header, const void* payload) {
-    const auto* bytes = static_cast<const std::byte*>(payload);
-    kept->sent.push_back({header, {bytes, bytes + header.size.bytes()}});
+  template <class Payload>
+  void send(const EventHeader& header, const Payload& payload) {
+    std::vector<std::byte> bytes(header.size.bytes());
+    if (!bytes.empty()) write_payload(bytes.data(), payload, header.size);
+    kept->sent.push_back({header, bytes});
   }
   void append_row(const Row& row) {
     kept->rows.push_back({row.key, row.ordinal, row.lp, {row.cells.begin(), row.cells.end()}});

@@ -102,6 +102,10 @@ class Run {
           return RunEnd::completed;
         }
         pending_.pop();
+        if (checker_.is_withdrawn(*event)) {
+          checker_.release(event);
+          continue;
+        }
         now_ = event->time();
         current_ = {Job::Kind::event, event->receiver, event->key(), event};
         trail_.note(event->key(), event->receiver);

@@ -11,6 +11,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/undo_log.h"
 #include "core/event_header.h"
+#include "core/payload.h"
 #include "core/rows.h"
 #include "engine/checker/guard.h"
 #include "engine/checker/world.h"
@@ -47,10 +48,12 @@ struct Effects {
   }
   Effects without_image() const { return {world, sends, payloads, rows, kernel, fault, steps, {}}; }
   const std::byte* payload_of(const Sent& sent) const { return payloads.data() + sent.payload; }
-  void add_send(const EventHeader& header, const void* payload) {
-    sends.emplace_back(header, payloads.size());
-    const auto* bytes = static_cast<const std::byte*>(payload);
-    payloads.insert(payloads.end(), bytes, bytes + header.size.bytes());
+  template <class Payload>
+  void add_send(const EventHeader& header, const Payload& payload) {
+    const std::size_t at = payloads.size();
+    sends.emplace_back(header, at);
+    payloads.resize(at + header.size.bytes());
+    if (header.size.bytes() > 0) write_payload(payloads.data() + at, payload, header.size);
   }
 };
 
@@ -62,7 +65,8 @@ struct Outbox {
   checkpoint::UndoLog* undo_log = nullptr;  ///< of the one that will be reversed
   WorldIndex stack_world = 0;               ///< whose pattern the stack has
 
-  void send(const EventHeader& header, const void* payload) {
+  template <class Payload>
+  void send(const EventHeader& header, const Payload& payload) {
     record(header, payload);
     scrub_stack(stack_world);
   }
@@ -80,7 +84,8 @@ struct Outbox {
   }
 
  private:
-  [[gnu::noinline]] void record(const EventHeader& header, const void* payload) {
+  template <class Payload>
+  [[gnu::noinline]] void record(const EventHeader& header, const Payload& payload) {
     const memory::PlatformMode platform;
     effects->add_send(header, payload);
   }

@@ -29,6 +29,7 @@
 #include <string>
 #include <vector>
 
+#include "core/withdrawn.h"
 #include "engine/checker/checked_event.h"
 #include "engine/checker/compare.h"
 #include "engine/checker/data_watch.h"
@@ -95,6 +96,11 @@ class LpChecker {
   /// Gives an event back when it has been checked.
   void release(CheckedEvent* event);
 
+  /// Whether it is a timer that its LP has cancelled.
+  bool is_withdrawn(CheckedEvent& event) const {
+    const CheckedLp& lp = lps_[event.receiver];
+    return orrery::is_withdrawn(*lp.object, event, event.payload(lp.world));
+  }
   LogicalProcessBase& object(LpId id) { return *lps_[id].object; }
   std::uint64_t hash(LpId id) const { return lps_[id].kernel.hash; }
   /// The LP on which something was found: its destructor is not called.

@@ -241,12 +241,13 @@ std::string LpChecker::address_text(const CheckedLp& lp, const std::byte* addres
     const std::string type = lp.twin == nullptr ? "" : " (" + type_name(typeid(*lp.twin)) + ")";
     return fmt::format("the LP's object{} + {}", type, offset);
   }
-  const Summary* const metrics =
-      lp.object == nullptr ? nullptr : LogicalProcessAccess::metrics(*lp.object);
-  if (reinterpret_cast<const std::byte*>(metrics) == covering->address) {
-    return fmt::format(
-        "metric '{}'",
-        model_.metrics()[static_cast<std::size_t>(offset) / sizeof(Summary)]->name());
+  const Ledger* const ledger =
+      lp.object == nullptr ? nullptr : LogicalProcessAccess::ledger(std::as_const(*lp.object));
+  if (ledger != nullptr && covering->covers(reinterpret_cast<const std::byte*>(ledger))) {
+    const std::ptrdiff_t at = address - reinterpret_cast<const std::byte*>(ledger->metrics());
+    if (at < 0) return "its set of timers";
+    return fmt::format("metric '{}'",
+                       model_.metrics()[static_cast<std::size_t>(at) / sizeof(Summary)]->name());
   }
   return fmt::format("an allocation of {} bytes{} + {}", covering->bytes, place_text(*covering),
                      offset);

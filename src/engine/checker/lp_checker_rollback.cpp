@@ -100,7 +100,8 @@ std::uint32_t LpChecker::restore(CheckedLp& lp, const Job& job, RollbackStrategy
     }
     undoing = episode != nullptr && ordinal < episode->steps.size() ? episode->steps[ordinal].event
                                                                     : job.event;
-    return checkpoint::Keeper::Event{undoing->time(), undoing->type, undoing->payload(lp.world)};
+    return checkpoint::Keeper::Event{undoing->time(), undoing->type, undoing->payload(lp.world),
+                                     model_bytes_of(*undoing)};
   };
   memory::thread_context.observer = nullptr;
   guarded_call(

@@ -36,12 +36,14 @@ struct alignas(64) LpRecord {
 struct Result {
   enum class State : std::uint32_t {
     done,
-    failed,  ///< the handler failed; the executor keeps the fault
-    skipped  ///< behind a failed event of lower key: it will not commit
+    failed,    ///< the handler failed; the executor keeps the fault
+    skipped,   ///< behind a failed event of lower key: it will not commit
+    withdrawn  ///< a timer that was cancelled
   };
   Event* sent = nullptr;          ///< list of what it sent
   std::uint64_t hash_before = 0;  ///< the LP's fingerprint, to go back to if it does not commit
   State state = State::done;
+  std::uint32_t cancelled_timers = 0;  ///< by its handler
 };
 
 /// Events lie on lines of their own: the thread that executes one is often not the one that takes
@@ -56,11 +58,12 @@ struct Outbox {
   Event* sent = nullptr;
   std::size_t rows_before = 0;  ///< the event being handled; valid once it has emitted
 
-  [[gnu::always_inline]] void send(const EventHeader& header, const void* payload) {
+  template <class Payload>
+  [[gnu::always_inline]] void send(const EventHeader& header, const Payload& payload) {
     const memory::PlatformMode platform;
     void* memory = pool.allocate(Event::kPayloadOffset + header.size.bytes());
     auto* event = new (memory) Event(header);
-    std::memcpy(event->payload(), payload, header.size.bytes());
+    write_payload(event->payload(), payload, header.size);
     event->next = sent;
     sent = event;
   }
@@ -92,6 +95,13 @@ class Executor {
     return take_sent();
   }
 
+  /// Whether it is a timer that its LP has cancelled; at the moment at which it would begin.
+  bool is_withdrawn(const Event& event) const {
+    return orrery::is_withdrawn(*lps_[event.receiver].object, event, event.payload());
+  }
+  /// Timers that handlers have cancelled on this thread.
+  std::uint64_t cancelled_timers() const { return execution_.cancelled_timers(); }
+
   /// Executes an event; `sent` is what it sent. False if it failed: then the fault is noted, and
   /// nothing of it left.
   [[gnu::always_inline]] bool run(const Event& event, Event*& sent) {
@@ -109,8 +119,12 @@ class Executor {
     Result result{nullptr, lps_[event->receiver].kernel.hash, Result::State::done};
     if (fault_ && event->key() > fault_->key) [[unlikely]] {
       result.state = Result::State::skipped;
+    } else if (is_withdrawn(*event)) [[unlikely]] {
+      result.state = Result::State::withdrawn;
     } else {
+      const std::uint64_t cancelled_before = cancelled_timers();
       if (!run(*event, result.sent)) result.state = Result::State::failed;
+      result.cancelled_timers = static_cast<std::uint32_t>(cancelled_timers() - cancelled_before);
     }
     release(event);
     return result;

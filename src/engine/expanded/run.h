@@ -39,6 +39,7 @@
 #include "run/placement.h"
 #include "run/refusals.h"
 #include "run/team.h"
+#include "run/withdrawn_count.h"
 #include "run/world_engine.h"
 
 namespace orrery::expanded {
@@ -96,6 +97,7 @@ class Run {
   }
   bool run_in_place();
   void poll();
+  void reclaim();
   void hand_rows_over();
   void commit_rows(const Key& until);
   void finish(std::uint32_t handle, const Result& result);
@@ -147,6 +149,8 @@ class Run {
   Mode mode_ = Mode::in_place;
   std::uint64_t finished_ = 0;  ///< events whose handlers succeeded
   bool pauses_ = false;         ///< the goal is reached: what has begun is brought to an end
+  std::uint64_t cancelled_timers_ = 0;  ///< by what is finished
+  WithdrawnCount withdrawn_;
   std::uint64_t handed_over_ = 0;
   std::uint32_t sample_ = 0;
   Command command_ = Command::wait;

@@ -13,7 +13,10 @@ void Run<Pending>::loop() {
     const std::uint64_t finished_before = finished_, busy_before = busy_cycles();
     block_.end_events = finished_ + goal_.until_look(finished_, kBlockEvents);
     block_.end_cycles = start + tuner_.block_cycles();
+    const std::uint64_t cancelled_before = executors_[0]->cancelled_timers();
     more = run_block(tuner_.mode());
+    if (mode_ == Mode::in_place)
+      cancelled_timers_ += executors_[0]->cancelled_timers() - cancelled_before;
     tuner_.note({finished_ - finished_before, read_cycles() - start, busy_cycles() - busy_before});
     poll();
   }
@@ -61,6 +64,11 @@ bool Run<Pending>::run_in_place() {
     for (std::uint32_t n = 0; n < events; ++n) {
       Event* event = schedule_.pop_lowest();
       if (event == nullptr) return false;
+      if (executor.is_withdrawn(*event)) [[unlikely]] {
+        executor.release(event);
+        withdrawn_.note_dropped();
+        continue;
+      }
       world_.trail.note(event->key(), event->receiver);
       Event* sent = nullptr;
       const bool succeeded = executor.run(*event, sent);
@@ -79,12 +87,15 @@ bool Run<Pending>::run_in_place() {
 template <class Pending>
 void Run<Pending>::finish(std::uint32_t handle, const Result& result) {
   const auto& active = schedule_.active(handle);
+  cancelled_timers_ += result.cancelled_timers;
   if (result.state == Result::State::done) [[likely]] {
     history_.add(active.key, active.lp, result.hash_before);
     ++finished_;
     schedule_.push(result.sent);
   } else if (result.state == Result::State::failed) {
     schedule_.lower_limit(active.key);
+  } else if (result.state == Result::State::withdrawn) {
+    withdrawn_.note_dropped();
   }
   schedule_.finish(handle);
 }
@@ -102,12 +113,29 @@ void Run<Pending>::poll() {
   const bool stops = control_.stop_requested.load(std::memory_order_relaxed);
   if (!stops && goal_.reached(finished_)) pauses_ = true;
   if (stops || pauses_) schedule_.lower_limit(last_key());
+  if (withdrawn_.are_many(cancelled_timers_, schedule_.pending())) reclaim();
   if (const std::uint64_t now = read_cycles(); now >= rows_due_cycles_) {
     rows_due_cycles_ = now + static_cast<std::uint64_t>(cycles_per_second() * kRowsSeconds);
     control_.memory_bytes.store(depot_.slab_bytes() + schedule_.bytes() + history_.bytes(),
                                 std::memory_order_relaxed);
     if (has_rows_) hand_rows_over();
   }
+}
+
+/// Takes the timers out that were cancelled and whose time has not come.
+template <class Pending>
+void Run<Pending>::reclaim() {
+  drain();
+  std::vector<Event*> kept;
+  kept.reserve(schedule_.pending());
+  schedule_.take_all([&](Event* event) {
+    executors_[0]->is_withdrawn(*event) ? executors_[0]->release(event) : kept.push_back(event);
+  });
+  for (Event* event : kept) {
+    event->next = nullptr;
+    schedule_.push(event);
+  }
+  withdrawn_.note_reclaimed(cancelled_timers_);
 }
 
 /// Hands over the rows of what precedes all unfinished events. Those of the last instant wait, so

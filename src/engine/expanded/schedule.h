@@ -152,6 +152,8 @@ class Schedule {
     first_free_ = handle + 1;
   }
 
+  /// Events that are pending; in progress and set aside ones are not.
+  std::size_t pending() const { return pending_.size(); }
   std::size_t in_progress() const { return active_count_; }
   /// Events at or before it may still start, no others.
   const Key& limit() const { return limit_; }
@@ -177,7 +179,7 @@ class Schedule {
   void take_all(Visit&& visit) {
     settle();
     pending_.drain([&](Event* event) {
-      if (event->type != kMarkType) visit(event);
+      event->type == kMarkType ? free_mark(event) : visit(event);
     });
   }
   /// Puts what was set aside back. Nothing may be in progress.

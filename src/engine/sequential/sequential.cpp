@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <vector>
 
 #include "engine/sequential/settings.h"
 #include "pending/registry.h"
@@ -18,6 +19,7 @@
 #include "run/look_ahead.h"
 #include "run/look_interval.h"
 #include "run/lp_memory.h"
+#include "run/withdrawn_count.h"
 #include "run/world_engine.h"
 
 namespace orrery {
@@ -74,7 +76,10 @@ class SequentialRun {
   /// Sends go into the pending set, rows are final.
   struct Outbox {
     SequentialRun& run;
-    void send(const EventHeader& header, const void* payload) { run.send(header, payload); }
+    template <class Payload>
+    void send(const EventHeader& header, const Payload& payload) {
+      run.send(header, payload);
+    }
     void append_row(const Row& row) { run.append_row(row); }
   };
 
@@ -94,6 +99,7 @@ class SequentialRun {
       }
       end_ = std::max(end_, execution_.cause().next());
       poll();
+      if (withdrawn_.are_many(execution_.cancelled_timers(), pending_.size())) reclaim();
       if (control_.stop_requested.load(std::memory_order_relaxed)) return RunEnd::interrupted;
       if (goal.reached(committed_)) return RunEnd::paused;
     }
@@ -105,6 +111,11 @@ class SequentialRun {
     if (pending_.announces()) [[unlikely]]
       look_ahead();
     ORRERY_ASSERT(event->key() > execution_.cause(), "events are handled in the order of keys");
+    if (is_withdrawn(*lp.object, *event, event->payload())) [[unlikely]] {
+      pool_.release(event, event->bytes());
+      withdrawn_.note_dropped();
+      return;
+    }
     execution_.begin(*event, event->payload(), *lp.object, lp.kernel);
     world_.trail.note(event->key(), event->receiver);
     memory_.call(event->receiver, [this] { execution_.call(); });
@@ -119,10 +130,11 @@ class SequentialRun {
     look_ahead_.step(pending_, lps_);
   }
 
-  void send(const EventHeader& header, const void* payload) {
+  template <class Payload>
+  void send(const EventHeader& header, const Payload& payload) {
     void* memory = pool_.allocate(sizeof(SequentialEvent) + header.size.bytes());
     auto* event = new (memory) SequentialEvent(header);
-    std::memcpy(event->payload(), payload, header.size.bytes());
+    write_payload(event->payload(), payload, header.size);
     pending_.push(event);
   }
 
@@ -131,6 +143,21 @@ class SequentialRun {
     [[maybe_unused]] const typename Memory::Platform platform;
     if (row.ordinal == 0) rows_before_ = rows_.mark();
     rows_.append(row);
+  }
+
+  /// Takes the timers out that were cancelled and whose time has not come.
+  void reclaim() {
+    std::vector<SequentialEvent*> kept;
+    kept.reserve(pending_.size());
+    pending_.drain([&](SequentialEvent* event) {
+      if (is_withdrawn(*lps_[event->receiver].object, *event, event->payload())) {
+        pool_.release(event, event->bytes());
+      } else {
+        kept.push_back(event);
+      }
+    });
+    for (SequentialEvent* event : kept) pending_.push(event);
+    withdrawn_.note_reclaimed(execution_.cancelled_timers());
   }
 
   std::uint64_t memory_bytes() const { return depot_.slab_bytes() + pending_.bytes(); }
@@ -173,6 +200,7 @@ class SequentialRun {
   Pending pending_;
   Execution<Outbox> execution_;
   std::uint64_t committed_ = 0;
+  WithdrawnCount withdrawn_;
   Key end_;                      ///< everything before it is executed
   std::size_t rows_before_ = 0;  ///< the event being handled; valid once it has emitted
   RowBuffer rows_;

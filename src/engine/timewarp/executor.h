@@ -30,7 +30,8 @@ struct Outbox {
   TwEvent* cause = nullptr;  ///< nullptr: start()
   bool coasting = false;     ///< without effects outside the LP
 
-  void send(const EventHeader& header, const void* payload) {
+  template <class Payload>
+  void send(const EventHeader& header, const Payload& payload) {
     if (coasting) return;
     const memory::PlatformMode platform;
     TwEvent* event = nullptr;
@@ -58,6 +59,8 @@ class Executor {
 
   /// What the thread executes, for those who watch it.
   const HandlerExecution& execution() const { return execution_; }
+  /// Timers that handlers have cancelled, those rolled back included.
+  std::uint64_t cancelled_timers() const { return execution_.cancelled_timers(); }
   /// An event. False if its handler failed; the fault is noted.
   bool run(LpState& lp, TwEvent* event, bool reversing) {
     execution_.set_reversing(reversing);

@@ -119,7 +119,8 @@ std::uint32_t History::restore_recorded(LpId id, LpState& lp, std::uint32_t rema
   const auto event_at = [&](std::uint32_t ordinal) {
     heap_misuse().raise();  // by the one before
     undoing = lp.history()[ordinal - lp.base];
-    return checkpoint::Keeper::Event{undoing->time(), undoing->type, undoing->payload()};
+    return checkpoint::Keeper::Event{undoing->time(), undoing->type, undoing->payload(),
+                                     model_bytes_of(*undoing)};
   };
   heap_misuse().seen = false;
   bool failed = false;

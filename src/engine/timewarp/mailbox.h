@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/assert.h"
+#include "core/payload.h"
 #include "engine/timewarp/event.h"
 #include "engine/timewarp/statistics.h"
 #include "memory/borrowed_pieces.h"
@@ -79,8 +80,9 @@ class Mailbox {
 
   /// An event that `cause` sends (nullptr: start(), which is never undone). True: it is pending
   /// here.
-  [[gnu::always_inline]] bool send(const EventHeader& header, const void* payload, TwEvent* cause,
-                                   TwEvent*& event) {
+  template <class Payload>
+  [[gnu::always_inline]] bool send(const EventHeader& header, const Payload& payload,
+                                   TwEvent* cause, TwEvent*& event) {
     event = make(header, payload);
     if (cause != nullptr) {
       event->sent_next = cause->first_sent;
@@ -204,10 +206,11 @@ class Mailbox {
  private:
   static constexpr LpId kFreed = 0xffffffff;  ///< no LP has that number
 
-  [[gnu::always_inline]] TwEvent* make(const EventHeader& header, const void* payload) {
+  template <class Payload>
+  [[gnu::always_inline]] TwEvent* make(const EventHeader& header, const Payload& payload) {
     auto* event =
         new (pool_.allocate(TwEvent::kPayloadOffset + header.size.bytes())) TwEvent(header);
-    if (header.size.bytes() > 0) std::memcpy(event->payload(), payload, header.size.bytes());
+    if (header.size.bytes() > 0) write_payload(event->payload(), payload, header.size);
     return event;
   }
   struct Later {

@@ -11,6 +11,7 @@
 #include "core/cycles.h"
 #include "engine/timewarp/executor.h"
 #include "engine/timewarp/history.h"
+#include "engine/timewarp/withdrawn_timers.h"
 
 namespace orrery::timewarp {
 
@@ -18,12 +19,13 @@ template <class Pending>
 class Rollback {
  public:
   Rollback(LpTable& lps, Pending& pending, Mailbox& mailbox, History& history,
-           Executor<Pending>& executor, FaultList& faults, EmittedRows& rows,
-           WorkerStatistics& statistics)
+           WithdrawnTimers& withdrawn, Executor<Pending>& executor, FaultList& faults,
+           EmittedRows& rows, WorkerStatistics& statistics)
       : lps_(lps),
         pending_(pending),
         mailbox_(mailbox),
         history_(history),
+        withdrawn_(withdrawn),
         executor_(executor),
         faults_(faults),
         rows_(rows),
@@ -65,6 +67,7 @@ class Rollback {
       if (lp.faulted) [[unlikely]]
         faults_.clear(id, lp, pending_);
       for (std::uint32_t i = lp.count; i-- > remaining;) undo(events[i]);
+      withdrawn_.put_back(id, lp, to, pending_);
     }
     if (rows_.wanted) rows_.speculative.roll_back(id, events[remaining]->key());
     const std::uint64_t start = read_cycles();
@@ -104,6 +107,7 @@ class Rollback {
   Pending& pending_;
   Mailbox& mailbox_;
   History& history_;
+  WithdrawnTimers& withdrawn_;
   Executor<Pending>& executor_;
   FaultList& faults_;
   EmittedRows& rows_;

@@ -11,14 +11,20 @@
 #include "engine/timewarp/fault_list.h"
 #include "engine/timewarp/history.h"
 #include "engine/timewarp/mailbox.h"
+#include "engine/timewarp/withdrawn_timers.h"
 
 namespace orrery::timewarp {
 
 template <class Pending>
 class Sweep {
  public:
-  Sweep(Pending& pending, Mailbox& mailbox, const FaultList& faults, History& history)
-      : pending_(pending), mailbox_(mailbox), faults_(faults), history_(history) {}
+  Sweep(Pending& pending, Mailbox& mailbox, const FaultList& faults, History& history,
+        const WithdrawnTimers& withdrawn)
+      : pending_(pending),
+        mailbox_(mailbox),
+        faults_(faults),
+        history_(history),
+        withdrawn_(withdrawn) {}
 
   /// Frees the cancelled events that still wait for their time. Nobody else refers to them: they
   /// were cancelled before they were claimed, so no notice is coming.
@@ -47,6 +53,10 @@ class Sweep {
       ORRERY_ASSERT(!Mailbox::is_executed(event), "what is pending is not executed");
     });
     faults_.for_each_waiting(see);
+    withdrawn_.for_each([&](const TwEvent* event) {
+      see(event);
+      ORRERY_ASSERT(!Mailbox::is_executed(event), "a withdrawn timer is not executed");
+    });
     history_.for_each_event([&see](const TwEvent* event) {
       see(event);
       ORRERY_ASSERT(Mailbox::is_executed(event), "a history holds executed events");
@@ -57,6 +67,7 @@ class Sweep {
   void check_cut([[maybe_unused]] const Key& at) {
     ORRERY_ASSERT(mailbox_.is_empty(), "at a cut nothing is on its way");
     ORRERY_ASSERT(faults_.empty(), "at a cut no handler has failed");
+    ORRERY_ASSERT(withdrawn_.empty(), "at a cut withdrawn timers are pending");
     history_.for_each_event(
         []([[maybe_unused]] const TwEvent* event) { ORRERY_ASSERT(false, "histories are empty"); });
     for_each_pending([&](TwEvent* event) {
@@ -82,6 +93,7 @@ class Sweep {
   Mailbox& mailbox_;
   const FaultList& faults_;
   History& history_;
+  const WithdrawnTimers& withdrawn_;
   std::vector<TwEvent*> swept_;
 };
 

@@ -32,6 +32,7 @@
 #include "run/look_interval.h"
 #include "run/model_checks.h"
 #include "run/waiting.h"
+#include "run/withdrawn_count.h"
 
 namespace orrery::timewarp {
 
@@ -101,6 +102,8 @@ class Worker {
   std::uint32_t run_measured_batch(const Key& limit, std::uint32_t most_events);
   void prefetch_upcoming();
   void handle(TwEvent* event);
+  void drop_withdrawn(LpState& lp, TwEvent* timer);
+  void reclaim_withdrawn();
   std::uint32_t next_batch() const;
   void adapt_batch(std::uint32_t executed, std::uint64_t cycles);
   bool drain();
@@ -124,6 +127,8 @@ class Worker {
   Mailbox mailbox_;
   FaultList faults_;
   History history_;
+  WithdrawnTimers withdrawn_;
+  WithdrawnCount withdrawn_count_;
   EmittedRows rows_;
   Pending pending_;
   LookAhead<LpState> look_ahead_;
@@ -163,8 +168,8 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
       rows_(shared.control.rows != nullptr && !shared.model.tables().empty()),
       executor_(shared.model, shared.options, lps_, faults_,
                 {mailbox_, pending_, rows_, history_.undo_log(), speculative_}),
-      rollback_(lps_, pending_, mailbox_, history_, executor_, faults_, rows_, statistics_),
-      sweep_(pending_, mailbox_, faults_, history_),
+      rollback_(lps_, pending_, mailbox_, history_, withdrawn_, executor_, faults_, rows_, statistics_),
+      sweep_(pending_, mailbox_, faults_, history_, withdrawn_),
       commitment_(shared, index, mailbox_, history_, faults_, rows_, statistics_),
       cut_(shared.cut_events),
       balance_(shared.balance_terms()),
@@ -209,6 +214,8 @@ void Worker<Pending>::run_alone() {
                     : next == nullptr ? Key::infinity()
                                       : next->key();
     if (commitment_.adopt_alone(gvt, executed == 0, local())) return;
+    if (withdrawn_count_.are_many(executor_.cancelled_timers(), pending_.size()))
+      reclaim_withdrawn();
     if (cut_.advance_alone(executed, shared_.goal.time_is_over()) && reach_cut()) return;
   }
 }
@@ -266,6 +273,8 @@ void Worker<Pending>::handle(TwEvent* event) {
   if (faults_.holds(lp, event)) [[unlikely]]
     return;
   if (!speculative_) {
+    if (is_withdrawn(*lp.object, *event, event->payload())) [[unlikely]]
+      return drop_withdrawn(lp, event);
     event->first_sent = nullptr;
     if (!executor_.run(lp, event, false)) return;
     ++statistics_.executed;
@@ -275,11 +284,22 @@ void Worker<Pending>::handle(TwEvent* event) {
   if (!mailbox_.claim(event)) return;
   if (history_.is_straggler(lp, event)) [[unlikely]]
     rollback_.roll_back(event->receiver, event->key());
+  if (is_withdrawn(*lp.object, *event, event->payload())) [[unlikely]] {
+    mailbox_.undo(event);
+    return drop_withdrawn(lp, event);
+  }
   const History::Begun begun = history_.begin(lp, event, mailbox_);
   event->first_sent = nullptr;
   const bool succeeded = executor_.run(lp, event, begun == History::Begun::reversible);
   history_.end(begun, event->receiver, lp, succeeded);
   ++statistics_.executed;
+}
+
+/// A timer of `lp` whose time has come, and that it has cancelled.
+template <class Pending>
+[[gnu::noinline]] void Worker<Pending>::drop_withdrawn(LpState& lp, TwEvent* timer) {
+  withdrawn_.add(lp, timer, mailbox_);
+  withdrawn_count_.note_dropped();
 }
 
 /// Events until the next look around; none if it has executed what it may in this round.
@@ -349,7 +369,10 @@ template <class Pending>
 bool Worker<Pending>::adopt(const GvtReport& sum) {
   const bool ends = commitment_.adopt(sum, local());
   rollback_.set_gvt(commitment_.gvt());
+  withdrawn_.commit(commitment_.gvt(), mailbox_);
   if (commitment_.must_sweep()) sweep_.free_cancelled();
+  if (withdrawn_count_.are_many(executor_.cancelled_timers(), pending_.size())) [[unlikely]]
+    reclaim_withdrawn();
   if (commitment_.must_retreat()) statistics_.retreats += retreat(commitment_.horizon());
   commitment_.settle(memory_bytes());
   if constexpr (kAssertions) {

@@ -43,6 +43,18 @@ bool Worker<Pending>::follow_cut(const GvtReport& sum) {
   return false;
 }
 
+/// Takes the timers out that were cancelled and whose time has not come.
+template <class Pending>
+void Worker<Pending>::reclaim_withdrawn() {
+  sweep_.free_cancelled([this](TwEvent* event) {
+    LpState& lp = lps_[event->receiver];
+    if (!is_withdrawn(*lp.object, *event, event->payload())) return false;
+    withdrawn_.add(lp, event, mailbox_);
+    return true;
+  });
+  withdrawn_count_.note_reclaimed(executor_.cancelled_timers());
+}
+
 /// The round that brings it has committed what was below it. LPs with records give back what they
 /// kept beyond that, copies under way with it.
 template <class Pending>
@@ -50,6 +62,7 @@ bool Worker<Pending>::reach_cut() {
   const bool ends = shared_.ends_at_cut && (cut_.was_due() || !speculative_);
   is_moving_ = !ends && balance_.wants_cut();
   if (speculative_) {
+    withdrawn_.put_all_back(lps_, pending_);
     if (!is_moving_) sweep_.free_cancelled();  // else once it is known what moves
     history_.trim(mailbox_);
   }

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The live timers of an LP, in the LP's own memory, so that a rollback restores the set as it
+// restores the LP. A timer has a place in it, which its event carries (event_header.h), and there
+// lies its number: setting, firing and cancelling are a few loads and stores. Places that are free
+// again are a list through themselves, the last one first, so a set is as large as the most timers
+// that were live at once.
+//
+// Places never move: an event that is undone by its reverse handler puts back what it has
+// overwritten, by address (`save`), and gives back the pieces that it has added (`shrink`).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace orrery {
+
+class TimerSet {
+ public:
+  TimerSet() = default;
+  TimerSet(const TimerSet&) = delete;
+  TimerSet& operator=(const TimerSet&) = delete;
+  ~TimerSet() { shrink(0); }
+
+  /// Takes a place for a timer. `save(address, bytes)` is called before anything changes.
+  template <class Save>
+  std::uint32_t add(std::uint64_t number, Save&& save) {
+    save(this, kCountersBytes);
+    std::uint32_t place = used_;
+    if (free_ != 0) {
+      place = free_ - 1;
+    } else if (place == capacity()) {
+      grow();
+    }
+    std::uint64_t& word = *find(place);
+    save(&word, sizeof word);
+    if (free_ != 0) {
+      free_ = static_cast<std::uint32_t>(word >> 1);
+    } else {
+      ++used_;
+    }
+    word = live(number);
+    return place;
+  }
+  bool holds(std::uint32_t place, std::uint64_t number) const {
+    return place < used_ && *find(place) == live(number);
+  }
+  /// One that it holds.
+  template <class Save>
+  void remove(std::uint32_t place, Save&& save) {
+    std::uint64_t& word = *find(place);
+    save(this, kCountersBytes);
+    save(&word, sizeof word);
+    word = std::uint64_t{free_} << 1;
+    free_ = place + 1;
+  }
+
+  /// Pieces of memory that it has.
+  std::uint32_t pieces() const { return pieces_; }
+  /// Gives back all but the first so many.
+  void shrink(std::uint32_t pieces);
+
+ private:
+  /// The first has kFirst places, each next one twice as many.
+  struct Piece {
+    Piece* next;
+    std::uint64_t places[];
+  };
+  static constexpr std::uint32_t kFirst = 6;
+  static constexpr std::size_t kCountersBytes = 2 * sizeof(std::uint32_t);
+
+  /// A free place holds the next one, plus 1, times 2.
+  static constexpr std::uint64_t live(std::uint64_t number) { return number << 1 | 1; }
+  static constexpr std::uint32_t places_of(std::uint32_t piece) { return kFirst << piece; }
+  std::uint32_t capacity() const { return places_of(pieces_) - kFirst; }
+  void grow();
+
+  std::uint64_t* find(std::uint32_t place) const {
+    Piece* piece = first_;
+    for (std::uint32_t places = kFirst; place >= places; places *= 2) {
+      place -= places;
+      piece = piece->next;
+    }
+    return &piece->places[place];
+  }
+
+  std::uint32_t free_ = 0;  ///< the place that was freed last, plus 1
+  std::uint32_t used_ = 0;  ///< places that were ever in use
+  std::uint32_t pieces_ = 0;
+  Piece* first_ = nullptr;
+};
+
+}  // namespace orrery

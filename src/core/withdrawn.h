@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Timers as events. A timer that was cancelled stays among the pending events until its turn comes,
+// or until an engine looks for such: then it is *withdrawn*, which only the LP's set of live timers
+// tells, at a moment at which the LP has executed what comes before it.
+#pragma once
+
+#include "core/event_header.h"
+#include "core/logical_process_access.h"
+
+namespace orrery {
+
+/// Of an event that is a timer: its place in the set.
+inline std::uint32_t timer_place(std::int64_t trailer) {
+  return static_cast<std::uint32_t>(-1 - trailer);
+}
+
+/// Whether it is a timer; `payload`: the event's.
+inline bool is_timer(const EventHeader& event, const void* payload) {
+  return event.size.has_trailer() && trailer_of(event, payload) < 0;
+}
+
+/// Whether it is a timer that its receiver, `lp`, has cancelled: it is to be dropped as if it had
+/// never been sent.
+inline bool is_withdrawn(const LogicalProcessBase& lp, const EventHeader& event,
+                         const void* payload) {
+  if (!event.size.has_trailer()) [[likely]]
+    return false;
+  const std::int64_t trailer = trailer_of(event, payload);
+  if (trailer >= 0) return false;
+  const Ledger* const ledger = LogicalProcessAccess::ledger(lp);
+  return ledger == nullptr || !ledger->timers.holds(timer_place(trailer), event.sequence());
+}
+
+}  // namespace orrery
