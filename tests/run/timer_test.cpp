@@ -28,8 +28,9 @@ struct Programs : Model {
   Table alarms{*this, "alarms", {{"name", ColumnType::integer}}, "timers that fired"};
   LpId lps = 24;
   std::int64_t horizon = 2'000;
-  bool expanded = false;  ///< orders last for a while
-  int fresh = 3;          ///< timers that an order sets, at most
+  bool expanded = false;      ///< orders last for a while
+  int fresh = 3;              ///< timers that an order sets, at most
+  std::uint64_t cancels = 3;  ///< that it tries, at most
   std::int64_t longest = 60;
 
   std::uint64_t lp_count() const override { return lps; }
@@ -56,7 +57,8 @@ class Programmer final : public LogicalProcess<Programmer, Order, Alarm, Weight>
   void handle(Context& context, const Order& order) {
     set(context,
         static_cast<int>(context.random().below(static_cast<std::uint64_t>(programs_.fresh) + 1)));
-    for (std::uint64_t n = context.random().below(4); n > 0; --n) cancel_any(context);
+    for (std::uint64_t n = context.random().below(programs_.cancels + 1); n > 0; --n)
+      cancel_any(context);
     const auto to = static_cast<LpId>(context.random().below(context.lp_count()));
     const auto delay = context.duration() + some_delay(context, 12);
     if (programs_.expanded && order.hops % 2 == 0) {
@@ -143,8 +145,9 @@ TEST_P(Timers, AreReclaimed) {
   Programs programs;
   programs.lps = 6;
   programs.fresh = 60;
+  programs.cancels = 60;
   programs.longest = 1'900;
-  programs.horizon = kSanitizers ? 600 : 1'500;
+  programs.horizon = kSanitizers ? 1'000 : 2'500;
   expect_completed(programs);
 }
 

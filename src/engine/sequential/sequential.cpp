@@ -146,7 +146,7 @@ class SequentialRun {
   }
 
   /// Takes the timers out that were cancelled and whose time has not come.
-  void reclaim() {
+  [[gnu::noinline]] void reclaim() {
     std::vector<SequentialEvent*> kept;
     kept.reserve(pending_.size());
     pending_.drain([&](SequentialEvent* event) {
