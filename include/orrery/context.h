@@ -119,10 +119,11 @@ class Context : public OutputContext {
 
   /// The same with bytes, of any number: packets, messages, lists whose length is known when they
   /// are sent. They are copied, and are part of the fingerprint. The receiver's handler takes them:
-  ///   void handle(orrery::Context& context, const Packet& packet, std::span<const std::byte> bytes)
+  ///   void handle(orrery::Context& context, const Packet& packet, std::span<const std::byte>
+  ///   bytes)
   /// where they lie at a multiple of 8 and are gone when it returns. An event of that type that was
-  /// sent without bytes comes with none. Model faults: an event of 1 GiB or more, bytes for a handler
-  /// that takes none.
+  /// sent without bytes comes with none. Model faults: an event of 1 GiB or more, bytes for a
+  /// handler that takes none.
   template <class E>
   void schedule(LpId destination, Duration delay, const E& event,
                 std::span<const std::byte> bytes) {
@@ -209,8 +210,8 @@ class Context : public OutputContext {
   virtual void remember_bytes(const void* value, std::size_t bytes);
 
   Random random_;
-  Duration minimum_delay_;   // of what is sent: the duration of the event being handled
-  std::uint64_t sends_ = 0;  // of the LP so far
+  Duration minimum_delay_;              // of what is sent: the duration of the event being handled
+  std::uint64_t sends_ = 0;             // of the LP so far
   std::uint64_t cancelled_timers_ = 0;  // by this context, also those that were rolled back
 
  private:

@@ -70,8 +70,7 @@ class LogicalProcess : public LogicalProcessBase {
   static constexpr bool kEvents = (detail::check_event<Events>() && ...) && sizeof...(Events) > 0;
 
  public:
-  bool dispatch(Context& context, EventTypeId type, const void* payload,
-                std::size_t bytes) final {
+  bool dispatch(Context& context, EventTypeId type, const void* payload, std::size_t bytes) final {
     if constexpr (is_sound()) {
       static_assert(distinct_types(), "two event types of this LP have the same name hash");
       return (dispatch_one<Events>(context, type, payload, bytes) || ...);

@@ -20,7 +20,9 @@ inline constexpr std::size_t kPayloadBytesLimit = std::size_t{1} << 30;
 inline constexpr std::size_t kExpandedBytesLimit = 64 * 1024;
 
 /// Where bytes begin behind a struct of that size.
-constexpr std::size_t bytes_begin(std::size_t event_bytes) { return (event_bytes + 7) / 8 * 8; }
+constexpr std::size_t bytes_begin(std::size_t event_bytes) {
+  return (event_bytes + 7) / 8 * 8;
+}
 
 /// A payload that is put together where the event is made, so that it is copied once.
 struct PayloadParts {

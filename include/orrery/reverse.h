@@ -9,8 +9,8 @@
 //
 // can be rolled back by running its events backwards, without copies of its state: worth it where
 // the state is large and little of it changes. The model undoes what its handler did to its own
-// members, and nothing else: clock, random stream, sends, rows and metrics are the platform's.
-// What a handler is about to overwrite, it can leave for its reverse:
+// members, and nothing else: clock, random stream, sends, timers, rows and metrics are the
+// platform's. What a handler is about to overwrite, it can leave for its reverse:
 //
 //   handle:   context.remember(level_);  level_ = packet.level;  ++packets_;
 //   reverse:  --packets_;  level_ = context.recall<int>();

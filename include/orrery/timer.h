@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A timer: an event that an LP sends to itself (`Context::schedule_timer`) and may take back as long
-// as it has not fired (`Context::cancel`). What a model keeps of it is this value: it holds no
+// A timer: an event that an LP sends to itself (`Context::schedule_timer`) and may take back as
+// long as it has not fired (`Context::cancel`). What a model keeps of it is this value: it holds no
 // address, so it may be copied, kept in the LP's state, and put into events.
 #pragma once
 

@@ -133,8 +133,7 @@ void Context::hash_bytes(std::span<const std::byte> bytes) {
 
 void detail::refuse_bytes(std::size_t event_bytes, std::size_t payload_bytes) {
   throw ModelFault(
-      "the event carries " +
-      std::to_string(payload_bytes - bytes_begin(event_bytes)) +
+      "the event carries " + std::to_string(payload_bytes - bytes_begin(event_bytes)) +
       " bytes, which its handler does not take; write 'void handle(orrery::Context& context, const "
       "E& event, std::span<const std::byte> bytes)' with E for the event type");
 }

@@ -12,10 +12,10 @@
 
 namespace orrery {
 
-/// Payload size in bytes (less than 2^30), whether it has a trailer, and whether the bytes enter the
-/// fingerprint, in one word. The trailer is the last 8 bytes, which count as payload, so that only
-/// those events have it that need it: of an expanded event its duration in ticks, 0 or more; of a
-/// timer -1 - its place among the LP's live timers.
+/// Payload size in bytes (less than 2^30), whether it has a trailer, and whether the bytes enter
+/// the fingerprint, in one word. The trailer is the last 8 bytes, which count as payload, so that
+/// only those events have it that need it: of an expanded event its duration in ticks, 0 or more;
+/// of a timer -1 - its place among the LP's live timers.
 class PayloadSize {
  public:
   constexpr PayloadSize() = default;

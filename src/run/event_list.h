@@ -38,9 +38,8 @@ class EventList {
     while (first_ != nullptr) drop_first();
   }
 
-  /// `payload`: its `event.size.bytes()` bytes, of any alignment, nullptr if there are none; or parts
-  /// of it. Throws
-  /// std::bad_alloc; then the list is as before.
+  /// `payload`: its `event.size.bytes()` bytes, of any alignment, nullptr if there are none; or
+  /// parts of it. Throws std::bad_alloc; then the list is as before.
   template <class Payload>
   void append(const EventHeader& event, const Payload& payload) {
     const std::size_t bytes = stored_bytes(event);

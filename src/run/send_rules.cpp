@@ -46,11 +46,10 @@ void refuse_send(const Model& model, LpId destination, Duration delay, Duration 
 
 void refuse_payload(LpId destination, const detail::PayloadParts& parts) {
   const bool expanded = parts.has_trailer && parts.trailer >= 0;
-  throw ModelFault(fmt::format("it sent an {} of {} bytes to LP {}; {}",
-                               expanded ? "expanded event" : "event",
-                               parts.event_bytes + parts.bytes.size(), destination,
-                               expanded ? "an expanded event is at most 64 KiB"
-                                        : "an event is less than 1 GiB"));
+  throw ModelFault(fmt::format(
+      "it sent an {} of {} bytes to LP {}; {}", expanded ? "expanded event" : "event",
+      parts.event_bytes + parts.bytes.size(), destination,
+      expanded ? "an expanded event is at most 64 KiB" : "an event is less than 1 GiB"));
 }
 
 }  // namespace orrery

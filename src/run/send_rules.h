@@ -22,8 +22,8 @@ namespace orrery {
 inline void check_payload(LpId destination, const detail::PayloadParts& parts) {
   const std::size_t bytes = parts.event_bytes + parts.bytes.size();
   const bool expanded = parts.has_trailer && parts.trailer >= 0;
-  if (bytes > detail::kExpandedBytesLimit && (expanded || parts.size() >= detail::kPayloadBytesLimit))
-      [[unlikely]]
+  if (bytes > detail::kExpandedBytesLimit &&
+      (expanded || parts.size() >= detail::kPayloadBytesLimit)) [[unlikely]]
     refuse_payload(destination, parts);
 }
 

@@ -149,7 +149,7 @@ struct Subject {
   /// Rolls back, and coasts forward; checks what it comes to.
   void roll_back(Keeper& keeper, std::uint32_t target) {
     const std::uint32_t reached = keeper.restore(view(), now(), target, [](std::uint32_t) {
-      return Keeper::Event{Time::zero(), event_type_id<Nothing>, nullptr};
+      return Keeper::Event{Time::zero(), event_type_id<Nothing>, nullptr, 0};
     });
     ASSERT_LE(reached, target);
     ASSERT_TRUE(image() == images[reached]) << "at " << reached << " on the way to " << target;

@@ -77,7 +77,7 @@ class RefusedMemory : public ::testing::Test {
   void roll_back(std::uint32_t target) {
     const auto now = static_cast<std::uint32_t>(writes_.size());
     const std::uint32_t reached = keeper_->restore(lp(), now, target, [](std::uint32_t) {
-      return Keeper::Event{Time::zero(), event_type_id<Nothing>, nullptr};
+      return Keeper::Event{Time::zero(), event_type_id<Nothing>, nullptr, 0};
     });
     ASSERT_LE(reached, target);
     ASSERT_EQ(object_->digest(), digests_[reached]) << "restored to " << reached;

@@ -7,10 +7,13 @@
 // rollback restores one byte wrong, the fingerprints differ.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <list>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -52,11 +55,15 @@ struct Delegate {
 struct Use {
   std::uint64_t token;
 };
+// A timer that is set and cancelled at random; its bytes are any number.
+struct Reminder {
+  std::uint32_t number, padding;
+};
 
 class RandomModel;
 
 class RandomLp final
-    : public LogicalProcess<RandomLp, Walk, Echo, Parcel, Wake, Open, Delegate, Use> {
+    : public LogicalProcess<RandomLp, Walk, Echo, Parcel, Wake, Open, Delegate, Use, Reminder> {
  public:
   explicit RandomLp(const RandomModel& model) : model_(model) {}
   void start(Context& context) override;
@@ -68,6 +75,7 @@ class RandomLp final
   void handle(Context& context, const Open& open);
   void handle(Context& context, const Delegate& delegate);
   void handle(Context& context, const Use& use);
+  void handle(Context& context, const Reminder& reminder, std::span<const std::byte> bytes);
 
  private:
   struct Node {
@@ -77,6 +85,7 @@ class RandomLp final
   void note(Context& context, std::uint64_t value);
   void change_state(Context& context, std::uint64_t value);
   void send_walk(Context& context, std::uint64_t value);
+  void set_reminder(Context& context, std::uint64_t value);
   template <class E>
   void send(Context& context, LpId to, Duration wait, const E& event);
   Duration delay(Context& context);
@@ -89,6 +98,7 @@ class RandomLp final
   std::list<std::string> log_;
   std::unique_ptr<Node> chain_;
   std::vector<std::uint64_t> open_;
+  std::array<Timer, 5> reminders_;
 };
 
 class RandomModel : public Model {
@@ -216,6 +226,7 @@ inline void RandomLp::handle(Context& context, const Walk& walk) {
     send(context, target, Duration::from_ticks(model_.options.grain_ticks), Open{token});
     send(context, helper, Duration::zero(), Delegate{token, target, 0});
   }
+  if (extra >= 12) set_reminder(context, walk.value);
   if (model_.options.rows && extra < 6)
     context.emit(model_.notes, walk.value, static_cast<double>(digest_ >> 40) * 0.125);
   context.record(model_.values, static_cast<double>(walk.value % 1000) * 0.1);
@@ -238,6 +249,25 @@ inline void RandomLp::handle(Context& context, const Parcel& parcel) {
 inline void RandomLp::handle(Context& context, Wake) {
   note(context, 1);
   send(context, context.self(), Duration::from_ticks(model_.options.grain_ticks * 5), Wake{});
+}
+
+/// One in four is only cancelled.
+inline void RandomLp::set_reminder(Context& context, std::uint64_t value) {
+  Timer& timer = reminders_[value % reminders_.size()];
+  if (context.cancel(timer)) digest_ += 3;
+  if (value % 4 == 0) return;
+  auto& random = context.random();
+  const std::vector<std::byte> bytes(random.below(300), std::byte(value & 0xff));
+  const Duration wait = context.duration() + delay(context);
+  const auto number = static_cast<std::uint32_t>(value % reminders_.size());
+  timer = context.schedule_timer(wait, Reminder{number, 0}, bytes);
+}
+
+inline void RandomLp::handle(Context& context, const Reminder& reminder,
+                             std::span<const std::byte> bytes) {
+  note(context, bytes.empty() ? 0 : bytes.size() * 257 + std::to_integer<unsigned>(bytes.back()));
+  if (context.cancel(reminders_[reminder.number]))
+    throw std::logic_error("a timer that fires is not live");
 }
 
 inline void RandomLp::handle(Context& context, const Open& open) {

@@ -150,8 +150,8 @@ class Stage final : public Context {
       ++handled_[name.substr(name.rfind(':') + 1)];
       if (withheld.contains(name.substr(name.rfind(':') + 1))) continue;
       begin(event.to, key);
-      ASSERT_TRUE(lps_[event.to].object->dispatch(*this, event.type, event.payload.data(),
-                                                       event.bytes));
+      ASSERT_TRUE(
+          lps_[event.to].object->dispatch(*this, event.type, event.payload.data(), event.bytes));
       end();
     }
   }

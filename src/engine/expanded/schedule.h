@@ -178,9 +178,8 @@ class Schedule {
   template <class Visit>
   void take_all(Visit&& visit) {
     settle();
-    pending_.drain([&](Event* event) {
-      event->type == kMarkType ? free_mark(event) : visit(event);
-    });
+    pending_.drain(
+        [&](Event* event) { event->type == kMarkType ? free_mark(event) : visit(event); });
   }
   /// Puts what was set aside back. Nothing may be in progress.
   void settle() {
