@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The people at a location. Everybody has a slot, which a departure names, so that its event is 4
-// bytes and nobody has to be searched for. Beside the slots lie the numbers of those who are
-// susceptible, for a random choice of one, and an agenda of the changes of stage that fall into a
-// stay. Whoever leaves before that is not on the agenda: the agenda never holds what is out of
-// date, and most of the time nothing at all. All operations take constant time, but those of the
-// agenda, which is a heap. 32 bytes a person, and 4 if susceptible.
+// bytes and nobody has to be searched for. Beside the slots lies an agenda of the changes of stage
+// that fall into a stay. Whoever leaves before that is not on it, so it never holds what is out of
+// date, and most of the time nothing at all. 24 bytes a slot.
+//
+// There is no list of the susceptible: one of them is chosen by looking at random slots until one
+// is found. That takes slots / susceptible looks on average; as infections come at a rate
+// proportional to the susceptible, all looks together are as many as the infectious meet people,
+// whoever these are (and doses would be given to anybody). A list would have to be kept with each
+// arrival and departure and costs two more cache lines there.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "orrery/orrery.h"
@@ -22,10 +27,7 @@ class Crowd {
  public:
   using Slot = std::uint32_t;
 
-  void reserve(std::size_t people) {
-    stays_.reserve(people);
-    susceptible_.reserve(people);
-  }
+  void reserve(std::size_t people) { stays_.reserve(people); }
 
   Slot enter(const Person& person, orrery::Time leaves);
   Person leave(Slot slot);
@@ -40,7 +42,8 @@ class Crowd {
 
   std::uint32_t present() const { return present_; }
   std::uint32_t count(Stage stage) const { return counts_[index_of(stage)]; }
-  Slot susceptible(std::uint64_t number) const { return susceptible_[number]; }
+  /// One of the susceptible, each as likely as any other. There must be one.
+  Slot draw_susceptible(orrery::Random& random) const;
 
   /// The next change of stage of somebody who is still here then; Time::max() if there is none.
   orrery::Time next_change() const {
@@ -52,15 +55,13 @@ class Crowd {
   template <class Visit>
   void for_each(const Visit& visit) const {
     for (const Stay& stay : stays_)
-      if (stay.occupied) visit(stay.person);
+      if (is_occupied(stay)) visit(stay.person);
   }
 
  private:
   struct Stay {
     Person person;
-    orrery::Time leaves;
-    std::uint32_t place = 0;  ///< among the susceptible; of an empty slot: the next empty one
-    std::uint32_t occupied = 0;
+    orrery::Time leaves;  ///< of an empty slot: before the start, by 1 + the next empty slot
   };
   struct Change {
     orrery::Time time;
@@ -73,40 +74,39 @@ class Crowd {
   };
   static constexpr Slot kNone = ~Slot{0};
 
-  void count_in(Slot slot);
-  void count_out(Slot slot);
+  static bool is_occupied(const Stay& stay) { return stay.leaves >= orrery::Time::zero(); }
   void note_change(Slot slot);
 
   std::vector<Stay> stays_;
-  std::vector<Slot> susceptible_;
-  std::vector<Change> agenda_;  ///< a heap, the earliest in front
-  std::array<std::uint32_t, kStages> counts_{};
+  Slot empty_ = kNone;  ///< the first empty slot
   std::uint32_t present_ = 0;
-  Slot empty_ = kNone;
+  std::array<std::uint32_t, kStages> counts_{};
+  std::vector<Change> agenda_;  ///< a heap, the earliest in front
 };
 
 inline Crowd::Slot Crowd::enter(const Person& person, orrery::Time leaves) {
   Slot slot = empty_;
   if (slot == kNone) {
     slot = static_cast<Slot>(stays_.size());
-    stays_.emplace_back();
+    stays_.push_back({person, leaves});
   } else {
-    empty_ = stays_[slot].place;
+    Stay& stay = stays_[slot];
+    empty_ = static_cast<Slot>(-1 - stay.leaves.ticks());
+    stay = {person, leaves};
   }
-  stays_[slot] = {person, leaves, 0, 1};
   ++present_;
-  count_in(slot);
+  ++counts_[index_of(person.stage)];
   note_change(slot);
   return slot;
 }
 
 inline Person Crowd::leave(Slot slot) {
-  count_out(slot);
+  Stay& stay = stays_[slot];
   --present_;
-  stays_[slot].occupied = 0;
-  stays_[slot].place = empty_;
+  --counts_[index_of(stay.person.stage)];
+  stay.leaves = orrery::Time::from_ticks(-1 - std::int64_t{empty_});
   empty_ = slot;
-  return stays_[slot].person;
+  return stay.person;
 }
 
 inline void Crowd::prolong(Slot slot, orrery::Time leaves) {
@@ -116,10 +116,19 @@ inline void Crowd::prolong(Slot slot, orrery::Time leaves) {
 
 template <class Action>
 void Crowd::change(Slot slot, const Action& action) {
-  count_out(slot);
-  action(stays_[slot].person);
-  count_in(slot);
+  Person& person = stays_[slot].person;
+  --counts_[index_of(person.stage)];
+  action(person);
+  ++counts_[index_of(person.stage)];
   note_change(slot);
+}
+
+inline Crowd::Slot Crowd::draw_susceptible(orrery::Random& random) const {
+  while (true) {
+    const auto slot = static_cast<Slot>(random.below(stays_.size()));
+    const Stay& stay = stays_[slot];
+    if (stay.person.stage == Stage::susceptible && is_occupied(stay)) return slot;
+  }
 }
 
 inline Crowd::Slot Crowd::take_change() {
@@ -127,26 +136,6 @@ inline Crowd::Slot Crowd::take_change() {
   std::pop_heap(agenda_.begin(), agenda_.end(), std::greater<>{});
   agenda_.pop_back();
   return slot;
-}
-
-inline void Crowd::count_in(Slot slot) {
-  Stay& stay = stays_[slot];
-  ++counts_[index_of(stay.person.stage)];
-  if (stay.person.stage != Stage::susceptible) return;
-  stay.place = static_cast<std::uint32_t>(susceptible_.size());
-  susceptible_.push_back(slot);
-}
-
-/// The last of the susceptible takes the place of the one that goes.
-inline void Crowd::count_out(Slot slot) {
-  const Stay& stay = stays_[slot];
-  --counts_[index_of(stay.person.stage)];
-  if (stay.person.stage != Stage::susceptible) return;
-  const Slot last = susceptible_.back();
-  susceptible_.pop_back();
-  if (last == slot) return;
-  susceptible_[stay.place] = last;
-  stays_[last].place = stay.place;
 }
 
 inline void Crowd::note_change(Slot slot) {

@@ -42,11 +42,10 @@ using HappeningCounts = std::array<std::uint32_t, kHappenings>;
 struct Tally {
   HappeningCounts counts;
 };
-/// A location tells the health office of its own region that for the first time somebody infectious
-/// is there, or that somebody was infected there.
+/// A location tells the health office of its own region when somebody infectious was there for the
+/// first time, and when somebody was infected there for the first time. Time::max(): not yet.
 struct Sighting {
-  orrery::Time time;
-  std::uint64_t infection;  ///< 0: somebody infectious, 1: an infection
+  orrery::Time first_case, first_infection;
 };
 
 static_assert(orrery::event_payload_is_hashed<Arrival> && orrery::event_payload_is_hashed<Tally> &&

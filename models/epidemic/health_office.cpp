@@ -50,8 +50,8 @@ void HealthOffice::handle(Context&, const Tally& tally) {
 }
 
 void HealthOffice::handle(Context&, const Sighting& sighting) {
-  Time& first = sighting.infection != 0 ? first_infection_ : first_case_;
-  first = std::min(first, sighting.time);
+  first_case_ = std::min(first_case_, sighting.first_case);
+  first_infection_ = std::min(first_infection_, sighting.first_infection);
 }
 
 void HealthOffice::handle(Context& context, const StepEnd&) {

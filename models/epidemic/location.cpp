@@ -104,12 +104,15 @@ bool Location::go_out(Context& context, Crowd::Slot slot) {
   const Geography& geography = model_.geography();
   const Geography::Region& region = geography.region(region_);
   Random& random = context.random();
-  const bool both = region.locations > 1 && geography.has_ways(region_);
-  if (both ? !random.bernoulli(model_.near_share) : region.locations == 1)
-    return go_far(context, slot);
-  const std::uint32_t own = self_ - region.first;
-  const auto other = static_cast<std::uint32_t>(random.below(region.locations - 1));
-  const LpId to = region.first + other + (other >= own ? 1 : 0);
+  double choice = random.uniform();  // where to, and then which of the others
+  if (region.locations == 1) return go_far(context, slot);
+  if (geography.has_ways(region_)) {
+    if (choice >= model_.near_share) return go_far(context, slot);
+    choice /= model_.near_share;
+  }
+  const std::uint32_t others = region.locations - 1;
+  const auto other = std::min(others - 1, static_cast<std::uint32_t>(choice * others));
+  const LpId to = region.first + other + (region.first + other >= self_ ? 1 : 0);
   if (is_closed(to, context.now())) return false;
   const Duration time = model_.schedule().trip(random);
   set_out(context, slot, to, time, false);
@@ -194,26 +197,24 @@ bool Location::reaches_threshold(const Hazard& hazard, Time stop) {
 /// Everybody infectious meets people at a rate that does not depend on how many are there, each as
 /// likely as any other.
 Location::Hazard Location::hazard() const {
-  const std::uint32_t susceptible = crowd_.count(Stage::susceptible);
-  if (susceptible == 0) return {};
-  Hazard hazard;
   const std::uint32_t mild = crowd_.count(Stage::mild);
   const std::uint32_t others = crowd_.count(Stage::ill) + crowd_.count(Stage::homebound);
+  const bool vaccinates = model_.interventions().vaccinates(caught_up_);
+  if (mild + others == 0 && !vaccinates) return {};
+  Hazard hazard;
   if (mild + others > 0) {
     const Disease& disease = model_.disease();
     const double infectivity = others + math::product(disease.mild_infectivity, mild);
     hazard.infection = disease.beta_per_s * infectivity / crowd_.present();
   }
-  const Interventions& interventions = model_.interventions();
-  if (interventions.vaccinates(caught_up_)) hazard.dose = interventions.doses_per_s;
-  hazard.total = math::product(hazard.infection + hazard.dose, susceptible);
+  if (vaccinates) hazard.dose = model_.interventions().doses_per_s;
+  hazard.total = math::product(hazard.infection + hazard.dose, crowd_.count(Stage::susceptible));
   return hazard;
 }
 
 /// Infects or vaccinates one of the susceptible.
 void Location::strike(const Hazard& hazard, Random& random) {
-  const auto number = random.below(crowd_.count(Stage::susceptible));
-  const Crowd::Slot slot = crowd_.susceptible(number);
+  const Crowd::Slot slot = crowd_.draw_susceptible(random);
   const double kind = random.uniform(0.0, hazard.infection + hazard.dose);
   if (kind >= hazard.infection) {
     vaccinate(slot, random);
@@ -223,7 +224,9 @@ void Location::strike(const Hazard& hazard, Random& random) {
     model_.disease().infect(person, caught_up_, random);
     count(person, Happening::infected);
   });
-  first_infection_ = std::min(first_infection_, caught_up_);
+  if (first_infection_ != Time::max()) return;
+  first_infection_ = caught_up_;
+  has_news_ = true;
 }
 
 /// A dose either protects for good or not at all. Who has had one gets no other: the rate is that
@@ -264,19 +267,16 @@ void Location::count(const Person& person, Happening happening) {
 }
 
 void Location::see(Time time, Stage stage) {
-  if (is_infectious(stage)) first_case_ = std::min(first_case_, time);
+  if (!is_infectious(stage) || first_case_ <= time) return;
+  first_case_ = time;
+  has_news_ = true;
 }
 
 void Location::report_sightings(Context& context) {
-  const LpId office = model_.geography().office(region_);
-  if (!has_reported_case_ && first_case_ != Time::max()) {
-    has_reported_case_ = true;
-    context.schedule(office, model_.notice_delay(), Sighting{first_case_, 0});
-  }
-  if (!has_reported_infection_ && first_infection_ != Time::max()) {
-    has_reported_infection_ = true;
-    context.schedule(office, model_.notice_delay(), Sighting{first_infection_, 1});
-  }
+  if (!has_news_) return;
+  has_news_ = false;
+  context.schedule(model_.geography().office(region_), model_.notice_delay(),
+                   Sighting{first_case_, first_infection_});
 }
 
 void Location::handle(Context& context, const StepEnd&) {

@@ -75,18 +75,19 @@ class Location final : public orrery::LogicalProcess<Location, Arrival, Departur
   void report_sightings(orrery::Context& context);
   void send_tallies(orrery::Context& context);
 
+  // What each event needs lies together, at the front.
   const Epidemic& model_;
   const orrery::LpId self_;
   const std::uint32_t region_;
-  bool has_reported_case_ = false, has_reported_infection_ = false;
+  orrery::Time caught_up_;  ///< all that happened before it is known
+  double threshold_ = 0;    ///< what the integral of the hazard is still to grow by
   Crowd crowd_;
-  orrery::Time caught_up_;      ///< all that happened before it is known
-  double threshold_ = 0;        ///< what the integral of the hazard is still to grow by
-  std::uint64_t last_key_ = 0;  ///< of the random stream for what is left at the end
-  Counts counts_;
-  std::vector<RegionTally> tallies_;  ///< of the step, its own region's first
+  bool has_news_ = false;  ///< the first case or infection has just been seen
   orrery::Time first_case_ = orrery::Time::max();
   orrery::Time first_infection_ = orrery::Time::max();
+  Counts counts_;
+  std::uint64_t last_key_ = 0;        ///< of the random stream for what is left at the end
+  std::vector<RegionTally> tallies_;  ///< of the step, its own region's first
 };
 
 }  // namespace epidemic
