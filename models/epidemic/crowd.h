@@ -29,6 +29,13 @@ class Crowd {
 
   void reserve(std::size_t people) { stays_.reserve(people); }
 
+  /// Asks the cache for what enter(), or leave() of a slot, will need. With many locations that is
+  /// seldom there, and until then there is other work.
+  void expect_arrival() const {
+    __builtin_prefetch(stays_.data() + (empty_ == kNone ? 0 : empty_), 1);
+  }
+  void expect_departure(Slot slot) const { __builtin_prefetch(stays_.data() + slot, 1); }
+
   Slot enter(const Person& person, orrery::Time leaves);
   Person leave(Slot slot);
   /// A stay that goes on. Whoever stays is no longer on the agenda, as departures come after all
@@ -77,9 +84,9 @@ class Crowd {
   static bool is_occupied(const Stay& stay) { return stay.leaves >= orrery::Time::zero(); }
   void note_change(Slot slot);
 
-  std::vector<Stay> stays_;
   Slot empty_ = kNone;  ///< the first empty slot
   std::uint32_t present_ = 0;
+  std::vector<Stay> stays_;
   std::array<std::uint32_t, kStages> counts_{};
   std::vector<Change> agenda_;  ///< a heap, the earliest in front
 };

@@ -67,6 +67,7 @@ Duration Location::draw_stay(const Person& person, Time now, Random& random) con
 }
 
 void Location::handle(Context& context, const Arrival& arrival) {
+  crowd_.expect_arrival();
   Random& random = context.random();
   catch_up(context.now(), random);
   Person person = arrival.person;
@@ -76,6 +77,7 @@ void Location::handle(Context& context, const Arrival& arrival) {
 }
 
 void Location::handle(Context& context, const Departure& departure) {
+  crowd_.expect_departure(departure.slot);
   catch_up(context.now(), context.random());
   report_sightings(context);
   const Person& person = crowd_.person(departure.slot);
