@@ -109,12 +109,14 @@ void Epidemic::make_interventions() {
 
 /// The shortest trip that can be made. Where none can, locations still send notices.
 void Epidemic::find_lookahead() {
-  bool near = false;
-  for (std::uint32_t region = 0; region < geography_.regions(); ++region)
-    near = near || geography_.region(region).locations > 1;
-  lookahead_ = geography_.shortest_way();
-  if (near || lookahead_ == Duration::max())
-    lookahead_ = std::min(lookahead_, trip_minimum.value());
+  bool near = false, far = false;
+  for (std::uint32_t region = 0; region < geography_.regions(); ++region) {
+    const bool others = geography_.region(region).locations > 1, ways = geography_.has_ways(region);
+    near = near || (others && (near_share > 0 || !ways));
+    far = far || (ways && (near_share < 1 || !others));
+  }
+  lookahead_ = near || !far ? trip_minimum.value() : Duration::max();
+  if (far) lookahead_ = std::min(lookahead_, geography_.shortest_way());
   if (has_steps() && interval.value() <= lookahead_) {
     throw UsageError(fmt::format(
         "interval must be longer than the shortest trip, {:g} s, which is how long locations take "

@@ -6,13 +6,13 @@
 // go. What happens between two of those events concerns nobody outside, so it is computed when the
 // next one comes, up to its instant (catch_up): each stretch in which nobody's stage changes has
 // a constant hazard, and the integral of the hazard reaches an exponential threshold at the next
-// infection (the time change that makes any counting process a Poisson process of rate 1; the
+// infection (the change of time that makes any counting process a Poisson process of rate 1; the
 // "next reaction method" of M. Gibson and J. Bruck, J. Physical Chemistry A 104, 2000, with the
 // susceptible of a location as one reaction). No event has to be taken back when somebody comes,
 // goes or falls ill: none was sent.
 //
-// What is left at the end of the run: no event comes then, and finish() has no random
-// stream; it uses one whose key was drawn at the start.
+// At the end of the run no event comes that could ask, and finish() has no random stream. It
+// computes what is left with one whose key was drawn at the start.
 #pragma once
 
 #include <array>

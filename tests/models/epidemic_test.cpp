@@ -797,7 +797,10 @@ TEST(EpidemicPromises, NoTripIsShorterThanTheLookahead) {
   };
   const Case cases[] = {
       {kSmall, Duration::seconds(600)},
-      {with(kSmall, {{"trip_minimum", "5min"}, {"near_share", "0"}}), Duration::seconds(300)},
+      {with(kSmall, {{"trip_minimum", "5min"}}), Duration::seconds(300)},
+      {with(kSmall, {{"near_share", "0"}}), Duration::seconds(1800 + 4500)},
+      {with(kSmall, {{"near_share", "1"}, {"overhead", "1s"}, {"spacing", "1"}}),
+       Duration::seconds(600)},
       {{{"regions", "9"}, {"locations", "1"}, {"people", "200"}}, Duration::seconds(1800 + 4500)},
       {{{"regions", "9"},
         {"locations", "3"},
