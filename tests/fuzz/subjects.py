@@ -146,6 +146,17 @@ def wireless(random, _):
     return Drawn(sets, length(random, SECOND // 50, SECOND))
 
 
+def epidemic(random, _):
+    sets = {"regions": some(random, 1, 4, 16), "locations": some(random, 1, 3, 10),
+            "people": some(random, 1, 20, 60), "infected": 1, "beta": some(random, 1, 5, 50),
+            "infected_region": some(random, "0", "all"), "near_share": some(random, 0.5, 0.9),
+            "schedule": some(random, "random", "daily"), "interval": some(random, "0s", "3h"),
+            "latent_time": some(random, "3h", "3d"), "infectious_shape": some(random, 1, 3),
+            "vaccination_rate": some(random, 0, 0.5), "vaccinate_from": some(random, "0s", "10h"),
+            "close_share": some(random, 0, 0.5), "travel_reduction": some(random, 0, 0.5)}
+    return Drawn(sets, length(random, 3_600 * SECOND, 172_800 * SECOND))
+
+
 def null(random, _):
     sets = {"modules": some(random, 1, 3, 20), "events": some(random, 10, 300),
             "duration": some(random, "0ns", "500ns", "1us")}
@@ -168,6 +179,7 @@ SUBJECTS = [
     Subject("pcs", 2, pcs, loaded=False),
     Subject("traffic", 1, traffic, loaded=False),
     Subject("wireless", 2, wireless, loaded=False),
+    Subject("epidemic", 2, epidemic, loaded=False),
     Subject("null", 1, null, loaded=False),
     Subject("wrong", 0, nasty),  # wrong on purpose: for selfcheck.py, which asks for it
 ]
