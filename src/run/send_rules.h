@@ -5,9 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "core/key.h"
 #include "orrery/model.h"
+#include "run/promises.h"
 
 namespace orrery {
 
@@ -15,12 +17,18 @@ namespace orrery {
 [[noreturn]] void refuse_send(const Model& model, LpId destination, Duration delay,
                               Duration minimum_delay, Time now, LpId lp_count,
                               std::uint32_t microstep, std::uint32_t livelock_limit);
+/// The same for a send that breaks a promise of the model.
+[[noreturn]] void refuse_broken_promise(const Model& model, const Promises& promises, LpId sender,
+                                        LpId destination, Duration delay);
+/// What it says: "it sent an event to LP 7 with the delay 3 ns, but ...".
+std::string broken_promise_text(const Model& model, const Promises& promises, LpId sender,
+                                LpId destination, Duration delay);
 
 /// Key of an event sent at `cause` with `delay`, or refuse_send. `sequence`: the sender's send
 /// count after this send. `minimum_delay`: the duration of the event being handled.
-inline Key key_of_send(const Model& model, const Key& cause, LpId sender, std::uint64_t sequence,
-                       LpId destination, LpId lp_count, Duration delay, Duration minimum_delay,
-                       std::uint32_t livelock_limit) {
+inline Key key_of_send(const Model& model, const Promises& promises, const Key& cause, LpId sender,
+                       std::uint64_t sequence, LpId destination, LpId lp_count, Duration delay,
+                       Duration minimum_delay, std::uint32_t livelock_limit) {
   std::int64_t ticks;
   const bool overflow =
       __builtin_add_overflow(cause.time().ticks(), delay.ticks(), &ticks) || ticks == INT64_MAX;
@@ -30,6 +38,9 @@ inline Key key_of_send(const Model& model, const Key& cause, LpId sender, std::u
     refuse_send(model, destination, delay, minimum_delay, cause.time(), lp_count, microstep,
                 livelock_limit);
   }
+  if (delay < promises.free_delay() && destination != sender)
+    if (!promises.allow(sender, destination, delay)) [[unlikely]]
+      refuse_broken_promise(model, promises, sender, destination, delay);
   return Key(Time::from_ticks(ticks), microstep, sender, sequence);
 }
 

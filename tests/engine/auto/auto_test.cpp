@@ -182,7 +182,7 @@ TEST(Auto, PausesItself) {
   RunOptions options = in_turns(30);
   options.until = model.default_horizon();
   std::vector<std::string> notes;
-  World world(model, chooser.layout(model, options, notes), options.livelock_microsteps);
+  World world(model, chooser.layout(model, {}, options, notes), {}, options.livelock_microsteps);
   RunControl control;
   RunResult result;
   ASSERT_TRUE(populate(world, options, control, result));
