@@ -24,6 +24,15 @@ void for_each_pair(const CommunicationGraph& graph, Duration lookahead, Visit&& 
   }
 }
 
+std::uint64_t count_pairs(const CommunicationGraph& graph, Duration lookahead) {
+  std::uint64_t pairs = 0;
+  for_each_pair(graph, lookahead, [&](LpId, LpId, Duration) { ++pairs; });
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max() - 1;
+  if (pairs <= kMost) return pairs;
+  throw UsageError(fmt::format(
+      "the model's communication graph has {} directed pairs; {} are possible", pairs, kMost));
+}
+
 }  // namespace
 
 Promises::Promises(const Model& model, const CommunicationGraph& graph)
@@ -34,68 +43,66 @@ Promises::Promises(const Model& model, const CommunicationGraph& graph)
     throw UsageError(fmt::format("the model's lookahead() is {}; a smallest delay is 0 or more",
                                  duration_text(lookahead_, model.tick_seconds())));
   }
-  fill(graph, model.lp_count());
+  const std::uint64_t pairs = count_pairs(graph, lookahead_);
+  if (pairs == 0 && lookahead_ == Duration::zero() && !complete_) return;
+  fill(graph, pairs, model.lp_count());
   merge_rows();
+  make_buckets();
   for (const Edge& edge : edges_) free_delay_ = std::max(free_delay_, edge.minimum_delay);
   if (complete_) free_delay_ = Duration::max();
 }
 
 /// Counted, then put in place: a graph of millions of edges is not sorted as a whole.
-void Promises::fill(const CommunicationGraph& graph, std::uint64_t lps) {
-  std::uint64_t pairs = 0;
-  for_each_pair(graph, lookahead_, [&](LpId, LpId, Duration) { ++pairs; });
-  if (pairs == 0) return;
-  if (pairs > std::numeric_limits<std::uint32_t>::max()) {
-    throw UsageError(
-        fmt::format("the model's communication graph has {} directed pairs; {} are possible", pairs,
-                    std::numeric_limits<std::uint32_t>::max()));
-  }
+void Promises::fill(const CommunicationGraph& graph, std::uint64_t pairs, std::uint64_t lps) {
   // Two ahead, so that what counts where a row ends is, when all are in place, where it begins.
   starts_.resize(lps + 2);
   for_each_pair(graph, lookahead_, [&](LpId from, LpId, Duration) { ++starts_[from + 2]; });
   for (std::size_t id = 2; id < starts_.size(); ++id) starts_[id] += starts_[id - 1];
+  edges_.reserve(pairs + 1);
   edges_.resize(pairs);
   for_each_pair(graph, lookahead_, [&](LpId from, LpId to, Duration minimum_delay) {
-    edges_[starts_[from + 1]++] = {to, minimum_delay};
+    edges_[starts_[from + 1]++] = {to, 0, minimum_delay};
   });
   starts_.pop_back();
 }
 
-/// Each row by receiver, each receiver once, with the largest of its promises.
+/// Each row by buckets, each receiver once, with the largest of its promises.
 void Promises::merge_rows() {
   std::uint32_t kept = 0;
   for (std::size_t from = 0; from + 1 < starts_.size(); ++from) {
     const auto begin = edges_.begin() + starts_[from], end = edges_.begin() + starts_[from + 1];
-    std::sort(begin, end, [](const Edge& a, const Edge& b) { return a.to < b.to; });
+    std::sort(begin, end, [](const Edge& a, const Edge& b) {
+      return std::pair(a.to * kHashFactor, a.minimum_delay) <
+             std::pair(b.to * kHashFactor, b.minimum_delay);
+    });
     starts_[from] = kept;
     for (auto edge = begin; edge != end; ++edge) {
-      if (kept > starts_[from] && edges_[kept - 1].to == edge->to) {
-        Duration& minimum_delay = edges_[kept - 1].minimum_delay;
-        minimum_delay = std::max(minimum_delay, edge->minimum_delay);
-      } else {
-        edges_[kept++] = *edge;
-      }
+      if (kept > starts_[from] && edges_[kept - 1].to == edge->to) --kept;
+      edges_[kept++] = *edge;
     }
   }
-  if (!starts_.empty()) starts_.back() = kept;
-  edges_.resize(kept);
+  starts_.back() = kept;
+  edges_.resize(kept + 1);
+}
+
+void Promises::make_buckets() {
+  for (std::size_t from = 0; from + 1 < starts_.size(); ++from) {
+    const std::uint32_t row = starts_[from], end = starts_[from + 1];
+    std::uint32_t edge = row;
+    for (std::uint32_t bucket = 0; bucket < end - row; ++bucket) {
+      while (edge < end && bucket_of(edges_[edge].to, end - row) < bucket) ++edge;
+      edges_[row + bucket].bucket = edge;
+    }
+  }
+  edges_.back() = {0, starts_.back(), lookahead_};
 }
 
 std::optional<Duration> Promises::minimum_delay(LpId from, LpId to) const {
   if (from == to) return Duration::zero();
+  if (starts_.empty()) return lookahead_;
   if (const Edge* const edge = find(from, to)) return edge->minimum_delay;
   if (complete_) return std::nullopt;
   return lookahead_;
-}
-
-const Promises::Edge* Promises::find_by_halves(const Edge* edge, const Edge* end, LpId to) {
-  auto count = static_cast<std::size_t>(end - edge);
-  while (count > 1) {
-    const std::size_t half = count / 2;
-    if (edge[half].to <= to) edge += half;  // a conditional move
-    count -= half;
-  }
-  return edge->to == to ? edge : nullptr;
 }
 
 }  // namespace orrery

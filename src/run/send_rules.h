@@ -26,7 +26,7 @@ std::string broken_promise_text(const Model& model, const Promises& promises, Lp
 
 /// Key of an event sent at `cause` with `delay`, or refuse_send. `sequence`: the sender's send
 /// count after this send. `minimum_delay`: the duration of the event being handled.
-inline Key key_of_send(const Model& model, const Promises& promises, const Key& cause, LpId sender,
+[[gnu::always_inline]] inline Key key_of_send(const Model& model, const Promises& promises, const Key& cause, LpId sender,
                        std::uint64_t sequence, LpId destination, LpId lp_count, Duration delay,
                        Duration minimum_delay, std::uint32_t livelock_limit) {
   std::int64_t ticks;
@@ -39,7 +39,7 @@ inline Key key_of_send(const Model& model, const Promises& promises, const Key& 
                 livelock_limit);
   }
   if (delay < promises.free_delay() && destination != sender)
-    if (!promises.allow(sender, destination, delay)) [[unlikely]]
+    if (!promises.allow_looking(sender, destination, delay)) [[unlikely]]
       refuse_broken_promise(model, promises, sender, destination, delay);
   return Key(Time::from_ticks(ticks), microstep, sender, sequence);
 }
