@@ -616,8 +616,13 @@ TEST_F(Traffic, CommunicationFollowsTheRoads) {
   model->communication(graph);
   EXPECT_EQ(graph.edges().size(), 76u);
   std::uint32_t heaviest = 0;
-  for (const auto& edge : graph.edges()) heaviest = std::max(heaviest, edge.weight);
+  for (const auto& edge : graph.edges()) {
+    heaviest = std::max(heaviest, edge.weight);
+    EXPECT_TRUE(edge.promised);
+    EXPECT_GE(edge.minimum_delay, model->lookahead());
+  }
   EXPECT_GT(heaviest, 1000u);
+  EXPECT_TRUE(graph.is_complete());
 }
 
 // ---- Grid --------------------------------------------------------------------------------------
