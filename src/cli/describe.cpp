@@ -76,7 +76,8 @@ std::string communication_text(const Model& model) {
     most = std::max(most.value_or(edge.minimum_delay), edge.minimum_delay);
   }
   if (graph.edges().empty() && !graph.is_complete()) return "nothing is said of it";
-  std::string text = grouped(graph.edges().size()) + " edges";
+  const std::size_t edges = graph.edges().size();
+  std::string text = grouped(edges) + (edges == 1 ? " edge" : " edges");
   if (promised > 0) {
     text += fmt::format(", {} with a smallest delay, of {} to {}", grouped(promised),
                         duration_text(*least, model.tick_seconds()),
