@@ -22,22 +22,39 @@
 
 namespace orrery {
 
-/// Who sends to whom, for placing LPs on workers so that few events cross. Directions do not
-/// matter; parallel edges add up.
+/// Who sends to whom: for placing LPs on workers so that few events cross, and what the model
+/// promises of it. Parallel edges add up their weights. A run refuses, with a UsageError, LPs that
+/// do not exist, a weight of 0, a negative delay, and a promise from an LP to itself: an LP may
+/// always send to itself, at any delay.
 class CommunicationGraph {
  public:
   struct Edge {
     LpId from, to;
     std::uint32_t weight;
+    bool promised = false;   ///< made with a minimum delay, and in this direction only
+    Duration minimum_delay;  ///< of a promise
   };
-  /// `weight`: relative number of events, 1 or more.
+  /// A hint for the placement, whose direction does not matter, and no promise. `weight`: relative
+  /// number of events, 1 or more.
   void connect(LpId from, LpId to, std::uint32_t weight = 1) {
-    edges_.push_back({from, to, weight});
+    edges_.push_back({from, to, weight, false, Duration::zero()});
   }
+  /// The same, and a promise: no event that `from` sends reaches `to` with a smaller delay than
+  /// this, 0 or more. A send that breaks it is a model fault. Each of several promises for a pair
+  /// holds, so it is the largest that counts.
+  void connect(LpId from, LpId to, Duration minimum_delay, std::uint32_t weight = 1) {
+    edges_.push_back({from, to, weight, true, minimum_delay});
+  }
+  /// Promises that no other LPs send to each other. Pairs of a hint may, in both directions and at
+  /// any delay, pairs of a promise in its direction.
+  void complete() { complete_ = true; }
+
   const std::vector<Edge>& edges() const { return edges_; }
+  bool is_complete() const { return complete_; }
 
  private:
   std::vector<Edge> edges_;
+  bool complete_ = false;
 };
 
 class Model {
@@ -55,9 +72,12 @@ class Model {
   /// Makes one LP. What it allocates belongs to the LP and takes part in rollback. May be called
   /// from several threads at once (for different LPs).
   virtual std::unique_ptr<LogicalProcessBase> create(LpId id) const = 0;
-  /// No event is ever sent with a smaller delay to another LP. Zero: no promise.
+  /// A promise for all pairs of different LPs: no event is ever sent with a smaller delay to
+  /// another LP. Zero: no promise. A send that breaks it is a model fault. Promises for single
+  /// pairs are part of the communication graph; where both speak of a pair, both hold.
   virtual Duration lookahead() const { return Duration::zero(); }
-  /// Optional; an empty graph places LPs in contiguous blocks.
+  /// Optional; an empty graph places LPs in contiguous blocks. Called at the start of a run,
+  /// perhaps more than once, and must say the same each time.
   virtual void communication(CommunicationGraph&) const {}
   /// The horizon of a run without --until: events at or after it are not handled.
   virtual Time default_horizon() const { return Time::zero() + Duration::seconds(100); }

@@ -436,10 +436,11 @@ Duration Pcs::lookahead() const {
 }
 
 void Pcs::communication(orrery::CommunicationGraph& graph) const {
+  graph.complete();
   if (!has_handoffs()) return;
   for (LpId cell = 0; cell < grid_.cells(); ++cell)
     for (const LpId neighbour : grid_.neighbours(cell))
-      if (cell < neighbour) graph.connect(cell, neighbour);
+      graph.connect(cell, neighbour, handoff_delay);
 }
 
 double ratio(double part, double whole) {

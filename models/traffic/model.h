@@ -327,6 +327,7 @@ class TrafficModel final : public orrery::Model {
            (std::uint64_t{vehicle.origin} << 40) + (std::uint64_t{vehicle.destination} << 20);
   }
   void choose_kind();
+  Duration shortest_delay(std::uint32_t from, std::uint32_t to) const;
   void assign_routes(const std::vector<Demand::Pair>& pairs);
   void check_files() const;
   void read_network();

@@ -266,13 +266,29 @@ std::uint32_t TrafficModel::next_grid_road(std::uint32_t node, const Vehicle& ve
 }
 
 void TrafficModel::communication(orrery::CommunicationGraph& graph) const {
+  graph.complete();
   for (std::uint32_t node = 0; node < net.node_count; ++node) {
     for (std::uint32_t road = net.out_begin[node]; road < net.out_begin[node + 1]; ++road) {
+      const std::uint32_t to = net.roads[road].to;
       const double vehicles = flow_.empty() ? 0.0 : flow_[road];
-      graph.connect(node, net.roads[road].to,
+      graph.connect(node, to, shortest_delay(node, to),
                     static_cast<std::uint32_t>(1.0 + std::min(vehicles, 1e8)));
+      if (kind_ == Routes::adaptive) graph.connect(to, node, shortest_delay(to, node));
     }
   }
+}
+
+/// Nobody drives along a link in less than its free-flow time, and what is reported of it travels
+/// as long, the other way. Several links may join two nodes.
+Duration TrafficModel::shortest_delay(std::uint32_t from, std::uint32_t to) const {
+  Duration least = Duration::max();
+  const auto look_at_links = [&](std::uint32_t begin, std::uint32_t end) {
+    for (std::uint32_t road = net.out_begin[begin]; road < net.out_begin[begin + 1]; ++road)
+      if (net.roads[road].to == end) least = std::min(least, net.roads[road].free_flow);
+  };
+  look_at_links(from, to);
+  if (kind_ == Routes::adaptive) look_at_links(to, from);
+  return least;
 }
 
 /// When the last queue has cleared, by the estimate that the worst link is kept busy from the

@@ -114,9 +114,11 @@ std::unique_ptr<orrery::LogicalProcessBase> Wireless::create(LpId id) const {
 }
 
 void Wireless::communication(orrery::CommunicationGraph& graph) const {
+  static_assert(kTurnaround <= kSifs, "an acknowledgement leaves no sooner than a frame");
+  graph.complete();
   for (LpId id = 0; id < network_.stations(); ++id)
     for (const Link& link : network_.links_of(id))
-      if (link.from < link.to) graph.connect(link.from, link.to);
+      graph.connect(link.from, link.to, kTurnaround + link.delay);
 }
 
 void Wireless::report(orrery::Report& report, Time end) const {

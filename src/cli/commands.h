@@ -20,7 +20,8 @@ inline constexpr int kExitInternal = 70;
 inline constexpr int kExitSignal = 128;  ///< + the signal: 130 for Ctrl-C
 
 int list_command();
-int describe_command(const std::string& name);  ///< of a model or an engine
+int describe_command(const DescribeArguments& arguments);  ///< of a model or an engine
+int measure_command(const DescribeArguments& arguments);   ///< describe --measure
 int run_command(const RunArguments& arguments);
 int compare_command(const CompareArguments& arguments);
 

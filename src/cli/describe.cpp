@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "cli/commands.h"
 #include "cli/standard_output.h"
 #include "core/duration_text.h"
@@ -11,6 +14,7 @@
 #include "core/model_registry.h"
 #include "observe/number_text.h"
 #include "observe/text_table.h"
+#include "orrery/error.h"
 #include "run/engine.h"
 #include "run/faults.h"
 #include "run/model_checks.h"
@@ -60,6 +64,28 @@ void print_tables(const Model& model, const Terminal& terminal) {
   }
 }
 
+/// "252 edges with promises of 10 ms to 2 s, complete"; empty for a model without a graph.
+std::string communication_text(const Model& model) {
+  const CommunicationGraph graph = communication_of(model);
+  std::optional<Duration> least, most;
+  std::size_t promised = 0;
+  for (const CommunicationGraph::Edge& edge : graph.edges()) {
+    if (!edge.promised) continue;
+    ++promised;
+    least = std::min(least.value_or(edge.minimum_delay), edge.minimum_delay);
+    most = std::max(most.value_or(edge.minimum_delay), edge.minimum_delay);
+  }
+  if (graph.edges().empty() && !graph.is_complete()) return "nothing is said of it";
+  const std::size_t edges = graph.edges().size();
+  std::string text = grouped(edges) + (edges == 1 ? " edge" : " edges");
+  if (promised > 0) {
+    text += fmt::format(", {} with a smallest delay, of {} to {}", grouped(promised),
+                        duration_text(*least, model.tick_seconds()),
+                        duration_text(*most, model.tick_seconds()));
+  }
+  return text + (graph.is_complete() ? ", and no others" : "");
+}
+
 /// The horizon and the number of LPs may depend on input files; where these need a parameter
 /// without a sensible default there is nothing to say.
 void print_defaults(Model& model, const Terminal& terminal) {
@@ -72,6 +98,7 @@ void print_defaults(Model& model, const Terminal& terminal) {
       table.add({"horizon", time_text(model, model.default_horizon()) + " (--until)"});
       table.add({"LPs", grouped(model.lp_count())});
       table.add({"lookahead", duration_text(model.lookahead(), model.tick_seconds())});
+      table.add({"communication", communication_text(model)});
     });
   } catch (const std::exception& error) {
     table.add({"horizon", std::string("unknown: ") + error.what()});
@@ -95,7 +122,11 @@ int describe_engine(const EngineInfo& engine, const Terminal& terminal) {
 
 }  // namespace
 
-int describe_command(const std::string& name_or_path) {
+int describe_command(const DescribeArguments& arguments) {
+  const std::string& name_or_path = arguments.model;
+  if (arguments.measure) return measure_command(arguments);
+  if (const std::string option = arguments.needing_a_run(); !option.empty())
+    throw UsageError(fmt::format("{} means something only with --measure", option));
   const Terminal terminal = Terminal::of(STDOUT_FILENO);
   if (summary_of(name_or_path).empty())
     for (const EngineInfo& engine : engines())

@@ -60,7 +60,8 @@ Examples:
 constexpr const char* kDescribeExamples = R"(Examples:
   orrery describe traffic
   orrery describe ./mm1.so
-  orrery describe timewarp)";
+  orrery describe timewarp
+  orrery describe pcs --measure --set cells=49 --until 1h)";
 
 /// CLI11's help with our usage line and without its dots behind options that may be repeated.
 class HelpFormatter final : public CLI::Formatter {
@@ -82,7 +83,7 @@ struct Commands {
   CLI::App app{"Orrery runs discrete-event models on several engines, with equal results.",
                "orrery"};
   CLI::App *list, *describe, *run, *compare;
-  std::string described;
+  DescribeArguments describe_arguments;
   RunArguments run_arguments;
   CompareArguments compare_arguments;
 
@@ -93,12 +94,10 @@ struct Commands {
     list = app.add_subcommand("list", "Show the models and the engines");
     list->footer("Example:\n  orrery list");
     describe = app.add_subcommand(
-        "describe", "Show a model's parameters, metrics and tables, or an engine's options");
+        "describe",
+        "Show a model's parameters, metrics, tables and lookahead, or an engine's options");
     describe->footer(kDescribeExamples);
-    describe
-        ->add_option("NAME", described,
-                     "Name of a model or an engine, or path of a shared object with a model")
-        ->type_name("");
+    add_describe_options(*describe, describe_arguments);
     run = app.add_subcommand("run", "Run a model");
     run->footer(kRunExamples);
     add_run_options(*run, run_arguments);
@@ -107,7 +106,7 @@ struct Commands {
     add_compare_options(*compare, compare_arguments);
     app.formatter(std::make_shared<HelpFormatter>("COMMAND [OPTIONS]"));
     list->formatter(std::make_shared<HelpFormatter>("list"));
-    describe->formatter(std::make_shared<HelpFormatter>("describe NAME"));
+    describe->formatter(std::make_shared<HelpFormatter>("describe NAME [OPTIONS]"));
     run->formatter(std::make_shared<HelpFormatter>("run MODEL [OPTIONS]"));
     compare->formatter(std::make_shared<HelpFormatter>("compare MODEL [OPTIONS]"));
     // Left-over words are refused by us, with near matches.
@@ -155,10 +154,11 @@ int dispatch(Commands& commands) {
   refuse_extras(*command, "orrery " + command->get_name());
   if (command == commands.list) return list_command();
   if (command == commands.describe) {
-    if (commands.described.empty())
+    if (commands.describe_arguments.words.empty())
       throw UsageError(
           "which model or engine? 'orrery describe NAME' needs one; 'orrery list' shows all");
-    return describe_command(commands.described);
+    complete_arguments(*command, commands.describe_arguments);
+    return describe_command(commands.describe_arguments);
   }
   if (command == commands.run) {
     complete_arguments(*command, commands.run_arguments);

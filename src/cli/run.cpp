@@ -11,7 +11,6 @@
 
 #include "cli/commands.h"
 #include "cli/standard_output.h"
-#include "core/float_environment.h"
 #include "observe/report.h"
 #include "observe/result_files.h"
 #include "observe/summary.h"
@@ -24,13 +23,6 @@ namespace orrery::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// Input files are read here: a UsageError is about them, anything else is the model's mistake.
-void prepare(Model& model) {
-  const FloatGuard floats;
-  call_model("prepare()", [&] { model.prepare(); });
-  check_lp_count(model);
-}
 
 /// The output of a run with --out: the folder, its files, and the store that feeds them.
 struct Output {
@@ -114,7 +106,7 @@ int run_command(const RunArguments& arguments) {
   record.model_path = chosen.path;
   record.engine = engine.name;
   record.host = HostFacts::now();
-  prepare(*chosen.model);
+  prepare_model(*chosen.model);
   record.options.until =
       call_model("default_horizon()", [&] { return chosen.model->default_horizon(); });
   record.options = read_options(arguments, *chosen.model, record.options);

@@ -79,11 +79,15 @@ void add_model(CLI::App& command, RunArguments& arguments) {
       ->type_name("");
 }
 
-/// Options of the command, not of the run.
-void add_own_options(CLI::App& command, RunArguments& arguments) {
+void add_set(CLI::App& command, RunArguments& arguments) {
   command.add_option("--set", arguments.sets, "Set a parameter of the model; may be repeated")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
+}
+
+/// Options of the command, not of the run.
+void add_own_options(CLI::App& command, RunArguments& arguments) {
+  add_set(command, arguments);
   command
       .add_option("--config", arguments.config, "Read options from a file (the command line wins)")
       ->type_name("FILE");
@@ -133,6 +137,28 @@ void add_compare_options(CLI::App& command, CompareArguments& arguments) {
   command.add_option("--repeats", arguments.repeats, "Runs of each (3)")->type_name("N");
   add_declared_options(command, arguments, &workers);
   add_own_options(command, arguments);
+}
+
+void add_describe_options(CLI::App& command, DescribeArguments& arguments) {
+  command
+      .add_option("NAME", arguments.words,
+                  "Name of a model or an engine, or path of a shared object with a model")
+      ->type_name("");
+  command.add_flag("--measure", arguments.measure,
+                   "Run the model and show the smallest delays of its sends beside what it "
+                   "promises; the options below are for that");
+  add_set(command, arguments);
+  for (const OptionBase* option : all_options())
+    if (option->declaration().universal) add_option(command, *option, arguments.texts[option]);
+  command.add_flag("--quiet", arguments.quiet, "Show no progress");
+  command.add_flag("--json", arguments.json, "Print what was measured as JSON");
+}
+
+std::string DescribeArguments::needing_a_run() const {
+  for (const auto& [option, text] : texts)
+    if (!text.empty()) return option->flag();
+  if (!sets.empty()) return "--set";
+  return json ? "--json" : "";
 }
 
 void complete_arguments(CLI::App& command, RunArguments& arguments) {

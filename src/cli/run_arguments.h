@@ -38,10 +38,20 @@ struct CompareArguments : RunArguments {
   std::string workers;  ///< a list
 };
 
+/// `model` may be an engine.
+struct DescribeArguments : RunArguments {
+  bool measure = false;
+
+  /// An option that means something only where a model is run.
+  std::string needing_a_run() const;
+};
+
 /// The command's own options and those that are declared, for `run`.
 void add_run_options(CLI::App& command, RunArguments& arguments);
 /// The same for `compare`, where engines and numbers of workers are lists.
 void add_compare_options(CLI::App& command, CompareArguments& arguments);
+/// For `describe`: those that every engine honours.
+void add_describe_options(CLI::App& command, DescribeArguments& arguments);
 
 /// Sorts words into model and sets and reads the config file: call once after parsing. What the
 /// command line gives wins over the file.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/duration_text.h"
+#include "observe/edge_view.h"
 #include "observe/number_text.h"
 #include "run/faults.h"
 
@@ -150,6 +151,7 @@ std::string report_json(const RunRecord& record) {
   };
   if (!record.result.account.empty()) json["account"] = record.result.account;
   if (!record.result.periods.empty()) json["engines"] = periods_json(record.result.periods);
+  if (!record.result.edges.empty()) json["edges"] = edges_json(*record.model, record.result.edges);
   // Names that are not UTF-8 must not cost the whole report.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

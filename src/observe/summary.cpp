@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "observe/edge_view.h"
 #include "observe/number_text.h"
 #include "observe/text_table.h"
 #include "run/faults.h"
@@ -102,6 +103,7 @@ std::string engine_text(const RunRecord& record, const Terminal& terminal, Detai
 std::string summary_text(const RunRecord& record, const Terminal& terminal, Detail detail) {
   std::string text = heading(record, terminal) + run_table(record, terminal);
   for (const auto& part : {derived_table(record, terminal), metric_table(record, terminal),
+                           edge_table(*record.model, record.result.edges, terminal),
                            engine_text(record, terminal, detail)})
     if (!part.empty()) text += "\n" + part;
   for (const std::string& note : record.result.notes) text += "\nnote: " + note + "\n";

@@ -16,6 +16,7 @@
 #include "core/rows.h"
 #include "orrery/model.h"
 #include "run/activity.h"
+#include "run/edge_kind.h"
 #include "run/options.h"
 
 namespace orrery {
@@ -80,6 +81,7 @@ struct RunResult {
   std::vector<Statistic> statistics;  ///< of the engine
   std::string account;                ///< how it went by these, in one sentence for the terminal
   std::vector<EnginePeriod> periods;  ///< of a run that went from engine to engine
+  std::vector<EdgeKind> edges;        ///< of an engine that surveys sends
   std::vector<std::string> notes;     ///< what was degraded and why
 };
 

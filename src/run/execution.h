@@ -47,9 +47,10 @@ namespace orrery {
 template <class Outbox>
 class Execution final : public Context, public HandlerExecution {
  public:
-  Execution(const Model& model, const RunOptions& options, Outbox outbox)
+  Execution(const Model& model, const Promises& promises, const RunOptions& options, Outbox outbox)
       : outbox_(std::move(outbox)),
         model_(model),
+        promises_(promises),
         seed_(options.seed),
         until_(options.until),
         livelock_microsteps_(options.livelock_microsteps) {
@@ -127,16 +128,16 @@ class Execution final : public Context, public HandlerExecution {
 
   void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
             const void* payload) override {
-    const Key key = key_of_send(model_, cause_, self_, ++sends_, destination, lp_count_, delay,
-                                minimum_delay_, livelock_microsteps_);
+    const Key key = key_of_send(model_, promises_, cause_, self_, ++sends_, destination, lp_count_,
+                                delay, minimum_delay_, livelock_microsteps_);
     if (key.time() >= until_) return;
     outbox_.send(EventHeader(key, destination, type, PayloadSize::of_word(size_word)), payload);
   }
   void send_parts(LpId destination, Duration delay, EventTypeId type,
                   const detail::PayloadParts& parts) override {
     check_payload(destination, parts);
-    const Key key = key_of_send(model_, cause_, self_, ++sends_, destination, lp_count_, delay,
-                                minimum_delay_, livelock_microsteps_);
+    const Key key = key_of_send(model_, promises_, cause_, self_, ++sends_, destination, lp_count_,
+                                delay, minimum_delay_, livelock_microsteps_);
     if (key.time() >= until_) return;
     const PayloadSize size(static_cast<std::uint32_t>(parts.size()), parts.hashed,
                            parts.has_trailer);
@@ -179,6 +180,7 @@ class Execution final : public Context, public HandlerExecution {
 
   Outbox outbox_;
   const Model& model_;
+  const Promises& promises_;
   const std::uint64_t seed_;
   const Time until_;
   const std::uint32_t livelock_microsteps_;

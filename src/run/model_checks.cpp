@@ -3,11 +3,45 @@
 
 #include <fmt/format.h>
 
+#include "core/duration_text.h"
 #include "core/float_environment.h"
 #include "orrery/error.h"
 #include "run/activity.h"
 
 namespace orrery {
+namespace {
+
+/// What is wrong with an edge, behind "the model's communication graph "; empty if nothing is.
+std::string mistake_in(const CommunicationGraph::Edge& edge, const Model& model,
+                       std::uint64_t lps) {
+  const std::string pair = fmt::format("from LP {} to LP {}", edge.from, edge.to);
+  if (edge.from >= lps || edge.to >= lps)
+    return fmt::format("has an edge {}, but the model has LPs 0 to {}", pair, lps - 1);
+  if (edge.weight == 0)
+    return fmt::format("gives the edge {} the weight 0; a weight is 1 or more", pair);
+  if (edge.promised && edge.minimum_delay < Duration::zero()) {
+    return fmt::format("promises the negative delay {} {}; a minimum delay is 0 or more",
+                       duration_text(edge.minimum_delay, model.tick_seconds()), pair);
+  }
+  return fmt::format(
+      "promises a delay from LP {} to itself; an LP may always send to itself, so there is nothing "
+      "to promise: leave this edge out",
+      edge.from);
+}
+
+bool is_sound(const CommunicationGraph::Edge& edge, std::uint64_t lps) {
+  const bool exists = edge.from < lps && edge.to < lps && edge.weight > 0;
+  return exists &&
+         (!edge.promised || (edge.minimum_delay >= Duration::zero() && edge.from != edge.to));
+}
+
+}  // namespace
+
+void prepare_model(Model& model) {
+  const FloatGuard floats;
+  call_model("prepare()", [&] { model.prepare(); });
+  check_lp_count(model);
+}
 
 void check_lp_count(const Model& model) {
   const std::uint64_t lps = call_model("lp_count()", [&] { return model.lp_count(); });
@@ -15,6 +49,17 @@ void check_lp_count(const Model& model) {
   if (lps >= 1 && lps <= kMostLps) return;
   throw ModelFault(
       fmt::format("the model has {} logical processes; 1 to {} are possible", lps, kMostLps));
+}
+
+CommunicationGraph communication_of(const Model& model) {
+  CommunicationGraph graph;
+  call_model("communication()", [&] { model.communication(graph); });
+  const std::uint64_t lps = model.lp_count();
+  for (const CommunicationGraph::Edge& edge : graph.edges()) {
+    if (!is_sound(edge, lps)) [[unlikely]]
+      throw UsageError("the model's communication graph " + mistake_in(edge, model, lps));
+  }
+  return graph;
 }
 
 std::unique_ptr<LogicalProcessBase> create_lp(const Model& model, LpId id) {

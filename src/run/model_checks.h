@@ -37,8 +37,16 @@ auto call_model(const char* what, Action&& action) {
   }
 }
 
+/// Model::prepare, and check_lp_count. Input files are read here: a UsageError is about them,
+/// anything else is the model's mistake.
+void prepare_model(Model& model);
+
 /// Throws ModelFault if no engine can have as many LPs as the model says.
 void check_lp_count(const Model& model);
+
+/// The model's communication graph. Throws UsageError for one that means nothing: LPs that do not
+/// exist, a weight of 0, a negative delay, a promise from an LP to itself.
+CommunicationGraph communication_of(const Model& model);
 
 /// Model::create, which must not return nothing.
 std::unique_ptr<LogicalProcessBase> create_lp(const Model& model, LpId id);

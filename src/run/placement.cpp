@@ -9,8 +9,6 @@
 
 #ifdef ORRERY_HAVE_METIS
 #include <metis.h>
-
-#include "run/model_checks.h"
 #endif
 
 #include "core/topology.h"
@@ -32,16 +30,19 @@ struct Adjacency {
 };
 
 Adjacency adjacency(const CommunicationGraph& graph, std::uint64_t lps) {
-  std::vector<CommunicationGraph::Edge> arcs;
+  struct Arc {
+    LpId from, to;
+    std::uint32_t weight;
+  };
+  std::vector<Arc> arcs;
   arcs.reserve(graph.edges().size() * 2);
   Adjacency result;
   result.load.assign(lps, 1);
   for (const auto& edge : graph.edges()) {
-    if (edge.from >= lps || edge.to >= lps) continue;
     // An LP's load is what it handles: every event has one receiver.
     result.load[edge.to] += static_cast<idx_t>(std::min(edge.weight, 1u << 16));
     if (edge.from == edge.to) continue;
-    arcs.push_back(edge);
+    arcs.push_back({edge.from, edge.to, edge.weight});
     arcs.push_back({edge.to, edge.from, edge.weight});
   }
   std::sort(arcs.begin(), arcs.end(), [](const auto& a, const auto& b) {
@@ -86,14 +87,11 @@ const Topology& machine() {
 
 }  // namespace
 
-std::vector<std::uint16_t> place_lps(const Model& model, unsigned workers,
-                                     std::vector<std::string>& notes) {
+std::vector<std::uint16_t> place_lps(const Model& model, const CommunicationGraph& graph,
+                                     unsigned workers, std::vector<std::string>& notes) {
   const std::uint64_t lps = model.lp_count();
   std::vector<std::uint16_t> owner = contiguous_blocks(lps, workers);
-  if (workers == 1 || lps <= workers) return owner;
-  CommunicationGraph graph;
-  call_model("communication()", [&] { model.communication(graph); });
-  if (graph.edges().empty()) return owner;
+  if (workers == 1 || lps <= workers || graph.edges().empty()) return owner;
 #ifdef ORRERY_HAVE_METIS
   if (!partition(graph, lps, workers, owner))
     notes.push_back("METIS could not partition the communication graph: LPs lie in blocks");

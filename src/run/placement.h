@@ -11,11 +11,11 @@
 
 namespace orrery {
 
-/// owner[lp] = worker. Multilevel k-way partitioning (Karypis and Kumar 1998, METIS) of the model's
-/// communication graph; contiguous blocks for a model without one. Deterministic. Adds a note where
-/// the partitioner is not there or fails.
-std::vector<std::uint16_t> place_lps(const Model& model, unsigned workers,
-                                     std::vector<std::string>& notes);
+/// owner[lp] = worker. Multilevel k-way partitioning (Karypis and Kumar 1998, METIS) of `graph`,
+/// the model's, checked (model_checks.h); contiguous blocks for a model without one. Deterministic.
+/// Adds a note where the partitioner is not there or fails.
+std::vector<std::uint16_t> place_lps(const Model& model, const CommunicationGraph& graph,
+                                     unsigned workers, std::vector<std::string>& notes);
 
 /// Cores that this process may use.
 unsigned usable_cores();

@@ -74,7 +74,7 @@ class Population {
 
   void set_up(int phase, unsigned part) {
     Execution<StartOutbox> execution(
-        world_.model(), options_,
+        world_.model(), world_.promises(), options_,
         StartOutbox{world_.pending[part], rows_[part], control_.rows != nullptr});
     const ThreadWatch watched(control_.threads, world_.model(), execution, false);
     if (phase == kMaking && world_.on_heaps()) world_.make_heaps(part);

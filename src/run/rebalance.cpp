@@ -37,18 +37,15 @@ class Neighbours {
   };
 
   Neighbours(const CommunicationGraph& graph, std::size_t lps) : start_(lps + 2, 0) {
-    const auto counts = [lps](const CommunicationGraph::Edge& edge) {
-      return edge.from < lps && edge.to < lps && edge.from != edge.to;
-    };
     for (const auto& edge : graph.edges()) {
-      if (!counts(edge)) continue;
+      if (edge.from == edge.to) continue;
       ++start_[edge.from + 2];
       ++start_[edge.to + 2];
     }
     std::partial_sum(start_.begin(), start_.end(), start_.begin());
     links_.resize(start_.back());
     for (const auto& edge : graph.edges()) {
-      if (!counts(edge)) continue;
+      if (edge.from == edge.to) continue;
       links_[start_[edge.from + 1]++] = {edge.to, edge.weight};
       links_[start_[edge.to + 1]++] = {edge.from, edge.weight};
     }
@@ -177,8 +174,7 @@ Owners rebalance(const Model& model, const Owners& owners, const std::vector<flo
                  const std::vector<double>& shares) {
   const double total = std::accumulate(loads.begin(), loads.end(), 0.0);
   if (total <= 0) return owners;
-  CommunicationGraph graph;
-  call_model("communication()", [&] { model.communication(graph); });
+  const CommunicationGraph graph = communication_of(model);
   if (graph.edges().empty()) return blocks(loads, shares, total);
   const Neighbours neighbours(graph, owners.size());
   return Diffusion(neighbours, owners, loads, shares, total).run();

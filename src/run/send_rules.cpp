@@ -52,4 +52,31 @@ void refuse_payload(LpId destination, const detail::PayloadParts& parts) {
       expanded ? "an expanded event is at most 64 KiB" : "an event is less than 1 GiB"));
 }
 
+void refuse_broken_promise(const Model& model, const Promises& promises, LpId sender,
+                           LpId destination, Duration delay) {
+  throw ModelFault(broken_promise_text(model, promises, sender, destination, delay));
+}
+
+std::string broken_promise_text(const Model& model, const Promises& promises, LpId sender,
+                                LpId destination, Duration delay) {
+  const std::optional<Duration> least = promises.minimum_delay(sender, destination);
+  if (!least) {
+    return fmt::format(
+        "it sent an event to LP {0}, but the model's communication graph is complete() and has no "
+        "edge from LP {1} to LP {0}",
+        destination, sender);
+  }
+  const auto text = [&](Duration duration) {
+    return duration_text(duration, model.tick_seconds());
+  };
+  const std::string sent =
+      fmt::format("it sent an event to LP {} with the delay {}, but ", destination, text(delay));
+  if (*least == promises.lookahead())
+    return fmt::format("{}Model::lookahead() promises at least {} to every other LP", sent,
+                       text(*least));
+  return fmt::format(
+      "{}the model promises at least {} from LP {} to LP {} (CommunicationGraph::connect)", sent,
+      text(*least), sender, destination);
+}
+
 }  // namespace orrery

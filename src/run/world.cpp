@@ -11,10 +11,12 @@
 
 namespace orrery {
 
-World::World(const Model& model, Layout layout, std::uint32_t livelock_microsteps)
+World::World(const Model& model, Layout layout, Promises promises,
+             std::uint32_t livelock_microsteps)
     : pending(std::max<std::size_t>(layout.arenas.size(), 1)),
       trail(livelock_microsteps),
       model_(model),
+      promises_(std::move(promises)),
       lp_count_(static_cast<LpId>(model.lp_count())),
       denies_oversize_(layout.deny_oversize),
       parts_(std::move(layout.parts)),

@@ -30,6 +30,7 @@
 #include "orrery/model.h"
 #include "run/event_list.h"
 #include "run/faults.h"
+#include "run/promises.h"
 
 namespace orrery {
 
@@ -49,13 +50,14 @@ class World {
     KernelState kernel;
   };
 
-  World(const Model& model, Layout layout, std::uint32_t livelock_microsteps);
+  World(const Model& model, Layout layout, Promises promises, std::uint32_t livelock_microsteps);
   World(const World&) = delete;
   World& operator=(const World&) = delete;
   /// Ends the LPs, with the table as it is.
   ~World();
 
   const Model& model() const { return model_; }
+  const Promises& promises() const { return promises_; }
   LpId lp_count() const { return lp_count_; }
   bool on_heaps() const { return !arenas_.empty(); }
   bool denies_oversize() const { return denies_oversize_; }
@@ -117,6 +119,7 @@ class World {
   void destroy(LpId id);
 
   const Model& model_;
+  const Promises promises_;
   const LpId lp_count_;
   const bool denies_oversize_;
   std::vector<std::uint16_t> parts_;

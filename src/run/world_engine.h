@@ -58,8 +58,10 @@ class WorldEngine : public Engine {
   /// A run of this engine alone, from its start to its end.
   RunResult run(const Model& model, const RunOptions& options, RunControl& control) final;
 
-  /// Where the LPs of such a run are to lie. Throws UsageError for options that it cannot honour.
-  virtual World::Layout layout(const Model& model, const RunOptions& options,
+  /// Where the LPs of such a run are to lie. `graph`: the model's. Throws UsageError for options
+  /// that it cannot honour.
+  virtual World::Layout layout(const Model& model, const CommunicationGraph& graph,
+                               const RunOptions& options,
                                std::vector<std::string>& notes) const = 0;
 
   /// Moves the world forward. Sets in `result`: `end`, `fault`, `workers`, `peak_memory_bytes`

@@ -8,11 +8,21 @@
 #include "run/clock.h"
 #include "run/finish.h"
 #include "run/guarded_call.h"
+#include "run/model_checks.h"
 #include "run/population.h"
 #include "run/world_engine.h"
 
 namespace orrery {
 namespace {
+
+/// A world without LPs. The graph, which placement and promises need, is gone before LPs are made.
+World make_world(const WorldEngine& engine, const Model& model, const RunOptions& options,
+                 RunResult& result) {
+  const CommunicationGraph graph = communication_of(model);
+  World::Layout where = engine.layout(model, graph, options, result.notes);
+  if (!where.arenas.empty()) memory::prepare_library_state();
+  return {model, std::move(where), Promises(model, graph), options.livelock_microsteps};
+}
 
 /// Ends all LPs where the engine has left them, and their rows.
 void finish(World& world, const RunOptions& options, RunControl& control, RunResult& result) {
@@ -41,16 +51,14 @@ RunResult WorldEngine::run(const Model& model, const RunOptions& options, RunCon
   check_options(model, options);
   RunResult result;
   Stopwatch watch;
-  World::Layout where = layout(model, options, result.notes);
-  if (!where.arenas.empty()) memory::prepare_library_state();
   const MisuseWatch misuse;  // of LPs that end on this thread
-  World world(model, std::move(where), options.livelock_microsteps);
+  World world = make_world(*this, model, options, result);
   result.workers = world.parts();
   if (!populate(world, options, control, result)) return result;
   result.startup_seconds = watch.lap();
   const double before = result.startup_seconds;
   advance(world, options, Goal{}, control, result);
-  result.peak_memory_bytes += world.lp_count() * world.bytes_per_lp();
+  result.peak_memory_bytes += world.lp_count() * world.bytes_per_lp() + world.promises().bytes();
   finish(world, options, control, result);
   result.shutdown_seconds = watch.lap() - result.loop_seconds - (result.startup_seconds - before);
   return result;

@@ -119,6 +119,61 @@ class Help(Case):
         self.assertIn("track: one row a step", done.out)
         self.assertRegex(done.out, r"(?m)^  noise +real")
 
+    def test_describe_shows_what_is_promised(self):
+        done = self.run_ok("describe", MISFIT)
+        self.assertRegex(done.out, r"(?m)^  lookahead +400 ms$")
+        self.assertRegex(done.out, r"(?m)^  communication +1 edge, 1 with a smallest delay, of "
+                                   r"500 ms to 500 ms$")
+        done = self.run_ok("describe", "pcs")
+        self.assertRegex(done.out, r"(?m)^  communication +.*, and no others$")
+
+    def test_describe_measures_sends(self):
+        done = self.run_ok("describe", MISFIT, "--measure", "--until", "20s")
+        self.assertRegex(done.out, r"\Amisfit: \d+ events, 20 s simulated\n")
+        self.assertRegex(done.out, r"(?m)^  Walker +Step +Walker +\d+ +500 ms +500 ms \(LP 1 to 0\) "
+                                   r"+0 s$")
+        self.assertRegex(done.out, r"(?m)^  Walker +Step +itself +\d+ +1 s +free$")
+        self.assertRegex(done.out, r"(?m)^all \d+ sends to other LPs keep what the model promises$")
+        self.assertEqual(done.err, "")
+
+    def test_describe_measures_as_json(self):
+        words = ["describe", MISFIT, "--measure", "--until", "20s", "--json"]
+        measured = json.loads(self.run_ok(*words).out)
+        self.assertEqual([edge["smallest_delay_ticks"] for edge in measured["edges"]],
+                         [500_000_000, 1_000_000_000])
+        self.assertEqual(measured["edges"][0]["declared_ticks"], 500_000_000)
+        self.assertEqual(measured["edges"][0]["slack_ticks"], 0)
+        self.assertEqual((measured["broken"], measured["breaches"]), (0, []))
+        self.assertEqual(measured, json.loads(self.run_ok(*words).out))
+        other = json.loads(self.run_ok(*words, "--seed", "2", "--set", "lps=9").out)
+        self.assertNotEqual(other["events"], measured["events"])
+
+    def test_describe_measures_only_for_a_while(self):
+        done = self.run_ok("describe", "phold", "--measure", "--quiet", "--set", "lps=65536")
+        self.assertRegex(done.out, r"\Aphold: [\d,]+ events, .* of 100 s, the limit without --until")
+        self.assertIn("nothing is promised; the smallest delay to another LP was", done.out)
+
+    def test_describe_lists_broken_promises(self):
+        done = Done(["describe", MISFIT, "--measure", "--until", "20s", "--set", "does=haste"])
+        self.assertEqual(done.code, 3)
+        self.assertRegex(done.out, r"(?m)^  Walker +Step +Walker .* 400 ms \(LP 3 to 1\) +-1 ms, broken$")
+        self.assertRegex(done.out, r"(?m)^  LP 3, event Step at .*: it sent an event to LP 1 with the "
+                                   r"delay 399 ms, but Model::lookahead\(\) promises")
+        self.assertRegex(done.err, r"\Aorrery: 1 of \d+ sends to other LPs break what the model "
+                                   r"promises\n\Z")
+
+    def test_describe_measures_what_it_can(self):
+        self.refused(2, "describe", MISFIT, "--until", "5s", says=["--until", "--measure"])
+        self.refused(2, "describe", MISFIT, "--set", "lps=2", says=["--set", "--measure"])
+        self.refused(2, "describe", MISFIT, "--measure", "--set", "lp=2", says=["'lps'"])
+        self.refused(2, "describe", MISFIT, "--measure", "--set", "does=misdirect", says=["LP 4"])
+        self.refused(2, "describe", "--measure", says=["which model"])
+        self.refused(2, "describe", "sequential", "--measure", says=["no model 'sequential'"])
+        done = Done(["describe", MISFIT, "--measure", "--set", "does=throw"])
+        self.assertEqual(done.code, 3)
+        self.assertIn("then it failed", done.out)
+        self.assertIn("the wheel came off", done.err)
+
     def test_every_model_that_ships_runs(self):
         for model in ["phold", "pcs", "traffic"]:
             self.assertTrue(self.run_json(model, "--until", "10s")["complete"])
@@ -275,6 +330,15 @@ class Faults(Case):
 
     def test_unknown_destination(self):
         self.each_engine("nowhere", "LP 4", "LPs 0 to 3")
+
+    def test_broken_promise(self):
+        self.each_engine("haste", "LP 3, event Step", "sent an event to LP 1 with the delay 399 ms",
+                         "Model::lookahead() promises at least 400 ms to every other LP")
+
+    def test_graph_without_sense(self):
+        for engine in [*ENGINES, "auto", "checker"]:
+            self.refused(2, "run", MISFIT, "--engine", engine, "--set", "does=misdirect",
+                         says=["an edge from LP 0 to LP 4, but the model has LPs 0 to 3"])
 
     def test_livelock(self):
         self.each_engine("livelock", "livelock", "LPs on it: 3", more=["at=1", "rows=0", "--livelock", "5000"])
@@ -558,6 +622,10 @@ class Checker(Case):
         self.assertIn("the checker found no difference", report["notes"][0])
         done = self.run_ok("run", "phold", *SMALL, "--engine", "checker", "--quiet")
         self.assertIn("note: the checker found no difference", done.out)
+        self.assertRegex(done.out, r"(?m)^  Node +Ball +Node +[\d,]+ ")
+        self.assertIn("note: nothing is promised; the smallest delay to another LP was", done.out)
+        self.assertEqual([edge["smallest_delay"] for edge in report["edges"]], ["500 ms", "1 s"])
+        self.assertNotIn("edges", expected)
 
     def test_rows_are_those_of_the_sequential_engine(self):
         for engine in ["sequential", "checker"]:

@@ -25,13 +25,13 @@ class Relay final : public WorldEngine {
     for (const Leg& leg : legs_) engines_.push_back(find_engine(leg.engine.engine).make());
   }
 
-  World::Layout layout(const Model& model, const RunOptions& options,
-                       std::vector<std::string>& notes) const override {
+  World::Layout layout(const Model& model, const CommunicationGraph& graph,
+                       const RunOptions& options, std::vector<std::string>& notes) const override {
     RunOptions widest = options;
     widest.workers = 0;
     for (const Leg& leg : legs_) widest.workers = std::max(widest.workers, leg.engine.workers);
     const auto timewarp = find_engine("timewarp").make();
-    return dynamic_cast<const WorldEngine&>(*timewarp).layout(model, widest, notes);
+    return dynamic_cast<const WorldEngine&>(*timewarp).layout(model, graph, widest, notes);
   }
   void advance(World& world, const RunOptions& options, const Goal&, RunControl& control,
                RunResult& result) override {

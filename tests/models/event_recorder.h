@@ -118,8 +118,8 @@ class EventRecorder final : public Context {
 
   void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
             const void* payload) override {
-    const Key key = key_of_send(model_, cause_, self_, ++lps_[self_].sends, destination, lp_count_,
-                                delay, minimum_delay_, 1000);
+    const Key key = key_of_send(model_, promises_, cause_, self_, ++lps_[self_].sends, destination,
+                                lp_count_, delay, minimum_delay_, 1000);
     const PayloadSize size = PayloadSize::of_word(size_word);
     Event event(key, destination, type, size);
     event.payload.resize((size.bytes() + 7) / 8 + 1);
@@ -130,6 +130,7 @@ class EventRecorder final : public Context {
   void append_row(const Table&, std::span<const std::uint64_t>) override {}
 
   const Model& model_;
+  const Promises promises_{model_, communication_of(model_)};
   std::vector<Lp> lps_;
   std::map<Key, Event> pending_;
   std::vector<Handled> handled_;

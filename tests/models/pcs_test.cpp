@@ -191,8 +191,8 @@ class Stage final : public Context {
 
   void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
             const void* payload) override {
-    const Key key = key_of_send(model_, cause_, self_, ++lps_[self_].sends, destination, lp_count_,
-                                delay, minimum_delay_, 1000);
+    const Key key = key_of_send(model_, promises_, cause_, self_, ++lps_[self_].sends, destination,
+                                lp_count_, delay, minimum_delay_, 1000);
     const std::uint32_t bytes = PayloadSize::of_word(size_word).bytes();
     Event event{destination, type, std::vector<std::uint64_t>((bytes + 7) / 8 + 1), bytes};
     std::memcpy(event.payload.data(), payload, bytes);
@@ -202,6 +202,7 @@ class Stage final : public Context {
   void append_row(const Table&, std::span<const std::uint64_t>) override {}
 
   const Model& model_;
+  const Promises promises_{model_, communication_of(model_)};
   std::vector<Lp> lps_;
   std::map<Key, Event> pending_;
   std::map<std::string, std::uint64_t> handled_;
@@ -248,19 +249,30 @@ TEST(PcsGrid, InnerCellsHaveSixNeighboursAndCellsHangTogether) {
   }
 }
 
-TEST(PcsGrid, GraphHasEachPairOfNeighboursOnce) {
-  const auto model = make_pcs({{"cells", "37"}});
+TEST(PcsGrid, GraphHasEachPairOfNeighboursOnceInEachDirection) {
+  const auto model = make_pcs({{"cells", "37"}, {"handoff_delay", "20ms"}});
   CommunicationGraph graph;
   model->communication(graph);
   const pcs::HexGrid grid(37);
   std::set<std::pair<LpId, LpId>> pairs;
   for (const auto& edge : graph.edges()) {
     EXPECT_TRUE(are_neighbours(grid, edge.from, edge.to));
-    EXPECT_TRUE(pairs.emplace(std::minmax(edge.from, edge.to)).second);
+    EXPECT_TRUE(pairs.emplace(edge.from, edge.to).second);
+    EXPECT_TRUE(edge.promised);
+    EXPECT_EQ(edge.minimum_delay, Duration::milliseconds(20));
   }
+  EXPECT_TRUE(graph.is_complete());
   std::size_t ends = 0;
   for (LpId cell = 0; cell < 37; ++cell) ends += grid.neighbours(cell).size();
-  EXPECT_EQ(pairs.size() * 2, ends);
+  EXPECT_EQ(pairs.size(), ends);
+}
+
+TEST(PcsGrid, GraphSaysThatNobodySendsWithoutMobility) {
+  const auto model = make_pcs({{"cells", "37"}, {"mobility", "no"}});
+  CommunicationGraph graph;
+  model->communication(graph);
+  EXPECT_TRUE(graph.is_complete());
+  EXPECT_TRUE(graph.edges().empty());
 }
 
 // ---- Erlang's formula ---------------------------------------------------------------------------

@@ -19,6 +19,8 @@
 
 #include "core/model_registry.h"
 #include "run/engine.h"
+#include "run/model_checks.h"
+#include "run/promises.h"
 
 namespace {
 
@@ -616,8 +618,36 @@ TEST_F(Traffic, CommunicationFollowsTheRoads) {
   model->communication(graph);
   EXPECT_EQ(graph.edges().size(), 76u);
   std::uint32_t heaviest = 0;
-  for (const auto& edge : graph.edges()) heaviest = std::max(heaviest, edge.weight);
+  for (const auto& edge : graph.edges()) {
+    heaviest = std::max(heaviest, edge.weight);
+    EXPECT_TRUE(edge.promised);
+    EXPECT_GE(edge.minimum_delay, model->lookahead());
+  }
   EXPECT_GT(heaviest, 1000u);
+  EXPECT_TRUE(graph.is_complete());
+}
+
+/// The promise for a pair of nodes is what the shortest link between them keeps; where times are
+/// reported, what the shortest in either direction does.
+TEST_F(Traffic, PromisesHoldForAllLinksOfAPair) {
+  const Settings pair =
+      with(scenario("pair",
+                    network_text(2, 3, 1,
+                                 {link(1, 3, 900, 4), link(1, 3, 900, 3), link(3, 1, 900, 2),
+                                  link(3, 2, 900, 5), link(2, 3, 900, 5)}),
+                    trips_text(2, "Origin 1\n2 : 30;\nOrigin 2\n1 : 30;\n")),
+           {{"time_unit", "minutes"}});
+  const auto least = [&](const char* routes, orrery::LpId from, orrery::LpId to) {
+    const auto model = prepared(with(pair, {{"routes", routes}}));
+    return orrery::Promises(*model, orrery::communication_of(*model)).minimum_delay(from, to);
+  };
+  EXPECT_EQ(least("free-flow", 0, 2), Duration::seconds(180));
+  EXPECT_EQ(least("free-flow", 2, 0), Duration::seconds(120));
+  EXPECT_EQ(least("free-flow", 0, 1), std::nullopt);
+  EXPECT_EQ(least("adaptive", 0, 2), Duration::seconds(120));
+  EXPECT_EQ(least("adaptive", 2, 0), Duration::seconds(120));
+  for (const char* routes : {"free-flow", "equilibrium", "adaptive"})
+    EXPECT_GT(run(with(pair, {{"routes", routes}})).result.committed, 100u) << routes;
 }
 
 // ---- Grid --------------------------------------------------------------------------------------

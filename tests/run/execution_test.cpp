@@ -112,7 +112,9 @@ template <class Outbox>
 class OnePlayer {
  public:
   explicit OnePlayer(RunOptions options = {})
-      : options_(options), execution(game, options_, make_outbox()), lp(game.create(2)) {}
+      : options_(options),
+        execution(game, promises_, options_, make_outbox()),
+        lp(game.create(2)) {}
 
   /// Throws what the handler throws.
   void handle(const Ball& ball, const Key& key) {
@@ -145,6 +147,7 @@ class OnePlayer {
     return outbox;
   }
   const RunOptions options_;
+  const Promises promises_;
 
  public:
   Execution<Outbox> execution;
@@ -367,7 +370,8 @@ RunResult run_one_by_one(const Game& game, const RunOptions& options) {
     for (Kept::Sent& sent : kept.sent) pending.emplace(sent.header.key(), std::move(sent));
     kept.sent.clear();
   };
-  Execution<PlainOutbox> execution(game, options, {&kept});
+  const Promises promises;
+  Execution<PlainOutbox> execution(game, promises, options, {&kept});
   std::vector<std::unique_ptr<LogicalProcessBase>> lps;
   std::vector<KernelState> kernels(game.lp_count());
   for (LpId id = 0; id < game.lp_count(); ++id) {

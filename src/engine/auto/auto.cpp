@@ -131,8 +131,8 @@ class Tour {
 class AutoEngine final : public WorldEngine {
  public:
   /// Heaps, if any candidate needs them, in parts for the most workers.
-  World::Layout layout(const Model& model, const RunOptions& options,
-                       std::vector<std::string>& notes) const override {
+  World::Layout layout(const Model& model, const CommunicationGraph& graph,
+                       const RunOptions& options, std::vector<std::string>& notes) const override {
     const Candidates candidates(model, options, notes);
     if (std::string note = note_partly_used(candidates.all(), options); !note.empty())
       notes.push_back(std::move(note));
@@ -140,7 +140,7 @@ class AutoEngine final : public WorldEngine {
     widest.workers = candidates.most_workers();
     World::Layout layout;
     for (const Candidate& one : candidates.all())
-      if (layout.arenas.empty()) layout = one.engine->layout(model, widest, notes);
+      if (layout.arenas.empty()) layout = one.engine->layout(model, graph, widest, notes);
     return layout;
   }
   void advance(World& world, const RunOptions& options, const Goal& goal, RunControl& control,

@@ -15,9 +15,11 @@
 #include "memory/outside_calls.h"
 #include "pending/registry.h"
 #include "run/clock.h"
+#include "run/edge_survey.h"
 #include "run/engine.h"
 #include "run/faults.h"
 #include "run/finish.h"
+#include "run/model_checks.h"
 
 namespace orrery::checker {
 namespace {
@@ -25,13 +27,15 @@ namespace {
 template <class Pending>
 class Run {
  public:
-  Run(const Model& model, const RunOptions& options, RunControl& control)
+  Run(const Model& model, const Promises& promises, const RunOptions& options, RunControl& control)
       : model_(model),
         options_(options),
         control_(control),
         lps_(static_cast<LpId>(model.lp_count())),
         trail_(options.livelock_microsteps),
-        checker_(model, options) {}
+        checker_(model, promises, options),
+        survey_(model, promises,
+                [this](LpId id) -> const LogicalProcessBase& { return checker_.twin(id); }) {}
   ~Run() {
     if (current_.event != nullptr) checker_.release(current_.event);
     pending_.drain([this](CheckedEvent* event) { checker_.release(event); });
@@ -129,8 +133,10 @@ class Run {
   /// What was executed takes effect.
   void commit() {
     const Effects& executed = checker_.executed();
-    for (std::size_t i = 0; i < executed.sends.size(); ++i)
+    for (std::size_t i = 0; i < executed.sends.size(); ++i) {
+      survey_.note(current_.key, executed.sends[i]);
       if (executed.sends[i].time() < options_.until) pending_.push(checker_.make_event(i));
+    }
     if (control_.rows == nullptr) return;
     executed.rows.for_each([this](const Row& row) { rows_.append(row); });
   }
@@ -197,7 +203,11 @@ class Run {
         "B");
     add("static_checks", count(s.data_watched), "events around which it was compared");
     add("one_offs", count(s.one_offs), "differences of bytes that did not come again");
-    if (result.end != RunEnd::fault) result.notes.push_back(verdict());
+    result.edges = survey_.kinds();
+    if (result.end != RunEnd::fault) {
+      result.notes.push_back(verdict());
+      result.notes.push_back(survey_.conclusion());
+    }
     if (!s.floats_left.empty()) result.notes.push_back(s.floats_left);
     if (s.outside_calls != 0) result.notes.push_back(outside_note(s.outside_calls));
   }
@@ -221,6 +231,7 @@ class Run {
   const LpId lps_;
   LivelockTrail trail_;
   LpChecker checker_;
+  EdgeSurvey survey_;
   const CrashWatch crash_watch_{checker_};
   Pending pending_;
   RowBuffer rows_;
@@ -235,8 +246,9 @@ class CheckerEngine final : public Engine {
   RunResult run(const Model& model, const RunOptions& options, RunControl& control) override {
     check_options(model, options);
     memory::prepare_library_state();
+    const Promises promises(model, communication_of(model));
     return pending::with_pending_set<CheckedEvent>(options.pending, [&]<class Pending>() {
-      return Run<Pending>(model, options, control).run();
+      return Run<Pending>(model, promises, options, control).run();
     });
   }
 };

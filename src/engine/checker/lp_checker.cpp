@@ -42,14 +42,14 @@ RunOptions without_horizon(RunOptions options) {
 
 }  // namespace
 
-LpChecker::LpChecker(const Model& model, const RunOptions& options)
+LpChecker::LpChecker(const Model& model, const Promises& promises, const RunOptions& options)
     : model_(model),
       names_{model, [this](LpId id, EventTypeId type) { return event_name(id, type); }},
       twins_(options.seed * 0x9e3779b97f4a7c15u + 1),
       data_(model),
       plan_(options.get(checkpoint::kCheckpoint), blocks_),
       random_state_(options.seed),
-      execution_(model, without_horizon(options), Outbox{}) {
+      execution_(model, promises, without_horizon(options), Outbox{}) {
   const auto lps = static_cast<LpId>(model.lp_count());
   lps_.reserve(lps);
   for (LpId id = 0; id < lps; ++id) {

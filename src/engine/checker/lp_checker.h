@@ -80,7 +80,7 @@ struct CheckerStatistics {
 
 class LpChecker {
  public:
-  LpChecker(const Model& model, const RunOptions& options);
+  LpChecker(const Model& model, const Promises& promises, const RunOptions& options);
   LpChecker(const LpChecker&) = delete;
   LpChecker& operator=(const LpChecker&) = delete;
   ~LpChecker();
@@ -102,6 +102,8 @@ class LpChecker {
     return orrery::is_withdrawn(*lp.object, event, event.payload(lp.world));
   }
   LogicalProcessBase& object(LpId id) { return *lps_[id].object; }
+  /// Of the same class, and whole whatever the LP has done to its memory.
+  const LogicalProcessBase& twin(LpId id) const { return *lps_[id].twin; }
   std::uint64_t hash(LpId id) const { return lps_[id].kernel.hash; }
   /// The LP on which something was found: its destructor is not called.
   void abandon(LpId id) { lps_[id].broken = true; }

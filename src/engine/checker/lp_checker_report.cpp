@@ -10,6 +10,7 @@
 #include <typeinfo>
 
 #include "core/logical_process_access.h"
+#include "core/type_name.h"
 #include "engine/checker/lp_checker.h"
 #include "engine/checker/symbols.h"
 #include "memory/outside_calls.h"

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/checker/symbols.h"
 
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <memory>
 #include <vector>
+
+#include "core/type_name.h"
 
 namespace orrery::checker {
 namespace {
@@ -18,13 +17,6 @@ namespace {
 using Header = ElfW(Ehdr);
 using Section = ElfW(Shdr);
 using Symbol = ElfW(Sym);
-
-std::string demangled(const char* name) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);
-  return status == 0 && text != nullptr ? std::string(text.get()) : std::string(name);
-}
 
 /// Without the lists of parameters: "(anonymous namespace)::Desk::handle".
 std::string shortened(const std::string& name) {
@@ -111,10 +103,6 @@ std::string file_of(const void* address) {
   if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {};
   const std::string path = info.dli_fname;
   return path.substr(path.rfind('/') + 1);
-}
-
-std::string type_name(const std::type_info& type) {
-  return demangled(type.name());
 }
 
 }  // namespace orrery::checker

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <string>
-#include <typeinfo>
 
 namespace orrery::checker {
 
@@ -17,8 +16,5 @@ std::string symbol_at(const void* address, std::size_t* offset = nullptr);
 
 /// "mm1.so": the file that `address` was loaded from; empty if unknown.
 std::string file_of(const void* address);
-
-/// A class's name as it is written in the source.
-std::string type_name(const std::type_info& type);
 
 }  // namespace orrery::checker

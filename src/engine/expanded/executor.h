@@ -21,6 +21,7 @@
 #include "run/event_pool.h"
 #include "run/execution.h"
 #include "run/guarded_call.h"
+#include "run/world.h"
 
 namespace orrery::expanded {
 
@@ -78,12 +79,12 @@ struct Outbox {
 class Executor {
  public:
   /// `arena`: of the thread, where LPs lie in heaps.
-  Executor(const Model& model, const RunOptions& options, bool keep_rows,
+  Executor(const World& world, const RunOptions& options, bool keep_rows,
            std::vector<LpRecord>& lps, memory::Arena* arena, EventDepot& depot)
       : lps_(lps),
         arena_(arena),
         pool_(depot),
-        execution_(model, options, Outbox{pool_, rows, keep_rows}) {}
+        execution_(world.model(), world.promises(), options, Outbox{pool_, rows, keep_rows}) {}
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 

@@ -17,7 +17,7 @@ namespace {
 
 class ExpandedEngine final : public WorldEngine {
  public:
-  World::Layout layout(const Model& model, const RunOptions& options,
+  World::Layout layout(const Model& model, const CommunicationGraph&, const RunOptions& options,
                        std::vector<std::string>&) const override {
     Settings::of(options);
     count_workers(options, model);

@@ -27,7 +27,7 @@ Run<Pending>::Run(World& world, const RunOptions& options, const Goal& goal,
   for (unsigned i = 0; i < workers; ++i) {
     memory::Arena* const arena = world.on_heaps() ? &world.arena(i) : nullptr;
     executors_.push_back(
-        std::make_unique<Executor>(model_, options, control.rows != nullptr, lps_, arena, depot_));
+        std::make_unique<Executor>(world, options, control.rows != nullptr, lps_, arena, depot_));
   }
   getrusage(RUSAGE_SELF, &usage_before_);
 }

@@ -42,7 +42,7 @@ class SequentialRun {
         control_(control),
         lps_(world.lps()),
         memory_(world),
-        execution_(world.model(), options, Outbox{*this}),
+        execution_(world.model(), world.promises(), options, Outbox{*this}),
         end_(world.cut) {}
   SequentialRun(const SequentialRun&) = delete;
   SequentialRun& operator=(const SequentialRun&) = delete;
@@ -209,7 +209,7 @@ class SequentialRun {
 
 class SequentialEngine final : public WorldEngine {
  public:
-  World::Layout layout(const Model&, const RunOptions& options,
+  World::Layout layout(const Model&, const CommunicationGraph&, const RunOptions& options,
                        std::vector<std::string>&) const override {
     World::Layout layout;
     if (options.get(sequential::kOnHeaps)) layout.arenas.emplace_back();

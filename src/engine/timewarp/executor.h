@@ -13,6 +13,7 @@
 #include "engine/timewarp/speculative_rows.h"
 #include "run/execution.h"
 #include "run/guarded_call.h"
+#include "run/world.h"
 
 namespace orrery::timewarp {
 
@@ -53,9 +54,12 @@ struct Outbox {
 template <class Pending>
 class Executor {
  public:
-  Executor(const Model& model, const RunOptions& options, LpTable& lps, FaultList& faults,
+  Executor(const World& world, const RunOptions& options, LpTable& lps, FaultList& faults,
            const Outbox<Pending>& outbox)
-      : lps_(lps), faults_(faults), rows_(outbox.rows), execution_(model, options, outbox) {}
+      : lps_(lps),
+        faults_(faults),
+        rows_(outbox.rows),
+        execution_(world.model(), world.promises(), options, outbox) {}
 
   /// What the thread executes, for those who watch it.
   const HandlerExecution& execution() const { return execution_; }

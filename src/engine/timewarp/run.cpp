@@ -303,13 +303,13 @@ class Run {
 
 class TimeWarpEngine final : public WorldEngine {
  public:
-  World::Layout layout(const Model& model, const RunOptions& options,
-                       std::vector<std::string>& notes) const override {
+  World::Layout layout(const Model& model, const CommunicationGraph& graph,
+                       const RunOptions& options, std::vector<std::string>& notes) const override {
     const Settings settings = Settings::of(options);
     const unsigned workers = count_workers(options, model);
     const CacheLayout cache = CacheLayout::choose(settings, workers, notes);
     World::Layout layout;
-    layout.parts = place_lps(model, workers, notes);
+    layout.parts = place_lps(model, graph, workers, notes);
     for (unsigned i = 0; i < workers; ++i) layout.arenas.push_back(cache.of_worker(i));
     layout.deny_oversize = settings.deny_oversize;
     return layout;

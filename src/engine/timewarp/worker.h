@@ -166,7 +166,7 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
       history_(lps_, arena_, shared.settings.strategy, shared.settings.offload,
                shared.copy_queue(index), shared.tracker, faults_, statistics_),
       rows_(shared.control.rows != nullptr && !shared.model.tables().empty()),
-      executor_(shared.model, shared.options, lps_, faults_,
+      executor_(shared.world, shared.options, lps_, faults_,
                 {mailbox_, pending_, rows_, history_.undo_log(), speculative_}),
       rollback_(lps_, pending_, mailbox_, history_, withdrawn_, executor_, faults_, rows_,
                 statistics_),

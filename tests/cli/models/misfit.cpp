@@ -31,7 +31,7 @@ class Misfit final : public orrery::Model {
       "nothing",
       {.help = "what goes wrong",
        .choices = {"nothing", "throw", "negative", "nowhere", "livelock", "hang", "clock", "static",
-                   "prepare", "refuse", "report", "hoard", "large"}}};
+                   "prepare", "refuse", "report", "hoard", "large", "haste", "misdirect"}}};
   orrery::Parameter<std::int64_t> at{*this, "at", 10, {.help = "at this step", .minimum = 1}};
   orrery::Parameter<std::int64_t> lps{*this, "lps", 4, {.help = "LPs", .minimum = 0}};
   orrery::Parameter<std::int64_t> rows{
@@ -48,6 +48,13 @@ class Misfit final : public orrery::Model {
   }
   std::uint64_t lp_count() const override { return static_cast<std::uint64_t>(lps.value()); }
   std::unique_ptr<orrery::LogicalProcessBase> create(LpId) const override;
+  Duration lookahead() const override {
+    return Duration::milliseconds(does.value() == "clock" ? 0 : 400);
+  }
+  void communication(orrery::CommunicationGraph& graph) const override {
+    if (lps > 1) graph.connect(1, 0, Duration::milliseconds(500));
+    if (does.value() == "misdirect") graph.connect(0, static_cast<LpId>(lps.value()));
+  }
   void report(orrery::Report& report, orrery::Time) const override {
     if (does.value() == "report") throw std::domain_error("nothing to divide by");
     report.value("all_steps", report.total(steps).sum, "1", "steps of all LPs");
@@ -85,6 +92,7 @@ class Walker final : public orrery::LogicalProcess<Walker, Step> {
       context.schedule(context.self(), Duration::zero(), Step{});
     }
     if (does == "clock") context.schedule(0, Duration::from_ticks(wall_clock() % 1000), Step{});
+    if (does == "haste") context.schedule(1, Duration::milliseconds(399), Step{});
     if (does == "hoard") hoard_.resize(std::size_t{1} << 45);
     if (does == "large") hoard_.resize(100'000);
     while (does == "hang") std::this_thread::yield();

@@ -29,7 +29,8 @@ class ReluctantEngine final : public WorldEngine {
   std::string refusal(const Model& model, const RunOptions&) const override {
     return model.lp_count() > 3 ? "it has more than three LPs" : "";
   }
-  World::Layout layout(const Model&, const RunOptions&, std::vector<std::string>&) const override {
+  World::Layout layout(const Model&, const CommunicationGraph&, const RunOptions&,
+                       std::vector<std::string>&) const override {
     return {};
   }
   void advance(World& world, const RunOptions& options, const Goal& goal, RunControl& control,
@@ -214,7 +215,7 @@ TEST(Auto, PausesItself) {
   RunOptions options = in_turns(30);
   options.until = model.default_horizon();
   std::vector<std::string> notes;
-  World world(model, chooser.layout(model, options, notes), options.livelock_microsteps);
+  World world(model, chooser.layout(model, {}, options, notes), {}, options.livelock_microsteps);
   RunControl control;
   RunResult result;
   ASSERT_TRUE(populate(world, options, control, result));

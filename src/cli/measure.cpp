@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// orrery describe MODEL --measure: runs the model for a while and shows, for each kind of edge, the
+// smallest delay that was seen beside the one that is declared.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/standard_output.h"
+#include "observe/edge_view.h"
+#include "observe/number_text.h"
+#include "observe/watch.h"
+#include "orrery/error.h"
+#include "run/faults.h"
+#include "run/model_checks.h"
+#include "run/survey_run.h"
+
+namespace orrery::cli {
+namespace {
+
+/// Of a run to the model's own horizon, which may be far: enough for all kinds of edges of most
+/// models, in a few seconds. Whoever gives a horizon gets it.
+constexpr SurveyLimits kShortRun{1'000'000, 10.0};
+constexpr SurveyLimits kWholeRun{std::numeric_limits<std::uint64_t>::max(),
+                                 std::numeric_limits<double>::infinity()};
+
+Watch::Settings watch_settings(const Model& model, const RunOptions& options, bool quiet) {
+  Watch::Settings settings;
+  settings.tick_seconds = model.tick_seconds();
+  settings.horizon_seconds = static_cast<double>(options.until.ticks()) * settings.tick_seconds;
+  settings.show_progress = !quiet;
+  return settings;
+}
+
+const char* end_text(RunEnd end) {
+  switch (end) {
+    case RunEnd::interrupted:
+      return ", then it was interrupted";
+    case RunEnd::fault:
+      return ", then it failed";
+    case RunEnd::paused:
+      return ", the limit without --until";
+    default:
+      return "";
+  }
+}
+
+void show(const ChosenModel& chosen, const RunOptions& options, const SurveyResult& result) {
+  const Terminal terminal = Terminal::of(STDOUT_FILENO);
+  const std::string horizon = time_text(*chosen.model, options.until);
+  const double reached_seconds =
+      static_cast<double>(result.reached.ticks()) * chosen.model->tick_seconds();
+  const bool whole = result.end == RunEnd::completed;
+  print_out("{}: {} events, {} simulated{}\n\n", terminal.bold(chosen.name), grouped(result.events),
+            whole ? horizon : rounded_time_text(reached_seconds) + " of " + horizon,
+            end_text(result.end));
+  const std::string table = edge_table(*chosen.model, result.edges, terminal);
+  print_out("{}{}{}\n", table, table.empty() ? "" : "\n", result.conclusion);
+  if (result.breaches.empty()) return;
+  print_out("\n{}\n", terminal.bold("Broken promises"));
+  for (const std::string& sentence : result.breaches) print_out("  {}\n", sentence);
+  if (result.broken > result.breaches.size())
+    print_out("  and {} more\n", grouped(result.broken - result.breaches.size()));
+}
+
+void show_json(const ChosenModel& chosen, const RunOptions& options, const SurveyResult& result) {
+  nlohmann::ordered_json json = {{"model", chosen.name},
+                                 {"complete", result.end == RunEnd::completed},
+                                 {"seed", options.seed},
+                                 {"events", result.events},
+                                 {"reached_ticks", result.reached.ticks()},
+                                 {"until_ticks", options.until.ticks()},
+                                 {"tick_seconds", chosen.model->tick_seconds()},
+                                 {"edges", edges_json(*chosen.model, result.edges)},
+                                 {"conclusion", result.conclusion},
+                                 {"broken", result.broken},
+                                 {"breaches", result.breaches}};
+  if (!result.fault.empty()) json["fault"] = result.fault;
+  print_out("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+}  // namespace
+
+int measure_command(const DescribeArguments& arguments) {
+  require_standard_output();
+  const ChosenModel chosen = choose_model(arguments);
+  prepare_model(*chosen.model);
+  RunOptions options = read_options(arguments, *chosen.model);
+  const SurveyLimits& limits = options.until == Time::max() ? kShortRun : kWholeRun;
+  if (options.until == Time::max())
+    options.until =
+        call_model("default_horizon()", [&] { return chosen.model->default_horizon(); });
+
+  RunControl control;
+  Watch watch(control, watch_settings(*chosen.model, options, arguments.quiet));
+  const SurveyResult result = survey_run(*chosen.model, options, limits, control);
+  watch.stop();
+  if (arguments.json) {
+    show_json(chosen, options, result);
+  } else {
+    show(chosen, options, result);
+  }
+  flush_out();
+  if (result.end == RunEnd::fault) throw ModelFault(result.fault);
+  if (result.broken > 0) throw ModelFault(result.conclusion);
+  return result.end == RunEnd::interrupted ? kExitSignal + watch.signal() : kExitOk;
+}
+
+}  // namespace orrery::cli

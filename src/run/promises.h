@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a model promises of its sends: the smallest delay from one LP to another, by
+// Model::lookahead() for all pairs and by its communication graph for single ones. Made once a run,
+// constant afterwards, shared by all threads. Key_of_send (send_rules.h) holds every send against
+// it, on every engine; conservative engines take from it how far ahead an LP is safe.
+//
+// Few models need a look at single promises: `free_delay` is the largest of all, and a send with
+// that delay or more breaks none, which takes one comparison. It is zero where nothing is promised.
+// Only where a graph is complete every pair has to be looked up. Where it is not, promises that say
+// no more than lookahead() are not kept.
+//
+// The promises of an LP lie side by side, a row of as many as it has. A row is its own hash table
+// with as many buckets: its promises are in the order of their buckets, and the i-th of them also
+// says where bucket i begins. So a promise takes 16 bytes, and is found in a step or two however
+// many others its LP has made.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/huge_pages.h"
+#include "orrery/model.h"
+
+namespace orrery {
+
+class Promises {
+ public:
+  struct Edge {
+    LpId to;
+    std::uint32_t bucket;    ///< of the table, not of the edge: where its bucket begins
+    Duration minimum_delay;  ///< at least lookahead()
+  };
+  static_assert(sizeof(Edge) == 16);
+
+  /// None.
+  Promises() = default;
+  /// `graph`: the model's, checked (model_checks.h). Throws UsageError for a negative lookahead.
+  Promises(const Model& model, const CommunicationGraph& graph);
+
+  /// A send with this delay or more need not be looked at.
+  Duration free_delay() const { return free_delay_; }
+  /// Whether a send keeps what is promised.
+  bool allow(LpId from, LpId to, Duration delay) const {
+    return delay >= free_delay_ || from == to || allow_looking(from, to, delay);
+  }
+  /// The same of a send from an LP to another one with less than `free_delay`.
+  [[gnu::always_inline]] bool allow_looking(LpId from, LpId to, Duration delay) const {
+    const Edge* const edge = find(from, to);
+    if (edge != nullptr) [[likely]]
+      return delay >= edge->minimum_delay;
+    return !complete_ && delay >= lookahead_;
+  }
+
+  /// What holds for pairs of different LPs that have no edge, if these may communicate.
+  Duration lookahead() const { return lookahead_; }
+  /// Pairs without an edge do not communicate.
+  bool complete() const { return complete_; }
+  /// No delay is promised, and no pair excluded.
+  bool empty() const { return free_delay_ == Duration::zero(); }
+  /// The smallest delay from an LP to another one; nothing if these do not communicate.
+  std::optional<Duration> minimum_delay(LpId from, LpId to) const;
+  /// In a fixed order, which is none of the receivers. Without those that say no more than
+  /// lookahead(), if the graph is not complete.
+  std::span<const Edge> edges_from(LpId from) const {
+    if (starts_.empty()) return {};
+    return {edges_.data() + starts_[from], edges_.data() + starts_[from + 1]};
+  }
+  /// Calls visit(from, edge) for all of them, in order.
+  template <class Visit>
+  void for_each_edge(Visit&& visit) const {
+    for (std::size_t from = 0; from + 1 < starts_.size(); ++from)
+      for (const Edge& edge : edges_from(static_cast<LpId>(from)))
+        visit(static_cast<LpId>(from), edge);
+  }
+  std::size_t edge_count() const { return starts_.empty() ? 0 : starts_.back(); }
+  std::size_t bytes() const {
+    return edges_.size() * sizeof(Edge) + starts_.size() * sizeof(std::uint32_t);
+  }
+
+ private:
+  /// The bucket of a receiver in a row. Fibonacci hashing (Knuth, The Art of Computer Programming
+  /// 3, section 6.4): it keeps the numbers of neighbours, which are near each other, apart.
+  static constexpr std::uint32_t kHashFactor = 0x9e3779b9u;
+  static std::uint32_t bucket_of(LpId to, std::uint32_t buckets) {
+    return static_cast<std::uint32_t>(std::uint64_t{to * kHashFactor} * buckets >> 32);
+  }
+  [[gnu::always_inline]] const Edge* find(LpId from, LpId to) const {
+    const std::uint32_t row = starts_[from], buckets = starts_[from + 1] - row;
+    if (buckets == 0) [[unlikely]]
+      return nullptr;
+    const Edge* const bucket = edges_.data() + row + bucket_of(to, buckets);
+    for (std::uint32_t i = bucket[0].bucket; i != bucket[1].bucket; ++i)
+      if (edges_[i].to == to) return &edges_[i];
+    return nullptr;
+  }
+
+  void fill(const CommunicationGraph& graph, std::uint64_t pairs, std::uint64_t lps);
+  void merge_rows();
+  void make_buckets();
+
+  Duration lookahead_, free_delay_;
+  bool complete_ = false;
+  std::vector<std::uint32_t, HugePageAllocator<std::uint32_t>> starts_;  ///< empty: no promise
+  std::vector<Edge, HugePageAllocator<Edge>> edges_;  ///< and one more, where the last bucket ends
+};
+
+}  // namespace orrery

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A run for the sake of its sends alone: `orrery describe MODEL --measure`. It executes one event
+// after the other, as any engine would, but holds no send against the model's promises: those that
+// break one are listed, so that an author sees all of them at once. Rows and metrics go nowhere,
+// and LPs are not finished.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "run/engine.h"
+
+namespace orrery {
+
+struct SurveyLimits {
+  std::uint64_t events;
+  double seconds;  ///< of wall-clock time
+};
+
+struct SurveyResult {
+  /// `paused`: a limit was reached before the horizon.
+  RunEnd end = RunEnd::completed;
+  std::string fault;  ///< a sentence, if end is fault
+  Time reached;
+  std::uint64_t events = 0;
+  std::vector<EdgeKind> edges;
+  std::string conclusion;             ///< of it, a sentence
+  std::uint64_t broken = 0;           ///< sends that break a promise
+  std::vector<std::string> breaches;  ///< the first of them, as model faults tell them
+
+  static constexpr std::size_t kMostBreaches = 10;
+};
+
+/// Throws UsageError and ModelFault for a model that no engine can run.
+SurveyResult survey_run(const Model& model, const RunOptions& options, const SurveyLimits& limits,
+                        RunControl& control);
+
+}  // namespace orrery
