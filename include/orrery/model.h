@@ -73,11 +73,11 @@ class Model {
   /// from several threads at once (for different LPs).
   virtual std::unique_ptr<LogicalProcessBase> create(LpId id) const = 0;
   /// A promise for all pairs of different LPs: no event is ever sent with a smaller delay to
-  /// another LP. Zero: no promise. A send that breaks it is a model fault. Promises for single pairs
-  /// are part of the communication graph; where both speak of a pair, both hold.
+  /// another LP. Zero: no promise. A send that breaks it is a model fault. Promises for single
+  /// pairs are part of the communication graph; where both speak of a pair, both hold.
   virtual Duration lookahead() const { return Duration::zero(); }
-  /// Optional; an empty graph places LPs in contiguous blocks. Called at the start of a run, perhaps
-  /// more than once, and must say the same each time.
+  /// Optional; an empty graph places LPs in contiguous blocks. Called at the start of a run,
+  /// perhaps more than once, and must say the same each time.
   virtual void communication(CommunicationGraph&) const {}
   /// The horizon of a run without --until: events at or after it are not handled.
   virtual Time default_horizon() const { return Time::zero() + Duration::seconds(100); }

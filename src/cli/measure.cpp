@@ -54,8 +54,7 @@ void show(const ChosenModel& chosen, const RunOptions& options, const SurveyResu
   const double reached_seconds =
       static_cast<double>(result.reached.ticks()) * chosen.model->tick_seconds();
   const bool whole = result.end == RunEnd::completed;
-  print_out("{}: {} events, {} simulated{}\n\n", terminal.bold(chosen.name),
-            grouped(result.events),
+  print_out("{}: {} events, {} simulated{}\n\n", terminal.bold(chosen.name), grouped(result.events),
             whole ? horizon : rounded_time_text(reached_seconds) + " of " + horizon,
             end_text(result.end));
   const std::string table = edge_table(*chosen.model, result.edges, terminal);

@@ -70,8 +70,7 @@ std::vector<EdgeKind> EdgeSurvey::kinds() const {
 }
 
 std::string EdgeSurvey::conclusion() const {
-  if (!smallest_)
-    return "no LP has sent to another one: this run says nothing of a lookahead()";
+  if (!smallest_) return "no LP has sent to another one: this run says nothing of a lookahead()";
   const std::string smallest = duration_text(*smallest_, model_.tick_seconds());
   if (broken_ > 0) {
     return fmt::format("{} of {} sends to other LPs break what the model promises", broken_,

@@ -118,8 +118,8 @@ class Execution final : public Context, public HandlerExecution {
 
   void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
             const void* payload) override {
-    const Key key = key_of_send(model_, promises_, cause_, self_, ++sends_, destination, lp_count_, delay,
-                                minimum_delay_, livelock_microsteps_);
+    const Key key = key_of_send(model_, promises_, cause_, self_, ++sends_, destination, lp_count_,
+                                delay, minimum_delay_, livelock_microsteps_);
     if (key.time() >= until_) return;
     outbox_.send(EventHeader(key, destination, type, PayloadSize::of_word(size_word)), payload);
   }

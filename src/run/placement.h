@@ -11,9 +11,9 @@
 
 namespace orrery {
 
-/// owner[lp] = worker. Multilevel k-way partitioning (Karypis and Kumar 1998, METIS) of `graph`, the
-/// model's, checked (model_checks.h); contiguous blocks for a model without one. Deterministic. Adds a note where
-/// the partitioner is not there or fails.
+/// owner[lp] = worker. Multilevel k-way partitioning (Karypis and Kumar 1998, METIS) of `graph`,
+/// the model's, checked (model_checks.h); contiguous blocks for a model without one. Deterministic.
+/// Adds a note where the partitioner is not there or fails.
 std::vector<std::uint16_t> place_lps(const Model& model, const CommunicationGraph& graph,
                                      unsigned workers, std::vector<std::string>& notes);
 

@@ -83,8 +83,8 @@ class Promises {
   }
 
  private:
-  /// The bucket of a receiver in a row. Fibonacci hashing (Knuth, The Art of Computer Programming 3,
-  /// section 6.4): it keeps the numbers of neighbours, which are near each other, apart.
+  /// The bucket of a receiver in a row. Fibonacci hashing (Knuth, The Art of Computer Programming
+  /// 3, section 6.4): it keeps the numbers of neighbours, which are near each other, apart.
   static constexpr std::uint32_t kHashFactor = 0x9e3779b9u;
   static std::uint32_t bucket_of(LpId to, std::uint32_t buckets) {
     return static_cast<std::uint32_t>(std::uint64_t{to * kHashFactor} * buckets >> 32);
@@ -98,7 +98,6 @@ class Promises {
       if (edges_[i].to == to) return &edges_[i];
     return nullptr;
   }
-
 
   void fill(const CommunicationGraph& graph, std::uint64_t pairs, std::uint64_t lps);
   void merge_rows();

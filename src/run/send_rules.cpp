@@ -58,7 +58,9 @@ std::string broken_promise_text(const Model& model, const Promises& promises, Lp
         "edge from LP {1} to LP {0}",
         destination, sender);
   }
-  const auto text = [&](Duration duration) { return duration_text(duration, model.tick_seconds()); };
+  const auto text = [&](Duration duration) {
+    return duration_text(duration, model.tick_seconds());
+  };
   const std::string sent =
       fmt::format("it sent an event to LP {} with the delay {}, but ", destination, text(delay));
   if (*least == promises.lookahead())

@@ -26,9 +26,11 @@ std::string broken_promise_text(const Model& model, const Promises& promises, Lp
 
 /// Key of an event sent at `cause` with `delay`, or refuse_send. `sequence`: the sender's send
 /// count after this send. `minimum_delay`: the duration of the event being handled.
-[[gnu::always_inline]] inline Key key_of_send(const Model& model, const Promises& promises, const Key& cause, LpId sender,
-                       std::uint64_t sequence, LpId destination, LpId lp_count, Duration delay,
-                       Duration minimum_delay, std::uint32_t livelock_limit) {
+[[gnu::always_inline]] inline Key key_of_send(const Model& model, const Promises& promises,
+                                              const Key& cause, LpId sender, std::uint64_t sequence,
+                                              LpId destination, LpId lp_count, Duration delay,
+                                              Duration minimum_delay,
+                                              std::uint32_t livelock_limit) {
   std::int64_t ticks;
   const bool overflow =
       __builtin_add_overflow(cause.time().ticks(), delay.ticks(), &ticks) || ticks == INT64_MAX;

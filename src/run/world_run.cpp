@@ -58,8 +58,7 @@ RunResult WorldEngine::run(const Model& model, const RunOptions& options, RunCon
   result.startup_seconds = watch.lap();
   const double before = result.startup_seconds;
   advance(world, options, Goal{}, control, result);
-  result.peak_memory_bytes +=
-      world.lp_count() * world.bytes_per_lp() + world.promises().bytes();
+  result.peak_memory_bytes += world.lp_count() * world.bytes_per_lp() + world.promises().bytes();
   finish(world, options, control, result);
   result.shutdown_seconds = watch.lap() - result.loop_seconds - (result.startup_seconds - before);
   return result;

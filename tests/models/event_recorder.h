@@ -118,8 +118,8 @@ class EventRecorder final : public Context {
 
   void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
             const void* payload) override {
-    const Key key = key_of_send(model_, promises_, cause_, self_, ++lps_[self_].sends, destination, lp_count_,
-                                delay, minimum_delay_, 1000);
+    const Key key = key_of_send(model_, promises_, cause_, self_, ++lps_[self_].sends, destination,
+                                lp_count_, delay, minimum_delay_, 1000);
     const PayloadSize size = PayloadSize::of_word(size_word);
     Event event(key, destination, type, size);
     event.payload.resize((size.bytes() + 7) / 8 + 1);

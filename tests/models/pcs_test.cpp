@@ -189,8 +189,8 @@ class Stage final : public Context {
 
   void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
             const void* payload) override {
-    const Key key = key_of_send(model_, promises_, cause_, self_, ++lps_[self_].sends, destination, lp_count_,
-                                delay, minimum_delay_, 1000);
+    const Key key = key_of_send(model_, promises_, cause_, self_, ++lps_[self_].sends, destination,
+                                lp_count_, delay, minimum_delay_, 1000);
     const std::uint32_t bytes = PayloadSize::of_word(size_word).bytes();
     Event event{destination, type, std::vector<std::uint64_t>((bytes + 7) / 8 + 1)};
     std::memcpy(event.payload.data(), payload, bytes);

@@ -34,10 +34,9 @@ TEST_P(ShippedModelPromises, AreKeptAndUsedUp) {
   RunOptions options;
   options.until = Time::zero() + Duration::from_seconds(c.until_seconds);
   RunControl control;
-  const SurveyResult result =
-      survey_run(*model, options,
-                 {std::numeric_limits<std::uint64_t>::max(), std::numeric_limits<double>::max()},
-                 control);
+  const SurveyResult result = survey_run(
+      *model, options,
+      {std::numeric_limits<std::uint64_t>::max(), std::numeric_limits<double>::max()}, control);
   ASSERT_EQ(result.end, RunEnd::completed) << result.fault;
   EXPECT_EQ(result.broken, 0u) << result.breaches[0];
   Duration slack = Duration::max();
@@ -55,10 +54,14 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Case{"phold", {{"lps", "100"}, {"lookahead", "50ms"}}, 20, false},
         Case{"phold",
-             {{"lps", "100"}, {"lookahead", "1s"}, {"mean", "0s"}, {"remote", "1"},
+             {{"lps", "100"},
+              {"lookahead", "1s"},
+              {"mean", "0s"},
+              {"remote", "1"},
               {"hot_share", "0.5"}},
              20},
-        Case{"pcs", {{"cells", "25"}}, 600}, Case{"pcs", {{"cells", "7"}, {"handoff_delay", "0s"}}, 600},
+        Case{"pcs", {{"cells", "25"}}, 600},
+        Case{"pcs", {{"cells", "7"}, {"handoff_delay", "0s"}}, 600},
         Case{"pcs", {{"cells", "9"}, {"mobility", "no"}}, 300, false},
         Case{"traffic", {{"demand", "0.2"}}, 1200},
         Case{"traffic", {{"demand", "0.2"}, {"routes", "free-flow"}, {"signals", "yes"}}, 1200},
@@ -67,8 +70,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"wireless", {{"stations", "36"}, {"load", "100"}}, 0.2},
         Case{"wireless", {{"stations", "36"}, {"load", "100"}, {"access", "aloha"}}, 0.2},
         Case{"wireless",
-             {{"stations", "36"}, {"load", "100"}, {"access", "slotted_aloha"},
-              {"layout", "random"}, {"acknowledge", "no"}},
+             {{"stations", "36"},
+              {"load", "100"},
+              {"access", "slotted_aloha"},
+              {"layout", "random"},
+              {"acknowledge", "no"}},
              0.2},
         Case{"null", {}, 0.001, false}),
     [](const auto& test) { return test.param.name + std::to_string(test.index); });

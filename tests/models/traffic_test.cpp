@@ -630,13 +630,13 @@ TEST_F(Traffic, CommunicationFollowsTheRoads) {
 /// The promise for a pair of nodes is what the shortest link between them keeps; where times are
 /// reported, what the shortest in either direction does.
 TEST_F(Traffic, PromisesHoldForAllLinksOfAPair) {
-  const Settings pair = with(
-      scenario("pair",
-               network_text(2, 3, 1,
-                            {link(1, 3, 900, 4), link(1, 3, 900, 3), link(3, 1, 900, 2),
-                             link(3, 2, 900, 5), link(2, 3, 900, 5)}),
-               trips_text(2, "Origin 1\n2 : 30;\nOrigin 2\n1 : 30;\n")),
-      {{"time_unit", "minutes"}});
+  const Settings pair =
+      with(scenario("pair",
+                    network_text(2, 3, 1,
+                                 {link(1, 3, 900, 4), link(1, 3, 900, 3), link(3, 1, 900, 2),
+                                  link(3, 2, 900, 5), link(2, 3, 900, 5)}),
+                    trips_text(2, "Origin 1\n2 : 30;\nOrigin 2\n1 : 30;\n")),
+           {{"time_unit", "minutes"}});
   const auto least = [&](const char* routes, orrery::LpId from, orrery::LpId to) {
     const auto model = prepared(with(pair, {{"routes", routes}}));
     return orrery::Promises(*model, orrery::communication_of(*model)).minimum_delay(from, to);

@@ -110,7 +110,9 @@ template <class Outbox>
 class OnePlayer {
  public:
   explicit OnePlayer(RunOptions options = {})
-      : options_(options), execution(game, promises_, options_, make_outbox()), lp(game.create(2)) {}
+      : options_(options),
+        execution(game, promises_, options_, make_outbox()),
+        lp(game.create(2)) {}
 
   /// Throws what the handler throws.
   void handle(const Ball& ball, const Key& key) {

@@ -387,7 +387,7 @@ TEST(BrokenPromisesOfTheChecker, HaveTheSameSentence) {
 TEST(Promises, TheGraphIsAskedForOnceARun) {
   for (const char* engine : {"sequential", "timewarp", "expanded", "checker"}) {
     RingModel model;
-      int asked = 0;
+    int asked = 0;
     model.graph = [&asked](CommunicationGraph& graph) {
       ++asked;
       ring(graph, 16, ticks(10));

@@ -29,7 +29,8 @@ class ReluctantEngine final : public WorldEngine {
   std::string refusal(const Model& model, const RunOptions&) const override {
     return model.lp_count() > 3 ? "it has more than three LPs" : "";
   }
-  World::Layout layout(const Model&, const CommunicationGraph&, const RunOptions&, std::vector<std::string>&) const override {
+  World::Layout layout(const Model&, const CommunicationGraph&, const RunOptions&,
+                       std::vector<std::string>&) const override {
     return {};
   }
   void advance(World& world, const RunOptions& options, const Goal& goal, RunControl& control,
