@@ -150,7 +150,7 @@ class Help(Case):
 
     def test_describe_measures_only_for_a_while(self):
         done = self.run_ok("describe", "phold", "--measure", "--quiet", "--set", "lps=65536")
-        self.assertRegex(done.out, r"\Aphold: [\d,]+ events, .* of 100 s, the limit without --until")
+        self.assertRegex(done.out, r"\Aphold: [\d,]+ events, .* of 100 s simulated, the limit without --until")
         self.assertIn("nothing is promised; the smallest delay to another LP was", done.out)
 
     def test_describe_lists_broken_promises(self):
@@ -623,7 +623,7 @@ class Checker(Case):
         done = self.run_ok("run", "phold", *SMALL, "--engine", "checker", "--quiet")
         self.assertIn("note: the checker found no difference", done.out)
         self.assertRegex(done.out, r"(?m)^  Node +Ball +Node +[\d,]+ ")
-        self.assertIn("note: nothing is promised; the smallest delay to another LP was", done.out)
+        self.assertIn("checker: nothing is promised; the smallest delay to another LP was", done.out)
         self.assertEqual([edge["smallest_delay"] for edge in report["edges"]], ["500 ms", "1 s"])
         self.assertNotIn("edges", expected)
 

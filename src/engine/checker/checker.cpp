@@ -204,10 +204,8 @@ class Run {
     add("static_checks", count(s.data_watched), "events around which it was compared");
     add("one_offs", count(s.one_offs), "differences of bytes that did not come again");
     result.edges = survey_.kinds();
-    if (result.end != RunEnd::fault) {
-      result.notes.push_back(verdict());
-      result.notes.push_back(survey_.conclusion());
-    }
+    result.account = survey_.conclusion();
+    if (result.end != RunEnd::fault) result.notes.push_back(verdict());
     if (!s.floats_left.empty()) result.notes.push_back(s.floats_left);
     if (s.outside_calls != 0) result.notes.push_back(outside_note(s.outside_calls));
   }
