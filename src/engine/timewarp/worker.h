@@ -209,14 +209,17 @@ void Worker<Pending>::run_alone() {
   const Key end = Key::start_of(shared_.options.until);
   for (LookInterval interval;; interval.look()) {
     const std::uint64_t most = std::min(interval.events(), cut_.events_left());
-    const std::uint32_t executed = run_batch(end, static_cast<std::uint32_t>(most));
+    const std::uint64_t executed_before = statistics_.executed;
+    const bool went_on = run_batch(end, static_cast<std::uint32_t>(most)) > 0;
     const TwEvent* next = pending_.top();
     const Key gvt = !faults_.empty()  ? faults_.lowest()
                     : next == nullptr ? Key::infinity()
                                       : next->key();
-    if (commitment_.adopt_alone(gvt, executed == 0, local())) return;
+    if (commitment_.adopt_alone(gvt, !went_on, local())) return;
     if (withdrawn_count_.are_many(executor_.cancelled_timers(), pending_.size()))
       reclaim_withdrawn();
+    // Withdrawn timers are none of the events that were asked for.
+    const std::uint64_t executed = statistics_.executed - executed_before;
     if (cut_.advance_alone(executed, shared_.goal.time_is_over()) && reach_cut()) return;
   }
 }
@@ -228,7 +231,7 @@ inline bool is_before(const TwEvent& event, const Key& key) {
   return event.key() < key;
 }
 
-/// Executes events before `limit`; returns how many.
+/// Executes events before `limit`; returns how many, with those that were dropped.
 template <class Pending>
 std::uint32_t Worker<Pending>::run_batch(const Key& limit, std::uint32_t most_events) {
   std::uint32_t executed = 0;
