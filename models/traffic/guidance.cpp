@@ -56,14 +56,14 @@ void Guidance::learn(const CostReport& report) {
 
 std::uint32_t Guidance::time_to(std::uint32_t zone) const {
   if (zone == own_) return 0;
-  const std::uint32_t* times = &times_[std::size_t{zone} * links_];
+  const std::uint32_t* times = times_.data() + std::size_t{zone} * links_;
   std::uint32_t least = ZoneTimes::kNever;
   for (std::uint32_t link = 0; link < links_; ++link) least = std::min(least, times[link]);
   return least;
 }
 
 std::uint32_t Guidance::choose(std::uint32_t zone, std::uint32_t draw, double spread) const {
-  const std::uint32_t* times = &times_[std::size_t{zone} * links_];
+  const std::uint32_t* times = times_.data() + std::size_t{zone} * links_;
   const auto best = static_cast<std::uint32_t>(std::min_element(times, times + links_) - times);
   const double scale = std::max(1.0, spread * times[best]);
   const auto weight = [&](std::uint32_t link) {
