@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/placement.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
+#include <limits>
 #include <memory>
+#include <numeric>
 
 #ifdef ORRERY_HAVE_METIS
 #include <metis.h>
@@ -62,18 +66,58 @@ Adjacency adjacency(const CommunicationGraph& graph, std::uint64_t lps) {
   return result;
 }
 
+/// METIS says on standard output what troubles it, where a report may be expected. While one thread
+/// sets a run up, nobody else writes there.
+class Silence {
+ public:
+  Silence() : kept_(dup(STDOUT_FILENO)) {
+    std::fflush(stdout);
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (kept_ >= 0 && nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
+    if (nowhere >= 0) close(nowhere);
+  }
+  ~Silence() {
+    std::fflush(stdout);
+    if (kept_ < 0) return;
+    dup2(kept_, STDOUT_FILENO);
+    close(kept_);
+  }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+
+ private:
+  const int kept_;
+};
+
+/// An LP that handles more than a worker's share counts as one share: METIS would leave workers
+/// without any to make up for it.
+void limit_loads(std::vector<idx_t>& loads, unsigned workers) {
+  const auto sum = std::accumulate(loads.begin(), loads.end(), std::int64_t{0});
+  const auto share =
+      static_cast<idx_t>(std::min<std::int64_t>(sum / workers, std::numeric_limits<idx_t>::max()));
+  for (idx_t& load : loads) load = std::min(load, std::max<idx_t>(share, 1));
+}
+
+bool each_has_some(const std::vector<idx_t>& part, unsigned workers) {
+  std::vector<char> has(workers);
+  for (const idx_t one : part) has[static_cast<std::size_t>(one)] = 1;
+  return std::find(has.begin(), has.end(), 0) == has.end();
+}
+
 bool partition(const CommunicationGraph& graph, std::uint64_t lps, unsigned workers,
                std::vector<std::uint16_t>& owner) {
   Adjacency a = adjacency(graph, lps);
+  limit_loads(a.load, workers);
   idx_t vertices = static_cast<idx_t>(lps), constraints = 1, parts = static_cast<idx_t>(workers);
   idx_t options[METIS_NOPTIONS], cut = 0;
   METIS_SetDefaultOptions(options);
   options[METIS_OPTION_SEED] = 1;
   std::vector<idx_t> part(lps);
+  const Silence silence;
   const int status = METIS_PartGraphKway(
       &vertices, &constraints, a.start.data(), a.neighbour.data(), a.load.data(), nullptr,
       a.weight.data(), &parts, nullptr, nullptr, options, &cut, part.data());
-  if (status != METIS_OK) return false;
+  if (status != METIS_OK || !each_has_some(part, workers)) return false;
   for (std::uint64_t id = 0; id < lps; ++id) owner[id] = static_cast<std::uint16_t>(part[id]);
   return true;
 }
