@@ -18,6 +18,7 @@
 #include "equality/instant_model.h"
 #include "equality/random_model.h"
 #include "equality/run_model.h"
+#include "equality/time_warp_shape.h"
 #include "run/engine_cases.h"
 #include "sanitizers.h"
 
@@ -25,49 +26,20 @@ namespace orrery::testing {
 namespace {
 
 /// How a run is paused, and on what.
-struct Paused {
-  unsigned workers, threads;
-  std::uint64_t every;
-  std::uint32_t channel_messages = 4096;
-  std::string checkpoint = "auto";
-  std::string offload = "none";
-  std::uint64_t memory_bytes = 0;
-
-  std::string text() const {
-    return std::to_string(workers) + " workers on " + std::to_string(threads) +
-           " threads, a cut every " + std::to_string(every) + " events, channels of " +
-           std::to_string(channel_messages) + ", checkpoint " + checkpoint + ", offload " +
-           offload + ", memory " + std::to_string(memory_bytes);
-  }
+struct Paused : TimeWarpShape {
+  std::string text() const { return text_with("a cut every " + std::to_string(every) + " events"); }
   RunOptions options(std::uint64_t seed = 1) const {
     RunOptions options;
     options.seed = seed;
-    options.workers = workers;
-    options.bind = false;
-    options.memory_bytes = memory_bytes;
-    options.set(timewarp::kThreads, threads);
     options.set(timewarp::kPauseEvery, every);
-    options.set(timewarp::kChannelMessages, channel_messages);
-    options.set(checkpoint::kCheckpoint, checkpoint);
-    options.set(checkpoint::kOffload, offload);
-    options.set(checkpoint::kBurst, 64);
-    return options;
+    return apply_shape(options);
   }
 };
 
-/// All worker counts and pauses; small channels, so that messages wait for room at a cut. More
-/// threads than cores agree slowly on a busy machine, so they come to few cuts.
+/// All worker counts and pauses.
 std::vector<Paused> pauses() {
-  std::vector<Paused> all;
-  std::uint32_t channel = 2;
-  for (const auto& [workers, threads] :
-       {std::pair{1u, 1u}, {2u, 2u}, {3u, 2u}, {4u, 2u}, {8u, 2u}, {5u, 5u}})
-    for (const std::uint64_t every : {1, 7, 100, 10'000}) {
-      if (threads > 2 && every < 100) continue;
-      all.push_back({workers, threads, every, channel});
-      channel = channel == 2 ? 4 : channel == 4 ? 4096 : 2;
-    }
-  return all;
+  return all_shapes<Paused>({{1, 1}, {2, 2}, {3, 2}, {4, 2}, {8, 2}, {5, 5}}, {1, 7, 100, 10'000},
+                            100);
 }
 
 /// Runs the model with those pauses and compares with `expected`.
@@ -118,7 +90,7 @@ TEST(Cuts, OfAWorkerThatIsAloneComeExactly) {
   RandomModel model({.shape = 9, .lps = 50, .horizon = Duration::from_ticks(2'000)});
   const Outcome expected = run_model(model, "sequential", {});
   for (const std::uint64_t every : {1, 7, 100}) {
-    const Paused paused{1, 1, every};
+    const Paused paused{{1, 1, every}};
     const Outcome actual = expect_equal(model, expected, paused, paused.options());
     EXPECT_EQ(statistic(actual.result, "cuts"),
               static_cast<double>(expected.result.committed / every));
@@ -132,7 +104,7 @@ TEST(Cuts, UnderEveryKindOfCheckpoint) {
     for (const char* offload : {"none", "mono", "multi"}) {
       if (std::string(checkpoint) == "incremental" && std::string(offload) != "none") continue;
       for (const unsigned workers : {1u, 3u, 4u}) {
-        const Paused paused{workers, 2, 7 * workers, 4, checkpoint, offload};
+        const Paused paused{{workers, 2, 7 * workers, 4, checkpoint, offload}};
         expect_equal(model, expected, paused, paused.options());
       }
     }
@@ -142,7 +114,7 @@ TEST(Cuts, WithLittleMemory) {
   RandomModel model({.shape = 7, .lps = 80, .horizon = Duration::from_ticks(kHorizonTicks)});
   const Outcome expected = run_model(model, "sequential", {});
   for (const std::uint64_t every : {7, 100, 1000}) {
-    const Paused paused{4, 2, every, 4, "auto", "none", 1 << 20};
+    const Paused paused{{4, 2, every, 4, "auto", "none", 1 << 20}};
     expect_equal(model, expected, paused, paused.options());
   }
 }
@@ -185,7 +157,7 @@ TEST(Cuts, OfLargeLpsAndReverseHandlers) {
   for (const char* checkpoint : {"auto", "reverse", "incremental"})
     for (const std::uint64_t every : {1, 7, 100})
       for (const unsigned workers : {1u, 2u, 3u, 8u}) {
-        const Paused paused{workers, 2, every, 4, checkpoint};
+        const Paused paused{{workers, 2, every, 4, checkpoint}};
         RunOptions with_cuts = paused.options();
         with_cuts.until = options.until;
         cuts.add(expect_equal(*model, expected, paused, with_cuts), paused);
@@ -265,7 +237,7 @@ TEST(Cuts, AreGivenUpForFaultsOfTheRetreat) {
   for (const bool in_reverse : {false, true})
     for (const std::uint64_t every : {1, 100}) {
       const FickleModel model(in_reverse);
-      const Paused paused{3, 2, every, 4, in_reverse ? "reverse" : "periodic:20"};
+      const Paused paused{{3, 2, every, 4, in_reverse ? "reverse" : "periodic:20"}};
       const Outcome outcome = run_model(model, "timewarp", paused.options());
       EXPECT_EQ(outcome.result.end, RunEnd::fault) << paused.text();
       EXPECT_NE(outcome.result.fault.find(in_reverse ? "in its reverse handler" : "not again"),
@@ -311,7 +283,7 @@ TEST(Cuts, AreNoHindranceToAStopRequest) {
   sequential.until = Time::from_ticks(20'000);
   const Outcome whole = run_model(model, "sequential", sequential);
   for (unsigned calls = 1; calls <= 24; ++calls) {
-    const Paused paused{1 + calls % 4, 2, 1 + calls % 3, 4};
+    const Paused paused{{1 + calls % 4, 2, 1 + calls % 3, 4}};
     RunOptions options = paused.options();
     options.until = model.default_horizon();
     RunControl control;

@@ -16,52 +16,28 @@
 #include "equality/random_model.h"
 #include "equality/relay.h"
 #include "equality/run_model.h"
+#include "equality/time_warp_shape.h"
 #include "sanitizers.h"
 
 namespace orrery::testing {
 namespace {
 
-struct Moves {
-  unsigned workers, threads;
-  std::uint64_t every;
-  std::uint32_t channel_messages = 4096;
-  std::string checkpoint = "auto";
-  std::string offload = "none";
-  std::uint64_t memory_bytes = 0;
+struct Moves : TimeWarpShape {
   std::uint64_t pause_every = 0;
 
   std::string text() const {
-    return std::to_string(workers) + " workers on " + std::to_string(threads) +
-           " threads, a move every " + std::to_string(every) + " events, a cut every " +
-           std::to_string(pause_every) + ", channels of " + std::to_string(channel_messages) +
-           ", checkpoint " + checkpoint + ", offload " + offload + ", memory " +
-           std::to_string(memory_bytes);
+    return text_with("a move every " + std::to_string(every) + " events, a cut every " +
+                     std::to_string(pause_every));
   }
   RunOptions apply(RunOptions options) const {
-    options.workers = workers;
-    options.bind = false;
-    options.memory_bytes = memory_bytes;
-    options.set(timewarp::kThreads, threads);
     options.set(timewarp::kMoveEvery, every);
     options.set(timewarp::kPauseEvery, pause_every);
-    options.set(timewarp::kChannelMessages, channel_messages);
-    options.set(checkpoint::kCheckpoint, checkpoint);
-    options.set(checkpoint::kOffload, offload);
-    options.set(checkpoint::kBurst, 64);
-    return options;
+    return apply_shape(std::move(options));
   }
 };
 
 std::vector<Moves> all_moves() {
-  std::vector<Moves> all;
-  std::uint32_t channel = 2;
-  for (const auto& [workers, threads] : {std::pair{2u, 2u}, {3u, 2u}, {4u, 1u}, {8u, 2u}, {5u, 5u}})
-    for (const std::uint64_t every : {1, 30, 1000}) {
-      if (threads > 2 && every < 30) continue;
-      all.push_back({workers, threads, every, channel});
-      channel = channel == 2 ? 4 : channel == 4 ? 4096 : 2;
-    }
-  return all;
+  return all_shapes<Moves>({{2, 2}, {3, 2}, {4, 1}, {8, 2}, {5, 5}}, {1, 30, 1000}, 30);
 }
 
 /// Compares runs with moves, and sees that LPs did move: in a single run they may not, where a
@@ -110,11 +86,8 @@ TEST(Moves, BetweenCutsForOtherReasons) {
   Comparison comparison(model, {});
   for (const std::uint64_t pause_every : {1, 10, 300})
     for (const std::uint64_t every : {7, 100})
-      comparison.run({.workers = 3,
-                      .threads = 2,
-                      .every = every,
-                      .channel_messages = 4,
-                      .pause_every = pause_every});
+      comparison.run(
+          {{.workers = 3, .threads = 2, .every = every, .channel_messages = 4}, pause_every});
 }
 
 TEST(Moves, UnderEveryKindOfCheckpoint) {
@@ -184,7 +157,7 @@ TEST(Moves, OfLpsThatAllocate) {
 TEST(Moves, AndHandOvers) {
   RandomModel model({.shape = 5, .lps = 50, .horizon = Duration::from_ticks(1'500)});
   const Outcome expected = run_model(model, "sequential", {});
-  const Moves moves{.workers = 3, .threads = 2, .every = 20};
+  const Moves moves{{.workers = 3, .threads = 2, .every = 20}};
   for (const std::vector<Leg>& legs :
        {std::vector<Leg>{{{"timewarp", 4, "auto", 2}, 300}, {{"timewarp", 2}, 300}},
         {{{"timewarp", 3, "auto", 2}, 200}, {{"sequential", 1}, 200}},
@@ -240,7 +213,7 @@ TEST(Moves, AreNoHindranceToAStopRequest) {
   sequential.until = Time::from_ticks(20'000);
   const Outcome whole = run_model(model, "sequential", sequential);
   for (unsigned calls = 1; calls <= (kSanitizers ? 12u : 40u); ++calls) {
-    const Moves moves{.workers = 3, .threads = 2, .every = 20};
+    const Moves moves{{.workers = 3, .threads = 2, .every = 20}};
     RunOptions options = moves.apply({});
     options.until = model.default_horizon();
     RunControl control;
