@@ -209,12 +209,16 @@ class Context : public OutputContext {
                           const detail::PayloadParts& parts);
   virtual void remember_bytes(const void* value, std::size_t bytes);
 
+  /// Takes a timer out of the live ones, which it is among.
+  void end_timer(std::uint32_t place);
+
   Random random_;
   Duration minimum_delay_;              // of what is sent: the duration of the event being handled
   std::uint64_t sends_ = 0;             // of the LP so far
   std::uint64_t cancelled_timers_ = 0;  // by this context, also those that were rolled back
 
  private:
+  struct Saver;
   Timer send_timer(Duration delay, EventTypeId type, detail::PayloadParts parts);
   void check_duration(LpId destination, Duration delay, Duration duration) const {
     std::int64_t start, end;

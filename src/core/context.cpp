@@ -6,6 +6,7 @@
 
 #include "core/fingerprint.h"
 #include "core/ledger.h"
+#include "core/withdrawn.h"
 #include "orrery/error.h"
 #include "orrery/logical_process.h"
 #include "orrery/model.h"
@@ -96,19 +97,27 @@ void Context::send_parts(LpId destination, Duration delay, EventTypeId type,
   const auto bytes = static_cast<std::uint32_t>(parts.size());
   const auto payload = std::make_unique<std::byte[]>(bytes);
   parts.write(payload.get());
-  send(destination, delay, type,
-       (bytes << 2) | (std::uint32_t{parts.has_trailer} << 1) | std::uint32_t{parts.hashed},
+  send(destination, delay, type, PayloadSize(bytes, parts.hashed, parts.has_trailer).word(),
        payload.get());
+}
+
+/// What the set of timers tells before it changes.
+struct Context::Saver {
+  Context& context;
+  void operator()(const void* address, std::size_t bytes) const {
+    if (context.reversing_) context.save_before(address, bytes);
+  }
+};
+
+void Context::end_timer(std::uint32_t place) {
+  ledger().timers.remove(place, Saver{*this});
 }
 
 Timer Context::send_timer(Duration delay, EventTypeId type, detail::PayloadParts parts) {
   const std::uint64_t number = sends_ + 1;
-  const std::uint32_t place =
-      ledger().timers.add(number, [this](const void* address, std::size_t bytes) {
-        if (reversing_) save_before(address, bytes);
-      });
+  const std::uint32_t place = ledger().timers.add(number, Saver{*this});
   parts.has_trailer = true;
-  parts.trailer = -1 - std::int64_t{place};
+  parts.trailer = timer_trailer(place);
   send_parts(self_, delay, type, parts);
   return Timer(number, self_, place);
 }
@@ -118,11 +127,8 @@ bool Context::cancel(const Timer& timer) {
   if (timer.owner_ != self_) [[unlikely]]
     fail("it cancels a timer of LP " + std::to_string(timer.owner_) +
          "; only the LP that has set a timer can cancel it: send that LP an event");
-  TimerSet& timers = ledger().timers;
-  if (!timers.holds(timer.place_, timer.number_)) return false;
-  timers.remove(timer.place_, [this](const void* address, std::size_t bytes) {
-    if (reversing_) save_before(address, bytes);
-  });
+  if (!ledger().timers.holds(timer.place_, timer.number_)) return false;
+  end_timer(timer.place_);
   ++cancelled_timers_;
   return true;
 }

@@ -28,6 +28,7 @@ class PayloadSize {
     size.word_ = word;
     return size;
   }
+  constexpr std::uint32_t word() const { return word_; }
   constexpr std::uint32_t bytes() const { return word_ >> 2; }
   constexpr bool has_trailer() const { return (word_ & 2) != 0; }
   /// Neither a trailer nor hashed: the common case in one test.

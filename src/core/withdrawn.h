@@ -10,7 +10,10 @@
 
 namespace orrery {
 
-/// Of an event that is a timer: its place in the set.
+/// The trailer of a timer, and back: its place in the set.
+inline std::int64_t timer_trailer(std::uint32_t place) {
+  return -1 - std::int64_t{place};
+}
 inline std::uint32_t timer_place(std::int64_t trailer) {
   return static_cast<std::uint32_t>(-1 - trailer);
 }
@@ -24,12 +27,11 @@ inline bool is_timer(const EventHeader& event, const void* payload) {
 /// never been sent.
 inline bool is_withdrawn(const LogicalProcessBase& lp, const EventHeader& event,
                          const void* payload) {
-  if (!event.size.has_trailer()) [[likely]]
+  if (!is_timer(event, payload)) [[likely]]
     return false;
-  const std::int64_t trailer = trailer_of(event, payload);
-  if (trailer >= 0) return false;
+  const std::uint32_t place = timer_place(trailer_of(event, payload));
   const Ledger* const ledger = LogicalProcessAccess::ledger(lp);
-  return ledger == nullptr || !ledger->timers.holds(timer_place(trailer), event.sequence());
+  return ledger == nullptr || !ledger->timers.holds(place, event.sequence());
 }
 
 }  // namespace orrery

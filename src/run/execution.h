@@ -86,7 +86,7 @@ class Execution final : public Context, public HandlerExecution {
     const FloatGuard floats;
     std::uint32_t bytes = event_->size.bytes();
     if (event_->size.has_trailer()) [[unlikely]]
-      bytes -= end_timer();
+      bytes -= open_trailer();
     if (!lp_->dispatch(*this, event_->type, payload_, bytes)) [[unlikely]]
       refuse_type();
   }
@@ -145,13 +145,10 @@ class Execution final : public Context, public HandlerExecution {
   }
   /// Of an event with a trailer, which is not for the model: a timer is not live while its event is
   /// handled. Returns the trailer's size.
-  [[gnu::noinline]] std::uint32_t end_timer() {
+  [[gnu::noinline]] std::uint32_t open_trailer() {
     if (!is_timer(*event_, payload_)) return kTrailerBytes;
     ORRERY_ASSERT(!is_withdrawn(*lp_, *event_, payload_), "a withdrawn timer is not executed");
-    ledger().timers.remove(timer_place(trailer_of(*event_, payload_)),
-                           [this](const void* address, std::size_t bytes) {
-                             if (reversing_) save_before(address, bytes);
-                           });
+    end_timer(timer_place(trailer_of(*event_, payload_)));
     return kTrailerBytes;
   }
   void append_row(const Table& table, std::span<const std::uint64_t> cells) override {

@@ -29,6 +29,13 @@ struct RunOptions {
   std::uint32_t livelock_microsteps =
       1'000'000;  ///< zero-delay steps at one instant that are too many
 
+  /// The same without a horizon: nothing that is sent is dropped.
+  RunOptions without_horizon() const {
+    RunOptions options = *this;
+    options.until = Time::max();
+    return options;
+  }
+
   /// The value of an option that an engine or a part of one declares; its default if it is not set.
   template <class T>
   T get(const Option<T>& option) const {

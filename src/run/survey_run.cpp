@@ -11,21 +11,10 @@
 #include "run/event_pool.h"
 #include "run/execution.h"
 #include "run/model_checks.h"
+#include "run/plain_event.h"
 
 namespace orrery {
 namespace {
-
-struct SurveyedEvent : EventHeader {
-  explicit SurveyedEvent(const EventHeader& header) : EventHeader(header) {}
-  std::byte* payload() { return reinterpret_cast<std::byte*>(this) + sizeof(SurveyedEvent); }
-  std::size_t bytes() const { return sizeof(SurveyedEvent) + size.bytes(); }
-};
-
-/// Without a horizon: what is sent beyond it counts, too.
-RunOptions without_horizon(RunOptions options) {
-  options.until = Time::max();
-  return options;
-}
 
 template <class Pending>
 class SurveyRun {
@@ -39,7 +28,8 @@ class SurveyRun {
         trail_(options.livelock_microsteps),
         survey_(model, promises,
                 [this](LpId id) -> const LogicalProcessBase& { return *lps_[id].object; }),
-        execution_(model, no_promises_, without_horizon(options), Outbox{*this}) {}
+        // What is sent beyond the horizon counts, too.
+        execution_(model, no_promises_, options.without_horizon(), Outbox{*this}) {}
   ~SurveyRun() {
     for (LpId id = 0; id < lps_.size(); ++id) {
       const ModelCall call("its destructor", id);
@@ -99,7 +89,7 @@ class SurveyRun {
     for (double seconds = 0; !stopped(); seconds += watch.lap()) {
       if (seconds >= limits.seconds) return RunEnd::paused;
       for (std::uint64_t n = 0; n < kPollEvents; ++n) {
-        SurveyedEvent* const event = pending_.pop();
+        PlainEvent* const event = pending_.pop();
         if (event == nullptr) {
           result_.reached = options_.until;
           return RunEnd::completed;
@@ -114,7 +104,7 @@ class SurveyRun {
     return RunEnd::interrupted;
   }
 
-  void handle(SurveyedEvent* event) {
+  void handle(PlainEvent* event) {
     Lp& lp = lps_[event->receiver];
     if (is_withdrawn(*lp.object, *event, event->payload()))
       return pool_.release(event, event->bytes());
@@ -131,10 +121,7 @@ class SurveyRun {
   void send(const EventHeader& header, const Payload& payload) {
     if (!survey_.note(execution_.cause(), header)) note_breach(header);
     if (header.time() >= options_.until) return;
-    void* memory = pool_.allocate(sizeof(SurveyedEvent) + header.size.bytes());
-    auto* event = new (memory) SurveyedEvent(header);
-    write_payload(event->payload(), payload, header.size);
-    pending_.push(event);
+    pending_.push(PlainEvent::make(pool_, header, payload));
   }
 
   void note_breach(const EventHeader& sent) {
@@ -185,7 +172,7 @@ SurveyResult survey_run(const Model& model, const RunOptions& options, const Sur
                         RunControl& control) {
   check_options(model, options);
   const Promises promises(model, communication_of(model));
-  return pending::with_pending_set<SurveyedEvent>(options.pending, [&]<class Pending>() {
+  return pending::with_pending_set<PlainEvent>(options.pending, [&]<class Pending>() {
     return SurveyRun<Pending>(model, promises, options, control).run(limits);
   });
 }

@@ -34,12 +34,6 @@ void leave_marks(bool raised) {
   errno = raised ? EDOM : 0;
 }
 
-/// Without a horizon: sends at or after it are compared, too, since a longer run executes them.
-RunOptions without_horizon(RunOptions options) {
-  options.until = Time::max();
-  return options;
-}
-
 }  // namespace
 
 LpChecker::LpChecker(const Model& model, const Promises& promises, const RunOptions& options)
@@ -49,7 +43,8 @@ LpChecker::LpChecker(const Model& model, const Promises& promises, const RunOpti
       data_(model),
       plan_(options.get(checkpoint::kCheckpoint), blocks_),
       random_state_(options.seed),
-      execution_(model, promises, without_horizon(options), Outbox{}) {
+      // Sends at or after the horizon are compared, too, since a longer run executes them.
+      execution_(model, promises, options.without_horizon(), Outbox{}) {
   const auto lps = static_cast<LpId>(model.lp_count());
   lps_.reserve(lps);
   for (LpId id = 0; id < lps; ++id) {

@@ -126,15 +126,11 @@ void Run<Pending>::poll() {
 template <class Pending>
 void Run<Pending>::reclaim() {
   drain();
-  std::vector<Event*> kept;
-  kept.reserve(schedule_.pending());
-  schedule_.take_all([&](Event* event) {
-    executors_[0]->is_withdrawn(*event) ? executors_[0]->release(event) : kept.push_back(event);
+  schedule_.erase_if([this](Event* event) {
+    if (!executors_[0]->is_withdrawn(*event)) return false;
+    executors_[0]->release(event);
+    return true;
   });
-  for (Event* event : kept) {
-    event->next = nullptr;
-    schedule_.push(event);
-  }
   withdrawn_.note_reclaimed(cancelled_timers_);
 }
 

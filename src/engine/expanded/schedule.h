@@ -33,6 +33,7 @@
 
 #include "core/assert.h"
 #include "engine/expanded/event.h"
+#include "pending/erase_if.h"
 
 namespace orrery::expanded {
 
@@ -180,6 +181,18 @@ class Schedule {
     settle();
     pending_.drain(
         [&](Event* event) { event->type == kMarkType ? free_mark(event) : visit(event); });
+  }
+  /// Takes the pending events out for which gone(event) is true; it may free them. Nothing may be
+  /// in progress.
+  template <class Gone>
+  void erase_if(Gone&& gone) {
+    settle();
+    std::vector<Event*> scratch;
+    pending::erase_if(pending_, scratch, [&](Event* event) {
+      if (event->type != kMarkType) return gone(event);
+      free_mark(event);
+      return true;
+    });
   }
   /// Puts what was set aside back. Nothing may be in progress.
   void settle() {

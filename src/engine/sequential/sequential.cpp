@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/sequential/settings.h"
+#include "pending/erase_if.h"
 #include "pending/registry.h"
 #include "run/clock.h"
 #include "run/event_pool.h"
@@ -19,17 +20,12 @@
 #include "run/look_ahead.h"
 #include "run/look_interval.h"
 #include "run/lp_memory.h"
+#include "run/plain_event.h"
 #include "run/withdrawn_count.h"
 #include "run/world_engine.h"
 
 namespace orrery {
 namespace {
-
-struct SequentialEvent : EventHeader {
-  explicit SequentialEvent(const EventHeader& header) : EventHeader(header) {}
-  std::byte* payload() { return reinterpret_cast<std::byte*>(this) + sizeof(SequentialEvent); }
-  std::size_t bytes() const { return sizeof(SequentialEvent) + size.bytes(); }
-};
 
 template <class Pending, class Memory>
 class SequentialRun {
@@ -88,7 +84,7 @@ class SequentialRun {
     LookInterval interval;
     for (const GoalWatch goal(goal_);; interval.look()) {
       for (std::uint64_t n = goal.until_look(committed_, interval.events()); n > 0; --n) {
-        SequentialEvent* event = pending_.top();
+        PlainEvent* event = pending_.top();
         if (event == nullptr || event->time() >= until) {
           end_ = Key::infinity();
           poll();
@@ -105,7 +101,7 @@ class SequentialRun {
     }
   }
 
-  void handle(SequentialEvent* event) {
+  void handle(PlainEvent* event) {
     World::Lp& lp = lps_[event->receiver];
     if (const auto* next = pending_.upcoming(1)) __builtin_prefetch(next);
     if (pending_.announces()) [[unlikely]]
@@ -132,10 +128,7 @@ class SequentialRun {
 
   template <class Payload>
   void send(const EventHeader& header, const Payload& payload) {
-    void* memory = pool_.allocate(sizeof(SequentialEvent) + header.size.bytes());
-    auto* event = new (memory) SequentialEvent(header);
-    write_payload(event->payload(), payload, header.size);
-    pending_.push(event);
+    pending_.push(PlainEvent::make(pool_, header, payload));
   }
 
   void append_row(const Row& row) {
@@ -147,16 +140,12 @@ class SequentialRun {
 
   /// Takes the timers out that were cancelled and whose time has not come.
   [[gnu::noinline]] void reclaim() {
-    std::vector<SequentialEvent*> kept;
-    kept.reserve(pending_.size());
-    pending_.drain([&](SequentialEvent* event) {
-      if (is_withdrawn(*lps_[event->receiver].object, *event, event->payload())) {
-        pool_.release(event, event->bytes());
-      } else {
-        kept.push_back(event);
-      }
+    std::vector<PlainEvent*> scratch;
+    pending::erase_if(pending_, scratch, [this](PlainEvent* event) {
+      if (!is_withdrawn(*lps_[event->receiver].object, *event, event->payload())) return false;
+      pool_.release(event, event->bytes());
+      return true;
     });
-    for (SequentialEvent* event : kept) pending_.push(event);
     withdrawn_.note_reclaimed(execution_.cancelled_timers());
   }
 
@@ -183,7 +172,7 @@ class SequentialRun {
     world_.committed += committed_;
     world_.executed += committed_;
     pending_.drain(
-        [this](SequentialEvent* event) { world_.pending[0].append(*event, event->payload()); });
+        [this](PlainEvent* event) { world_.pending[0].append(*event, event->payload()); });
     if (control_.rows != nullptr)
       control_.rows->advance(0, std::min(end_, Key::end_of(options_.until)));
   }
@@ -217,7 +206,7 @@ class SequentialEngine final : public WorldEngine {
   }
   void advance(World& world, const RunOptions& options, const Goal& goal, RunControl& control,
                RunResult& result) override {
-    pending::with_pending_set<SequentialEvent>(options.pending, [&]<class Pending>() {
+    pending::with_pending_set<PlainEvent>(options.pending, [&]<class Pending>() {
       if (world.on_heaps()) {
         SequentialRun<Pending, HeapMemory>(world, options, goal, control).advance(result);
       } else {

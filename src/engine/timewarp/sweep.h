@@ -12,6 +12,7 @@
 #include "engine/timewarp/history.h"
 #include "engine/timewarp/mailbox.h"
 #include "engine/timewarp/withdrawn_timers.h"
+#include "pending/erase_if.h"
 
 namespace orrery::timewarp {
 
@@ -35,10 +36,9 @@ class Sweep {
   /// any more.
   template <class Take>
   void free_cancelled(Take&& take) {
-    pending_.drain([this](TwEvent* event) { swept_.push_back(event); });
-    for (TwEvent* event : swept_)
-      if (!mailbox_.free_if_cancelled(event) && !take(event)) pending_.push(event);
-    swept_.clear();
+    pending::erase_if(pending_, scratch_, [&](TwEvent* event) {
+      return mailbox_.free_if_cancelled(event) || take(event);
+    });
   }
 
   /// No event lies in two places.
@@ -81,12 +81,10 @@ class Sweep {
  private:
   template <class Visit>
   void for_each_pending(Visit&& visit) {
-    pending_.drain([this](TwEvent* event) { swept_.push_back(event); });
-    for (TwEvent* event : swept_) {
+    pending::erase_if(pending_, scratch_, [&](TwEvent* event) {
       visit(event);
-      pending_.push(event);
-    }
-    swept_.clear();
+      return false;
+    });
   }
 
   Pending& pending_;
@@ -94,7 +92,7 @@ class Sweep {
   const FaultList& faults_;
   History& history_;
   const WithdrawnTimers& withdrawn_;
-  std::vector<TwEvent*> swept_;
+  std::vector<TwEvent*> scratch_;
 };
 
 }  // namespace orrery::timewarp
