@@ -127,6 +127,14 @@ const MemberOption<bool, bool> kBind{{.name = "no-bind",
                                       .field = "bind"},
                                      &RunOptions::bind,
                                      option_forms::off_switch()};
+const Option<std::uint64_t> kThreads{
+    {.name = "threads",
+     .type = "N",
+     .help = "Threads that the workers share; auto: no more than cores",
+     .group = kTuningOptions,
+     .field = "threads"},
+    0,
+    option_forms::count_or_auto(1, kMostWorkers)};
 const MemberOption<std::uint64_t, std::uint32_t> kLivelock{
     {.name = "livelock",
      .type = "N",
@@ -153,6 +161,9 @@ const OptionBase& memory_option() {
 }
 const OptionBase& bind_option() {
   return kBind;
+}
+const Option<std::uint64_t>& threads_option() {
+  return kThreads;
 }
 
 OptionRule::OptionRule(void (*check)(const RunOptions&)) {

@@ -79,6 +79,7 @@ inline constexpr OptionGroup kTuningOptions{1,
 const OptionBase& workers_option();
 const OptionBase& memory_option();
 const OptionBase& bind_option();
+const Option<std::uint64_t>& threads_option();  ///< that workers share; 0: automatic
 
 /// The most threads that a run may be asked for.
 inline constexpr unsigned kMostWorkers = 1024;

@@ -44,12 +44,24 @@ Promises::Promises(const Model& model, const CommunicationGraph& graph)
                                  duration_text(lookahead_, model.tick_seconds())));
   }
   const std::uint64_t pairs = count_pairs(graph, lookahead_);
-  if (pairs == 0 && lookahead_ == Duration::zero() && !complete_) return;
+  if (lookahead_ == Duration::zero() && !complete_) {
+    if (model.lp_count() > 1) clusters_ = Clusters::of_all();
+    if (pairs == 0) return;
+  }
   fill(graph, pairs, model.lp_count());
   merge_rows();
   make_buckets();
   for (const Edge& edge : edges_) free_delay_ = std::max(free_delay_, edge.minimum_delay);
   if (complete_) free_delay_ = Duration::max();
+  if (complete_ && lookahead_ == Duration::zero()) find_clusters(model.lp_count());
+}
+
+void Promises::find_clusters(std::uint64_t lps) {
+  for_each_edge([&](LpId from, const Edge& edge) {
+    if (edge.minimum_delay > Duration::zero()) return;
+    if (!clusters_.any()) clusters_ = Clusters(lps);
+    clusters_.merge(from, edge.to);
+  });
 }
 
 /// Counted, then put in place: a graph of millions of edges is not sorted as a whole.

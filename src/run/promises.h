@@ -25,6 +25,7 @@
 
 #include "core/huge_pages.h"
 #include "orrery/model.h"
+#include "run/clusters.h"
 
 namespace orrery {
 
@@ -62,6 +63,8 @@ class Promises {
   bool complete() const { return complete_; }
   /// No delay is promised, and no pair excluded.
   bool empty() const { return free_delay_ == Duration::zero(); }
+  /// LPs between which nothing is promised.
+  const Clusters& clusters() const { return clusters_; }
   /// The smallest delay from an LP to another one; nothing if these do not communicate.
   std::optional<Duration> minimum_delay(LpId from, LpId to) const;
   /// In a fixed order, which is none of the receivers. Without those that say no more than
@@ -102,9 +105,11 @@ class Promises {
   void fill(const CommunicationGraph& graph, std::uint64_t pairs, std::uint64_t lps);
   void merge_rows();
   void make_buckets();
+  void find_clusters(std::uint64_t lps);
 
   Duration lookahead_, free_delay_;
   bool complete_ = false;
+  Clusters clusters_;
   std::vector<std::uint32_t, HugePageAllocator<std::uint32_t>> starts_;  ///< empty: no promise
   std::vector<Edge, HugePageAllocator<Edge>> edges_;  ///< and one more, where the last bucket ends
 };

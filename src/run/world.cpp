@@ -13,7 +13,7 @@ namespace orrery {
 
 World::World(const Model& model, Layout layout, Promises promises,
              std::uint32_t livelock_microsteps)
-    : pending(std::max<std::size_t>(layout.arenas.size(), 1)),
+    : pending(layout.arenas.empty() ? layout.part_count : layout.arenas.size()),
       trail(livelock_microsteps),
       model_(model),
       promises_(std::move(promises)),

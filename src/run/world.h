@@ -40,8 +40,9 @@ class World {
   struct Layout {
     /// Of each LP its part; empty: all in part 0.
     std::vector<std::uint16_t> parts;
-    /// Of each part the colouring of its arena; empty: one part, in ordinary memory.
+    /// Of each part the colouring of its arena; empty: in ordinary memory.
     std::vector<memory::Colouring> arenas;
+    unsigned part_count = 1;     ///< in ordinary memory; else as many as arenas
     bool deny_oversize = false;  ///< requests of LPs for more than a block are refused
   };
   /// What the platform keeps of an LP.

@@ -58,7 +58,7 @@ RunOptions options_of(const Variant& v, std::uint64_t seed) {
   options.workers = v.workers;
   options.set(checkpoint::kCheckpoint, v.checkpoint);
   options.pending = v.pending;
-  options.set(timewarp::kThreads, threads_of(v, seed));
+  options.set(threads_option(), threads_of(v, seed));
   options.set(timewarp::kWindow, v.window_ticks);
   options.memory_bytes = v.memory_bytes;
   options.set(timewarp::kGvtPeriod, v.gvt_period_us);

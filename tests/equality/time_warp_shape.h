@@ -33,7 +33,7 @@ struct TimeWarpShape {
     options.workers = workers;
     options.bind = false;
     options.memory_bytes = memory_bytes;
-    options.set(timewarp::kThreads, threads);
+    options.set(threads_option(), threads);
     options.set(timewarp::kChannelMessages, channel_messages);
     options.set(checkpoint::kCheckpoint, checkpoint);
     options.set(checkpoint::kOffload, offload);

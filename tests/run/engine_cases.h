@@ -65,7 +65,7 @@ struct EngineCase {
     options.workers = workers;
     options.bind = false;
     options.set(expanded::kMode, mode);
-    options.set(timewarp::kThreads, threads);
+    options.set(threads_option(), threads);
     options.set(sequential::kOnHeaps, on_heaps);
     options.set(automatic::kHandOverEvery, hand_over_every);
     return options;

@@ -271,7 +271,7 @@ TEST(ReversedTimers, AreAsBefore) {
     options.workers = workers;
     options.bind = false;
     options.set(checkpoint::kCheckpoint, "reverse");
-    options.set(timewarp::kThreads, workers);
+    options.set(threads_option(), workers);
     expect_same(expected, run_model(sleepers, "timewarp", options), std::to_string(workers));
   }
 }

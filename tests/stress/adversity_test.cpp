@@ -31,7 +31,7 @@ RunOptions adversarial_options(std::uint64_t seed) {
   RunOptions options;
   options.seed = seed;
   options.workers = one_of(std::vector<unsigned>{2, 3, 7, 16, 33});
-  options.set(timewarp::kThreads, one_of(Numbers{0, 1, 3, std::min(options.workers, 8u)}));
+  options.set(threads_option(), one_of(Numbers{0, 1, 3, std::min(options.workers, 8u)}));
   options.bind = one_of(Numbers{0, 1}) == 1;
   options.set(checkpoint::kCheckpoint,
               one_of(std::vector<std::string>{"auto", "copy", "periodic:2", "periodic:333"}));
@@ -44,7 +44,7 @@ RunOptions adversarial_options(std::uint64_t seed) {
 
 std::string text(const RunOptions& o) {
   return "seed " + std::to_string(o.seed) + ", workers " + std::to_string(o.workers) +
-         ", threads " + std::to_string(o.get(timewarp::kThreads)) + ", checkpoint " +
+         ", threads " + std::to_string(o.get(threads_option())) + ", checkpoint " +
          o.get(checkpoint::kCheckpoint) + ", window " + std::to_string(o.get(timewarp::kWindow)) +
          ", memory " + std::to_string(o.memory_bytes) + ", gvt " +
          std::to_string(o.get(timewarp::kGvtPeriod)) + " us, pending " + o.pending;

@@ -102,7 +102,7 @@ TEST(Stalls, ResultsAreTheSame) {
     StallModel model(seed, 40);
     RunOptions options;
     options.workers = static_cast<unsigned>(2 + seed % 4 * 2);
-    options.set(timewarp::kThreads, seed % 3 == 0 ? 0 : options.workers);
+    options.set(threads_option(), seed % 3 == 0 ? 0 : options.workers);
     options.bind = seed % 2 == 0;
     options.set(checkpoint::kCheckpoint, seed % 3 == 0   ? "copy"
                                          : seed % 3 == 1 ? "auto"
@@ -111,7 +111,7 @@ TEST(Stalls, ResultsAreTheSame) {
     const Outcome actual = run_model(model, "timewarp", options);
     const std::string what = "stall seed " + std::to_string(seed) + ", workers " +
                              std::to_string(options.workers) + ", threads " +
-                             std::to_string(options.get(timewarp::kThreads)) + ", checkpoint " +
+                             std::to_string(options.get(threads_option())) + ", checkpoint " +
                              options.get(checkpoint::kCheckpoint);
     ASSERT_EQ(actual.result.end, RunEnd::completed) << what << ": " << actual.result.fault;
     EXPECT_EQ(actual.result.fingerprint, expected.result.fingerprint) << what;
@@ -134,7 +134,7 @@ TEST(Stalls, WithASmallMemoryBudget) {
     StallModel model(seed, 40);
     RunOptions options;
     options.workers = 4;
-    options.set(timewarp::kThreads, 4);
+    options.set(threads_option(), 4);
     options.memory_bytes = 300'000 * seed;
     const Outcome actual = run_model(model, "timewarp", options);
     ASSERT_EQ(actual.result.end, RunEnd::completed) << "stall seed " << seed;

@@ -13,25 +13,14 @@
 #include <utility>
 #include <vector>
 
-#include "core/kernel_state.h"
 #include "engine/expanded/event.h"
 #include "memory/application_mode.h"
-#include "memory/lp_heap.h"
-#include "orrery/logical_process.h"
 #include "run/event_pool.h"
 #include "run/execution.h"
-#include "run/guarded_call.h"
+#include "run/lp_record.h"
 #include "run/world.h"
 
 namespace orrery::expanded {
-
-/// What the engine knows of an LP beside its own object: a line of its own, since neighbours may be
-/// in the hands of two threads.
-struct alignas(64) LpRecord {
-  LogicalProcessBase* object = nullptr;
-  KernelState kernel;
-  memory::LpHeap* heap = nullptr;  ///< nullptr: it lies in ordinary memory
-};
 
 /// What came of an event.
 struct Result {
@@ -108,7 +97,8 @@ class Executor {
   [[gnu::always_inline]] bool run(const Event& event, Event*& sent) {
     LpRecord& lp = lps_[event.receiver];
     execution_.begin(event, event.payload(), *lp.object, lp.kernel);
-    if (!call(lp, event)) [[unlikely]]
+    if (!lp.call(
+            arena_, [this] { execution_.call(); }, [&] { fail(event); })) [[unlikely]]
       return false;
     execution_.end(lp.kernel);
     sent = take_sent();
@@ -142,21 +132,6 @@ class Executor {
  private:
   Event* take_sent() { return std::exchange(execution_.outbox().sent, nullptr); }
 
-  /// The handler. An LP executes on any thread, so it takes more memory from whose thread it is on.
-  [[gnu::always_inline]] bool call(LpRecord& lp, const Event& event) {
-    if (lp.heap != nullptr) {
-      lp.heap->use_arena(*arena_);
-      return guarded_call(
-          *lp.heap, [this] { execution_.call(); }, [&] { fail(event); });
-    }
-    try {
-      execution_.call();
-      return true;
-    } catch (...) {
-      fail(event);
-      return false;
-    }
-  }
   /// Of what the handler has thrown.
   [[gnu::noinline]] void fail(const Event& event) {
     fault_ = HandlerFault{event.key(), event.receiver, execution_.describe_failure()};

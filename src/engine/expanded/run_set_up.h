@@ -53,10 +53,7 @@ void Run<Pending>::advance(RunResult& result) {
 
 template <class Pending>
 void Run<Pending>::take_world() {
-  for (LpId id = 0; id < lps_.size(); ++id) {
-    const World::Lp& lp = world_.lp(id);
-    lps_[id] = {lp.object, lp.kernel, world_.on_heaps() ? &world_.heap(id) : nullptr};
-  }
+  for (LpId id = 0; id < lps_.size(); ++id) lps_[id] = LpRecord::of(world_, id);
   for (EventList& list : world_.pending)
     list.take_all([this](const EventHeader& header, const void* payload) {
       schedule_.push(executors_[0]->make(header, payload));

@@ -29,15 +29,6 @@ const Option<std::int64_t> kGvtPeriod{{.name = "gvt-period",
                                       0,
                                       option_forms::duration_or_auto(kMicrosecond)};
 
-const Option<std::uint64_t> kThreads{
-    {.name = "threads",
-     .type = "N",
-     .help = "Threads that the workers share; auto: no more than cores",
-     .group = kGroup,
-     .field = "threads"},
-    0,
-    option_forms::count_or_auto(1, kMostWorkers)};
-
 const Option<bool> kBalance{{.name = "balance",
                              .type = "on|off",
                              .help = "Move LPs between workers whose loads differ",
@@ -79,8 +70,8 @@ const Option<std::uint64_t> kMoveEvery{"move-every", 0};
 
 OptionList options() {
   OptionList all = checkpoint::options();
-  all.insert(all.end(), {&workers_option(), &memory_option(), &bind_option(), &kThreads, &kWindow,
-                         &kGvtPeriod, &kBalance, &kCacheAware, &kCacheShare, &kOversize});
+  all.insert(all.end(), {&workers_option(), &memory_option(), &bind_option(), &threads_option(),
+                         &kWindow, &kGvtPeriod, &kBalance, &kCacheAware, &kCacheShare, &kOversize});
   return all;
 }
 
@@ -91,7 +82,7 @@ Settings Settings::of(const RunOptions& options) {
   settings.copier = &checkpoint::find_copier_backend(options.get(checkpoint::kCopier));
   settings.window_ticks = options.get(kWindow);
   settings.gvt_period_us = static_cast<std::uint64_t>(options.get(kGvtPeriod));
-  settings.threads = static_cast<unsigned>(options.get(kThreads));
+  settings.threads = static_cast<unsigned>(options.get(threads_option()));
   settings.channel_messages = static_cast<std::uint32_t>(options.get(kChannelMessages));
   settings.pause_every = options.get(kPauseEvery);
   settings.pause_ends = options.get(kPauseEnds);

@@ -14,7 +14,6 @@ namespace orrery::timewarp {
 
 extern const Option<std::int64_t> kWindow;     ///< ticks; 0: automatic
 extern const Option<std::int64_t> kGvtPeriod;  ///< microseconds; 0: automatic
-extern const Option<std::uint64_t> kThreads;   ///< that workers share; 0: automatic
 extern const Option<bool> kCacheAware;         ///< model memory and checkpoints on sets apart
 extern const Option<double> kCacheShare;       ///< of model memory; negative: automatic
 extern const Option<std::string> kOversize;    ///< reliable, deny

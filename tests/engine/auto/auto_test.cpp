@@ -53,7 +53,7 @@ RunOptions in_turns(std::uint64_t events, const std::string& candidates = "",
   options.bind = false;
   options.set(automatic::kHandOverEvery, events);
   options.set(automatic::kCandidates, candidates);
-  options.set(timewarp::kThreads, 2);
+  options.set(threads_option(), 2);
   return options;
 }
 

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The conservative engine: workers promise each other how far they have come, and execute what is
+// safe by these promises and the model's smallest delays (board.h in src/transport has the paper).
+// Nothing is ever rolled back, so LPs lie in ordinary memory. This file chooses how to run;
+// worker.h is the engine.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/conservative/run.h"
+#include "engine/conservative/settings.h"
+#include "pending/registry.h"
+#include "run/model_checks.h"
+#include "run/placement.h"
+#include "run/world_engine.h"
+
+namespace orrery::conservative {
+namespace {
+
+constexpr const char* kName = "conservative";
+
+/// More threads than cores would wait for each other all the time.
+unsigned count_threads(const RunOptions& options, const Model& model) {
+  const Settings settings = Settings::of(options);
+  return std::min(count_workers(options, model),
+                  settings.threads > 0 ? settings.threads : usable_cores());
+}
+
+/// Engines that run models, but for this one.
+std::string other_engines() {
+  std::vector<std::string> names;
+  for (const EngineInfo& info : engines())
+    if (info.use == EngineUse::results && info.name != kName) names.push_back(info.name);
+  return listed(names);
+}
+
+class ConservativeEngine final : public WorldEngine {
+ public:
+  std::string refusal(const Model& model, const RunOptions& options) const override {
+    if (count_threads(options, model) == 1) return {};
+    if (call_model("lookahead()", [&] { return model.lookahead(); }) > Duration::zero()) return {};
+    const CommunicationGraph graph = communication_of(model);
+    if (graph.is_complete() && Promises(model, graph).clusters().count(model.lp_count()) > 1)
+      return {};
+    return fmt::format(
+        "it promises no smallest delay that would keep any of its LPs apart, so none of them is "
+        "ever safe from the others; let lookahead() or communication() promise one, or use engine "
+        "{}, or one worker",
+        other_engines());
+  }
+  World::Layout layout(const Model& model, const CommunicationGraph& graph,
+                       const RunOptions& options, std::vector<std::string>& notes) const override {
+    const unsigned threads = count_threads(options, model);
+    const unsigned workers = count_workers(options, model);
+    if (workers > threads)
+      notes.push_back(fmt::format("{} workers execute, not {}: as many as threads (--threads)",
+                                  threads, workers));
+    World::Layout layout;
+    layout.parts = place_lps(model, graph, threads, notes);
+    layout.part_count = threads;
+    return layout;
+  }
+  /// Not where one worker would have to do it all.
+  bool may_pay(const World& world) const override {
+    return world.promises().clusters().count(world.lp_count()) > 1;
+  }
+  void advance(World& world, const RunOptions& options, const Goal& goal, RunControl& control,
+               RunResult& result) override {
+    unsigned workers = count_threads(options, world.model());
+    if (world.on_heaps()) workers = std::min(workers, world.parts());  // an arena for each
+    const Settings settings = Settings::of(options);
+    pending::with_pending_set<PlainEvent>(options.pending, [&]<class Pending>() {
+      Run<Pending>(world, options, goal, settings, workers, control).advance(result);
+    });
+  }
+};
+
+const EngineRegistration registration{
+    kName, "executes what is safe by the model's smallest delays, on the threads of this machine",
+    []() -> std::unique_ptr<Engine> { return std::make_unique<ConservativeEngine>(); }, options};
+
+}  // namespace
+}  // namespace orrery::conservative

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How workers come to a cut together (world.h): when the run is asked to stop, when the engine is
+// to give its world back, and when a period is over, so that blocks of LPs can go to other workers.
+// All steps are taken from the same reports of rounds:
+//   running    until a round shows that a halt is due; who adopts it begins no event any more
+//   holding    the next round's reports say which key was the highest begun. The cut K is just
+//   above draining   everything below K is executed, in order, and messages come in, until nothing
+//   is
+//              below K and as many messages were received as sent.
+// Nothing is executed and so nothing sent when the lowest key of all has reached K: whoever had
+// executed something since it joined that round would have reported it as its lowest. So the sums
+// of that round are final, and by the argument in timewarp/cut.h all channels are empty if they
+// agree.
+//
+// An event that failed counts as begun: K is above it, and the run ends with it when GVT gets
+// there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "engine/conservative/report.h"
+#include "run/engine.h"
+
+namespace orrery::conservative {
+
+class Halt {
+ public:
+  /// Why nothing goes on.
+  struct Ending {
+    /// Nothing: it was a period.
+    std::optional<RunEnd> end;
+    Key cut;
+  };
+
+  /// `goal_events`: after that many one is due.
+  explicit Halt(std::uint64_t goal_events) : goal_events_(goal_events) {}
+
+  /// What a round brings. True if the halt is there: then `ending` tells it.
+  bool adopt(const Report& sum, Time until) {
+    if (sum.fault_at_lowest) return finish(RunEnd::fault, sum.lowest);
+    if (sum.lowest.time() >= until) return finish(RunEnd::completed, Key::infinity());
+    switch (phase_) {
+      case Phase::running:
+        note_reason(sum);
+        if (due_) phase_ = Phase::holding;
+        return false;
+      case Phase::holding:
+        limit_ = std::max(sum.highest.next(), least_cut_);
+        phase_ = Phase::draining;
+        [[fallthrough]];
+      case Phase::draining:
+        return sum.lowest >= limit_ && sum.sent == sum.received && finish(reason_, limit_);
+    }
+    return false;
+  }
+  /// A halt is on its way: rounds are due.
+  bool is_under_way() const { return phase_ != Phase::running; }
+  bool holds() const { return phase_ == Phase::holding; }
+  /// Nothing at or above it is to be begun.
+  const Key& limit() const { return limit_; }
+  const Ending& ending() const { return ending_; }
+
+  /// A period begins at this cut.
+  void begin(const Key& cut) {
+    least_cut_ = cut;
+    limit_ = Key::infinity();
+    phase_ = Phase::running;
+    due_ = false;
+    reason_.reset();
+  }
+
+ private:
+  enum class Phase : std::uint8_t { running, holding, draining };
+
+  void note_reason(const Report& sum) {
+    if (sum.stop) {
+      reason_ = RunEnd::interrupted;
+    } else if (sum.time_is_over || sum.executed >= goal_events_) {
+      reason_ = RunEnd::paused;
+    }
+    due_ = reason_.has_value() || sum.period_is_over;
+  }
+  bool finish(std::optional<RunEnd> end, const Key& cut) {
+    ending_ = {end, cut};
+    return true;
+  }
+
+  Key least_cut_, limit_ = Key::infinity();
+  const std::uint64_t goal_events_;
+  Phase phase_ = Phase::running;
+  bool due_ = false;
+  std::optional<RunEnd> reason_;
+  Ending ending_;
+};
+
+}  // namespace orrery::conservative

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A run of the conservative engine: its threads, and the row of periods that they execute. Between
+// two periods everything before a key is executed and nothing is on its way; worker 0 decides there
+// what the next one is to be (tempo.h), and whether blocks of LPs go to other workers.
+//
+// In a period in place worker 0 has all LPs. The others wait at the end of the step meanwhile.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "engine/conservative/worker.h"
+#include "memory/library_state.h"
+#include "run/clock.h"
+#include "run/refusals.h"
+
+namespace orrery::conservative {
+
+template <class Pending>
+class Run {
+ public:
+  Run(World& world, const RunOptions& options, const Goal& goal, const Settings& settings,
+      unsigned workers, RunControl& control);
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  ~Run() { shared_.team.join(); }
+
+  /// Takes the world, moves it forward, and gives it back.
+  void advance(RunResult& result);
+
+ private:
+  static constexpr double kUneven = 1.1;        ///< busiest worker's load over the mean
+  static constexpr double kWorthMoving = 1.05;  ///< its load before a move over after
+  static constexpr double kGain = 1.03;         ///< of the rate by a move, else it was in vain
+  static constexpr unsigned kMostRest = 64;     ///< periods
+
+  // By every worker (run.h).
+  void work(unsigned index);
+  void live(unsigned index);
+  bool change_period(unsigned index);
+
+  // By worker 0, while the others wait (run.h).
+  void decide();
+  void plan_period();
+  void start_clock();
+  void even_out(double rate);
+  void shuffle();
+  std::uint64_t executed() const;
+
+  // The end (run_conclude.h).
+  void conclude(RunResult& result);
+  void let_parts_follow();
+  void describe_fault(RunResult& result) const;
+  void add_statistics(RunResult& result) const;
+
+  Shared shared_;
+  const bool can_share_;  ///< more than one worker may execute
+  std::vector<std::unique_ptr<Worker<Pending>>> workers_;
+  std::vector<std::string> refusals_;          ///< notes on memory, by worker
+  std::vector<std::uint64_t> executed_ahead_;  ///< behind the fault, by worker
+
+  // Worker 0's.
+  Tempo tempo_;
+  std::vector<std::uint16_t> shared_owners_;  ///< of blocks, while all execute
+  Stopwatch watch_;
+  double set_up_seconds_ = 0, rate_before_move_ = 0;
+  unsigned periods_to_rest_ = 1, rest_ = 1;
+  std::uint64_t blocks_moved_ = 0, shuffles_ = 0;
+};
+
+template <class Pending>
+Run<Pending>::Run(World& world, const RunOptions& options, const Goal& goal,
+                  const Settings& settings, unsigned workers, RunControl& control)
+    : shared_(world, options, goal, settings, control,
+              settings.mode == Mode::in_place ? 1 : workers),
+      can_share_(shared_.workers > 1),
+      refusals_(shared_.workers),
+      executed_ahead_(shared_.workers),
+      tempo_(!can_share_, can_share_ && settings.mode == Mode::automatic && !goal.pauses()),
+      shared_owners_(shared_.partition.owners_of_blocks()) {
+  for (unsigned i = 0; i < shared_.workers; ++i)
+    workers_.push_back(std::make_unique<Worker<Pending>>(shared_, i));
+  shared_.period.begin = world.cut;
+  plan_period();
+}
+
+template <class Pending>
+void Run<Pending>::advance(RunResult& result) {
+  Stopwatch watch;
+  shared_.team.start(0, {[this](unsigned i) { work(i); }});
+  shared_.team.finish();
+  result.startup_seconds += set_up_seconds_;
+  result.loop_seconds += watch.lap() - set_up_seconds_;
+  conclude(result);
+}
+
+// ---- By every worker
+
+template <class Pending>
+void Run<Pending>::work(unsigned index) {
+  if (shared_.world.on_heaps()) memory::prepare_worker_thread();
+  const ThreadWatch watched(shared_.control.threads, shared_.model, workers_[index]->execution(),
+                            false);
+  const MisuseWatch misuse;
+  const Refusals refusals;
+  const OversizeLimit limit(shared_.world.denies_oversize());
+  live(index);
+  refusals_[index] = refusals.note(shared_.world.denies_oversize());
+}
+
+template <class Pending>
+void Run<Pending>::live(unsigned index) {
+  Worker<Pending>& worker = *workers_[index];
+  worker.take_lps();
+  worker.take_events();
+  if (!shared_.team.end_step()) return;
+  worker.take_handed_out();
+  worker.begin_period();
+  if (index == 0) {
+    set_up_seconds_ = watch_.lap();
+    shared_.goal.restart();
+    start_clock();
+  }
+  if (!shared_.team.end_step()) return;
+  do {
+    if (index > 0 && shared_.period.in_place) continue;
+    const auto ending = worker.run_period();
+    if (!ending) return;
+    if (index == 0) shared_.ending = *ending;
+    executed_ahead_[index] = worker.end_period(*ending);
+  } while (change_period(index));
+}
+
+/// False if the run is over.
+template <class Pending>
+bool Run<Pending>::change_period(unsigned index) {
+  Worker<Pending>& worker = *workers_[index];
+  Team& team = shared_.team;
+  if (!team.end_step()) return false;
+  if (shared_.ending.end) {
+    worker.give_back();
+    return false;
+  }
+  if (index == 0) decide();
+  if (!team.end_step()) return false;
+  if (shared_.moves) {
+    worker.hand_out_events();
+    if (!team.end_step()) return false;
+    worker.take_handed_out();
+  }
+  worker.begin_period();
+  if (index == 0) start_clock();
+  return team.end_step();
+}
+
+// ---- By worker 0
+
+template <class Pending>
+std::uint64_t Run<Pending>::executed() const {
+  std::uint64_t sum = 0;
+  for (const auto& worker : workers_) sum += worker->statistics().executed;
+  return sum;
+}
+
+template <class Pending>
+void Run<Pending>::decide() {
+  Shared::Period& period = shared_.period;
+  const double seconds = watch_.lap();
+  const std::uint64_t events = executed() - period.executed;
+  tempo_.note(events, seconds);
+  if (shared_.settings.halt_every > 0) {
+    shuffle();
+  } else if (!period.in_place) {
+    even_out(static_cast<double>(events) / seconds);
+  }
+  period.begin = shared_.ending.cut;
+  period.executed += events;
+  plan_period();
+  std::vector<std::uint16_t> owners = shared_owners_;
+  if (period.in_place) std::fill(owners.begin(), owners.end(), std::uint16_t{0});
+  shared_.moves = owners != shared_.partition.owners_of_blocks();
+  if (shared_.moves) shared_.partition.give_blocks(owners);
+}
+
+/// Its time begins later, with start_clock().
+template <class Pending>
+void Run<Pending>::plan_period() {
+  Shared::Period& period = shared_.period;
+  const bool was_in_place = period.in_place;
+  period.in_place = tempo_.next().in_place;
+  if (shared_.settings.halt_every > 0) {
+    period.in_place =
+        !can_share_ || (shared_.settings.mode == Mode::automatic && shuffles_ % 3 == 2);
+    period.end_events = period.executed + shared_.settings.halt_every;
+  }
+  RowSink* const rows = shared_.control.rows;
+  if (rows != nullptr && (period.in_place != was_in_place || period.executed == 0))
+    rows->begin(period.in_place ? 1 : shared_.workers);
+}
+
+template <class Pending>
+void Run<Pending>::start_clock() {
+  const double switch_seconds = watch_.lap();
+  if (shared_.moves) tempo_.note_switch(switch_seconds);
+  const double cycles = tempo_.next().seconds * cycles_per_second();
+  shared_.period.end_cycles = read_cycles() + static_cast<std::uint64_t>(cycles);
+}
+
+/// A move that brought nothing is not repeated soon.
+template <class Pending>
+void Run<Pending>::even_out(double rate) {
+  if (rate_before_move_ > 0) {
+    rest_ = rate < kGain * rate_before_move_ ? std::min(2 * rest_, kMostRest) : 1;
+    periods_to_rest_ = rest_;
+    rate_before_move_ = 0;
+  }
+  if (--periods_to_rest_ > 0) return;
+  periods_to_rest_ = 1;
+  const Partition& partition = shared_.partition;
+  std::vector<double> loads(partition.blocks());
+  for (const auto& worker : workers_)
+    for (unsigned block = 0; block < partition.blocks(); ++block)
+      loads[block] += worker->loads()[block];
+  const auto most_load = [&](const std::vector<std::uint16_t>& owners) {
+    std::vector<double> sums(shared_.workers);
+    for (unsigned block = 0; block < partition.blocks(); ++block)
+      sums[owners[block]] += loads[block];
+    return *std::max_element(sums.begin(), sums.end());
+  };
+  const double total = std::accumulate(loads.begin(), loads.end(), 0.0);
+  const double most = most_load(shared_owners_);
+  if (most * shared_.workers < kUneven * total) return;
+  std::vector<std::uint16_t> owners = partition.even_out(loads);
+  if (most < kWorthMoving * most_load(owners)) return;
+  for (unsigned block = 0; block < partition.blocks(); ++block)
+    blocks_moved_ += owners[block] != shared_owners_[block] ? 1 : 0;
+  shared_owners_ = std::move(owners);
+  rate_before_move_ = rate;
+}
+
+/// For tests: whatever there is moves.
+template <class Pending>
+void Run<Pending>::shuffle() {
+  ++shuffles_;
+  for (unsigned block = 0; block < shared_owners_.size(); ++block)
+    shared_owners_[block] =
+        static_cast<std::uint16_t>((block * (shuffles_ % 5 + 1) + shuffles_) % shared_.workers);
+  blocks_moved_ += shared_owners_.size();
+}
+
+}  // namespace orrery::conservative
+
+#include "engine/conservative/run_conclude.h"

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Run: what is put together at the end. Included by run.h only.
+#pragma once
+
+#include <fmt/format.h>
+
+namespace orrery::conservative {
+
+template <class Pending>
+void Run<Pending>::conclude(RunResult& result) {
+  World& world = shared_.world;
+  const Halt::Ending& ending = shared_.ending;
+  result.end = *ending.end;
+  result.workers = shared_.workers;
+  std::uint64_t ahead = 0;
+  for (unsigned i = 0; i < shared_.workers; ++i) {
+    ahead += executed_ahead_[i];
+    world.trail.merge(workers_[i]->trail());
+    result.peak_memory_bytes += workers_[i]->memory_bytes();
+    if (!refusals_[i].empty()) result.notes.push_back(refusals_[i]);
+  }
+  result.peak_memory_bytes += shared_.depot.slab_bytes() + shared_.partition.bytes() +
+                              shared_.lps.capacity() * sizeof(LpRecord);
+  shared_.team.add_notes(result.notes);
+  if (ending.end == RunEnd::fault) describe_fault(result);
+  add_statistics(result);
+  world.cut = ending.cut;
+  world.committed += executed() - ahead;
+  world.executed += executed();
+  if (world.parts() < shared_.workers)
+    for (const auto& worker : workers_) worker->give_events(world.pending[0]);
+  if (blocks_moved_ > 0) let_parts_follow();
+}
+
+/// So that the next engine finds LPs where they were executed.
+template <class Pending>
+void Run<Pending>::let_parts_follow() {
+  World& world = shared_.world;
+  const unsigned parts = world.parts(), workers = shared_.workers;
+  if (world.part_table().empty() || parts < workers) return;
+  for (LpId id = 0; id < world.lp_count(); ++id) {
+    const unsigned owner = shared_owners_[shared_.partition.block_of(id)];
+    if (world.part_of(id) * workers / parts == owner) continue;
+    const unsigned first = (owner * parts + workers - 1) / workers;
+    const unsigned end = ((owner + 1) * parts + workers - 1) / workers;
+    world.move_to(id, first + id % (end - first));
+  }
+}
+
+template <class Pending>
+void Run<Pending>::describe_fault(RunResult& result) const {
+  const Key& key = shared_.ending.cut;
+  FaultReport report(key, shared_.options.livelock_microsteps);
+  report.add(shared_.world.trail);
+  for (const auto& worker : workers_)
+    if (worker->fault() && worker->fault()->key == key) report.add(&*worker->fault());
+  result.fault = report.text();
+}
+
+template <class Pending>
+void Run<Pending>::add_statistics(RunResult& result) const {
+  WorkerStatistics sum;
+  for (const auto& worker : workers_) merge_counters(kWorkerCounters, sum, worker->statistics());
+  report_counters(kWorkerCounters, sum, result.statistics);
+  if (can_share_) {
+    result.statistics.push_back({"blocks_moved", "",
+                                 "blocks of LPs given to another worker to even out loads",
+                                 static_cast<double>(blocks_moved_), true});
+  }
+  const auto share = [](std::uint64_t part, std::uint64_t whole) {
+    return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  };
+  result.account =
+      !can_share_ ? "one worker executed all events, in the order of their keys"
+                  : fmt::format(
+                        "{:.0f} % of the events were executed by one worker alone; of the others' "
+                        "looks at promises {:.0f} % found nothing that was safe, and {} events "
+                        "went from worker to worker",
+                        share(sum.in_place, sum.executed), share(sum.waits, sum.looks + sum.waits),
+                        fmt::group_digits(sum.sent));
+}
+
+}  // namespace orrery::conservative

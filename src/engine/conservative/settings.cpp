@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/conservative/settings.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "run/option_forms.h"
+
+namespace orrery::conservative {
+namespace {
+
+constexpr OptionGroup kGroup{.heading = "Conservative engine"};
+
+/// In the order of Mode.
+std::vector<std::string> mode_names() {
+  return {"auto", "promises", "in-place"};
+}
+
+}  // namespace
+
+const Option<std::string> kMode{{.name = "conservative-mode",
+                                 .type = "NAME",
+                                 .help = "Who executes: all workers, one, or whichever is faster",
+                                 .group = kGroup,
+                                 .field = "conservative_mode"},
+                                "auto",
+                                option_forms::choice(mode_names())};
+
+const Option<std::uint64_t> kChannelMessages{"conservative-channel-messages", 4096};
+const Option<std::uint64_t> kHaltEvery{"conservative-halt-every", 0};
+
+OptionList options() {
+  return {&workers_option(), &bind_option(), &threads_option(), &kMode};
+}
+
+Settings Settings::of(const RunOptions& options) {
+  Settings settings;
+  const std::vector<std::string> names = mode_names();
+  const auto named = std::find(names.begin(), names.end(), options.get(kMode));
+  settings.mode = static_cast<Mode>(named - names.begin());
+  settings.threads = static_cast<unsigned>(options.get(threads_option()));
+  settings.channel_messages = static_cast<std::uint32_t>(options.get(kChannelMessages));
+  settings.halt_every = options.get(kHaltEvery);
+  return settings;
+}
+
+}  // namespace orrery::conservative

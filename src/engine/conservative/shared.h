@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the workers of one run have in common. Constant while they execute, except for what is made
+// for concurrent use (board, rounds, mesh, depot, team, control) and the records of LPs, each of
+// which belongs to the worker that has the LP. At a halt, between steps that all end together
+// (Team::end_step), the rest changes: period and partition by worker 0, the lists of events that go
+// from worker to worker by whom they go from.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "core/huge_pages.h"
+#include "engine/conservative/halt.h"
+#include "engine/conservative/partition.h"
+#include "engine/conservative/report.h"
+#include "engine/conservative/settings.h"
+#include "engine/conservative/tempo.h"
+#include "run/event_pool.h"
+#include "run/lp_record.h"
+#include "run/plain_event.h"
+#include "run/team.h"
+#include "run/world_engine.h"
+#include "transport/board.h"
+#include "transport/mesh.h"
+
+namespace orrery::conservative {
+
+/// An event on its way to its receiver's worker.
+struct Message {
+  PlainEvent* event = nullptr;
+  void prefetch() const { __builtin_prefetch(event, 1); }
+};
+
+struct Shared {
+  Shared(World& run_world, const RunOptions& run_options, const Goal& run_goal,
+         const Settings& run_settings, RunControl& run_control, unsigned most_workers)
+      : world(run_world),
+        model(run_world.model()),
+        options(run_options),
+        goal_events(run_goal.events),
+        goal(run_goal),
+        settings(run_settings),
+        control(run_control),
+        has_rows(run_control.rows != nullptr && !model.tables().empty()),
+        partition(run_world, most_workers),
+        workers(partition.workers()),
+        lps(run_world.lp_count()),
+        mesh(workers, settings.channel_messages),
+        board(workers),
+        handed_out(workers, std::vector<std::vector<PlainEvent*>>(workers)),
+        team(workers, run_options.bind),
+        rounds(workers) {}
+
+  World& world;
+  const Model& model;
+  const RunOptions& options;
+  const std::uint64_t goal_events;
+  GoalWatch goal;  ///< started by worker 0, in the last step of the set-up
+  const Settings settings;
+  RunControl& control;
+  const bool has_rows;
+  Partition partition;
+  const unsigned workers;
+  std::vector<LpRecord, HugePageAllocator<LpRecord>> lps;
+  EventDepot depot;
+  transport::Mesh<Message> mesh;
+  transport::Board<> board;
+  /// The period under way.
+  struct Period {
+    bool in_place = false;
+    std::uint64_t end_cycles = 0;
+    std::uint64_t executed = 0;    ///< before it, since the engine has the world
+    /// Of the same; for tests.
+    std::uint64_t end_events = std::numeric_limits<std::uint64_t>::max();
+    Key begin;                     ///< everything before it is executed
+  } period;
+  Halt::Ending ending;                                            ///< of the last period
+  bool moves = false;                                             ///< blocks change hands
+  std::vector<std::vector<std::vector<PlainEvent*>>> handed_out;  ///< from, to
+  Team team;  ///< ends its threads before what they use
+  Rounds rounds;
+};
+
+}  // namespace orrery::conservative

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a worker of the conservative engine counts.
+#pragma once
+
+#include <cstdint>
+
+#include "run/statistics.h"
+
+namespace orrery::conservative {
+
+struct WorkerStatistics {
+  std::uint64_t executed = 0;
+  std::uint64_t in_place = 0;
+  std::uint64_t sent = 0;
+  std::uint64_t looks = 0;
+  std::uint64_t waits = 0;
+  std::uint64_t rounds = 0;
+  std::uint64_t halts = 0;
+};
+
+inline constexpr CounterInfo<WorkerStatistics> kWorkerCounters[] = {
+    {&WorkerStatistics::executed, Merge::sum},
+    {&WorkerStatistics::in_place, Merge::sum, "in_place", "events executed by one worker alone"},
+    {&WorkerStatistics::sent, Merge::sum, "messages", "events sent to another worker"},
+    {&WorkerStatistics::looks, Merge::sum, "looks", "times that promises of others were looked at"},
+    {&WorkerStatistics::waits, Merge::sum, "waits", "looks that found nothing safe to execute"},
+    {&WorkerStatistics::rounds, Merge::maximum, "rounds", "rounds of agreement"},
+    {&WorkerStatistics::halts, Merge::maximum, "halts", "times that all workers halted at a cut"},
+};
+
+}  // namespace orrery::conservative

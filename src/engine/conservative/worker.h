@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A worker: its LPs' events in one pending event set, executed in the order of keys as far as they
+// are safe. An event is safe if its time is before the *bound*: no message can come with a time
+// before that. The bound comes from what the others have promised (board.h), each plus the smallest
+// delay from that worker to this one. What a worker promises itself is the lowest of its pending
+// events and its own bound.
+//
+// Where nothing happens for longer than the lookahead, promises creep: each look raises them by no
+// more than a delay. Who has looked a few times without finding something to execute starts a round
+// (transport/rounds.h), which finds the lowest time of all, and the bounds jump. Rounds also commit
+// rows, stop the run and find its end.
+//
+// Promises are read when there is nothing more to execute, and made every kEventsAPromise events: a
+// line of the board then crosses between cores about once a window. Nothing here waits for a lock
+// or calls the system; who has nothing to execute looks at the promise that holds it back, offers
+// its core after a while, and then naps.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/conservative/shared.h"
+#include "engine/conservative/statistics.h"
+#include "pending/erase_if.h"
+#include "run/ahead_history.h"
+#include "run/execution.h"
+#include "run/look_ahead.h"
+#include "run/look_interval.h"
+#include "run/placement.h"
+#include "run/waiting.h"
+#include "run/withdrawn_count.h"
+
+namespace orrery::conservative {
+
+template <class Pending>
+class Worker {
+ public:
+  Worker(Shared& shared, unsigned index)
+      : shared_(shared),
+        index_(index),
+        until_(shared.options.until.ticks()),
+        arena_(shared.world.on_heaps() ? &shared.world.arena(first_part()) : nullptr),
+        owners_(shared.partition.owners()),
+        execution_(shared.model, shared.world.promises(), shared.options, Outbox{*this}),
+        trail_(shared.options.livelock_microsteps),
+        halt_(shared.goal_events),
+        member_(shared.rounds, index),
+        crowded_(shared.workers > usable_cores()),
+        backoff_(crowded_) {}
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  const HandlerExecution& execution() const { return execution_; }
+  const WorkerStatistics& statistics() const { return statistics_; }
+  const std::optional<HandlerFault>& fault() const { return fault_; }
+  const LivelockTrail& trail() const { return trail_; }
+  std::uint64_t memory_bytes() const { return pending_.bytes() + history_.bytes(); }
+
+  // ---- Steps between periods, each by all workers at once
+
+  void take_lps();
+  void take_events();
+  void begin_period();
+  /// Until a halt, which it returns; nothing if a thread has failed.
+  std::optional<Halt::Ending> run_period() {
+    return shared_.period.in_place ? run_alone() : run_together();
+  }
+  void hand_out_events();
+  void take_handed_out();
+  /// Cycles of handlers since the last period began, by block.
+  const std::vector<double>& loads() const { return loads_; }
+  /// What a period leaves. Returns how many events it has executed behind a fault.
+  std::uint64_t end_period(const Halt::Ending& ending);
+  /// The world gets what this worker has of it, as far as that concerns nobody else.
+  void give_back();
+  void give_events(EventList& list) {
+    pending_.drain([&list](PlainEvent* event) { list.append(*event, event->payload()); });
+  }
+
+ private:
+  static constexpr int kEventsAPromise = 16;
+  static constexpr int kFruitlessLooks = 4;      ///< until a round is due
+  static constexpr double kRoundSeconds = 4e-3;  ///< from one to the next at most
+  static constexpr int kGlances = 300;  ///< at a promise, before other things are looked at
+  static constexpr std::uint64_t kSampleEvents = 16;  ///< one of so many is measured
+
+  struct Outbox {
+    Worker& worker;
+    template <class Payload>
+    [[gnu::always_inline]] void send(const EventHeader& header, const Payload& payload) {
+      worker.send(header, payload);
+    }
+    void append_row(const Row& row) { worker.append_row(row); }
+  };
+  struct RoundHooks;
+  /// When a period in place ends, however it ends.
+  struct InPlaceCount {
+    WorkerStatistics& statistics;
+    const std::uint64_t before;
+    ~InPlaceCount() { statistics.in_place += statistics.executed - before; }
+  };
+
+  unsigned first_part() const {
+    return (index_ * shared_.world.parts() + shared_.workers - 1) / shared_.workers;
+  }
+
+  // Executing (worker.h).
+  std::optional<Halt::Ending> run_alone();
+  std::optional<Halt::Ending> execute_alone(std::uint64_t most);
+  std::optional<Halt::Ending> run_together();
+  int execute_safe(int most);
+  template <bool kTogether>
+  void handle(PlainEvent* event);
+  [[gnu::noinline]] void look_ahead() { look_ahead_.step(pending_, shared_.lps); }
+  [[gnu::noinline]] void fail(const PlainEvent& event);
+  [[gnu::noinline]] void reclaim();
+  template <class Payload>
+  void send(const EventHeader& header, const Payload& payload);
+  void append_row(const Row& row);
+
+  // Promises (worker.h).
+  void look();
+  void promise();
+  void wait();
+  void receive();
+  std::int64_t lowest_ticks() {
+    const PlainEvent* const event = pending_.top();
+    return event == nullptr ? kNever : event->time().ticks();
+  }
+  std::int64_t stop_ticks() const { return std::min(bound_, until_); }
+  bool is_safe(const PlainEvent* event) const {
+    return event != nullptr && event->time().ticks() < stop_ticks() &&
+           (!has_limit_ || event->key() < halt_.limit());
+  }
+
+  // Rounds (worker_rounds.h).
+  bool round_is_due();
+  void set_next_round() {
+    next_round_cycles_ =
+        read_cycles() + static_cast<std::uint64_t>(kRoundSeconds * cycles_per_second());
+  }
+  void join_round();
+  Report report();
+  bool adopt();
+  void raise_bound();
+  void commit(const Key& gvt);
+  void commit_rows(const Key& until);
+  void show(const Key& reached, std::uint64_t executed, std::uint64_t memory_bytes);
+
+  Shared& shared_;
+  const unsigned index_;
+  const std::int64_t until_;
+  memory::Arena* const arena_;
+  const std::uint16_t* const owners_;
+  EventPool<64> pool_{shared_.depot};
+  Pending pending_;
+  Execution<Outbox> execution_;
+  LookAhead<LpRecord> look_ahead_;
+
+  std::int64_t bound_ = 0;     ///< events before it are safe
+  std::int64_t promised_ = 0;  ///< what it promised last
+  unsigned held_back_by_ = 0;  ///< whose promise the bound comes from
+  int fruitless_ = 0;          ///< looks in a row that raised the bound and freed nothing
+  bool has_limit_ = false, holds_ = false;
+  std::optional<HandlerFault> fault_;
+
+  // Of the round under way.
+  Key lowest_at_join_ = Key::infinity();
+  std::int64_t begins_at_join_ = kNever;
+  std::uint64_t next_round_cycles_ = 0;
+  std::uint64_t executed_before_ = 0, executed_at_round_ = 0;  ///< at the begin of the period, ...
+  std::uint64_t received_ = 0;
+  bool fault_is_told_ = false;
+
+  AheadHistory history_;
+  RowBuffer rows_, ready_, kept_;
+  std::size_t rows_before_ = 0;  ///< the event being handled; valid once it has emitted
+  WithdrawnCount withdrawn_;
+  LivelockTrail trail_;
+  std::uint64_t sample_ = 0;
+  std::vector<double> loads_;
+  WorkerStatistics statistics_;
+
+  Halt halt_;
+  transport::RoundMember<Rounds> member_;
+  const bool crowded_;
+  Backoff backoff_;
+};
+
+// ---- Between periods
+
+/// Who has a part of the LPs makes their records, near to itself.
+template <class Pending>
+void Worker<Pending>::take_lps() {
+  for (LpId id = 0; id < shared_.lps.size(); ++id)
+    if (owners_[id] == index_) shared_.lps[id] = LpRecord::of(shared_.world, id);
+}
+
+/// Events of a part may be for LPs of others.
+template <class Pending>
+void Worker<Pending>::take_events() {
+  const unsigned parts = shared_.world.parts();
+  for (unsigned part = 0; part < parts; ++part) {
+    if (part * shared_.workers / parts != index_) continue;
+    shared_.world.pending[part].take_all([this](const EventHeader& header, const void* payload) {
+      PlainEvent* const event = PlainEvent::make(pool_, header, payload);
+      const unsigned owner = owners_[header.receiver];
+      owner == index_ ? pending_.push(event) : shared_.handed_out[index_][owner].push_back(event);
+    });
+  }
+}
+
+template <class Pending>
+void Worker<Pending>::hand_out_events() {
+  std::vector<PlainEvent*> stay;
+  pending_.drain([&](PlainEvent* event) {
+    const unsigned owner = owners_[event->receiver];
+    owner == index_ ? stay.push_back(event) : shared_.handed_out[index_][owner].push_back(event);
+  });
+  for (PlainEvent* event : stay) pending_.push(event);
+}
+
+template <class Pending>
+std::uint64_t Worker<Pending>::end_period(const Halt::Ending& ending) {
+  const std::uint64_t taken_back =
+      ending.end == RunEnd::fault ? history_.take_back(ending.cut, shared_.lps) : 0;
+  commit(ending.cut);
+  return taken_back;
+}
+
+template <class Pending>
+void Worker<Pending>::give_back() {
+  for (LpId id = 0; id < shared_.lps.size(); ++id)
+    if (owners_[id] == index_) shared_.world.lp(id).kernel = shared_.lps[id].kernel;
+  if (shared_.world.parts() >= shared_.workers) give_events(shared_.world.pending[first_part()]);
+}
+
+template <class Pending>
+void Worker<Pending>::take_handed_out() {
+  for (auto& lists : shared_.handed_out) {
+    for (PlainEvent* event : lists[index_]) pending_.push(event);
+    std::vector<PlainEvent*>().swap(lists[index_]);
+  }
+}
+
+/// Nobody reads the board yet.
+template <class Pending>
+void Worker<Pending>::begin_period() {
+  halt_.begin(shared_.period.begin);
+  bound_ = promised_ = shared_.period.begin.time().ticks();
+  shared_.board.promise(index_, promised_);
+  held_back_by_ = index_ == 0 ? shared_.workers - 1 : 0;
+  fruitless_ = 0;
+  has_limit_ = holds_ = false;
+  loads_.assign(shared_.partition.blocks(), 0.0);
+  executed_before_ = executed_at_round_ = statistics_.executed;
+  set_next_round();
+}
+
+// ---- Executing
+
+template <class Pending>
+template <class Payload>
+[[gnu::always_inline]] inline void Worker<Pending>::send(const EventHeader& header,
+                                                         const Payload& payload) {
+  PlainEvent* const event = PlainEvent::make(pool_, header, payload);
+  const unsigned owner = owners_[header.receiver];
+  if (owner == index_) [[likely]] {
+    pending_.push(event);
+    return;
+  }
+  const memory::PlatformMode platform;  // a full ring's queue grows
+  shared_.mesh.ring(index_, owner).push({event});
+  ++statistics_.sent;
+}
+
+template <class Pending>
+void Worker<Pending>::append_row(const Row& row) {
+  if (!shared_.has_rows) return;
+  const memory::PlatformMode platform;
+  if (row.ordinal == 0) rows_before_ = rows_.mark();
+  rows_.append(row);
+}
+
+/// What is executed together may be behind a fault that is not known yet.
+template <class Pending>
+template <bool kTogether>
+[[gnu::always_inline]] inline void Worker<Pending>::handle(PlainEvent* event) {
+  LpRecord& lp = shared_.lps[event->receiver];
+  if (const auto* next = pending_.upcoming(1)) __builtin_prefetch(next);
+  if (pending_.announces()) [[unlikely]]
+    look_ahead();
+  ORRERY_ASSERT(event->key() > execution_.cause(), "events are handled in the order of keys");
+  if (is_withdrawn(*lp.object, *event, event->payload())) [[unlikely]] {
+    pool_.release(event, event->bytes());
+    withdrawn_.note_dropped();
+    return;
+  }
+  const std::uint64_t hash_before = lp.kernel.hash;
+  execution_.begin(*event, event->payload(), *lp.object, lp.kernel);
+  if (!lp.call(
+          arena_, [this] { execution_.call(); }, [&] { fail(*event); })) [[unlikely]]
+    return;
+  execution_.end(lp.kernel);
+  ++statistics_.executed;
+  if constexpr (kTogether) {
+    history_.add(event->key(), event->receiver, hash_before);
+  } else {
+    trail_.note(event->key(), event->receiver);
+  }
+  pool_.release(event, event->bytes());
+}
+
+/// Of what the handler has thrown. What it sent to others stays with them: it comes after the
+/// fault, and nobody will execute it.
+template <class Pending>
+void Worker<Pending>::fail(const PlainEvent& event) {
+  fault_ = HandlerFault{event.key(), event.receiver, execution_.describe_failure()};
+  if (execution_.rows() > 0) rows_.return_to(rows_before_);
+}
+
+/// Up to so many events; returns how many. One of several is measured, for its block.
+template <class Pending>
+int Worker<Pending>::execute_safe(int most) {
+  int count = 0;
+  for (; count < most; ++count) {
+    PlainEvent* const event = pending_.top();
+    if (!is_safe(event)) break;
+    pending_.pop();
+    if (++sample_ % kSampleEvents == 0) [[unlikely]] {
+      const unsigned block = shared_.partition.block_of(event->receiver);
+      const std::uint64_t start = read_cycles();
+      handle<true>(event);
+      loads_[block] += static_cast<double>(read_cycles() - start);
+    } else {
+      handle<true>(event);
+    }
+    if (fault_) [[unlikely]]
+      break;
+  }
+  return count;
+}
+
+template <class Pending>
+void Worker<Pending>::reclaim() {
+  std::vector<PlainEvent*> scratch;
+  pending::erase_if(pending_, scratch, [this](PlainEvent* event) {
+    if (!is_withdrawn(*shared_.lps[event->receiver].object, *event, event->payload())) return false;
+    pool_.release(event, event->bytes());
+    return true;
+  });
+  withdrawn_.note_reclaimed(execution_.cancelled_timers());
+}
+
+template <class Pending>
+std::optional<Halt::Ending> Worker<Pending>::run_together() {
+  while (!shared_.team.failed()) {
+    if (member_.step(RoundHooks{*this})) return halt_.ending();
+    bool executed = false;
+    if (!fault_ && !holds_) {
+      if (!is_safe(pending_.top())) look();
+      if (member_.in_round() && is_safe(pending_.top()))
+        lowest_at_join_ = std::min(lowest_at_join_, pending_.top()->key());
+      executed = execute_safe(kEventsAPromise) > 0;
+    } else {
+      receive();
+    }
+    promise();
+    if (executed) {
+      fruitless_ = 0;
+      backoff_.reset();
+      if (withdrawn_.are_many(execution_.cancelled_timers(), pending_.size())) reclaim();
+    } else {
+      wait();
+    }
+  }
+  return std::nullopt;
+}
+
+/// As the sequential engine does, with all LPs.
+template <class Pending>
+std::optional<Halt::Ending> Worker<Pending>::run_alone() {
+  const Shared::Period& period = shared_.period;
+  const std::uint64_t before = statistics_.executed;
+  const auto executed = [&] { return period.executed + statistics_.executed - before; };
+  const InPlaceCount count{statistics_, before};
+  for (LookInterval interval;; interval.look()) {
+    const std::uint64_t most = std::min(shared_.goal.until_look(executed(), interval.events()),
+                                        period.end_events - executed());
+    if (const auto end = execute_alone(most)) {
+      show(end->cut, executed(), memory_bytes());
+      return end;
+    }
+    const Key reached = std::max(period.begin, execution_.cause().next());
+    show(reached, executed(), memory_bytes());
+    if (shared_.has_rows) commit_rows(reached);
+    if (withdrawn_.are_many(execution_.cancelled_timers(), pending_.size())) reclaim();
+    std::optional<RunEnd> end;
+    if (shared_.control.stop_requested.load(std::memory_order_relaxed)) {
+      end = RunEnd::interrupted;
+    } else if (shared_.goal.reached(executed())) {
+      end = RunEnd::paused;
+    } else if (read_cycles() < period.end_cycles && executed() < period.end_events) {
+      continue;
+    }
+    return Halt::Ending{end, reached};
+  }
+}
+
+/// Up to so many events; what has come to an end, if something has.
+template <class Pending>
+std::optional<Halt::Ending> Worker<Pending>::execute_alone(std::uint64_t most) {
+  for (; most > 0; --most) {
+    PlainEvent* const event = pending_.top();
+    if (event == nullptr || event->time().ticks() >= until_)
+      return Halt::Ending{RunEnd::completed, Key::infinity()};
+    pending_.pop();
+    handle<false>(event);
+    if (fault_) [[unlikely]]
+      return Halt::Ending{RunEnd::fault, fault_->key};
+  }
+  return std::nullopt;
+}
+
+// ---- Promises
+
+template <class Pending>
+void Worker<Pending>::receive() {
+  received_ +=
+      shared_.mesh.drain(index_, [this](Message message) { pending_.push(message.event); });
+}
+
+/// What the others promise, then what they have sent (board.h).
+template <class Pending>
+void Worker<Pending>::look() {
+  ++statistics_.looks;
+  const Lookaheads& lookaheads = shared_.partition.lookaheads();
+  std::int64_t lowest = kNever;
+  for (unsigned other = 0; other < shared_.workers; ++other) {
+    const std::int64_t delay = lookaheads.direct(other, index_);
+    if (delay == kNever || other == index_) continue;
+    const std::int64_t bound = after(shared_.board.promised(other), delay);
+    if (bound >= lowest) continue;
+    lowest = bound;
+    held_back_by_ = other;
+  }
+  receive();
+  if (lowest <= bound_) return;
+  bound_ = lowest;
+  fruitless_ += is_safe(pending_.top()) ? 0 : 1;
+}
+
+/// Also publishes what was sent.
+template <class Pending>
+void Worker<Pending>::promise() {
+  auto& mesh = shared_.mesh;
+  mesh.flush(index_);
+  const std::int64_t ticks = fault_ ? fault_->key.time().ticks() : std::min(lowest_ticks(), bound_);
+  if (ticks <= promised_) return;
+  bool waits = false;
+  mesh.for_each_waiting(index_, [&](const Message&) { waits = true; });
+  if (waits) return;
+  promised_ = ticks;
+  shared_.board.promise(index_, ticks);
+}
+
+/// For the promise that holds it back, or for a round to go on.
+template <class Pending>
+void Worker<Pending>::wait() {
+  ++statistics_.waits;
+  if (!crowded_ && !holds_ && !fault_) {
+    const std::int64_t seen = shared_.board.glance(held_back_by_);
+    const std::uint64_t round = shared_.rounds.round();
+    for (int i = 0; i < kGlances; ++i) {
+      if (shared_.board.glance(held_back_by_) != seen) return;
+      if (member_.in_round() || shared_.rounds.round() != round) break;
+      Patience::relax();
+    }
+  }
+  backoff_.wait();
+}
+
+}  // namespace orrery::conservative
+
+#include "engine/conservative/worker_rounds.h"

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Worker: its part in the rounds. Included by worker.h only.
+#pragma once
+
+namespace orrery::conservative {
+
+template <class Pending>
+struct Worker<Pending>::RoundHooks {
+  Worker& worker;
+
+  bool due() { return worker.round_is_due(); }
+  void join() { worker.join_round(); }
+  Report report() { return worker.report(); }
+  bool adopt() { return worker.adopt(); }
+};
+
+template <class Pending>
+bool Worker<Pending>::round_is_due() {
+  return halt_.is_under_way() || fruitless_ >= kFruitlessLooks || history_.is_long() ||
+         (fault_ && !fault_is_told_) || read_cycles() >= next_round_cycles_ ||
+         (shared_.settings.halt_every > 0 &&
+          statistics_.executed - executed_at_round_ >= shared_.settings.halt_every);
+}
+
+template <class Pending>
+void Worker<Pending>::join_round() {
+  shared_.mesh.flush(index_);
+  const PlainEvent* const event = pending_.top();
+  lowest_at_join_ = event == nullptr ? Key::infinity() : event->key();
+  begins_at_join_ = lowest_at_join_.time().ticks();
+  shared_.mesh.for_each_waiting(index_, [this](const Message& message) {
+    lowest_at_join_ = std::min(lowest_at_join_, message.event->key());
+    begins_at_join_ = std::min(begins_at_join_, promised_);
+  });
+}
+
+template <class Pending>
+Report Worker<Pending>::report() {
+  receive();
+  Report report;
+  report.lowest = lowest_at_join_;
+  if (const PlainEvent* const event = pending_.top())
+    report.lowest = std::min(report.lowest, event->key());
+  if (fault_ && fault_->key <= report.lowest) {
+    report.lowest = fault_->key;
+    report.fault_at_lowest = true;
+    fault_is_told_ = true;
+  }
+  report.begins = std::min(begins_at_join_, report.lowest.time().ticks());
+  report.highest = execution_.cause();
+  report.stop = shared_.control.stop_requested.load(std::memory_order_relaxed);
+  report.period_is_over = read_cycles() >= shared_.period.end_cycles;
+  report.time_is_over = shared_.goal.time_is_over();
+  report.executed = statistics_.executed - executed_before_;
+  report.sent = statistics_.sent;
+  report.received = received_;
+  report.memory_bytes = memory_bytes();
+  return report;
+}
+
+/// All workers adopt the same.
+template <class Pending>
+bool Worker<Pending>::adopt() {
+  ++statistics_.rounds;
+  Report sum;
+  for (unsigned i = 0; i < shared_.workers; ++i) sum.add(shared_.rounds.report_of(i));
+  sum.executed += shared_.period.executed;
+  sum.period_is_over |= sum.executed >= shared_.period.end_events;
+  raise_bound();
+  commit(sum.lowest);
+  if (index_ == 0) show(sum.lowest, sum.executed, sum.memory_bytes);
+  fruitless_ = 0;
+  executed_at_round_ = statistics_.executed;
+  set_next_round();
+  const bool is_over = halt_.adopt(sum, shared_.options.until);
+  holds_ = halt_.holds();
+  has_limit_ = halt_.is_under_way() && !holds_;
+  return is_over;
+}
+
+/// By the shortest path from whoever may begin something (report.h).
+template <class Pending>
+void Worker<Pending>::raise_bound() {
+  std::int64_t bound = kNever;
+  for (unsigned other = 0; other < shared_.workers; ++other) {
+    const std::int64_t path = shared_.partition.lookaheads().path(other, index_);
+    if (path != kNever)
+      bound = std::min(bound, after(shared_.rounds.report_of(other).begins, path));
+  }
+  bound_ = std::max(bound_, bound);
+}
+
+/// Everything before `gvt` is executed and will not fail.
+template <class Pending>
+void Worker<Pending>::commit(const Key& gvt) {
+  history_.forget(gvt, trail_);
+  RowSink* const sink = shared_.control.rows;
+  if (sink == nullptr) return;
+  if (shared_.has_rows) commit_rows(gvt);
+  sink->advance(index_, std::min(gvt, Key::end_of(shared_.options.until)));
+}
+
+template <class Pending>
+void Worker<Pending>::commit_rows(const Key& until) {
+  if (rows_.empty()) return;
+  rows_.for_each([&](const Row& row) { (row.key < until ? ready_ : kept_).append(row); });
+  rows_.clear();
+  std::swap(rows_, kept_);
+  if (!ready_.empty()) shared_.control.rows->commit(index_, ready_);
+}
+
+/// To those who watch.
+template <class Pending>
+void Worker<Pending>::show(const Key& reached, std::uint64_t executed, std::uint64_t memory_bytes) {
+  RunControl& control = shared_.control;
+  const World& world = shared_.world;
+  const Time time = std::min(reached.time(), shared_.options.until);
+  control.gvt_ticks.store(time.ticks(), std::memory_order_relaxed);
+  control.committed.store(world.committed + executed, std::memory_order_relaxed);
+  control.executed.store(world.executed + executed, std::memory_order_relaxed);
+  control.memory_bytes.store(memory_bytes + shared_.depot.slab_bytes(), std::memory_order_relaxed);
+}
+
+}  // namespace orrery::conservative
