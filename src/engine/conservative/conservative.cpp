@@ -15,6 +15,7 @@
 #include "engine/conservative/settings.h"
 #include "pending/registry.h"
 #include "run/model_checks.h"
+#include "run/one_by_one.h"
 #include "run/placement.h"
 #include "run/world_engine.h"
 
@@ -28,6 +29,14 @@ unsigned count_threads(const RunOptions& options, const Model& model) {
   const Settings settings = Settings::of(options);
   return std::min(count_workers(options, model),
                   settings.threads > 0 ? settings.threads : usable_cores());
+}
+
+/// No more than what its LPs can be told apart to, and than arenas, of which each needs one.
+unsigned count_workers_for(const World& world, const RunOptions& options) {
+  const std::uint64_t clusters = world.promises().clusters().count(world.lp_count());
+  const auto most = static_cast<unsigned>(
+      std::min<std::uint64_t>(clusters, count_threads(options, world.model())));
+  return world.on_heaps() ? std::min(most, world.parts()) : most;
 }
 
 /// Engines that run models, but for this one.
@@ -70,9 +79,13 @@ class ConservativeEngine final : public WorldEngine {
   }
   void advance(World& world, const RunOptions& options, const Goal& goal, RunControl& control,
                RunResult& result) override {
-    unsigned workers = count_threads(options, world.model());
-    if (world.on_heaps()) workers = std::min(workers, world.parts());  // an arena for each
     const Settings settings = Settings::of(options);
+    const unsigned workers = count_workers_for(world, options);
+    if (workers == 1 || settings.mode == Mode::in_place) {
+      advance_one_by_one(world, options, goal, control, result);
+      result.account = "one worker executed all events, in the order of their keys";
+      return;
+    }
     pending::with_pending_set<PlainEvent>(options.pending, [&]<class Pending>() {
       Run<Pending>(world, options, goal, settings, workers, control).advance(result);
     });

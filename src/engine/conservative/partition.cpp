@@ -7,11 +7,6 @@
 namespace orrery::conservative {
 namespace {
 
-unsigned possible_workers(const World& world, unsigned wanted) {
-  const std::uint64_t clusters = world.promises().clusters().count(world.lp_count());
-  return static_cast<unsigned>(std::clamp<std::uint64_t>(clusters, 1, wanted));
-}
-
 /// Between blocks that no single promise is for.
 std::int64_t general_delay(const Promises& promises) {
   return promises.complete() ? kNever : promises.lookahead().ticks();
@@ -20,13 +15,12 @@ std::int64_t general_delay(const Promises& promises) {
 }  // namespace
 
 Partition::Partition(const World& world, unsigned workers)
-    : workers_(possible_workers(world, workers)),
+    : workers_(workers),
       owners_(world.lp_count()),
       owners_of_blocks_(
           workers_ == 1 ? 1 : std::max(workers_, std::min(kBlocksAWorker * workers_, kMostBlocks))),
       between_blocks_(blocks(), general_delay(world.promises())),
       between_workers_(workers_, kNever) {
-  if (workers_ == 1) return;
   deal(world);
   measure_delays(world.promises());
   join_delays();

@@ -20,12 +20,12 @@ namespace orrery::conservative {
 
 class Partition {
  public:
-  /// `workers`: at most; there are no more than clusters of LPs.
+  /// `workers`: two or more, no more than clusters of LPs.
   Partition(const World& world, unsigned workers);
 
   unsigned workers() const { return workers_; }
   unsigned blocks() const { return static_cast<unsigned>(owners_of_blocks_.size()); }
-  unsigned block_of(LpId id) const { return blocks_.empty() ? 0 : blocks_[id]; }
+  unsigned block_of(LpId id) const { return blocks_[id]; }
   /// By LP, for the path of sends; it stays where it is.
   const std::uint16_t* owners() const { return owners_.data(); }
   const std::vector<std::uint16_t>& owners_of_blocks() const { return owners_of_blocks_; }
@@ -54,8 +54,8 @@ class Partition {
   std::uint64_t ties(unsigned block, unsigned worker,
                      const std::vector<std::uint16_t>& owners) const;
 
-  unsigned workers_;
-  std::vector<std::uint16_t> blocks_;  ///< of each LP; empty: there is one
+  const unsigned workers_;
+  std::vector<std::uint16_t> blocks_;  ///< of each LP
   std::vector<std::uint16_t> owners_;  ///< of each LP
   std::vector<std::uint16_t> owners_of_blocks_;
   Lookaheads between_blocks_, between_workers_;

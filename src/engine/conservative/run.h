@@ -59,7 +59,6 @@ class Run {
   void add_statistics(RunResult& result) const;
 
   Shared shared_;
-  const bool can_share_;  ///< more than one worker may execute
   std::vector<std::unique_ptr<Worker<Pending>>> workers_;
   std::vector<std::string> refusals_;          ///< notes on memory, by worker
   std::vector<std::uint64_t> executed_ahead_;  ///< behind the fault, by worker
@@ -76,12 +75,10 @@ class Run {
 template <class Pending>
 Run<Pending>::Run(World& world, const RunOptions& options, const Goal& goal,
                   const Settings& settings, unsigned workers, RunControl& control)
-    : shared_(world, options, goal, settings, control,
-              settings.mode == Mode::in_place ? 1 : workers),
-      can_share_(shared_.workers > 1),
+    : shared_(world, options, goal, settings, control, workers),
       refusals_(shared_.workers),
       executed_ahead_(shared_.workers),
-      tempo_(!can_share_, can_share_ && settings.mode == Mode::automatic && !goal.pauses()),
+      tempo_(settings.mode == Mode::automatic && !goal.pauses()),
       shared_owners_(shared_.partition.owners_of_blocks()) {
   for (unsigned i = 0; i < shared_.workers; ++i)
     workers_.push_back(std::make_unique<Worker<Pending>>(shared_, i));
@@ -194,8 +191,7 @@ void Run<Pending>::plan_period() {
   const bool was_in_place = period.in_place;
   period.in_place = tempo_.next().in_place;
   if (shared_.settings.halt_every > 0) {
-    period.in_place =
-        !can_share_ || (shared_.settings.mode == Mode::automatic && shuffles_ % 3 == 2);
+    period.in_place = shared_.settings.mode == Mode::automatic && shuffles_ % 3 == 2;
     period.end_events = period.executed + shared_.settings.halt_every;
   }
   RowSink* const rows = shared_.control.rows;

@@ -63,22 +63,16 @@ void Run<Pending>::add_statistics(RunResult& result) const {
   WorkerStatistics sum;
   for (const auto& worker : workers_) merge_counters(kWorkerCounters, sum, worker->statistics());
   report_counters(kWorkerCounters, sum, result.statistics);
-  if (can_share_) {
-    result.statistics.push_back({"blocks_moved", "",
-                                 "blocks of LPs given to another worker to even out loads",
-                                 static_cast<double>(blocks_moved_), true});
-  }
+  result.statistics.push_back({"blocks_moved", "",
+                               "blocks of LPs given to another worker to even out loads",
+                               static_cast<double>(blocks_moved_), true});
   const auto share = [](std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
   };
-  result.account =
-      !can_share_ ? "one worker executed all events, in the order of their keys"
-                  : fmt::format(
-                        "{:.0f} % of the events were executed by one worker alone; of the others' "
-                        "looks at promises {:.0f} % found nothing that was safe, and {} events "
-                        "went from worker to worker",
-                        share(sum.in_place, sum.executed), share(sum.waits, sum.looks + sum.waits),
-                        fmt::group_digits(sum.sent));
+  result.account = fmt::format(
+      "{:.0f} % of the events were executed by one worker alone; of the others' looks at promises "
+      "{:.0f} % found nothing that was safe, and {} events went from worker to worker",
+      share(sum.in_place, sum.executed), share(sum.waits, sum.looks), fmt::group_digits(sum.sent));
 }
 
 }  // namespace orrery::conservative

@@ -71,10 +71,10 @@ struct Shared {
   struct Period {
     bool in_place = false;
     std::uint64_t end_cycles = 0;
-    std::uint64_t executed = 0;    ///< before it, since the engine has the world
+    std::uint64_t executed = 0;  ///< before it, since the engine has the world
     /// Of the same; for tests.
     std::uint64_t end_events = std::numeric_limits<std::uint64_t>::max();
-    Key begin;                     ///< everything before it is executed
+    Key begin;  ///< everything before it is executed
   } period;
   Halt::Ending ending;                                            ///< of the last period
   bool moves = false;                                             ///< blocks change hands

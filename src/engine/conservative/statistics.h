@@ -26,7 +26,7 @@ inline constexpr CounterInfo<WorkerStatistics> kWorkerCounters[] = {
     {&WorkerStatistics::looks, Merge::sum, "looks", "times that promises of others were looked at"},
     {&WorkerStatistics::waits, Merge::sum, "waits", "looks that found nothing safe to execute"},
     {&WorkerStatistics::rounds, Merge::maximum, "rounds", "rounds of agreement"},
-    {&WorkerStatistics::halts, Merge::maximum, "halts", "times that all workers halted at a cut"},
+    {&WorkerStatistics::halts, Merge::maximum, "halts", "times that the workers came to a cut"},
 };
 
 }  // namespace orrery::conservative

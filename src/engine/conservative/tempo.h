@@ -21,8 +21,8 @@ namespace orrery::conservative {
 
 class Tempo {
  public:
-  /// `chooses`: both ways are open.
-  Tempo(bool in_place, bool chooses) : in_place_(in_place), chooses_(chooses) {}
+  /// Begins with all together. `chooses`: one alone is open, too.
+  explicit Tempo(bool chooses) : chooses_(chooses) {}
 
   struct Period {
     bool in_place = false;
@@ -72,7 +72,7 @@ class Tempo {
     wait_ = std::min(2 * wait_, kLongestWait);
   }
 
-  bool in_place_;
+  bool in_place_ = false;
   const bool chooses_;
   bool looks_ = false;  ///< at the other way
   double rate_ = 0, rate_at_look_ = 0;

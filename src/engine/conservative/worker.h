@@ -23,10 +23,10 @@
 #include <utility>
 #include <vector>
 
+#include "engine/conservative/history.h"
 #include "engine/conservative/shared.h"
 #include "engine/conservative/statistics.h"
 #include "pending/erase_if.h"
-#include "run/ahead_history.h"
 #include "run/execution.h"
 #include "run/look_ahead.h"
 #include "run/look_interval.h"
@@ -87,6 +87,7 @@ class Worker {
   static constexpr double kRoundSeconds = 4e-3;  ///< from one to the next at most
   static constexpr int kGlances = 300;  ///< at a promise, before other things are looked at
   static constexpr std::uint64_t kSampleEvents = 16;  ///< one of so many is measured
+  static constexpr double kLongestSampleSeconds = 1e-3;
 
   struct Outbox {
     Worker& worker;
@@ -176,12 +177,15 @@ class Worker {
   std::uint64_t received_ = 0;
   bool fault_is_told_ = false;
 
-  AheadHistory history_;
+  History history_;
   RowBuffer rows_, ready_, kept_;
   std::size_t rows_before_ = 0;  ///< the event being handled; valid once it has emitted
   WithdrawnCount withdrawn_;
   LivelockTrail trail_;
   std::uint64_t sample_ = 0;
+  /// What takes longer was interrupted, or is one of few.
+  const std::uint64_t longest_sample_ =
+      static_cast<std::uint64_t>(kLongestSampleSeconds * cycles_per_second());
   std::vector<double> loads_;
   WorkerStatistics statistics_;
 
@@ -229,6 +233,7 @@ std::uint64_t Worker<Pending>::end_period(const Halt::Ending& ending) {
   const std::uint64_t taken_back =
       ending.end == RunEnd::fault ? history_.take_back(ending.cut, shared_.lps) : 0;
   commit(ending.cut);
+  ++statistics_.halts;
   return taken_back;
 }
 
@@ -335,7 +340,7 @@ int Worker<Pending>::execute_safe(int most) {
       const unsigned block = shared_.partition.block_of(event->receiver);
       const std::uint64_t start = read_cycles();
       handle<true>(event);
-      loads_[block] += static_cast<double>(read_cycles() - start);
+      loads_[block] += static_cast<double>(std::min(read_cycles() - start, longest_sample_));
     } else {
       handle<true>(event);
     }

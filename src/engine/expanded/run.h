@@ -27,13 +27,13 @@
 #include <vector>
 
 #include "core/cycles.h"
+#include "engine/expanded/history.h"
 #include "engine/expanded/pull_queue.h"
 #include "engine/expanded/rows.h"
 #include "engine/expanded/schedule.h"
 #include "engine/expanded/slot.h"
 #include "engine/expanded/tuner.h"
 #include "memory/library_state.h"
-#include "run/ahead_history.h"
 #include "run/clock.h"
 #include "run/guarded_call.h"
 #include "run/placement.h"
@@ -143,7 +143,7 @@ class Run {
   PullQueue queue_;
   std::vector<PullQueue::Finished> pulled_;
   Schedule<Pending> schedule_;
-  AheadHistory history_;
+  History history_;
   Tuner tuner_;
 
   Mode mode_ = Mode::in_place;

@@ -1,200 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sequential engine: one pending event set, one loop. It is the yardstick of all others, so it
-// does nothing that a hand-written simulator would not: an event is one node of 32 bytes and its
-// payload, taken from a free list; the pending set holds 16-byte entries; an LP's kernel state is
-// 32 bytes; the only indirect calls are the model's handler and its sends. LPs live in ordinary
-// memory: nothing is ever rolled back.
-#include <algorithm>
-#include <cstring>
+// The sequential engine, the yardstick of all others: run/one_by_one.h. LPs live in ordinary memory:
+// nothing is ever rolled back.
 #include <memory>
-#include <new>
-#include <vector>
 
 #include "engine/sequential/settings.h"
-#include "pending/erase_if.h"
-#include "pending/registry.h"
-#include "run/clock.h"
-#include "run/event_pool.h"
-#include "run/execution.h"
-#include "run/look_ahead.h"
-#include "run/look_interval.h"
-#include "run/lp_memory.h"
-#include "run/plain_event.h"
-#include "run/withdrawn_count.h"
-#include "run/world_engine.h"
+#include "run/one_by_one.h"
 
 namespace orrery {
 namespace {
-
-template <class Pending, class Memory>
-class SequentialRun {
- public:
-  SequentialRun(World& world, const RunOptions& options, const Goal& goal, RunControl& control)
-      : world_(world),
-        model_(world.model()),
-        options_(options),
-        goal_(goal),
-        control_(control),
-        lps_(world.lps()),
-        memory_(world),
-        execution_(world.model(), world.promises(), options, Outbox{*this}),
-        end_(world.cut) {}
-  SequentialRun(const SequentialRun&) = delete;
-  SequentialRun& operator=(const SequentialRun&) = delete;
-
-  void advance(RunResult& result) {
-    const ThreadWatch watched(control_.threads, model_, execution_, false);
-    if (control_.rows != nullptr) control_.rows->begin(1);
-    Stopwatch watch;
-    for (EventList& list : world_.pending)
-      list.take_all(
-          [this](const EventHeader& header, const void* payload) { send(header, payload); });
-    result.startup_seconds += watch.lap();
-    try {
-      result.end = loop();
-    } catch (...) {
-      result.end = RunEnd::fault;
-      end_ = execution_.cause();
-      const HandlerFault fault{execution_.cause(), execution_.self(),
-                               execution_.describe_failure()};
-      FaultReport report(fault.key, options_.livelock_microsteps);
-      report.add(&fault);
-      report.add(world_.trail);
-      result.fault = report.text();
-      if (execution_.rows() > 0) rows_.return_to(rows_before_);
-    }
-    result.loop_seconds += watch.lap();
-    give_back(result);
-  }
-
- private:
-  /// Sends go into the pending set, rows are final.
-  struct Outbox {
-    SequentialRun& run;
-    template <class Payload>
-    void send(const EventHeader& header, const Payload& payload) {
-      run.send(header, payload);
-    }
-    void append_row(const Row& row) { run.append_row(row); }
-  };
-
-  RunEnd loop() {
-    const Time until = options_.until;
-    LookInterval interval;
-    for (const GoalWatch goal(goal_);; interval.look()) {
-      for (std::uint64_t n = goal.until_look(committed_, interval.events()); n > 0; --n) {
-        PlainEvent* event = pending_.top();
-        if (event == nullptr || event->time() >= until) {
-          end_ = Key::infinity();
-          poll();
-          return RunEnd::completed;
-        }
-        pending_.pop();
-        handle(event);
-      }
-      end_ = std::max(end_, execution_.cause().next());
-      poll();
-      if (withdrawn_.are_many(execution_.cancelled_timers(), pending_.size())) reclaim();
-      if (control_.stop_requested.load(std::memory_order_relaxed)) return RunEnd::interrupted;
-      if (goal.reached(committed_)) return RunEnd::paused;
-    }
-  }
-
-  void handle(PlainEvent* event) {
-    World::Lp& lp = lps_[event->receiver];
-    if (const auto* next = pending_.upcoming(1)) __builtin_prefetch(next);
-    if (pending_.announces()) [[unlikely]]
-      look_ahead();
-    ORRERY_ASSERT(event->key() > execution_.cause(), "events are handled in the order of keys");
-    if (is_withdrawn(*lp.object, *event, event->payload())) [[unlikely]] {
-      pool_.release(event, event->bytes());
-      withdrawn_.note_dropped();
-      return;
-    }
-    execution_.begin(*event, event->payload(), *lp.object, lp.kernel);
-    world_.trail.note(event->key(), event->receiver);
-    memory_.call(event->receiver, [this] { execution_.call(); });
-    execution_.end(lp.kernel);
-    ++committed_;
-    pool_.release(event, event->bytes());
-  }
-
-  /// Apart, so that the loop of a run that fits the cache stays short.
-  [[gnu::noinline]] void look_ahead() {
-    memory_.look_ahead(pending_);
-    look_ahead_.step(pending_, lps_);
-  }
-
-  template <class Payload>
-  void send(const EventHeader& header, const Payload& payload) {
-    pending_.push(PlainEvent::make(pool_, header, payload));
-  }
-
-  void append_row(const Row& row) {
-    if (control_.rows == nullptr) return;
-    [[maybe_unused]] const typename Memory::Platform platform;
-    if (row.ordinal == 0) rows_before_ = rows_.mark();
-    rows_.append(row);
-  }
-
-  /// Takes the timers out that were cancelled and whose time has not come.
-  [[gnu::noinline]] void reclaim() {
-    std::vector<PlainEvent*> scratch;
-    pending::erase_if(pending_, scratch, [this](PlainEvent* event) {
-      if (!is_withdrawn(*lps_[event->receiver].object, *event, event->payload())) return false;
-      pool_.release(event, event->bytes());
-      return true;
-    });
-    withdrawn_.note_reclaimed(execution_.cancelled_timers());
-  }
-
-  std::uint64_t memory_bytes() const { return depot_.slab_bytes() + pending_.bytes(); }
-
-  /// Between batches: what watchers see, and the rows so far.
-  void poll() {
-    control_.gvt_ticks.store(execution_.now().ticks(), std::memory_order_relaxed);
-    control_.committed.store(world_.committed + committed_, std::memory_order_relaxed);
-    control_.executed.store(world_.executed + committed_, std::memory_order_relaxed);
-    control_.memory_bytes.store(memory_bytes(), std::memory_order_relaxed);
-    if (control_.rows != nullptr && !rows_.empty()) {
-      control_.rows->commit(0, rows_);
-      // Not behind the cut, which may lie within an instant.
-      control_.rows->advance(0, std::max(Key::start_of(execution_.now()), world_.cut));
-    }
-  }
-
-  void give_back(RunResult& result) {
-    poll();
-    result.peak_memory_bytes = memory_bytes();
-    memory_.report(result);
-    world_.cut = end_;
-    world_.committed += committed_;
-    world_.executed += committed_;
-    pending_.drain(
-        [this](PlainEvent* event) { world_.pending[0].append(*event, event->payload()); });
-    if (control_.rows != nullptr)
-      control_.rows->advance(0, std::min(end_, Key::end_of(options_.until)));
-  }
-
-  World& world_;
-  const Model& model_;
-  const RunOptions& options_;
-  const Goal& goal_;
-  RunControl& control_;
-  World::Table& lps_;
-  [[no_unique_address]] Memory memory_;  ///< LPs lie in it
-  EventDepot depot_;
-  EventPool<32, Pools::one> pool_{depot_};
-  Pending pending_;
-  Execution<Outbox> execution_;
-  std::uint64_t committed_ = 0;
-  WithdrawnCount withdrawn_;
-  Key end_;                      ///< everything before it is executed
-  std::size_t rows_before_ = 0;  ///< the event being handled; valid once it has emitted
-  RowBuffer rows_;
-  LookAhead<World::Lp> look_ahead_;
-};
 
 class SequentialEngine final : public WorldEngine {
  public:
@@ -206,13 +20,7 @@ class SequentialEngine final : public WorldEngine {
   }
   void advance(World& world, const RunOptions& options, const Goal& goal, RunControl& control,
                RunResult& result) override {
-    pending::with_pending_set<PlainEvent>(options.pending, [&]<class Pending>() {
-      if (world.on_heaps()) {
-        SequentialRun<Pending, HeapMemory>(world, options, goal, control).advance(result);
-      } else {
-        SequentialRun<Pending, OrdinaryMemory>(world, options, goal, control).advance(result);
-      }
-    });
+    advance_one_by_one(world, options, goal, control, result);
   }
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Events that are finished although events with lower keys are not, for engines without rollbacks.
-// If one of those fails, the run ends before these: what is reported then must not contain them.
-// Nothing has to be executed again, so all that is kept is each LP's fingerprint before the event.
+// Events that are finished although events with lower keys are not. If one of those fails, the run
+// ends before these: what is reported then must not contain them. Nothing has to be executed again,
+// so all that is kept is each LP's fingerprint before the event.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 #include "core/key.h"
 #include "run/faults.h"
 
-namespace orrery {
+namespace orrery::expanded {
 
-class AheadHistory {
+class History {
  public:
   void add(const Key& key, LpId lp, std::uint64_t hash_before) {
     entries_.push_back({key, lp, hash_before});
@@ -54,4 +54,4 @@ class AheadHistory {
   std::size_t long_ = kLong;
 };
 
-}  // namespace orrery
+}  // namespace orrery::expanded

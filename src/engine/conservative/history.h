@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a worker has executed and nobody can be sure of yet: an event of another worker with a lower
+// key may fail, and then the run ends before these. Nothing is executed again, so all that is kept
+// is each LP's fingerprint before the event. A worker executes in the order of keys, so this is a
+// log in that order: a store of half a line an event, of which a round forgets the front.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+#include "core/key.h"
+#include "run/faults.h"
+
+namespace orrery::conservative {
+
+class History {
+ public:
+  [[gnu::always_inline]] void add(const Key& key, LpId lp, std::uint64_t hash_before) {
+    if (count_ == capacity_) [[unlikely]]
+      grow();
+    entries_[count_++] = {key, lp, hash_before};
+  }
+  /// A round is worth while.
+  bool is_long() const { return count_ >= kLong; }
+  /// What precedes `key` is final, and noted in `trail`.
+  void forget(const Key& key, LivelockTrail& trail) {
+    const Entry* const begin = entries_.get();
+    const Entry* const end = begin + count_;
+    const Entry* const kept = std::lower_bound(begin, end, key);
+    for (const Entry* entry = begin; entry != kept; ++entry) trail.note(*entry, entry->lp);
+    count_ = static_cast<std::size_t>(
+        std::move(entries_.get() + (kept - begin), entries_.get() + count_, entries_.get()) -
+        entries_.get());
+  }
+  /// Undoes the effect on the fingerprints of what follows `fault`; returns how many events.
+  template <class Lps>
+  std::uint64_t take_back(const Key& fault, Lps& lps) {
+    const std::size_t before = count_;
+    for (; count_ > 0 && entries_[count_ - 1] > fault; --count_)
+      lps[entries_[count_ - 1].lp].kernel.hash = entries_[count_ - 1].hash_before;
+    return before - count_;
+  }
+  std::size_t bytes() const { return capacity_ * sizeof(Entry); }
+
+ private:
+  static constexpr std::size_t kLong = 4096;
+  struct Entry : Key {
+    Entry() = default;
+    Entry(const Key& key, LpId id, std::uint64_t hash) : Key(key), lp(id), hash_before(hash) {}
+    LpId lp = 0;
+    std::uint64_t hash_before = 0;
+  };
+  static_assert(sizeof(Entry) == 32);
+
+  [[gnu::noinline]] void grow() {
+    const std::size_t capacity = std::max(2 * kLong, 2 * capacity_);
+    auto entries = std::make_unique<Entry[]>(capacity);
+    std::copy_n(entries_.get(), count_, entries.get());
+    entries_ = std::move(entries);
+    capacity_ = capacity;
+  }
+
+  std::unique_ptr<Entry[]> entries_;
+  std::size_t count_ = 0, capacity_ = 0;
+};
+
+}  // namespace orrery::conservative
