@@ -27,6 +27,7 @@
 #include "observe/output_folder.h"
 #include "observe/text_table.h"
 #include "orrery/error.h"
+#include "run/model_checks.h"
 #include "run/option_forms.h"
 
 extern char** environ;
@@ -86,9 +87,28 @@ std::vector<Contender> contenders(const std::vector<const EngineInfo*>& chosen,
   return all;
 }
 
-/// Refuses what the runs would refuse, and what none of them would use, before any of them.
-void check_arguments(const CompareArguments& arguments,
-                     const std::vector<const EngineInfo*>& chosen) {
+/// Takes out the engines that cannot run this model, and returns why; refuses where one of them was
+/// asked for.
+std::vector<std::string> leave_out(const CompareArguments& arguments, Model& model,
+                                   const RunOptions& options,
+                                   std::vector<const EngineInfo*>& chosen) {
+  prepare_model(model);
+  std::vector<std::string> notes;
+  std::erase_if(chosen, [&](const EngineInfo* engine) {
+    const std::string why = engine->make()->refusal(model, options);
+    if (why.empty()) return false;
+    if (!arguments.engines.empty())
+      throw UsageError(fmt::format("engine {} cannot run this model: {}", engine->name, why));
+    notes.push_back(fmt::format("engine {} is left out: {}", engine->name, why));
+    return true;
+  });
+  return notes;
+}
+
+/// Refuses what the runs would refuse, and what none of them would use, before any of them. Returns
+/// notes on engines that are left out.
+std::vector<std::string> check_arguments(const CompareArguments& arguments,
+                                         std::vector<const EngineInfo*>& chosen) {
   const ChosenModel model = choose_model(arguments);
   RunOptions options = read_options(arguments, *model.model);
   for (const std::string& count :
@@ -103,7 +123,7 @@ void check_arguments(const CompareArguments& arguments,
     std::erase_if(useless, [&](const OptionBase* option) { return engine->honours(*option); });
     names.push_back(engine->name);
   }
-  if (useless.empty()) return;
+  if (useless.empty()) return leave_out(arguments, *model.model, options, chosen);
   const std::string who = names.size() == 1
                               ? fmt::format("engine {} does not use", names[0])
                               : fmt::format("none of the engines {} uses", listed(names));
@@ -276,7 +296,8 @@ Json rows_json(const std::vector<Contender>& all) {
   return rows;
 }
 
-std::string comparison_json(const std::vector<Contender>& all, bool equal) {
+std::string comparison_json(const std::vector<Contender>& all, bool equal,
+                            const std::vector<std::string>& left_out) {
   const Json& first = all.front().reports.front();
   Json json = {{"schema", 1},
                {"orrery", first["orrery"]},
@@ -289,6 +310,7 @@ std::string comparison_json(const std::vector<Contender>& all, bool equal) {
                {"until_ticks", first["options"]["until_ticks"]},
                {"repeats", all.front().reports.size()},
                {"fingerprints_equal", equal},
+               {"notes", left_out},
                {"rows", rows_json(all)}};
   Json reports = Json::array();
   for (const Contender& contender : all)
@@ -363,8 +385,8 @@ int compare_command(const CompareArguments& arguments) {
   const std::uint64_t repeats =
       arguments.repeats.empty() ? 3
                                 : option_forms::read_count("--repeats", arguments.repeats, 1, 1000);
-  const std::vector<const EngineInfo*> chosen = chosen_engines(arguments);
-  check_arguments(arguments, chosen);
+  std::vector<const EngineInfo*> chosen = chosen_engines(arguments);
+  const std::vector<std::string> left_out = check_arguments(arguments, chosen);
   std::vector<Contender> all = contenders(chosen, arguments);
   std::optional<OutputFolder> folder;
   if (!arguments.out.empty()) folder.emplace(arguments.out, kComparisonName, arguments.force);
@@ -377,13 +399,14 @@ int compare_command(const CompareArguments& arguments) {
   std::set<std::string> prints;
   for (const Contender& contender : all) prints.merge(fingerprints(contender));
   const bool equal = prints.size() == 1;
-  const std::string json = comparison_json(all, equal);
+  const std::string json = comparison_json(all, equal, left_out);
   if (folder) folder->publish(json);
   if (arguments.json) {
     print_out("{}", json);
   } else {
     print_table(all, equal, Terminal::of(STDOUT_FILENO));
     if (equal) print_out("\nAll fingerprints are equal: 0x{}\n", *prints.begin());
+    for (const std::string& note : left_out) print_out("\nnote: {}\n", note);
     for (const std::string& note : common_notes(all)) print_out("\nnote: {}\n", note);
     if (folder) print_out("\nresults in {}: {}\n", arguments.out, kComparisonName);
   }

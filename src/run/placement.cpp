@@ -16,6 +16,7 @@
 #endif
 
 #include "core/topology.h"
+#include "run/promises.h"
 
 namespace orrery {
 namespace {
@@ -28,31 +29,75 @@ std::vector<std::uint16_t> contiguous_blocks(std::uint64_t lps, unsigned workers
 }
 
 #ifdef ORRERY_HAVE_METIS
+/// What METIS is to keep together or apart: LPs, or clusters of them (clusters.h) as a whole.
+class Vertices {
+ public:
+  Vertices(const Clusters& clusters, std::uint64_t lps) : count_(lps) {
+    if (!clusters.any()) return;
+    of_.resize(lps);
+    count_ = 0;
+    for (std::uint64_t id = 0; id < lps; ++id) {
+      const LpId lowest = clusters.of(static_cast<LpId>(id));
+      of_[id] = lowest == id ? static_cast<LpId>(count_++) : of_[lowest];
+    }
+  }
+  LpId of(LpId id) const { return of_.empty() ? id : of_[id]; }
+  std::uint64_t count() const { return count_; }
+
+ private:
+  std::uint64_t count_;
+  std::vector<LpId> of_;  ///< empty: each LP is one
+};
+
+/// How much more it costs to cut an edge than one of the same weight with a very long delay.
+class DelayFactor {
+ public:
+  DelayFactor(const CommunicationGraph& graph, CutRule rule) {
+    if (rule == CutRule::fewest) return;
+    for (const auto& edge : graph.edges()) {
+      const auto ticks = static_cast<double>(edge.minimum_delay.ticks());
+      if (ticks > 0 && (shortest_ == 0 || ticks < shortest_)) shortest_ = ticks;
+    }
+  }
+  std::uint64_t of(const CommunicationGraph::Edge& edge) const {
+    if (shortest_ == 0) return 1;
+    const auto ticks = static_cast<double>(edge.minimum_delay.ticks());
+    return static_cast<std::uint64_t>(kMost * std::min(1.0, shortest_ / std::max(ticks, 1.0))) + 1;
+  }
+
+ private:
+  static constexpr double kMost = 15;
+  double shortest_ = 0;  ///< promised; 0: delays do not matter
+};
+
 /// The graph in the form that METIS wants: undirected, without loops, parallel edges merged.
 struct Adjacency {
   std::vector<idx_t> start, neighbour, weight, load;
 };
 
-Adjacency adjacency(const CommunicationGraph& graph, std::uint64_t lps) {
+Adjacency adjacency(const CommunicationGraph& graph, const Vertices& vertices,
+                    const DelayFactor& factor) {
   struct Arc {
     LpId from, to;
-    std::uint32_t weight;
+    std::uint64_t weight;
   };
   std::vector<Arc> arcs;
   arcs.reserve(graph.edges().size() * 2);
   Adjacency result;
-  result.load.assign(lps, 1);
+  result.load.assign(vertices.count(), 1);
   for (const auto& edge : graph.edges()) {
+    const LpId from = vertices.of(edge.from), to = vertices.of(edge.to);
     // An LP's load is what it handles: every event has one receiver.
-    result.load[edge.to] += static_cast<idx_t>(std::min(edge.weight, 1u << 16));
-    if (edge.from == edge.to) continue;
-    arcs.push_back({edge.from, edge.to, edge.weight});
-    arcs.push_back({edge.to, edge.from, edge.weight});
+    result.load[to] += static_cast<idx_t>(std::min(edge.weight, 1u << 16));
+    if (from == to) continue;
+    const std::uint64_t weight = edge.weight * factor.of(edge);
+    arcs.push_back({from, to, weight});
+    arcs.push_back({to, from, weight});
   }
   std::sort(arcs.begin(), arcs.end(), [](const auto& a, const auto& b) {
     return a.from != b.from ? a.from < b.from : a.to < b.to;
   });
-  result.start.assign(lps + 1, 0);
+  result.start.assign(vertices.count() + 1, 0);
   for (std::size_t i = 0; i < arcs.size();) {
     std::uint64_t weight = 0;
     const auto arc = arcs[i];
@@ -62,7 +107,7 @@ Adjacency adjacency(const CommunicationGraph& graph, std::uint64_t lps) {
     result.weight.push_back(static_cast<idx_t>(std::min<std::uint64_t>(weight, 1u << 20)));
     ++result.start[arc.from + 1];
   }
-  for (std::uint64_t id = 0; id < lps; ++id) result.start[id + 1] += result.start[id];
+  for (std::uint64_t id = 0; id < vertices.count(); ++id) result.start[id + 1] += result.start[id];
   return result;
 }
 
@@ -104,21 +149,31 @@ bool each_has_some(const std::vector<idx_t>& part, unsigned workers) {
   return std::find(has.begin(), has.end(), 0) == has.end();
 }
 
-bool partition(const CommunicationGraph& graph, std::uint64_t lps, unsigned workers,
+/// As the engines find them.
+Clusters clusters_of(const Model& model, const CommunicationGraph& graph) {
+  const auto at_once = [](const auto& edge) { return edge.minimum_delay <= Duration::zero(); };
+  if (std::none_of(graph.edges().begin(), graph.edges().end(), at_once)) return {};
+  return Promises(model, graph).clusters();
+}
+
+bool partition(const CommunicationGraph& graph, const Vertices& all, CutRule rule, unsigned workers,
                std::vector<std::uint16_t>& owner) {
-  Adjacency a = adjacency(graph, lps);
+  if (all.count() <= workers) return false;
+  Adjacency a = adjacency(graph, all, DelayFactor(graph, rule));
   limit_loads(a.load, workers);
-  idx_t vertices = static_cast<idx_t>(lps), constraints = 1, parts = static_cast<idx_t>(workers);
+  idx_t vertices = static_cast<idx_t>(all.count()), constraints = 1,
+        parts = static_cast<idx_t>(workers);
   idx_t options[METIS_NOPTIONS], cut = 0;
   METIS_SetDefaultOptions(options);
   options[METIS_OPTION_SEED] = 1;
-  std::vector<idx_t> part(lps);
+  std::vector<idx_t> part(all.count());
   const Silence silence;
   const int status = METIS_PartGraphKway(
       &vertices, &constraints, a.start.data(), a.neighbour.data(), a.load.data(), nullptr,
       a.weight.data(), &parts, nullptr, nullptr, options, &cut, part.data());
   if (status != METIS_OK || !each_has_some(part, workers)) return false;
-  for (std::uint64_t id = 0; id < lps; ++id) owner[id] = static_cast<std::uint16_t>(part[id]);
+  for (std::uint64_t id = 0; id < owner.size(); ++id)
+    owner[id] = static_cast<std::uint16_t>(part[all.of(static_cast<LpId>(id))]);
   return true;
 }
 #endif
@@ -132,12 +187,15 @@ const Topology& machine() {
 }  // namespace
 
 std::vector<std::uint16_t> place_lps(const Model& model, const CommunicationGraph& graph,
-                                     unsigned workers, std::vector<std::string>& notes) {
+                                     unsigned workers, std::vector<std::string>& notes,
+                                     CutRule rule) {
   const std::uint64_t lps = model.lp_count();
   std::vector<std::uint16_t> owner = contiguous_blocks(lps, workers);
   if (workers == 1 || lps <= workers || graph.edges().empty()) return owner;
 #ifdef ORRERY_HAVE_METIS
-  if (!partition(graph, lps, workers, owner))
+  const bool by_delays = rule == CutRule::long_delays;
+  const Vertices vertices(by_delays ? clusters_of(model, graph) : Clusters(), lps);
+  if (!partition(graph, vertices, rule, workers, owner))
     notes.push_back("METIS could not partition the communication graph: LPs lie in blocks");
 #else
   notes.push_back("built without METIS: the communication graph is not used, LPs lie in blocks");

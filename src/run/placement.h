@@ -11,11 +11,18 @@
 
 namespace orrery {
 
+/// What is to be cut, where there is a choice.
+enum class CutRule : std::uint8_t {
+  fewest,      ///< edges, by their weights
+  long_delays  ///< the same, long minimum delays rather than short ones, and none of zero
+};
+
 /// owner[lp] = worker. Multilevel k-way partitioning (Karypis and Kumar 1998, METIS) of `graph`,
 /// the model's, checked (model_checks.h); contiguous blocks for a model without one. Deterministic.
 /// Adds a note where the partitioner is not there or fails.
 std::vector<std::uint16_t> place_lps(const Model& model, const CommunicationGraph& graph,
-                                     unsigned workers, std::vector<std::string>& notes);
+                                     unsigned workers, std::vector<std::string>& notes,
+                                     CutRule rule = CutRule::fewest);
 
 /// Cores that this process may use.
 unsigned usable_cores();

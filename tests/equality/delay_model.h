@@ -70,7 +70,9 @@ class DelayModel : public Model {
     Duration minimum_delay;
   };
 
-  explicit DelayModel(DelayModelOptions chosen) : options(chosen), neighbours(chosen.lps) {
+  explicit DelayModel(DelayModelOptions chosen) : options(chosen) { make_neighbours(); }
+  void make_neighbours() {
+    neighbours.assign(options.lps, {});
     for (LpId from = 0; from < options.lps; ++from)
       for (unsigned i = 0; i < 1 + draw(from, 0) % 4; ++i) add(from, i);
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "equality/delay_model.h"
 #include "equality/random_model.h"
 #include "equality/relay.h"
 #include "sanitizers.h"
@@ -20,6 +21,7 @@ std::vector<EngineCase> takers() {
           {"expanded", 1},
           {"expanded", 3, "batched"},
           {"expanded", 4, "decentralised"},
+          {"conservative", 3, "auto", 3},
           {"timewarp", 1},
           {"timewarp", 2},
           {"timewarp", 3, "auto", 2},
@@ -51,6 +53,7 @@ void expect_equal_in_turns(const Model& model, const RunOptions& options,
   EXPECT_GE(handed_over, runs);
 }
 
+constexpr Duration kDelayHorizon = Duration::from_ticks(kSanitizers ? 300 : 1'000);
 constexpr std::int64_t kHorizonTicks = kSanitizers ? 300 : 1'000;
 
 TEST(HandOver, RandomModels) {
@@ -63,6 +66,16 @@ TEST(HandOver, RandomModels) {
     RunOptions options;
     options.seed = seed;
     expect_equal_in_turns(model, options, {seed == 1 ? 100u : 1'000u}, seed);
+    if (HasFailure()) return;
+  }
+}
+
+/// Where delays are promised the conservative engine executes on all workers.
+TEST(HandOver, OfModelsThatPromiseDelays) {
+  for (const auto promise :
+       {DelayModelOptions::Promise::by_edge, DelayModelOptions::Promise::clusters}) {
+    DelayModel model({.shape = 6, .lps = 45, .promise = promise, .horizon = kDelayHorizon});
+    expect_equal_in_turns(model, {}, {200}, static_cast<unsigned>(promise));
     if (HasFailure()) return;
   }
 }

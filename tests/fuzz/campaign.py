@@ -24,7 +24,7 @@ from verdict import Failure, judge
 
 VARIANTS = 5
 # How often an engine is drawn; one that is not named here, as often as `OTHERS`.
-ENGINE_WEIGHTS = {"sequential": 1, "timewarp": 8, "expanded": 4, "checker": 2, "auto": 4}
+ENGINE_WEIGHTS = {"sequential": 1, "timewarp": 8, "expanded": 4, "conservative": 3, "checker": 2, "auto": 4}
 OTHERS = 6
 WORKERS = (1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6, 7, 8)
 # Of a model in which wrong guesses breed: on the engine that guesses, with little memory.
@@ -70,7 +70,7 @@ class Campaign:
 
     def draw_variant(self, rng, subject, drawn, case, committed):
         breeds = drawn.breeds and rng.random() < BREEDING_SHARE
-        engine = "timewarp" if breeds else self.draw_engine(rng, committed)
+        engine = "timewarp" if breeds else self.draw_engine(rng, drawn, committed)
         place = options.Place(engine, self.uses[engine], drawn.until_ticks, subject.reversible,
                               subject.small_requests, drawn.commits, drawn.state_bytes,
                               committed)
@@ -83,8 +83,9 @@ class Campaign:
         variant = case.but(engine=engine, workers=workers, options=drawn.options | chosen)
         return variant.but(options=drawn.options) if expected.avoided(variant) else variant
 
-    def draw_engine(self, rng, committed):
-        names = [e for e in self.engines if e != "checker" or committed <= MOST_CHECKED]
+    def draw_engine(self, rng, drawn, committed):
+        fits = {"checker": committed <= MOST_CHECKED, "conservative": drawn.promises}
+        names = [e for e in self.engines if fits.get(e, True)]
         return rng.choices(names, [ENGINE_WEIGHTS.get(e, OTHERS) for e in names])[0]
 
     # --- runs -------------------------------------------------------------------------------------

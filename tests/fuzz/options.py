@@ -84,6 +84,7 @@ VALUES = {
     "--window": window,
     "--gvt-period": one_of("1us", "20us", "200us", "1ms", "20ms"),
     "--balance": one_of("on", "off"),
+    "--conservative-mode": one_of("auto", "promises", "promises", "in-place"),
     "--expanded-mode": one_of("auto", "in-place", "single", "batched", "decentralised"),
     "--handover": one_of("push", "pull"),
     "--barrier": one_of("local", "event"),
@@ -94,7 +95,8 @@ VALUES = {
     "--no-bind": one_of(""),
     "--threads": one_of("auto", "1", "2", "3", "8"),
     "--candidates": one_of("sequential,timewarp", "timewarp:2,timewarp:5", "expanded:3,timewarp:4",
-                           "sequential,expanded,timewarp:1", "timewarp:3"),
+                           "sequential,expanded,timewarp:1", "timewarp:3",
+                           "sequential,conservative:3,timewarp:2"),
     "--hand-over-every": hand_over_every,
 }
 

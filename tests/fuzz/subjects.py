@@ -19,6 +19,8 @@ class Drawn:
     state_bytes: int = 0  # of all LPs at the start
     # Wrong guesses breed in it: to be run with many workers and little memory.
     breeds: bool = False
+    # Delays that keep LPs apart: to be run with engines that need them, too.
+    promises: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,6 +54,16 @@ def random_model(random, _):
         sets["fault_at"] = some(random, 1, 5, 20, 60)
     return Drawn(sets, length(random, 200, 10_000), commits=not fails,
                  breeds=random.random() < 0.2)
+
+
+def delays(random, _):
+    sets = {"shape": random.randrange(1_000_000), "lps": some(random, 12, 40, 150, 500),
+            "grain": some(random, 1, 7), "promise": some(random, "all", "edge", "clusters", "mixed"),
+            "durations": some(random, "no", "no", "yes")}
+    fails = random.random() < 0.2
+    if fails:
+        sets[some(random, "fault_at", "breach_at")] = some(random, 1, 5, 20, 60)
+    return Drawn(sets, length(random, 200, 5_000), commits=not fails, promises=True)
 
 
 def nasty(random, kinds):
@@ -111,7 +123,8 @@ def phold(random, _):
         sets["lookahead"] = "100ms"
     if random.random() < 0.2:
         sets["hot_share"] = 0.5
-    return Drawn(sets, length(random, SECOND, 30 * SECOND), state_bytes=sets["lps"] * state)
+    return Drawn(sets, length(random, SECOND, 30 * SECOND), state_bytes=sets["lps"] * state,
+                 promises="lookahead" in sets)
 
 
 def pcs(random, _):
@@ -120,7 +133,8 @@ def pcs(random, _):
             "fast_residence": some(random, "3min", "10s")}
     if random.random() < 0.3:
         sets["fading_period"] = "1s"
-    return Drawn(sets, length(random, 10 * SECOND, 200 * SECOND))
+    return Drawn(sets, length(random, 10 * SECOND, 200 * SECOND),
+                 promises=sets["handoff_delay"] != "0s")
 
 
 def traffic(random, _):
@@ -134,7 +148,7 @@ def traffic(random, _):
     else:
         sets["demand"] = some(random, 0.05, 0.2)
         sets["routes"] = some(random, "free-flow", "equilibrium", "adaptive")
-    return Drawn(sets, length(random, 60 * SECOND, 900 * SECOND))
+    return Drawn(sets, length(random, 60 * SECOND, 900 * SECOND), promises=True)
 
 
 def wireless(random, _):
@@ -143,7 +157,7 @@ def wireless(random, _):
             "fading": some(random, "none", "rayleigh"), "traffic": some(random, "gateway", "random"),
             "layout": some(random, "scatter", "grid", "line"), "shadowing": some(random, 0, 4),
             "reception": some(random, "collision", "threshold", "error_rate")}
-    return Drawn(sets, length(random, SECOND // 50, SECOND))
+    return Drawn(sets, length(random, SECOND // 50, SECOND), promises=True)
 
 
 def epidemic(random, _):
@@ -154,7 +168,7 @@ def epidemic(random, _):
             "latent_time": some(random, "3h", "3d"), "infectious_shape": some(random, 1, 3),
             "vaccination_rate": some(random, 0, 0.5), "vaccinate_from": some(random, "0s", "10h"),
             "close_share": some(random, 0, 0.5), "travel_reduction": some(random, 0, 0.5)}
-    return Drawn(sets, length(random, 3_600 * SECOND, 172_800 * SECOND))
+    return Drawn(sets, length(random, 3_600 * SECOND, 172_800 * SECOND), promises=True)
 
 
 def null(random, _):
@@ -165,6 +179,7 @@ def null(random, _):
 
 SUBJECTS = [
     Subject("random", 6, random_model, small_requests=True),
+    Subject("delays", 5, delays, small_requests=True),
     Subject("containers", 4, nasty),
     Subject("objects", 4, nasty),
     Subject("control_flow", 4, nasty),

@@ -43,7 +43,7 @@ struct EngineCase {
   std::string engine;
   unsigned workers;
   std::string mode = "auto";  ///< of the expanded engine, which would run short events in place
-  unsigned threads = 0;       ///< of Time Warp; 0: automatic
+  unsigned threads = 0;       ///< that share the workers; 0: automatic
   bool on_heaps = false;      ///< of the sequential engine
   std::uint64_t hand_over_every = 0;  ///< events, of the engine that chooses engines
 
@@ -90,6 +90,8 @@ inline std::vector<EngineCase> all_engines() {
           {"expanded", 1},
           {"expanded", 3, "batched"},
           {"expanded", 4, "decentralised"},
+          {"conservative", 1},
+          {"conservative", 3, "auto", 3},
           {"auto", 1},
           {"auto", 2},
           {"auto", 3, "batched", 2, false, kSanitizers ? 20'000u : 1'000u}};

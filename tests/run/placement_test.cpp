@@ -38,5 +38,36 @@ TEST(Placement, EveryWorkerHasLps) {
   }
 }
 
+/// A ring of groups: within a group without delay, between groups with a short or a long one.
+class Groups final : public Model {
+ public:
+  static constexpr LpId kGroups = 16, kLps = 10;
+  std::uint64_t lp_count() const override { return kGroups * kLps; }
+  std::unique_ptr<LogicalProcessBase> create(LpId) const override { return nullptr; }
+  Time default_horizon() const override { return Time::zero() + Duration::seconds(1); }
+  void communication(CommunicationGraph& graph) const override {
+    graph.complete();
+    for (LpId id = 0; id < lp_count(); ++id) {
+      const LpId group = id % kGroups, next = (id + kGroups) % (kGroups * kLps);
+      graph.connect(id, next, Duration::zero());
+      const auto ticks = group % 8 == 7 ? 1'000'000 : 1;
+      if (id < kGroups) graph.connect(id, (group + 1) % kGroups, Duration::from_ticks(ticks));
+    }
+  }
+};
+
+TEST(Placement, KeepsClustersTogetherAndCutsLongDelays) {
+  const Groups model;
+  CommunicationGraph graph;
+  model.communication(graph);
+  std::vector<std::string> notes;
+  const auto owners = place_lps(model, graph, 2, notes, CutRule::long_delays);
+  EXPECT_TRUE(notes.empty());
+  for (LpId id = 0; id < model.lp_count(); ++id)
+    EXPECT_EQ(owners[id], owners[id % Groups::kGroups]) << id;
+  for (LpId group = 0; group < Groups::kGroups; ++group)
+    EXPECT_EQ(owners[group] != owners[(group + 1) % Groups::kGroups], group % 8 == 7) << group;
+}
+
 }  // namespace
 }  // namespace orrery::testing

@@ -133,7 +133,8 @@ class AutoEngine final : public WorldEngine {
   /// Heaps, if any candidate needs them, in parts for the most workers.
   World::Layout layout(const Model& model, const CommunicationGraph& graph,
                        const RunOptions& options, std::vector<std::string>& notes) const override {
-    const Candidates candidates(model, options, notes);
+    candidates_.emplace(model, options, notes);
+    const Candidates& candidates = *candidates_;
     if (std::string note = note_partly_used(candidates.all(), options); !note.empty())
       notes.push_back(std::move(note));
     RunOptions widest = options;
@@ -146,9 +147,13 @@ class AutoEngine final : public WorldEngine {
   void advance(World& world, const RunOptions& options, const Goal& goal, RunControl& control,
                RunResult& result) override {
     std::vector<std::string> told_before;
-    const Candidates candidates(world.model(), options, told_before);
-    Tour(candidates.all(), world, options, goal, control).run(result);
+    if (!candidates_) candidates_.emplace(world.model(), options, told_before);
+    Tour(candidates_->all(), world, options, goal, control).run(result);
   }
+
+ private:
+  /// Made once: who refuses a model may have to look at all of it.
+  mutable std::optional<Candidates> candidates_;
 };
 
 const EngineRegistration registration{

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,14 +48,23 @@ std::string other_engines() {
   return listed(names);
 }
 
+/// Whether some LPs are safe from others. The promises are made only where that is not seen at
+/// once: for a large model that takes a while.
+bool keeps_apart(const Model& model, const CommunicationGraph& graph) {
+  const std::span<const CommunicationGraph::Edge> edges = graph.edges();
+  if (!graph.is_complete()) return false;
+  return std::all_of(edges.begin(), edges.end(),
+                     [](const auto& edge) { return edge.minimum_delay > Duration::zero(); }) ||
+         Promises(model, graph).clusters().count(model.lp_count()) > 1;
+}
+
 class ConservativeEngine final : public WorldEngine {
  public:
   std::string refusal(const Model& model, const RunOptions& options) const override {
     if (count_threads(options, model) == 1) return {};
     if (call_model("lookahead()", [&] { return model.lookahead(); }) > Duration::zero()) return {};
     const CommunicationGraph graph = communication_of(model);
-    if (graph.is_complete() && Promises(model, graph).clusters().count(model.lp_count()) > 1)
-      return {};
+    if (keeps_apart(model, graph)) return {};
     return fmt::format(
         "it promises no smallest delay that would keep any of its LPs apart, so none of them is "
         "ever safe from the others; let lookahead() or communication() promise one, or use engine "
@@ -69,7 +79,7 @@ class ConservativeEngine final : public WorldEngine {
       notes.push_back(fmt::format("{} workers execute, not {}: as many as threads (--threads)",
                                   threads, workers));
     World::Layout layout;
-    layout.parts = place_lps(model, graph, threads, notes);
+    layout.parts = place_lps(model, graph, threads, notes, CutRule::long_delays);
     layout.part_count = threads;
     return layout;
   }

@@ -4,7 +4,8 @@
 // event, and by any chain of events, which are shortest paths (Floyd: Algorithm 97: shortest path.
 // CACM 5(6), 1962). From a part to itself the chain is a cycle through another part. What parts
 // promise each other bounds all of them by these paths (as the distances between objects in
-// Ayani: A parallel simulation scheme based on distances between objects, PADS 1989).
+// Ayani: A parallel simulation scheme based on distances between objects, SCS Multiconference on
+// Distributed Simulation 1989).
 #pragma once
 
 #include <algorithm>
