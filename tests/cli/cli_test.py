@@ -934,7 +934,8 @@ class Options(Case):
               "LIST": "sequential", "EVENTS": "50"}
     # Where one value does not fit all options of a type, and what the others need beside it.
     NAMES = {"pending": "heap", "checkpoint": "copy", "offload": "mono", "copier": "synchronous",
-             "expanded-mode": "single", "handover": "pull", "barrier": "event", "oversize": "deny"}
+             "conservative-mode": "in-place", "expanded-mode": "single", "handover": "pull",
+             "barrier": "event", "oversize": "deny"}
     OF_THE_COMMAND = {"help", "engine", "engines", "set", "config", "out", "force", "quiet", "json",
                       "repeats", "verbose"}
 
@@ -958,13 +959,13 @@ class Options(Case):
 
     def engine_of(self, name):
         """One that honours the option."""
-        for engine in ["timewarp", "expanded", "auto"]:
+        for engine in ["timewarp", "expanded", "conservative", "auto"]:
             if re.search(rf"(?m)^  --{name}\b(?!-)", self.run_ok("describe", engine).out):
                 return engine
         self.fail(f"no engine honours --{name}")
 
     def test_each_reaches_the_report_by_every_way(self):
-        run = ["phold", "--set", "lps=8"]
+        run = ["phold", "--set", "lps=8", "--set", "lookahead=100ms"]
         for name, value in self.options().items():
             until = [] if name == "until" else ["--until", "2s"]
             engine = self.engine_of(name)
@@ -1038,6 +1039,38 @@ class Options(Case):
         done = self.run_ok("describe", "expanded")
         self.assertRegex(done.out, r"(?m)^  --handover NAME +push +\S.*: push, pull$")
         self.assertNotIn("--window", done.out)
+
+
+class Conservative(Case):
+    PARTED = ["phold", "--until", "20s", "--set", "lps=64", "--set", "lookahead=100ms"]
+
+    def test_refuses_what_it_cannot_run_and_says_who_can(self):
+        out = self.folder / "out"
+        self.refused(2, "run", "phold", *SMALL, "--engine", "conservative", "--workers", "2",
+                     "--threads", "2", "--out", out,
+                     says=["engine conservative cannot run this model", "lookahead()", "timewarp"])
+        self.refused(2, "compare", "phold", *SMALL, "--engines", "sequential,conservative",
+                     "--workers", "2", "--threads", "2", "--out", out,
+                     says=["engine conservative cannot run this model"])
+        self.assertFalse(out.exists())
+        self.run_ok("run", "phold", *SMALL, "--engine", "conservative", "--workers", "1")
+
+    def test_comparison_leaves_it_out_with_a_note(self):
+        words = ["--workers", "2", "--threads", "2", "--repeats", "1", "--quiet"]
+        done = self.run_ok("compare", "phold", *SMALL, *words)
+        self.assertIn("note: engine conservative is left out: it promises no smallest", done.out)
+        self.assertNotRegex(done.out, r"(?m)^  conservative ")
+        compared = json.loads(self.run_ok("compare", *self.PARTED, *words, "--json").out)
+        self.assertEqual(compared["notes"], [])
+        self.assertIn("conservative", [row["engine"] for row in compared["rows"]])
+        self.assertTrue(compared["fingerprints_equal"])
+
+    def test_says_how_many_workers_execute(self):
+        report = self.run_json(*self.PARTED, "--engine", "conservative", "--workers", "6",
+                               "--threads", "3")
+        self.assertEqual(report["run"]["workers"], 3)
+        self.assertIn("3 workers execute, not 6: as many as threads (--threads)", report["notes"])
+        self.assertIn("looks at promises", report["account"])
 
 
 class Compare(Case):

@@ -24,7 +24,7 @@ from verdict import Failure, judge
 
 VARIANTS = 5
 # How often an engine is drawn; one that is not named here, as often as `OTHERS`.
-ENGINE_WEIGHTS = {"sequential": 1, "timewarp": 8, "expanded": 4, "conservative": 3, "checker": 2, "auto": 4}
+ENGINE_WEIGHTS = {"sequential": 1, "timewarp": 8, "expanded": 4, "conservative": 8, "checker": 2, "auto": 4}
 OTHERS = 6
 WORKERS = (1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6, 7, 8)
 # Of a model in which wrong guesses breed: on the engine that guesses, with little memory.

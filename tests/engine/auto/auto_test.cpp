@@ -151,7 +151,7 @@ TEST(Auto, SaysOnceWhatOnlySomeEnginesUse) {
   const Outcome outcome = run_model(model, "auto", options);
   const auto told = std::count_if(
       outcome.result.notes.begin(), outcome.result.notes.end(), [](const std::string& note) {
-        return note.find("only engine timewarp uses --window") != std::string::npos;
+        return note.find("only engine timewarp uses --threads and --window") != std::string::npos;
       });
   EXPECT_EQ(told, 1);
 }
