@@ -23,22 +23,21 @@ class History {
     entries_[count_++] = {key, lp, hash_before};
   }
   /// A round is worth while.
-  bool is_long() const { return count_ >= kLong; }
+  bool is_long() const { return count_ - first_ >= kLong; }
   /// What precedes `key` is final, and noted in `trail`.
   void forget(const Key& key, LivelockTrail& trail) {
-    const Entry* const begin = entries_.get();
-    const Entry* const end = begin + count_;
+    const Entry* const begin = entries_.get() + first_;
+    const Entry* const end = entries_.get() + count_;
     const Entry* const kept = std::lower_bound(begin, end, key);
     for (const Entry* entry = begin; entry != kept; ++entry) trail.note(*entry, entry->lp);
-    count_ = static_cast<std::size_t>(
-        std::move(entries_.get() + (kept - begin), entries_.get() + count_, entries_.get()) -
-        entries_.get());
+    first_ = static_cast<std::size_t>(kept - entries_.get());
+    if (2 * first_ >= count_) move_to_front();
   }
   /// Undoes the effect on the fingerprints of what follows `fault`; returns how many events.
   template <class Lps>
   std::uint64_t take_back(const Key& fault, Lps& lps) {
     const std::size_t before = count_;
-    for (; count_ > 0 && entries_[count_ - 1] > fault; --count_)
+    for (; count_ > first_ && entries_[count_ - 1] > fault; --count_)
       lps[entries_[count_ - 1].lp].kernel.hash = entries_[count_ - 1].hash_before;
     return before - count_;
   }
@@ -61,9 +60,15 @@ class History {
     entries_ = std::move(entries);
     capacity_ = capacity;
   }
+  /// Where that is no more than was forgotten.
+  void move_to_front() {
+    std::copy(entries_.get() + first_, entries_.get() + count_, entries_.get());
+    count_ -= first_;
+    first_ = 0;
+  }
 
   std::unique_ptr<Entry[]> entries_;
-  std::size_t count_ = 0, capacity_ = 0;
+  std::size_t first_ = 0, count_ = 0, capacity_ = 0;
 };
 
 }  // namespace orrery::conservative

@@ -88,6 +88,7 @@ Run<Pending>::Run(World& world, const RunOptions& options, const Goal& goal,
 
 template <class Pending>
 void Run<Pending>::advance(RunResult& result) {
+  watch_.lap();
   Stopwatch watch;
   shared_.team.start(0, {[this](unsigned i) { work(i); }});
   shared_.team.finish();

@@ -36,8 +36,9 @@
 
 namespace orrery::conservative {
 
+/// On lines of its own: it is written all the time.
 template <class Pending>
-class Worker {
+class alignas(64) Worker {
  public:
   Worker(Shared& shared, unsigned index)
       : shared_(shared),
@@ -45,6 +46,7 @@ class Worker {
         until_(shared.options.until.ticks()),
         arena_(shared.world.on_heaps() ? &shared.world.arena(first_part()) : nullptr),
         owners_(shared.partition.owners()),
+        lps_(shared.lps.data()),
         execution_(shared.model, shared.world.promises(), shared.options, Outbox{*this}),
         trail_(shared.options.livelock_microsteps),
         halt_(shared.goal_events),
@@ -82,7 +84,7 @@ class Worker {
   }
 
  private:
-  static constexpr int kEventsAPromise = 16;
+  static constexpr int kEventsAPromise = 32;
   static constexpr int kFruitlessLooks = 4;      ///< until a round is due
   static constexpr double kRoundSeconds = 4e-3;  ///< from one to the next at most
   static constexpr int kGlances = 300;  ///< at a promise, before other things are looked at
@@ -116,7 +118,7 @@ class Worker {
   int execute_safe(int most);
   template <bool kTogether>
   void handle(PlainEvent* event);
-  [[gnu::noinline]] void look_ahead() { look_ahead_.step(pending_, shared_.lps); }
+  [[gnu::noinline]] void look_ahead() { look_ahead_.step(pending_, lps_); }
   [[gnu::noinline]] void fail(const PlainEvent& event);
   [[gnu::noinline]] void reclaim();
   template <class Payload>
@@ -157,6 +159,7 @@ class Worker {
   const std::int64_t until_;
   memory::Arena* const arena_;
   const std::uint16_t* const owners_;
+  LpRecord* const lps_;
   EventPool<64> pool_{shared_.depot};
   Pending pending_;
   Execution<Outbox> execution_;
@@ -201,7 +204,7 @@ class Worker {
 template <class Pending>
 void Worker<Pending>::take_lps() {
   for (LpId id = 0; id < shared_.lps.size(); ++id)
-    if (owners_[id] == index_) shared_.lps[id] = LpRecord::of(shared_.world, id);
+    if (owners_[id] == index_) lps_[id] = LpRecord::of(shared_.world, id);
 }
 
 /// Events of a part may be for LPs of others.
@@ -231,7 +234,7 @@ void Worker<Pending>::hand_out_events() {
 template <class Pending>
 std::uint64_t Worker<Pending>::end_period(const Halt::Ending& ending) {
   const std::uint64_t taken_back =
-      ending.end == RunEnd::fault ? history_.take_back(ending.cut, shared_.lps) : 0;
+      ending.end == RunEnd::fault ? history_.take_back(ending.cut, lps_) : 0;
   commit(ending.cut);
   ++statistics_.halts;
   return taken_back;
@@ -240,7 +243,7 @@ std::uint64_t Worker<Pending>::end_period(const Halt::Ending& ending) {
 template <class Pending>
 void Worker<Pending>::give_back() {
   for (LpId id = 0; id < shared_.lps.size(); ++id)
-    if (owners_[id] == index_) shared_.world.lp(id).kernel = shared_.lps[id].kernel;
+    if (owners_[id] == index_) shared_.world.lp(id).kernel = lps_[id].kernel;
   if (shared_.world.parts() >= shared_.workers) give_events(shared_.world.pending[first_part()]);
 }
 
@@ -295,7 +298,7 @@ void Worker<Pending>::append_row(const Row& row) {
 template <class Pending>
 template <bool kTogether>
 [[gnu::always_inline]] inline void Worker<Pending>::handle(PlainEvent* event) {
-  LpRecord& lp = shared_.lps[event->receiver];
+  LpRecord& lp = lps_[event->receiver];
   if (const auto* next = pending_.upcoming(1)) __builtin_prefetch(next);
   if (pending_.announces()) [[unlikely]]
     look_ahead();
@@ -354,7 +357,7 @@ template <class Pending>
 void Worker<Pending>::reclaim() {
   std::vector<PlainEvent*> scratch;
   pending::erase_if(pending_, scratch, [this](PlainEvent* event) {
-    if (!is_withdrawn(*shared_.lps[event->receiver].object, *event, event->payload())) return false;
+    if (!is_withdrawn(*lps_[event->receiver].object, *event, event->payload())) return false;
     pool_.release(event, event->bytes());
     return true;
   });
