@@ -4,8 +4,12 @@
 // are poor (few events within a lookahead, or another program on one of the cores) workers spend
 // their time on waiting for each other. That shows in the rate alone, so both ways are measured,
 // one right after the other: what else the machine does changes slowly compared with that. The
-// other way is looked at again after a while, twice as long each time that it was not better, or
-// when the rate has changed.
+// other way is looked at again after a while, twice as long each time that it was not better;
+// sooner where both were close, since a model's rate changes on its own, and at once when the rate
+// has changed.
+//
+// A look is long enough for what it takes to get there: LPs change hands, and their lines come from
+// another core.
 //
 // A run that another engine has taken over for a while does not choose: that engine does.
 #pragma once
@@ -31,6 +35,7 @@ class Tempo {
   Period next() const {
     if (looks_) return {!in_place_, look_seconds()};
     if (!chooses_) return {in_place_, period_seconds_};
+    if (elapsed_ == 0) return {in_place_, kFirstSeconds};
     return {in_place_, std::clamp(due_ - elapsed_, look_seconds(), kLongestPeriod)};
   }
   /// What came of that period: events executed.
@@ -53,14 +58,16 @@ class Tempo {
   std::uint64_t changes() const { return changes_; }
 
  private:
-  static constexpr double kLookSeconds = 10e-3, kSwitchesALook = 5;
-  static constexpr double kFirstWait = 0.25, kLongestWait = 60, kLooksAWait = 25;
+  static constexpr double kFirstSeconds = 0.05, kLookSeconds = 0.02, kSwitchesALook = 5;
+  static constexpr double kFirstWait = 0.25, kLongestWait = 60;
+  static constexpr double kLooksAWait = 25, kLooksAShortWait = 5;
   static constexpr double kFirstPeriod = 0.05, kLongestPeriod = 1;
-  static constexpr double kBetter = 1.03, kChange = 0.25;
+  static constexpr double kBetter = 1.03, kClose = 1.3, kChange = 0.25;
 
   double look_seconds() const { return std::max(kLookSeconds, kSwitchesALook * switch_seconds_); }
   void end_look(double rate) {
     looks_ = false;
+    const bool close = rate * kClose > rate_ && rate < kClose * rate_;
     if (rate > kBetter * rate_) {
       in_place_ = !in_place_;
       rate_ = rate;
@@ -68,7 +75,8 @@ class Tempo {
       ++changes_;
     }
     rate_at_look_ = rate_;
-    due_ = elapsed_ + std::max(wait_, kLooksAWait * look_seconds());
+    const double looks = close ? kLooksAShortWait : kLooksAWait;
+    due_ = elapsed_ + std::max(wait_, looks * look_seconds());
     wait_ = std::min(2 * wait_, kLongestWait);
   }
 
