@@ -28,7 +28,14 @@ class Run {
       unsigned workers, RunControl& control);
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
-  ~Run() { shared_.team.join(); }
+  ~Run() {
+    shared_.team.join();  // they run if some could not be started
+    try {
+      give_lps_back();
+    } catch (const std::bad_alloc&) {
+      // The run has failed already, or fails now; nobody will call these LPs again.
+    }
+  }
 
   /// Takes the world, moves it forward, and gives it back.
   void advance(RunResult& result);
@@ -54,6 +61,7 @@ class Run {
 
   // The end (run_conclude.h).
   void conclude(RunResult& result);
+  void give_lps_back();
   void let_parts_follow();
   void describe_fault(RunResult& result) const;
   void add_statistics(RunResult& result) const;
@@ -115,6 +123,8 @@ template <class Pending>
 void Run<Pending>::live(unsigned index) {
   Worker<Pending>& worker = *workers_[index];
   worker.take_lps();
+  if (!shared_.team.end_step()) return;
+  if (index == 0) shared_.world.drop_table();
   worker.take_events();
   if (!shared_.team.end_step()) return;
   worker.take_handed_out();

@@ -31,6 +31,20 @@ void Run<Pending>::conclude(RunResult& result) {
   if (world.parts() < shared_.workers)
     for (const auto& worker : workers_) worker->give_events(world.pending[0]);
   if (blocks_moved_ > 0) let_parts_follow();
+  give_lps_back();
+}
+
+/// Last, and when all else is gone, for it takes memory. What was taken over is in the records.
+template <class Pending>
+void Run<Pending>::give_lps_back() {
+  World& world = shared_.world;
+  if (!world.lps().empty()) return;
+  workers_.clear();
+  shared_.depot.clear();
+  World::Table table(shared_.lps.size());
+  for (LpId id = 0; id < table.size(); ++id)
+    table[id] = {shared_.lps[id].object, shared_.lps[id].kernel};
+  world.bring_table_back(std::move(table));
 }
 
 /// So that the next engine finds LPs where they were executed.

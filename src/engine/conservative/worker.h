@@ -77,7 +77,7 @@ class alignas(64) Worker {
   const std::vector<double>& loads() const { return loads_; }
   /// What a period leaves. Returns how many events it has executed behind a fault.
   std::uint64_t end_period(const Halt::Ending& ending);
-  /// The world gets what this worker has of it, as far as that concerns nobody else.
+  /// The world gets the events of this worker, unless workers would meet at a list.
   void give_back();
   void give_events(EventList& list) {
     pending_.drain([&list](PlainEvent* event) { list.append(*event, event->payload()); });
@@ -242,8 +242,6 @@ std::uint64_t Worker<Pending>::end_period(const Halt::Ending& ending) {
 
 template <class Pending>
 void Worker<Pending>::give_back() {
-  for (LpId id = 0; id < shared_.lps.size(); ++id)
-    if (owners_[id] == index_) shared_.world.lp(id).kernel = lps_[id].kernel;
   if (shared_.world.parts() >= shared_.workers) give_events(shared_.world.pending[first_part()]);
 }
 
