@@ -19,7 +19,8 @@ constexpr double kShortShare = 0.05, kLongShare = 0.005, kLongSeconds = 0.12, kF
 constexpr double kTrialSeconds = 0.02, kTrialEvents = 300;
 // The stages' lengths in that unit, and what decides in them: rate / rate of the incumbent.
 constexpr double kSecondStage = 3, kThirdStage = 6;
-constexpr double kHopeless = 0.6, kBehind = 0.9, kAhead = 1.15, kBetter = 1.02;
+constexpr double kHopeless = 0.6, kBehind = 0.9, kAhead = 1.15, kBetter = 1.04;
+constexpr double kClear = 1.3;  // a gain that is no chance
 // A loser waits until what it lost is this share of the time since.
 constexpr double kLossShare = 0.005, kShortestWait = 0.5, kLongestWait = 600;
 constexpr double kChange = 0.2;  // of the rate, after which all may try again
@@ -180,8 +181,9 @@ void Policy::win(double rate) {
   records_[challenger_] = {};
   const std::size_t before = std::exchange(incumbent_, challenger_);
   const double trial = lost_seconds_ - lost_before_;
-  // What was replaced may have had a bad moment.
-  put_off(before, std::max(trial, kLossShare * kShortestWait));
+  // What was replaced may have had a bad moment, above all where both were close.
+  const double shortest = kLossShare * kShortestWait;
+  put_off(before, last_gain_ < kClear ? shortest : std::max(trial, shortest));
   workers_at_[candidates_[incumbent_].family] = candidates_[incumbent_].workers;
   rate_ = rate_at_look_ = rate;
   stage_ = Stage::none;

@@ -45,7 +45,7 @@ std::string other_engines() {
   std::vector<std::string> names;
   for (const EngineInfo& info : engines())
     if (info.use == EngineUse::results && info.name != kName) names.push_back(info.name);
-  return listed(names);
+  return listed(names, " or ");
 }
 
 /// Whether some LPs are safe from others. The promises are made only where that is not seen at
@@ -67,8 +67,8 @@ class ConservativeEngine final : public WorldEngine {
     if (keeps_apart(model, graph)) return {};
     return fmt::format(
         "it promises no smallest delay that would keep any of its LPs apart, so none of them is "
-        "ever safe from the others; let lookahead() or communication() promise one, or use engine "
-        "{}, or one worker",
+        "ever safe from the others; let lookahead() or communication() promise one, give it one "
+        "worker, or use engine {}",
         other_engines());
   }
   World::Layout layout(const Model& model, const CommunicationGraph& graph,

@@ -84,9 +84,9 @@ void Run<Pending>::add_statistics(RunResult& result) const {
     return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
   };
   result.account = fmt::format(
-      "{:.0f} % of the events were executed by one worker alone; of the others' looks at promises "
-      "{:.0f} % found nothing that was safe, and {} events went from worker to worker",
-      share(sum.in_place, sum.executed), share(sum.waits, sum.looks), fmt::group_digits(sum.sent));
+      "{} events went from worker to worker, {:.0f} % of the looks at promises found nothing that "
+      "was safe, and {:.0f} % of the events were executed by one worker alone",
+      fmt::group_digits(sum.sent), share(sum.waits, sum.looks), share(sum.in_place, sum.executed));
 }
 
 }  // namespace orrery::conservative

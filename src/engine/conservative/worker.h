@@ -403,7 +403,7 @@ std::optional<Halt::Ending> Worker<Pending>::run_alone() {
     }
     const Key reached = std::max(period.begin, execution_.cause().next());
     show(reached, executed(), memory_bytes());
-    if (shared_.has_rows) commit_rows(reached);
+    commit(reached);
     if (withdrawn_.are_many(execution_.cancelled_timers(), pending_.size())) reclaim();
     std::optional<RunEnd> end;
     if (shared_.control.stop_requested.load(std::memory_order_relaxed)) {
@@ -455,9 +455,11 @@ void Worker<Pending>::look() {
     held_back_by_ = other;
   }
   receive();
-  if (lowest <= bound_) return;
-  bound_ = lowest;
-  fruitless_ += is_safe(pending_.top()) ? 0 : 1;
+  const bool raised = lowest > bound_;
+  if (raised) bound_ = lowest;
+  if (is_safe(pending_.top())) return;
+  ++statistics_.waits;
+  fruitless_ += raised ? 1 : 0;
 }
 
 /// Also publishes what was sent.
@@ -477,7 +479,6 @@ void Worker<Pending>::promise() {
 /// For the promise that holds it back, or for a round to go on.
 template <class Pending>
 void Worker<Pending>::wait() {
-  ++statistics_.waits;
   if (!crowded_ && !holds_ && !fault_) {
     const std::int64_t seen = shared_.board.glance(held_back_by_);
     const std::uint64_t round = shared_.rounds.round();
