@@ -101,7 +101,7 @@ VALUES = {
 }
 
 # Runs of the fuzzer are too short for an engine that chooses to see a reason for it.
-USUALLY = {"--hand-over-every"}
+USUALLY = {"--hand-over-every", "--conservative-mode"}
 
 def agree(options):
     """Takes out what cannot be combined."""

@@ -54,6 +54,7 @@ class Run {
   // By worker 0, while the others wait (run.h).
   void decide();
   void plan_period();
+  void deal_blocks();
   void start_clock();
   void even_out(double rate);
   void shuffle();
@@ -92,6 +93,7 @@ Run<Pending>::Run(World& world, const RunOptions& options, const Goal& goal,
     workers_.push_back(std::make_unique<Worker<Pending>>(shared_, i));
   shared_.period.begin = world.cut;
   plan_period();
+  deal_blocks();
 }
 
 template <class Pending>
@@ -189,8 +191,14 @@ void Run<Pending>::decide() {
   period.begin = shared_.ending.cut;
   period.executed += events;
   plan_period();
+  deal_blocks();
+}
+
+/// As the period needs it.
+template <class Pending>
+void Run<Pending>::deal_blocks() {
   std::vector<std::uint16_t> owners = shared_owners_;
-  if (period.in_place) std::fill(owners.begin(), owners.end(), std::uint16_t{0});
+  if (shared_.period.in_place) std::fill(owners.begin(), owners.end(), std::uint16_t{0});
   shared_.moves = owners != shared_.partition.owners_of_blocks();
   if (shared_.moves) shared_.partition.give_blocks(owners);
 }

@@ -8,6 +8,9 @@
 // sooner where both were close, since a model's rate changes on its own, and at once when the rate
 // has changed.
 //
+// A run begins with one alone: what is short or windowless loses nothing then, and LPs change hands
+// once where all together are better.
+//
 // A look is long enough for what it takes to get there: LPs change hands, and their lines come from
 // another core.
 //
@@ -25,8 +28,8 @@ namespace orrery::conservative {
 
 class Tempo {
  public:
-  /// Begins with all together. `chooses`: one alone is open, too.
-  explicit Tempo(bool chooses) : chooses_(chooses) {}
+  /// `chooses`: both ways are open; else all execute.
+  explicit Tempo(bool chooses) : in_place_(chooses), chooses_(chooses) {}
 
   struct Period {
     bool in_place = false;
@@ -80,7 +83,7 @@ class Tempo {
     wait_ = std::min(2 * wait_, kLongestWait);
   }
 
-  bool in_place_ = false;
+  bool in_place_;
   const bool chooses_;
   bool looks_ = false;  ///< at the other way
   double rate_ = 0, rate_at_look_ = 0;

@@ -200,11 +200,13 @@ class alignas(64) Worker {
 
 // ---- Between periods
 
-/// Who has a part of the LPs makes their records, near to itself.
+/// Side by side, whoever is going to have them.
 template <class Pending>
 void Worker<Pending>::take_lps() {
-  for (LpId id = 0; id < shared_.lps.size(); ++id)
-    if (owners_[id] == index_) lps_[id] = LpRecord::of(shared_.world, id);
+  const std::uint64_t lps = shared_.lps.size();
+  const auto end = static_cast<LpId>((index_ + 1) * lps / shared_.workers);
+  for (auto id = static_cast<LpId>(index_ * lps / shared_.workers); id < end; ++id)
+    lps_[id] = LpRecord::of(shared_.world, id);
 }
 
 /// Events of a part may be for LPs of others.
