@@ -150,6 +150,18 @@ def check_fingerprints(series):
                  ", ".join(f"{value} ({name})" for value, name in sorted(prints.items())))
 
 
+def measured(options, ways, model, arguments, label):
+    """Series of the model by the ways that engines run it, all of them complete."""
+    series = [Series(name, lambda way=way: run_orrery(model, [*arguments, *way], build=options.build))
+              for name, way in ways.items()]
+    alternate(series, options.rounds, label)
+    check_fingerprints(series)
+    for one in series:
+        if one.failures:
+            raise Failed(one.failures[0])
+    return series
+
+
 # --- comparisons ----------------------------------------------------------------------------------
 
 def order_interval(values):

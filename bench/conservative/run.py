@@ -25,15 +25,9 @@ def conservative(workers, *more):
     return ["--engine", "conservative", "--workers", workers, *more]
 
 
-def measured(options, ways, model, arguments, label):
+def compared(options, ways, model, arguments, label):
     """The series and, by name, how each compares with the first."""
-    series = [Series(name, lambda way=way: run_orrery(model, [*arguments, *way], build=options.build))
-              for name, way in ways.items()]
-    alternate(series, options.rounds, label)
-    check_fingerprints(series)
-    for one in series:
-        if one.failures:
-            raise Failed(one.failures[0])
+    series = measured(options, ways, model, arguments, label)
     return series, {one.name: compare(one, series[0]) for one in series[1:]}
 
 
@@ -79,7 +73,7 @@ def short_events(options, rows, bars):
         if share == options.lookahead[0]:
             ways["1 worker"] = conservative(1)
             ways["4 times as many"] = conservative(4 * options.workers)
-        series, found = measured(options, ways, "phold", [*sets, "--until", f"{until:.0f}s"],
+        series, found = compared(options, ways, "phold", [*sets, "--until", f"{until:.0f}s"],
                                  f"phold, lookahead {share}")
         rows.add(f"phold, lookahead {share:g} s", series, found)
         bar = {0.1: 1.6, 0.01: 1.2}.get(share, 0.85)
@@ -98,7 +92,7 @@ def long_events(options, rows, bars):
     ways = {"sequential": ["--engine", "sequential"],
             "promises": conservative(options.workers, "--conservative-mode", "promises"),
             "as it chooses": conservative(options.workers)}
-    series, found = measured(options, ways, "phold", [*sets, "--until", f"{until:.0f}s"],
+    series, found = compared(options, ways, "phold", [*sets, "--until", f"{until:.0f}s"],
                              "phold, 1 us")
     rows.add("phold, 1 us, 16 events an LP", series, found)
     bars.ratio("phold, 1 us, 16 events an LP", found["as it chooses"], 1.85)
@@ -120,7 +114,7 @@ def models(options, rows, bars):
         ways = {"sequential": ["--engine", "sequential"],
                 "promises": conservative(options.workers, "--conservative-mode", "promises"),
                 "as it chooses": conservative(options.workers)}
-        series, found = measured(options, ways, model, ["--until", f"{until:.0f}s"], model)
+        series, found = compared(options, ways, model, ["--until", f"{until:.0f}s"], model)
         rows.add(model, series, found)
         bar = 1.5 if model == "epidemic" else 0.85
         bars.ratio(f"{model}: as it chooses", found["as it chooses"], bar)

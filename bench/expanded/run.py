@@ -22,18 +22,6 @@ from harness import (Bars, Failed, Series, Table, alternate, at_least,  # noqa: 
                      write_record)
 
 
-def measured(options, ways, model, arguments, label):
-    """Series of the model by the ways that engines run it, all of them complete."""
-    series = [Series(name, lambda way=way: run_orrery(model, [*arguments, *way], build=options.build))
-              for name, way in ways.items()]
-    alternate(series, options.rounds, label)
-    check_fingerprints(series)
-    for one in series:
-        if one.failures:
-            raise Failed(one.failures[0])
-    return series
-
-
 def expanded(workers, mode, *more):
     return ["--engine", "expanded", "--workers", workers, "--expanded-mode", mode, *more]
 

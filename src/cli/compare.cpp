@@ -97,8 +97,7 @@ std::vector<std::string> leave_out(const CompareArguments& arguments, Model& mod
   std::erase_if(chosen, [&](const EngineInfo* engine) {
     const std::string why = engine->make()->refusal(model, options);
     if (why.empty()) return false;
-    if (!arguments.engines.empty())
-      throw UsageError(fmt::format("engine {} cannot run this model: {}", engine->name, why));
+    if (!arguments.engines.empty()) throw UsageError(refusal_sentence(*engine, why));
     notes.push_back(fmt::format("engine {} is left out: {}", engine->name, why));
     return true;
   });

@@ -114,7 +114,7 @@ int run_command(const RunArguments& arguments) {
 
   const std::unique_ptr<Engine> runner = engine.make();
   if (const std::string why = runner->refusal(*chosen.model, record.options); !why.empty())
-    throw UsageError(fmt::format("engine {} cannot run this model: {}", engine.name, why));
+    throw UsageError(refusal_sentence(engine, why));
 
   const int signal = execute(record, *runner, control, output, arguments.quiet);
   if (!unused.empty()) record.result.notes.push_back(unused);

@@ -112,6 +112,8 @@ struct EngineInfo {
 
 /// The engines that are linked in, in order of registration by name.
 const std::vector<EngineInfo>& engines();
+/// "engine X cannot run this model: ...", for what Engine::refusal says.
+std::string refusal_sentence(const EngineInfo& engine, const std::string& why);
 /// Throws UsageError with the near matches if there is none of that name.
 const EngineInfo& find_engine(std::string_view name);
 

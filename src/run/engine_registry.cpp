@@ -41,6 +41,10 @@ OptionList unused_options(const EngineInfo& engine, const RunOptions& options) {
   return unused;
 }
 
+std::string refusal_sentence(const EngineInfo& engine, const std::string& why) {
+  return fmt::format("engine {} cannot run this model: {}", engine.name, why);
+}
+
 std::string note_unused_options(const EngineInfo& engine, const RunOptions& options) {
   const OptionList unused = unused_options(engine, options);
   if (unused.empty()) return "";

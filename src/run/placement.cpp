@@ -149,13 +149,6 @@ bool each_has_some(const std::vector<idx_t>& part, unsigned workers) {
   return std::find(has.begin(), has.end(), 0) == has.end();
 }
 
-/// As the engines find them.
-Clusters clusters_of(const Model& model, const CommunicationGraph& graph) {
-  const auto at_once = [](const auto& edge) { return edge.minimum_delay <= Duration::zero(); };
-  if (std::none_of(graph.edges().begin(), graph.edges().end(), at_once)) return {};
-  return Promises(model, graph).clusters();
-}
-
 bool partition(const CommunicationGraph& graph, const Vertices& all, CutRule rule, unsigned workers,
                std::vector<std::uint16_t>& owner) {
   if (all.count() <= workers) return false;

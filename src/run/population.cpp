@@ -53,7 +53,7 @@ class Population {
     const OversizeLimit limit(world_.denies_oversize());
     for (const int phase : {kMaking, kStarting}) {
       for (unsigned part = 0; part < world_.parts(); ++part)
-        if (part * team_.workers() / world_.parts() == thread) set_up(phase, part);
+        if (world_.worker_of(part, team_.workers()) == thread) set_up(phase, part);
       if (!team_.end_step()) break;
     }
     memory::thread_context.heap_grew = false;

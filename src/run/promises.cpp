@@ -109,6 +109,12 @@ void Promises::make_buckets() {
   edges_.back() = {0, starts_.back(), lookahead_};
 }
 
+Clusters clusters_of(const Model& model, const CommunicationGraph& graph) {
+  const auto at_once = [](const auto& edge) { return edge.minimum_delay <= Duration::zero(); };
+  if (std::none_of(graph.edges().begin(), graph.edges().end(), at_once)) return {};
+  return Promises(model, graph).clusters();
+}
+
 std::optional<Duration> Promises::minimum_delay(LpId from, LpId to) const {
   if (from == to) return Duration::zero();
   if (starts_.empty()) return lookahead_;

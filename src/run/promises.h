@@ -114,4 +114,9 @@ class Promises {
   std::vector<Edge, HugePageAllocator<Edge>> edges_;  ///< and one more, where the last bucket ends
 };
 
+/// Promises(model, graph).clusters(), where `graph` is complete or lookahead() is positive. The
+/// promises are made only where it is not seen at once that there are none: for a large model that
+/// takes a while.
+Clusters clusters_of(const Model& model, const CommunicationGraph& graph);
+
 }  // namespace orrery

@@ -22,6 +22,11 @@ unsigned count_workers(const RunOptions& options, const Model& model) {
   return static_cast<unsigned>(std::min<std::uint64_t>(wanted, model.lp_count()));
 }
 
+unsigned count_threads(const RunOptions& options, unsigned workers) {
+  const auto asked = static_cast<unsigned>(options.get(threads_option()));
+  return std::min(workers, asked > 0 ? asked : usable_cores());
+}
+
 Team::Team(unsigned workers, bool bind)
     : workers_(workers),
       crowded_(workers > usable_cores()),

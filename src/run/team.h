@@ -24,6 +24,9 @@ namespace orrery {
 /// LPs. Throws UsageError.
 unsigned count_workers(const RunOptions& options, const Model& model);
 
+/// Threads for so many workers: what --threads asks for, or no more than usable cores.
+unsigned count_threads(const RunOptions& options, unsigned workers);
+
 /// What went wrong while LPs were made (phase 0), started (1) or accepted (2).
 struct SetUpFailure {
   int phase;

@@ -79,6 +79,16 @@ class World {
   memory::LpHeap& heap(LpId id) { return places_[id].heap; }
   std::unique_ptr<Attachment>& attachment(LpId id) { return places_[id].attachment; }
   memory::Arena& arena(unsigned part) { return *arenas_[part]; }
+  // Parts are dealt to workers in order, several to each if there are more parts.
+  unsigned worker_of(unsigned part, unsigned workers) const { return part * workers / parts(); }
+  unsigned first_part(unsigned worker, unsigned workers) const {
+    return (worker * parts() + workers - 1) / workers;
+  }
+  /// An LP moves to a part of that worker, of no more workers than parts.
+  void give_to(LpId id, unsigned worker, unsigned workers) {
+    const unsigned first = first_part(worker, workers), end = first_part(worker + 1, workers);
+    move_to(id, first + id % (end - first));
+  }
   /// Calls visit(id) for the LPs of a part, in order.
   template <class Visit>
   void for_each_of(unsigned part, Visit&& visit) const {

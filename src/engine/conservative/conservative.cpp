@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -25,18 +24,16 @@ namespace {
 
 constexpr const char* kName = "conservative";
 
-/// More threads than cores would wait for each other all the time.
-unsigned count_threads(const RunOptions& options, const Model& model) {
-  const Settings settings = Settings::of(options);
-  return std::min(count_workers(options, model),
-                  settings.threads > 0 ? settings.threads : usable_cores());
+/// A worker is a thread: more than cores would wait for each other all the time.
+unsigned count_executing(const RunOptions& options, const Model& model) {
+  return count_threads(options, count_workers(options, model));
 }
 
 /// No more than what its LPs can be told apart to, and than arenas, of which each needs one.
 unsigned count_workers_for(const World& world, const RunOptions& options) {
   const std::uint64_t clusters = world.promises().clusters().count(world.lp_count());
   const auto most = static_cast<unsigned>(
-      std::min<std::uint64_t>(clusters, count_threads(options, world.model())));
+      std::min<std::uint64_t>(clusters, count_executing(options, world.model())));
   return world.on_heaps() ? std::min(most, world.parts()) : most;
 }
 
@@ -48,23 +45,13 @@ std::string other_engines() {
   return listed(names, " or ");
 }
 
-/// Whether some LPs are safe from others. The promises are made only where that is not seen at
-/// once: for a large model that takes a while.
-bool keeps_apart(const Model& model, const CommunicationGraph& graph) {
-  const std::span<const CommunicationGraph::Edge> edges = graph.edges();
-  if (!graph.is_complete()) return false;
-  return std::all_of(edges.begin(), edges.end(),
-                     [](const auto& edge) { return edge.minimum_delay > Duration::zero(); }) ||
-         Promises(model, graph).clusters().count(model.lp_count()) > 1;
-}
-
 class ConservativeEngine final : public WorldEngine {
  public:
   std::string refusal(const Model& model, const RunOptions& options) const override {
-    if (count_threads(options, model) == 1) return {};
+    if (count_executing(options, model) == 1) return {};
     if (call_model("lookahead()", [&] { return model.lookahead(); }) > Duration::zero()) return {};
     const CommunicationGraph graph = communication_of(model);
-    if (keeps_apart(model, graph)) return {};
+    if (graph.is_complete() && clusters_of(model, graph).count(model.lp_count()) > 1) return {};
     return fmt::format(
         "it promises no smallest delay that would keep any of its LPs apart, so none of them is "
         "ever safe from the others; let lookahead() or communication() promise one, give it one "
@@ -73,7 +60,7 @@ class ConservativeEngine final : public WorldEngine {
   }
   World::Layout layout(const Model& model, const CommunicationGraph& graph,
                        const RunOptions& options, std::vector<std::string>& notes) const override {
-    const unsigned threads = count_threads(options, model);
+    const unsigned threads = count_executing(options, model);
     const unsigned workers = count_workers(options, model);
     if (workers > threads)
       notes.push_back(fmt::format("{} workers execute, not {}: as many as threads (--threads)",

@@ -30,10 +30,9 @@ Partition::Partition(const World& world, unsigned workers)
 void Partition::deal(const World& world) {
   const LpId lps = world.lp_count();
   const Clusters& clusters = world.promises().clusters();
-  const unsigned parts = world.parts();
   const auto owner_of = [&](LpId id) {
-    return parts >= workers_ ? world.part_of(id) * workers_ / parts
-                             : static_cast<unsigned>(std::uint64_t{id} * workers_ / lps);
+    return world.parts() >= workers_ ? world.worker_of(world.part_of(id), workers_)
+                                     : static_cast<unsigned>(std::uint64_t{id} * workers_ / lps);
   };
   std::vector<std::uint64_t> counts(workers_), dealt(workers_);
   for (LpId id = 0; id < lps; ++id)

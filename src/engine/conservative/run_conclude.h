@@ -51,14 +51,11 @@ void Run<Pending>::give_lps_back() {
 template <class Pending>
 void Run<Pending>::let_parts_follow() {
   World& world = shared_.world;
-  const unsigned parts = world.parts(), workers = shared_.workers;
-  if (world.part_table().empty() || parts < workers) return;
+  const unsigned workers = shared_.workers;
+  if (world.part_table().empty() || world.parts() < workers) return;
   for (LpId id = 0; id < world.lp_count(); ++id) {
     const unsigned owner = shared_owners_[shared_.partition.block_of(id)];
-    if (world.part_of(id) * workers / parts == owner) continue;
-    const unsigned first = (owner * parts + workers - 1) / workers;
-    const unsigned end = ((owner + 1) * parts + workers - 1) / workers;
-    world.move_to(id, first + id % (end - first));
+    if (world.worker_of(world.part_of(id), workers) != owner) world.give_to(id, owner, workers);
   }
 }
 

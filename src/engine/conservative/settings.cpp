@@ -38,7 +38,6 @@ Settings Settings::of(const RunOptions& options) {
   const std::vector<std::string> names = mode_names();
   const auto named = std::find(names.begin(), names.end(), options.get(kMode));
   settings.mode = static_cast<Mode>(named - names.begin());
-  settings.threads = static_cast<unsigned>(options.get(threads_option()));
   settings.channel_messages = static_cast<std::uint32_t>(options.get(kChannelMessages));
   settings.halt_every = options.get(kHaltEvery);
   return settings;

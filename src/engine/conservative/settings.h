@@ -26,7 +26,6 @@ struct Settings {
   static Settings of(const RunOptions& options);
 
   Mode mode = Mode::automatic;
-  unsigned threads = 0;  ///< at most; 0: no more than cores
   std::uint32_t channel_messages = 4096;
   std::uint64_t halt_every = 0;
 };

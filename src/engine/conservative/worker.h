@@ -30,7 +30,6 @@
 #include "run/execution.h"
 #include "run/look_ahead.h"
 #include "run/look_interval.h"
-#include "run/placement.h"
 #include "run/waiting.h"
 #include "run/withdrawn_count.h"
 
@@ -51,8 +50,7 @@ class alignas(64) Worker {
         trail_(shared.options.livelock_microsteps),
         halt_(shared.goal_events),
         member_(shared.rounds, index),
-        crowded_(shared.workers > usable_cores()),
-        backoff_(crowded_) {}
+        backoff_(shared_.team.crowded()) {}
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
@@ -107,9 +105,7 @@ class alignas(64) Worker {
     ~InPlaceCount() { statistics.in_place += statistics.executed - before; }
   };
 
-  unsigned first_part() const {
-    return (index_ * shared_.world.parts() + shared_.workers - 1) / shared_.workers;
-  }
+  unsigned first_part() const { return shared_.world.first_part(index_, shared_.workers); }
 
   // Executing (worker.h).
   std::optional<Halt::Ending> run_alone();
@@ -194,7 +190,6 @@ class alignas(64) Worker {
 
   Halt halt_;
   transport::RoundMember<Rounds> member_;
-  const bool crowded_;
   Backoff backoff_;
 };
 
@@ -214,7 +209,7 @@ template <class Pending>
 void Worker<Pending>::take_events() {
   const unsigned parts = shared_.world.parts();
   for (unsigned part = 0; part < parts; ++part) {
-    if (part * shared_.workers / parts != index_) continue;
+    if (shared_.world.worker_of(part, shared_.workers) != index_) continue;
     shared_.world.pending[part].take_all([this](const EventHeader& header, const void* payload) {
       PlainEvent* const event = PlainEvent::make(pool_, header, payload);
       const unsigned owner = owners_[header.receiver];
@@ -481,7 +476,7 @@ void Worker<Pending>::promise() {
 /// For the promise that holds it back, or for a round to go on.
 template <class Pending>
 void Worker<Pending>::wait() {
-  if (!crowded_ && !holds_ && !fault_) {
+  if (!shared_.team.crowded() && !holds_ && !fault_) {
     const std::int64_t seen = shared_.board.glance(held_back_by_);
     const std::uint64_t round = shared_.rounds.round();
     for (int i = 0; i < kGlances; ++i) {

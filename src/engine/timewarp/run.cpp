@@ -17,15 +17,6 @@
 
 namespace orrery::timewarp {
 
-namespace {
-
-/// More threads than cores would only be in each other's way (crew.h).
-unsigned count_threads(const Settings& settings, unsigned workers) {
-  return std::min(workers, settings.threads > 0 ? settings.threads : usable_cores());
-}
-
-}  // namespace
-
 Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_goal,
                const Settings& run_settings, RunControl& run_control, unsigned worker_count,
                const CacheLayout& cache_layout)
@@ -47,7 +38,7 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
       mild_from(cache_layout.colouring.mild_from),
       memory_budget_bytes(options.memory_bytes > 0 ? options.memory_bytes
                                                    : available_memory_bytes() / 4 * 3),
-      team(count_threads(run_settings, worker_count), options.bind),
+      team(count_threads(options, worker_count), options.bind),
       rounds(team.workers()),
       moving(world.lp_count(), workers, team.workers()),
       cores_a_worker(static_cast<double>(std::min(team.workers(), usable_cores())) / workers) {
@@ -76,8 +67,7 @@ Balance::Terms Shared::balance_terms() const {
 
 void Shared::give_to(LpId id, unsigned worker) {
   if (!regrouped.empty()) regrouped[id] = static_cast<std::uint16_t>(worker);
-  const unsigned first = first_part(worker), end = first_part(worker + 1);
-  world.move_to(id, first + id % (end - first));
+  world.give_to(id, worker, workers);
 }
 
 namespace {

@@ -82,7 +82,6 @@ Settings Settings::of(const RunOptions& options) {
   settings.copier = &checkpoint::find_copier_backend(options.get(checkpoint::kCopier));
   settings.window_ticks = options.get(kWindow);
   settings.gvt_period_us = static_cast<std::uint64_t>(options.get(kGvtPeriod));
-  settings.threads = static_cast<unsigned>(options.get(threads_option()));
   settings.channel_messages = static_cast<std::uint32_t>(options.get(kChannelMessages));
   settings.pause_every = options.get(kPauseEvery);
   settings.pause_ends = options.get(kPauseEnds);

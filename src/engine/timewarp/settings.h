@@ -34,7 +34,6 @@ struct Settings {
   const checkpoint::CopierBackend* copier = nullptr;
   std::int64_t window_ticks = 0;       ///< optimism window; 0: automatic
   std::uint64_t gvt_period_us = 0;     ///< 0: automatic
-  unsigned threads = 0;                ///< that workers share; 0: automatic
   std::uint32_t channel_messages = 0;  ///< that fit between two workers before some must wait
   std::uint64_t pause_every = 0;       ///< events committed from cut to cut; 0: no cuts
   bool pause_ends = false;             ///< the run ends at its first cut

@@ -28,11 +28,8 @@ struct Shared {
          const Settings& run_settings, RunControl& run_control, unsigned worker_count,
          const CacheLayout& cache_layout);
 
-  /// Parts of the world are dealt to workers in order, several to each if there are more.
-  unsigned worker_of(unsigned part) const { return part * workers / world.parts(); }
-  unsigned first_part(unsigned worker) const {
-    return (worker * world.parts() + workers - 1) / workers;
-  }
+  unsigned worker_of(unsigned part) const { return world.worker_of(part, workers); }
+  unsigned first_part(unsigned worker) const { return world.first_part(worker, workers); }
   memory::Arena& arena(unsigned worker) const { return world.arena(first_part(worker)); }
 
   std::vector<std::uint16_t> regroup() const;
