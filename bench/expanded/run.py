@@ -17,9 +17,8 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from harness import (Bars, Failed, Series, Table, alternate, at_least,  # noqa: E402
-                     check_fingerprints, command, compare, numbers, panels, parser, require, run_orrery, save_picture,
-                     write_record)
+from harness import (Bars, Table, at_least, command, compare, measured, numbers,  # noqa: E402
+                     panels, parser, require, run_orrery, save_picture, write_record)
 
 
 def expanded(workers, mode, *more):

@@ -57,6 +57,20 @@ class CommunicationGraph {
   bool complete_ = false;
 };
 
+/// How the events of an LP may be executed, on engines that run ahead of what is certain.
+enum class LpExecution : std::uint8_t {
+  /// On a guess: what was executed too early is rolled back and executed again.
+  speculative,
+  /// Once. Its state cannot be restored, because a part of it lies outside its memory (a virtual
+  /// machine, a device, a library with state of its own). What it does stays inside the run: an
+  /// event is executed as soon as it is certain that it happens and that nothing comes before it
+  /// at this LP. If the run ends with a fault, it may have executed events behind the fault.
+  confined,
+  /// Once, and it acts on the outside (a socket, a file, a screen): an event is executed when all
+  /// events before it, of all LPs, are executed and none of them has failed.
+  committed,
+};
+
 class Model {
  public:
   Model() = default;
@@ -76,6 +90,15 @@ class Model {
   /// another LP. Zero: no promise. A send that breaks it is a model fault. Promises for single
   /// pairs are part of the communication graph; where both speak of a pair, both hold.
   virtual Duration lookahead() const { return Duration::zero(); }
+  /// How the events of an LP may be executed. Called at the start of a run, perhaps more than
+  /// once, and must say the same each time. On engines without speculation all three are the same
+  /// but for the order in wall time; the results of a run are the same in any case. The checker
+  /// executes events of LPs that are not speculative once only, and checks less of them.
+  virtual LpExecution execution_of(LpId) const { return LpExecution::speculative; }
+  /// Of an LP that is not speculative: whether one thread must execute all its events, because what
+  /// it holds belongs to a thread. Its start(), its finish() and its destructor may be called by
+  /// others. Such an LP is never moved, and the engine `auto` cannot hand the run over.
+  virtual bool stays_on_thread(LpId) const { return false; }
   /// Optional; an empty graph places LPs in contiguous blocks. Called at the start of a run,
   /// perhaps more than once, and must say the same each time.
   virtual void communication(CommunicationGraph&) const {}
@@ -114,7 +137,7 @@ std::string find_model_data(std::string_view name);
 namespace detail {
 
 /// Grows with every change of the public headers that breaks compiled models.
-inline constexpr int kAbiVersion = 4;
+inline constexpr int kAbiVersion = 5;
 
 using ModelFactory = std::unique_ptr<Model> (*)();
 void register_model(const char* name, const char* summary, ModelFactory factory, int abi_version);

@@ -128,6 +128,19 @@ class Phold final : public orrery::Model {
       10.0,
       {.help = "times `work` that these do", .minimum = 0.0, .maximum = 1'000'000.0}};
 
+  Parameter<std::int64_t> confined{
+      *this,
+      "confined",
+      0,
+      {.help = "LPs, the first ones, that must not roll back", .minimum = 0, .maximum = 1 << 26}};
+  Parameter<std::int64_t> committed{
+      *this,
+      "committed",
+      0,
+      {.help = "LPs, the next ones, whose events wait until nothing before them can fail",
+       .minimum = 0,
+       .maximum = 1 << 26}};
+
   void prepare() override {
     if (touched > state) {
       throw orrery::UsageError("touched=" + touched.value_text() + " is more than state=" +
@@ -149,6 +162,12 @@ class Phold final : public orrery::Model {
     return std::make_unique<Node>(*this);
   }
   Duration lookahead() const override { return lookahead_time; }
+  orrery::LpExecution execution_of(LpId id) const override {
+    const auto number = static_cast<std::int64_t>(id);
+    return number < confined               ? orrery::LpExecution::confined
+           : number < confined + committed ? orrery::LpExecution::committed
+                                           : orrery::LpExecution::speculative;
+  }
   std::uint64_t hot_count() const { return hot_count_; }
   /// Steps of the busy loop in an event of that LP.
   std::int64_t work_of(LpId id) const { return id < heavy_count_ ? heavy_work_ : work.value(); }

@@ -17,6 +17,7 @@
 #include "orrery/error.h"
 #include "run/engine.h"
 #include "run/faults.h"
+#include "run/lp_executions.h"
 #include "run/model_checks.h"
 
 namespace orrery::cli {
@@ -86,6 +87,11 @@ std::string communication_text(const Model& model) {
   return text + (graph.is_complete() ? ", and no others" : "");
 }
 
+/// "2 confined, 1 committed"; empty if all LPs are speculative.
+std::string execution_text(const Model& model) {
+  return text_of(LpExecutions(model, Promises()));
+}
+
 /// The horizon and the number of LPs may depend on input files; where these need a parameter
 /// without a sensible default there is nothing to say.
 void print_defaults(Model& model, const Terminal& terminal) {
@@ -99,6 +105,8 @@ void print_defaults(Model& model, const Terminal& terminal) {
       table.add({"LPs", grouped(model.lp_count())});
       table.add({"lookahead", duration_text(model.lookahead(), model.tick_seconds())});
       table.add({"communication", communication_text(model)});
+      if (const std::string text = execution_text(model); !text.empty())
+        table.add({"not rolled back", text});
     });
   } catch (const std::exception& error) {
     table.add({"horizon", std::string("unknown: ") + error.what()});

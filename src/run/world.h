@@ -30,6 +30,7 @@
 #include "orrery/model.h"
 #include "run/event_list.h"
 #include "run/faults.h"
+#include "run/lp_executions.h"
 #include "run/promises.h"
 
 namespace orrery {
@@ -59,6 +60,7 @@ class World {
 
   const Model& model() const { return model_; }
   const Promises& promises() const { return promises_; }
+  const LpExecutions& executions() const { return executions_; }
   LpId lp_count() const { return lp_count_; }
   bool on_heaps() const { return !arenas_.empty(); }
   bool denies_oversize() const { return denies_oversize_; }
@@ -131,6 +133,7 @@ class World {
 
   const Model& model_;
   const Promises promises_;
+  const LpExecutions executions_;
   const LpId lp_count_;
   const bool denies_oversize_;
   std::vector<std::uint16_t> parts_;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "equality/witness.h"
 #include "orrery/orrery.h"
 
 namespace orrery::testing {
@@ -96,6 +97,7 @@ class DelayModel : public Model {
   }
 
   DelayModelOptions options;
+  Witness* witness = nullptr;                      ///< of events of LPs that must not roll back
   std::vector<std::vector<Neighbour>> neighbours;  ///< of each LP
   const Metric values{*this, "values", "", "values noted"};
   const Table notes{*this, "notes", {{"value", ColumnType::integer}}, "some events"};
@@ -162,6 +164,7 @@ inline void DelayLp::note(Context& context, std::uint64_t value) {
       (digest_ ^ value) * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(context.now().ticks());
   volatile std::uint64_t sink = value;
   for (int i = 0; i < model_.options.extra_work; ++i) sink = sink * 31 + 1;
+  if (model_.witness != nullptr) model_.witness->see(context, events_, value);
   const auto count = static_cast<std::int64_t>(events_);
   if (count == model_.options.fault_at_event && context.self() % 8 == 3)
     throw std::runtime_error("told to fail at event " + std::to_string(events_));

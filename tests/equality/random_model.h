@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "equality/witness.h"
 #include "orrery/orrery.h"
 
 namespace orrery::testing {
@@ -111,6 +112,7 @@ class RandomModel : public Model {
   Time default_horizon() const override { return Time::zero() + options.horizon; }
 
   RandomModelOptions options;
+  Witness* witness = nullptr;  ///< of events of LPs that must not roll back
   const Metric values{*this, "values", "", "values noted"};
   const Metric waits{*this, "waits", "ticks", "delays chosen"};
   const Table notes{
@@ -170,6 +172,7 @@ inline void RandomLp::note(Context& context, std::uint64_t value) {
   digest_ = (digest_ ^ value) * 0x9e3779b97f4a7c15u + events_;
   volatile std::uint64_t sink = value;
   for (int i = 0; i < model_.options.extra_work; ++i) sink = sink * 31 + 1;
+  if (model_.witness != nullptr) model_.witness->see(context, events_, value);
   if (static_cast<std::int64_t>(events_) == model_.options.fault_at_event &&
       context.self() % 8 == 3)
     throw std::runtime_error("told to fail at event " + std::to_string(events_));

@@ -37,10 +37,14 @@ class Tour {
         control_(control),
         every_(options.get(kHandOverEvery)),
         committed_before_(world.committed) {
-    if (every_ == 0) policy_.emplace(for_policy(candidates));
+    if (every_ == 0 && !stays()) policy_.emplace(for_policy(candidates));
   }
 
   void run(RunResult& result) {
+    if (stays())
+      result.notes.push_back("the model has LPs that stay on their thread, so " +
+                             candidates_.front().text() +
+                             " has the run from start to end; name an engine to choose another");
     while (take_step(result) && !watch_.reached(committed())) {
     }
     control_.engine.store(nullptr, std::memory_order_relaxed);
@@ -59,6 +63,8 @@ class Tour {
     bool trial = false;
   };
 
+  /// The world cannot change hands.
+  bool stays() const { return world_.executions().any_stays_on_thread(); }
   std::uint64_t committed() const { return world_.committed - committed_before_; }
 
   /// Every so many events the next one; a stride that changes makes pairs of all sorts.
@@ -87,7 +93,7 @@ class Tour {
 
   /// Gives the world to an engine for a while. False if the run is over.
   bool take_step(RunResult& result) {
-    const Step step = policy_ ? chosen() : forced();
+    const Step step = stays() ? Step{0, {}, "the only one"} : policy_ ? chosen() : forced();
     const Candidate& candidate = candidates_[step.candidate];
     control_.workers.store(candidate.workers, std::memory_order_relaxed);
     control_.engine.store(candidate.info->name.c_str(), std::memory_order_relaxed);

@@ -36,8 +36,10 @@ void leave_marks(bool raised) {
 
 }  // namespace
 
-LpChecker::LpChecker(const Model& model, const Promises& promises, const RunOptions& options)
+LpChecker::LpChecker(const Model& model, const Promises& promises, const LpExecutions& executions,
+                     const RunOptions& options)
     : model_(model),
+      executions_(executions),
       names_{model, [this](LpId id, EventTypeId type) { return event_name(id, type); }},
       twins_(options.seed * 0x9e3779b97f4a7c15u + 1),
       data_(model),
@@ -206,15 +208,16 @@ std::string LpChecker::name_of(const Job& job) const {
 }
 
 std::string LpChecker::event_name(LpId id, EventTypeId type) const {
-  if (id >= lps_.size() || lps_[id].twin == nullptr) return "of an unknown type";
+  if (id >= lps_.size() || lps_[id].object == nullptr) return "of an unknown type";
   // The twin is asked because an overrun may have damaged the LP itself.
-  return std::string(name_of_event(*lps_[id].twin, type));
+  return std::string(name_of_event(twin(id), type));
 }
 
 // ---- Checking
 // ------------------------------------------------------------------------------------
 
 bool LpChecker::check(const Job& job) {
+  if (!repeats(job.lp)) return check_once(job);
   CheckedLp& lp = lps_[job.lp];
   memory::outside_calls.seen = 0;
   save(lp.memory.heap, before_);
@@ -247,6 +250,22 @@ bool LpChecker::check(const Job& job) {
   if (job.kind != Job::Kind::finish) lp.kernel = first_.kernel;
   lp.last = job.key;
   note_step(lp, job);
+  return true;
+}
+
+/// Of an LP that must not roll back. It may ask clocks and whatever it likes.
+bool LpChecker::check_once(const Job& job) {
+  CheckedLp& lp = lps_[job.lp];
+  const memory::OutsideCallSet calls = statistics_.outside_calls;
+  execute(job, lp.world, lp.world, first_);
+  statistics_.outside_calls = calls;
+  if (const auto overrun = guard_.damage()) report_overrun(job, *overrun);
+  if (!first_.fault.empty()) {
+    if (!usage_error_.empty()) throw UsageError(usage_error_);
+    return false;
+  }
+  lp.kernel = first_.kernel;
+  lp.last = job.key;
   return true;
 }
 
@@ -389,10 +408,12 @@ Difference LpChecker::memory_difference(const CheckedLp& lp, const std::vector<s
 CheckedEvent* LpChecker::make_event(std::size_t i) {
   const Sent& sent = first_.sends[i];
   const std::size_t bytes = sent.size.bytes();
-  const Effects& in0 = first_.world == 0 ? first_ : second_;
-  const Effects& in1 = first_.world == 0 ? second_ : first_;
+  const bool once = !repeats(sent.sender());
+  const Effects& in0 = once || first_.world == 0 ? first_ : second_;
+  const Effects& in1 = once || first_.world != 0 ? first_ : second_;
+  const Effects& twin = once ? first_ : twin_;
   const std::byte* const payloads[] = {in0.payload_of(in0.sends[i]), in1.payload_of(in1.sends[i]),
-                                       twin_.payload_of(twin_.sends[i])};
+                                       twin.payload_of(twin.sends[i])};
   const bool variants = bytes > 0 && (std::memcmp(payloads[0], payloads[1], bytes) != 0 ||
                                       std::memcmp(payloads[0], payloads[2], bytes) != 0);
   void* const block = blocks_.allocate(CheckedEvent::bytes_for(sent.size.bytes(), variants));
@@ -410,8 +431,10 @@ void LpChecker::release(CheckedEvent* event) {
 
 void LpChecker::finish(LpId id, Finisher& finisher) {
   CheckedLp& lp = lps_[id];
-  Guard::undo(lp.memory, second_.steps);
-  go_to(lp, first_.world, before_);
+  if (repeats(id)) {
+    Guard::undo(lp.memory, second_.steps);
+    go_to(lp, first_.world, before_);
+  }
   std::vector<AllocationStep> steps;
   guard_.begin(lp.memory, lp.world, lp.world, steps, nullptr);
   memory::thread_context.observer = &guard_;

@@ -15,6 +15,9 @@
 //      through these events in one world, as in Time Warp: the other is a detour, after which its
 //      memory is again what its checkpoints were made of.
 //
+// An LP that must not roll back (LpExecution in orrery/model.h) is executed once, in its first
+// world, and has no twin: only what it writes beyond its allocations is looked at.
+//
 // The first difference ends the run: it is thrown as a Finding, a sentence that names it. Whatever
 // differs, the LP is executed some more times to find out what the difference follows: the pattern
 // in uninitialised memory, or something outside of the LP.
@@ -45,6 +48,7 @@
 #include "run/faults.h"
 #include "run/finish.h"
 #include "run/guarded_call.h"
+#include "run/lp_executions.h"
 #include "run/model_checks.h"
 
 namespace orrery::checker {
@@ -80,7 +84,8 @@ struct CheckerStatistics {
 
 class LpChecker {
  public:
-  LpChecker(const Model& model, const Promises& promises, const RunOptions& options);
+  LpChecker(const Model& model, const Promises& promises, const LpExecutions& executions,
+            const RunOptions& options);
   LpChecker(const LpChecker&) = delete;
   LpChecker& operator=(const LpChecker&) = delete;
   ~LpChecker();
@@ -102,8 +107,12 @@ class LpChecker {
     return orrery::is_withdrawn(*lp.object, event, event.payload(lp.world));
   }
   LogicalProcessBase& object(LpId id) { return *lps_[id].object; }
-  /// Of the same class, and whole whatever the LP has done to its memory.
-  const LogicalProcessBase& twin(LpId id) const { return *lps_[id].twin; }
+  /// Of the same class, and whole whatever the LP has done to its memory, if it has a twin.
+  const LogicalProcessBase& twin(LpId id) const {
+    return lps_[id].twin != nullptr ? *lps_[id].twin : *lps_[id].object;
+  }
+  /// Whether it is executed more than once.
+  bool repeats(LpId id) const { return executions_.of(id) == LpExecution::speculative; }
   std::uint64_t hash(LpId id) const { return lps_[id].kernel.hash; }
   /// The LP on which something was found: its destructor is not called.
   void abandon(LpId id) { lps_[id].broken = true; }
@@ -180,6 +189,7 @@ class LpChecker {
   std::string name_of(const Job& job) const;
 
   // Checking.
+  bool check_once(const Job& job);
   Difference execute_in_both_worlds(const Job& job);
   const void* execute_first(const Job& job, bool watched);
   void verify_untouched(const Job& job);
@@ -240,6 +250,7 @@ class LpChecker {
   std::string holders_of(LpId victim) const;
 
   const Model& model_;
+  const LpExecutions& executions_;
   Names names_;
   memory::Arena arena_, twin_arena_;
   memory::LpHeap nowhere_{memory::LpHeap::kNoArena};

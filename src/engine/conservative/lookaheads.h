@@ -53,6 +53,13 @@ class Lookaheads {
         }
       }
   }
+  /// From a part to any other one.
+  std::int64_t shortest_from(unsigned from) const {
+    std::int64_t shortest = kNever;
+    for (unsigned to = 0; to < parts_; ++to)
+      if (to != from) shortest = std::min(shortest, direct(from, to));
+    return shortest;
+  }
   std::int64_t path(unsigned from, unsigned to) const { return path_[at(from, to)]; }
 
  private:

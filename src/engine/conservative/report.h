@@ -24,10 +24,11 @@ namespace orrery::conservative {
 
 struct Report {
   Key lowest = Key::infinity();
-  std::int64_t begins = kNever;  ///< of this worker alone
-  Key highest;                   ///< that was begun
-  bool fault_at_lowest = false;  ///< `lowest` is an event whose execution failed
-  bool stop = false;             ///< the run was asked to stop
+  Key second_lowest = Key::infinity();  ///< of the others, when the lowest one's is left out
+  std::int64_t begins = kNever;         ///< of this worker alone
+  Key highest;                          ///< that was begun
+  bool fault_at_lowest = false;         ///< `lowest` is an event whose execution failed
+  bool stop = false;                    ///< the run was asked to stop
   bool period_is_over = false;
   bool time_is_over = false;             ///< that the engine has with this world
   std::uint64_t executed = 0;            ///< since the engine has the world
@@ -35,6 +36,8 @@ struct Report {
   std::uint64_t memory_bytes = 0;
 
   void add(const Report& one) {
+    second_lowest =
+        std::min(std::max(lowest, one.lowest), std::min(second_lowest, one.second_lowest));
     if (one.lowest < lowest) {
       lowest = one.lowest;
       fault_at_lowest = one.fault_at_lowest;

@@ -87,7 +87,8 @@ Run<Pending>::Run(World& world, const RunOptions& options, const Goal& goal,
     : shared_(world, options, goal, settings, control, workers),
       refusals_(shared_.workers),
       executed_ahead_(shared_.workers),
-      tempo_(settings.mode == Mode::automatic && !goal.pauses()),
+      tempo_(settings.mode == Mode::automatic && !goal.pauses() &&
+             !world.executions().any_stays_on_thread()),
       shared_owners_(shared_.partition.owners_of_blocks()) {
   for (unsigned i = 0; i < shared_.workers; ++i)
     workers_.push_back(std::make_unique<Worker<Pending>>(shared_, i));
@@ -183,7 +184,9 @@ void Run<Pending>::decide() {
   const double seconds = watch_.lap();
   const std::uint64_t events = executed() - period.executed;
   tempo_.note(events, seconds);
-  if (shared_.settings.halt_every > 0) {
+  if (shared_.world.executions().any_stays_on_thread()) {
+    // Everything stays where it is.
+  } else if (shared_.settings.halt_every > 0) {
     shuffle();
   } else if (!period.in_place) {
     even_out(static_cast<double>(events) / seconds);

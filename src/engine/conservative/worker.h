@@ -47,10 +47,11 @@ class alignas(64) Worker {
         owners_(shared.partition.owners()),
         lps_(shared.lps.data()),
         execution_(shared.model, shared.world.promises(), shared.options, Outbox{*this}),
+        has_committed_(shared.world.executions().any_committed()),
         trail_(shared.options.livelock_microsteps),
         halt_(shared.goal_events),
         member_(shared.rounds, index),
-        backoff_(shared_.team.crowded()) {}
+        backoff_(shared.team.crowded()) {}
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
@@ -133,7 +134,21 @@ class alignas(64) Worker {
   std::int64_t stop_ticks() const { return std::min(bound_, until_); }
   bool is_safe(const PlainEvent* event) const {
     return event != nullptr && event->time().ticks() < stop_ticks() &&
-           (!has_limit_ || event->key() < halt_.limit());
+           (!is_restricted_ || may_begin(*event));
+  }
+  /// Of a safe event.
+  [[gnu::noinline]] bool may_begin(const PlainEvent& event) const {
+    return (!has_limit_ || event.key() < halt_.limit()) && !waits_for_others(event);
+  }
+  /// Its LP acts on the outside, and an event before it may still fail.
+  bool waits_for_others(const PlainEvent& event) const {
+    return shared_.world.executions().of(event.receiver) == LpExecution::committed &&
+           event.key() >= certain_below_;
+  }
+  bool is_held_up() {
+    const PlainEvent* const event = pending_.top();
+    return has_committed_ && event != nullptr && event->time().ticks() < stop_ticks() &&
+           waits_for_others(*event);
   }
 
   // Rounds (worker_rounds.h).
@@ -146,6 +161,7 @@ class alignas(64) Worker {
   Report report();
   bool adopt();
   void raise_bound();
+  Key certainty(const Report& sum) const;
   void commit(const Key& gvt);
   void commit_rows(const Key& until);
   void show(const Key& reached, std::uint64_t executed, std::uint64_t memory_bytes);
@@ -166,6 +182,9 @@ class alignas(64) Worker {
   unsigned held_back_by_ = 0;  ///< whose promise the bound comes from
   int fruitless_ = 0;          ///< looks in a row that raised the bound and freed nothing
   bool has_limit_ = false, holds_ = false;
+  const bool has_committed_;    ///< some LP of the model acts on the outside
+  bool is_restricted_ = false;  ///< not everything that is safe may be begun
+  Key certain_below_;           ///< no other worker executes or fails anything below it any more
   std::optional<HandlerFault> fault_;
 
   // Of the round under way.
@@ -259,6 +278,8 @@ void Worker<Pending>::begin_period() {
   held_back_by_ = index_ == 0 ? shared_.workers - 1 : 0;
   fruitless_ = 0;
   has_limit_ = holds_ = false;
+  is_restricted_ = has_committed_;
+  certain_below_ = shared_.period.begin;
   loads_.assign(shared_.partition.blocks(), 0.0);
   executed_before_ = executed_at_round_ = statistics_.executed;
   set_next_round();

@@ -17,8 +17,8 @@ struct Worker<Pending>::RoundHooks {
 
 template <class Pending>
 bool Worker<Pending>::round_is_due() {
-  return halt_.is_under_way() || fruitless_ >= kFruitlessLooks || history_.is_long() ||
-         (fault_ && !fault_is_told_) || read_cycles() >= next_round_cycles_ ||
+  return halt_.is_under_way() || is_held_up() || fruitless_ >= kFruitlessLooks ||
+         history_.is_long() || (fault_ && !fault_is_told_) || read_cycles() >= next_round_cycles_ ||
          (shared_.settings.halt_every > 0 &&
           statistics_.executed - executed_at_round_ >= shared_.settings.halt_every);
 }
@@ -68,6 +68,7 @@ bool Worker<Pending>::adopt() {
   sum.executed += shared_.period.executed;
   sum.period_is_over |= sum.executed >= shared_.period.end_events;
   raise_bound();
+  certain_below_ = certainty(sum);
   commit(sum.lowest);
   if (index_ == 0) show(sum.lowest, sum.executed, sum.memory_bytes);
   fruitless_ = 0;
@@ -76,6 +77,7 @@ bool Worker<Pending>::adopt() {
   const bool is_over = halt_.adopt(sum, shared_.options.until);
   holds_ = halt_.holds();
   has_limit_ = halt_.is_under_way() && !holds_;
+  is_restricted_ = has_limit_ || has_committed_;
   return is_over;
 }
 
@@ -89,6 +91,18 @@ void Worker<Pending>::raise_bound() {
       bound = std::min(bound, after(shared_.rounds.report_of(other).begins, path));
   }
   bound_ = std::max(bound_, bound);
+}
+
+/// What the others have not executed, and what they have failed with, is at what they report or
+/// above, unless this worker sends them something from now on: that takes a delay. So when it has
+/// executed what it has itself below this key, everything below it is executed, and went well.
+template <class Pending>
+Key Worker<Pending>::certainty(const Report& sum) const {
+  const Report& own = shared_.rounds.report_of(index_);
+  const Key others = own.lowest == sum.lowest ? sum.second_lowest : sum.lowest;
+  const std::int64_t delay = shared_.partition.lookaheads().shortest_from(index_);
+  const std::int64_t sends = delay == kNever ? kNever : after(own.begins, delay);
+  return std::min(others, Key::start_of(Time::from_ticks(sends)));
 }
 
 /// Everything before `gvt` is executed and will not fail.

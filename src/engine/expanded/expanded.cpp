@@ -9,6 +9,7 @@
 
 #include "engine/expanded/run.h"
 #include "engine/expanded/settings.h"
+#include "orrery/error.h"
 #include "pending/registry.h"
 #include "run/world_engine.h"
 
@@ -32,6 +33,10 @@ class ExpandedEngine final : public WorldEngine {
                RunResult& result) override {
     const Settings settings = Settings::of(options);
     unsigned workers = count_workers(options, world.model());
+    if (settings.pull && world.executions().any_stays_on_thread())
+      throw UsageError(
+          "--handover pull gives events to any thread, and the model has LPs that stay on theirs "
+          "(stays_on_thread()); leave it out");
     if (world.on_heaps()) workers = std::min(workers, world.parts());  // an arena for each
     pending::with_pending_set<Event>(options.pending, [&]<class Pending>() {
       Run<Pending>(world, options, goal, settings, workers, control).advance(result);

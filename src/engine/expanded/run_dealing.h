@@ -23,6 +23,7 @@ std::uint32_t Run<Pending>::deal(const Plan& plan, unsigned self) {
   if (wanted == 0) return 0;
   std::uint32_t dealt = 0;
   unsigned worker = self;
+  bool anywhere = true;
   schedule_.begin_round();
   for (; dealt < wanted; ++dealt) {
     const auto choice = schedule_.next([this](unsigned other) { return deal_.room[other] > 0; });
@@ -32,8 +33,10 @@ std::uint32_t Run<Pending>::deal(const Plan& plan, unsigned self) {
     slots_[worker].give(choice.event, schedule_.start(choice, worker));
     --deal_.room[worker];
     if (worker != self) ++handed_over_;
+    anywhere = choice.worker == Schedule<Pending>::kAnyWorker;
   }
-  if (dealt == 1 && schedule_.in_progress() == 1 && worker != self) take_over(worker, self);
+  const bool alone = dealt == 1 && schedule_.in_progress() == 1;
+  if (alone && anywhere && worker != self) take_over(worker, self);
   for (const unsigned other : deal_.open)
     if (other != self && slots_[other].given != slots_[other].published)
       slots_[other].publish(command_);

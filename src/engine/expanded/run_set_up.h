@@ -18,7 +18,7 @@ Run<Pending>::Run(World& world, const RunOptions& options, const Goal& goal,
       has_rows_(control.rows != nullptr && !model_.tables().empty()),
       lps_(world.lp_count()),
       slots_(std::make_unique<Slot[]>(workers)),
-      schedule_(world.lp_count(), settings.barriers_as_events),
+      schedule_(world.lp_count(), world.executions(), settings.barriers_as_events),
       tuner_(settings, workers, cycles_per_second()),
       patience_(workers > usable_cores()),
       team_(workers, options.bind) {

@@ -21,6 +21,9 @@
 // above all barriers that were raised when it was set aside. At most kMostAside are kept, which
 // bounds the search. They stay in the order of their keys, all below what is pending.
 //
+// An LP that acts on the outside asks for more: its event starts when it is the lowest unfinished
+// one. One that must stay on its thread is for worker 0, which executes what is not handed over.
+//
 // Barriers are kept in a table, the earliest by value; it is looked for again only after the event
 // that it belonged to has finished. For comparison they can be events themselves (end marks in the
 // pending set), as in the first version of Horizon.
@@ -34,6 +37,7 @@
 #include "core/assert.h"
 #include "engine/expanded/event.h"
 #include "pending/erase_if.h"
+#include "run/lp_executions.h"
 
 namespace orrery::expanded {
 
@@ -59,7 +63,11 @@ class Schedule {
   };
   using Handle = std::uint32_t;
 
-  Schedule(LpId lps, bool barriers_as_events) : lps_(lps), marks_wanted_(barriers_as_events) {
+  Schedule(LpId lps, const LpExecutions& executions, bool barriers_as_events)
+      : executions_(executions),
+        restricts_(!executions.all_speculative()),
+        lps_(lps),
+        marks_wanted_(barriers_as_events) {
     aside_.reserve(kMostAside);
   }
   Schedule(const Schedule&) = delete;
@@ -220,13 +228,27 @@ class Schedule {
 
   template <class Room>
   bool may_run(Choice& choice, Room&& room) {
+    if (restricts_ && must_wait(*choice.event)) [[unlikely]]
+      return false;
     const LpUse lp = lps_[choice.event->receiver];
+    if (restricts_ && executions_.stays_on_thread(choice.event->receiver)) {
+      choice.worker = 0;
+      return room(0u);
+    }
     if (lp.active == 0) [[likely]] {
       choice.worker = kAnyWorker;
       return true;
     }
     choice.worker = lp.worker;
     return room(unsigned{lp.worker});
+  }
+
+  /// Its LP acts on the outside, and an event before it may still fail.
+  bool must_wait(const Event& event) const {
+    if (executions_.of(event.receiver) != LpExecution::committed) return false;
+    if (!aside_.empty() && aside_.front().event->key() < event.key()) return true;
+    return std::any_of(actives_.begin(), actives_.end(),
+                       [&](const Active& active) { return active.key < event.key(); });
   }
 
   Event* lowest_below_barriers() {
@@ -292,6 +314,8 @@ class Schedule {
   }
   void free_mark(Event* mark) { free_marks_.push_back(mark); }
 
+  const LpExecutions& executions_;
+  const bool restricts_;  ///< some LPs are not speculative
   Pending pending_;
   std::vector<LpUse> lps_;
   std::vector<Choice> aside_;

@@ -9,11 +9,13 @@
 namespace orrery::timewarp {
 
 Commitment::Commitment(Shared& shared, unsigned index, Mailbox& mailbox, History& history,
-                       FaultList& faults, EmittedRows& rows, WorkerStatistics& statistics)
+                       HeldEvents& held, FaultList& faults, EmittedRows& rows,
+                       WorkerStatistics& statistics)
     : shared_(shared),
       index_(index),
       mailbox_(mailbox),
       history_(history),
+      held_(held),
       faults_(faults),
       rows_(rows),
       statistics_(statistics),
@@ -27,6 +29,8 @@ Commitment::Commitment(Shared& shared, unsigned index, Mailbox& mailbox, History
 GvtReport Commitment::report(const Local& local) const {
   GvtReport report;
   report.lowest = std::min({mailbox_.sent_lowest(), local.lowest_pending, faults_.lowest()});
+  report.on_its_way = mailbox_.sent_lowest();
+  report.latest_final = held_.latest();
   report.fault_at_lowest = faults_.at(report.lowest) != nullptr;
   report.stop = shared_.control.stop_requested.load(std::memory_order_relaxed);
   report.executed = statistics_.executed;
@@ -61,9 +65,10 @@ bool Commitment::adopt(const GvtReport& sum, const Local& local) {
   history_.commit_all(gvt_, mailbox_, [this](LpId id) {
     if (rows_.wanted) rows_.speculative.commit(id, gvt_, rows_.ready);
   });
+  commit_held();
   if (rows_.wanted) hand_rows_over();
   const std::uint64_t committed =
-      statistics_.executed - statistics_.rolled_back - history_.uncommitted();
+      statistics_.executed - statistics_.rolled_back - history_.uncommitted() - held_.uncommitted();
   ORRERY_ASSERT(committed >= committed_, "what is committed stays so");
   newly_committed_ = committed - committed_;
   committed_ = committed;
@@ -89,12 +94,20 @@ bool Commitment::decide_end(const GvtReport& sum, bool nothing_left) {
     ending_ = {RunEnd::fault, gvt_};
   } else if (nothing_left) {
     ending_ = {RunEnd::completed, gvt_};
-  } else if (sum.stop) {
+  } else if (sum.stop && sum.latest_final < gvt_) {
     ending_ = {RunEnd::interrupted, gvt_};
   } else {
     return false;
   }
   return true;
+}
+
+/// Of events that cannot be undone: what GVT has passed.
+void Commitment::commit_held() {
+  held_.commit(gvt_, [this](const HeldEvents::Final& one) {
+    if (rows_.wanted) rows_.speculative.commit(one.lp, gvt_, rows_.ready);
+    faults_.trail.note(one.key, one.lp);
+  });
 }
 
 /// Rows of finish() are still to come, at the end of the run's last instant.

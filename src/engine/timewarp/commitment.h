@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "engine/timewarp/fault_list.h"
+#include "engine/timewarp/held.h"
 #include "engine/timewarp/history.h"
 #include "engine/timewarp/optimism.h"
 #include "engine/timewarp/shared.h"
@@ -18,8 +19,8 @@ namespace orrery::timewarp {
 
 class Commitment {
  public:
-  Commitment(Shared& shared, unsigned index, Mailbox& mailbox, History& history, FaultList& faults,
-             EmittedRows& rows, WorkerStatistics& statistics);
+  Commitment(Shared& shared, unsigned index, Mailbox& mailbox, History& history, HeldEvents& held,
+             FaultList& faults, EmittedRows& rows, WorkerStatistics& statistics);
   Commitment(const Commitment&) = delete;
   Commitment& operator=(const Commitment&) = delete;
 
@@ -70,6 +71,7 @@ class Commitment {
 
  private:
   bool decide_end(const GvtReport& sum, bool nothing_left);
+  void commit_held();
   void hand_rows_over();
   void decide_sweep(const GvtReport& sum);
   void adjust(const GvtReport& sum, const Local& local);
@@ -80,6 +82,7 @@ class Commitment {
   const unsigned index_;
   Mailbox& mailbox_;
   History& history_;
+  HeldEvents& held_;
   FaultList& faults_;
   EmittedRows& rows_;
   WorkerStatistics& statistics_;

@@ -105,7 +105,7 @@ struct Crew<Pending>::RoundHooks {
 
   bool due() {
     return std::any_of(crew.workers_.begin(), crew.workers_.end(),
-                       [this](const auto* worker) { return worker->round_is_due(crew.idle_); });
+                       [this](auto* worker) { return worker->round_is_due(crew.idle_); });
   }
   void join() {
     for (Worker<Pending>* worker : crew.workers_) worker->join_round();

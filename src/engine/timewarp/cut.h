@@ -72,13 +72,15 @@ class Cut {
     reached,
     given_up,
   };
-  /// `wanted`: by the worker, like all others, whether one is due or not.
+  /// `wanted`: by the worker, like all others, whether one is due or not. What cannot be undone
+  /// must be below GVT first.
   Step adopt(const GvtReport& sum, bool wanted) {
     switch (phase_) {
       case Phase::running:
         ORRERY_ASSERT(sum.committed >= committed_, "what is committed stays so");
         due_ = sum.time_is_over || (every_ > 0 && sum.committed - committed_ >= every_);
-        if (!due_ && !wanted) return Step::nothing;
+        is_coming_ = due_ || wanted;
+        if (!is_coming_ || sum.latest_final >= sum.lowest) return Step::nothing;
         phase_ = Phase::settling;
         return Step::retreat;
       case Phase::settling:
@@ -95,6 +97,8 @@ class Cut {
   }
   /// Whether nothing may be executed now: rounds are due, one after the other.
   bool holds() const { return phase_ != Phase::running; }
+  /// One is due as soon as GVT has passed all that cannot be undone.
+  bool is_coming() const { return is_coming_; }
   /// Of the one under way or reached: whether it was due, and not only wanted.
   bool was_due() const { return due_; }
 
@@ -116,7 +120,7 @@ class Cut {
 
   const std::uint64_t every_;
   Phase phase_ = Phase::running;
-  bool due_ = false;
+  bool due_ = false, is_coming_ = false;
   std::uint64_t committed_ = 0;  ///< at the last cut that was due, by all workers
   std::uint64_t since_ = 0;      ///< events that one alone has executed since then
 };

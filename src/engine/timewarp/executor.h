@@ -28,7 +28,7 @@ struct Outbox {
   EmittedRows& rows;
   checkpoint::UndoLog& undo_log;
   const bool speculative;    ///< what is executed may be rolled back
-  TwEvent* cause = nullptr;  ///< nullptr: start()
+  TwEvent* cause = nullptr;  ///< whose sends are cancelled with it; nullptr: they are final
   bool coasting = false;     ///< without effects outside the LP
 
   template <class Payload>
@@ -41,7 +41,7 @@ struct Outbox {
   void append_row(const Row& row) {
     if (!rows.wanted || coasting) return;
     const memory::PlatformMode platform;
-    if (speculative && cause != nullptr) {
+    if (speculative) {
       rows.speculative.append(row.lp, row);
     } else {
       rows.ready.append(row);
@@ -68,7 +68,15 @@ class Executor {
   /// An event. False if its handler failed; the fault is noted.
   bool run(LpState& lp, TwEvent* event, bool reversing) {
     execution_.set_reversing(reversing);
+    execution_.outbox().cause = event;
     return call(lp, event, "");
+  }
+  /// One that cannot be undone, nor what it sends.
+  bool run_final(LpState& lp, TwEvent* event) {
+    execution_.set_reversing(false);
+    if (call(lp, event, "")) return true;
+    if (rows_.wanted) rows_.speculative.roll_back(event->receiver, event->key());
+    return false;
   }
   /// The same again, without effects outside the LP.
   bool coast(LpState& lp, TwEvent* event) {
@@ -83,7 +91,6 @@ class Executor {
   bool call(LpState& lp, TwEvent* event, const char* addition) {
     Outbox<Pending>& outbox = execution_.outbox();
     const std::size_t rows_before = rows_.ready.mark();
-    outbox.cause = event;
     execution_.begin(*event, event->payload(), *lp.object, lp.kernel);
     if (!outbox.speculative) faults_.trail.note(event->key(), event->receiver);
     const bool succeeded = guarded_call(

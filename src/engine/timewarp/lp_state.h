@@ -37,13 +37,14 @@ struct alignas(64) LpState {
   /// Time of the last event in the history: the first straggler test. kNever if it is empty; of one
   /// that is committed if it is the journal that has it.
   std::int64_t last_ticks = kNever;
-  std::uint32_t count : 25 = 0;     ///< events in the history
+  std::uint32_t count : 24 = 0;     ///< events in the history
   std::uint32_t active : 1 = 0;     ///< in its worker's list of LPs with a history
   std::uint32_t faulted : 1 = 0;    ///< the last event in the history failed
   std::uint32_t has_array : 1 = 0;  ///< the history lies in an array
   std::uint32_t one_chunk : 1 = 0;  ///< the heap is one chunk, at `object`
   std::uint32_t recorded : 1 = 0;   ///< has a record at its heap (checkpoint/keeper.h)
   std::uint32_t journaled : 1 = 0;  ///< its past is in the journal, and not here
+  std::uint32_t held : 1 = 0;       ///< must not roll back (held.h); never has a past
   std::uint32_t withdrawn : 1 = 0;  ///< WithdrawnTimers has some of its timers
   std::uint32_t base = 0;           ///< ordinal of the first event; wraps, only differences count
 
@@ -124,7 +125,7 @@ struct alignas(64) LpState {
   }
 
  private:
-  static constexpr std::uint32_t kMostEvents = (1u << 25) - 1;
+  static constexpr std::uint32_t kMostEvents = (1u << 24) - 1;
   struct History {
     std::uint64_t capacity;
     TwEvent* events[1];  // `capacity` of them

@@ -11,8 +11,12 @@
 
 namespace orrery::timewarp {
 
-Moving::Moving(LpId lps, unsigned workers, unsigned threads)
-    : lp_count_(lps), workers_(workers), threads_(threads), worker_loads_(workers) {
+Moving::Moving(const LpExecutions& executions, LpId lps, unsigned workers, unsigned threads)
+    : executions_(executions),
+      lp_count_(lps),
+      workers_(workers),
+      threads_(threads),
+      worker_loads_(workers) {
   if (workers == 1) return;
   cycles_.reset(static_cast<std::uint32_t*>(std::calloc(lps, sizeof(std::uint32_t))));
   if (cycles_ == nullptr) throw std::bad_alloc();
@@ -103,7 +107,8 @@ double Moving::most_load(const std::vector<std::uint16_t>& owners,
 
 void Moving::move_to(const std::vector<std::uint16_t>& from, const std::vector<std::uint16_t>& to) {
   for (LpId id = 0; id < lp_count_; ++id)
-    if (from[id] != to[id]) moves_.push_back({id, from[id], to[id]});
+    if (from[id] != to[id] && !executions_.stays_on_thread(id))
+      moves_.push_back({id, from[id], to[id]});
 }
 
 }  // namespace orrery::timewarp

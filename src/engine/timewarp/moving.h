@@ -30,6 +30,7 @@
 #include "engine/timewarp/balance.h"
 #include "engine/timewarp/event.h"
 #include "orrery/model.h"
+#include "run/lp_executions.h"
 
 namespace orrery::timewarp {
 
@@ -45,7 +46,7 @@ class Moving {
   };
 
   /// `threads`: neighbouring workers share one, as crews are made.
-  Moving(LpId lps, unsigned workers, unsigned threads);
+  Moving(const LpExecutions& executions, LpId lps, unsigned workers, unsigned threads);
 
   // ---- Measuring. An LP's owner alone writes its place. Untouched places take no memory: pages
   // that nobody has written are none yet.
@@ -85,6 +86,7 @@ class Moving {
   void move_to(const std::vector<std::uint16_t>& from, const std::vector<std::uint16_t>& to);
   unsigned thread_of(unsigned worker) const { return worker * threads_ / workers_; }
 
+  const LpExecutions& executions_;
   const LpId lp_count_;
   const unsigned workers_, threads_;
   std::unique_ptr<std::uint32_t[], FreeTable> cycles_;  ///< in units, since the last move

@@ -40,7 +40,7 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
                                                    : available_memory_bytes() / 4 * 3),
       team(count_threads(options, worker_count), options.bind),
       rounds(team.workers()),
-      moving(world.lp_count(), workers, team.workers()),
+      moving(world.executions(), world.lp_count(), workers, team.workers()),
       cores_a_worker(static_cast<double>(std::min(team.workers(), usable_cores())) / workers) {
   if (settings.offload.on())
     copier = settings.copier->make(workers, std::min(settings.offload.copiers, workers));
@@ -163,9 +163,11 @@ class Run {
     WorkerStatistics sum;
     checkpoint::Keeper::Statistics kept;
     double interval = 0;
+    std::uint64_t held = 0;
     for (const auto& worker : workers_) {
       merge_counters(kWorkerCounters, sum, worker->statistics());
       const History& history = worker->history();
+      held += worker->held().executed();
       merge_counters(checkpoint::Keeper::kCounters, kept, history.keeper().statistics());
       interval += history.checkpoint_interval() / static_cast<double>(shared_.workers);
     }
@@ -184,6 +186,9 @@ class Run {
     add("checkpoint_interval", interval,
         "events from one checkpoint to the next, at the end, of small LPs");
     if (kept.taken + kept.reversals > 0) add_checkpoints(kept);
+    if (!shared_.world.executions().all_speculative())
+      add("held_events", static_cast<double>(held),
+          "events of LPs that must not roll back, executed when nothing could undo them");
     if (workers_[0]->balance().is_on()) add_moves();
     if (shared_.settings.pause_every > 0)
       add("cuts", static_cast<double>(sum.cuts), "times all workers came to a cut");

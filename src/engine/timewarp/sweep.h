@@ -9,6 +9,7 @@
 
 #include "core/assert.h"
 #include "engine/timewarp/fault_list.h"
+#include "engine/timewarp/held.h"
 #include "engine/timewarp/history.h"
 #include "engine/timewarp/mailbox.h"
 #include "engine/timewarp/withdrawn_timers.h"
@@ -20,16 +21,18 @@ template <class Pending>
 class Sweep {
  public:
   Sweep(Pending& pending, Mailbox& mailbox, const FaultList& faults, History& history,
-        const WithdrawnTimers& withdrawn)
+        const WithdrawnTimers& withdrawn, HeldEvents& held)
       : pending_(pending),
         mailbox_(mailbox),
         faults_(faults),
         history_(history),
-        withdrawn_(withdrawn) {}
+        withdrawn_(withdrawn),
+        held_(held) {}
 
   /// Frees the cancelled events that still wait for their time. Nobody else refers to them: they
   /// were cancelled before they were claimed, so no notice is coming.
   void free_cancelled() {
+    held_.free_cancelled(mailbox_);
     free_cancelled([](const TwEvent*) { return false; });
   }
   /// The same, and of what is left those for which `take(event)` returns true are not pending here
@@ -53,6 +56,10 @@ class Sweep {
       ORRERY_ASSERT(!Mailbox::is_executed(event), "what is pending is not executed");
     });
     faults_.for_each_waiting(see);
+    held_.for_each_waiting([&](const TwEvent* event) {
+      see(event);
+      ORRERY_ASSERT(!Mailbox::is_executed(event), "what is held is not executed");
+    });
     withdrawn_.for_each([&](const TwEvent* event) {
       see(event);
       ORRERY_ASSERT(!Mailbox::is_executed(event), "a withdrawn timer is not executed");
@@ -68,6 +75,7 @@ class Sweep {
     ORRERY_ASSERT(mailbox_.is_empty(), "at a cut nothing is on its way");
     ORRERY_ASSERT(faults_.empty(), "at a cut no handler has failed");
     ORRERY_ASSERT(withdrawn_.empty(), "at a cut withdrawn timers are pending");
+    ORRERY_ASSERT(held_.empty() && held_.uncommitted() == 0, "at a cut nothing is held");
     history_.for_each_event(
         []([[maybe_unused]] const TwEvent* event) { ORRERY_ASSERT(false, "histories are empty"); });
     for_each_pending([&](TwEvent* event) {
@@ -92,6 +100,7 @@ class Sweep {
   const FaultList& faults_;
   History& history_;
   const WithdrawnTimers& withdrawn_;
+  HeldEvents& held_;
   std::vector<TwEvent*> scratch_;
 };
 

@@ -5,8 +5,8 @@
 // publishes what it sends, and takes part in GVT. A thread gives it turns (crew.h); only that one
 // changes its LPs (a copier reads those whose checkpoint is offloaded).
 // This file is a turn; its parts are mailbox.h (events on their way), history.h (what may be
-// undone), executor.h (handlers), rollback.h (undoing), commitment.h (what a GVT round brings) and
-// cut.h (where a run may change hands).
+// undone), held.h (LPs whose events must not be), executor.h (handlers), rollback.h (undoing),
+// commitment.h (what a GVT round brings) and cut.h (where a run may change hands).
 //
 // A straggler is noticed when it is popped, not when it arrives: by then it is the lowest event of
 // the worker, so a burst of stragglers to one LP costs one rollback, to the lowest of them.
@@ -25,6 +25,7 @@
 #include "engine/timewarp/commitment.h"
 #include "engine/timewarp/cut.h"
 #include "engine/timewarp/executor.h"
+#include "engine/timewarp/held.h"
 #include "engine/timewarp/rollback.h"
 #include "engine/timewarp/sweep.h"
 #include "memory/library_state.h"
@@ -70,8 +71,11 @@ class Worker {
 
   // Its part in GVT rounds.
   /// Whether it wants one. `idle`: it has nothing to do, nor have those that share its thread.
-  bool round_is_due(bool idle) const;
-  void join_round() { mailbox_.join_round(); }
+  bool round_is_due(bool idle);
+  void join_round() {
+    held_.join_round(mailbox_.sent_lowest());
+    mailbox_.join_round();
+  }
   GvtReport report();
   /// Takes what all have reported. True when that ends the run.
   bool adopt(const GvtReport& sum);
@@ -91,6 +95,7 @@ class Worker {
   const WorkerStatistics& statistics() const { return statistics_; }
   const History& history() const { return history_; }
   const FaultList& faults() const { return faults_; }
+  const HeldEvents& held() const { return held_; }
 
  private:
   static constexpr std::uint32_t kBatchEvents = 64, kBatchEventsInStorms = 12;
@@ -102,11 +107,19 @@ class Worker {
   std::uint32_t run_measured_batch(const Key& limit, std::uint32_t most_events);
   void prefetch_upcoming();
   void handle(TwEvent* event);
+  void hold(TwEvent* event);
+  std::uint32_t run_held();
+  void handle_final(TwEvent* event);
+  bool is_held_up() { return !held_.empty() && held_.lowest() < lowest_pending(); }
   void drop_withdrawn(LpState& lp, TwEvent* timer);
   void reclaim_withdrawn();
   std::uint32_t next_batch() const;
   void adapt_batch(std::uint32_t executed, std::uint64_t cycles);
   bool drain();
+  Key lowest_pending() {
+    const TwEvent* const event = pending_.top();
+    return event == nullptr ? Key::infinity() : event->key();
+  }
 
   void end_period();
   void begin_load_period();
@@ -127,6 +140,7 @@ class Worker {
   Mailbox mailbox_;
   FaultList faults_;
   History history_;
+  HeldEvents held_;
   WithdrawnTimers withdrawn_;
   WithdrawnCount withdrawn_count_;
   EmittedRows rows_;
@@ -165,13 +179,14 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
       faults_(shared.model, shared.options.livelock_microsteps),
       history_(lps_, arena_, shared.settings.strategy, shared.settings.offload,
                shared.copy_queue(index), shared.tracker, faults_, statistics_),
+      held_(shared.world.executions()),
       rows_(shared.control.rows != nullptr && !shared.model.tables().empty()),
       executor_(shared.world, shared.options, lps_, faults_,
                 {mailbox_, pending_, rows_, history_.undo_log(), speculative_}),
       rollback_(lps_, pending_, mailbox_, history_, withdrawn_, executor_, faults_, rows_,
                 statistics_),
-      sweep_(pending_, mailbox_, faults_, history_, withdrawn_),
-      commitment_(shared, index, mailbox_, history_, faults_, rows_, statistics_),
+      sweep_(pending_, mailbox_, faults_, history_, withdrawn_, held_),
+      commitment_(shared, index, mailbox_, history_, held_, faults_, rows_, statistics_),
       cut_(shared.cut_events),
       balance_(shared.balance_terms()),
       batch_cycles_limit_(static_cast<std::uint64_t>(cycles_per_second() * kBatchSeconds)) {
@@ -190,8 +205,9 @@ typename Worker<Pending>::Turn Worker<Pending>::turn() {
   turn.received = drain();
   const std::uint64_t start = read_cycles();
   const Key limit = commitment_.limit(memory_bytes());
-  const std::uint32_t executed = balance_.measures() ? run_measured_batch(limit, next_batch())
-                                                     : run_batch(limit, next_batch());
+  std::uint32_t executed = held_.empty() ? 0 : run_held();
+  executed += balance_.measures() ? run_measured_batch(limit, next_batch())
+                                  : run_batch(limit, next_batch());
   mailbox_.flush();
   turn.executed = executed > 0;
   if (!turn.executed) {
@@ -276,6 +292,8 @@ void Worker<Pending>::handle(TwEvent* event) {
   LpState& lp = lps_[event->receiver];
   if (faults_.holds(lp, event)) [[unlikely]]
     return;
+  if (lp.held) [[unlikely]]
+    return hold(event);
   if (!speculative_) {
     if (is_withdrawn(*lp.object, *event, event->payload())) [[unlikely]]
       return drop_withdrawn(lp, event);
@@ -297,6 +315,42 @@ void Worker<Pending>::handle(TwEvent* event) {
   const bool succeeded = executor_.run(lp, event, begun == History::Begun::reversible);
   history_.end(begun, event->receiver, lp, succeeded);
   ++statistics_.executed;
+}
+
+/// An event of an LP that must not roll back, the lowest of all that is pending here.
+template <class Pending>
+[[gnu::noinline]] void Worker<Pending>::hold(TwEvent* event) {
+  held_.hold(event);
+  run_held();
+}
+
+/// Executes what cannot be undone any more; returns how many events.
+template <class Pending>
+[[gnu::noinline]] std::uint32_t Worker<Pending>::run_held() {
+  std::uint32_t executed = 0;
+  while (TwEvent* const event =
+             held_.take(std::min(lowest_pending(), faults_.lowest()), mailbox_.sent_lowest())) {
+    handle_final(event);
+    ++executed;
+  }
+  return executed;
+}
+
+/// Without a history: its cause is not undone, so its sender does not look at it again.
+template <class Pending>
+void Worker<Pending>::handle_final(TwEvent* event) {
+  if (!mailbox_.claim(event)) return;
+  LpState& lp = lps_[event->receiver];
+  if (is_withdrawn(*lp.object, *event, event->payload())) [[unlikely]] {
+    withdrawn_count_.note_dropped();
+    return mailbox_.free(event);
+  }
+  event->first_sent = nullptr;
+  const std::uint64_t hash_before = lp.kernel.hash;
+  if (!executor_.run_final(lp, event)) return;  // the fault holds GVT here
+  ++statistics_.executed;
+  held_.note_executed({event->key(), event->receiver, hash_before});
+  mailbox_.free(event);
 }
 
 /// A timer of `lp` whose time has come, and that it has cancelled.
@@ -350,7 +404,9 @@ bool Worker<Pending>::drain() {
 template <class Pending>
 GvtReport Worker<Pending>::report() {
   if (drain()) mailbox_.flush();
+  held_.drop_cancelled(mailbox_);
   const GvtReport report = commitment_.report(local());
+  held_.report(report.lowest);
   latest_ticks_ = 0;
   return report;
 }
@@ -359,8 +415,8 @@ GvtReport Worker<Pending>::report() {
 /// frees is used again while it is still in the cache, so frequent rounds pay: on two cores PHOLD
 /// ran at 15 million events/s with a round every 50 us, 10 with 400 us, 7 with 3 ms.
 template <class Pending>
-bool Worker<Pending>::round_is_due(bool idle) const {
-  if (cut_.holds()) return true;
+bool Worker<Pending>::round_is_due(bool idle) {
+  if (cut_.holds() || is_held_up()) return true;
   const std::uint64_t executed = statistics_.executed - adopted_executed_;
   // Held up by the window: only GVT helps.
   if (idle && executed > 0) return true;
@@ -387,7 +443,9 @@ bool Worker<Pending>::adopt(const GvtReport& sum) {
   end_period();
   balance_.observe(sum);
   if (balance_.period_begins()) begin_load_period();
-  return ends || follow_cut(sum);
+  const bool over = ends || follow_cut(sum);
+  held_.adopt(sum, !sum.stop && !cut_.is_coming());
+  return over;
 }
 
 /// From round to round: how often it was rolled back.
@@ -406,8 +464,7 @@ void Worker<Pending>::end_period() {
 
 template <class Pending>
 Commitment::Local Worker<Pending>::local() {
-  const TwEvent* lowest = pending_.top();
-  return {lowest == nullptr ? Key::infinity() : lowest->key(),
+  return {std::min(lowest_pending(), held_.lowest()),
           pending_.size(),
           memory_bytes(),
           latest_ticks_,

@@ -32,6 +32,7 @@ bool Worker<Pending>::follow_cut(const GvtReport& sum) {
     case Cut::Step::retreat: {
       const std::uint64_t before = statistics_.rolled_back;
       retreat(commitment_.gvt());
+      held_.put_back(pending_);
       // It says nothing of how far ahead events may be executed, and how many at once.
       statistics_.undone_at_cuts += statistics_.rolled_back - before;
       adopted_rollbacks_ = statistics_.rollbacks;

@@ -64,7 +64,7 @@ void Worker<Pending>::take_moved_lps() {
   for (const Moving::Lp& lp : shared_.moving.lps()) {
     if (lp.to != index_) continue;
     lps_.rebind(lp.id, arena_);
-    history_.adopt(lp.id, lps_[lp.id]);
+    if (!lps_[lp.id].held) history_.adopt(lp.id, lps_[lp.id]);
   }
   for (unsigned from = 0; from < shared_.workers; ++from)
     for (const Moving::Event& handed_out : shared_.moving.handed_out(from))

@@ -296,7 +296,8 @@ class ScheduleTest : public ::testing::TestWithParam<bool> {
     return choice.event->time().ticks();
   }
   TestEvents events;
-  TestSchedule schedule{8, GetParam()};
+  const LpExecutions executions;
+  TestSchedule schedule{8, executions, GetParam()};
 };
 
 TEST_P(ScheduleTest, WhatStartsBeforeTheEarliestEndMayStart) {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a model says of how its LPs may be executed (LpExecution in orrery/model.h), made once a run
+// and constant afterwards. Engines ask for it before they go ahead of what is certain. Nearly all
+// models have speculative LPs only: for these there is no table, and one test says so.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "orrery/model.h"
+#include "run/promises.h"
+
+namespace orrery {
+
+class LpExecutions {
+ public:
+  /// All are speculative.
+  LpExecutions() = default;
+  LpExecutions(const Model& model, const Promises& promises);
+
+  bool all_speculative() const { return table_.empty(); }
+  bool any_committed() const { return count(LpExecution::committed) > 0; }
+  bool any_stays_on_thread() const { return any_stays_; }
+  std::uint64_t count(LpExecution kind) const { return counts_[static_cast<std::size_t>(kind)]; }
+
+  LpExecution of(LpId id) const {
+    return table_.empty() ? LpExecution::speculative : table_[id].kind;
+  }
+  bool stays_on_thread(LpId id) const { return !table_.empty() && table_[id].stays; }
+  /// No other LP can send to this one, which is not speculative, with a smaller delay.
+  Duration lookahead_into(LpId id) const { return table_[id].lookahead; }
+
+ private:
+  struct Lp {
+    Duration lookahead;
+    LpExecution kind = LpExecution::speculative;
+    bool stays = false;
+  };
+  void find_lookaheads(const Promises& promises);
+
+  std::vector<Lp> table_;  ///< empty: all are speculative
+  std::array<std::uint64_t, 3> counts_{};
+  bool any_stays_ = false;
+};
+
+/// "2 confined, 1 committed" of the LPs that are not speculative; empty if all are.
+std::string text_of(const LpExecutions& executions);
+
+}  // namespace orrery
