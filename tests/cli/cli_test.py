@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The orrery command, seen from outside. Needs ORRERY, MISFIT, NO_MODEL and ENDER in the
+"""The orrery command, seen from outside. Needs ORRERY, MISFIT, NO_MODEL, ENDER and PRINTER in the
 environment (the command and shared objects), and SANITIZE; ctest sets them."""
 
 import csv
@@ -23,6 +23,7 @@ ORRERY = os.environ["ORRERY"]
 MISFIT = os.environ["MISFIT"]
 NO_MODEL = os.environ["NO_MODEL"]
 ENDER = os.environ["ENDER"]
+PRINTER = os.environ["PRINTER"]
 SANITIZE = os.environ.get("SANITIZE", "")  # "address,undefined", "thread"
 # Sanitizers end the process where the system's malloc would return nullptr.
 for variable in ["ASAN_OPTIONS", "TSAN_OPTIONS"]:
@@ -1039,6 +1040,48 @@ class Options(Case):
         done = self.run_ok("describe", "expanded")
         self.assertRegex(done.out, r"(?m)^  --handover NAME +push +\S.*: push, pull$")
         self.assertNotIn("--window", done.out)
+
+
+class Committed(Case):
+    """What an LP does outside, once and in order, whatever is rolled back around it."""
+    ENGINES = [["sequential"], ["timewarp", "--workers", "2"], ["timewarp", "--workers", "4"],
+               ["expanded", "--workers", "2"], ["auto", "--hand-over-every", "100"], ["checker"]]
+
+    def said(self, done):
+        return [line for line in done.out.splitlines() if line.startswith("said ")]
+
+    def everywhere(self, code, *words):
+        """The lines, which are the same on all engines, and those of the file."""
+        expected = None
+        for engine in self.ENGINES:
+            path = self.folder / "lines"
+            done = Done(["run", PRINTER, "--until", "2s", "--quiet", "--engine", *engine,
+                         "--set", f"path={path}", *words])
+            self.assertEqual(done.code, code, done.err)
+            found = self.said(done), path.read_text()
+            if expected is None:
+                expected = found
+            self.assertEqual(found, expected, engine)
+        return expected
+
+    def test_is_the_same_on_all_engines(self):
+        lines, text = self.everywhere(0)
+        self.assertGreater(len(lines), 1000)
+        self.assertEqual(len(text.splitlines()), len(lines))
+
+    def test_nothing_is_said_behind_a_fault(self):
+        lines, text = self.everywhere(3, "--set", "fail_at=20")
+        self.assertGreater(len(lines), 100)
+        self.assertFalse([line for line in lines if " 20 at" in line])
+
+    def test_describe_counts_such_lps(self):
+        self.assertRegex(self.run_ok("describe", PRINTER).out, r"not rolled back +1 committed")
+        self.assertNotIn("not rolled back", self.run_ok("describe", "phold").out)
+
+    def test_the_checker_says_what_it_left_out(self):
+        done = self.run_ok("run", "phold", "--engine", "checker", "--until", "2s",
+                           "--set", "lps=16", "confined=2", "committed=1", "--quiet")
+        self.assertIn("LPs that must not roll back (2 confined, 1 committed)", done.out)
 
 
 class Conservative(Case):

@@ -21,8 +21,9 @@ namespace orrery::testing {
 
 class Witness {
  public:
-  /// `stay`: those that are not speculative stay on their thread.
-  explicit Witness(LpId lps, bool stay = false) : stay_(stay), lps_(lps) {
+  /// `stay`: those that are not speculative stay on their thread. `writes`: somebody reads.
+  explicit Witness(LpId lps, bool stay = false, bool writes = true)
+      : stay_(stay), writes_(writes), lps_(lps) {
     if (pipe(ends_.data()) != 0) throw std::runtime_error("no pipe");
     fcntl(ends_[1], F_SETPIPE_SZ, 1 << 20);
     fcntl(ends_[0], F_SETFL, O_NONBLOCK);
@@ -52,7 +53,7 @@ class Witness {
     if (events == 1) lp.thread = std::this_thread::get_id();
     if (stay_ && lp.thread != std::this_thread::get_id())
       throw std::runtime_error("executed by another thread");
-    if (kind != LpExecution::committed) return;
+    if (kind != LpExecution::committed || !writes_) return;
     const std::array<std::uint64_t, 2> record{context.self(), lp.digest};
     if (write(ends_[1], record.data(), sizeof record) != sizeof record)
       throw std::runtime_error("the pipe is full");
@@ -79,7 +80,7 @@ class Witness {
     std::uint64_t events = 0, digest = 0;
     std::thread::id thread;
   };
-  const bool stay_;
+  const bool stay_, writes_;
   std::vector<Lp> lps_;
   std::array<int, 2> ends_{};
 };

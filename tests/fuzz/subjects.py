@@ -48,7 +48,7 @@ SECOND = 1_000_000_000
 def random_model(random, _):
     sets = {"shape": random.randrange(1_000_000), "lps": some(random, 1, 2, 5, 16, 64, 200),
             "grain": some(random, 1, 10), "durations": some(random, "yes", "no"),
-            "rows": some(random, "yes", "no")}
+            "rows": some(random, "yes", "no"), "held": some(random, "no", "no", "yes")}
     fails = random.random() < 0.2
     if fails:
         sets["fault_at"] = some(random, 1, 5, 20, 60)
@@ -59,7 +59,7 @@ def random_model(random, _):
 def delays(random, _):
     sets = {"shape": random.randrange(1_000_000), "lps": some(random, 12, 40, 150, 500),
             "grain": some(random, 1, 7), "promise": some(random, "all", "edge", "clusters", "mixed"),
-            "durations": some(random, "no", "no", "yes")}
+            "durations": some(random, "no", "no", "yes"), "held": some(random, "no", "no", "yes")}
     fails = random.random() < 0.2
     if fails:
         sets[some(random, "fault_at", "breach_at")] = some(random, 1, 5, 20, 60)
@@ -123,6 +123,8 @@ def phold(random, _):
         sets["lookahead"] = "100ms"
     if random.random() < 0.2:
         sets["hot_share"] = 0.5
+    if random.random() < 0.2:
+        sets |= {"confined": some(random, 0, 1, 20), "committed": some(random, 1, 4)}
     return Drawn(sets, length(random, SECOND, 30 * SECOND), state_bytes=sets["lps"] * state,
                  promises="lookahead" in sets)
 

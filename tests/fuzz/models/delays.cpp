@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The random model that promises delays (tests/equality) as a model that the command loads.
+#include <optional>
+
 #include "equality/delay_model.h"
+#include "equality/witness.h"
 
 namespace orrery::testing {
 namespace {
@@ -22,6 +25,12 @@ class LoadedDelayModel final : public DelayModel {
                       : how == "clusters" ? Promise::clusters
                                           : Promise::mixed;
     make_neighbours();
+    if (!held) return;
+    outside_.emplace(options.lps, false, false);
+    witness = &*outside_;
+  }
+  LpExecution execution_of(LpId id) const override {
+    return held ? Witness::kind(id) : LpExecution::speculative;
   }
 
  private:
@@ -39,6 +48,8 @@ class LoadedDelayModel final : public DelayModel {
   Parameter<std::int64_t> breach_at{
       *this, "breach_at", 0, {.help = "some LPs break a promise then (0: never)", .minimum = 0}};
   Parameter<bool> durations{*this, "durations", false, {.help = "some events are expanded"}};
+  Parameter<bool> held{*this, "held", false, {.help = "some LPs must not roll back"}};
+  std::optional<Witness> outside_;
 };
 
 ORRERY_MODEL(LoadedDelayModel, "delays", "the random model that promises delays");

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The random model of tests/equality as a model that the command loads, its shape as parameters.
+#include <optional>
+
 #include "equality/random_model.h"
+#include "equality/witness.h"
 
 namespace orrery::testing {
 namespace {
@@ -16,6 +19,12 @@ class LoadedRandomModel final : public RandomModel {
     options.rows = rows;
     options.fault_at_event = fault_at > 0 ? fault_at.value() : -1;
     options.durations = durations;
+    if (!held) return;
+    outside_.emplace(options.lps, false, false);
+    witness = &*outside_;
+  }
+  LpExecution execution_of(LpId id) const override {
+    return held ? Witness::kind(id) : LpExecution::speculative;
   }
 
  private:
@@ -27,6 +36,8 @@ class LoadedRandomModel final : public RandomModel {
   Parameter<std::int64_t> fault_at{
       *this, "fault_at", 0, {.help = "some LPs fail at this event (0: never)", .minimum = 0}};
   Parameter<bool> durations{*this, "durations", false, {.help = "some events are expanded"}};
+  Parameter<bool> held{*this, "held", false, {.help = "some LPs must not roll back"}};
+  std::optional<Witness> outside_;
 };
 
 ORRERY_MODEL(LoadedRandomModel, "random", "the random model of the equality tests");
