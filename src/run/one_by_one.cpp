@@ -95,7 +95,7 @@ class OneByOne {
 
   void handle(PlainEvent* event) {
     World::Lp& lp = lps_[event->receiver];
-    if (const auto* next = pending_.upcoming(1)) __builtin_prefetch(next);
+    prefetch_next(pending_, lps_);
     if (pending_.announces()) [[unlikely]]
       look_ahead();
     ORRERY_ASSERT(event->key() > execution_.cause(), "events are handled in the order of keys");

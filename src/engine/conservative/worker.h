@@ -315,7 +315,7 @@ template <class Pending>
 template <bool kTogether>
 [[gnu::always_inline]] inline void Worker<Pending>::handle(PlainEvent* event) {
   LpRecord& lp = lps_[event->receiver];
-  if (const auto* next = pending_.upcoming(1)) __builtin_prefetch(next);
+  prefetch_next(pending_, lps_);
   if (pending_.announces()) [[unlikely]]
     look_ahead();
   ORRERY_ASSERT(event->key() > execution_.cause(), "events are handled in the order of keys");
