@@ -141,7 +141,7 @@ def draw(rows, options):
 def main():
     made = parser("conservative", __doc__, "results/bench-conservative", 11)
     made.add_argument("--workers", type=at_least(2), default=2, help="of the parallel runs (2)")
-    made.add_argument("--seconds", type=float, default=1.0, help="about, of a sequential run (1)")
+    made.add_argument("--seconds", type=float, default=2.0, help="about, of a sequential run (2)")
     made.add_argument("--lookahead", type=numbers(float), default=[0.1, 0.01, 0.001],
                       help="of phold, in shares of the mean delay (0.1,0.01,0.001)")
     made.add_argument("--only", choices=["phold", "models"], help="one part")
