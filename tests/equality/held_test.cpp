@@ -6,8 +6,8 @@
 // those of the same model with speculative LPs only.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "checkpoint/options.h"
@@ -180,6 +180,20 @@ TEST(Held, StaysOnItsThread) {
     expect_equal_on_all(HeldRandom(some_random(seed), true), seed);
     expect_equal_on_all(HeldDelays(some_delays(seed), true), seed);
   }
+}
+
+TEST(Held, WhoCannotKeepAThreadSaysSo) {
+  const HeldRandom model(some_random(1), true);
+  RunOptions options = EngineCase{"expanded", 3, "single"}.options();
+  options.set(expanded::kHandover, "pull");
+  EXPECT_THROW(run_model(model, "expanded", options), UsageError);
+  const Outcome outcome = run_model(model, "auto", EngineCase{"auto", 2}.options());
+  ASSERT_EQ(outcome.result.periods.size(), 1u);
+  EXPECT_EQ(outcome.result.periods[0].engine, "sequential");
+  const auto& notes = outcome.result.notes;
+  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+    return note.find("stay on their thread") != std::string::npos;
+  }));
 }
 
 /// A stop leaves LPs, pipe and results at one key: everything before it is done, and no more.
