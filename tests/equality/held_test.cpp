@@ -70,9 +70,11 @@ std::vector<Shape> shapes() {
   return all;
 }
 
-/// Where everything is slow, every third in turn.
-bool is_in_turn(std::size_t i, std::uint64_t seed) {
-  return !kSanitizers || i % 3 == seed % 3;
+/// A round for nearly every event takes long where threads wait for cores, or everything is slow:
+/// more threads than two come with every third seed, and under sanitizers every third shape.
+bool is_in_turn(std::size_t i, const Shape& shape, std::uint64_t seed) {
+  if (kSanitizers) return i % 3 == seed % 3;
+  return shape.options.get(threads_option()) <= 2 || seed % 3 == 0;
 }
 
 struct HeldRun {
@@ -101,7 +103,7 @@ double expect_equal_on_all(const Held& model, std::uint64_t seed) {
   double held = 0;
   const std::vector<Shape> all = shapes();
   for (std::size_t i = 0; i < all.size() && !::testing::Test::HasFailure(); ++i) {
-    if (!is_in_turn(i, seed)) continue;
+    if (!is_in_turn(i, all[i], seed)) continue;
     if (!find_engine(all[i].engine).make()->refusal(model, all[i].options).empty()) continue;
     const HeldRun actual = run_on(model, all[i], seed);
     const std::string what = "seed " + std::to_string(seed) + ", " + all[i].text;
@@ -122,7 +124,7 @@ RandomModelOptions some_random(std::uint64_t seed) {
   return {.shape = seed,
           .lps = static_cast<LpId>(6 + seed * 37 % 60),
           .grain_ticks = seed % 3 == 0 ? 1 : 10,
-          .horizon = Duration::from_ticks(kSanitizers ? 400 : 3'000),
+          .horizon = Duration::from_ticks(kSanitizers ? 400 : 1'200),
           .durations = seed % 2 == 0};
 }
 
@@ -133,11 +135,11 @@ DelayModelOptions some_delays(std::uint64_t seed) {
           .lps = static_cast<LpId>(10 + seed * 37 % 60),
           .promise = kPromises[seed % 4],
           .grain_ticks = seed % 3 == 0 ? 1 : 5,
-          .horizon = Duration::from_ticks(kSanitizers ? 400 : 2'000),
+          .horizon = Duration::from_ticks(kSanitizers ? 300 : 700),
           .durations = seed % 5 == 0};
 }
 
-constexpr std::uint64_t kSeeds = kSanitizers ? 6 : 12;
+constexpr std::uint64_t kSeeds = kSanitizers ? 6 : 9;
 
 TEST(Held, RandomModels) {
   double held = 0;
@@ -150,7 +152,7 @@ TEST(Held, RandomModels) {
     expect_same(run_model(plain, "sequential", options), run_sequentially(model, seed).outcome,
                 "as speculative LPs");
   }
-  EXPECT_GT(held, 1000);
+  EXPECT_GT(held, kSanitizers ? 100 : 1000);
 }
 
 TEST(Held, ModelsThatPromiseDelays) {
@@ -176,7 +178,7 @@ TEST(Held, NothingIsWrittenBehindAFault) {
 }
 
 TEST(Held, StaysOnItsThread) {
-  for (std::uint64_t seed = 1; seed <= kSeeds / 2 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= kSeeds / 3 && !HasFailure(); ++seed) {
     expect_equal_on_all(HeldRandom(some_random(seed), true), seed);
     expect_equal_on_all(HeldDelays(some_delays(seed), true), seed);
   }
