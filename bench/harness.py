@@ -162,6 +162,14 @@ def measured(options, ways, model, arguments, label):
     return series
 
 
+def length(options, model, arguments, least_seconds, engine=("--engine", "sequential")):
+    """Simulated seconds, at least so many, that take about options.seconds on that engine."""
+    probe = run_orrery(model, [*arguments, "--until", f"{least_seconds}s", *engine],
+                       build=options.build)
+    return max(least_seconds,
+               least_seconds * options.seconds / max(probe["seconds"], 1e-4))
+
+
 # --- comparisons ----------------------------------------------------------------------------------
 
 def order_interval(values):
@@ -233,6 +241,14 @@ class Table:
 
     def failed(self, one):
         print(f"  {one.name:<{self.columns[0][1]}} {one.why()}", flush=True)
+
+
+def show_rate(rate):
+    return f"{rate / 1e6:.2f} M/s"
+
+
+def show_ratio(comparison):
+    return f"{comparison.median:.2f} {comparison.interval()}"
 
 
 class Bars:

@@ -16,8 +16,9 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from harness import (Bars, Table, at_least, command, compare, measured, numbers,  # noqa: E402
-                     panels, parser, require, run_orrery, save_picture, write_record)
+from harness import (Bars, Table, at_least, command, compare, length, measured,  # noqa: E402
+                     numbers, panels, parser, require, run_orrery, save_picture, show_rate,
+                     show_ratio, write_record)
 
 
 def conservative(workers, *more):
@@ -30,18 +31,6 @@ def compared(options, ways, model, arguments, label):
     return series, {one.name: compare(one, series[0]) for one in series[1:]}
 
 
-def length(options, model, arguments, least_seconds):
-    """Simulated seconds that take about as long as wanted, on the sequential engine."""
-    probe = run_orrery(model, [*arguments, "--until", f"{least_seconds}s", "--engine", "sequential"],
-                       build=options.build)
-    return max(least_seconds,
-               least_seconds * options.seconds / max(probe["seconds"], 1e-4))
-
-
-def show_ratio(comparison):
-    return "" if comparison is None else f"{comparison.median:.2f} {comparison.interval()}"
-
-
 class Rows:
     """The table that all parts share, printed as it grows."""
 
@@ -49,7 +38,7 @@ class Rows:
 
     def __init__(self):
         self.rows = []
-        self.table = Table(("", 30, ""), ("sequential", 11, lambda rate: f"{rate / 1e6:.2f} M/s"),
+        self.table = Table(("", 30, ""), ("sequential", 11, show_rate),
                            *((way, 20, show_ratio) for way in self.WAYS))
 
     def add(self, name, series, found):

@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from harness import (Bars, Table, at_least, command, compare, measured, parser,  # noqa: E402
-                     require, run_orrery, write_record)
+from harness import (Bars, Table, at_least, command, compare, length, measured,  # noqa: E402
+                     parser, require, show_rate, show_ratio, write_record)
 
 # Name, LPs, of these held, lookahead in shares of the mean delay.
 CASES = [("64 of 1024 LPs", 1024, 64, 0), ("64 of 1024, lookahead 0.1", 1024, 64, 0.1),
@@ -29,23 +29,14 @@ def engine_of(name, workers):
     return ["--engine", name, "--workers", workers, *more]
 
 
-def length(options, sets, engine):
-    """Simulated seconds that take about as long as wanted with held LPs."""
-    until, seconds = 10.0, 0.0
-    while seconds < options.seconds / 10:
-        until *= 10
-        seconds = run_orrery("phold", [*sets, "--until", f"{until:.0f}s", *engine],
-                             build=options.build)["seconds"]
-    return until * options.seconds / seconds
-
-
 def one_case(options, table, bars, rows, engine_name, case):
     name, lps, held, lookahead = case
     engine = engine_of(engine_name, options.workers)
     sets = ["--set", f"lps={lps}", "--set", "remote=1", "--set", f"lookahead={lookahead}s"]
     kinds = ("confined", "committed")
     ways = {"speculative": engine, **{kind: [*engine, "--set", f"{kind}={held}"] for kind in kinds}}
-    until = length(options, [*sets, "--set", f"committed={held}"], engine)
+    # About 200,000 events tell how long that takes.
+    until = length(options, "phold", [*sets, "--set", f"committed={held}"], 200_000 // lps, engine)
     series = measured(options, ways, "phold", [*sets, "--until", f"{until:.0f}s"], name)
     found = {one.name: compare(one, series[0]) for one in series[1:]}
     held_rates = {one.name: one.median() * held / lps for one in series[1:]}
@@ -65,11 +56,10 @@ def main():
     made.add_argument("--seconds", type=float, default=0.5, help="about, of a run (0.5)")
     options = made.parse_args()
     require(options)
-    ratio = lambda comparison: f"{comparison.median:.2f} {comparison.interval()}"  # noqa: E731
-    rate = lambda value: f"{value / 1e6:.2f} M/s"  # noqa: E731
-    table, bars, rows = Table(("", 41, ""), ("speculative", 11, rate), ("confined", 17, ratio),
-                              ("committed", 17, ratio), ("confined", 10, rate),
-                              ("committed", 10, rate)), Bars(), []
+    table = Table(("", 41, ""), ("speculative", 11, show_rate), ("confined", 17, show_ratio),
+                  ("committed", 17, show_ratio), ("confined", 10, show_rate),
+                  ("committed", 10, show_rate))
+    bars, rows = Bars(), []
     table.head("   (ratios to speculative; held events a second)")
     for engine_name in ("timewarp", "conservative"):
         for case in CASES:

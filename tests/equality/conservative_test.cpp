@@ -11,6 +11,7 @@
 
 #include "engine/conservative/settings.h"
 #include "equality/delay_model.h"
+#include "equality/stopping_rows.h"
 #include "run/engine_cases.h"
 #include "sanitizers.h"
 
@@ -143,19 +144,9 @@ TEST(Conservative, StopsAtACommonKey) {
   DelayModelOptions chosen = some(2);
   chosen.horizon = Duration::from_ticks(1'000'000'000);
   const DelayModel model(chosen);
-  struct StoppingRows final : RowSink {
-    explicit StoppingRows(RunControl& run) : control(run) {}
-    void commit(unsigned, RowBuffer& rows) override { rows.clear(); }
-    void advance(unsigned, const Key& until) override {
-      if (until.time() > Time::from_ticks(2'000))
-        control.stop_requested.store(true, std::memory_order_relaxed);
-    }
-    RunControl& control;
-  };
   for (const Shape& shape : shapes()) {
     RunControl control;
-    StoppingRows rows(control);
-    control.rows = &rows;
+    StoppingRows rows(control, StoppingRows::after(Time::from_ticks(2'000)));
     RunOptions options = shape.options(2);
     options.until = model.default_horizon();
     const RunResult stopped = find_engine("conservative").make()->run(model, options, control);

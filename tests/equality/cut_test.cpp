@@ -18,6 +18,7 @@
 #include "equality/instant_model.h"
 #include "equality/random_model.h"
 #include "equality/run_model.h"
+#include "equality/stopping_rows.h"
 #include "equality/time_warp_shape.h"
 #include "run/engine_cases.h"
 #include "sanitizers.h"
@@ -248,24 +249,6 @@ TEST(Cuts, AreGivenUpForFaultsOfTheRetreat) {
 
 // ---- The end
 
-/// Asks the run to stop when worker 0 has told of a round `calls` times.
-class StoppingRows final : public RowSink {
- public:
-  StoppingRows(RunControl& control, unsigned calls) : control_(control), calls_left_(calls) {}
-  void commit(unsigned worker, RowBuffer& rows) override { collected.commit(worker, rows); }
-  void advance(unsigned worker, const Key& until) override {
-    collected.advance(worker, until);
-    if (worker == 0 && calls_left_ > 0 && --calls_left_ == 0)
-      control_.stop_requested.store(true, std::memory_order_relaxed);
-  }
-
-  CollectedRows collected;
-
- private:
-  RunControl& control_;
-  unsigned calls_left_;
-};
-
 /// The rows of a run that ended before its time are the first ones of the whole, and all of them
 /// up to the instant that it reached.
 void expect_beginning(const Outcome& whole, const std::vector<CollectedRows::Line>& rows,
@@ -287,8 +270,7 @@ TEST(Cuts, AreNoHindranceToAStopRequest) {
     RunOptions options = paused.options();
     options.until = model.default_horizon();
     RunControl control;
-    StoppingRows rows(control, calls);
-    control.rows = &rows;
+    StoppingRows rows(control, StoppingRows::at_call(calls));
     const RunResult result = find_engine("timewarp").make()->run(model, options, control);
     const std::string what = paused.text() + ", stopped after " + std::to_string(calls);
     ASSERT_EQ(result.end, RunEnd::interrupted) << what;

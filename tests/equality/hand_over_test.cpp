@@ -11,6 +11,7 @@
 #include "equality/delay_model.h"
 #include "equality/random_model.h"
 #include "equality/relay.h"
+#include "equality/stopping_rows.h"
 #include "sanitizers.h"
 
 namespace orrery::testing {
@@ -116,18 +117,9 @@ TEST(HandOver, OfLpsThatAllocate) {
 TEST(HandOver, ObeysARequestToStop) {
   RandomModel model({.shape = 8, .lps = 60, .horizon = Duration::from_ticks(1'000'000'000)});
   Relay relay({{{"timewarp", 3, "auto", 2}, 200}, {{"sequential", 1}, 200}});
-  struct StoppingRows final : RowSink {
-    explicit StoppingRows(RunControl& run) : control(run) {}
-    void commit(unsigned, RowBuffer& rows) override { rows.clear(); }
-    void advance(unsigned, const Key&) override {
-      if (++calls == 500) control.stop_requested.store(true, std::memory_order_relaxed);
-    }
-    RunControl& control;
-    std::atomic<int> calls{0};
-  };
   RunControl control;
-  StoppingRows rows(control);
-  control.rows = &rows;
+  std::atomic<int> calls{0};
+  StoppingRows rows(control, [&calls](unsigned, const Key&) { return ++calls == 500; });
   RunOptions options;
   options.until = model.default_horizon();
   const RunResult result = relay.run(model, options, control);

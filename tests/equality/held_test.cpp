@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/options.h"
 #include "equality/delay_model.h"
 #include "equality/random_model.h"
+#include "equality/stopping_rows.h"
+#include "equality/time_warp_shape.h"
 #include "run/engine_cases.h"
 #include "sanitizers.h"
 
@@ -33,37 +34,28 @@ Shape shape_of(const EngineCase& engine) {
   return {engine.text(), engine.engine, engine.options()};
 }
 
-/// Time Warp with what makes rollbacks, waits for room, cuts and moves frequent.
-Shape time_warp(unsigned workers, unsigned threads, std::uint32_t channel,
-                std::uint64_t pause_every, std::uint64_t move_every,
-                const std::string& checkpoint = "auto", std::uint64_t gvt_period_us = 0) {
-  RunOptions options;
-  options.workers = workers;
-  options.bind = false;
-  options.set(threads_option(), threads);
-  options.set(timewarp::kChannelMessages, channel);
-  options.set(timewarp::kPauseEvery, pause_every);
-  options.set(timewarp::kMoveEvery, move_every);
+/// Time Warp with what makes rollbacks, waits for room, and cuts or moves (`what`) frequent.
+Shape time_warp(const TimeWarpShape& shape, const Option<std::uint64_t>& what,
+                std::uint64_t gvt_period_us = 0) {
+  RunOptions options = shape.apply_shape({});
+  options.set(what, shape.every);
   options.set(timewarp::kGvtPeriod, gvt_period_us);
-  options.set(checkpoint::kCheckpoint, checkpoint);
-  return {"timewarp, " + std::to_string(workers) + " workers on " + std::to_string(threads) +
-              " threads, channels of " + std::to_string(channel) + ", cuts every " +
-              std::to_string(pause_every) + ", moves every " + std::to_string(move_every) +
-              ", checkpoint " + checkpoint + ", a round every " + std::to_string(gvt_period_us) +
-              " us",
-          "timewarp", options};
+  const std::string disturbance = what.flag() + " " + std::to_string(shape.every) +
+                                  ", a round every " + std::to_string(gvt_period_us) + " us";
+  return {"timewarp, " + shape.text_with(disturbance), "timewarp", options};
 }
 
 std::vector<Shape> shapes() {
   std::vector<Shape> all;
   for (const EngineCase& engine : all_engines()) all.push_back(shape_of(engine));
-  all.push_back(time_warp(1, 1, 4096, 0, 0, "copy"));
-  all.push_back(time_warp(2, 2, 2, 0, 0));
-  all.push_back(time_warp(2, 2, 4096, 50, 0));
-  all.push_back(time_warp(3, 2, 4, 0, 200));
-  all.push_back(time_warp(3, 2, 4096, 0, 0, "incremental"));
-  all.push_back(time_warp(5, 2, 2, 300, 0));
-  all.push_back(time_warp(2, 2, 4096, 0, 0, "auto", 2000));
+  const auto& cuts = timewarp::kPauseEvery;
+  all.push_back(time_warp({1, 1, 0, 4096, "copy"}, cuts));
+  all.push_back(time_warp({2, 2, 0, 2}, cuts));
+  all.push_back(time_warp({2, 2, 50}, cuts));
+  all.push_back(time_warp({3, 2, 200, 4}, timewarp::kMoveEvery));
+  all.push_back(time_warp({3, 2, 0, 4096, "incremental"}, cuts));
+  all.push_back(time_warp({5, 2, 300, 2}, cuts));
+  all.push_back(time_warp({2, 2, 0}, cuts, 2000));
   for (const char* mode : {"in-place", "single"}) all.push_back(shape_of({"expanded", 3, mode}));
   all.push_back(shape_of({"auto", 2, "single", 2, false, 100}));
   all.push_back({"checker", "checker", {}});
@@ -200,15 +192,6 @@ TEST(Held, WhoCannotKeepAThreadSaysSo) {
 
 /// A stop leaves LPs, pipe and results at one key: everything before it is done, and no more.
 TEST(Held, StopsAtACommonKey) {
-  struct StoppingRows final : RowSink {
-    explicit StoppingRows(RunControl& run) : control(run) {}
-    void commit(unsigned, RowBuffer& rows) override { rows.clear(); }
-    void advance(unsigned, const Key& until) override {
-      if (until.time() > Time::from_ticks(500))
-        control.stop_requested.store(true, std::memory_order_relaxed);
-    }
-    RunControl& control;
-  };
   DelayModelOptions chosen = some_delays(1);
   chosen.durations = false;
   chosen.horizon = Duration::from_ticks(1'000'000'000);
@@ -216,8 +199,7 @@ TEST(Held, StopsAtACommonKey) {
   const std::vector<Shape> all = shapes();
   for (std::size_t i = 0; i < all.size() && !HasFailure(); ++i) {
     RunControl control;
-    StoppingRows rows(control);
-    control.rows = &rows;
+    StoppingRows rows(control, StoppingRows::after(Time::from_ticks(500)));
     RunOptions options = all[i].options;
     options.until = model.default_horizon();
     const RunResult stopped = find_engine(all[i].engine).make()->run(model, options, control);

@@ -16,6 +16,7 @@
 #include "equality/random_model.h"
 #include "equality/relay.h"
 #include "equality/run_model.h"
+#include "equality/stopping_rows.h"
 #include "equality/time_warp_shape.h"
 #include "sanitizers.h"
 
@@ -188,24 +189,6 @@ TEST(Moves, OnTheWayIntoALivelock) {
   for (const Moves& moves : all_moves()) comparison.run(moves);
 }
 
-/// Asks the run to stop when worker 0 has told of a round `calls` times.
-class StoppingRows final : public RowSink {
- public:
-  StoppingRows(RunControl& control, unsigned calls) : control_(control), calls_left_(calls) {}
-  void commit(unsigned worker, RowBuffer& rows) override { collected.commit(worker, rows); }
-  void advance(unsigned worker, const Key& until) override {
-    collected.advance(worker, until);
-    if (worker == 0 && calls_left_ > 0 && --calls_left_ == 0)
-      control_.stop_requested.store(true, std::memory_order_relaxed);
-  }
-
-  CollectedRows collected;
-
- private:
-  RunControl& control_;
-  unsigned calls_left_;
-};
-
 /// In whatever step of a move the request comes.
 TEST(Moves, AreNoHindranceToAStopRequest) {
   RandomModel model({.shape = 8, .lps = 60, .horizon = Duration::from_ticks(100'000)});
@@ -217,8 +200,7 @@ TEST(Moves, AreNoHindranceToAStopRequest) {
     RunOptions options = moves.apply({});
     options.until = model.default_horizon();
     RunControl control;
-    StoppingRows rows(control, calls);
-    control.rows = &rows;
+    StoppingRows rows(control, StoppingRows::at_call(calls));
     const RunResult result = find_engine("timewarp").make()->run(model, options, control);
     ASSERT_EQ(result.end, RunEnd::interrupted);
     const auto lines = rows.collected.sorted();

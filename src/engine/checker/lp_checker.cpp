@@ -240,10 +240,7 @@ bool LpChecker::check(const Job& job) {
   }
   if (const auto calls = memory::outside_calls.seen & memory::kStatefulCalls; calls != 0)
     report_stateful(calls);
-  if (!first_.fault.empty()) {
-    if (!usage_error_.empty()) throw UsageError(usage_error_);
-    return false;
-  }
+  if (!succeeded()) return false;
   lp.other.swap(first_.image);
   lp.settled.swap(settled_);
   verify_twin(job);
@@ -253,6 +250,13 @@ bool LpChecker::check(const Job& job) {
   return true;
 }
 
+/// Whether what was executed did not fail. Throws what create() refused.
+bool LpChecker::succeeded() const {
+  if (first_.fault.empty()) return true;
+  if (!usage_error_.empty()) throw UsageError(usage_error_);
+  return false;
+}
+
 /// Of an LP that must not roll back. It may ask clocks and whatever it likes.
 bool LpChecker::check_once(const Job& job) {
   CheckedLp& lp = lps_[job.lp];
@@ -260,10 +264,7 @@ bool LpChecker::check_once(const Job& job) {
   execute(job, lp.world, lp.world, first_);
   statistics_.outside_calls = calls;
   if (const auto overrun = guard_.damage()) report_overrun(job, *overrun);
-  if (!first_.fault.empty()) {
-    if (!usage_error_.empty()) throw UsageError(usage_error_);
-    return false;
-  }
+  if (!succeeded()) return false;
   lp.kernel = first_.kernel;
   lp.last = job.key;
   return true;

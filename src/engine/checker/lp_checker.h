@@ -190,6 +190,7 @@ class LpChecker {
 
   // Checking.
   bool check_once(const Job& job);
+  bool succeeded() const;
   Difference execute_in_both_worlds(const Job& job);
   const void* execute_first(const Job& job, bool watched);
   void verify_untouched(const Job& job);

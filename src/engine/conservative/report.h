@@ -18,17 +18,16 @@
 
 #include "core/key.h"
 #include "engine/conservative/lookaheads.h"
+#include "transport/lowest.h"
 #include "transport/rounds.h"
 
 namespace orrery::conservative {
 
-struct Report {
-  Key lowest = Key::infinity();
-  Key second_lowest = Key::infinity();  ///< of the others, when the lowest one's is left out
-  std::int64_t begins = kNever;         ///< of this worker alone
-  Key highest;                          ///< that was begun
-  bool fault_at_lowest = false;         ///< `lowest` is an event whose execution failed
-  bool stop = false;                    ///< the run was asked to stop
+struct Report : transport::LowestKeys {
+  std::int64_t begins = kNever;  ///< of this worker alone
+  Key highest;                   ///< that was begun
+  bool fault_at_lowest = false;  ///< `lowest` is an event whose execution failed
+  bool stop = false;             ///< the run was asked to stop
   bool period_is_over = false;
   bool time_is_over = false;             ///< that the engine has with this world
   std::uint64_t executed = 0;            ///< since the engine has the world
@@ -36,12 +35,8 @@ struct Report {
   std::uint64_t memory_bytes = 0;
 
   void add(const Report& one) {
-    second_lowest =
-        std::min(std::max(lowest, one.lowest), std::min(second_lowest, one.second_lowest));
-    if (one.lowest < lowest) {
-      lowest = one.lowest;
-      fault_at_lowest = one.fault_at_lowest;
-    }
+    if (one.lowest < lowest) fault_at_lowest = one.fault_at_lowest;
+    LowestKeys::add(one);
     highest = std::max(highest, one.highest);
     stop |= one.stop;
     period_is_over |= one.period_is_over;

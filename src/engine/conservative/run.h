@@ -56,6 +56,7 @@ class Run {
   void plan_period();
   void deal_blocks();
   void start_clock();
+  void move_blocks(double rate);
   void even_out(double rate);
   void shuffle();
   std::uint64_t executed() const;
@@ -184,13 +185,8 @@ void Run<Pending>::decide() {
   const double seconds = watch_.lap();
   const std::uint64_t events = executed() - period.executed;
   tempo_.note(events, seconds);
-  if (shared_.world.executions().any_stays_on_thread()) {
-    // Everything stays where it is.
-  } else if (shared_.settings.halt_every > 0) {
-    shuffle();
-  } else if (!period.in_place) {
-    even_out(static_cast<double>(events) / seconds);
-  }
+  if (!shared_.world.executions().any_stays_on_thread())
+    move_blocks(static_cast<double>(events) / seconds);
   period.begin = shared_.ending.cut;
   period.executed += events;
   plan_period();
@@ -227,6 +223,16 @@ void Run<Pending>::start_clock() {
   if (shared_.moves) tempo_.note_switch(switch_seconds);
   const double cycles = tempo_.next().seconds * cycles_per_second();
   shared_.period.end_cycles = read_cycles() + static_cast<std::uint64_t>(cycles);
+}
+
+/// `rate`: of the period that is over.
+template <class Pending>
+void Run<Pending>::move_blocks(double rate) {
+  if (shared_.settings.halt_every > 0) {
+    shuffle();
+  } else if (!shared_.period.in_place) {
+    even_out(rate);
+  }
 }
 
 /// A move that brought nothing is not repeated soon.

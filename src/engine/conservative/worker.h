@@ -138,7 +138,7 @@ class alignas(64) Worker {
   }
   /// Of a safe event.
   [[gnu::noinline]] bool may_begin(const PlainEvent& event) const {
-    return (!has_limit_ || event.key() < halt_.limit()) && !waits_for_others(event);
+    return event.key() < halt_.limit() && !waits_for_others(event);
   }
   /// Its LP acts on the outside, and an event before it may still fail.
   bool waits_for_others(const PlainEvent& event) const {
@@ -146,9 +146,9 @@ class alignas(64) Worker {
            event.key() >= certain_below_;
   }
   bool is_held_up() {
+    if (!has_committed_) return false;
     const PlainEvent* const event = pending_.top();
-    return has_committed_ && event != nullptr && event->time().ticks() < stop_ticks() &&
-           waits_for_others(*event);
+    return event != nullptr && event->time().ticks() < stop_ticks() && waits_for_others(*event);
   }
 
   // Rounds (worker_rounds.h).
@@ -181,9 +181,9 @@ class alignas(64) Worker {
   std::int64_t promised_ = 0;  ///< what it promised last
   unsigned held_back_by_ = 0;  ///< whose promise the bound comes from
   int fruitless_ = 0;          ///< looks in a row that raised the bound and freed nothing
-  bool has_limit_ = false, holds_ = false;
+  bool holds_ = false;
   const bool has_committed_;    ///< some LP of the model acts on the outside
-  bool is_restricted_ = false;  ///< not everything that is safe may be begun
+  bool is_restricted_ = false;  ///< not everything that is safe may be begun: may_begin
   Key certain_below_;           ///< no other worker executes or fails anything below it any more
   std::optional<HandlerFault> fault_;
 
@@ -277,7 +277,7 @@ void Worker<Pending>::begin_period() {
   shared_.board.promise(index_, promised_);
   held_back_by_ = index_ == 0 ? shared_.workers - 1 : 0;
   fruitless_ = 0;
-  has_limit_ = holds_ = false;
+  holds_ = false;
   is_restricted_ = has_committed_;
   certain_below_ = shared_.period.begin;
   loads_.assign(shared_.partition.blocks(), 0.0);

@@ -76,8 +76,7 @@ bool Worker<Pending>::adopt() {
   set_next_round();
   const bool is_over = halt_.adopt(sum, shared_.options.until);
   holds_ = halt_.holds();
-  has_limit_ = halt_.is_under_way() && !holds_;
-  is_restricted_ = has_limit_ || has_committed_;
+  is_restricted_ = has_committed_ || (halt_.is_under_way() && !holds_);
   return is_over;
 }
 
@@ -99,10 +98,9 @@ void Worker<Pending>::raise_bound() {
 template <class Pending>
 Key Worker<Pending>::certainty(const Report& sum) const {
   const Report& own = shared_.rounds.report_of(index_);
-  const Key others = own.lowest == sum.lowest ? sum.second_lowest : sum.lowest;
   const std::int64_t delay = shared_.partition.lookaheads().shortest_from(index_);
   const std::int64_t sends = delay == kNever ? kNever : after(own.begins, delay);
-  return std::min(others, Key::start_of(Time::from_ticks(sends)));
+  return std::min(sum.of_the_others(own.lowest), Key::start_of(Time::from_ticks(sends)));
 }
 
 /// Everything before `gvt` is executed and will not fail.

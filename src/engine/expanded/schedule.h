@@ -228,13 +228,14 @@ class Schedule {
 
   template <class Room>
   bool may_run(Choice& choice, Room&& room) {
-    if (restricts_ && must_wait(*choice.event)) [[unlikely]]
-      return false;
-    const LpUse lp = lps_[choice.event->receiver];
-    if (restricts_ && executions_.stays_on_thread(choice.event->receiver)) {
-      choice.worker = 0;
-      return room(0u);
+    if (restricts_) [[unlikely]] {
+      if (must_wait(*choice.event)) return false;
+      if (executions_.stays_on_thread(choice.event->receiver)) {
+        choice.worker = 0;
+        return room(0u);
+      }
     }
+    const LpUse lp = lps_[choice.event->receiver];
     if (lp.active == 0) [[likely]] {
       choice.worker = kAnyWorker;
       return true;

@@ -8,19 +8,18 @@
 #include <cstdint>
 
 #include "core/key.h"
+#include "transport/lowest.h"
 #include "transport/rounds.h"
 
 namespace orrery::timewarp {
 
-struct GvtReport {
-  Key lowest = Key::infinity();
-  Key second_lowest = Key::infinity();  ///< of the others, when the lowest one's is left out
-  Key on_its_way = Key::infinity();     ///< lowest of the messages that were sent, or wait for room
-  Key latest_final;                     ///< of the events that cannot be undone (held.h)
-  bool fault_at_lowest = false;         ///< `lowest` is an event whose execution failed
-  bool stop = false;                    ///< the run was asked to stop
-  bool time_is_over = false;            ///< that the engine has with this world
-  bool faulted = false;                 ///< an execution has failed, here or ahead
+struct GvtReport : transport::LowestKeys {
+  Key on_its_way = Key::infinity();  ///< lowest of the messages that were sent, or wait for room
+  Key latest_final;                  ///< of the events that cannot be undone (held.h)
+  bool fault_at_lowest = false;      ///< `lowest` is an event whose execution failed
+  bool stop = false;                 ///< the run was asked to stop
+  bool time_is_over = false;         ///< that the engine has with this world
+  bool faulted = false;              ///< an execution has failed, here or ahead
   std::uint64_t executed = 0, rolled_back = 0, coasted = 0, committed = 0;
   std::uint64_t cancellations = 0;                  ///< events cancelled since the start of the run
   std::uint64_t most_committed = 0;                 ///< by one worker, in the round before
@@ -34,18 +33,16 @@ struct GvtReport {
   std::int64_t latest_ticks = 0;  ///< time of the latest event executed since the last report
 
   void add(const GvtReport& one) {
-    second_lowest =
-        std::min(std::max(lowest, one.lowest), std::min(second_lowest, one.second_lowest));
     on_its_way = std::min(on_its_way, one.on_its_way);
     latest_final = std::max(latest_final, one.latest_final);
     if (one.lowest < lowest) {
-      lowest = one.lowest;
       fault_at_lowest = one.fault_at_lowest;
     } else if (one.lowest == lowest) {
       // Keys are unique: the other one is the notice that cancels the event that failed. But faults
       // of committed events, which coasting forward finds, all lie at GVT.
       fault_at_lowest &= one.fault_at_lowest;
     }
+    LowestKeys::add(one);
     stop |= one.stop;
     time_is_over |= one.time_is_over;
     faulted |= one.faulted;

@@ -105,7 +105,7 @@ class HeldEvents {
   }
   /// `ahead`: whether events may go ahead of GVT by lookahead.
   void adopt(const GvtReport& sum, bool ahead) {
-    alone_below_ = reported_ == sum.lowest ? sum.second_lowest : sum.lowest;
+    alone_below_ = sum.of_the_others(reported_);
     on_its_way_ = ahead ? sum.on_its_way : Key();
     gvt_ticks_ = sum.lowest.time().ticks();
   }

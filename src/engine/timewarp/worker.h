@@ -341,10 +341,8 @@ template <class Pending>
 void Worker<Pending>::handle_final(TwEvent* event) {
   if (!mailbox_.claim(event)) return;
   LpState& lp = lps_[event->receiver];
-  if (is_withdrawn(*lp.object, *event, event->payload())) [[unlikely]] {
-    withdrawn_count_.note_dropped();
-    return mailbox_.free(event);
-  }
+  if (is_withdrawn(*lp.object, *event, event->payload())) [[unlikely]]
+    return drop_withdrawn(lp, event);
   event->first_sent = nullptr;
   const std::uint64_t hash_before = lp.kernel.hash;
   if (!executor_.run_final(lp, event)) return;  // the fault holds GVT here

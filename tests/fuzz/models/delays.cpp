@@ -7,7 +7,7 @@
 namespace orrery::testing {
 namespace {
 
-class LoadedDelayModel final : public LoadedModel<DelayModel, DelayModelOptions> {
+class LoadedDelayModel final : public LoadedModel<DelayModel, DelayModelOptions, 2> {
  public:
   void prepare() override {
     LoadedModel::prepare();

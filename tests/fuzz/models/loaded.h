@@ -12,7 +12,7 @@
 
 namespace orrery::testing {
 
-template <class Base, class Options>
+template <class Base, class Options, std::int64_t kFewestLps = 1>
 class LoadedModel : public Base {
  public:
   LoadedModel() : Base(Options{}) {}
@@ -33,7 +33,8 @@ class LoadedModel : public Base {
 
  protected:
   Parameter<std::int64_t> shape{*this, "shape", 1, {.help = "seed of the model", .minimum = 0}};
-  Parameter<std::int64_t> lps{*this, "lps", 64, {.help = "LPs", .minimum = 1, .maximum = 65536}};
+  Parameter<std::int64_t> lps{
+      *this, "lps", 64, {.help = "LPs", .minimum = kFewestLps, .maximum = 65536}};
   Parameter<std::int64_t> grain{
       *this, "grain", 10, {.help = "delays are multiples of it", .unit = "ticks", .minimum = 1}};
   Parameter<std::int64_t> fault_at{
