@@ -118,7 +118,7 @@ void refuse_missing_values(const CLI::App& command) {
 
 void add_run_options(CLI::App& command, RunArguments& arguments) {
   add_model(command, arguments);
-  command.add_option("--engine", arguments.engine, "Engine ('orrery list'; timewarp)")
+  command.add_option("--engine", arguments.engine, "Engine ('orrery list'; auto)")
       ->type_name("NAME");
   add_declared_options(command, arguments);
   add_own_options(command, arguments);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/assert.h"
 #include "core/huge_pages.h"
 
 namespace orrery {
@@ -44,28 +43,6 @@ void EventList::drop_first() noexcept {
   size_ -= chunk->events;
   bytes_ -= chunk->bytes;
   huge_pages::unmap(chunk, chunk->bytes);
-}
-
-/// The chunk with the most events to the list with the fewest, so that shares differ by no more
-/// than a chunk, and by far less where chunks are of many sizes.
-std::vector<EventList> EventList::split(unsigned parts) {
-  ORRERY_ASSERT(parts > 0, "events are split among somebody");
-  std::vector<EventList> lists(parts);
-  std::vector<Chunk*> chunks;
-  for (Chunk* chunk = first_; chunk != nullptr; chunk = chunk->next) chunks.push_back(chunk);
-  std::sort(chunks.begin(), chunks.end(),
-            [](const Chunk* a, const Chunk* b) { return a->events > b->events; });
-  first_ = last_ = nullptr;
-  size_ = 0;
-  bytes_ = 0;
-  for (Chunk* const chunk : chunks) {
-    const auto poorest =
-        std::min_element(lists.begin(), lists.end(),
-                         [](const EventList& a, const EventList& b) { return a.size_ < b.size_; });
-    poorest->append_chunk(chunk);
-  }
-  for (EventList& list : lists) list.has_durations_ = has_durations_;
-  return lists;
 }
 
 }  // namespace orrery

@@ -6,10 +6,9 @@
 // an allocation, and whoever takes them reads memory from its first byte to its last.
 //
 // A chunk goes as soon as its events are through: while they pass into the pending set of the next
-// engine, a world of a million LPs holds hardly more than one copy of each. Several workers take a
-// list by whole chunks, so that none has to look at the events of another. Chunks are at most an
-// eighth of the list, for even shares, and at most kMostChunkBytes, but for events larger than
-// that.
+// engine, a world of a million LPs holds hardly more than one copy of each. Chunks are at most an
+// eighth of the list, so that little of the last one is unused, and at most kMostChunkBytes, but
+// for events larger than that.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,6 @@
 #include <cstring>
 #include <new>
 #include <utility>
-#include <vector>
 
 #include "core/event_header.h"
 #include "core/payload.h"
@@ -85,10 +83,6 @@ class EventList {
       }
     }
   }
-
-  /// Deals the chunks out to as many lists, about as many events to each, and leaves this one
-  /// empty. No event is copied. Throws std::bad_alloc; then this one is as before.
-  std::vector<EventList> split(unsigned parts);
 
  private:
   static constexpr std::size_t kPageBytes = 4096;

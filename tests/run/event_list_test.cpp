@@ -233,45 +233,5 @@ TEST(EventList, IsAsBeforeWhereThereIsNoMemory) {
   EXPECT_EQ(next, 1000u);
 }
 
-class SplitEvents : public ::testing::TestWithParam<std::pair<unsigned, std::uint64_t>> {};
-
-TEST_P(SplitEvents, AboutEvenlyWithoutLoss) {
-  const auto [parts, events] = GetParam();
-  EventList list;
-  append_small(list, events);
-  const std::size_t bytes = list.bytes();
-  std::vector<EventList> lists = list.split(parts);
-  EXPECT_TRUE(list.empty());
-  EXPECT_EQ(list.bytes(), 0u);
-  ASSERT_EQ(lists.size(), parts);
-  std::uint64_t least = events, most = 0, all = 0;
-  std::size_t all_bytes = 0;
-  std::vector<bool> taken(events);
-  for (EventList& part : lists) {
-    least = std::min(least, part.size());
-    most = std::max(most, part.size());
-    all += part.size();
-    all_bytes += part.bytes();
-    part.take_all([&](const EventHeader& event, const std::byte*) {
-      EXPECT_FALSE(taken[event.key().sequence()]);
-      taken[event.key().sequence()] = true;
-    });
-    EXPECT_EQ(part.bytes(), 0u);
-  }
-  EXPECT_EQ(all, events);
-  EXPECT_EQ(all_bytes, bytes) << "no chunk is copied";
-  // A chunk is an eighth of the list, in whole pages.
-  constexpr std::uint64_t kEventBytes = sizeof(EventHeader) + 8;
-  const std::uint64_t chunk = std::min<std::uint64_t>(bytes / 8 + 4096, 1 << 20);
-  EXPECT_LE(most - least, chunk / kEventBytes);
-  EXPECT_EQ(std::count(taken.begin(), taken.end(), true), static_cast<std::ptrdiff_t>(events));
-}
-
-INSTANTIATE_TEST_SUITE_P(Shares, SplitEvents,
-                         ::testing::Values(std::pair{1u, 5000u}, std::pair{2u, 5000u},
-                                           std::pair{8u, 5000u}, std::pair{3u, 200'000u},
-                                           std::pair{16u, 200'000u}, std::pair{5u, 10u},
-                                           std::pair{4u, 0u}));
-
 }  // namespace
 }  // namespace orrery

@@ -80,18 +80,22 @@ Candidates::Candidates(const Model& model, const RunOptions& options,
                        std::vector<std::string>& notes) {
   const unsigned most = count_workers(options, model);
   std::vector<Named> named = parse(options.get(kCandidates));
-  if (named.empty())
+  const bool asked_for = !named.empty();
+  if (!asked_for)
     for (const EngineInfo* info : eligible_engines()) named.push_back({info, {}});
+  std::vector<std::string> refusals;
   for (const Named& one : named) {
     std::vector<unsigned> counts = worker_counts(*one.info, most);
     if (one.workers)
       counts = {static_cast<unsigned>(std::min<std::uint64_t>(*one.workers, model.lp_count()))};
-    if (!counts.empty()) add(*one.info, counts, model, options, notes);
+    if (!counts.empty()) add(*one.info, counts, model, options, refusals);
   }
   if (all_.empty()) {
     throw UsageError(fmt::format("no engine is left to choose ({}); the reasons: {}",
-                                 kCandidates.flag(), listed(notes)));
+                                 kCandidates.flag(), listed(refusals)));
   }
+  // Who did not name it does not miss an engine, unless it would have been the only other one.
+  if (asked_for || all_.size() == 1) notes.insert(notes.end(), refusals.begin(), refusals.end());
   const auto first =
       std::find_if(all_.begin(), all_.end(), [](const Candidate& one) { return one.workers == 1; });
   if (first != all_.end()) std::rotate(all_.begin(), first, first + 1);
@@ -99,10 +103,10 @@ Candidates::Candidates(const Model& model, const RunOptions& options,
 
 void Candidates::add(const EngineInfo& info, const std::vector<unsigned>& workers,
                      const Model& model, const RunOptions& options,
-                     std::vector<std::string>& notes) {
+                     std::vector<std::string>& refusals) {
   std::unique_ptr<Engine> engine = info.make();
   if (const std::string why = engine->refusal(model, options); !why.empty()) {
-    notes.push_back(fmt::format("engine {} is not tried: {}", info.name, why));
+    refusals.push_back(fmt::format("engine {} is not tried: {}", info.name, why));
     return;
   }
   const auto same = std::find_if(all_.begin(), all_.end(),

@@ -37,7 +37,7 @@ class Candidates {
 
  private:
   void add(const EngineInfo& info, const std::vector<unsigned>& workers, const Model& model,
-           const RunOptions& options, std::vector<std::string>& notes);
+           const RunOptions& options, std::vector<std::string>& refusals);
 
   std::vector<std::unique_ptr<Engine>> engines_;
   std::vector<Candidate> all_;

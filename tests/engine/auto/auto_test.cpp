@@ -115,7 +115,13 @@ TEST(Auto, DoesNotTryWhatRefuses) {
   EXPECT_EQ(ReluctantEngine::advanced, 0);
   EXPECT_EQ(std::count(outcome.result.notes.begin(), outcome.result.notes.end(),
                        "engine reluctant is not tried: it has more than three LPs"),
+            0)
+      << "who has not named it";
+  const Outcome named = run_model(model, "auto", in_turns(10, "sequential,reluctant,timewarp:3"));
+  EXPECT_EQ(std::count(named.result.notes.begin(), named.result.notes.end(),
+                       "engine reluctant is not tried: it has more than three LPs"),
             1);
+  EXPECT_EQ(ReluctantEngine::advanced, 0);
   const RandomModel small({.shape = 3, .lps = 3, .horizon = Duration::from_ticks(500)});
   run_model(small, "auto", in_turns(10));
   EXPECT_GT(ReluctantEngine::advanced, 0);
