@@ -183,7 +183,7 @@ def balance(report):
     for name, sets, bar in (("an eighth ten times as heavy", ["heavy=0.125", "work=1000"], 1.3),
                             ("balanced", ["work=1000"], 0.99)):
         sets = [word for one in sets for word in ("--set", one)]
-        until = length(options, "phold", sets, 1, engine, 2)
+        until = length(options, "phold", sets, 1, engine)
         moving, static = measured(options, {"on": engine, "off": [*engine, "--balance", "off"]},
                                   "phold", [*sets, "--until", f"{until}s"], name)
         found = compare(moving, static)

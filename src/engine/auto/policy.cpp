@@ -21,8 +21,10 @@ constexpr double kTrialSeconds = 0.02, kTrialEvents = 300;
 constexpr double kSecondStage = 3, kThirdStage = 6;
 constexpr double kHopeless = 0.6, kBehind = 0.9, kAhead = 1.15, kBetter = 1.04;
 constexpr double kClear = 1.3;  // a gain that is no chance
-// A loser waits until what it lost is this share of the time since.
-constexpr double kLossShare = 0.005, kShortestWait = 0.5, kLongestWait = 600;
+// A loser waits until what it lost is this share of the time since. The first loss may have been a
+// bad moment: threads get their cores late, windows are not found yet.
+constexpr double kLossShare = 0.005, kFirstLossShare = 0.02;
+constexpr double kShortestWait = 0.5, kLongestWait = 600;
 constexpr double kChange = 0.2;  // of the rate, after which all may try again
 // The incumbent's slices lie within these and are worth their hand-overs.
 constexpr double kShortestSlice = 0.05, kLongestSlice = 2, kHandOversASlice = 100;
@@ -70,11 +72,11 @@ bool Policy::in_turn(std::size_t i, const std::vector<char>& open) const {
          });
 }
 
-/// The number of candidates if none is due.
-std::size_t Policy::best_due(const std::vector<char>& open) const {
+/// But for one; the number of candidates if none is due.
+std::size_t Policy::best_due(const std::vector<char>& open, std::size_t but) const {
   std::size_t best = candidates_.size();
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    if (!in_turn(i, open) || records_[i].due_seconds > elapsed_seconds_) continue;
+    if (i == but || !in_turn(i, open) || records_[i].due_seconds > elapsed_seconds_) continue;
     if (best == candidates_.size() || records_[i].due_seconds < records_[best].due_seconds)
       best = i;
   }
@@ -102,9 +104,10 @@ double Policy::slice(const std::vector<char>& open) const {
 
 Policy::Step Policy::next(const std::vector<char>& open) {
   if (stage_ == Stage::none && affordable()) {
-    if (const std::size_t due = best_due(open); due != candidates_.size()) {
+    if (const std::size_t due = best_due(open, incumbent_); due != candidates_.size()) {
       stage_ = Stage::first;
       challenger_ = due;
+      others_wait_ = best_due(open, due) != candidates_.size();
       base_seconds_ = trial_seconds();
       lost_before_ = lost_seconds_;
       rate_at_look_ = rate_;
@@ -161,7 +164,8 @@ void Policy::note_trial(const Outcome& outcome, double rate) {
       stage_ = Stage::second;
       return;
     case Stage::second:
-      if (ratio < kBehind) return lose();
+      // While others wait for a trial there is no time for one that is hardly ahead.
+      if (ratio < (others_wait_ ? kBetter : kBehind)) return lose();
       if (ratio > kAhead) return win(rate);
       incumbent_rates_ = kSecondStage * rate_;
       challenger_rates_ = kSecondStage * rate;
@@ -182,8 +186,7 @@ void Policy::win(double rate) {
   const std::size_t before = std::exchange(incumbent_, challenger_);
   const double trial = lost_seconds_ - lost_before_;
   // What was replaced may have had a bad moment, above all where both were close.
-  const double shortest = kLossShare * kShortestWait;
-  put_off(before, last_gain_ < kClear ? shortest : std::max(trial, shortest));
+  put_off(before, last_gain_ < kClear ? 0 : trial);
   workers_at_[candidates_[incumbent_].family] = candidates_[incumbent_].workers;
   rate_ = rate_at_look_ = rate;
   stage_ = Stage::none;
@@ -206,7 +209,8 @@ void Policy::lose() {
 
 void Policy::put_off(std::size_t i, double loss) {
   Record& record = records_[i];
-  const double wait = std::max(loss / kLossShare, kShortestWait) *
+  const double share = record.losses == 0 ? kFirstLossShare : kLossShare;
+  const double wait = std::max(loss / share, kShortestWait) *
                       static_cast<double>(std::uint64_t{1} << std::min(record.losses, 20u));
   ++record.losses;
   record.due_seconds = elapsed_seconds_ + std::min(wait, kLongestWait);

@@ -77,7 +77,7 @@ class Policy {
   void win(double rate);
   void lose();
   void put_off(std::size_t i, double loss);
-  std::size_t best_due(const std::vector<char>& open) const;
+  std::size_t best_due(const std::vector<char>& open, std::size_t but) const;
 
   const std::vector<Candidate> candidates_;
   std::vector<Record> records_;
@@ -94,6 +94,7 @@ class Policy {
   Stage stage_ = Stage::none;
   Step step_;
   std::size_t challenger_ = 0;
+  bool others_wait_ = false;                           ///< for a trial, when this one began
   double base_seconds_ = 0;                            ///< of the first stage
   double incumbent_rates_ = 0, challenger_rates_ = 0;  ///< weighted sums of the close comparison
 };

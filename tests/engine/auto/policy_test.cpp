@@ -90,6 +90,25 @@ TEST(Policy, LosesLittleWhereNothingIsFaster) {
   }
 }
 
+/// One that is as fast as the incumbent does not keep those that wait for their first trial.
+TEST(Policy, DoesNotLingerWhileOthersWait) {
+  Course course = constant({1e6, 0.99e6, 1.8e6});
+  course.candidates = {{0, 1}, {1, 2}, {2, 2}};
+  const auto result = course.run(0.4);
+  EXPECT_EQ(result.trials, 2u);
+  EXPECT_EQ(result.last, 2u);
+  EXPECT_GT(course.run(5).rate(), 0.95 * 1.8e6);
+}
+
+/// A trial in a bad moment of the machine is repeated soon.
+TEST(Policy, GivesASecondChanceSoon) {
+  Course course;
+  course.rate = [](std::size_t i, double now) { return i == 0 ? 1e6 : now < 0.2 ? 0.2e6 : 2e6; };
+  const auto result = course.run(5);
+  EXPECT_EQ(result.last, 1u);
+  EXPECT_GT(result.rate(), 0.8 * 2e6);
+}
+
 /// Measurements that are wrong by up to a quarter may mislead it, but not for long.
 TEST(Policy, BearsNoise) {
   for (const double gain : {0.5, 0.8, 1.25, 2.0}) {
