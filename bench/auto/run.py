@@ -126,7 +126,7 @@ def short(report):
     options = report.options
     for seconds, bar in ((1, 0.9), (0.05, 0.95)):
         for model, least in MODELS.items():
-            until = length(options, model, [], least / 10, seconds=seconds)
+            until = length(options, model, [], 10 * least, seconds=seconds)
             auto, other = measured(options, {"auto": report.auto, "sequential": SEQUENTIAL}, model,
                                    ["--until", f"{until}s"], model)
             report.add(model, auto, other, seconds, bar)

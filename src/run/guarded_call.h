@@ -18,10 +18,12 @@ struct HeapMisuseNote {
   bool seen = false;
   memory::HeapMisuse what{};
 
-  /// Throws the ModelFault if there is one; it is then told.
-  void raise() {
-    if (!seen) [[likely]]
-      return;
+  /// Throws the ModelFault if there is one; it is then told. After every event.
+  [[gnu::always_inline]] void raise() {
+    if (seen) [[unlikely]]
+      fail();
+  }
+  [[noreturn, gnu::noinline]] void fail() {
     seen = false;
     throw ModelFault(std::string("it misused its memory: ") + memory::describe(what));
   }
