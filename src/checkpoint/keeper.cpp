@@ -9,6 +9,7 @@
 #include "core/cycles.h"
 #include "core/float_environment.h"
 #include "core/logical_process_access.h"
+#include "core/model_stack.h"
 #include "memory/application_mode.h"
 
 namespace orrery::checkpoint {
@@ -381,7 +382,9 @@ void Keeper::undo(const Lp& lp, const Checkpoint& record, const Event& event) {
     const FloatGuard floats;
     // The first record() of an LP allocates, and so do timers; what is live must be what it was.
     LogicalProcessAccess::shrink_ledger(lp.object, record.ledger_before);
-    lp.object.dispatch_reverse(reversal, event.type, event.payload, event.bytes);
+    const bool survived = recoverable(
+        [&] { lp.object.dispatch_reverse(reversal, event.type, event.payload, event.bytes); });
+    if (!survived) throw_crash();
   }
   lp.kernel = record.kernel;
 }

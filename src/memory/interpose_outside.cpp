@@ -127,16 +127,48 @@ ORRERY_EXPORT unsigned _ZNSt13random_device9_M_getvalEv(void* device) {
 
 namespace {
 
-ORRERY_PLAIN [[noreturn]] void end_process(const char* function, int status) noexcept {
+ORRERY_PLAIN void tell_end(const char* function) noexcept {
   if (const auto hook = outside::before_exit.load(std::memory_order_relaxed)) {
     hook(function);
   }
+}
+
+ORRERY_PLAIN [[noreturn]] void end_process(const char* function, int status) noexcept {
+  tell_end(function);
   for (;;) {
     syscall(SYS_exit_group, status);
   }
 }
 
 }  // namespace
+
+// Before destructors of thread-local objects and what atexit() registered: none of that runs if the
+// call is one of a handler that is dropped for it.
+ORRERY_EXPORT [[noreturn]] void exit(int status) {
+  static constinit std::atomic<void (*)(int)> known{nullptr};
+  tell_end("exit()");
+  outside::next_definition(known, "exit")(status);
+  __builtin_unreachable();
+}
+
+ORRERY_EXPORT [[noreturn]] void quick_exit(int status) noexcept {
+  static constinit std::atomic<void (*)(int)> known{nullptr};
+  tell_end("quick_exit()");
+  outside::next_definition(known, "quick_exit")(status);
+  __builtin_unreachable();
+}
+
+// What assert() calls.
+ORRERY_EXPORT [[noreturn]] void __assert_fail(const char* expression, const char* file,
+                                              unsigned line, const char* function) noexcept {
+  static constinit std::atomic<void (*)(const char*, const char*, unsigned, const char*)> known{
+      nullptr};
+  if (const auto hook = outside::before_assertion.load(std::memory_order_relaxed)) {
+    hook(expression, file, line, function);
+  }
+  outside::next_definition(known, "__assert_fail")(expression, file, line, function);
+  __builtin_unreachable();
+}
 
 ORRERY_EXPORT [[noreturn]] void _exit(int status) {
   end_process("_exit()", status);

@@ -10,6 +10,8 @@ namespace orrery::memory {
 
 constinit thread_local OutsideCalls outside_calls;
 constinit std::atomic<void (*)(const char* function)> before_exit{nullptr};
+constinit std::atomic<void (*)(const char*, const char*, unsigned, const char*)> before_assertion{
+    nullptr};
 
 namespace {
 

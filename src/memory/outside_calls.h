@@ -91,9 +91,13 @@ struct OutsideCalls {
 
 extern constinit thread_local OutsideCalls outside_calls [[gnu::tls_model("initial-exec")]];
 
-// Called with the name of the function before _exit() or _Exit() ends the process, on the thread
-// that calls it. Set once, before any model code runs: relaxed.
+// Called with the name of the function before exit() or one of its kin ends the process, on the
+// thread that calls it. Set once, before any model code runs: relaxed.
 extern constinit std::atomic<void (*)(const char* function)> before_exit;
+// The same before a failed assert() prints what it has to say and aborts.
+extern constinit std::atomic<void (*)(const char* expression, const char* file, unsigned line,
+                                      const char* function)>
+    before_assertion;
 // For the interposed functions; not instrumented, see next_definition.h.
 [[gnu::always_inline]] inline bool outside_calls_watched() noexcept {
   return outside_calls.watching && running_heap() != nullptr;

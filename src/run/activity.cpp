@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "core/duration_text.h"
+#include "core/model_stack.h"
 
 namespace orrery {
 
@@ -61,6 +62,15 @@ std::optional<ModelCode> running_model_code() {
   return code;
 }
 
+void forget_model_code() {
+  Activity& now = activity;
+  if (now.handlers != nullptr && now.handlers->running()) {
+    now.handlers->forget();
+  } else {
+    now.call = nullptr;
+  }
+}
+
 // ---- Asking
 
 std::vector<WatchedThreads::Sighting> WatchedThreads::look() {
@@ -108,6 +118,7 @@ ThreadWatch::ThreadWatch(WatchedThreads& threads, const Model& model)
   take_signal_stack();
   note_stack();
   activity.watch = this;
+  model_calls.on_drop = forget_model_code;
   struct sigaction action {};
   action.sa_handler = on_question;
   action.sa_flags = SA_RESTART | SA_ONSTACK;

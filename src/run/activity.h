@@ -56,6 +56,8 @@ class HandlerExecution {
   bool running() const { return running_.load(std::memory_order_relaxed); }
   /// Fills in LP, key and event. Only while it runs.
   virtual void tell(ModelCode& code) const = 0;
+  /// What ran was dropped.
+  void forget() const { running_.store(false, std::memory_order_relaxed); }
 
  protected:
   HandlerExecution() = default;
@@ -81,8 +83,11 @@ class HandlerExecution {
   };
 
  private:
-  std::atomic<bool> running_{false};
+  mutable std::atomic<bool> running_{false};
 };
+
+/// The model code that the calling thread was in has been dropped (core/model_stack.h).
+void forget_model_code();
 
 /// Tells a crash in words of its own.
 class CrashTeller {

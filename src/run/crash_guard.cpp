@@ -11,7 +11,10 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 
+#include "core/crash.h"
+#include "core/model_stack.h"
 #include "memory/outside_calls.h"
 #include "run/activity.h"
 
@@ -24,23 +27,13 @@ namespace {
 
 constexpr int kExitFault = 3;
 
-struct Signal {
-  int number;
-  const char* text;
-};
-constexpr std::array<Signal, 5> kSignals = {{
-    {SIGSEGV, "SIGSEGV, access to memory that is not there"},
-    {SIGBUS, "SIGBUS, access to memory that cannot be reached"},
-    {SIGFPE, "SIGFPE, such as a division by zero"},
-    {SIGILL, "SIGILL, an instruction that does not exist"},
-    {SIGABRT, "SIGABRT, of abort(), assert, std::terminate or the C library"},
-}};
-
 // Of the process, like the handlers of its signals. Written by the thread that makes the first
 // guard and takes the last one away; handlers see it because they are installed after it.
 int guards = 0;
 pid_t guarded_process = 0;
-std::array<struct sigaction, kSignals.size()> before;
+std::array<struct sigaction, NSIG> before;  ///< by signal; of the crashes' only
+
+std::terminate_handler terminate_before = nullptr;
 
 /// The thread that tells its end, 0: none yet. Relaxed: nothing else is read because of it.
 std::atomic<pid_t> telling{0};
@@ -68,6 +61,9 @@ class Sentence {
   void add(const ModelCode& code) {
     size_ += describe(code, text_.data() + size_, text_.size() - size_);
   }
+  void add(const Crash& crash) {
+    size_ += describe(crash, text_.data() + size_, text_.size() - size_);
+  }
   void write() {
     if (::write(STDERR_FILENO, text_.data(), size_) < 0) return;  // there is nobody to tell
   }
@@ -77,16 +73,7 @@ class Sentence {
   std::size_t size_ = 0;
 };
 
-constexpr const char* kHint =
-    "'orrery run --engine checker' says more about mistakes with memory; what this run had "
-    "computed "
-    "is lost";
-
-const char* text_of(int number) {
-  const auto known = std::find_if(kSignals.begin(), kSignals.end(),
-                                  [number](const Signal& one) { return one.number == number; });
-  return known == kSignals.end() ? "a signal" : known->text;
-}
+constexpr const char* kLost = "what this run had computed is lost";
 
 /// Frames are not larger as a rule than the guard's page; some are.
 bool is_below_stack(const void* address) {
@@ -104,36 +91,46 @@ void add_speculation(Sentence& sentence, const ModelCode& code) {
   }
 }
 
+Crash crash_of_thread(int number, const siginfo_t* info) {
+  Crash crash = crash_of(number, info);
+  if (crash.kind == Crash::Kind::signal && number == SIGSEGV && info != nullptr &&
+      is_below_stack(info->si_addr)) {
+    crash.kind = Crash::Kind::exhausted_stack;
+    crash.stack_bytes = static_cast<std::size_t>(activity.stack_end - activity.stack_begin);
+  }
+  return crash;
+}
+
 void tell_crash(int number, const siginfo_t* info) {
   Sentence sentence;
   const std::optional<ModelCode> code = running_model_code();
-  const bool deep = number == SIGSEGV && info != nullptr && is_below_stack(info->si_addr);
+  const Crash crash = crash_of_thread(number, info);
   sentence.add("orrery: ");
   if (code) {
     sentence.add("model fault in ");
     sentence.add(*code);
     sentence.add(": ");
   }
-  if (deep) {
-    sentence.add("the stack of {} KiB is exhausted ({})",
-                 (activity.stack_end - activity.stack_begin) / 1024, "a recursion without end?");
-  } else {
-    sentence.add("a crash ({})", text_of(number));
-  }
+  sentence.add(crash);
   if (code) {
     add_speculation(sentence, *code);
-    sentence.add("; {}\n", kHint);
+    sentence.add("{}; {}\n", hint_for(crash), kLost);
   } else {
     sentence.add(
         " outside of the model's handlers, a mistake of orrery's or of a thread that the model has "
-        "started; what this run had computed is lost\n");
+        "started; {}\n",
+        kLost);
   }
   sentence.write();
 }
 
 /// If it crashed while it told: where, without asking the LP for names.
-void on_signal(int number, siginfo_t* info, void*) {
+void on_signal(int number, siginfo_t* info, void* context) {
   const int error = errno;
+  if (survives_crash(number, info, context)) {
+    errno = error;
+    return;
+  }
   bool again = false;
   if (getpid() == guarded_process) {
     if (!begin_to_tell(again))
@@ -143,29 +140,46 @@ void on_signal(int number, siginfo_t* info, void*) {
     }
   }
   // As if nobody had looked: back at the instruction that failed, or abort() again.
-  for (std::size_t i = 0; i < kSignals.size(); ++i)
-    if (kSignals[i].number == number) sigaction(number, &before[i], nullptr);
+  sigaction(number, &before[static_cast<std::size_t>(number)], nullptr);
   if (info == nullptr || info->si_code <= 0) raise(number);
   errno = error;
 }
 
+bool is_guarded() {
+  return guards > 0 && getpid() == guarded_process;  // not a child that the model has forked
+}
+
 /// In model code that ends the process by a call.
 void tell_exit(const char* function) {
-  if (guards == 0 || getpid() != guarded_process) return;  // a child that the model has forked
+  if (!is_guarded()) return;
   const std::optional<ModelCode> code = running_model_code();
   bool again = false;
   if (!code || !begin_to_tell(again) || again) return;
   Sentence sentence;
   sentence.add("orrery: model fault in ");
   sentence.add(*code);
-  sentence.add(
-      ": it called {}; model code must not end the process, context.fail() ends a run with a "
-      "reason",
-      function);
+  sentence.add(": ");
+  sentence.add(exit_by(function));
   add_speculation(sentence, *code);
-  sentence.add("; what this run had computed is lost\n");
+  sentence.add("; {}\n", kLost);
   sentence.write();
   _exit(kExitFault);
+}
+
+void drop_or_tell_exit(const char* function) {
+  if (is_guarded()) drop_or_note(exit_by(function));
+  tell_exit(function);
+}
+
+void on_assertion(const char* expression, const char* file, unsigned line, const char* function) {
+  if (is_guarded()) drop_or_note(failed_assertion(expression, file, line, function));
+}
+
+/// A dropped one has said nothing yet, not even on the standard error output.
+[[noreturn]] void on_terminate() {
+  if (is_guarded()) drop_or_note(termination());
+  terminate_before();
+  std::abort();
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -184,9 +198,12 @@ void on_sanitizer_report() {
 
 /// What stays for the life of the process.
 void watch_exits() {
+  // Of those that the C library itself calls, as in error(): what belongs to the thread is gone
+  // then, so it cannot go on.
   std::atexit([] { tell_exit("exit()"); });
-  std::at_quick_exit([] { tell_exit("quick_exit()"); });
-  memory::before_exit.store(tell_exit, std::memory_order_relaxed);
+  memory::before_exit.store(drop_or_tell_exit, std::memory_order_relaxed);
+  memory::before_assertion.store(on_assertion, std::memory_order_relaxed);
+  terminate_before = std::set_terminate(on_terminate);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   __sanitizer_set_death_callback(on_sanitizer_report);
 #endif
@@ -201,14 +218,14 @@ CrashGuard::CrashGuard() {
   struct sigaction action {};
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  for (std::size_t i = 0; i < kSignals.size(); ++i)
-    sigaction(kSignals[i].number, &action, &before[i]);
+  for (const int number : crash_signals())
+    sigaction(number, &action, &before[static_cast<std::size_t>(number)]);
 }
 
 CrashGuard::~CrashGuard() {
   if (--guards > 0) return;
-  for (std::size_t i = 0; i < kSignals.size(); ++i)
-    sigaction(kSignals[i].number, &before[i], nullptr);
+  for (const int number : crash_signals())
+    sigaction(number, &before[static_cast<std::size_t>(number)], nullptr);
 }
 
 }  // namespace orrery

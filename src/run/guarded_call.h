@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/model_stack.h"
 #include "memory/application_mode.h"
 #include "orrery/error.h"
 
@@ -49,17 +50,15 @@ class MisuseWatch {
   const decltype(memory::ThreadContext::on_misuse) before_ = memory::thread_context.on_misuse;
 };
 
-/// Runs `action` in the application mode of `heap`. If it fails, `on_failure` runs in platform mode
-/// while its exception is being handled. Returns whether it succeeded. The platform may call it
-/// within a call of another LP's code, in platform mode: what that one did wrong stays its own.
-template <class Action, class OnFailure>
-[[gnu::always_inline]] inline bool guarded_call(memory::LpHeap& heap, Action&& action,
-                                                OnFailure&& on_failure) {
+namespace detail {
+template <class Run, class OnFailure>
+[[gnu::always_inline]] inline bool guarded(memory::LpHeap& heap, Run&& run,
+                                           OnFailure&& on_failure) {
   bool succeeded = true;
   const HeapMisuseNote interrupted = std::exchange(heap_misuse(), {});
   memory::enter_application_mode(heap);
   try {
-    action();
+    run();
     heap_misuse().raise();
     memory::leave_application_mode();
   } catch (...) {
@@ -73,6 +72,40 @@ template <class Action, class OnFailure>
   memory::leave_application_mode();
   heap_misuse() = interrupted;
   return succeeded;
+}
+
+}  // namespace detail
+
+/// Runs `action` in the application mode of `heap`. If it fails, `on_failure` runs in platform mode
+/// while its exception is being handled; a crash is a failure where it can be dropped. Returns
+/// whether it succeeded. The platform may call it within a call of another LP's code, in platform
+/// mode: what that one did wrong stays its own.
+template <class Action, class OnFailure>
+[[gnu::always_inline]] inline bool guarded_call(memory::LpHeap& heap, Action&& action,
+                                                OnFailure&& on_failure) {
+  const auto run = [&action] {
+    if (!recoverable(action)) throw_crash();
+  };
+  return detail::guarded(heap, run, on_failure);
+}
+
+/// The same as a part of what `recoverable` runs, for short events: after a crash the thread goes
+/// on there, where it is to be ended as here (end_dropped_call).
+template <class Action, class OnFailure>
+[[gnu::always_inline]] inline bool guarded_part(memory::LpHeap& heap, Action&& action,
+                                                OnFailure&& on_failure) {
+  return detail::guarded(heap, action, on_failure);
+}
+
+/// What guarded_part does if its action fails.
+template <class OnFailure>
+void end_dropped_call(OnFailure&& on_failure) {
+  heap_misuse() = {};
+  try {
+    throw_crash();
+  } catch (...) {
+    on_failure();
+  }
 }
 
 }  // namespace orrery

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/model_stack.h"
 #include "pending/erase_if.h"
 #include "pending/registry.h"
 #include "run/clock.h"
@@ -44,7 +45,7 @@ class OneByOne {
           [this](const EventHeader& header, const void* payload) { send(header, payload); });
     result.startup_seconds += watch.lap();
     try {
-      result.end = loop();
+      if (!recoverable([&] { result.end = loop(); })) throw_crash();
     } catch (...) {
       result.end = RunEnd::fault;
       end_ = execution_.cause();

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/model_stack.h"
 #include "memory/application_mode.h"
 #include "orrery/error.h"
 #include "run/placement.h"
@@ -37,7 +38,8 @@ void Team::start(unsigned first, Duty duty) {
   duty_ = std::move(duty);
   try {
     for (unsigned worker = first; worker < workers_; ++worker)
-      threads_.emplace_back([this, worker] { run_worker(worker); });
+      threads_.emplace_back(
+          [this, worker] { on_model_stack([this, worker] { run_worker(worker); }); });
   } catch (const std::system_error& error) {
     // Those that run may wait for the others at the end of a step, also for the caller's workers,
     // whose caller learns here that there is no run.

@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "core/model_stack.h"
 #include "memory/application_mode.h"
 #include "run/activity.h"
 #include "run/guarded_call.h"
@@ -46,12 +47,21 @@ World::~World() {
   heap_misuse() = before;
 }
 
+/// A handler that was dropped may have left its LP half changed: its destructor may crash in turn.
+void World::end_object(LogicalProcessBase* object) const {
+  if (!failed) {
+    delete object;
+    return;
+  }
+  recoverable([object] { delete object; });
+}
+
 void World::destroy(LpId id) {
   // Without a table an engine has failed that had it: who the LPs are is not known any more.
   if (LogicalProcessBase* object = lps_.empty() ? nullptr : lps_[id].object) {
     const ModelCall call("its destructor", id);
     const memory::ApplicationMode application(places_[id].heap);
-    delete object;
+    end_object(object);
   }
   places_[id].~Place();
 }

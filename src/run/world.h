@@ -115,6 +115,7 @@ class World {
   std::uint64_t committed = 0;  ///< events
   std::uint64_t executed = 0;   ///< committed, and rolled back
   LivelockTrail trail;          ///< of what is committed
+  bool failed = false;          ///< the run has ended with a fault
 
  private:
   /// On a line of its own: neighbours may belong to different threads.
@@ -130,6 +131,7 @@ class World {
   };
 
   void destroy(LpId id);
+  void end_object(LogicalProcessBase* object) const;
 
   const Model& model_;
   const Promises promises_;

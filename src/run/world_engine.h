@@ -74,6 +74,10 @@ class WorldEngine : public Engine {
 
   /// Whether it may be faster than one event after the other, by what is pending in the world.
   virtual bool may_pay(const World&) const { return true; }
+
+ private:
+  void run_whole(const Model& model, const RunOptions& options, RunControl& control,
+                 RunResult& result);
 };
 
 }  // namespace orrery

@@ -4,6 +4,7 @@
 // end.
 #include <algorithm>
 
+#include "core/model_stack.h"
 #include "memory/library_state.h"
 #include "run/clock.h"
 #include "run/finish.h"
@@ -50,18 +51,24 @@ void finish(World& world, const RunOptions& options, RunControl& control, RunRes
 RunResult WorldEngine::run(const Model& model, const RunOptions& options, RunControl& control) {
   check_options(model, options);
   RunResult result;
+  on_model_stack([&] { run_whole(model, options, control, result); });
+  return result;
+}
+
+void WorldEngine::run_whole(const Model& model, const RunOptions& options, RunControl& control,
+                            RunResult& result) {
   Stopwatch watch;
   const MisuseWatch misuse;  // of LPs that end on this thread
   World world = make_world(*this, model, options, result);
   result.workers = world.parts();
-  if (!populate(world, options, control, result)) return result;
+  if (!populate(world, options, control, result)) return;
   result.startup_seconds = watch.lap();
   const double before = result.startup_seconds;
   advance(world, options, Goal{}, control, result);
+  world.failed = result.end == RunEnd::fault;
   result.peak_memory_bytes += world.lp_count() * world.bytes_per_lp() + world.promises().bytes();
   finish(world, options, control, result);
   result.shutdown_seconds = watch.lap() - result.loop_seconds - (result.startup_seconds - before);
-  return result;
 }
 
 }  // namespace orrery

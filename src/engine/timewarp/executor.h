@@ -69,12 +69,19 @@ class Executor {
   bool run(LpState& lp, TwEvent* event, bool reversing) {
     execution_.set_reversing(reversing);
     execution_.outbox().cause = event;
-    return call(lp, event, "");
+    return call<Place::batch>(lp, event, "");
+  }
+  /// The event that `run` executes.
+  TwEvent* running() const { return execution_.outbox().cause; }
+  /// `run` was dropped: as if it had returned false.
+  void end_dropped(LpState& lp, TwEvent* event) {
+    end_dropped_call([&] { faults_.note(event, lp, ""); });
+    end(lp, false);
   }
   /// One that cannot be undone, nor what it sends.
   bool run_final(LpState& lp, TwEvent* event) {
     execution_.set_reversing(false);
-    if (call(lp, event, "")) return true;
+    if (call<Place::own>(lp, event, "")) return true;
     if (rows_.wanted) rows_.speculative.roll_back(event->receiver, event->key());
     return false;
   }
@@ -82,28 +89,41 @@ class Executor {
   bool coast(LpState& lp, TwEvent* event) {
     execution_.outbox().coasting = true;
     execution_.set_reversing(false);
-    const bool succeeded = call(lp, event, kFailedCoasting);
+    const bool succeeded = call<Place::own>(lp, event, kFailedCoasting);
     execution_.outbox().coasting = false;
     return succeeded;
   }
 
  private:
+  /// Where the worker goes on after a crash: here, or at the batch (core/model_stack.h).
+  enum class Place : std::uint8_t { own, batch };
+
+  template <Place place>
   bool call(LpState& lp, TwEvent* event, const char* addition) {
-    Outbox<Pending>& outbox = execution_.outbox();
-    const std::size_t rows_before = rows_.ready.mark();
+    const Outbox<Pending>& outbox = execution_.outbox();
+    rows_before_ = rows_.ready.mark();
     execution_.begin(*event, event->payload(), *lp.object, lp.kernel);
     if (!outbox.speculative) faults_.trail.note(event->key(), event->receiver);
-    const bool succeeded = guarded_call(
-        lps_.heap(event->receiver), [this] { execution_.call(); },
-        [&] { faults_.note(event, lp, addition); });
-    outbox.cause = nullptr;
+    const auto action = [this] { execution_.call(); };
+    const auto on_failure = [&] { faults_.note(event, lp, addition); };
+    memory::LpHeap& heap = lps_.heap(event->receiver);
+    bool succeeded = false;
+    if constexpr (place == Place::batch) {
+      succeeded = guarded_part(heap, action, on_failure);
+    } else {
+      succeeded = guarded_call(heap, action, on_failure);
+    }
+    end(lp, succeeded);
+    return succeeded;
+  }
+  [[gnu::always_inline]] void end(LpState& lp, bool succeeded) {
+    execution_.outbox().cause = nullptr;
     note_growth(lp);
     if (succeeded) [[likely]] {
       execution_.end(lp.kernel);
-    } else if (!outbox.speculative) {
-      rows_.ready.return_to(rows_before);
+    } else if (!execution_.outbox().speculative) {
+      rows_.ready.return_to(rows_before_);
     }
-    return succeeded;
   }
   /// An LP that allocated something keeps its checkpoints through its heap from now on.
   static void note_growth(LpState& lp) {
@@ -117,6 +137,7 @@ class Executor {
   FaultList& faults_;
   EmittedRows& rows_;
   Execution<Outbox<Pending>> execution_;
+  std::size_t rows_before_ = 0;  ///< of what is final, before the event
 };
 
 }  // namespace orrery::timewarp

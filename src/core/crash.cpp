@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/crash.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <utility>
+
+namespace orrery {
+namespace {
+
+constexpr std::array kSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
+const char* text_of(int signal) {
+  switch (signal) {
+    case SIGSEGV:
+      return "SIGSEGV, access to memory that is not there";
+    case SIGBUS:
+      return "SIGBUS, access to memory that cannot be reached";
+    case SIGFPE:
+      return "SIGFPE, such as a division by zero";
+    case SIGILL:
+      return "SIGILL, an instruction that does not exist";
+    case SIGABRT:
+      return "SIGABRT, of abort() or the C library";
+    default:
+      return "a signal";
+  }
+}
+
+}  // namespace
+
+std::span<const int> crash_signals() {
+  return kSignals;
+}
+
+std::size_t describe(const Crash& crash, char* out, std::size_t bytes) {
+  const auto put = [&](auto format, const auto&... parts) {
+    return std::min(
+        bytes, fmt::format_to_n(out, static_cast<std::ptrdiff_t>(bytes), format, parts...).size);
+  };
+  switch (crash.kind) {
+    case Crash::Kind::signal:
+      return put(FMT_STRING("a crash ({})"), std::string_view(text_of(crash.signal)));
+    case Crash::Kind::exhausted_stack:
+      return put(FMT_STRING("the stack of {} KiB is exhausted (a recursion without end?)"),
+                 crash.stack_bytes / 1024);
+    case Crash::Kind::assertion:
+      return put(FMT_STRING("an assertion failed: {}"), std::string_view(crash.text));
+    case Crash::Kind::terminate:
+      return crash.text[0] == '\0'
+                 ? put(FMT_STRING("std::terminate was called"))
+                 : put(FMT_STRING("std::terminate was called, for an exception that nobody caught: "
+                                  "{}"),
+                       std::string_view(crash.text));
+    case Crash::Kind::exit:
+      return put(FMT_STRING("it called {}; model code must not end the process, context.fail() "
+                            "ends a run with a reason"),
+                 std::string_view(crash.text));
+  }
+  return 0;
+}
+
+namespace {
+
+template <class... Parts>
+Crash crash_with_text(Crash::Kind kind, fmt::format_string<Parts...> format, Parts&&... parts) {
+  Crash crash{.kind = kind, .signal = kind == Crash::Kind::exit ? 0 : SIGABRT};
+  const auto end =
+      fmt::format_to_n(crash.text, Crash::kTextBytes - 1, format, std::forward<Parts>(parts)...);
+  crash.text[std::min(end.size, Crash::kTextBytes - 1)] = '\0';
+  return crash;
+}
+
+}  // namespace
+
+Crash failed_assertion(const char* expression, const char* file, unsigned line,
+                       const char* function) {
+  return crash_with_text(Crash::Kind::assertion, "{} ({}:{}{}{})", expression, file, line,
+                         function == nullptr ? "" : ", ", function == nullptr ? "" : function);
+}
+
+Crash termination() {
+  if (!std::current_exception()) return {.kind = Crash::Kind::terminate, .signal = SIGABRT};
+  try {
+    throw;
+  } catch (const std::exception& exception) {
+    return crash_with_text(Crash::Kind::terminate, "{}", exception.what());
+  } catch (...) {
+    return crash_with_text(Crash::Kind::terminate, "it is not a std::exception");
+  }
+}
+
+Crash exit_by(const char* function) {
+  return crash_with_text(Crash::Kind::exit, "{}", function);
+}
+
+std::string_view hint_for(const Crash& crash) {
+  if (crash.kind == Crash::Kind::exit) return "";
+  return "; 'orrery run --engine checker' says more about mistakes with memory";
+}
+
+std::string describe(const Crash& crash) {
+  std::array<char, 512> text;
+  return {text.data(), describe(crash, text.data(), text.size())};
+}
+
+}  // namespace orrery

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What model code did that would have ended the process, and the words for it: the same wherever
+// it happens, whether the process ends or only that call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace orrery {
+
+struct Crash {
+  enum class Kind : std::uint8_t { signal, exhausted_stack, assertion, terminate, exit };
+  static constexpr std::size_t kTextBytes = 256;
+
+  Kind kind = Kind::signal;
+  int signal = 0;
+  std::size_t stack_bytes = 0;  ///< exhausted_stack: how large it was
+  char text[kTextBytes] = {};   ///< assertion: where and what; terminate: of the exception; exit:
+                                ///< the function. Cut off where it is too long
+};
+
+/// What assert() says, and std::terminate for the exception that is being handled, if there is one.
+Crash failed_assertion(const char* expression, const char* file, unsigned line,
+                       const char* function);
+Crash termination();
+Crash exit_by(const char* function);
+
+/// Signals that crashes raise.
+std::span<const int> crash_signals();
+
+/// "a crash (SIGSEGV, access to memory that is not there)" and the like, without allocating: for
+/// handlers of signals. Returns its length.
+std::size_t describe(const Crash& crash, char* out, std::size_t bytes);
+std::string describe(const Crash& crash);
+
+/// What helps to find it; empty if the words say it all.
+std::string_view hint_for(const Crash& crash);
+
+}  // namespace orrery

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/model_stack.h"
+
+#include "core/float_environment.h"
+#include "orrery/error.h"
+
+#if ORRERY_MODEL_STACKS
+#include <cxxabi.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#endif
+
+namespace orrery {
+
+constinit thread_local ModelCalls model_calls [[gnu::tls_model("local-exec")]];
+
+void throw_crash() {
+  const Crash& crash = model_calls.crash;
+  throw ModelFault(describe(crash) += hint_for(crash));
+}
+
+#if ORRERY_MODEL_STACKS
+
+// void orrery_switch_stack(void* top, void (*function)(void*), void* argument): calls it on that
+// stack. The old stack pointer is in rbx, which calls preserve, so the unwind information finds the
+// caller's frame from there, and exceptions pass from one stack to the other.
+asm(R"(
+  .pushsection .text.orrery_switch_stack, "ax", @progbits
+  .p2align 4
+  .globl orrery_switch_stack
+  .hidden orrery_switch_stack
+  .type orrery_switch_stack, @function
+orrery_switch_stack:
+  .cfi_startproc
+  pushq %rbx
+  .cfi_def_cfa_offset 16
+  .cfi_offset %rbx, -16
+  movq %rsp, %rbx
+  .cfi_def_cfa_register %rbx
+  movq %rdi, %rsp
+  movq %rdx, %rdi
+  callq *%rsi
+  movq %rbx, %rsp
+  .cfi_def_cfa_register %rsp
+  popq %rbx
+  .cfi_def_cfa_offset 8
+  retq
+  .cfi_endproc
+  .size orrery_switch_stack, . - orrery_switch_stack
+  .popsection
+)");
+extern "C" void orrery_switch_stack(void* top, void (*function)(void*), void* argument);
+
+namespace {
+
+// From the lowest address: pages that are never there, for frames that reach far; the reserve; the
+// stack.
+constexpr std::size_t kGuardBytes = std::size_t{1} << 20;
+constexpr std::size_t kReserveBytes = std::size_t{64} << 10;
+constexpr std::size_t kUsualBytes = std::size_t{8} << 20;
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+
+/// What the user allows a thread's stack (ulimit -s).
+std::size_t wanted_stack_bytes() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUsualBytes;
+  constexpr std::size_t kPageBytes = 4096;
+  return std::clamp<std::size_t>(limit.rlim_cur, kReserveBytes, kMostBytes) / kPageBytes *
+         kPageBytes;
+}
+
+class Stack {
+ public:
+  Stack() {
+    void* const mapping = mmap(nullptr, bytes(), PROT_NONE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (mapping == MAP_FAILED) return;
+    mapping_ = static_cast<std::byte*>(mapping);
+    if (mprotect(begin(), stack_bytes_, PROT_READ | PROT_WRITE) == 0) return;
+    munmap(mapping_, bytes());
+    mapping_ = nullptr;
+  }
+  ~Stack() {
+    if (mapping_ != nullptr) munmap(mapping_, bytes());
+  }
+  Stack(const Stack&) = delete;
+  Stack& operator=(const Stack&) = delete;
+
+  bool exists() const { return mapping_ != nullptr; }
+  std::byte* begin() const { return mapping_ + kGuardBytes + kReserveBytes; }
+  std::size_t stack_bytes() const { return stack_bytes_; }
+
+ private:
+  std::size_t bytes() const { return kGuardBytes + kReserveBytes + stack_bytes_; }
+
+  const std::size_t stack_bytes_ = wanted_stack_bytes();
+  std::byte* mapping_ = nullptr;
+};
+
+void protect_reserve(int protection) {
+  mprotect(model_calls.stack_begin - kReserveBytes, kReserveBytes, protection);
+}
+
+void close_reserve() {
+  protect_reserve(PROT_NONE);
+  model_calls.overrun = false;
+}
+
+/// Raised by what the thread did, not sent to it.
+bool is_its_own(const siginfo_t& info) {
+  return info.si_code > 0 || (info.si_code == SI_TKILL && info.si_pid == getpid());
+}
+
+/// Whether what runs may be left where it is.
+bool may_drop() {
+  return model_calls.place != nullptr && model_calls.stack_begin != nullptr &&
+         memory::may_be_preempted();
+}
+
+/// A stream that the thread was writing to when it was dropped. glibc keeps of a stream's lock the
+/// owner, as pthread_self().
+void release(FILE* stream) {
+  struct Lock {
+    int word, count;
+    void* owner;
+  };
+  auto* const lock = reinterpret_cast<Lock*>(stream->_lock);
+  if (lock == nullptr || lock->owner != reinterpret_cast<void*>(pthread_self())) return;
+  lock->count = 1;
+  funlockfile(stream);
+}
+
+/// Exceptions that were being thrown or handled: the layout is that of the Itanium C++ ABI, 2.2.2.
+void forget_exceptions() {
+  struct Globals {
+    void* caught;
+    unsigned uncaught;
+  };
+  auto* const globals = reinterpret_cast<Globals*>(abi::__cxa_get_globals());
+  *globals = {};
+}
+
+}  // namespace
+
+void detail::drop() {
+  asm volatile("cld; fninit" ::: "memory");
+  __builtin_longjmp(model_calls.place, 1);
+}
+
+void detail::leave_reserve() {
+  if (static_cast<std::byte*>(__builtin_frame_address(0)) < model_calls.stack_begin) drop();
+  close_reserve();
+}
+
+void detail::clean_up_after_drop() {
+  ModelCalls& calls = model_calls;
+  if (calls.overrun) close_reserve();
+  forget_exceptions();
+  for (FILE* stream : {stdin, stdout, stderr}) release(stream);
+  ensure_default_floats();
+  if (calls.on_drop != nullptr) calls.on_drop();
+}
+
+void detail::call_on_model_stack(void (*function)(void*), void* argument) {
+  ModelCalls& calls = model_calls;
+  if (calls.stack_begin != nullptr) return function(argument);
+  const Stack stack;
+  if (!stack.exists()) return function(argument);
+  struct OnStack {
+    ~OnStack() { model_calls.stack_begin = nullptr; }
+  } const on_stack;
+  calls.stack_bytes = stack.stack_bytes();
+  calls.stack_begin = stack.begin();
+  orrery_switch_stack(stack.begin() + stack.stack_bytes(), function, argument);
+}
+
+Crash crash_of(int number, const siginfo_t* info) {
+  const ModelCalls& calls = model_calls;
+  Crash crash{.signal = number};
+  if (number == SIGABRT && calls.has_words) return calls.crash;
+  if (number != SIGSEGV || info == nullptr || info->si_code <= 0 || calls.stack_begin == nullptr)
+    return crash;
+  const auto* const at = static_cast<const std::byte*>(info->si_addr);
+  const std::byte* const begin = calls.stack_begin;
+  if (at < begin - kReserveBytes - kGuardBytes || at >= begin) return crash;
+  crash.kind = Crash::Kind::exhausted_stack;
+  crash.stack_bytes = calls.stack_bytes;
+  return crash;
+}
+
+bool survives_crash(int number, const siginfo_t* info, void* context) {
+  ModelCalls& calls = model_calls;
+  if (info == nullptr || !is_its_own(*info)) return false;
+  const Crash crash = crash_of(number, info);
+  if (!may_drop()) {
+    const bool in_call = calls.place != nullptr && calls.stack_begin != nullptr;
+    if (!in_call || crash.kind != Crash::Kind::exhausted_stack || calls.overrun) return false;
+    calls.overrun = true;
+    calls.crash = crash;
+    protect_reserve(PROT_READ | PROT_WRITE);
+    return true;
+  }
+  calls.crash = crash;
+  // As if what failed had called drop(), on the part of the stack that is left: the word 2 of the
+  // place is the stack pointer there. A function begins where a call has pushed 8 bytes.
+  constexpr std::uintptr_t kBeneath = 1024;
+  const std::uintptr_t stack = (reinterpret_cast<std::uintptr_t>(calls.place[2]) - kBeneath) / 16;
+  auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  registers[REG_RIP] = reinterpret_cast<greg_t>(&detail::drop);
+  registers[REG_RSP] = static_cast<greg_t>(stack * 16 - 8);
+  return true;
+}
+
+void drop_or_note(const Crash& crash) {
+  model_calls.crash = crash;
+  if (may_drop()) detail::drop();
+  model_calls.has_words = crash.signal == SIGABRT;
+}
+
+#else
+
+void detail::drop() {
+  __builtin_trap();  // there is no place
+}
+void detail::clean_up_after_drop() {}
+void detail::leave_reserve() {}
+void detail::call_on_model_stack(void (*function)(void*), void* argument) {
+  function(argument);
+}
+Crash crash_of(int number, const siginfo_t*) {
+  return number == SIGABRT && model_calls.has_words ? model_calls.crash : Crash{.signal = number};
+}
+bool survives_crash(int, const siginfo_t*, void*) {
+  return false;
+}
+void drop_or_note(const Crash& crash) {
+  model_calls.crash = crash;
+  model_calls.has_words = crash.signal == SIGABRT;
+}
+
+#endif
+
+}  // namespace orrery

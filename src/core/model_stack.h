@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Model code that the platform can take the processor back from. A handler that has crashed is
+// *dropped*: its frames are left as they are, and the thread goes on where the platform had said
+// that it could (`recoverable`). What the handler did to its LP must be undone by who can undo it,
+// as after an exception. Nothing is unwound: destructors of the handler's objects do not run; those
+// lie on the part of the stack that is left, or in the LP's heap, which a rollback restores.
+//
+// (To take the processor back from an event, and give it to what is more urgent: Pellegrini and
+// Quaglia, A fine-grain time-sharing Time Warp system, ACM TOMACS 27(2), 2017. They leave the
+// event's handler through a patched kernel's interrupt; here the handler of a signal in user space
+// does it.)
+//
+// A place to go on at costs two nanoseconds, as much as the registers that calls preserve take to
+// save. So an engine with short events has one for a batch of them and knows which of them failed
+// (measured on PHOLD with two workers: a place for each event 0.97 to 0.99 of the rate, each event
+// on a stack of its own 0.95).
+//
+// Threads that execute model code run on a stack of ours. Beneath it lies a *reserve*: platform
+// code that runs out of stack must not be dropped in the middle, so it goes on there; only a
+// handler that itself runs out of stack is dropped.
+//
+// What is not dropped: platform code, and malloc on an LP's heap, whose tables would stay half
+// changed; and model code in ordinary memory, where nobody knows the mode. Such a crash ends the
+// process (run/crash_guard.h). So do all where stacks of ours are not known: on other processors,
+// and with the sanitizers that watch stacks themselves.
+#pragma once
+
+#include <signal.h>
+
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "core/crash.h"
+#include "memory/application_mode.h"
+
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define ORRERY_MODEL_STACKS 1
+#else
+#define ORRERY_MODEL_STACKS 0
+#endif
+
+namespace orrery {
+
+/// A thread's calls of model code. Read by handlers of signals of the same thread only, which see
+/// the compiler's order.
+struct ModelCalls {
+  void** place = nullptr;  ///< the innermost to go on at, as __builtin_setjmp writes it; or nullptr
+  std::byte* stack_begin = nullptr;  ///< of the stack of ours; nullptr: the thread runs on another
+  std::size_t stack_bytes = 0;
+  bool overrun = false;         ///< the reserve is open
+  bool has_words = false;       ///< `crash` says why SIGABRT comes
+  Crash crash;                  ///< of the call that was dropped last, or is to be
+  void (*on_drop)() = nullptr;  ///< forgets which call it was
+};
+extern constinit thread_local ModelCalls model_calls [[gnu::tls_model("local-exec")]];
+
+namespace detail {
+/// Goes on at the place, where `recoverable` returns false.
+[[noreturn]] void drop();
+void leave_reserve();
+/// There: puts back what the frames that are gone would have put back.
+void clean_up_after_drop();
+void call_on_model_stack(void (*function)(void*), void* argument);
+}  // namespace detail
+
+/// Runs `action`, which calls model code; false if that was dropped, and model_calls.crash says
+/// why. The mode is then what it was. What the action throws passes through. Not inlined, since it
+/// is returned to from elsewhere.
+template <class Action>
+[[gnu::noinline]] bool recoverable(Action&& action) {
+#if ORRERY_MODEL_STACKS
+  struct Place {
+    void* registers[5];
+    void** const outer = model_calls.place;
+    memory::LpHeap* const heap = memory::running_heap();
+    ~Place() { model_calls.place = outer; }
+  } place;
+  model_calls.place = place.registers;
+  if (__builtin_setjmp(place.registers) != 0) {
+    memory::thread_context.heap = place.heap;
+    detail::clean_up_after_drop();
+    return false;
+  }
+  // A call that the compiler knows nothing of: to it only calls return to the place, so a crash of
+  // inlined code would find nothing there.
+  using Plain = std::remove_reference_t<Action>;
+  void (*run)(void*) = [](void* argument) { (*static_cast<Plain*>(argument))(); };
+  asm("" : "+r"(run));
+  run(const_cast<void*>(static_cast<const void*>(std::addressof(action))));
+#else
+  action();
+#endif
+  return true;
+}
+
+/// As an exception of the model.
+[[noreturn]] void throw_crash();
+
+/// Before platform code that a handler has called returns to it: closes the reserve, or drops a
+/// handler that is within it.
+[[gnu::always_inline]] inline void end_overrun() {
+#if ORRERY_MODEL_STACKS
+  if (model_calls.overrun) [[unlikely]]
+    detail::leave_reserve();
+#endif
+}
+
+/// Runs `action` on a stack of ours, as large as the system's limit says. Within itself it just
+/// calls, and where there is no memory for a stack.
+template <class Action>
+void on_model_stack(Action&& action) {
+  using Plain = std::remove_reference_t<Action>;
+  detail::call_on_model_stack([](void* argument) { (*static_cast<Plain*>(argument))(); },
+                              const_cast<void*>(static_cast<const void*>(std::addressof(action))));
+}
+
+/// In the handler of a signal: what it tells of the calling thread's model code.
+Crash crash_of(int number, const siginfo_t* info);
+/// In the handler of a signal: whether the thread goes on, without what has crashed or with the
+/// reserve of its stack. If so, the handler must return, and `context` has been changed.
+bool survives_crash(int number, const siginfo_t* info, void* context);
+/// Before the process is ended for this: returns unless the model code that did it is dropped.
+void drop_or_note(const Crash& crash);
+
+}  // namespace orrery

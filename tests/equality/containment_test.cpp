@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Handlers that crash, overrun their stack or end the process in states that never commit: no run
+// is ended by it, and all commit what the sequential engine commits. The same in an event that
+// commits: every engine that can drop a handler ends the run with the same sentence, and everything
+// before it is committed.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/model_stack.h"
+#include "engine/auto/settings.h"
+#include "equality/run_model.h"
+#include "equality/time_warp_shape.h"
+#include "orrery/orrery.h"
+#include "run/crash_guard.h"
+
+#undef NDEBUG  // models may be built with assertions
+#include <cassert>
+
+namespace orrery::testing {
+namespace {
+
+volatile int* volatile nowhere = reinterpret_cast<volatile int*>(64);
+volatile int seven = 7, zero = 0;
+
+int descend(int depth) {
+  volatile char room[1024];
+  room[depth % 1024] = 1;
+  return depth > 100'000'000 ? 0 : descend(depth + 1) + room[0];
+}
+
+enum class How {
+  segv,
+  fpe,
+  ill,
+  abort,
+  assertion,
+  terminate,
+  stack,
+  stack_in_platform,
+  exit,
+  in_catch,
+  thrown
+};
+
+[[gnu::noinline]] void throw_something() {
+  throw std::runtime_error("too far");
+}
+void let_nothing_out() noexcept {
+  throw_something();
+}
+
+struct Tick {};
+struct Question {
+  std::uint64_t id;
+  LpId from;
+  std::uint32_t pad;
+};
+struct Answer {
+  std::uint64_t id;
+  LpId from;
+  std::uint32_t pad;
+};
+
+class CrashingModel;
+
+/// Asks others and remembers what it asked. An answer that nobody asked for can only come of a
+/// wrong guess, and that it cannot bear.
+class Asker final : public LogicalProcess<Asker, Tick, Question, Answer> {
+ public:
+  explicit Asker(const CrashingModel& model) : model_(model) {}
+  void start(Context& context) override {
+    context.schedule(context.self(), Duration::from_ticks(1 + context.self() % 3), Tick{});
+  }
+  void handle(Context& context, const Tick&);
+  void handle(Context& context, const Question& question) {
+    digest_ = digest_ * 31 + question.id;
+    context.schedule(question.from, some_ticks(context), Answer{question.id, context.self(), 0});
+  }
+  void handle(Context& context, const Answer& answer);
+  void finish(FinalContext& context) override {
+    context.state(digest_);
+    context.state(static_cast<std::uint64_t>(open_.size()));
+  }
+
+ private:
+  Duration some_ticks(Context& context) const {
+    return Duration::from_ticks(static_cast<std::int64_t>(context.random().below(20)));
+  }
+  void crash(Context& context);
+  std::uint64_t send_without_end(Context& context, std::uint64_t depth) {
+    volatile char room[256];
+    room[depth % 256] = 1;
+    context.schedule(context.self(), Duration::from_ticks(1'000'000), Tick{});
+    return depth > 100'000'000 ? 0 : send_without_end(context, depth + 1) + room[0];
+  }
+
+  const CrashingModel& model_;
+  std::map<std::uint64_t, LpId> open_;
+  std::uint64_t asked_ = 0, digest_ = 1;
+};
+
+class CrashingModel final : public Model {
+ public:
+  explicit CrashingModel(How way, std::uint64_t committed = 0)
+      : how(way), crash_at_question(committed) {}
+  std::uint64_t lp_count() const override { return 12; }
+  std::unique_ptr<LogicalProcessBase> create(LpId) const override {
+    return std::make_unique<Asker>(*this);
+  }
+
+  const How how;
+  const std::uint64_t crash_at_question;  ///< of LP 3; 0: none that commits
+  mutable std::atomic<std::uint64_t> crashes{0};
+};
+
+void Asker::handle(Context& context, const Tick&) {
+  const auto peer = static_cast<LpId>(context.random().below(context.lp_count()));
+  open_.emplace(++asked_, peer);
+  context.schedule(peer, some_ticks(context), Question{asked_, context.self(), 0});
+  context.schedule(context.self(), Duration::from_ticks(1) + some_ticks(context), Tick{});
+  if (context.self() == 3 && asked_ == model_.crash_at_question) crash(context);
+}
+
+void Asker::handle(Context& context, const Answer& answer) {
+  const auto found = open_.find(answer.id);
+  if (found == open_.end() || found->second != answer.from) {
+    model_.crashes.fetch_add(1, std::memory_order_relaxed);
+    digest_ = ~digest_;
+    crash(context);
+    return;
+  }
+  open_.erase(found);
+  digest_ = digest_ * 37 + answer.id;
+}
+
+void Asker::crash(Context& context) {
+  switch (model_.how) {
+    case How::segv:
+      open_.clear();
+      *nowhere = 1;
+      break;
+    case How::fpe:
+      seven = seven / zero;
+      break;
+    case How::ill:
+      __builtin_trap();
+    case How::abort:
+      std::abort();
+    case How::assertion:
+      assert(zero > 0);
+      break;
+    case How::terminate:
+      let_nothing_out();
+      break;
+    case How::stack:
+      digest_ += static_cast<std::uint64_t>(descend(0));
+      break;
+    case How::stack_in_platform:
+      digest_ += send_without_end(context, 0);
+      break;
+    case How::exit:
+      std::exit(0);
+    case How::in_catch:
+      try {
+        throw std::runtime_error("caught");
+      } catch (const std::exception&) {
+        *nowhere = 1;
+      }
+      break;
+    case How::thrown:
+      throw std::runtime_error("thrown");
+  }
+}
+
+struct Case {
+  How how;
+  const char* name;
+  const char* says;  ///< if it commits
+};
+constexpr Case kCases[] = {
+    {How::segv, "segv", "a crash (SIGSEGV, "},
+    {How::fpe, "fpe", "a crash (SIGFPE, "},
+    {How::ill, "ill", "a crash (SIGILL, "},
+    {How::abort, "abort", "a crash (SIGABRT, "},
+    {How::assertion, "assertion", "an assertion failed: zero > 0 ("},
+    {How::terminate, "terminate",
+     "std::terminate was called, for an exception that nobody caught: too far"},
+    {How::stack, "stack", "KiB is exhausted (a recursion without end?)"},
+    {How::stack_in_platform, "stack_in_platform", "KiB is exhausted (a recursion without end?)"},
+    {How::exit, "exit", "it called exit(); "},
+    {How::in_catch, "in_catch", "a crash (SIGSEGV, "},
+    {How::thrown, "thrown", "an exception left the handler: thrown"},
+};
+
+class Containment : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (!ORRERY_MODEL_STACKS) GTEST_SKIP() << "a crash ends the process here";
+  }
+  const CrashGuard guard_;
+};
+
+/// All together, since no single run must guess wrong.
+TEST_P(Containment, WrongGuessesEndNoRun) {
+  const CrashingModel model(GetParam().how);
+  RunOptions options;
+  options.until = Time::from_ticks(3000);
+  const Outcome expected = run_model(model, "sequential", options);
+  ASSERT_EQ(expected.result.end, RunEnd::completed) << expected.result.fault;
+  ASSERT_EQ(model.crashes, 0u) << "in order, none crashes";
+  ::testing::internal::CaptureStderr();
+  for (const unsigned workers : {2u, 4u}) {
+    for (const char* checkpoint : {"auto", "copy", "periodic:7", "incremental"}) {
+      for (const char* offload : {"none", "multi"}) {
+        if (offload == std::string("multi") && checkpoint == std::string("incremental")) continue;
+        TimeWarpShape shape{workers, workers, 0};
+        shape.checkpoint = checkpoint;
+        shape.offload = offload;
+        const RunOptions own = shape.apply_shape(options);
+        const Outcome actual = run_model(model, "timewarp", own);
+        ASSERT_EQ(actual.result.end, RunEnd::completed) << actual.result.fault;
+        EXPECT_EQ(actual.result.fingerprint, expected.result.fingerprint) << checkpoint;
+        EXPECT_EQ(actual.result.committed, expected.result.committed) << checkpoint;
+      }
+    }
+  }
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "nothing uncommitted is told";
+  EXPECT_GT(model.crashes, 0u) << "nobody guessed wrong: this has shown nothing";
+}
+
+TEST_P(Containment, OneThatCommitsIsTheRunsFault) {
+  const CrashingModel model(GetParam().how, 50);
+  RunOptions options;
+  options.until = Time::from_ticks(3000);
+  std::string told;
+  std::uint64_t fingerprint = 0, committed = 0;
+  for (const char* candidates :
+       {"timewarp:2", "timewarp:4", "sequential,timewarp:2", "expanded:2,timewarp:1"}) {
+    RunOptions own = options;
+    own.workers = 4;
+    own.bind = false;
+    own.set(automatic::kCandidates, candidates);
+    own.set(automatic::kHandOverEvery, 100);
+    const Outcome outcome = run_model(model, "auto", own);
+    ASSERT_EQ(outcome.result.end, RunEnd::fault) << candidates;
+    if (told.empty()) {
+      told = outcome.result.fault;
+      fingerprint = outcome.result.fingerprint;
+      committed = outcome.result.committed;
+      EXPECT_NE(told.find("model fault in LP 3, event"), std::string::npos) << told;
+      EXPECT_NE(told.find(GetParam().says), std::string::npos) << told;
+    }
+    EXPECT_EQ(outcome.result.fault, told) << candidates;
+    EXPECT_EQ(outcome.result.fingerprint, fingerprint) << candidates;
+    EXPECT_EQ(outcome.result.committed, committed) << candidates;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, Containment, ::testing::ValuesIn(kCases),
+                         [](const auto& one) { return std::string(one.param.name); });
+
+}  // namespace
+}  // namespace orrery::testing
