@@ -163,14 +163,12 @@ def measured(options, ways, model, arguments, label):
     return series
 
 
-def length(options, model, arguments, least_seconds, engine=("--engine", "sequential"),
-           seconds=None):
-    """Simulated seconds, at least so many, that take about `seconds` (or options.seconds) on that
-    engine."""
+def length(options, model, arguments, least_seconds, engine=("--engine", "sequential")):
+    """Simulated seconds, at least so many, that take about options.seconds on that engine."""
     probe = run_orrery(model, [*arguments, "--until", f"{least_seconds}s", *engine],
                        build=options.build)
     return max(least_seconds,
-               least_seconds * (seconds or options.seconds) / max(probe["seconds"], 1e-4))
+               least_seconds * options.seconds / max(probe["seconds"], 1e-4))
 
 
 # --- comparisons ----------------------------------------------------------------------------------

@@ -18,11 +18,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from harness import (Bars, Failed, Series, Table, alternate, at_least, command,  # noqa: E402
-                     compare, length, measured, panels, parser, require, run_orrery, save_picture,
+                     compare, measured, panels, parser, require, run_orrery, save_picture,
                      show_rate, show_ratio, write_record)
 
 SEQUENTIAL = ["--engine", "sequential"]
-# Of each model simulated seconds that take some milliseconds.
+# Of each model simulated seconds that take some milliseconds without work.
 MODELS = {"phold": 1, "pcs": 100, "wireless": 0.1, "traffic": 3600}
 MILLION = ["--set", "lps=1000000"]
 
@@ -34,6 +34,17 @@ def cases():
     for model, parameter in (("phold", "work"), ("pcs", "work"), ("wireless", "channel_work")):
         for work in (1, 5, 25):
             yield f"{model}, {work} us of work", model, ["--set", f"{parameter}={work * 1000}"]
+
+
+def span(model, until):
+    """The arguments for so many simulated seconds. Vehicles depart all the time."""
+    return ["--until", f"{until}s", *(["--set", f"period={until}s"] if model == "traffic" else [])]
+
+
+def length(options, model, sets, probed, seconds, way=SEQUENTIAL):
+    """Simulated seconds that take about so many seconds, by a run of `probed` ones."""
+    probe = run_orrery(model, [*sets, *span(model, probed), *way], build=options.build)
+    return probed * seconds / max(probe["seconds"], 1e-4)
 
 
 def single_ways(workers):
@@ -98,11 +109,11 @@ class Report:
 def against_best(report, name, model, sets, bar, seconds=None):
     options = report.options
     seconds = seconds or options.seconds
-    short = length(options, model, sets, MODELS[model], seconds=min(0.5, seconds))
-    ways = best_ways(options, model, [*sets, "--until", f"{short}s"])
-    until = length(options, model, sets, short, next(iter(ways.values())), seconds)
+    short = length(options, model, sets, MODELS[model], min(0.5, seconds))
+    ways = best_ways(options, model, [*sets, *span(model, short)])
+    until = length(options, model, sets, short, seconds, next(iter(ways.values())))
     auto, *others = measured(options, {"auto": report.auto, **ways}, model,
-                             [*sets, "--until", f"{until}s"], name)
+                             [*sets, *span(model, until)], name)
     report.add(name, auto, max(others, key=Series.median), seconds, bar)
 
 
@@ -126,9 +137,9 @@ def short(report):
     options = report.options
     for seconds, bar in ((1, 0.9), (0.05, 0.95)):
         for model, least in MODELS.items():
-            until = length(options, model, [], 10 * least, seconds=seconds)
+            until = length(options, model, [], 10 * least, seconds)
             auto, other = measured(options, {"auto": report.auto, "sequential": SEQUENTIAL}, model,
-                                   ["--until", f"{until}s"], model)
+                                   span(model, until), model)
             report.add(model, auto, other, seconds, bar)
             if seconds < 0.1:
                 report.bars.add(f"{model}, {seconds:g} s: trials", max(auto.values("trials")), 0,
@@ -139,8 +150,8 @@ def trials(report):
     """The share of runs of half a minute that trials lose."""
     options = report.options
     for model, least in MODELS.items():
-        until = length(options, model, [], least, seconds=6 * options.seconds)
-        runs = [run_orrery(model, ["--until", f"{until}s", *report.auto], build=options.build)
+        until = length(options, model, [], 10 * least, 6 * options.seconds)
+        runs = [run_orrery(model, [*span(model, until), *report.auto], build=options.build)
                 for _ in range(2)]
         shares = [run["statistics"]["lost_in_trials"] / run["seconds"] for run in runs]
         report.bars.add(f"{model}, {min(run['seconds'] for run in runs):.0f} s: lost in trials",
@@ -169,9 +180,9 @@ def heaps(report):
     on_heaps = ["--engine", "auto", "--candidates", "sequential,timewarp:2", "--hand-over-every",
                 10**15]
     for model, least in MODELS.items():
-        until = length(options, model, [], least, seconds=1)
+        until = length(options, model, [], 10 * least, 1)
         in_heaps, ordinary = measured(options, {"heaps": on_heaps, "ordinary": SEQUENTIAL}, model,
-                                      ["--until", f"{until}s"], f"{model} on heaps")
+                                      span(model, until), f"{model} on heaps")
         found = compare(in_heaps, ordinary)
         report.bars.ratio(f"{model}: sequential on LP heaps / ordinary memory", found, 0.97)
         report.rows.append({"name": f"heaps: {model}", "ratio": found.record()})
@@ -183,7 +194,7 @@ def balance(report):
     for name, sets, bar in (("an eighth ten times as heavy", ["heavy=0.125", "work=1000"], 1.3),
                             ("balanced", ["work=1000"], 0.99)):
         sets = [word for one in sets for word in ("--set", one)]
-        until = length(options, "phold", sets, 1, engine)
+        until = length(options, "phold", sets, 10, options.seconds, engine)
         moving, static = measured(options, {"on": engine, "off": [*engine, "--balance", "off"]},
                                   "phold", [*sets, "--until", f"{until}s"], name)
         found = compare(moving, static)

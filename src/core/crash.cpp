@@ -53,8 +53,7 @@ std::size_t describe(const Crash& crash, char* out, std::size_t bytes) {
     case Crash::Kind::terminate:
       return crash.text[0] == '\0'
                  ? put(FMT_STRING("std::terminate was called"))
-                 : put(FMT_STRING("std::terminate was called, for an exception that nobody caught: "
-                                  "{}"),
+                 : put(FMT_STRING("std::terminate was called (the exception: {})"),
                        std::string_view(crash.text));
     case Crash::Kind::exit:
       return put(FMT_STRING("it called {}; model code must not end the process, context.fail() "

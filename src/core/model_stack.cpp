@@ -63,14 +63,14 @@ namespace {
 // From the lowest address: pages that are never there, for frames that reach far; the reserve; the
 // stack.
 constexpr std::size_t kGuardBytes = std::size_t{1} << 20;
-constexpr std::size_t kReserveBytes = std::size_t{64} << 10;
+constexpr std::size_t kReserveBytes = std::size_t{128} << 10;
 constexpr std::size_t kUsualBytes = std::size_t{8} << 20;
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
 /// What the user allows a thread's stack (ulimit -s).
 std::size_t wanted_stack_bytes() {
   rlimit limit{};
-  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUsualBytes;
+  if (getrlimit(RLIMIT_STACK, &limit) != 0) return kUsualBytes;
   constexpr std::size_t kPageBytes = 4096;
   return std::clamp<std::size_t>(limit.rlim_cur, kReserveBytes, kMostBytes) / kPageBytes *
          kPageBytes;
@@ -110,7 +110,7 @@ void protect_reserve(int protection) {
 
 void close_reserve() {
   protect_reserve(PROT_NONE);
-  model_calls.overrun = false;
+  memory::thread_context.overrun = false;
 }
 
 /// Raised by what the thread did, not sent to it.
@@ -121,7 +121,25 @@ bool is_its_own(const siginfo_t& info) {
 /// Whether what runs may be left where it is.
 bool may_drop() {
   return model_calls.place != nullptr && model_calls.stack_begin != nullptr &&
-         memory::may_be_preempted();
+         (memory::may_be_preempted() || model_calls.harmless);
+}
+
+/// Back in model code after platform code was in the reserve: closes it, or drops a handler that
+/// has used up half of it, whoever it was: the other half is for platform code.
+void leave_reserve() {
+  if (!may_drop()) return;  // not yet
+  const auto* const here = static_cast<std::byte*>(__builtin_frame_address(0));
+  if (here >= model_calls.stack_begin) return close_reserve();
+  if (here < model_calls.stack_begin - kReserveBytes / 2) detail::drop();
+}
+
+/// What a recursion without end has touched.
+void give_memory_back() {
+  constexpr std::size_t kKept = std::size_t{256} << 10;
+  auto* const here = static_cast<std::byte*>(__builtin_frame_address(0)) - kKept;
+  if (here <= model_calls.stack_begin) return;
+  const std::size_t bytes = static_cast<std::size_t>(here - model_calls.stack_begin) / 4096 * 4096;
+  madvise(model_calls.stack_begin, bytes, MADV_DONTNEED);
 }
 
 /// A stream that the thread was writing to when it was dropped. glibc keeps of a stream's lock the
@@ -137,16 +155,6 @@ void release(FILE* stream) {
   funlockfile(stream);
 }
 
-/// Exceptions that were being thrown or handled: the layout is that of the Itanium C++ ABI, 2.2.2.
-void forget_exceptions() {
-  struct Globals {
-    void* caught;
-    unsigned uncaught;
-  };
-  auto* const globals = reinterpret_cast<Globals*>(abi::__cxa_get_globals());
-  *globals = {};
-}
-
 }  // namespace
 
 void detail::drop() {
@@ -154,15 +162,16 @@ void detail::drop() {
   __builtin_longjmp(model_calls.place, 1);
 }
 
-void detail::leave_reserve() {
-  if (static_cast<std::byte*>(__builtin_frame_address(0)) < model_calls.stack_begin) drop();
-  close_reserve();
+detail::Exceptions detail::exceptions() {
+  return *reinterpret_cast<Exceptions*>(abi::__cxa_get_globals());
 }
 
-void detail::clean_up_after_drop() {
+void detail::clean_up_after_drop(const Exceptions& before) {
   ModelCalls& calls = model_calls;
-  if (calls.overrun) close_reserve();
-  forget_exceptions();
+  calls.harmless = false;
+  if (memory::thread_context.overrun) close_reserve();
+  if (calls.crash.kind == Crash::Kind::exhausted_stack) give_memory_back();
+  *reinterpret_cast<Exceptions*>(abi::__cxa_get_globals()) = before;
   for (FILE* stream : {stdin, stdout, stderr}) release(stream);
   ensure_default_floats();
   if (calls.on_drop != nullptr) calls.on_drop();
@@ -178,6 +187,7 @@ void detail::call_on_model_stack(void (*function)(void*), void* argument) {
   } const on_stack;
   calls.stack_bytes = stack.stack_bytes();
   calls.stack_begin = stack.begin();
+  memory::thread_context.on_overrun = leave_reserve;
   orrery_switch_stack(stack.begin() + stack.stack_bytes(), function, argument);
 }
 
@@ -201,8 +211,9 @@ bool survives_crash(int number, const siginfo_t* info, void* context) {
   const Crash crash = crash_of(number, info);
   if (!may_drop()) {
     const bool in_call = calls.place != nullptr && calls.stack_begin != nullptr;
-    if (!in_call || crash.kind != Crash::Kind::exhausted_stack || calls.overrun) return false;
-    calls.overrun = true;
+    bool& overrun = memory::thread_context.overrun;
+    if (!in_call || crash.kind != Crash::Kind::exhausted_stack || overrun) return false;
+    overrun = true;
     calls.crash = crash;
     protect_reserve(PROT_READ | PROT_WRITE);
     return true;
@@ -226,11 +237,6 @@ void drop_or_note(const Crash& crash) {
 
 #else
 
-void detail::drop() {
-  __builtin_trap();  // there is no place
-}
-void detail::clean_up_after_drop() {}
-void detail::leave_reserve() {}
 void detail::call_on_model_stack(void (*function)(void*), void* argument) {
   function(argument);
 }

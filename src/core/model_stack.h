@@ -28,6 +28,7 @@
 
 #include <signal.h>
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <type_traits>
@@ -50,7 +51,7 @@ struct ModelCalls {
   void** place = nullptr;  ///< the innermost to go on at, as __builtin_setjmp writes it; or nullptr
   std::byte* stack_begin = nullptr;  ///< of the stack of ours; nullptr: the thread runs on another
   std::size_t stack_bytes = 0;
-  bool overrun = false;         ///< the reserve is open
+  bool harmless = false;        ///< what runs may be dropped in platform mode, too
   bool has_words = false;       ///< `crash` says why SIGABRT comes
   Crash crash;                  ///< of the call that was dropped last, or is to be
   void (*on_drop)() = nullptr;  ///< forgets which call it was
@@ -58,11 +59,17 @@ struct ModelCalls {
 extern constinit thread_local ModelCalls model_calls [[gnu::tls_model("local-exec")]];
 
 namespace detail {
+/// What is being thrown or handled: the Itanium C++ ABI's __cxa_eh_globals (2.2.2).
+struct Exceptions {
+  void* caught;
+  unsigned uncaught;
+};
+Exceptions exceptions();
+
 /// Goes on at the place, where `recoverable` returns false.
 [[noreturn]] void drop();
-void leave_reserve();
 /// There: puts back what the frames that are gone would have put back.
-void clean_up_after_drop();
+void clean_up_after_drop(const Exceptions& before);
 void call_on_model_stack(void (*function)(void*), void* argument);
 }  // namespace detail
 
@@ -76,12 +83,13 @@ template <class Action>
     void* registers[5];
     void** const outer = model_calls.place;
     memory::LpHeap* const heap = memory::running_heap();
+    const detail::Exceptions exceptions = detail::exceptions();
     ~Place() { model_calls.place = outer; }
   } place;
   model_calls.place = place.registers;
   if (__builtin_setjmp(place.registers) != 0) {
     memory::thread_context.heap = place.heap;
-    detail::clean_up_after_drop();
+    detail::clean_up_after_drop(place.exceptions);
     return false;
   }
   // A call that the compiler knows nothing of: to it only calls return to the place, so a crash of
@@ -96,17 +104,28 @@ template <class Action>
   return true;
 }
 
+/// The same for platform code that changes nothing and may be dropped anywhere, since it looks at
+/// what a crash has left.
+template <class Action>
+bool look_at_remains(Action&& action) {
+  struct Harmless {
+    Harmless() {
+      model_calls.harmless = true;
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    ~Harmless() {
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      model_calls.harmless = false;
+    }
+  };
+  return recoverable([&action] {
+    const Harmless harmless;
+    action();
+  });
+}
+
 /// As an exception of the model.
 [[noreturn]] void throw_crash();
-
-/// Before platform code that a handler has called returns to it: closes the reserve, or drops a
-/// handler that is within it.
-[[gnu::always_inline]] inline void end_overrun() {
-#if ORRERY_MODEL_STACKS
-  if (model_calls.overrun) [[unlikely]]
-    detail::leave_reserve();
-#endif
-}
 
 /// Runs `action` on a stack of ours, as large as the system's limit says. Within itself it just
 /// calls, and where there is no memory for a stack.

@@ -76,6 +76,11 @@ struct ThreadContext {
   // must not throw: free and operator delete may not.
   void (*on_misuse)(HeapMisuse what, const void* pointer, LpHeap* heap) = nullptr;
 
+  // Platform code has run out of stack and goes on in a reserve (core/model_stack.h): called on the
+  // way back to model code.
+  bool overrun = false;
+  void (*on_overrun)() = nullptr;
+
   // Set when a heap with one chunk gets room for more: its owner may keep less for simple heaps, or
   // do less.
   bool heap_grew = false;
@@ -113,6 +118,15 @@ inline bool may_be_preempted() noexcept {
   thread_context.in_heap = false;
 }
 
+// The same for platform code that model code calls and that must not be dropped in the middle.
+class HeapScope {
+ public:
+  HeapScope() noexcept { enter_heap(); }
+  ~HeapScope() { leave_heap(); }
+  HeapScope(const HeapScope&) = delete;
+  HeapScope& operator=(const HeapScope&) = delete;
+};
+
 inline void enter_application_mode(LpHeap& heap) noexcept {
   ORRERY_ASSERT(thread_context.heap == nullptr, "model code is not entered from model code");
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -126,11 +140,21 @@ inline void leave_application_mode() noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
+// Where platform code returns to model code.
+[[gnu::always_inline]] inline void end_overrun() noexcept {
+  if (thread_context.overrun) [[unlikely]] {
+    thread_context.on_overrun();
+  }
+}
+
 namespace detail {
 class ModeScope {
  public:
   explicit ModeScope(LpHeap* heap) noexcept : before_(thread_context.heap) { set(heap); }
-  ~ModeScope() { set(before_); }
+  ~ModeScope() {
+    set(before_);
+    end_overrun();
+  }
   ModeScope(const ModeScope&) = delete;
   ModeScope& operator=(const ModeScope&) = delete;
 

@@ -170,6 +170,13 @@ ORRERY_EXPORT [[noreturn]] void __assert_fail(const char* expression, const char
   __builtin_unreachable();
 }
 
+// std::__glibcxx_assert_fail(), of the library's own assertions (_GLIBCXX_ASSERTIONS).
+ORRERY_EXPORT [[noreturn]] void _ZSt21__glibcxx_assert_failPKciS0_S0_(const char* file, int line,
+                                                                      const char* function,
+                                                                      const char* condition) {
+  __assert_fail(condition, file, static_cast<unsigned>(line), function);
+}
+
 ORRERY_EXPORT [[noreturn]] void _exit(int status) {
   end_process("_exit()", status);
 }

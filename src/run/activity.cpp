@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "core/duration_text.h"
 #include "core/model_stack.h"
@@ -105,7 +106,10 @@ void ThreadWatch::answer() {
   const std::uint32_t asked = asked_.load(std::memory_order_relaxed);
   // One that comes late must not change what was answered.
   if (answered_.load(std::memory_order_relaxed) == asked) return;
+  void** const place =
+      std::exchange(model_calls.place, nullptr);  // a crash here is not the handler's
   answer_ = running_model_code();
+  model_calls.place = place;
   answered_.store(asked, std::memory_order_release);
 }
 

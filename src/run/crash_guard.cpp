@@ -127,7 +127,8 @@ void tell_crash(int number, const siginfo_t* info) {
 /// If it crashed while it told: where, without asking the LP for names.
 void on_signal(int number, siginfo_t* info, void* context) {
   const int error = errno;
-  if (survives_crash(number, info, context)) {
+  // Not a child that the model has forked: it must not go on as a second simulator.
+  if (getpid() == guarded_process && survives_crash(number, info, context)) {
     errno = error;
     return;
   }

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "core/assert.h"
+#include "memory/application_mode.h"
 
 namespace orrery {
 
@@ -234,6 +235,7 @@ class EventPool<kGranule, Pools::many, Slabs> {
     stacks_[kind].most == 0 ? make_stack(kind) : give_magazine(kind);
   }
   void make_stack(std::size_t kind) {
+    const memory::PlatformMode platform;  // a handler's send may have led here
     const std::uint32_t most = kMagazines * Sizes::magazine_of(kind);
     stacks_[kind].blocks = std::make_unique<void*[]>(kAhead + most);
     stacks_[kind].most = most;

@@ -31,7 +31,6 @@
 #include "core/fingerprint.h"
 #include "core/float_environment.h"
 #include "core/kernel_state.h"
-#include "core/model_stack.h"
 #include "core/payload.h"
 #include "core/rows.h"
 #include "core/withdrawn.h"
@@ -133,7 +132,6 @@ class Execution final : public Context, public HandlerExecution {
                                 delay, minimum_delay_, livelock_microsteps_);
     if (key.time() >= until_) return;
     outbox_.send(EventHeader(key, destination, type, PayloadSize::of_word(size_word)), payload);
-    end_overrun();
   }
   void send_parts(LpId destination, Duration delay, EventTypeId type,
                   const detail::PayloadParts& parts) override {
@@ -144,7 +142,6 @@ class Execution final : public Context, public HandlerExecution {
     const PayloadSize size(static_cast<std::uint32_t>(parts.size()), parts.hashed,
                            parts.has_trailer);
     outbox_.send(EventHeader(key, destination, type, size), parts);
-    end_overrun();
   }
   /// Of an event with a trailer, which is not for the model: a timer is not live while its event is
   /// handled. Returns the trailer's size.
@@ -156,7 +153,6 @@ class Execution final : public Context, public HandlerExecution {
   }
   void append_row(const Table& table, std::span<const std::uint64_t> cells) override {
     outbox_.append_row({cause_, rows_++, self_, table.index(), cells});
-    end_overrun();
   }
   void save_before(const void* address, std::size_t bytes) override {
     if constexpr (requires { outbox_.save_before(address, bytes); })

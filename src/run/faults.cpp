@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/duration_text.h"
+#include "core/model_stack.h"
 #include "memory/application_mode.h"
 #include "memory/region.h"
 #include "orrery/error.h"
@@ -21,7 +22,8 @@ std::string time_text(const Model& model, Time time) {
 }
 
 std::string_view name_of_event(const LogicalProcessBase& lp, EventTypeId type) {
-  const std::string_view name = lp.event_name(type);
+  std::string_view name;
+  look_at_remains([&] { name = lp.event_name(type); });  // a handler may have wiped its own LP
   return name.empty() ? "of an unknown type" : name;
 }
 

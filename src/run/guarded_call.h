@@ -76,28 +76,7 @@ template <class Run, class OnFailure>
 
 }  // namespace detail
 
-/// Runs `action` in the application mode of `heap`. If it fails, `on_failure` runs in platform mode
-/// while its exception is being handled; a crash is a failure where it can be dropped. Returns
-/// whether it succeeded. The platform may call it within a call of another LP's code, in platform
-/// mode: what that one did wrong stays its own.
-template <class Action, class OnFailure>
-[[gnu::always_inline]] inline bool guarded_call(memory::LpHeap& heap, Action&& action,
-                                                OnFailure&& on_failure) {
-  const auto run = [&action] {
-    if (!recoverable(action)) throw_crash();
-  };
-  return detail::guarded(heap, run, on_failure);
-}
-
-/// The same as a part of what `recoverable` runs, for short events: after a crash the thread goes
-/// on there, where it is to be ended as here (end_dropped_call).
-template <class Action, class OnFailure>
-[[gnu::always_inline]] inline bool guarded_part(memory::LpHeap& heap, Action&& action,
-                                                OnFailure&& on_failure) {
-  return detail::guarded(heap, action, on_failure);
-}
-
-/// What guarded_part does if its action fails.
+/// After a drop: what a failure leads to.
 template <class OnFailure>
 void end_dropped_call(OnFailure&& on_failure) {
   heap_misuse() = {};
@@ -106,6 +85,30 @@ void end_dropped_call(OnFailure&& on_failure) {
   } catch (...) {
     on_failure();
   }
+}
+
+/// Runs `action` in the application mode of `heap`. If it fails, `on_failure` runs in platform mode
+/// while its exception is being handled; a crash is a failure where it can be dropped. Returns
+/// whether it succeeded. The platform may call it within a call of another LP's code, in platform
+/// mode: what that one did wrong stays its own.
+template <class Action, class OnFailure>
+[[gnu::always_inline]] inline bool guarded_call(memory::LpHeap& heap, Action&& action,
+                                                OnFailure&& on_failure) {
+  const HeapMisuseNote interrupted = heap_misuse();
+  bool succeeded = false;
+  if (recoverable([&] { succeeded = detail::guarded(heap, action, on_failure); })) [[likely]]
+    return succeeded;
+  end_dropped_call(on_failure);
+  heap_misuse() = interrupted;
+  return false;
+}
+
+/// The same as a part of what `recoverable` runs, for short events: after a crash the thread goes
+/// on there, where it is to be ended as here (end_dropped_call).
+template <class Action, class OnFailure>
+[[gnu::always_inline]] inline bool guarded_part(memory::LpHeap& heap, Action&& action,
+                                                OnFailure&& on_failure) {
+  return detail::guarded(heap, action, on_failure);
 }
 
 }  // namespace orrery

@@ -8,9 +8,10 @@
 //
 // What such a memory has:
 //   call(lp, action)    calls the LP's code; throws what it throws, and for misuse of its memory
-//   Platform            a scope for platform code within such a call that may allocate. The pools
-//                       of events and the pending event sets need none: they enter platform mode
-//                       themselves, where they grow
+//   Platform            a scope for platform code within such a call that may allocate
+//   Whole               a scope for platform code that must not be dropped in the middle and does
+//                       not allocate. The pools of events and the pending event sets do, but enter
+//                       platform mode themselves, where they grow
 //   look_ahead(pending) before an event while many are pending: fetches what malloc and free of the
 //                       next ones will read
 //   report(result)      what is to be said of it at the end
@@ -37,6 +38,7 @@ namespace orrery {
 class OrdinaryMemory {
  public:
   struct Platform {};
+  struct Whole {};
 
   explicit OrdinaryMemory(World&) {}
   template <class Action>
@@ -53,6 +55,7 @@ class OrdinaryMemory {
 class HeapMemory {
  public:
   using Platform = memory::PlatformMode;
+  using Whole = memory::HeapScope;
 
   explicit HeapMemory(World& world) : world_(world), limit_(world.denies_oversize()) {
     memory::prepare_worker_thread();

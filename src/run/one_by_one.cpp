@@ -121,6 +121,7 @@ class OneByOne {
 
   template <class Payload>
   void send(const EventHeader& header, const Payload& payload) {
+    [[maybe_unused]] const typename Memory::Whole whole;
     pending_.push(PlainEvent::make(pool_, header, payload));
   }
 

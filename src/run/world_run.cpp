@@ -61,13 +61,17 @@ void WorldEngine::run_whole(const Model& model, const RunOptions& options, RunCo
   const MisuseWatch misuse;  // of LPs that end on this thread
   World world = make_world(*this, model, options, result);
   result.workers = world.parts();
-  if (!populate(world, options, control, result)) return;
+  if (!populate(world, options, control, result)) {
+    world.failed = true;
+    return;
+  }
   result.startup_seconds = watch.lap();
   const double before = result.startup_seconds;
   advance(world, options, Goal{}, control, result);
   world.failed = result.end == RunEnd::fault;
   result.peak_memory_bytes += world.lp_count() * world.bytes_per_lp() + world.promises().bytes();
   finish(world, options, control, result);
+  world.failed = result.end == RunEnd::fault;
   result.shutdown_seconds = watch.lap() - result.loop_seconds - (result.startup_seconds - before);
 }
 

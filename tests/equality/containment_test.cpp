@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -49,6 +50,7 @@ enum class How {
   stack_in_platform,
   exit,
   in_catch,
+  wiped,
   thrown
 };
 
@@ -100,8 +102,9 @@ class Asker final : public LogicalProcess<Asker, Tick, Question, Answer> {
   std::uint64_t send_without_end(Context& context, std::uint64_t depth) {
     volatile char room[256];
     room[depth % 256] = 1;
-    context.schedule(context.self(), Duration::from_ticks(1'000'000), Tick{});
-    return depth > 100'000'000 ? 0 : send_without_end(context, depth + 1) + room[0];
+    if (depth % 64 == 0) context.schedule(context.self(), Duration::from_ticks(1), Tick{});
+    const std::vector<double> own(200 + depth % 7);
+    return depth > 100'000'000 ? 0 : send_without_end(context, depth + 1) + room[0] + own.size();
   }
 
   const CrashingModel& model_;
@@ -177,6 +180,10 @@ void Asker::crash(Context& context) {
         *nowhere = 1;
       }
       break;
+    case How::wiped:
+      std::memset(static_cast<void*>(this), 0, sizeof *this);
+      *nowhere = 1;
+      break;
     case How::thrown:
       throw std::runtime_error("thrown");
   }
@@ -193,12 +200,12 @@ constexpr Case kCases[] = {
     {How::ill, "ill", "a crash (SIGILL, "},
     {How::abort, "abort", "a crash (SIGABRT, "},
     {How::assertion, "assertion", "an assertion failed: zero > 0 ("},
-    {How::terminate, "terminate",
-     "std::terminate was called, for an exception that nobody caught: too far"},
+    {How::terminate, "terminate", "std::terminate was called (the exception: too far)"},
     {How::stack, "stack", "KiB is exhausted (a recursion without end?)"},
     {How::stack_in_platform, "stack_in_platform", "KiB is exhausted (a recursion without end?)"},
     {How::exit, "exit", "it called exit(); "},
     {How::in_catch, "in_catch", "a crash (SIGSEGV, "},
+    {How::wiped, "wiped", "a crash (SIGSEGV, "},
     {How::thrown, "thrown", "an exception left the handler: thrown"},
 };
 

@@ -242,13 +242,19 @@ class Fuzzing(unittest.TestCase):
                             "--shrink", "10", "--jobs", "1")
         self.assertEqual(code, 1, out)
         self.assertRegex(closing_line(out), r"^\d+ passed, [1-9]\d* failed$")
-        shown = re.search(r"FAILED: fingerprint differs.*?reproduce: +(?:\./dev|python3 \S+)([^\n]+)",
-                          out, re.DOTALL)
-        self.assertIsNotNone(shown, out)
-        words = shlex.split(shown.group(1))
-        code, again, _ = fuzz("--case", words[words.index("--case") + 1])
-        self.assertEqual(code, 1, again)
-        self.assertIn("fingerprint differs", again)
+        shown = re.findall(r"FAILED: fingerprint differs.*?reproduce: +(?:\./dev|python3 \S+)([^\n]+)",
+                           out, re.DOTALL)
+        self.assertTrue(shown, out)
+        # One of them needs a race that may not come again.
+        said = ""
+        for line in shown:
+            words = shlex.split(line)
+            code, again, _ = fuzz("--case", words[words.index("--case") + 1])
+            said += again
+            if code == 1:
+                self.assertIn("fingerprint differs", again)
+                return
+        self.fail(f"none fails again: {said}")
 
     def test_a_case_that_is_right_passes(self):
         code, out, _ = fuzz("--tries", "2", "--case",

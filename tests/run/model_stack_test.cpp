@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <cfenv>
@@ -71,7 +72,7 @@ class ModelStackTest : public ::testing::Test {
     EXPECT_EQ(std::uncaught_exceptions(), 0);
     EXPECT_EQ(std::current_exception(), nullptr);
     EXPECT_EQ(model_calls.place, nullptr);
-    EXPECT_FALSE(model_calls.overrun);
+    EXPECT_FALSE(memory::thread_context.overrun);
   }
 
   memory::Arena arena_;
@@ -140,7 +141,6 @@ int descend_with_platform_code(int depth, int& returns) {
     room[1] = platform_room[0];
   }
   ++returns;
-  end_overrun();
   return depth > 100'000'000 ? 0 : descend_with_platform_code(depth + 1, returns) + room[0];
 }
 TEST_F(ModelStackTest, LetsPlatformCodeComeToItsEnd) {
@@ -149,7 +149,7 @@ TEST_F(ModelStackTest, LetsPlatformCodeComeToItsEnd) {
     expect_crash("KiB is exhausted (a recursion without end?)",
                  call([&] { descend_with_platform_code(0, returns); }));
     EXPECT_GT(returns, 1000);
-    EXPECT_FALSE(model_calls.overrun);
+    EXPECT_FALSE(memory::thread_context.overrun);
   }
 }
 
@@ -225,13 +225,13 @@ TEST_F(ModelStackTest, ClosesTheReserveBehindPlatformCode) {
       if (here > model_calls.stack_begin + 8 * 1024) return descend() + room[0];
       for (int i = 0; i < 10; ++i) {
         use_platform_code();
-        end_overrun();
+        const memory::PlatformMode small;
       }
       return 0;
     }
   };
   EXPECT_EQ(call([] { seven = Deep::descend(); }), "");
-  EXPECT_FALSE(model_calls.overrun);
+  EXPECT_FALSE(memory::thread_context.overrun);
 }
 
 TEST_F(ModelStackTest, TenThousandCrashesLeaveNothing) {
@@ -291,11 +291,56 @@ TEST_F(ModelStackTest, DoesNotDropWhatIsNotTheModels) {
 
 /// A signal that somebody sent is no crash of the handler that happens to run.
 TEST_F(ModelStackTest, DoesNotTakeASignalFromOutsideForACrash) {
-  EXPECT_EXIT(call([] {
-                const memory::PlatformMode platform;
-                kill(getpid(), SIGSEGV);
+  for (const int code : {SI_USER, SI_QUEUE, SI_TKILL}) {
+    bool survived = true;
+    EXPECT_EQ(call([&] {
+                siginfo_t info{};
+                info.si_code = code;
+                info.si_pid = getppid();
+                ucontext_t context{};
+                survived = survives_crash(SIGSEGV, &info, &context);
               }),
-              ::testing::KilledBySignal(SIGSEGV), "");
+              "");
+    EXPECT_FALSE(survived) << code;
+  }
+}
+
+/// It would go on as a second simulator.
+TEST_F(ModelStackTest, DoesNotDropInAChildThatTheModelHasForked) {
+  EXPECT_EXIT(call([] { *nowhere = 1; }), ::testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_EXIT(call([] { std::abort(); }), ::testing::KilledBySignal(SIGABRT), "");
+}
+
+/// An exception that was being handled around it is handled still.
+TEST_F(ModelStackTest, LeavesOuterExceptionsAlone) {
+  std::string outer;
+  on_model_stack([&] {
+    try {
+      throw std::runtime_error("outer");
+    } catch (const std::exception&) {
+      call_here([] {
+        try {
+          throw 5;
+        } catch (int) {
+          *nowhere = 1;
+        }
+      });
+      try {
+        throw;
+      } catch (const std::exception& exception) {
+        outer = exception.what();
+      }
+    }
+  });
+  EXPECT_EQ(outer, "outer");
+  EXPECT_EQ(std::current_exception(), nullptr);
+}
+
+TEST_F(ModelStackTest, LooksAtRemainsInPlatformMode) {
+  bool survived = true;
+  on_model_stack([&] { survived = look_at_remains([] { *nowhere = 1; }); });
+  EXPECT_FALSE(survived);
+  EXPECT_FALSE(model_calls.harmless);
 }
 
 TEST(ModelStacks, AreNotNeeded) {

@@ -291,6 +291,7 @@ template <class Pending>
 template <class Payload>
 [[gnu::always_inline]] inline void Worker<Pending>::send(const EventHeader& header,
                                                          const Payload& payload) {
+  const memory::HeapScope whole;
   PlainEvent* const event = PlainEvent::make(pool_, header, payload);
   const unsigned owner = owners_[header.receiver];
   if (owner == index_) [[likely]] {

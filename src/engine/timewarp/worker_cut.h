@@ -49,6 +49,7 @@ template <class Pending>
 void Worker<Pending>::reclaim_withdrawn() {
   sweep_.free_cancelled([this](TwEvent* event) {
     LpState& lp = lps_[event->receiver];
+    if (lp.faulted) return false;  // it may have wiped what says so
     if (!is_withdrawn(*lp.object, *event, event->payload())) return false;
     withdrawn_.add(lp, event, mailbox_);
     return true;
