@@ -12,13 +12,11 @@
 // does it.)
 //
 // A place to go on at costs two nanoseconds, as much as the registers that calls preserve take to
-// save. So an engine with short events has one for a batch of them and knows which of them failed
-// (measured on PHOLD with two workers: a place for each event 0.97 to 0.99 of the rate, each event
-// on a stack of its own 0.95).
+// save. So an engine with short events has one for a batch of them and knows which of them failed.
 //
 // Threads that execute model code run on a stack of ours. Beneath it lies a *reserve*: platform
-// code that runs out of stack must not be dropped in the middle, so it goes on there; only a
-// handler that itself runs out of stack is dropped.
+// code that runs out of stack must not be dropped in the middle, so it goes on there. A handler
+// that has come to reach into it is dropped when that code returns (end_overrun).
 //
 // What is not dropped: platform code, and malloc on an LP's heap, whose tables would stay half
 // changed; and model code in ordinary memory, where nobody knows the mode. Such a crash ends the

@@ -101,9 +101,11 @@ class Executor {
   template <Place place>
   bool call(LpState& lp, TwEvent* event, const char* addition) {
     const Outbox<Pending>& outbox = execution_.outbox();
-    rows_before_ = rows_.ready.mark();
     execution_.begin(*event, event->payload(), *lp.object, lp.kernel);
-    if (!outbox.speculative) faults_.trail.note(event->key(), event->receiver);
+    if (!outbox.speculative) {
+      rows_before_ = rows_.ready.mark();
+      faults_.trail.note(event->key(), event->receiver);
+    }
     const auto action = [this] { execution_.call(); };
     const auto on_failure = [&] { faults_.note(event, lp, addition); };
     memory::LpHeap& heap = lps_.heap(event->receiver);
