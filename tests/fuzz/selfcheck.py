@@ -245,7 +245,7 @@ class Fuzzing(unittest.TestCase):
         shown = re.findall(r"FAILED: fingerprint differs.*?reproduce: +(?:\./dev|python3 \S+)([^\n]+)",
                            out, re.DOTALL)
         self.assertTrue(shown, out)
-        # One of them needs a race that may not come again.
+        # The shortest may have been right again but for a race.
         said = ""
         for line in shown:
             words = shlex.split(line)

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A model that is wrong on purpose: what it does depends on something outside of its LPs, a counter
-// that no rollback restores. The fuzzer must find that (selfcheck.py).
+// of its thread that no rollback restores. The fuzzer must find that (selfcheck.py). Of the thread,
+// so that two workers are wrong without a race, on a busy machine, too.
 #include "nasty.h"
 
 namespace orrery::fuzz {
 namespace {
 
-/// Volatile: the compiler must not keep it from other threads. Workers race for it, as they would
-/// in any model with this mistake.
-volatile std::uint64_t handled_by_all = 0;
+thread_local std::uint64_t handled_here = 0;
 
 class Counting final : public Habit {
   std::uint64_t change(Random&, std::uint64_t value) override {
-    handled_by_all = handled_by_all + 1;
-    sum_ = mix(sum_, value + handled_by_all);
+    ++handled_here;
+    sum_ = mix(sum_, value + handled_here);
     return sum_;
   }
   std::uint64_t digest() const override { return sum_; }
