@@ -3,7 +3,9 @@
 // A sink that asks its run to stop, at a moment that the run's own progress decides.
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "equality/run_model.h"
@@ -24,8 +26,10 @@ class StoppingRows final : public RowSink {
   }
   /// When worker 0 has told of a round `calls` times.
   static When at_call(unsigned calls) {
-    return [calls](unsigned worker, const Key&) mutable {
-      return worker == 0 && calls > 0 && --calls == 0;
+    // Atomic, though only worker 0 counts: compilers read it for the others, too.
+    const auto left = std::make_shared<std::atomic<unsigned>>(calls);
+    return [left](unsigned worker, const Key&) {
+      return worker == 0 && left->fetch_sub(1, std::memory_order_relaxed) == 1;
     };
   }
 
