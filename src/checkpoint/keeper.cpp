@@ -89,13 +89,13 @@ bool Keeper::before_event(const Lp& lp, std::uint32_t ordinal) {
                                 : std::max(interval, offload_.longest_distance) + 1;
   if (base == nullptr || difference(ordinal, base->ordinal) >= delayed(due, lp.kept))
     take(lp, ordinal);
-  measuring_ = lp.kept.tuning.wants_cost();
-  if (measuring_) event_start_ = read_cycles();
+  begun_.measuring = lp.kept.tuning.wants_cost();
+  if (begun_.measuring) begun_.event_start = read_cycles();
   // Not `kind`: taking may have shown that the LP has grown.
   if (lp.kept.tuning.kind() != Kind::reverse) return false;
-  kernel_before_ = lp.kernel;
-  ledger_before_ = Ledger::extent_of(LogicalProcessAccess::ledger(lp.object));
-  undo_log_.clear();
+  begun_.kernel_before = lp.kernel;
+  begun_.ledger_before = Ledger::extent_of(LogicalProcessAccess::ledger(lp.object));
+  begun_.undo_log.clear();
   return true;
 }
 
@@ -104,7 +104,7 @@ void Keeper::after_event(const Lp& lp, std::uint32_t ordinal, bool succeeded) {
   if (kind == Kind::reverse) {
     if (!succeeded || !push_reverse(lp, ordinal - 1)) lp.kept.half_changed = true;
   }
-  if (measuring_) lp.kept.tuning.add_event(read_cycles() - event_start_);
+  if (begun_.measuring) lp.kept.tuning.add_event(read_cycles() - begun_.event_start);
   if (queue_ != nullptr && kind == Kind::image && succeeded &&
       difference(ordinal, lp.checkpoints->ordinal) >= delayed(lp.kept.tuning.interval(), lp.kept) &&
       !offload(lp, ordinal)) {
@@ -211,15 +211,15 @@ void Keeper::do_without(const Lp& lp, std::uint32_t ordinal) {
 bool Keeper::push_reverse(const Lp& lp, std::uint32_t ordinal) {
   Checkpoint*& records = lp.kept.reversals;
   try {
-    undo_log_.raise_refusal();
-    records =
-        make(pool_, Kind::reverse, undo_log_.record_bytes(), kernel_before_, ordinal, records);
+    begun_.undo_log.raise_refusal();
+    records = make(pool_, Kind::reverse, begun_.undo_log.record_bytes(), begun_.kernel_before,
+                   ordinal, records);
   } catch (const std::bad_alloc&) {
     ++statistics_.refused;
     return false;
   }
-  records->ledger_before = ledger_before_;
-  undo_log_.write(records->image());
+  records->ledger_before = begun_.ledger_before;
+  begun_.undo_log.write(records->image());
   ++statistics_.reversals;
   return true;
 }

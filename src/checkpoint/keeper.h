@@ -118,7 +118,23 @@ class Keeper {
   bool before_event(const Lp& lp, std::uint32_t ordinal);
   /// After it; `ordinal` is that of the next one.
   void after_event(const Lp& lp, std::uint32_t ordinal, bool succeeded);
-  UndoLog& undo_log() { return undo_log_; }
+  UndoLog& undo_log() { return begun_.undo_log; }
+
+  /// What is known of an event between these two.
+  struct Begun {
+    UndoLog undo_log;
+    KernelState kernel_before;
+    Ledger::Extent ledger_before = Ledger::kNone;
+    bool measuring = false;
+    std::uint64_t event_start = 0;
+  };
+  /// The event is interrupted: others may come before it goes on.
+  Begun set_aside() { return std::exchange(begun_, {}); }
+  /// It goes on, after `cycles`; or ends now, as one that failed, and what it cost says nothing.
+  void bring_back(Begun&& begun, std::uint64_t cycles) {
+    begun_ = std::move(begun);
+    begun_.event_start += cycles;
+  }
 
   /// Goes back from the state before event `now` to the newest state, not after that before event
   /// `target`, that a checkpoint leads to; returns the ordinal from which to coast forward.
@@ -189,12 +205,8 @@ class Keeper {
   const std::shared_ptr<PageTracker> tracker_;
   /// Of each type and size class. LPs hold on to them, so they stay where they are.
   std::map<std::pair<std::type_index, unsigned>, Lessons> lessons_;
-  UndoLog undo_log_;
+  Begun begun_;  ///< the event
   std::vector<std::byte> back_;
-  KernelState kernel_before_;
-  Ledger::Extent ledger_before_ = Ledger::kNone;
-  bool measuring_ = false;  ///< the event
-  std::uint64_t event_start_ = 0;
   struct Outstanding {
     Kept* kept = nullptr;
     Checkpoint** list = nullptr;

@@ -7,6 +7,7 @@
 #include "core/fingerprint.h"
 #include "core/ledger.h"
 #include "core/withdrawn.h"
+#include "memory/application_mode.h"
 #include "orrery/error.h"
 #include "orrery/logical_process.h"
 #include "orrery/model.h"
@@ -150,6 +151,10 @@ void Context::fail(std::string_view why) const {
 
 void FinalContext::add_state(const void* bytes, std::size_t size) {
   hash_ = fingerprint::add_bytes(hash_, bytes, size);
+}
+
+void poll() noexcept {
+  memory::heed_attention();
 }
 
 }  // namespace orrery

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/crash.h"
 
-#include <fmt/format.h>
 #include <signal.h>
 
-#include <algorithm>
 #include <array>
 #include <exception>
 #include <utility>
+
+#include "core/format_into.h"
 
 namespace orrery {
 namespace {
@@ -38,9 +38,8 @@ std::span<const int> crash_signals() {
 }
 
 std::size_t describe(const Crash& crash, char* out, std::size_t bytes) {
-  const auto put = [&](auto format, const auto&... parts) {
-    return std::min(
-        bytes, fmt::format_to_n(out, static_cast<std::ptrdiff_t>(bytes), format, parts...).size);
+  const auto put = [&]<class... Parts>(fmt::format_string<Parts...> format, Parts&&... parts) {
+    return format_into(out, bytes, format, std::forward<Parts>(parts)...);
   };
   switch (crash.kind) {
     case Crash::Kind::signal:
@@ -68,9 +67,9 @@ namespace {
 template <class... Parts>
 Crash crash_with_text(Crash::Kind kind, fmt::format_string<Parts...> format, Parts&&... parts) {
   Crash crash{.kind = kind, .signal = kind == Crash::Kind::exit ? 0 : SIGABRT};
-  const auto end =
-      fmt::format_to_n(crash.text, Crash::kTextBytes - 1, format, std::forward<Parts>(parts)...);
-  crash.text[std::min(end.size, Crash::kTextBytes - 1)] = '\0';
+  const std::size_t size =
+      format_into(crash.text, Crash::kTextBytes - 1, format, std::forward<Parts>(parts)...);
+  crash.text[size] = '\0';
   return crash;
 }
 

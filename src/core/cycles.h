@@ -34,5 +34,8 @@ inline double cycles_per_second() {
   }();
   return rate;
 }
+inline std::uint64_t cycles_in(double seconds) {
+  return static_cast<std::uint64_t>(cycles_per_second() * seconds);
+}
 
 }  // namespace orrery

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/model_stack.h"
 
+#include <cstdlib>
+
 #include "core/float_environment.h"
 #include "orrery/error.h"
 
@@ -76,6 +78,9 @@ std::size_t wanted_stack_bytes() {
          kPageBytes;
 }
 
+/// For one handler, and as much again for those that run while it is set aside.
+constexpr std::size_t kHandlers = 2;
+
 class Stack {
  public:
   Stack() {
@@ -100,7 +105,7 @@ class Stack {
  private:
   std::size_t bytes() const { return kGuardBytes + kReserveBytes + stack_bytes_; }
 
-  const std::size_t stack_bytes_ = wanted_stack_bytes();
+  const std::size_t stack_bytes_ = kHandlers * wanted_stack_bytes();
   std::byte* mapping_ = nullptr;
 };
 
@@ -110,7 +115,11 @@ void protect_reserve(int protection) {
 
 void close_reserve() {
   protect_reserve(PROT_NONE);
-  memory::thread_context.overrun = false;
+  memory::end_attention(memory::kOverrun);
+}
+
+bool is_overrun() {
+  return memory::attention_asked(memory::kOverrun);
 }
 
 /// Raised by what the thread did, not sent to it.
@@ -131,6 +140,11 @@ void leave_reserve() {
   const auto* const here = static_cast<std::byte*>(__builtin_frame_address(0));
   if (here >= model_calls.stack_begin) return close_reserve();
   if (here < model_calls.stack_begin - kReserveBytes / 2) detail::drop();
+}
+
+void heed(const void* caller) {
+  if (is_overrun()) leave_reserve();
+  if (model_calls.on_look != nullptr) model_calls.on_look(caller);
 }
 
 /// What a recursion without end has touched.
@@ -166,30 +180,60 @@ detail::Exceptions detail::exceptions() {
   return *reinterpret_cast<Exceptions*>(abi::__cxa_get_globals());
 }
 
+void detail::set_exceptions(const Exceptions& exceptions) {
+  *reinterpret_cast<Exceptions*>(abi::__cxa_get_globals()) = exceptions;
+}
+
 void detail::clean_up_after_drop(const Exceptions& before) {
   ModelCalls& calls = model_calls;
   calls.harmless = false;
-  if (memory::thread_context.overrun) close_reserve();
-  if (calls.crash.kind == Crash::Kind::exhausted_stack) give_memory_back();
-  *reinterpret_cast<Exceptions*>(abi::__cxa_get_globals()) = before;
+  if (is_overrun()) close_reserve();
+  memory::thread_context.locks = 0;  // what is set aside holds none
+  if (!calls.squashed && calls.crash.kind == Crash::Kind::exhausted_stack) give_memory_back();
+  set_exceptions(before);
   for (FILE* stream : {stdin, stdout, stderr}) release(stream);
   ensure_default_floats();
   if (calls.on_drop != nullptr) calls.on_drop();
 }
 
-void detail::call_on_model_stack(void (*function)(void*), void* argument) {
+void detail::call_on_model_stack(const ErasedCall& call) {
   ModelCalls& calls = model_calls;
-  if (calls.stack_begin != nullptr) return function(argument);
+  if (calls.stack_begin != nullptr) return call.function(call.argument);
+  memory::thread_context.on_attention = heed;
   const Stack stack;
-  if (!stack.exists()) return function(argument);
+  if (!stack.exists()) return call.function(call.argument);
   struct OnStack {
     ~OnStack() { model_calls.stack_begin = nullptr; }
   } const on_stack;
   calls.stack_bytes = stack.stack_bytes();
   calls.stack_begin = stack.begin();
-  memory::thread_context.on_overrun = leave_reserve;
-  orrery_switch_stack(stack.begin() + stack.stack_bytes(), function, argument);
+  orrery_switch_stack(stack.begin() + stack.stack_bytes(), call.function, call.argument);
 }
+
+StackRoom stack_room(const void* stack_pointer) {
+  const ModelCalls& calls = model_calls;
+  const auto* const at = static_cast<const std::byte*>(stack_pointer);
+  if (calls.stack_begin == nullptr || at < calls.stack_begin ||
+      at > calls.stack_begin + calls.stack_bytes)
+    return StackRoom::none;
+  const auto left = static_cast<std::size_t>(at - calls.stack_begin);
+  if (left >= calls.stack_bytes / kHandlers) return StackRoom::for_a_handler;
+  return left >= 2 * kReserveBytes ? StackRoom::for_the_platform : StackRoom::none;
+}
+
+void squash() {
+  model_calls.squashed = true;
+  detail::drop();
+}
+
+namespace {
+
+void note_exhausted_stack(Crash& crash) {
+  crash.kind = Crash::Kind::exhausted_stack;
+  crash.stack_bytes = model_calls.stack_bytes / kHandlers;
+}
+
+}  // namespace
 
 Crash crash_of(int number, const siginfo_t* info) {
   const ModelCalls& calls = model_calls;
@@ -200,20 +244,34 @@ Crash crash_of(int number, const siginfo_t* info) {
   const auto* const at = static_cast<const std::byte*>(info->si_addr);
   const std::byte* const begin = calls.stack_begin;
   if (at < begin - kReserveBytes - kGuardBytes || at >= begin) return crash;
-  crash.kind = Crash::Kind::exhausted_stack;
-  crash.stack_bytes = calls.stack_bytes;
+  note_exhausted_stack(crash);
   return crash;
 }
+
+namespace {
+
+/// The kernel found no room for the frame of another signal, and says no address.
+bool is_full_for_signals(int number, const siginfo_t& info, const mcontext_t& registers) {
+  constexpr std::size_t kFrameBytes = 16384;  // with the widest registers there are
+  if (number != SIGSEGV || info.si_code != SI_KERNEL || model_calls.stack_begin == nullptr)
+    return false;
+  const auto at = static_cast<std::uintptr_t>(registers.gregs[REG_RSP]);
+  const auto begin = reinterpret_cast<std::uintptr_t>(model_calls.stack_begin);
+  return at - (begin - kReserveBytes) < kReserveBytes + kFrameBytes;
+}
+
+}  // namespace
 
 bool survives_crash(int number, const siginfo_t* info, void* context) {
   ModelCalls& calls = model_calls;
   if (info == nullptr || !is_its_own(*info)) return false;
-  const Crash crash = crash_of(number, info);
+  Crash crash = crash_of(number, info);
+  if (is_full_for_signals(number, *info, static_cast<ucontext_t*>(context)->uc_mcontext))
+    note_exhausted_stack(crash);
   if (!may_drop()) {
     const bool in_call = calls.place != nullptr && calls.stack_begin != nullptr;
-    bool& overrun = memory::thread_context.overrun;
-    if (!in_call || crash.kind != Crash::Kind::exhausted_stack || overrun) return false;
-    overrun = true;
+    if (!in_call || crash.kind != Crash::Kind::exhausted_stack || is_overrun()) return false;
+    memory::ask_attention(memory::kOverrun);
     calls.crash = crash;
     protect_reserve(PROT_READ | PROT_WRITE);
     return true;
@@ -237,8 +295,18 @@ void drop_or_note(const Crash& crash) {
 
 #else
 
-void detail::call_on_model_stack(void (*function)(void*), void* argument) {
-  function(argument);
+StackRoom stack_room(const void*) {
+  return StackRoom::none;
+}
+void squash() {
+  std::abort();  // nothing is interrupted here
+}
+detail::Exceptions detail::exceptions() {
+  return {};
+}
+void detail::set_exceptions(const Exceptions&) {}
+void detail::call_on_model_stack(const ErasedCall& call) {
+  call.function(call.argument);
 }
 Crash crash_of(int number, const siginfo_t*) {
   return number == SIGABRT && model_calls.has_words ? model_calls.crash : Crash{.signal = number};

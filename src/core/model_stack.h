@@ -16,7 +16,7 @@
 //
 // Threads that execute model code run on a stack of ours. Beneath it lies a *reserve*: platform
 // code that runs out of stack must not be dropped in the middle, so it goes on there. A handler
-// that has come to reach into it is dropped when that code returns (end_overrun).
+// that has come to reach into it is dropped when that code returns (heed_attention).
 //
 // What is not dropped: platform code, and malloc on an LP's heap, whose tables would stay half
 // changed; and model code in ordinary memory, where nobody knows the mode. Such a crash ends the
@@ -28,9 +28,8 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <type_traits>
-#include <utility>
 
 #include "core/crash.h"
 #include "memory/application_mode.h"
@@ -50,9 +49,13 @@ struct ModelCalls {
   std::byte* stack_begin = nullptr;  ///< of the stack of ours; nullptr: the thread runs on another
   std::size_t stack_bytes = 0;
   bool harmless = false;        ///< what runs may be dropped in platform mode, too
+  bool squashed = false;        ///< what was dropped last is not wanted any more; it did not crash
   bool has_words = false;       ///< `crash` says why SIGABRT comes
   Crash crash;                  ///< of the call that was dropped last, or is to be
   void (*on_drop)() = nullptr;  ///< forgets which call it was
+  /// Something more urgent may wait (memory::kLook); in model code. See
+  /// ThreadContext::on_attention.
+  void (*on_look)(const void* caller) = nullptr;
 };
 extern constinit thread_local ModelCalls model_calls [[gnu::tls_model("local-exec")]];
 
@@ -63,12 +66,24 @@ struct Exceptions {
   unsigned uncaught;
 };
 Exceptions exceptions();
+void set_exceptions(const Exceptions& exceptions);
 
 /// Goes on at the place, where `recoverable` returns false.
 [[noreturn]] void drop();
 /// There: puts back what the frames that are gone would have put back.
 void clean_up_after_drop(const Exceptions& before);
-void call_on_model_stack(void (*function)(void*), void* argument);
+
+/// A call of `action`, as a function and its argument.
+struct ErasedCall {
+  void (*function)(void*);
+  void* argument;
+
+  template <class Action>
+  explicit ErasedCall(Action& action)
+      : function([](void* self) { (*static_cast<Action*>(self))(); }),
+        argument(const_cast<void*>(static_cast<const void*>(std::addressof(action)))) {}
+};
+void call_on_model_stack(const ErasedCall& call);
 }  // namespace detail
 
 /// Runs `action`, which calls model code; false if that was dropped, and model_calls.crash says
@@ -92,10 +107,9 @@ template <class Action>
   }
   // A call that the compiler knows nothing of: to it only calls return to the place, so a crash of
   // inlined code would find nothing there.
-  using Plain = std::remove_reference_t<Action>;
-  void (*run)(void*) = [](void* argument) { (*static_cast<Plain*>(argument))(); };
-  asm("" : "+r"(run));
-  run(const_cast<void*>(static_cast<const void*>(std::addressof(action))));
+  detail::ErasedCall call(action);
+  asm("" : "+r"(call.function));
+  call.function(call.argument);
 #else
   action();
 #endif
@@ -125,14 +139,19 @@ bool look_at_remains(Action&& action) {
 /// As an exception of the model.
 [[noreturn]] void throw_crash();
 
-/// Runs `action` on a stack of ours, as large as the system's limit says. Within itself it just
-/// calls, and where there is no memory for a stack.
+/// Runs `action` on a stack of ours, twice as large as the system's limit says: as much is left for
+/// a handler that runs while another is set aside. Within itself it just calls, and where there is
+/// no memory for a stack.
 template <class Action>
 void on_model_stack(Action&& action) {
-  using Plain = std::remove_reference_t<Action>;
-  detail::call_on_model_stack([](void* argument) { (*static_cast<Plain*>(argument))(); },
-                              const_cast<void*>(static_cast<const void*>(std::addressof(action))));
+  detail::call_on_model_stack(detail::ErasedCall(action));
 }
+
+/// Who finds room beside a handler that has come to `stack_pointer`.
+enum class StackRoom : std::uint8_t { none, for_the_platform, for_a_handler };
+StackRoom stack_room(const void* stack_pointer);
+/// Leaves the handler that runs where it is: it is not wanted any more.
+[[noreturn]] void squash();
 
 /// In the handler of a signal: what it tells of the calling thread's model code.
 Crash crash_of(int number, const siginfo_t* info);

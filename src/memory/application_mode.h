@@ -76,14 +76,18 @@ struct ThreadContext {
   // must not throw: free and operator delete may not.
   void (*on_misuse)(HeapMisuse what, const void* pointer, LpHeap* heap) = nullptr;
 
-  // Platform code has run out of stack and goes on in a reserve (core/model_stack.h): called on the
-  // way back to model code.
-  bool overrun = false;
-  void (*on_overrun)() = nullptr;
+  // What platform code heeds on the way back to model code (kOverrun, kLook), if anything. kLook is
+  // set by other threads, too. Relaxed: it carries no data, what it is about comes through channels
+  // of its own, and a bit that is seen late is only heeded late.
+  std::atomic<std::uint8_t> attention{0};
+  void (*on_attention)(const void* caller) = nullptr;
 
   // Set when a heap with one chunk gets room for more: its owner may keep less for simple heaps, or
   // do less.
   bool heap_grew = false;
+
+  // Locks of the C library that model code holds: see interpose_locks.cpp.
+  std::uint32_t locks = 0;
 
   // Serves the model's memory where the running heap has no arena; see heap_observer.h.
   HeapObserver* observer = nullptr;
@@ -95,6 +99,12 @@ struct ThreadContext {
   // Larger requests are refused on this thread by option (--oversize deny).
   std::size_t denies_above_bytes = ~std::size_t{0};
 };
+
+// Bits of ThreadContext::attention.
+// Platform code has run out of stack and goes on in a reserve (core/model_stack.h).
+inline constexpr std::uint8_t kOverrun = 1;
+// Something more urgent than the handler that runs may wait (run/preemption.h).
+inline constexpr std::uint8_t kLook = 2;
 
 extern constinit thread_local ThreadContext thread_context [[gnu::tls_model("local-exec")]];
 
@@ -140,10 +150,21 @@ inline void leave_application_mode() noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
-// Where platform code returns to model code.
-[[gnu::always_inline]] inline void end_overrun() noexcept {
-  if (thread_context.overrun) [[unlikely]] {
-    thread_context.on_overrun();
+inline void ask_attention(std::uint8_t bit) noexcept {
+  thread_context.attention.fetch_or(bit, std::memory_order_relaxed);
+}
+inline void end_attention(std::uint8_t bit) noexcept {
+  thread_context.attention.fetch_and(static_cast<std::uint8_t>(~bit), std::memory_order_relaxed);
+}
+[[gnu::always_inline]] inline bool attention_asked(std::uint8_t bit) noexcept {
+  return (thread_context.attention.load(std::memory_order_relaxed) & bit) != 0;
+}
+
+// Where platform code returns to model code. `caller`: where to, if another library may have called
+// the platform on the model's behalf, with a lock held; nullptr: the model itself has.
+[[gnu::always_inline]] inline void heed_attention(const void* caller = nullptr) noexcept {
+  if (thread_context.attention.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    thread_context.on_attention(caller);
   }
 }
 
@@ -153,7 +174,7 @@ class ModeScope {
   explicit ModeScope(LpHeap* heap) noexcept : before_(thread_context.heap) { set(heap); }
   ~ModeScope() {
     set(before_);
-    end_overrun();
+    heed_attention();
   }
   ModeScope(const ModeScope&) = delete;
   ModeScope& operator=(const ModeScope&) = delete;

@@ -131,7 +131,7 @@ template <typename... Alignment>
   leave_application_mode();
   void* const pointer = heap.allocate(bytes, alignment...);
   enter_application_mode(heap);
-  end_overrun();
+  heed_attention(__builtin_return_address(0));
   return pointer != nullptr ? pointer : allocate_otherwise(bytes, alignment...);
 }
 
@@ -176,7 +176,7 @@ ORRERY_QUICK void* allocate_for(LpHeap& heap, std::size_t bytes) noexcept {
   leave_application_mode();
   const FreeStatus status = heap.free_slowly(pointer);
   enter_application_mode(heap);
-  end_overrun();
+  heed_attention(__builtin_return_address(0));
   if (status != FreeStatus::ok) [[unlikely]] {
     free_otherwise(status, pointer);
   }
@@ -240,7 +240,7 @@ void* reallocate_for(LpHeap& heap, void* pointer, std::size_t bytes) noexcept {
   const bool live = heap.usable_size(pointer) != 0;
   void* const moved = live ? heap.reallocate(pointer, bytes) : nullptr;
   enter_application_mode(heap);
-  end_overrun();
+  heed_attention(__builtin_return_address(0));
   if (!live) {
     if (HeapObserver* const observer = thread_context.observer; observer != nullptr) {
       const PlatformMode platform;

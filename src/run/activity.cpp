@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/activity.h"
 
-#include <fmt/format.h>
 #include <signal.h>
 #include <time.h>
 
@@ -11,7 +10,9 @@
 #include <utility>
 
 #include "core/duration_text.h"
+#include "core/format_into.h"
 #include "core/model_stack.h"
+#include "run/preemption.h"
 
 namespace orrery {
 
@@ -27,9 +28,8 @@ constexpr std::size_t kSignalStackBytes = 64 * 1024;
 }  // namespace
 
 std::size_t describe(const ModelCode& code, char* out, std::size_t bytes) {
-  const auto put = [&](auto format, const auto&... parts) {
-    return std::min(
-        bytes, fmt::format_to_n(out, static_cast<std::ptrdiff_t>(bytes), format, parts...).size);
+  const auto put = [&]<class... Parts>(fmt::format_string<Parts...> format, Parts&&... parts) {
+    return format_into(out, bytes, format, std::forward<Parts>(parts)...);
   };
   if (code.call != nullptr) {
     return code.of_lp ? put(FMT_STRING("LP {}, {}"), code.lp, std::string_view(code.call))
@@ -96,21 +96,27 @@ std::vector<WatchedThreads::Sighting> WatchedThreads::look() {
   return seen;
 }
 
-void ThreadWatch::on_question(int) {
+/// Not on the stack for signals, because it may call handlers of the model (preemption.h).
+void ThreadWatch::on_signal(int, siginfo_t* info, void* context) {
   const int error = errno;
   if (activity.watch != nullptr) activity.watch->answer();
+  Preemptible::on_signal(context, info->si_code == SI_TIMER);
   errno = error;
 }
 
 void ThreadWatch::answer() {
   const std::uint32_t asked = asked_.load(std::memory_order_relaxed);
   // One that comes late must not change what was answered.
-  if (answered_.load(std::memory_order_relaxed) == asked) return;
+  if (answered_.load(std::memory_order_relaxed) == asked || answering_) return;
+  answering_ = true;  // another signal may come meanwhile
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   void** const place =
       std::exchange(model_calls.place, nullptr);  // a crash here is not the handler's
   answer_ = running_model_code();
-  model_calls.place = place;
   answered_.store(asked, std::memory_order_release);
+  answering_ = false;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  model_calls.place = place;  // last: from now on the handler may be interrupted and dropped
 }
 
 // ---- A thread's part
@@ -124,8 +130,8 @@ ThreadWatch::ThreadWatch(WatchedThreads& threads, const Model& model)
   activity.watch = this;
   model_calls.on_drop = forget_model_code;
   struct sigaction action {};
-  action.sa_handler = on_question;
-  action.sa_flags = SA_RESTART | SA_ONSTACK;
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_RESTART | SA_SIGINFO | SA_NODEFER;
   sigaction(kQuestion, &action, nullptr);
   const std::lock_guard lock(threads_.mutex_);
   threads_.threads_.push_back(this);

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <signal.h>
 
 #include <atomic>
 #include <cstddef>
@@ -187,7 +188,7 @@ class ThreadWatch {
 
  private:
   friend class WatchedThreads;
-  static void on_question(int);
+  static void on_signal(int number, siginfo_t* info, void* context);
   void answer();
   void take_signal_stack();
   void note_stack();
@@ -200,6 +201,7 @@ class ThreadWatch {
   // answer and then stores `answered_` with release; who asks reads that with acquire.
   std::atomic<std::uint32_t> asked_{0}, answered_{0};
   std::optional<ModelCode> answer_;
+  bool answering_ = false;
 };
 
 }  // namespace orrery

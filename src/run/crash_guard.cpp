@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/crash_guard.h"
 
-#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -14,6 +12,7 @@
 #include <exception>
 
 #include "core/crash.h"
+#include "core/format_into.h"
 #include "core/model_stack.h"
 #include "memory/outside_calls.h"
 #include "run/activity.h"
@@ -53,10 +52,8 @@ class Sentence {
  public:
   template <class... Parts>
   void add(fmt::format_string<Parts...> format, Parts&&... parts) {
-    const std::size_t room = text_.size() - size_;
-    const auto end = fmt::format_to_n(text_.data() + size_, static_cast<std::ptrdiff_t>(room),
-                                      format, std::forward<Parts>(parts)...);
-    size_ += std::min(room, end.size);
+    size_ += format_into(text_.data() + size_, text_.size() - size_, format,
+                         std::forward<Parts>(parts)...);
   }
   void add(const ModelCode& code) {
     size_ += describe(code, text_.data() + size_, text_.size() - size_);

@@ -31,8 +31,7 @@ class LookInterval {
   static constexpr std::uint64_t kMostEvents = 4096;
   static constexpr double kLongestSeconds = 4e-3;
 
-  const std::uint64_t longest_cycles_ =
-      static_cast<std::uint64_t>(cycles_per_second() * kLongestSeconds);
+  const std::uint64_t longest_cycles_ = cycles_in(kLongestSeconds);
   std::uint64_t last_cycles_ = read_cycles();
   std::uint64_t events_ = 64;
 };

@@ -37,7 +37,7 @@ class GoalWatch {
   /// The seconds count from now. By one thread, before others look.
   void restart() {
     if (std::isinf(seconds_)) return;
-    end_cycles_ = read_cycles() + static_cast<std::uint64_t>(seconds_ * cycles_per_second());
+    end_cycles_ = read_cycles() + cycles_in(seconds_);
   }
   /// Whether it is reached; `committed`: events by this engine so far.
   bool reached(std::uint64_t committed) const { return committed >= events_ || time_is_over(); }

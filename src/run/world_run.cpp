@@ -68,7 +68,6 @@ void WorldEngine::run_whole(const Model& model, const RunOptions& options, RunCo
   result.startup_seconds = watch.lap();
   const double before = result.startup_seconds;
   advance(world, options, Goal{}, control, result);
-  world.failed = result.end == RunEnd::fault;
   result.peak_memory_bytes += world.lp_count() * world.bytes_per_lp() + world.promises().bytes();
   finish(world, options, control, result);
   world.failed = result.end == RunEnd::fault;

@@ -76,6 +76,12 @@ class Rounds {
       ++first;
     return first == workers_;
   }
+  bool has_joined(unsigned worker, std::uint64_t round) const {
+    return slots_[worker].joined.load(std::memory_order_relaxed) >= round;
+  }
+  bool has_reported(unsigned worker, std::uint64_t round) const {
+    return slots_[worker].reported.load(std::memory_order_relaxed) >= round;
+  }
   /// For a worker that adopts a round.
   const Report& report_of(unsigned worker) const { return slots_[worker].report; }
 
@@ -131,6 +137,15 @@ class RoundMember {
   }
   /// Between joining a round and adopting it.
   bool in_round() const { return phase_ != Phase::between; }
+  /// In a round: visits the members that it waits for, visit(worker).
+  template <class Visit>
+  void for_each_lagging(Visit&& visit) const {
+    for (unsigned worker = 0; worker < rounds_.workers(); ++worker) {
+      const bool is_there = phase_ == Phase::joined ? rounds_.has_joined(worker, round_)
+                                                    : rounds_.has_reported(worker, round_);
+      if (!is_there) visit(worker);
+    }
+  }
   /// The round that this worker joined last.
   std::uint64_t round() const { return round_; }
 

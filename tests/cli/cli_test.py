@@ -378,7 +378,8 @@ class SuddenEnds(Case):
     WORDS = {"terminate": "std::terminate was called", "stack": "the stack of "}
     # Where LPs lie in heaps, what crashes is dropped and the run ends in order.
     CONTAINED = {"timewarp"}
-    VARIANTS = [["sequential"], ["timewarp", "--workers", "1"], ["timewarp", "--workers", "3"],
+    VARIANTS = [["sequential"], ["timewarp", "--workers", "1"],
+                ["timewarp", "--workers", "3"],
                 ["expanded", "--workers", "1"],
                 ["expanded", "--workers", "3", "--expanded-mode", "batched"]]
 
@@ -493,7 +494,8 @@ class SuddenEnds(Case):
 @unittest.skipIf("thread" in SANITIZE, "the thread sanitizer holds signals back from a loop")
 class EndlessHandlers(Case):
     SENTENCE = r"LP 3, event Step at \S+ s \(tick \d+\)"
-    VARIANTS = [["sequential"], ["timewarp", "--workers", "1"], ["timewarp", "--workers", "3"],
+    VARIANTS = [["sequential"], ["timewarp", "--workers", "1"],
+                ["timewarp", "--workers", "3", "--preempt", "off"],
                 ["expanded", "--workers", "3", "--expanded-mode", "batched"], ["checker"]]
 
     def start(self, *words, where="handler"):
@@ -504,6 +506,30 @@ class EndlessHandlers(Case):
             self.addCleanup(end)  # called in reverse
         wait_for_watch(process)
         return process
+
+    def test_a_run_that_can_interrupt_it_stops_in_order(self):
+        if SANITIZE:
+            self.skipTest("handlers are not interrupted with sanitizers")
+        for variant in [["timewarp", "--workers", "3"], ["timewarp", "--workers", "2", "--preempt",
+                                                         "tick"]]:
+            with self.subTest(variant=variant):
+                out = self.folder / str(len(variant))
+                process = self.start("--engine", *variant, "--out", out)
+                time.sleep(1.5)
+                process.send_signal(signal.SIGINT)
+                _, stderr = process.communicate(timeout=PATIENCE_S)
+                self.assertEqual(process.returncode, 130, stderr)
+                report = self.report(out)
+                self.assertEqual(report["run"]["end"], "interrupted")
+                self.assertRegex(" ".join(report["notes"]), self.SENTENCE + ": it had not returned")
+
+    def test_what_cannot_be_is_refused(self):
+        self.refused(2, "run", "phold", "--preempt", "sometimes", says=["--preempt", "demand"])
+        for tick in ["49us", "11ms", "1"]:
+            self.refused(2, "run", "phold", "--tick", tick, says=["--tick", "from 50us to 10ms"])
+        done = self.run_ok("run", "phold", *SMALL, "--engine", "timewarp", "--workers", "1",
+                           "--preempt", "both", "--json")
+        self.assertIn("no handler was interrupted", " ".join(json.loads(done.out)["notes"]))
 
     def test_a_signal_is_obeyed_after_a_while(self):
         for variant in self.VARIANTS:
@@ -956,7 +982,7 @@ class Options(Case):
     # Where one value does not fit all options of a type, and what the others need beside it.
     NAMES = {"pending": "heap", "checkpoint": "copy", "offload": "mono", "copier": "synchronous",
              "conservative-mode": "in-place", "expanded-mode": "single", "handover": "pull",
-             "barrier": "event", "oversize": "deny"}
+             "barrier": "event", "oversize": "deny", "preempt": "tick", "tick": "200us"}
     OF_THE_COMMAND = {"help", "engine", "engines", "set", "config", "out", "force", "quiet", "json",
                       "repeats", "verbose"}
 

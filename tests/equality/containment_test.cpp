@@ -11,14 +11,15 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "core/model_stack.h"
+#include "crashes.h"
 #include "engine/auto/settings.h"
+#include "equality/asker.h"
 #include "equality/run_model.h"
 #include "equality/time_warp_shape.h"
 #include "orrery/orrery.h"
@@ -29,15 +30,6 @@
 
 namespace orrery::testing {
 namespace {
-
-volatile int* volatile nowhere = reinterpret_cast<volatile int*>(64);
-volatile int seven = 7, zero = 0;
-
-int descend(int depth) {
-  volatile char room[1024];
-  room[depth % 1024] = 1;
-  return depth > 100'000'000 ? 0 : descend(depth + 1) + room[0];
-}
 
 enum class How {
   segv,
@@ -61,43 +53,16 @@ void let_nothing_out() noexcept {
   throw_something();
 }
 
-struct Tick {};
-struct Question {
-  std::uint64_t id;
-  LpId from;
-  std::uint32_t pad;
-};
-struct Answer {
-  std::uint64_t id;
-  LpId from;
-  std::uint32_t pad;
-};
-
 class CrashingModel;
 
-/// Asks others and remembers what it asked. An answer that nobody asked for can only come of a
-/// wrong guess, and that it cannot bear.
-class Asker final : public LogicalProcess<Asker, Tick, Question, Answer> {
+/// Cannot bear an answer that nobody asked for.
+class CrashingLp final : public Asker {
  public:
-  explicit Asker(const CrashingModel& model) : model_(model) {}
-  void start(Context& context) override {
-    context.schedule(context.self(), Duration::from_ticks(1 + context.self() % 3), Tick{});
-  }
-  void handle(Context& context, const Tick&);
-  void handle(Context& context, const Question& question) {
-    digest_ = digest_ * 31 + question.id;
-    context.schedule(question.from, some_ticks(context), Answer{question.id, context.self(), 0});
-  }
-  void handle(Context& context, const Answer& answer);
-  void finish(FinalContext& context) override {
-    context.state(digest_);
-    context.state(static_cast<std::uint64_t>(open_.size()));
-  }
+  explicit CrashingLp(const CrashingModel& model);
 
  private:
-  Duration some_ticks(Context& context) const {
-    return Duration::from_ticks(static_cast<std::int64_t>(context.random().below(20)));
-  }
+  void has_asked(Context& context, std::uint64_t questions) override;
+  void bear_unasked(Context& context, const Answer& answer) override;
   void crash(Context& context);
   std::uint64_t send_without_end(Context& context, std::uint64_t depth) {
     volatile char room[256];
@@ -108,48 +73,41 @@ class Asker final : public LogicalProcess<Asker, Tick, Question, Answer> {
   }
 
   const CrashingModel& model_;
-  std::map<std::uint64_t, LpId> open_;
-  std::uint64_t asked_ = 0, digest_ = 1;
+  std::vector<std::uint64_t> spoilt_;
+  std::uint64_t sink_ = 0;
 };
 
 class CrashingModel final : public Model {
  public:
   explicit CrashingModel(How way, std::uint64_t committed = 0)
       : how(way), crash_at_question(committed) {}
-  std::uint64_t lp_count() const override { return 12; }
+  std::uint64_t lp_count() const override { return shape.lps; }
   std::unique_ptr<LogicalProcessBase> create(LpId) const override {
-    return std::make_unique<Asker>(*this);
+    return std::make_unique<CrashingLp>(*this);
   }
+
+  static constexpr AskerShape shape{12, 20, 0.05};
 
   const How how;
   const std::uint64_t crash_at_question;  ///< of LP 3; 0: none that commits
   mutable std::atomic<std::uint64_t> crashes{0};
 };
 
-void Asker::handle(Context& context, const Tick&) {
-  const auto peer = static_cast<LpId>(context.random().below(context.lp_count()));
-  open_.emplace(++asked_, peer);
-  context.schedule(peer, some_ticks(context), Question{asked_, context.self(), 0});
-  context.schedule(context.self(), Duration::from_ticks(1) + some_ticks(context), Tick{});
-  if (context.self() == 3 && asked_ == model_.crash_at_question) crash(context);
+CrashingLp::CrashingLp(const CrashingModel& model) : Asker(model.shape), model_(model) {}
+
+void CrashingLp::has_asked(Context& context, std::uint64_t questions) {
+  if (context.self() == 3 && questions == model_.crash_at_question) crash(context);
 }
 
-void Asker::handle(Context& context, const Answer& answer) {
-  const auto found = open_.find(answer.id);
-  if (found == open_.end() || found->second != answer.from) {
-    model_.crashes.fetch_add(1, std::memory_order_relaxed);
-    digest_ = ~digest_;
-    crash(context);
-    return;
-  }
-  open_.erase(found);
-  digest_ = digest_ * 37 + answer.id;
+void CrashingLp::bear_unasked(Context& context, const Answer&) {
+  model_.crashes.fetch_add(1, std::memory_order_relaxed);
+  crash(context);
 }
 
-void Asker::crash(Context& context) {
+void CrashingLp::crash(Context& context) {
   switch (model_.how) {
     case How::segv:
-      open_.clear();
+      spoilt_.assign(100, 1);
       *nowhere = 1;
       break;
     case How::fpe:
@@ -166,10 +124,10 @@ void Asker::crash(Context& context) {
       let_nothing_out();
       break;
     case How::stack:
-      digest_ += static_cast<std::uint64_t>(descend(0));
+      sink_ += static_cast<std::uint64_t>(descend(0));
       break;
     case How::stack_in_platform:
-      digest_ += send_without_end(context, 0);
+      sink_ += send_without_end(context, 0);
       break;
     case How::exit:
       std::exit(0);

@@ -98,6 +98,8 @@ VALUES = {
                            "sequential,expanded,timewarp:1", "timewarp:3",
                            "sequential,conservative:3,timewarp:2"),
     "--hand-over-every": hand_over_every,
+    "--preempt": one_of("auto", "off", "demand", "tick", "both", "both"),
+    "--tick": one_of("50us", "100us", "1ms"),
 }
 
 # Runs of the fuzzer are too short for an engine that chooses to see a reason for it.

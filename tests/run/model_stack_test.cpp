@@ -18,6 +18,7 @@
 #include <string>
 #include <thread>
 
+#include "crashes.h"
 #include "memory/application_mode.h"
 #include "memory/arena.h"
 #include "memory/lp_heap.h"
@@ -27,14 +28,10 @@
 namespace orrery {
 namespace {
 
-volatile int* volatile nowhere = reinterpret_cast<volatile int*>(64);
-volatile int seven = 7, zero = 0;
-
-int descend(int depth) {
-  volatile char room[1024];
-  room[depth % 1024] = 1;
-  return depth > 100'000'000 ? 0 : descend(depth + 1) + room[0];
-}
+using testing::descend;
+using testing::nowhere;
+using testing::seven;
+using testing::zero;
 
 class ModelStackTest : public ::testing::Test {
  protected:
@@ -72,7 +69,7 @@ class ModelStackTest : public ::testing::Test {
     EXPECT_EQ(std::uncaught_exceptions(), 0);
     EXPECT_EQ(std::current_exception(), nullptr);
     EXPECT_EQ(model_calls.place, nullptr);
-    EXPECT_FALSE(memory::thread_context.overrun);
+    EXPECT_EQ(memory::thread_context.attention.load(), 0);
   }
 
   memory::Arena arena_;
@@ -149,7 +146,7 @@ TEST_F(ModelStackTest, LetsPlatformCodeComeToItsEnd) {
     expect_crash("KiB is exhausted (a recursion without end?)",
                  call([&] { descend_with_platform_code(0, returns); }));
     EXPECT_GT(returns, 1000);
-    EXPECT_FALSE(memory::thread_context.overrun);
+    EXPECT_EQ(memory::thread_context.attention.load(), 0);
   }
 }
 
@@ -231,7 +228,7 @@ TEST_F(ModelStackTest, ClosesTheReserveBehindPlatformCode) {
     }
   };
   EXPECT_EQ(call([] { seven = Deep::descend(); }), "");
-  EXPECT_FALSE(memory::thread_context.overrun);
+  EXPECT_EQ(memory::thread_context.attention.load(), 0);
 }
 
 TEST_F(ModelStackTest, TenThousandCrashesLeaveNothing) {
@@ -287,6 +284,36 @@ TEST_F(ModelStackTest, DoesNotDropWhatIsNotTheModels) {
         });
       },
       ::testing::KilledBySignal(SIGSEGV), "");
+}
+
+/// As the handler of the signal sees it; a child of a death test is not asked (see below).
+TEST_F(ModelStackTest, AsksWhatRuns) {
+  siginfo_t info{};
+  info.si_code = SEGV_MAPERR;
+  const auto survives = [&info] {
+    ucontext_t context{};
+    return survives_crash(SIGSEGV, &info, &context);
+  };
+  bool model = false, platform = true, in_heap = true, ordinary = true, no_place = true;
+  call([&] { model = survives(); });
+  call([&] {
+    const memory::PlatformMode mode;
+    platform = survives();
+  });
+  call([&] {
+    const memory::HeapScope whole;
+    in_heap = survives();
+  });
+  on_model_stack([&] { recoverable([&] { ordinary = survives(); }); });
+  on_model_stack([&] {
+    const memory::ApplicationMode application(heap_);
+    no_place = survives();
+  });
+  EXPECT_TRUE(model);
+  EXPECT_FALSE(platform);
+  EXPECT_FALSE(in_heap);
+  EXPECT_FALSE(ordinary);
+  EXPECT_FALSE(no_place);
 }
 
 /// A signal that somebody sent is no crash of the handler that happens to run.

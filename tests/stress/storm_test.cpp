@@ -16,84 +16,26 @@
 #include <vector>
 
 #include "engine/timewarp/settings.h"
+#include "equality/asker.h"
 #include "equality/run_model.h"
 #include "orrery/orrery.h"
 
 namespace orrery::testing {
 namespace {
 
-struct Tick {};
-struct Question {
-  std::uint64_t id;
-  LpId from;
-  std::uint32_t pad;
-};
-struct Answer {
-  std::uint64_t id;
-  LpId from;
-  std::uint32_t pad;
-};
+using Shape = AskerShape;
 
-struct Shape {
-  LpId lps;
-  std::int64_t spread_ticks;
-  double zero_share;  ///< of questions, and of answers
-};
-
-class StormModel;
-
-/// Asks others and remembers what it asked. An answer that nobody asked for can only come of a
-/// wrong guess.
-class Asker final : public LogicalProcess<Asker, Tick, Question, Answer> {
+class StormLp final : public Asker {
  public:
-  explicit Asker(const Shape& shape) : shape_(shape) {}
-  void start(Context& context) override {
-    context.schedule(context.self(), Duration::from_ticks(1 + context.self() % 3), Tick{});
-  }
-  void handle(Context& context, const Tick&) {
-    Random& random = context.random();
-    const auto peer = static_cast<LpId>(random.below(context.lp_count()));
-    open_.emplace(++asked_, peer);
-    context.schedule(peer, delay(context), Question{asked_, context.self(), 0});
-    context.schedule(context.self(), some_ticks(context), Tick{});
-  }
-  void handle(Context& context, const Question& question) {
-    digest_ = digest_ * 31 + question.id;
-    context.schedule(question.from, delay(context), Answer{question.id, context.self(), 0});
-  }
-  void handle(Context& context, const Answer& answer) {
-    const auto found = open_.find(answer.id);
-    if (found == open_.end() || found->second != answer.from) {
-      storm(context, answer);
-      return;
-    }
-    open_.erase(found);
-    digest_ = digest_ * 37 + answer.id;
-  }
-  void finish(FinalContext& context) override {
-    context.state(digest_);
-    context.state(static_cast<std::uint64_t>(open_.size()));
-  }
+  using Asker::Asker;
 
  private:
-  Duration some_ticks(Context& context) const {
-    return Duration::from_ticks(1 + static_cast<std::int64_t>(context.random().below(
-                                        static_cast<std::uint64_t>(shape_.spread_ticks))));
-  }
-  Duration delay(Context& context) const {
-    return context.random().uniform() < shape_.zero_share ? Duration::zero() : some_ticks(context);
-  }
-  void storm(Context& context, const Answer& answer) {
-    digest_ = ~digest_;
+  void bear_unasked(Context& context, const Answer& answer) override {
     for (int i = 0; i < 5; ++i) {
       const auto to = static_cast<LpId>((answer.from + static_cast<LpId>(i)) % context.lp_count());
       context.schedule(to, Duration::from_ticks(i), Question{answer.id, context.self(), 1});
     }
   }
-
-  const Shape shape_;
-  std::map<std::uint64_t, LpId> open_;
-  std::uint64_t asked_ = 0, digest_ = 1;
 };
 
 class StormModel final : public Model {
@@ -101,7 +43,7 @@ class StormModel final : public Model {
   explicit StormModel(const Shape& shape) : shape_(shape) {}
   std::uint64_t lp_count() const override { return shape_.lps; }
   std::unique_ptr<LogicalProcessBase> create(LpId) const override {
-    return std::make_unique<Asker>(shape_);
+    return std::make_unique<StormLp>(shape_);
   }
 
  private:

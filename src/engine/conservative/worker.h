@@ -153,10 +153,7 @@ class alignas(64) Worker {
 
   // Rounds (worker_rounds.h).
   bool round_is_due();
-  void set_next_round() {
-    next_round_cycles_ =
-        read_cycles() + static_cast<std::uint64_t>(kRoundSeconds * cycles_per_second());
-  }
+  void set_next_round() { next_round_cycles_ = read_cycles() + cycles_in(kRoundSeconds); }
   void join_round();
   Report report();
   bool adopt();
@@ -202,8 +199,7 @@ class alignas(64) Worker {
   LivelockTrail trail_;
   std::uint64_t sample_ = 0;
   /// What takes longer was interrupted, or is one of few.
-  const std::uint64_t longest_sample_ =
-      static_cast<std::uint64_t>(kLongestSampleSeconds * cycles_per_second());
+  const std::uint64_t longest_sample_ = cycles_in(kLongestSampleSeconds);
   std::vector<double> loads_;
   WorkerStatistics statistics_;
 

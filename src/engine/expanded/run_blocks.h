@@ -115,7 +115,7 @@ void Run<Pending>::poll() {
   if (stops || pauses_) schedule_.lower_limit(last_key());
   if (withdrawn_.are_many(cancelled_timers_, schedule_.pending())) reclaim();
   if (const std::uint64_t now = read_cycles(); now >= rows_due_cycles_) {
-    rows_due_cycles_ = now + static_cast<std::uint64_t>(cycles_per_second() * kRowsSeconds);
+    rows_due_cycles_ = now + cycles_in(kRowsSeconds);
     control_.memory_bytes.store(depot_.slab_bytes() + schedule_.bytes() + history_.bytes(),
                                 std::memory_order_relaxed);
     if (has_rows_) hand_rows_over();

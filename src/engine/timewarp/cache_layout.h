@@ -45,8 +45,7 @@ struct CacheLayout {
 class CacheTuning {
  public:
   explicit CacheTuning(const CacheLayout& layout)
-      : way_bytes_(layout.colouring.way_bytes),
-        period_cycles_(static_cast<std::uint64_t>(cycles_per_second() * kPeriodSeconds)) {}
+      : way_bytes_(layout.colouring.way_bytes), period_cycles_(cycles_in(kPeriodSeconds)) {}
 
   /// The threshold to use from now on, if it changes. `committed` events by all workers so far.
   std::optional<std::size_t> observe(std::uint64_t committed);

@@ -8,20 +8,27 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/assert.h"
+#include "core/cycles.h"
 #include "engine/timewarp/worker.h"
 #include "memory/library_state.h"
 #include "run/activity.h"
+#include "run/preemption.h"
 #include "run/refusals.h"
 #include "run/waiting.h"
 
 namespace orrery::timewarp {
 
 template <class Pending>
-class Crew {
+class Crew final : Preemptor {
  public:
   using WorkerList = std::vector<Worker<Pending>*>;
 
@@ -40,21 +47,47 @@ class Crew {
   double set_up_seconds() const { return set_up_seconds_; }
   /// Of memory that its LPs were refused, if any was.
   const std::string& refusal_note() const { return refusal_note_; }
+  /// Whether the system has refused the timer that was to interrupt its handlers.
+  bool lacks_tick() const { return lacks_tick_; }
+  /// Share of its time that ticks take which were asked for; measured by the first thread.
+  double tick_share() const { return tick_share_; }
+  /// Of a handler that ran on and on when the run was stopped, if one did.
+  const std::string& unreturned_note() const { return unreturned_note_; }
 
  private:
   static constexpr unsigned kRoundLooks = 64;
+  static constexpr unsigned kMostInterrupted = 16;
+  static constexpr double kRoundWaitSeconds = 5e-6;  ///< of a handler that is interrupted
+  static constexpr std::uint64_t kRunForLook = 10;   ///< times as long as the look before took
   /// Whoever asks what the thread does learns whose handlers it calls.
   template <class Action>
   void for_each(Action&& action) {
     for (Worker<Pending>* worker : workers_) {
-      ThreadWatch::turn_to(worker->execution());
+      turn_to(*worker);
       action(*worker);
     }
   }
+  void turn_to(Worker<Pending>& worker) {
+    at_work_ = &worker;
+    ThreadWatch::turn_to(worker.execution());
+  }
   bool set_up();
   void take_turns();
+  void ring_laggards();
+  void ring_laggards_in_long_events();
+  bool may_interrupt() const override;
+  bool heeds_tick() override;
+  bool look_around(bool has_room) noexcept override;
+  void fail();
+  std::uint64_t work_within(Worker<Pending>& worker, bool may_execute);
+  bool turn_within(Worker<Pending>& worker, bool may_execute);
+  bool has_late() const;
+  void arm();
+  void note_unreturned(const Worker<Pending>& worker);
   bool move_lps();
   struct RoundHooks;
+  struct Interruptions;
+  double tick_seconds() const;
 
   Shared& shared_;
   const unsigned thread_;
@@ -63,6 +96,19 @@ class Crew {
   unsigned looks_ = 0;  ///< at a round under way, since the last turns
   bool idle_ = false;   ///< nobody had anything to do in the last turns
   Backoff backoff_;
+  Worker<Pending>* at_work_ = nullptr;  ///< whose handlers are called
+  bool over_ = false;                   ///< the run has ended
+  unsigned interrupted_ = 0;            ///< handlers
+  std::uint64_t next_look_cycles_ = 0;  ///< no handler is interrupted before
+  std::uint64_t turns_cycles_ = 0;      ///< when turns began last
+  std::uint64_t turns_at_tick_ = 0;     ///< the same, at the last tick
+  std::uint32_t round_looks_ = 0;       ///< while that was under way
+  std::uint32_t round_rings_ = 0;
+  std::uint64_t watched_round_ = 0, next_ring_cycles_ = 0;
+  bool lacks_tick_ = false;
+  double tick_share_ = 0;
+  std::string unreturned_note_;
+  std::exception_ptr error_;  ///< of the platform, while a handler was interrupted
   double set_up_seconds_ = 0;
   std::string refusal_note_;
 };
@@ -75,12 +121,39 @@ void Crew<Pending>::run() {
   const OversizeLimit limit(shared_.settings.deny_oversize);
   const ThreadWatch watched(shared_.control.threads, shared_.model, workers_.front()->execution(),
                             workers_.front()->speculative());
+  const Interruptions interruptions(*this);
   if (!set_up()) return;
   for (Worker<Pending>* worker : workers_) worker->begin();
   workers_.front()->speculative() ? take_turns() : workers_.front()->run_alone();
+  if (error_) std::rethrow_exception(error_);
   if (shared_.team.failed()) return;
   refusal_note_ = refusals.note(shared_.settings.deny_oversize);
   for_each([](Worker<Pending>& worker) { worker.end_run(); });
+}
+
+/// While it exists the thread's handlers can be interrupted, if the run wants that.
+template <class Pending>
+struct Crew<Pending>::Interruptions {
+  explicit Interruptions(Crew& crew) {
+    if (!crew.shared_.preempts) return;
+    preemptible.emplace(static_cast<Preemptor&>(crew), crew.shared_.text, crew.tick_seconds());
+    bell.emplace(crew.shared_.bells, crew.thread_);
+    crew.lacks_tick_ = preemptible->lacks_tick();
+    if (crew.thread_ == 0 && crew.shared_.settings.preempt_tick_seconds > 0)
+      crew.tick_share_ = preemptible->tick_share();
+  }
+  std::optional<Preemptible> preemptible;
+  std::optional<Bells::Hung> bell;
+};
+
+/// On demand, a slow one sees to it that nobody is forgotten: all threads may be in handlers that
+/// do not end, and then none is left to ring.
+template <class Pending>
+double Crew<Pending>::tick_seconds() const {
+  constexpr double kBackstopSeconds = 50e-3;
+  const Settings& settings = shared_.settings;
+  if (settings.preempt_tick_seconds > 0) return settings.preempt_tick_seconds;
+  return settings.preempt_on_demand ? kBackstopSeconds : 0;
 }
 
 /// False if it has failed on some worker.
@@ -122,9 +195,19 @@ struct Crew<Pending>::RoundHooks {
       sum.add(crew.shared_.rounds.report_of(i));
     bool ends = false;
     crew.for_each([&](Worker<Pending>& worker) { ends = worker.adopt(sum); });
-    return crew.workers_.front()->is_moving() ? !crew.move_lps() : ends;
+    if (!crew.workers_.front()->is_moving()) return ends;
+    ORRERY_ASSERT(crew.interrupted_ == 0,
+                  "on the way to a cut all that was interrupted is dropped");
+    return !crew.move_lps();
   }
 };
+
+/// Somebody is to be called back from a long event.
+template <class Pending>
+bool Crew<Pending>::has_late() const {
+  return std::any_of(workers_.begin(), workers_.end(),
+                     [](const Worker<Pending>* worker) { return worker->has_late(); });
+}
 
 /// The steps in moving.h. False if a thread has failed.
 template <class Pending>
@@ -149,8 +232,13 @@ bool Crew<Pending>::move_lps() {
 
 template <class Pending>
 void Crew<Pending>::take_turns() {
-  while (!shared_.team.failed()) {
+  while (!over_ && !shared_.team.failed()) {
     if (member_.step(RoundHooks{*this})) return;
+    if (shared_.preempts) {
+      turns_cycles_ = read_cycles();
+      arm();
+      ring_laggards();
+    }
     if (idle_ && member_.in_round() && looks_++ < kRoundLooks) {
       Patience::relax();  // the other threads' step is cheaper to see than a turn of all workers
       continue;
@@ -159,16 +247,178 @@ void Crew<Pending>::take_turns() {
     bool received = false;
     idle_ = true;
     for_each([&](Worker<Pending>& worker) {
+      if (over_) return;
       const auto turn = worker.turn();
       received |= turn.received;
       idle_ &= !turn.executed;
     });
     if (!idle_) {
       backoff_.reset();
-    } else if (!received) {
+    } else if (!received && !has_late()) {
       backoff_.wait();
     }
   }
+}
+
+// ---- Interrupting
+
+/// What was asked for until now is about to be looked at anyway.
+template <class Pending>
+void Crew<Pending>::arm() {
+  if (shared_.settings.preempt_always) {
+    memory::ask_attention(memory::kLook);
+  } else if (memory::attention_asked(memory::kLook)) {
+    memory::end_attention(memory::kLook);
+  }
+}
+
+/// A handler that has just been interrupted gets on first. And a turn of ordinary length comes to
+/// its end sooner than it is interrupted: then it was the system that kept it from a round.
+template <class Pending>
+bool Crew<Pending>::may_interrupt() const {
+  if (!at_work_->may_interrupt()) return false;
+  if (shared_.settings.preempt_always) return true;
+  constexpr double kTurnSeconds = 30e-6;
+  const std::uint64_t now = read_cycles();
+  return now >= next_look_cycles_ && now - at_work_->turn_cycles() > cycles_in(kTurnSeconds);
+}
+
+/// On demand: only if the same turn has lasted since the tick before.
+template <class Pending>
+bool Crew<Pending>::heeds_tick() {
+  return std::exchange(turns_at_tick_, turns_cycles_) == turns_cycles_ ||
+         shared_.settings.preempt_tick_seconds > 0;
+}
+
+template <class Pending>
+bool Crew<Pending>::look_around(bool has_room) noexcept {
+  Worker<Pending>& worker = *at_work_;
+  const std::uint64_t start = read_cycles();
+  arm();
+  try {
+    worker.make_room_for_interrupt();
+  } catch (const std::bad_alloc&) {
+    return true;  // without memory for a look it goes on
+  }
+  ++interrupted_;
+  std::uint64_t worked = 0;
+  try {
+    worker.interrupt();
+    worked = work_within(worker, has_room && interrupted_ <= kMostInterrupted);
+  } catch (...) {
+    fail();
+  }
+  --interrupted_;
+  const std::uint64_t end = read_cycles();
+  next_look_cycles_ = end + kRunForLook * (end - start - worked);
+  const bool goes_on = worker.go_on(end - start);
+  turn_to(worker);
+  return goes_on;
+}
+
+/// The exception that is being handled is the thread's end, once all handlers beneath are dropped.
+template <class Pending>
+void Crew<Pending>::fail() {
+  error_ = std::current_exception();
+  over_ = true;
+  for (Worker<Pending>* one : workers_) one->abandon_all();
+}
+
+/// Takes part in rounds, and executes what lies before the handler of `worker` that was interrupted
+/// last, until that is not wanted any more or nothing is left. `may_execute`: else that handler
+/// makes room itself. Returns the cycles that it took to execute something.
+template <class Pending>
+std::uint64_t Crew<Pending>::work_within(Worker<Pending>& worker, bool may_execute) {
+  std::uint64_t worked = 0, waits_since = 0;
+  for (;;) {
+    const std::uint64_t start = read_cycles();
+    const bool busy = turn_within(worker, may_execute);
+    if (busy) worked += read_cycles() - start;
+    over_ = over_ || shared_.team.failed();
+    if (!over_ && worker.is_squashed()) return worked;
+    over_ = over_ || member_.step(RoundHooks{*this});
+    if (over_) break;
+    if (worker.is_squashed()) return worked;
+    if (busy) {
+      waits_since = 0;
+      continue;
+    }
+    if (!member_.in_round()) return worked;
+    if (waits_since == 0) waits_since = start;
+    if (start - waits_since > cycles_in(kRoundWaitSeconds)) {
+      if (shared_.settings.preempt_on_demand) ring_laggards_in_long_events();
+      return worked;
+    }
+    Patience::relax();
+  }
+  if (!worker.is_squashed()) note_unreturned(worker);
+  for (Worker<Pending>* one : workers_) one->squash_all();
+  return worked;
+}
+
+/// Whoever has stopped a run because it did not get on wants to know why.
+template <class Pending>
+void Crew<Pending>::note_unreturned(const Worker<Pending>& worker) {
+  constexpr double kLongSeconds = 1;
+  if (worker.ending().end != RunEnd::interrupted ||
+      read_cycles() - turns_cycles_ < cycles_in(kLongSeconds))
+    return;
+  ModelCode code;
+  code.tick_seconds = shared_.model.tick_seconds();
+  worker.interrupted_execution().tell(code);
+  unreturned_note_ = describe(code) + ": it had not returned when the run was stopped";
+}
+
+/// Whether anything was executed or came in.
+template <class Pending>
+bool Crew<Pending>::turn_within(Worker<Pending>& worker, bool may_execute) {
+  const Key below = may_execute ? worker.interrupted() : Key();
+  bool busy = false;
+  Key lowest = Key::infinity();
+  for (Worker<Pending>* one : workers_) {
+    turn_to(*one);
+    busy |= one->turn_within(below);
+    if (over_ || worker.is_squashed()) return busy;
+    lowest = std::min(lowest, one->lowest_pending());
+  }
+  if (may_execute) return busy;
+  turn_to(worker);
+  worker.give_way(lowest);
+  return busy;
+}
+
+/// A round that does not get on: some thread is in a long event. If it does not know that itself,
+/// it may as well be the system that keeps it, so it is rung later, and then less and less often.
+template <class Pending>
+void Crew<Pending>::ring_laggards() {
+  if (!shared_.settings.preempt_on_demand || !member_.in_round()) return;
+  if (member_.round() != watched_round_) {
+    watched_round_ = member_.round();
+    round_looks_ = 0;
+    return;
+  }
+  // Most rounds end before anybody looks at the clock.
+  constexpr std::uint32_t kLooks = 8;
+  if (++round_looks_ < kLooks) return;
+  const std::uint64_t now = read_cycles();
+  if (round_looks_ == kLooks) {
+    round_rings_ = 0;
+    next_ring_cycles_ = now + cycles_in(200e-6);
+  }
+  if (now < next_ring_cycles_) return;
+  constexpr std::uint32_t kDoublings = 4;
+  const std::uint32_t doublings = std::min(round_rings_, kDoublings);
+  next_ring_cycles_ = now + cycles_in(std::min(1e-3 * (1u << doublings), 10e-3));
+  if (round_rings_++ == 0) return ring_laggards_in_long_events();
+  member_.for_each_lagging([this](unsigned thread) { shared_.bells.ring(thread, true); });
+}
+
+/// Those that know it.
+template <class Pending>
+void Crew<Pending>::ring_laggards_in_long_events() {
+  member_.for_each_lagging([this](unsigned thread) {
+    if (shared_.bells.publishes(thread)) shared_.bells.ring(thread, true);
+  });
 }
 
 }  // namespace orrery::timewarp

@@ -4,8 +4,11 @@
 // executed again while coasting forward have in common.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/timewarp/fault_list.h"
 #include "engine/timewarp/lp_state.h"
@@ -56,41 +59,64 @@ class Executor {
  public:
   Executor(const World& world, const RunOptions& options, LpTable& lps, FaultList& faults,
            const Outbox<Pending>& outbox)
-      : lps_(lps),
-        faults_(faults),
-        rows_(outbox.rows),
-        execution_(world.model(), world.promises(), options, outbox) {}
+      : world_(world), options_(options), lps_(lps), faults_(faults), rows_(outbox.rows) {
+    levels_.push_back(make_level(outbox));
+    execution_ = levels_.front().get();
+  }
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
 
   /// What the thread executes, for those who watch it.
-  const HandlerExecution& execution() const { return execution_; }
+  const HandlerExecution& execution() const { return *execution_; }
   /// Timers that handlers have cancelled, those rolled back included.
-  std::uint64_t cancelled_timers() const { return execution_.cancelled_timers(); }
+  std::uint64_t cancelled_timers() const {
+    std::uint64_t all = 0;
+    for (const auto& level : levels_) all += level->cancelled_timers();
+    return all;
+  }
   /// An event. False if its handler failed; the fault is noted.
   bool run(LpState& lp, TwEvent* event, bool reversing) {
-    execution_.set_reversing(reversing);
-    execution_.outbox().cause = event;
+    execution_->set_reversing(reversing);
+    execution_->outbox().cause = event;
     return call<Place::batch>(lp, event, "");
   }
-  /// The event that `run` executes.
-  TwEvent* running() const { return execution_.outbox().cause; }
+  /// The event that `run` executes, or nullptr.
+  TwEvent* running() const { return execution_->outbox().cause; }
   /// `run` was dropped: as if it had returned false.
   void end_dropped(LpState& lp, TwEvent* event) {
     end_dropped_call([&] { faults_.note(event, lp, ""); });
     end(lp, false);
   }
+  void make_room_for_interrupt() {
+    if (level_ + 1 == levels_.size()) levels_.push_back(make_level(execution_->outbox()));
+  }
+  /// The event that `run` executes is interrupted: others are executed until `go_on`.
+  void interrupt(LpState& lp) {
+    note_growth(lp);
+    execution_ = levels_[++level_].get();
+  }
+  /// Of the handler that was interrupted last.
+  const HandlerExecution& interrupted() const { return *levels_[level_ - 1]; }
+  void go_on() { execution_ = levels_[--level_].get(); }
+  /// `run` was dropped, and its event is undone.
+  void end_squashed() {
+    heap_misuse() = {};
+    memory::thread_context.heap_grew = false;
+    execution_->outbox().cause = nullptr;
+  }
   /// One that cannot be undone, nor what it sends.
   bool run_final(LpState& lp, TwEvent* event) {
-    execution_.set_reversing(false);
+    execution_->set_reversing(false);
     if (call<Place::own>(lp, event, "")) return true;
     if (rows_.wanted) rows_.speculative.roll_back(event->receiver, event->key());
     return false;
   }
   /// The same again, without effects outside the LP.
   bool coast(LpState& lp, TwEvent* event) {
-    execution_.outbox().coasting = true;
-    execution_.set_reversing(false);
+    execution_->outbox().coasting = true;
+    execution_->set_reversing(false);
     const bool succeeded = call<Place::own>(lp, event, kFailedCoasting);
-    execution_.outbox().coasting = false;
+    execution_->outbox().coasting = false;
     return succeeded;
   }
 
@@ -100,13 +126,13 @@ class Executor {
 
   template <Place place>
   bool call(LpState& lp, TwEvent* event, const char* addition) {
-    const Outbox<Pending>& outbox = execution_.outbox();
-    execution_.begin(*event, event->payload(), *lp.object, lp.kernel);
+    const Outbox<Pending>& outbox = execution_->outbox();
+    execution_->begin(*event, event->payload(), *lp.object, lp.kernel);
     if (!outbox.speculative) {
       rows_before_ = rows_.ready.mark();
       faults_.trail.note(event->key(), event->receiver);
     }
-    const auto action = [this] { execution_.call(); };
+    const auto action = [execution = execution_] { execution->call(); };
     const auto on_failure = [&] { faults_.note(event, lp, addition); };
     memory::LpHeap& heap = lps_.heap(event->receiver);
     bool succeeded = false;
@@ -119,11 +145,11 @@ class Executor {
     return succeeded;
   }
   [[gnu::always_inline]] void end(LpState& lp, bool succeeded) {
-    execution_.outbox().cause = nullptr;
+    execution_->outbox().cause = nullptr;
     note_growth(lp);
     if (succeeded) [[likely]] {
-      execution_.end(lp.kernel);
-    } else if (!execution_.outbox().speculative) {
+      execution_->end(lp.kernel);
+    } else if (!execution_->outbox().speculative) {
       rows_.ready.return_to(rows_before_);
     }
   }
@@ -135,10 +161,21 @@ class Executor {
     lp.one_chunk = 0;
   }
 
+  using Level = Execution<Outbox<Pending>>;
+  std::unique_ptr<Level> make_level(Outbox<Pending> outbox) const {
+    outbox.cause = nullptr;
+    return std::make_unique<Level>(world_.model(), world_.promises(), options_, outbox);
+  }
+
+  const World& world_;
+  const RunOptions& options_;
   LpTable& lps_;
   FaultList& faults_;
   EmittedRows& rows_;
-  Execution<Outbox<Pending>> execution_;
+  Level* execution_;  ///< of the handler that runs
+  /// One for each handler that is interrupted, and one more: handlers keep their Context.
+  std::vector<std::unique_ptr<Level>> levels_;
+  std::size_t level_ = 0;
   std::size_t rows_before_ = 0;  ///< of what is final, before the event
 };
 

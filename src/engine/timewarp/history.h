@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "checkpoint/keeper.h"
@@ -78,6 +79,17 @@ class History {
       leave_journal(lp);
   }
   checkpoint::UndoLog& undo_log() { return keeper_.undo_log(); }
+  /// Between the two, because the event is interrupted: what it has allocated so far counts now,
+  /// since it may be undone before it ends.
+  checkpoint::Keeper::Begun set_aside(Begun begun, LpState& lp) {
+    if (lp.journaled && !lp.one_chunk) leave_journal(lp);
+    if (begun < Begun::recorded) return {};
+    return keeper_.set_aside();
+  }
+  /// It goes on, after `cycles`; or ends.
+  void bring_back(Begun begun, checkpoint::Keeper::Begun&& kept, std::uint64_t cycles) {
+    if (begun >= Begun::recorded) keeper_.bring_back(std::move(kept), cycles);
+  }
 
   // ---- Rolling back
 

@@ -17,6 +17,7 @@
 
 #include "core/assert.h"
 #include "core/payload.h"
+#include "engine/timewarp/bells.h"
 #include "engine/timewarp/event.h"
 #include "engine/timewarp/statistics.h"
 #include "memory/borrowed_pieces.h"
@@ -95,10 +96,22 @@ class Mailbox {
     event->remote = 1;
     ++statistics_.remote_events;
     note_sent(event->key());
+    note_if_late(owner, header.time());
     mesh_.ring(index_, owner).push(Message::event(event));
     return false;
   }
   void flush() { mesh_.flush(index_); }
+
+  /// Something that was sent to a worker in the middle of a later event.
+  struct Late {
+    unsigned owner;
+    std::int64_t ticks;
+    std::uint64_t rung_cycles = 0;  ///< when its owner was told; 0: not yet
+  };
+  /// From now on these are noted; `running`: of each worker.
+  void note_late_ones(const Bells::Running* running) { running_ = running; }
+  std::vector<Late>& late() { return late_; }
+  const std::vector<Late>& late() const { return late_; }
   /// Once LPs have moved to or from the worker. Its LPs are neighbours, unless a communication
   /// graph has placed them.
   void note_own_lps() {
@@ -220,6 +233,13 @@ class Mailbox {
     ending_.push_back(event);
     std::push_heap(ending_.begin(), ending_.end(), Later{});
   }
+  /// The line that is looked at changes with each long event; where events are short, never.
+  [[gnu::always_inline]] void note_if_late(unsigned owner, Time time) {
+    if (running_ == nullptr) return;
+    if (running_[owner].ticks.load(std::memory_order_relaxed) < time.ticks()) [[likely]]
+      return;
+    late_.push_back({owner, time.ticks()});
+  }
   void note_sent(const Key& key) { sent_lowest_ = std::min(sent_lowest_, key); }
 
   void cancel(TwEvent* event) {
@@ -233,6 +253,7 @@ class Mailbox {
     if (event->status.cancel_remote() == AfterCancel::nothing) return;
     ++statistics_.notices;
     note_sent(key);
+    note_if_late(owner, key.time());
     mesh_.ring(index_, owner).push(Message::notice(event));
   }
 
@@ -245,6 +266,8 @@ class Mailbox {
   WorkerStatistics& statistics_;
   Key sent_lowest_ = Key::infinity();
   std::uint64_t received_ = 0;
+  const Bells::Running* running_ = nullptr;
+  std::vector<Late> late_;
   std::vector<TwEvent*> ending_;  ///< a heap, lowest key first
 };
 

@@ -6,11 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "core/assert.h"
 #include "core/cycles.h"
 #include "engine/timewarp/executor.h"
 #include "engine/timewarp/history.h"
+#include "engine/timewarp/suspensions.h"
 #include "engine/timewarp/withdrawn_timers.h"
 
 namespace orrery::timewarp {
@@ -20,7 +22,7 @@ class Rollback {
  public:
   Rollback(LpTable& lps, Pending& pending, Mailbox& mailbox, History& history,
            WithdrawnTimers& withdrawn, Executor<Pending>& executor, FaultList& faults,
-           EmittedRows& rows, WorkerStatistics& statistics)
+           EmittedRows& rows, Suspensions& suspensions, WorkerStatistics& statistics)
       : lps_(lps),
         pending_(pending),
         mailbox_(mailbox),
@@ -29,6 +31,7 @@ class Rollback {
         executor_(executor),
         faults_(faults),
         rows_(rows),
+        suspensions_(suspensions),
         statistics_(statistics) {}
 
   /// Undoes the events of LP `id` at or after `to`, and all that came of them on this worker.
@@ -50,6 +53,11 @@ class Rollback {
   /// nobody executes any more.
   void restore_state(LpId id, const Key& to) { roll_back_one(id, to, false); }
 
+  /// At the end of the run: nothing that was interrupted goes on.
+  void squash_all() {
+    suspensions_.squash_all([this](Suspensions::One& one) { end_squashed(one); });
+  }
+
   /// Nothing before it is rolled back any more.
   void set_gvt(const Key& gvt) { gvt_ = gvt; }
 
@@ -57,6 +65,8 @@ class Rollback {
   void roll_back_one(LpId id, const Key& to, bool cancelling) {
     ORRERY_ASSERT(to >= gvt_, "nothing before GVT is rolled back");
     LpState& lp = lps_[id];
+    if (!suspensions_.empty()) [[unlikely]]
+      suspensions_.squash(id, to, [this](Suspensions::One& one) { end_squashed(one); });
     if (lp.journaled) return roll_back_journaled(id, lp, to, cancelling);
     const std::uint32_t remaining = History::remaining(lp, to);
     if (remaining == lp.count) return;
@@ -91,6 +101,14 @@ class Rollback {
     if (rows_.wanted) rows_.speculative.roll_back(id, first->key());
   }
 
+  /// Its handler has changed what it has changed, and does not go on.
+  void end_squashed(Suspensions::One& one) {
+    one.kept.measuring = false;
+    history_.bring_back(one.begun, std::move(one.kept), 0);
+    history_.end(one.begun, one.lp, lps_[one.lp], false);
+    ++statistics_.squashed;
+  }
+
   void undo(TwEvent* event) {
     mailbox_.cancel_sent(event);
     if (mailbox_.undo(event)) pending_.push(event);
@@ -111,6 +129,7 @@ class Rollback {
   Executor<Pending>& executor_;
   FaultList& faults_;
   EmittedRows& rows_;
+  Suspensions& suspensions_;
   WorkerStatistics& statistics_;
   Key gvt_;
 };

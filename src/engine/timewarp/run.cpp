@@ -3,6 +3,7 @@
 // The Time Warp engine (Jefferson, "Virtual time", 1985) on the threads of one process. This file
 // sets a run up, starts its threads, and puts together what they leave; worker.h is the engine.
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <vector>
 
@@ -41,6 +42,10 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
       team(count_threads(options, worker_count), options.bind),
       rounds(team.workers()),
       moving(world.executions(), world.lp_count(), workers, team.workers()),
+      text(run_world.model()),
+      bells(worker_count, team.workers()),
+      preempts(Preemptible::kPossible && worker_count > 1 && run_settings.preempts() &&
+               text.locals_bytes() <= Preemptible::kMostLocalsBytes),
       cores_a_worker(static_cast<double>(std::min(team.workers(), usable_cores())) / workers) {
   if (settings.offload.on())
     copier = settings.copier->make(workers, std::min(settings.offload.copiers, workers));
@@ -56,13 +61,12 @@ std::vector<std::uint16_t> Shared::regroup() const {
 
 /// Loads say nothing where threads share cores.
 Balance::Terms Shared::balance_terms() const {
-  return {
-      .on = workers > 1 && (settings.move_every > 0 || (settings.balance && !team.crowded())),
-      .workers = workers,
-      .threads = team.workers(),
-      .lps = world.lp_count(),
-      .move_every = settings.move_every,
-      .period_cycles = static_cast<std::uint64_t>(cycles_per_second() * Balance::kPeriodSeconds)};
+  return {.on = workers > 1 && (settings.move_every > 0 || (settings.balance && !team.crowded())),
+          .workers = workers,
+          .threads = team.workers(),
+          .lps = world.lp_count(),
+          .move_every = settings.move_every,
+          .period_cycles = cycles_in(Balance::kPeriodSeconds)};
 }
 
 void Shared::give_to(LpId id, unsigned worker) {
@@ -124,7 +128,7 @@ class Run {
     const unsigned threads = shared_.team.workers();
     std::vector<typename Crew<Pending>::WorkerList> lists(threads);
     for (unsigned i = 0; i < shared_.workers; ++i)
-      lists[i * threads / shared_.workers].push_back(workers_[i].get());
+      lists[shared_.bells.thread_of(i)].push_back(workers_[i].get());
     for (unsigned i = 0; i < threads; ++i)
       crews_.push_back(std::make_unique<Crew<Pending>>(shared_, i, std::move(lists[i])));
     if (threads == shared_.workers) return;
@@ -172,6 +176,7 @@ class Run {
       interval += history.checkpoint_interval() / static_cast<double>(shared_.workers);
     }
     note_budget();
+    note_preemption();
     for (const auto& crew : crews_)
       if (!crew->refusal_note().empty()) result_.notes.push_back(crew->refusal_note());
     add_checkpoint_notes(kept);
@@ -261,6 +266,34 @@ class Run {
         static_cast<std::uint64_t>(events + taken) + shared_.lps.count() * LpTable::bytes_per_lp();
   }
 
+  /// Why handlers were not interrupted, to those who asked for it.
+  void note_preemption() {
+    if (shared_.text.locals_bytes() > Preemptible::kMostLocalsBytes &&
+        shared_.settings.preempts() && shared_.workers > 1) {
+      result_.notes.push_back("the model has " + std::to_string(shared_.text.locals_bytes()) +
+                              " bytes of thread-local variables, more than can be set aside: no "
+                              "handler was interrupted (--preempt)");
+    } else if (shared_.settings.preempt_asked && !shared_.preempts) {
+      result_.notes.push_back(
+          std::string("no handler was interrupted (--preempt): ") +
+          (shared_.workers == 1 ? "a worker that is alone has nothing more urgent to do"
+                                : "this needs an x86-64 processor and a build without sanitizers "
+                                  "of addresses or threads"));
+    }
+    constexpr double kDearShare = 0.01;
+    if (const double share = crews_.front()->tick_share(); share > kDearShare) {
+      char text[16];
+      std::snprintf(text, sizeof text, "%.0f", 100 * share);
+      result_.notes.push_back(
+          std::string("ticks take ") + text +
+          " % of the time on this machine, whatever they are good for (--tick)");
+    }
+    for (const auto& crew : crews_)
+      if (!crew->unreturned_note().empty()) result_.notes.push_back(crew->unreturned_note());
+    const auto lacks_tick = [](const auto& crew) { return crew->lacks_tick(); };
+    if (std::any_of(crews_.begin(), crews_.end(), lacks_tick))
+      result_.notes.push_back("the system refused a timer: handlers were not interrupted by it");
+  }
   void note_budget() {
     const std::uint64_t needed = workers_[0]->budget_bytes();
     if (needed <= shared_.memory_budget_bytes) return;

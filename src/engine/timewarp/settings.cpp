@@ -2,6 +2,7 @@
 #include "engine/timewarp/settings.h"
 
 #include "checkpoint/options.h"
+#include "orrery/error.h"
 #include "run/option_forms.h"
 
 namespace orrery::timewarp {
@@ -9,6 +10,18 @@ namespace {
 
 constexpr OptionGroup kGroup{.heading = "Time Warp"};
 constexpr double kMicrosecond = 1e-6;
+
+/// A shorter tick than the first does nothing but ticking, a longer one than the last nothing.
+OptionForm<std::int64_t> tick_form() {
+  constexpr std::int64_t kLeast = 50, kMost = 10'000;
+  OptionForm<std::int64_t> form = option_forms::duration_or_auto(kMicrosecond);
+  form.read = [](const OptionText& given) {
+    const std::int64_t ticks = option_forms::read_positive_ticks(given, kMicrosecond);
+    if (ticks >= kLeast && ticks <= kMost) return ticks;
+    throw UsageError(given.flag + " needs a time from 50us to 10ms, not '" + given.text + "'");
+  };
+  return form;
+}
 
 }  // namespace
 
@@ -63,6 +76,24 @@ const Option<std::string> kOversize{
     "reliable",
     option_forms::choice({"reliable", "deny"})};
 
+const Option<std::string> kPreempt{
+    {.name = "preempt",
+     .type = "NAME",
+     .help = "Interrupt a handler when something earlier comes (demand), every --tick, or both",
+     .group = kGroup,
+     .field = "preempt"},
+    "auto",
+    option_forms::choice({"auto", "off", "demand", "tick", "both"})};
+
+const Option<std::int64_t> kTick{{.name = "tick",
+                                  .type = "TIME",
+                                  .help = "Wall-clock time between looks of --preempt tick or both",
+                                  .group = kGroup,
+                                  .field = "tick_us"},
+                                 100,
+                                 tick_form()};
+
+const Option<bool> kPreemptAlways{"preempt-always", false};
 const Option<std::uint64_t> kChannelMessages{"channel-messages", 4096};
 const Option<std::uint64_t> kPauseEvery{"pause-every", 0};
 const Option<bool> kPauseEnds{"pause-ends", false};
@@ -70,8 +101,9 @@ const Option<std::uint64_t> kMoveEvery{"move-every", 0};
 
 OptionList options() {
   OptionList all = checkpoint::options();
-  all.insert(all.end(), {&workers_option(), &memory_option(), &bind_option(), &threads_option(),
-                         &kWindow, &kGvtPeriod, &kBalance, &kCacheAware, &kCacheShare, &kOversize});
+  all.insert(all.end(),
+             {&workers_option(), &memory_option(), &bind_option(), &threads_option(), &kWindow,
+              &kGvtPeriod, &kBalance, &kCacheAware, &kCacheShare, &kOversize, &kPreempt, &kTick});
   return all;
 }
 
@@ -89,6 +121,12 @@ Settings Settings::of(const RunOptions& options) {
   settings.move_every = options.get(kMoveEvery);
   settings.cache_aware = options.get(kCacheAware);
   settings.cache_share = options.get(kCacheShare);
+  const std::string& preempt = options.get(kPreempt);
+  settings.preempt_asked = preempt != "auto" && preempt != "off";
+  settings.preempt_on_demand = preempt == "auto" || preempt == "demand" || preempt == "both";
+  if (preempt == "tick" || preempt == "both")
+    settings.preempt_tick_seconds = static_cast<double>(options.get(kTick)) * kMicrosecond;
+  settings.preempt_always = options.get(kPreemptAlways);
   settings.deny_oversize = options.get(kOversize) == "deny";
   return settings;
 }

@@ -18,6 +18,10 @@ extern const Option<bool> kCacheAware;         ///< model memory and checkpoints
 extern const Option<double> kCacheShare;       ///< of model memory; negative: automatic
 extern const Option<std::string> kOversize;    ///< reliable, deny
 extern const Option<bool> kBalance;            ///< move LPs between workers (balance.h)
+extern const Option<std::string> kPreempt;     ///< auto, off, demand, tick, both
+extern const Option<std::int64_t> kTick;       ///< microseconds
+/// For tests: a handler is interrupted each time that it calls the platform.
+extern const Option<bool> kPreemptAlways;
 extern const Option<std::uint64_t> kChannelMessages;  ///< for tests: small ones fill up
 /// For tests: come to a cut (cut.h) whenever that many more events are committed; 0: never.
 extern const Option<std::uint64_t> kPauseEvery;
@@ -40,7 +44,14 @@ struct Settings {
   bool balance = true;                 ///< move LPs between workers
   std::uint64_t move_every = 0;        ///< events committed from move to move, without need
   bool cache_aware = true;
-  double cache_share = -1;     ///< of the sets for model memory and events; < 0: automatic
+  double cache_share = -1;  ///< of the sets for model memory and events; < 0: automatic
+  /// Whether handlers are interrupted when something earlier comes, and every so many seconds (0:
+  /// never).
+  bool preempt_on_demand = false;
+  double preempt_tick_seconds = 0;
+  bool preempt_always = false;
+  bool preempt_asked = false;  ///< by name
+  bool preempts() const { return preempt_on_demand || preempt_tick_seconds > 0 || preempt_always; }
   bool deny_oversize = false;  ///< refuse requests of LPs for more than a block (64 KiB)
 };
 

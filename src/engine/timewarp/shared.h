@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "checkpoint/keeper.h"
+#include "engine/timewarp/bells.h"
 #include "engine/timewarp/cache_layout.h"
 #include "engine/timewarp/gvt.h"
 #include "engine/timewarp/lp_state.h"
@@ -18,6 +19,8 @@
 #include "engine/timewarp/moving.h"
 #include "engine/timewarp/settings.h"
 #include "memory/arena.h"
+#include "run/model_text.h"
+#include "run/preemption.h"
 #include "run/team.h"
 #include "run/world_engine.h"
 
@@ -67,6 +70,9 @@ struct Shared {
   Team team;  ///< ends its threads before what they use, except for what only their code uses
   GvtRounds rounds;  ///< of its threads
   Moving moving;
+  const ModelText text;
+  Bells bells;
+  const bool preempts;          ///< handlers are interrupted
   const double cores_a_worker;  ///< share of a core that a worker has
 };
 

@@ -23,6 +23,7 @@ struct WorkerStatistics {
   std::uint64_t gvt_rounds = 0;
   std::uint64_t idle_polls = 0;
   std::uint64_t cuts = 0, undone_at_cuts = 0;
+  std::uint64_t interrupted = 0, squashed = 0, gave_way = 0, rings = 0;
 };
 
 /// `executed`: without coasting forward. `checkpoints`: of small LPs; those of LPs with a record of
@@ -40,6 +41,12 @@ inline constexpr CounterInfo<WorkerStatistics> kWorkerCounters[] = {
     {&WorkerStatistics::retreats, Merge::sum, "retreats", "rollbacks of what lay too far ahead"},
     {&WorkerStatistics::gvt_rounds, Merge::maximum, "gvt_rounds", "computations of GVT"},
     {&WorkerStatistics::idle_polls, Merge::sum, "idle_polls", "times a worker found nothing to do"},
+    {&WorkerStatistics::interrupted, Merge::sum, "interrupted",
+     "handlers interrupted for something more urgent"},
+    {&WorkerStatistics::squashed, Merge::sum, "squashed", "of these, not wanted any more then"},
+    {&WorkerStatistics::gave_way, Merge::sum, "gave_way",
+     "of these, undone because too many were interrupted one within another"},
+    {&WorkerStatistics::rings, Merge::sum, "rings", "times a worker called another one back"},
     {&WorkerStatistics::cuts, Merge::maximum},
     {&WorkerStatistics::undone_at_cuts, Merge::sum},
 };

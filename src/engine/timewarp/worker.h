@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "core/cycles.h"
 #include "engine/timewarp/balance.h"
@@ -27,6 +28,7 @@
 #include "engine/timewarp/executor.h"
 #include "engine/timewarp/held.h"
 #include "engine/timewarp/rollback.h"
+#include "engine/timewarp/suspensions.h"
 #include "engine/timewarp/sweep.h"
 #include "memory/library_state.h"
 #include "run/look_ahead.h"
@@ -80,6 +82,35 @@ class Worker {
   /// Takes what all have reported. True when that ends the run.
   bool adopt(const GvtReport& sum);
 
+  /// Whether it has sent somebody something who should be called back for it.
+  bool has_late() const { return !mailbox_.late().empty(); }
+
+  // While one of its handlers is interrupted (worker_interrupt.h).
+  /// Whether the handler that runs can be.
+  bool may_interrupt() const;
+  std::uint64_t turn_cycles() const { return turn_cycles_; }
+  /// May throw std::bad_alloc; then nothing is changed.
+  void make_room_for_interrupt();
+  void interrupt();
+  /// Of the one that was interrupted last: whether it is not wanted any more.
+  bool is_squashed() const { return suspensions_.top().squashed; }
+  const HandlerExecution& interrupted_execution() const { return executor_.interrupted(); }
+  const Key& interrupted() const { return suspensions_.top().key; }
+  /// Executes some of what lies before `below`; whether there was any.
+  bool turn_within(const Key& below);
+  Key lowest_pending() {
+    const TwEvent* const event = pending_.top();
+    return event == nullptr ? Key::infinity() : event->key();
+  }
+  /// Undoes the one that was interrupted last if `lowest` lies before it.
+  void give_way(const Key& lowest);
+  /// Nothing that was interrupted goes on.
+  void squash_all() { rollback_.squash_all(); }
+  /// The same when the run has failed, and nobody looks at the LPs again.
+  void abandon_all() { suspensions_.abandon_all(); }
+  /// False: the handler that was interrupted last is to be dropped. It was away for so long.
+  bool go_on(std::uint64_t cycles);
+
   // At a cut, if LPs are to move (moving.h).
   bool is_moving() const { return is_moving_; }
   void note_load() { shared_.moving.note_load(index_, load()); }
@@ -104,8 +135,12 @@ class Worker {
   static constexpr std::uint64_t kGvtEvents = 256;  ///< times the workers
 
   std::uint32_t run_batch(const Key& limit, std::uint32_t most_events);
-  void run_events(const Key& limit, std::uint32_t most_events, std::uint32_t& executed);
+  void run_events(const Key& limit, std::uint32_t& executed);
   void end_dropped();
+  void publish(const TwEvent& event);
+  void choose_publishing();
+  void ring_late();
+  Turn turn_below(const Key& below);
   std::uint32_t run_measured_batch(const Key& limit, std::uint32_t most_events);
   void prefetch_upcoming();
   void handle(TwEvent* event);
@@ -118,10 +153,6 @@ class Worker {
   std::uint32_t next_batch() const;
   void adapt_batch(std::uint32_t executed, std::uint64_t cycles);
   bool drain();
-  Key lowest_pending() {
-    const TwEvent* const event = pending_.top();
-    return event == nullptr ? Key::infinity() : event->key();
-  }
 
   void end_period();
   void begin_load_period();
@@ -143,6 +174,7 @@ class Worker {
   FaultList faults_;
   History history_;
   HeldEvents held_;
+  Suspensions suspensions_;
   WithdrawnTimers withdrawn_;
   WithdrawnCount withdrawn_count_;
   EmittedRows rows_;
@@ -156,6 +188,10 @@ class Worker {
   Balance balance_;
   bool is_moving_ = false;
   History::Begun begun_ = History::Begun::small;  ///< of the event that is executed
+  std::uint32_t batch_end_ = 0;                   ///< events of the batch under way
+  bool publishes_ = false;                        ///< what it executes (bells.h)
+  std::uint64_t away_cycles_ = 0;                 ///< that its handlers were interrupted
+  std::uint64_t turn_cycles_ = 0;                 ///< when its turn began
   std::uint64_t load_busy_cycles_ = 0, load_executed_ = 0, load_committed_ = 0;  ///< at its begin
 
   std::int64_t latest_ticks_ = 0;
@@ -187,39 +223,47 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
       executor_(shared.world, shared.options, lps_, faults_,
                 {mailbox_, pending_, rows_, history_.undo_log(), speculative_}),
       rollback_(lps_, pending_, mailbox_, history_, withdrawn_, executor_, faults_, rows_,
-                statistics_),
+                suspensions_, statistics_),
       sweep_(pending_, mailbox_, faults_, history_, withdrawn_, held_),
       commitment_(shared, index, mailbox_, history_, held_, faults_, rows_, statistics_),
       cut_(shared.cut_events),
       balance_(shared.balance_terms()),
-      batch_cycles_limit_(static_cast<std::uint64_t>(cycles_per_second() * kBatchSeconds)) {
+      batch_cycles_limit_(cycles_in(kBatchSeconds)) {
   const bool fixed_period = shared.settings.gvt_period_us > 0;
   const std::uint64_t period_us = fixed_period ? shared.settings.gvt_period_us : kGvtPeriodUs;
   period_events_ = fixed_period ? 0 : kGvtEvents * shared.workers;
-  period_cycles_ =
-      static_cast<std::uint64_t>(cycles_per_second() * 1e-6 * static_cast<double>(period_us));
+  period_cycles_ = cycles_in(1e-6 * static_cast<double>(period_us));
+  if (shared.preempts) mailbox_.note_late_ones(shared.bells.all_running());
 }
 
 // ---- Turns
 
+/// Of what lies before `below`.
 template <class Pending>
-typename Worker<Pending>::Turn Worker<Pending>::turn() {
+typename Worker<Pending>::Turn Worker<Pending>::turn_below(const Key& below) {
   Turn turn;
   turn.received = drain();
-  const std::uint64_t start = read_cycles();
-  const Key limit = commitment_.limit(memory_bytes());
+  const std::uint64_t start = turn_cycles_ = read_cycles(), away = away_cycles_;
+  const Key limit = std::min(below, commitment_.limit(memory_bytes()));
   std::uint32_t executed = held_.empty() ? 0 : run_held();
   executed += balance_.measures() ? run_measured_batch(limit, next_batch())
                                   : run_batch(limit, next_batch());
   mailbox_.flush();
+  if (!mailbox_.late().empty()) [[unlikely]]
+    ring_late();
   turn.executed = executed > 0;
-  if (!turn.executed) {
-    ++statistics_.idle_polls;
-    return turn;
-  }
-  const std::uint64_t cycles = read_cycles() - start;
+  if (!turn.executed) return turn;
+  const std::uint64_t cycles = read_cycles() - start - (away_cycles_ - away);
   busy_cycles_ += cycles;
   adapt_batch(executed, cycles);
+  return turn;
+}
+
+template <class Pending>
+typename Worker<Pending>::Turn Worker<Pending>::turn() {
+  const Turn turn = turn_below(Key::infinity());
+  if (!turn.executed) ++statistics_.idle_polls;
+  if (turn.executed || publishes_) choose_publishing();
   return turn;
 }
 
@@ -255,11 +299,17 @@ inline bool is_before(const TwEvent& event, const Key& key) {
 template <class Pending>
 std::uint32_t Worker<Pending>::run_batch(const Key& limit, std::uint32_t most_events) {
   std::uint32_t executed = 0;
-  while (!recoverable([&] { run_events(limit, most_events, executed); })) {
-    end_dropped();
+  const std::uint32_t outer_end = std::exchange(batch_end_, most_events);
+  while (!recoverable([&] { run_events(limit, executed); })) {
+    if (std::exchange(model_calls.squashed, false)) {
+      executor_.end_squashed();
+    } else {
+      end_dropped();
+    }
     ++executed;
     if (!speculative_) break;
   }
+  batch_end_ = outer_end;
   return executed;
 }
 
@@ -271,15 +321,13 @@ template <class Pending>
   executor_.end_dropped(lp, event);
   if (!speculative_) return;
   history_.end(begun_, event->receiver, lp, false);
-  ++statistics_.executed;
 }
 
 /// Not inlined: within the frame that crashes return to the compiler would inline less of the event
 /// path, which made PHOLD with two workers a seventh slower.
 template <class Pending>
-[[gnu::noinline]] void Worker<Pending>::run_events(const Key& limit, std::uint32_t most_events,
-                                                   std::uint32_t& executed) {
-  while (executed < most_events) {
+[[gnu::noinline]] void Worker<Pending>::run_events(const Key& limit, std::uint32_t& executed) {
+  while (executed < batch_end_) {
     TwEvent* event = pending_.top();
     if (event == nullptr || !is_before(*event, limit)) break;
     pending_.pop();
@@ -338,10 +386,12 @@ void Worker<Pending>::handle(TwEvent* event) {
     return drop_withdrawn(lp, event);
   }
   begun_ = history_.begin(lp, event, mailbox_);
+  ++statistics_.executed;
   event->first_sent = nullptr;
+  if (publishes_) [[unlikely]]
+    publish(*event);
   const bool succeeded = executor_.run(lp, event, begun_ == History::Begun::reversible);
   history_.end(begun_, event->receiver, lp, succeeded);
-  ++statistics_.executed;
 }
 
 /// An event of an LP that must not roll back, the lowest of all that is pending here.
@@ -356,7 +406,8 @@ template <class Pending>
 [[gnu::noinline]] std::uint32_t Worker<Pending>::run_held() {
   std::uint32_t executed = 0;
   while (TwEvent* const event =
-             held_.take(std::min(lowest_pending(), faults_.lowest()), mailbox_.sent_lowest())) {
+             held_.take(std::min({lowest_pending(), faults_.lowest(), suspensions_.lowest()}),
+                        mailbox_.sent_lowest())) {
     handle_final(event);
     ++executed;
   }
@@ -489,7 +540,7 @@ void Worker<Pending>::end_period() {
 
 template <class Pending>
 Commitment::Local Worker<Pending>::local() {
-  return {std::min(lowest_pending(), held_.lowest()),
+  return {std::min({lowest_pending(), held_.lowest(), suspensions_.lowest()}),
           pending_.size(),
           memory_bytes(),
           latest_ticks_,
@@ -508,5 +559,6 @@ std::int64_t Worker<Pending>::memory_bytes() const {
 }  // namespace orrery::timewarp
 
 #include "engine/timewarp/worker_cut.h"
+#include "engine/timewarp/worker_interrupt.h"
 #include "engine/timewarp/worker_move.h"
 #include "engine/timewarp/worker_set_up.h"

@@ -16,12 +16,15 @@ std::uint32_t Worker<Pending>::run_measured_batch(const Key& limit, std::uint32_
     const TwEvent* next = pending_.top();
     if (next == nullptr) break;
     const LpId id = next->receiver;
-    const std::uint64_t rollbacks = statistics_.rollbacks;
+    const std::uint64_t rollbacks = statistics_.rollbacks, away = away_cycles_;
+    const std::uint64_t interrupted = statistics_.interrupted;
     if (run_batch(limit, 1) == 0) break;
     ++executed;
     const std::uint64_t end = read_cycles();
     const bool usual = statistics_.rollbacks == rollbacks;
-    shared_.moving.measure(id, usual ? end - start : static_cast<std::uint64_t>(event_cycles_));
+    shared_.moving.measure(id, usual ? end - start - (away_cycles_ - away)
+                                     : static_cast<std::uint64_t>(event_cycles_));
+    if (statistics_.interrupted != interrupted) break;  // a round may have changed how far it goes
     start = end;
   }
   return executed;

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "crashes.h"
 #include "orrery/orrery.h"
 
 namespace {
@@ -17,19 +18,12 @@ using orrery::Context;
 using orrery::Duration;
 using orrery::LpId;
 using orrery::Parameter;
+using orrery::testing::descend;
+using orrery::testing::nowhere;
+using orrery::testing::seven;
+using orrery::testing::zero;
 
 struct Step {};
-
-// Not nullptr: the sanitizer of undefined behaviour would end the process before the signal.
-volatile int* volatile nowhere = reinterpret_cast<volatile int*>(64);
-volatile int seven = 7, zero = 0;
-
-/// Each call needs its own part of the stack; deeper than any stack is.
-int descend(int depth) {
-  volatile char room[1024];
-  room[depth % 1024] = 1;
-  return depth > 100'000'000 ? 0 : descend(depth + 1) + room[0];
-}
 
 [[gnu::noinline]] void throw_number(int number) {
   throw number;

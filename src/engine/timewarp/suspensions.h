@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Events of a worker that were interrupted in the middle of their handlers (run/preemption.h), last
+// in, first out. Each lies in its LP's history already, so a rollback finds it there like any
+// other: it is *squashed* then, the rollback ends it as one that failed, and its handler is dropped
+// when control comes back to it. Its key counts in what the worker reports as long as it is not.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/key.h"
+#include "engine/timewarp/history.h"
+
+namespace orrery::timewarp {
+
+class Suspensions {
+ public:
+  struct One {
+    TwEvent* event;  ///< may be freed once it is squashed
+    LpId lp;
+    Key key;
+    History::Begun begun;
+    checkpoint::Keeper::Begun kept;  ///< of a recorded LP
+    std::uint64_t away_cycles;       ///< of the worker, when it was interrupted
+    bool squashed = false;
+  };
+
+  bool empty() const { return all_.empty(); }
+  /// So that the next push throws nothing.
+  void make_room() { all_.reserve(all_.size() + 1); }
+  void push(One&& one) { all_.push_back(std::move(one)); }
+  One& top() { return all_.back(); }
+  const One& top() const { return all_.back(); }
+  One pop() {
+    One one = std::move(all_.back());
+    all_.pop_back();
+    return one;
+  }
+  /// Of those that will go on.
+  Key lowest() const {
+    Key lowest = Key::infinity();
+    for (const One& one : all_)
+      if (!one.squashed) lowest = std::min(lowest, one.key);
+    return lowest;
+  }
+  /// Those of LP `id` at or after `to` are about to be undone: calls end(one) for each, last first.
+  template <class End>
+  void squash(LpId id, const Key& to, End&& end) {
+    for (std::size_t i = all_.size(); i-- > 0;)
+      if (all_[i].lp == id && all_[i].key >= to) squash(all_[i], end);
+  }
+  void abandon_all() {
+    for (One& one : all_) one.squashed = true;
+  }
+  template <class End>
+  void squash_all(End&& end) {
+    for (std::size_t i = all_.size(); i-- > 0;) squash(all_[i], end);
+  }
+
+ private:
+  template <class End>
+  static void squash(One& one, End& end) {
+    if (std::exchange(one.squashed, true)) return;
+    end(one);
+  }
+  std::vector<One> all_;
+};
+
+}  // namespace orrery::timewarp

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Worker: handlers that are interrupted because something earlier may have come (run/preemption.h,
+// suspensions.h), and the calling back of other workers from theirs (bells.h). Included by worker.h
+// only.
+#pragma once
+
+namespace orrery::timewarp {
+
+/// Not one whose event cannot be undone, nor one that coasts forward.
+template <class Pending>
+bool Worker<Pending>::may_interrupt() const {
+  return executor_.running() != nullptr;
+}
+
+template <class Pending>
+void Worker<Pending>::make_room_for_interrupt() {
+  executor_.make_room_for_interrupt();
+  suspensions_.make_room();
+}
+
+template <class Pending>
+void Worker<Pending>::interrupt() {
+  TwEvent* const event = executor_.running();
+  LpState& lp = lps_[event->receiver];
+  executor_.interrupt(lp);
+  suspensions_.push({event, event->receiver, event->key(), begun_, {}, away_cycles_});
+  ++statistics_.interrupted;
+  suspensions_.top().kept = history_.set_aside(begun_, lp);
+}
+
+template <class Pending>
+bool Worker<Pending>::turn_within(const Key& below) {
+  const Turn turn = turn_below(below);
+  return turn.executed || turn.received;
+}
+
+template <class Pending>
+void Worker<Pending>::give_way(const Key& lowest) {
+  const Suspensions::One& one = suspensions_.top();
+  if (one.squashed || lowest >= one.key) return;
+  ++statistics_.gave_way;
+  rollback_.roll_back(one.lp, one.key);
+}
+
+template <class Pending>
+bool Worker<Pending>::go_on(std::uint64_t cycles) {
+  batch_end_ = 0;  // a round may have changed how far it goes
+  Suspensions::One one = suspensions_.pop();
+  away_cycles_ = one.away_cycles + cycles;
+  executor_.go_on();
+  if (one.squashed) return false;
+  history_.bring_back(one.begun, std::move(one.kept), cycles);
+  begun_ = one.begun;
+  if (publishes_) publish(*one.event);
+  return true;
+}
+
+// ---- Bells
+
+template <class Pending>
+void Worker<Pending>::publish(const TwEvent& event) {
+  Bells::Running& running = shared_.bells.running(index_);
+  running.since.store(read_cycles(), std::memory_order_relaxed);
+  running.ticks.store(event.time().ticks(), std::memory_order_relaxed);
+}
+
+/// After a turn: a store into a line that others read is worth it for long events only.
+template <class Pending>
+void Worker<Pending>::choose_publishing() {
+  constexpr double kLongSeconds = 10e-6;
+  const bool were = publishes_;
+  publishes_ = shared_.preempts && event_cycles_ > kLongSeconds * cycles_per_second();
+  if (were) shared_.bells.running(index_).ticks.store(Bells::kNone, std::memory_order_relaxed);
+}
+
+/// Those to whom something earlier was sent than what they execute, if they still do: quietly at
+/// first; if they have not called the platform by the next time, and the event has run for twice as
+/// long as a signal takes, with one.
+template <class Pending>
+void Worker<Pending>::ring_late() {
+  constexpr double kSignalSeconds = 10e-6, kHeedSeconds = 2e-6;
+  const std::uint64_t now = read_cycles();
+  std::erase_if(mailbox_.late(), [&](Mailbox::Late& late) {
+    const Bells::Running& running = shared_.bells.running(late.owner);
+    if (running.ticks.load(std::memory_order_relaxed) < late.ticks) return true;
+    const unsigned thread = shared_.bells.thread_of(late.owner);
+    if (late.rung_cycles == 0) {
+      late.rung_cycles = now;
+      ++statistics_.rings;
+      shared_.bells.ring(thread, false);
+      return false;
+    }
+    const std::uint64_t since = running.since.load(std::memory_order_relaxed);
+    if (now - late.rung_cycles < cycles_in(kHeedSeconds) ||
+        now - since < cycles_in(2 * kSignalSeconds))
+      return false;
+    shared_.bells.ring_loudly_if_unheeded(thread);
+    return true;
+  });
+}
+
+}  // namespace orrery::timewarp

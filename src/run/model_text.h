@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where a model's own code lies in the process, and its thread-local variables: for those who take
+// the processor back from it in the middle (preemption.h). An instruction elsewhere may be the C
+// library's, which may hold a lock there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "orrery/model.h"
+
+namespace orrery {
+
+class ModelText {
+ public:
+  /// The module that `model` comes from, and the mathematical functions, which keep no state.
+  explicit ModelText(const Model& model);
+
+  bool contains(const void* address) const {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    for (const Range& range : ranges_)
+      if (at - range.begin < range.bytes) return true;
+    return false;
+  }
+
+  /// Bytes of its module's thread-local variables. In an executable the platform's are among them.
+  std::size_t locals_bytes() const { return locals_bytes_; }
+  /// Those of the calling thread. May allocate the first time.
+  std::byte* locals() const;
+
+ private:
+  struct Range {
+    std::uintptr_t begin;
+    std::size_t bytes;
+  };
+  struct Search;
+  void add(const void* module_info, bool is_models);
+
+  std::vector<Range> ranges_;
+  std::size_t locals_module_ = 0, locals_bytes_ = 0;
+};
+
+}  // namespace orrery

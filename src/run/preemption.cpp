@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/preemption.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cfenv>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "core/cycles.h"
+#include "core/float_environment.h"
+#include "memory/application_mode.h"
+#include "memory/outside_calls.h"
+#include "run/activity.h"
+#include "run/guarded_call.h"
+
+namespace orrery {
+namespace {
+
+/// Of the calling thread. Read by its signals' handlers, which see the compiler's order.
+constinit thread_local Preemptible* current [[gnu::tls_model("local-exec")]] = nullptr;
+
+/// From one tick that was heeded to the next, where ticks are rare.
+constexpr long kSoonNanoseconds = 5'000'000;
+
+}  // namespace
+
+/// What the handler that is interrupted would miss.
+class Preemptible::Aside {
+ public:
+  explicit Aside(const Preemptible& thread)
+      : thread_(thread), copy_(new std::byte[thread.locals_bytes_]) {
+    std::byte* to = copy_.get();
+    for (const Extent& part : thread_.locals_) {
+      std::memcpy(to, part.begin, part.bytes);
+      to += part.bytes;
+    }
+    std::fegetenv(&floats_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~Aside() {
+    std::fesetenv(&floats_);
+    const std::byte* from = copy_.get();
+    for (const Extent& part : thread_.locals_) {
+      std::memcpy(part.begin, from, part.bytes);
+      from += part.bytes;
+    }
+    heap_misuse() = misuse_;
+    set_exceptions(exceptions_);
+  }
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+
+ private:
+  static detail::Exceptions set_exceptions(const detail::Exceptions& exceptions) {
+    const detail::Exceptions before = detail::exceptions();
+    detail::set_exceptions(exceptions);
+    return before;
+  }
+  const Preemptible& thread_;
+  const detail::Exceptions exceptions_ = set_exceptions({});
+  const HeapMisuseNote misuse_ = std::exchange(heap_misuse(), {});
+  std::unique_ptr<std::byte[]> copy_;
+  std::fenv_t floats_{};
+};
+
+/// In application mode, and back in it, unless the handler is dropped.
+void Preemptible::interrupt(StackRoom room) {
+  const int error = errno;
+  memory::LpHeap& heap = *memory::running_heap();
+  memory::leave_application_mode();
+  bool goes_on = false;
+  {
+    const Aside aside(*this);
+    goes_on = preemptor_.look_around(room == StackRoom::for_a_handler);
+  }
+  if (!goes_on) squash();  // in platform mode: what is dropped must not be interrupted again
+  memory::enter_application_mode(heap);
+  errno = error;
+}
+
+bool Preemptible::may_interrupt(const void* instruction, StackRoom room) const {
+  return memory::may_be_preempted() && memory::thread_context.locks == 0 &&
+         model_calls.place != nullptr && room != StackRoom::none &&
+         (instruction == nullptr || text_.contains(instruction));
+}
+
+void Preemptible::on_look(const void* caller) {
+  Preemptible* const thread = current;
+  const StackRoom room = stack_room(__builtin_frame_address(0));
+  if (thread != nullptr && thread->may_interrupt(caller, room) &&
+      thread->preemptor_.may_interrupt())
+    thread->interrupt(room);
+}
+
+void Preemptible::on_signal(const void* context, bool is_tick) {
+  Preemptible* const thread = current;
+  if (thread == nullptr) return;
+  if (is_tick && thread->preemptor_.heeds_tick()) {
+    memory::ask_attention(memory::kLook);
+    if (thread->every_.it_interval.tv_nsec > kSoonNanoseconds) thread->tick_in(kSoonNanoseconds);
+  }
+  if (!memory::attention_asked(memory::kLook)) return;
+#if defined(__x86_64__)
+  const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
+  const auto* const instruction = reinterpret_cast<const void*>(registers[REG_RIP]);
+  const StackRoom room = stack_room(reinterpret_cast<const void*>(registers[REG_RSP]));
+  if (thread->may_interrupt(instruction, room) && thread->preemptor_.may_interrupt()) {
+    thread->refusals_ = 0;
+    thread->interrupt(room);
+  } else if (memory::running_heap() != nullptr) {
+    thread->ask_again();
+  }
+#else
+  static_cast<void>(context);
+#endif
+}
+
+/// In a while the handler will be back from the library, or done with its lock, or have got on
+/// since it was interrupted last. More and more seldom if not.
+void Preemptible::ask_again() {
+  constexpr long kNanoseconds = 100'000;
+  constexpr unsigned kAtOnce = 32, kDoublings = 6;
+  if (!has_tick_) return;
+  const unsigned doublings = std::min(refusals_++ / kAtOnce, kDoublings);
+  tick_in(kNanoseconds << doublings);
+}
+
+void Preemptible::tick_in(long nanoseconds) {
+  const itimerspec soon{every_.it_interval, {0, nanoseconds}};
+  timer_settime(tick_, 0, &soon, nullptr);
+}
+
+// ---- A thread's part
+
+Preemptible::Preemptible(Preemptor& preemptor, const ModelText& text, double tick_seconds)
+    : preemptor_(preemptor), text_(text) {
+  find_locals();
+  if (locals_bytes_ > kMostLocalsBytes) return;
+  current = this;
+  model_calls.on_look = on_look;
+  if (tick_seconds <= 0) return;
+  sigevent event{};
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = SIGURG;
+  event._sigev_un._tid = static_cast<pid_t>(syscall(SYS_gettid));
+  const auto nanoseconds = static_cast<long>(tick_seconds * 1e9);
+  const timespec span{nanoseconds / 1'000'000'000, nanoseconds % 1'000'000'000};
+  every_ = {span, span};
+  has_tick_ = timer_create(CLOCK_MONOTONIC, &event, &tick_) == 0;
+  lacks_tick_ = !has_tick_ || timer_settime(tick_, 0, &every_, nullptr) != 0;
+}
+
+namespace {
+
+/// The quickest of some.
+std::uint64_t cycles_of_a_loop() {
+  constexpr int kTimes = 4, kSteps = 1'000'000;
+  std::uint64_t least = ~std::uint64_t{0};
+  for (int i = 0; i < kTimes; ++i) {
+    const std::uint64_t start = read_cycles();
+    for (int step = 0; step < kSteps; ++step) asm volatile("" : "+r"(step));
+    least = std::min(least, read_cycles() - start);
+  }
+  return least;
+}
+
+}  // namespace
+
+double Preemptible::tick_share() const {
+  if (!has_tick_) return 0;
+  const std::uint64_t with = cycles_of_a_loop();
+  const itimerspec never{};
+  timer_settime(tick_, 0, &never, nullptr);
+  const std::uint64_t without = cycles_of_a_loop();
+  timer_settime(tick_, 0, &every_, nullptr);
+  return with <= without ? 0 : static_cast<double>(with - without) / static_cast<double>(with);
+}
+
+Preemptible::~Preemptible() {
+  if (has_tick_) timer_delete(tick_);
+  model_calls.on_look = nullptr;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  current = nullptr;
+  memory::end_attention(memory::kLook);
+}
+
+/// All of the model's module but what is the platform's, where both are in one executable.
+void Preemptible::find_locals() {
+  const std::byte* at = text_.locals();
+  if (at == nullptr) return;
+  const std::byte* const end = at + text_.locals_bytes();
+  std::vector<Extent> kept_out;
+  const auto keep_out = [&](auto& variable) {
+    kept_out.push_back({reinterpret_cast<std::byte*>(&variable), sizeof variable});
+  };
+  keep_out(memory::thread_context);
+  keep_out(memory::outside_calls);
+  keep_out(model_calls);
+  keep_out(activity);
+  keep_out(heap_misuse());
+  keep_out(floats_left());
+  keep_out(current);
+  std::sort(kept_out.begin(), kept_out.end(),
+            [](const Extent& a, const Extent& b) { return a.begin < b.begin; });
+  const auto add_until = [&](const std::byte* until) {
+    if (until <= at) return;
+    const auto bytes = static_cast<std::size_t>(until - at);
+    locals_.push_back({const_cast<std::byte*>(at), bytes});
+    locals_bytes_ += bytes;
+  };
+  for (const Extent& part : kept_out) {
+    if (part.begin < at || part.begin >= end) continue;
+    add_until(part.begin);
+    at = part.begin + part.bytes;
+  }
+  add_until(end);
+}
+
+}  // namespace orrery
