@@ -47,6 +47,8 @@ class Preemptor {
   /// Whether a tick that has just come is a reason to look. Asked in handlers of signals, in any
   /// mode.
   virtual bool heeds_tick() { return true; }
+  /// Whether the thread waits for something to do. Asked in handlers of signals, too.
+  virtual bool is_idle() const { return false; }
   /// Looks, in platform mode. `has_room`: other handlers may run. False: the handler is not wanted
   /// any more. Throws nothing: it is called in the middle of a model's code.
   virtual bool look_around(bool has_room) noexcept = 0;
@@ -73,7 +75,7 @@ class Preemptible {
   bool lacks_tick() const { return lacks_tick_; }
 
   /// Share of the thread's time that the ticks alone take, measured now; takes some milliseconds.
-  double tick_share() const;
+  double tick_share();
 
   /// Within the handler of SIGURG: heeds what was asked for, if that can be now. `context` is the
   /// handler's third argument; `is_tick`: a timer sent it.
@@ -85,6 +87,7 @@ class Preemptible {
   void interrupt(StackRoom room);
   bool may_interrupt(const void* instruction, StackRoom room) const;
   void find_locals();
+  void on_tick();
   void ask_again();
   void tick_in(long nanoseconds);
 
@@ -92,7 +95,7 @@ class Preemptible {
   const ModelText& text_;
   bool lacks_tick_ = false, has_tick_ = false;
   timer_t tick_{};
-  itimerspec every_{};
+  long every_ = 0;  ///< nanoseconds from one tick to the next
   unsigned refusals_ = 0;  ///< one after the other
   /// Thread-local variables of the model.
   struct Extent {

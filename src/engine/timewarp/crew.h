@@ -77,6 +77,7 @@ class Crew final : Preemptor {
   void ring_laggards_in_long_events();
   bool may_interrupt() const override;
   bool heeds_tick() override;
+  bool is_idle() const override { return idle_; }
   bool look_around(bool has_room) noexcept override;
   void fail();
   std::uint64_t work_within(Worker<Pending>& worker, bool may_execute);
@@ -244,14 +245,15 @@ void Crew<Pending>::take_turns() {
       continue;
     }
     looks_ = 0;
-    bool received = false;
-    idle_ = true;
+    bool received = false, executed = false;
+    idle_ = false;
     for_each([&](Worker<Pending>& worker) {
       if (over_) return;
       const auto turn = worker.turn();
       received |= turn.received;
-      idle_ &= !turn.executed;
+      executed |= turn.executed;
     });
+    idle_ = !executed;
     if (!idle_) {
       backoff_.reset();
     } else if (!received && !has_late()) {
