@@ -37,5 +37,8 @@ inline double cycles_per_second() {
 inline std::uint64_t cycles_in(double seconds) {
   return static_cast<std::uint64_t>(cycles_per_second() * seconds);
 }
+inline double seconds_of(std::uint64_t cycles) {
+  return static_cast<double>(cycles) / cycles_per_second();
+}
 
 }  // namespace orrery

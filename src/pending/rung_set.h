@@ -70,7 +70,18 @@ class RungSet {
 
   template <class F>
   void drain(F f) {
-    self().take_all([&](const EntryT& entry) { f(entry.event); });
+    // Events lie anywhere in memory: their lines are asked for some events ahead.
+    std::array<Event*, kDrainAhead> coming;
+    std::size_t seen = 0;
+    self().take_all([&](const EntryT& entry) {
+      Event*& place = coming[seen % kDrainAhead];
+      if (seen >= kDrainAhead) f(place);
+      place = entry.event;
+      __builtin_prefetch(place);
+      ++seen;
+    });
+    for (std::size_t i = seen - std::min(seen, kDrainAhead); i < seen; ++i)
+      f(coming[i % kDrainAhead]);
     size_ = 0;
   }
 
@@ -81,7 +92,8 @@ class RungSet {
   using Front = SortedFront<Event, Probe>;
 
   static constexpr std::size_t kBucketTarget = 16;  // events a bucket of an even rung gets
-  static constexpr std::size_t kCrowd = 128;        // pushes past the front's array before a split
+  static constexpr std::size_t kDrainAhead = 16;
+  static constexpr std::size_t kCrowd = 128;  // pushes past the front's array before a split
 
   RungSet() = default;
   ~RungSet() = default;

@@ -86,7 +86,7 @@ class EventList {
 
  private:
   static constexpr std::size_t kPageBytes = 4096;
-  static constexpr std::size_t kMostChunkBytes = std::size_t{1} << 20;
+  static constexpr std::size_t kMostChunkBytes = std::size_t{2} << 20;
   static constexpr std::size_t kSharesOfList = 8;
   static constexpr std::size_t kLargeEventBytes = kMostChunkBytes / 8;
 

@@ -75,7 +75,7 @@ class OneByOne {
   RunEnd loop() {
     const Time until = options_.until;
     LookInterval interval;
-    for (const GoalWatch goal(goal_);; interval.look()) {
+    for (GoalWatch goal(goal_);; interval.look()) {
       for (std::uint64_t n = goal.until_look(committed_, interval.events()); n > 0; --n) {
         PlainEvent* event = pending_.top();
         if (event == nullptr || event->time() >= until) {
@@ -90,7 +90,7 @@ class OneByOne {
       poll();
       if (withdrawn_.are_many(execution_.cancelled_timers(), pending_.size())) reclaim();
       if (control_.stop_requested.load(std::memory_order_relaxed)) return RunEnd::interrupted;
-      if (goal.reached(committed_)) return RunEnd::paused;
+      if (goal.reached_for_good(committed_, pending_.size())) return RunEnd::paused;
     }
   }
 

@@ -120,9 +120,9 @@ void Preemptible::on_signal(const void* context, bool is_tick) {
 #endif
 }
 
-/// The next tick is set when one has come, and not to repeat by itself: threads that wait for a core
-/// would be sent one tick after the other, at the cost of those that have one (8 threads on two
-/// cores, a tick of 50 us: 11 s instead of 3). One that has nothing to do needs few.
+/// The next tick is set when one has come, and not to repeat by itself: threads that wait for a
+/// core would be sent one tick after the other, at the cost of those that have one (8 threads on
+/// two cores, a tick of 50 us: 11 s instead of 3). One that has nothing to do needs few.
 void Preemptible::on_tick() {
   constexpr long kIdleTicks = 16;
   const bool heeds = preemptor_.heeds_tick();

@@ -95,7 +95,7 @@ class Preemptible {
   const ModelText& text_;
   bool lacks_tick_ = false, has_tick_ = false;
   timer_t tick_{};
-  long every_ = 0;  ///< nanoseconds from one tick to the next
+  long every_ = 0;         ///< nanoseconds from one tick to the next
   unsigned refusals_ = 0;  ///< one after the other
   /// Thread-local variables of the model.
   struct Extent {

@@ -87,6 +87,21 @@ TEST(HandOver, AfterEveryFewEvents) {
   expect_equal_in_turns(model, {}, {1, 7});
 }
 
+/// An engine that may go on after its time commits nothing else, and tells what it has committed.
+TEST(HandOver, OfWorldsThatMayBeKept) {
+  RandomModel model({.shape = 4,
+                     .lps = 90,
+                     .horizon = Duration::from_ticks(4 * kHorizonTicks),
+                     .durations = true});
+  const Outcome expected = run_model(model, "sequential", {});
+  for (const EngineCase& engine : takers()) {
+    const bool asks = engine.engine != "timewarp" || engine.workers > 1;
+    Relay relay({{engine, 0, 3}});
+    expect_same(expected, run_relay(model, relay, {}), engine.text());
+    EXPECT_EQ(relay.keeper.granted > 0, asks) << engine.text();
+  }
+}
+
 TEST(HandOver, BeforeAFault) {
   RandomModel model({.shape = 2, .horizon = Duration::from_ticks(50'000), .fault_at_event = 40});
   expect_equal_in_turns(model, {}, {50}, 1);

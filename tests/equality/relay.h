@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An engine that hands one world from engine to engine, in turns, every so many events.
+// An engine that hands one world from engine to engine, in turns, every so many events, or after a
+// while that it puts off some times.
 #pragma once
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +19,35 @@ namespace orrery::testing {
 struct Leg {
   EngineCase engine;
   std::uint64_t events;
+  unsigned puts_off = 0;  ///< how often; 0: `events` is the goal
+};
+
+/// Puts goals off, so many times.
+class PutsOff final : public GoalKeeper {
+ public:
+  static constexpr double kSeconds = 200e-6;
+
+  void begin(unsigned times) {
+    left_ = times;
+    committed_ = 0;
+  }
+  std::optional<double> put_off(const Progress& progress) override {
+    EXPECT_GE(progress.committed, committed_);
+    EXPECT_GE(progress.seconds, 0.9 * kSeconds) << "not before its time";
+    EXPECT_GE(progress.lag_seconds, 0);
+    committed_ = progress.committed;
+    if (left_ == 0) return std::nullopt;
+    --left_;
+    ++granted;
+    return kSeconds;
+  }
+  std::uint64_t committed() const { return committed_; }
+
+  std::uint64_t granted = 0;
+
+ private:
+  unsigned left_ = 0;
+  std::uint64_t committed_ = 0;
 };
 
 class Relay final : public WorldEngine {
@@ -40,8 +71,9 @@ class Relay final : public WorldEngine {
       const Leg& leg = legs_[turn % legs_.size()];
       auto& engine = dynamic_cast<WorldEngine&>(*engines_[turn % legs_.size()]);
       const std::uint64_t before = world.committed;
-      engine.advance(world, leg.engine.options(options), Goal{.events = leg.events}, control,
-                     result);
+      keeper.begin(leg.puts_off);
+      engine.advance(world, leg.engine.options(options), goal_of(leg), control, result);
+      EXPECT_GE(world.committed, before + keeper.committed()) << "told more than there were";
       if (result.end != RunEnd::paused) return;
       ++handed_over;
       check(world, before, leg);
@@ -49,8 +81,13 @@ class Relay final : public WorldEngine {
   }
 
   std::uint64_t handed_over = 0;
+  PutsOff keeper;
 
  private:
+  Goal goal_of(const Leg& leg) {
+    if (leg.puts_off == 0) return {.events = leg.events};
+    return {.seconds = PutsOff::kSeconds, .keeper = &keeper};
+  }
   /// A cut is one: nothing before it is left, and it does not go back.
   void check(World& world, std::uint64_t committed_before, const Leg& leg) {
     EXPECT_GE(world.committed, committed_before + leg.events) << leg.engine.text();

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "engine/auto/candidates.h"
 #include "engine/auto/chronicle.h"
@@ -25,7 +27,7 @@ std::vector<Policy::Candidate> for_policy(const std::vector<Candidate>& candidat
 }
 
 /// A run's way through the engines.
-class Tour {
+class Tour final : GoalKeeper {
  public:
   Tour(const std::vector<Candidate>& candidates, World& world, const RunOptions& options,
        const Goal& goal, RunControl& control)
@@ -60,11 +62,12 @@ class Tour {
     std::size_t candidate;
     Goal goal;
     std::string why;
-    bool trial = false;
+    Policy::Purpose purpose = Policy::Purpose::progress;
   };
 
   /// The world cannot change hands.
   bool stays() const { return world_.executions().any_stays_on_thread(); }
+  /// Of a world that is whole.
   std::uint64_t committed() const { return world_.committed - committed_before_; }
 
   /// Every so many events the next one; a stride that changes makes pairs of all sorts.
@@ -76,11 +79,10 @@ class Tour {
   }
 
   Step chosen() {
-    std::vector<char> open;
-    for (const Candidate& one : candidates_) open.push_back(one.engine->may_pay(world_) ? 1 : 0);
-    const Policy::Step step = policy_->next(open);
-    const bool trial = step.purpose == Policy::Purpose::trial;
-    return {step.candidate, {.seconds = step.seconds}, trial ? "trial" : why_, trial};
+    const Policy::Step step = policy_->next(open_);
+    const Goal goal{.seconds = step.seconds, .keeper = goal_.pauses() ? nullptr : this};
+    return {step.candidate, goal, step.purpose == Policy::Purpose::trial ? "trial" : why_,
+            step.purpose};
   }
 
   /// What this engine itself was asked for limits what it asks others for.
@@ -91,25 +93,57 @@ class Tour {
     return goal;
   }
 
+  Step next_step() {
+    if (stays()) return Step{0, {}, "the only one"};
+    if (!policy_) return forced();
+    if (chosen_) return *std::exchange(chosen_, std::nullopt);
+    open_.clear();
+    for (const Candidate& one : candidates_) open_.push_back(one.engine->may_pay(world_) ? 1 : 0);
+    return chosen();
+  }
+
   /// Gives the world to an engine for a while. False if the run is over.
   bool take_step(RunResult& result) {
-    const Step step = stays() ? Step{0, {}, "the only one"} : policy_ ? chosen() : forced();
-    const Candidate& candidate = candidates_[step.candidate];
+    step_ = next_step();
+    const Candidate& candidate = candidates_[step_.candidate];
     control_.workers.store(candidate.workers, std::memory_order_relaxed);
     control_.engine.store(candidate.info->name.c_str(), std::memory_order_relaxed);
+    had_ = {};
+    noted_ = {};
+    watch_step_.lap();
     const std::uint64_t before = world_.committed;
     RunResult one;
-    Stopwatch watch;
-    candidate.engine->advance(world_, options_for(candidate, options_), limited(step.goal),
+    candidate.engine->advance(world_, options_for(candidate, options_), limited(step_.goal),
                               control_, one);
-    const double seconds = watch.lap();
-    if (!step.trial) widest_ = std::max(widest_, candidate.workers);
-    chronicle_.add(candidate, step.why, seconds, world_.committed - before, one);
+    had_ = {world_.committed - before, one.loop_seconds, had_.wall_seconds + watch_step_.lap()};
+    const Policy::Outcome rest = since_noted();
+    chronicle_.add(candidate, {step_.why, rest.events, rest.wall_seconds, rest.loop_seconds});
+    chronicle_.add_result(candidate, one);
+    if (step_.purpose != Policy::Purpose::trial) widest_ = std::max(widest_, candidate.workers);
     result.end = one.end;
     result.fault = one.fault;
     if (one.end != RunEnd::paused) return false;
-    if (policy_) learn({world_.committed - before, one.loop_seconds, seconds});
+    if (policy_) learn_at_cut(rest);
     return true;
+  }
+
+  /// What the engine that has the world has done.
+  Policy::Outcome since_noted() {
+    Policy::Outcome outcome;
+    outcome.events = had_.events - noted_.events;
+    outcome.loop_seconds = had_.loop_seconds - noted_.loop_seconds;
+    outcome.wall_seconds = had_.wall_seconds - noted_.wall_seconds;
+    noted_ = had_;
+    return outcome;
+  }
+
+  void learn_at_cut(Policy::Outcome rest) {
+    hand_over_seconds_ = had_.wall_seconds - had_.loop_seconds;
+    pending_then_ = 0;
+    for (const EventList& list : world_.pending) pending_then_ += list.size();
+    if (chosen_) return policy_->note_given_back(rest.wall_seconds, step_.purpose);
+    rest.hand_over_seconds = hand_over_seconds_;
+    learn(rest);
   }
 
   void learn(const Policy::Outcome& outcome) {
@@ -117,6 +151,36 @@ class Tour {
     policy_->note(outcome);
     if (policy_->incumbent() == incumbent) return;
     why_ = "faster than " + candidates_[incumbent].text();
+  }
+
+  double hand_over_of(std::uint64_t pending) const {
+    const bool known = pending > 0 && pending_then_ > 0;
+    return known ? hand_over_seconds_ * static_cast<double>(pending) /
+                       static_cast<double>(pending_then_)
+                 : hand_over_seconds_;
+  }
+
+  /// Called by a thread of the engine, while this one waits for the engine.
+  /// Where the next step is the same engine's it goes on with the world as it has it. Not always:
+  /// what a hand-over costs, and what is open to trials, is seen at cuts only.
+  std::optional<double> put_off(const Progress& progress) override {
+    const bool progresses = step_.purpose == Policy::Purpose::progress;
+    if (progresses && (pending_then_ == 0 || had_.wall_seconds > policy_->longest_slice()))
+      return std::nullopt;
+    had_.events = progress.committed;
+    had_.loop_seconds += progress.seconds;
+    had_.wall_seconds += watch_step_.lap() - progress.lag_seconds;
+    Policy::Outcome outcome = since_noted();
+    chronicle_.add(candidates_[step_.candidate],
+                   {step_.why, outcome.events, outcome.wall_seconds, outcome.loop_seconds});
+    had_.wall_seconds += progress.lag_seconds;
+    outcome.hand_over_seconds = hand_over_of(progress.pending);
+    outcome.stays = true;
+    learn(outcome);
+    chosen_ = chosen();
+    if (chosen_->candidate != step_.candidate) return std::nullopt;
+    step_ = *std::exchange(chosen_, std::nullopt);
+    return step_.goal.seconds;
   }
 
   const std::vector<Candidate>& candidates_;
@@ -128,6 +192,14 @@ class Tour {
   const std::uint64_t every_;
   const std::uint64_t committed_before_;
   std::optional<Policy> policy_;
+  std::vector<char> open_;      ///< candidates for a trial, at the last cut
+  std::optional<Step> chosen_;  ///< while the world is still with another
+  Step step_{};
+  Policy::Outcome had_, noted_;  ///< of the engine that has the world: all, and by the last note
+  Stopwatch watch_step_;
+  // At the last cut.
+  double hand_over_seconds_ = 0;
+  std::uint64_t pending_then_ = 0;
   Chronicle chronicle_;
   std::string why_ = "start";
   unsigned widest_ = 1;

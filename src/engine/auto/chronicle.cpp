@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace orrery::automatic {
 namespace {
@@ -19,32 +20,35 @@ std::string seconds_text(double seconds) {
 
 }  // namespace
 
-void Chronicle::add(const Candidate& candidate, const std::string& why, double wall_seconds,
-                    std::uint64_t committed, const RunResult& one) {
+void Chronicle::add(const Candidate& candidate, const Slice& slice) {
   const double begin = seconds();
-  const double outside = wall_seconds - one.loop_seconds;
-  if (periods_.empty()) first_startup_seconds_ = one.startup_seconds;
+  outside_loops_seconds_ += slice.wall_seconds - slice.loop_seconds;
+  const std::string title = candidate.text();
+  const bool same = !titles_.empty() && titles_.back() == title;
+  if (!same && !titles_.empty()) ++hand_overs_;
+  if (same && (slice.why.empty() || periods_.back().why == slice.why)) {
+    EnginePeriod& last = periods_.back();
+    last.seconds += slice.wall_seconds;
+    last.loop_seconds += slice.loop_seconds;
+    last.committed += slice.committed;
+    ++last.slices;
+    return;
+  }
+  periods_.push_back({candidate.info->name, candidate.workers, slice.why, begin, slice.wall_seconds,
+                      slice.loop_seconds, slice.committed, 1});
+  titles_.push_back(title);
+}
+
+void Chronicle::add_result(const Candidate& candidate, const RunResult& one) {
+  if (!has_results_) first_startup_seconds_ = one.startup_seconds;
+  has_results_ = true;
+  const double outside =
+      outside_loops_seconds_ - std::exchange(outside_before_, outside_loops_seconds_);
   last_shutdown_seconds_ = std::max(0.0, outside - one.startup_seconds);
-  outside_loops_seconds_ += outside;
   peak_memory_bytes_ = std::max(peak_memory_bytes_, one.peak_memory_bytes);
   count(candidate.info->name, one.statistics);
   for (const std::string& note : one.notes)
     if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(note);
-
-  const std::string title = candidate.text();
-  const bool same = !titles_.empty() && titles_.back() == title;
-  if (!same && !titles_.empty()) ++hand_overs_;
-  if (same && (why.empty() || periods_.back().why == why)) {
-    EnginePeriod& last = periods_.back();
-    last.seconds += wall_seconds;
-    last.loop_seconds += one.loop_seconds;
-    last.committed += committed;
-    ++last.slices;
-    return;
-  }
-  periods_.push_back({candidate.info->name, candidate.workers, why, begin, wall_seconds,
-                      one.loop_seconds, committed, 1});
-  titles_.push_back(title);
 }
 
 double Chronicle::seconds() const {

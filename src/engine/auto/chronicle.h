@@ -15,9 +15,15 @@ namespace orrery::automatic {
 
 class Chronicle {
  public:
-  /// The candidate had the world for `wall_seconds`; `one` is what it left.
-  void add(const Candidate& candidate, const std::string& why, double wall_seconds,
-           std::uint64_t committed, const RunResult& one);
+  /// What a candidate that has the world did for a while.
+  struct Slice {
+    std::string why;
+    std::uint64_t committed = 0;
+    double wall_seconds = 0, loop_seconds = 0;
+  };
+  void add(const Candidate& candidate, const Slice& slice);
+  /// It has given the world back; `one` is what it left.
+  void add_result(const Candidate& candidate, const RunResult& one);
 
   /// Puts the result together, from when the last engine has given the world back.
   void store(RunResult& result) const;
@@ -36,7 +42,10 @@ class Chronicle {
   std::vector<std::string> notes_;
   std::uint64_t peak_memory_bytes_ = 0;
   std::uint64_t hand_overs_ = 0;
-  double first_startup_seconds_ = 0, last_shutdown_seconds_ = 0, outside_loops_seconds_ = 0;
+  double outside_loops_seconds_ = 0;
+  double outside_before_ = 0;  ///< the same, when the last one took the world
+  double first_startup_seconds_ = 0, last_shutdown_seconds_ = 0;
+  bool has_results_ = false;
 };
 
 }  // namespace orrery::automatic

@@ -30,6 +30,7 @@ constexpr double kChange = 0.2;  // of the rate, after which all may try again
 constexpr double kShortestSlice = 0.05, kLongestSlice = 2, kHandOversASlice = 100;
 constexpr double kHandOversATrial = 2;
 constexpr double kExpectedRatio = 0.5;
+constexpr double kCloseShare = 0.06;  // of the time, lost with a close comparison
 
 double ratio_of(double a, double b) {
   return b > 0 ? a / b : std::numeric_limits<double>::infinity();
@@ -47,6 +48,13 @@ Policy::Policy(std::vector<Candidate> candidates)
 
 double Policy::trial_seconds() const {
   return std::max({kTrialSeconds, hand_over_seconds_, rate_ > 0 ? kTrialEvents / rate_ : 0});
+}
+
+/// One that is hardly ahead is compared more closely, with two hand-overs more. Not while others
+/// wait for a trial, and not early in the run of a world that is slow to change hands.
+bool Policy::has_time_for_closeness() const {
+  return !others_wait_ &&
+         lost_seconds_ + kHandOversATrial * hand_over_seconds_ < kCloseShare * elapsed_seconds_;
 }
 
 double Policy::expected_loss() const {
@@ -92,10 +100,14 @@ double Policy::affordable_in() const {
   return std::max(when, kQuietSeconds) - elapsed_seconds_;
 }
 
+double Policy::longest_slice() const {
+  return std::max(kLongestSlice, kHandOversASlice * hand_over_seconds_);
+}
+
 /// How long the incumbent goes on before the next look.
 double Policy::slice(const std::vector<char>& open) const {
   if (elapsed_seconds_ == 0) return kQuietSeconds;
-  const double longest = std::max(kLongestSlice, kHandOversASlice * hand_over_seconds_);
+  const double longest = longest_slice();
   double next = longest;
   for (std::size_t i = 0; i < candidates_.size(); ++i)
     if (in_turn(i, open)) next = std::min(next, records_[i].due_seconds - elapsed_seconds_);
@@ -136,11 +148,16 @@ void Policy::note(const Outcome& outcome) {
   step_.candidate == incumbent_ ? note_progress(outcome, rate) : note_trial(outcome, rate);
 }
 
+void Policy::note_given_back(double seconds, Purpose of_step) {
+  elapsed_seconds_ += seconds;
+  if (of_step != Purpose::progress) lost_seconds_ += seconds;
+}
+
 void Policy::note_progress(const Outcome& outcome, double rate) {
-  hand_over_seconds_ = outcome.wall_seconds - outcome.loop_seconds;
+  hand_over_seconds_ = outcome.hand_over_seconds;
   rate_ = rate;
   if (stage_ == Stage::check) {
-    lost_seconds_ += hand_over_seconds_;
+    lost_seconds_ += outcome.wall_seconds - outcome.loop_seconds;
     incumbent_rates_ += kSecondStage * rate;
     stage_ = Stage::third;
     return;
@@ -160,12 +177,11 @@ void Policy::note_trial(const Outcome& outcome, double rate) {
   const double ratio = ratio_of(rate, rate_);
   switch (stage_) {
     case Stage::first:
-      if (ratio < kHopeless) return lose();
+      if (ratio < kHopeless) return lose(outcome);
       stage_ = Stage::second;
       return;
     case Stage::second:
-      // While others wait for a trial there is no time for one that is hardly ahead.
-      if (ratio < (others_wait_ ? kBetter : kBehind)) return lose();
+      if (ratio < (has_time_for_closeness() ? kBehind : kBetter)) return lose(outcome);
       if (ratio > kAhead) return win(rate);
       incumbent_rates_ = kSecondStage * rate_;
       challenger_rates_ = kSecondStage * rate;
@@ -175,7 +191,7 @@ void Policy::note_trial(const Outcome& outcome, double rate) {
       challenger_rates_ += kThirdStage * rate;
       const double mean = challenger_rates_ / (kSecondStage + kThirdStage);
       const double other = incumbent_rates_ / (2 * kSecondStage);
-      mean > kBetter* other ? win(mean) : lose();
+      mean > kBetter* other ? win(mean) : lose(outcome);
     }
   }
 }
@@ -192,8 +208,9 @@ void Policy::win(double rate) {
   stage_ = Stage::none;
 }
 
-void Policy::lose() {
-  put_off(challenger_, lost_seconds_ - lost_before_);
+void Policy::lose(const Outcome& outcome) {
+  const double to_come = outcome.stays ? hand_over_seconds_ / 2 : 0;
+  put_off(challenger_, lost_seconds_ - lost_before_ + to_come);
   stage_ = Stage::none;
   // Next time with fewer workers, and after the fewest with the most.
   const Candidate& loser = candidates_[challenger_];

@@ -40,9 +40,11 @@ class Policy {
     Purpose purpose = Purpose::progress;
   };
   struct Outcome {
-    std::uint64_t events = 0;  ///< committed
-    double loop_seconds = 0;   ///< of executing
-    double wall_seconds = 0;   ///< and of taking the world and giving it back
+    std::uint64_t events = 0;      ///< committed
+    double loop_seconds = 0;       ///< of executing
+    double wall_seconds = 0;       ///< and of taking the world and giving it back, as far as it did
+    double hand_over_seconds = 0;  ///< of taking it and giving it back, if need be an estimate
+    bool stays = false;            ///< it still has the world
   };
 
   /// Begins with the first.
@@ -52,7 +54,11 @@ class Policy {
   Step next(const std::vector<char>& open);
   /// What came of the step that `next` gave last.
   void note(const Outcome& outcome);
+  /// Whoever had the world still when a step was noted has given it back after so many seconds.
+  void note_given_back(double seconds, Purpose of_step);
 
+  /// With the incumbent, from one look to the next.
+  double longest_slice() const;
   std::size_t incumbent() const { return incumbent_; }
   /// Rate of the last that won, over that of whom it replaced.
   double last_gain() const { return last_gain_; }
@@ -72,10 +78,11 @@ class Policy {
   double affordable_in() const;
   double trial_seconds() const;
   double expected_loss() const;
+  bool has_time_for_closeness() const;
   void note_progress(const Outcome& outcome, double rate);
   void note_trial(const Outcome& outcome, double rate);
   void win(double rate);
-  void lose();
+  void lose(const Outcome& outcome);
   void put_off(std::size_t i, double loss);
   std::size_t best_due(const std::vector<char>& open, std::size_t but) const;
 

@@ -188,6 +188,7 @@ class alignas(64) Worker {
   Key lowest_at_join_ = Key::infinity();
   std::int64_t begins_at_join_ = kNever;
   std::uint64_t next_round_cycles_ = 0;
+  std::uint64_t round_cycles_ = 0, executed_by_all_ = 0;       ///< at the last round
   std::uint64_t executed_before_ = 0, executed_at_round_ = 0;  ///< at the begin of the period, ...
   std::uint64_t received_ = 0;
   bool fault_is_told_ = false;
@@ -423,7 +424,7 @@ std::optional<Halt::Ending> Worker<Pending>::run_alone() {
     std::optional<RunEnd> end;
     if (shared_.control.stop_requested.load(std::memory_order_relaxed)) {
       end = RunEnd::interrupted;
-    } else if (shared_.goal.reached(executed())) {
+    } else if (shared_.goal.reached_for_good(executed(), pending_.size())) {
       end = RunEnd::paused;
     } else if (read_cycles() < period.end_cycles && executed() < period.end_events) {
       continue;

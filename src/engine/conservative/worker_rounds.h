@@ -51,7 +51,8 @@ Report Worker<Pending>::report() {
   report.highest = execution_.cause();
   report.stop = shared_.control.stop_requested.load(std::memory_order_relaxed);
   report.period_is_over = read_cycles() >= shared_.period.end_cycles;
-  report.time_is_over = shared_.goal.time_is_over();
+  report.time_is_over =
+      index_ == 0 && shared_.goal.time_is_over_for_good(round_cycles_, executed_by_all_);
   report.executed = statistics_.executed - executed_before_;
   report.sent = statistics_.sent;
   report.received = received_;
@@ -73,6 +74,8 @@ bool Worker<Pending>::adopt() {
   if (index_ == 0) show(sum.lowest, sum.executed, sum.memory_bytes);
   fruitless_ = 0;
   executed_at_round_ = statistics_.executed;
+  executed_by_all_ = sum.executed;
+  round_cycles_ = read_cycles();
   set_next_round();
   const bool is_over = halt_.adopt(sum, shared_.options.until);
   holds_ = halt_.holds();

@@ -111,7 +111,7 @@ void Run<Pending>::poll() {
   if (history_.is_long()) history_.forget(schedule_.lowest_unfinished(), world_.trail);
   // To end where everything below the highest key that was started is finished.
   const bool stops = control_.stop_requested.load(std::memory_order_relaxed);
-  if (!stops && goal_.reached(finished_)) pauses_ = true;
+  if (!stops && goal_.reached_for_good(finished_, schedule_.pending())) pauses_ = true;
   if (stops || pauses_) schedule_.lower_limit(last_key());
   if (withdrawn_.are_many(cancelled_timers_, schedule_.pending())) reclaim();
   if (const std::uint64_t now = read_cycles(); now >= rows_due_cycles_) {

@@ -90,7 +90,13 @@ class Commitment {
   std::optional<CacheTuning> cache_tuning_;  ///< of worker 0, if automatic
   Key gvt_;
   Key horizon_;
-  std::uint64_t committed_ = 0;            ///< events that the last round knew to be committed
+  std::uint64_t committed_ = 0;  ///< events that the last round knew to be committed
+  /// What was committed by all, and when that was so.
+  struct Told {
+    std::uint64_t cycles = 0, committed = 0;
+  };
+  Told told_;
+  std::uint64_t adopted_cycles_ = 0;       ///< when this round was adopted
   std::uint64_t newly_committed_ = 0;      ///< of these, by that round
   std::uint64_t swept_cancellations_ = 0;  ///< of all workers, at the last sweep
   bool must_sweep_ = false;

@@ -168,7 +168,7 @@ bool Crew<Pending>::set_up() {
   for_each([](Worker<Pending>& worker) { worker.take_events(); });
   if (workers_.front()->index() == 0) shared_.goal.restart();
   if (!shared_.team.end_step()) return false;
-  set_up_seconds_ = static_cast<double>(read_cycles() - start) / cycles_per_second();
+  set_up_seconds_ = seconds_of(read_cycles() - start);
   return true;
 }
 
