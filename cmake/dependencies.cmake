@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Debian packages only; nothing is downloaded. METIS is optional: without it LPs are placed in
-# contiguous blocks, and a run of a model with a communication graph says so.
+# contiguous blocks, and a run of a model with a communication graph says so. So is libdw: without
+# it the place of a crash is told as module and offset.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
@@ -17,4 +18,10 @@ if(METIS_INCLUDE_DIR AND METIS_LIBRARY)
 else()
   set(ORRERY_HAVE_METIS OFF)
   message(STATUS "METIS not found: LPs are placed in contiguous blocks (package libmetis-dev)")
+endif()
+
+pkg_check_modules(LIBDW QUIET IMPORTED_TARGET libdw)
+if(NOT LIBDW_FOUND)
+  message(STATUS "libdw not found: crashes of models are told without names of functions "
+                 "(package libdw-dev)")
 endif()

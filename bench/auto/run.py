@@ -150,7 +150,7 @@ def trials(report):
     """The share of runs of half a minute that trials lose."""
     options = report.options
     for model, least in MODELS.items():
-        until = length(options, model, [], 10 * least, 6 * options.seconds)
+        until = length(options, model, [], 100 * least, 6 * options.seconds, report.auto)
         runs = [run_orrery(model, [*span(model, until), *report.auto], build=options.build)
                 for _ in range(2)]
         shares = [run["statistics"]["lost_in_trials"] / run["seconds"] for run in runs]

@@ -101,6 +101,20 @@ std::string_view hint_for(const Crash& crash) {
   return "; 'orrery run --engine checker' says more about mistakes with memory";
 }
 
+CrashFault::CrashFault(const Crash& crash)
+    : ModelFault(describe(crash) += hint_for(crash)), frames(crash.frames) {}
+
+Frames frames_of_current_exception() {
+  if (!std::current_exception()) return {};
+  try {
+    throw;
+  } catch (const CrashFault& fault) {
+    return fault.frames;
+  } catch (...) {
+    return {};
+  }
+}
+
 std::string describe(const Crash& crash) {
   std::array<char, 512> text;
   return {text.data(), describe(crash, text.data(), text.size())};

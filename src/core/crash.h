@@ -10,6 +10,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/frames.h"
+#include "orrery/error.h"
+
 namespace orrery {
 
 struct Crash {
@@ -21,7 +24,17 @@ struct Crash {
   std::size_t stack_bytes = 0;  ///< exhausted_stack: how large it was
   char text[kTextBytes] = {};   ///< assertion: where and what; terminate: of the exception; exit:
                                 ///< the function. Cut off where it is too long
+  Frames frames = {};           ///< where it was, as far as is known
 };
+
+/// A crash as an exception of the model.
+class CrashFault : public ModelFault {
+ public:
+  explicit CrashFault(const Crash& crash);
+  const Frames frames;
+};
+/// Of the crash that is being handled as an exception; none if it is another.
+Frames frames_of_current_exception();
 
 /// What assert() says, and std::terminate for the exception that is being handled, if there is one.
 Crash failed_assertion(const char* expression, const char* file, unsigned line,

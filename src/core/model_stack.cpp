@@ -24,8 +24,7 @@ namespace orrery {
 constinit thread_local ModelCalls model_calls [[gnu::tls_model("local-exec")]];
 
 void throw_crash() {
-  const Crash& crash = model_calls.crash;
-  throw ModelFault(describe(crash) += hint_for(crash));
+  throw CrashFault(model_calls.crash);
 }
 
 #if ORRERY_MODEL_STACKS
@@ -233,6 +232,14 @@ void note_exhausted_stack(Crash& crash) {
   crash.stack_bytes = model_calls.stack_bytes / kHandlers;
 }
 
+/// On the thread's stack of ours.
+Frames find_frames_here(const CodePoint& from) {
+  const ModelCalls& calls = model_calls;
+  if (calls.stack_begin == nullptr) return {};
+  return find_frames(from, calls.stack_begin - kReserveBytes,
+                     calls.stack_begin + calls.stack_bytes);
+}
+
 }  // namespace
 
 Crash crash_of(int number, const siginfo_t* info) {
@@ -268,6 +275,8 @@ bool survives_crash(int number, const siginfo_t* info, void* context) {
   Crash crash = crash_of(number, info);
   if (is_full_for_signals(number, *info, static_cast<ucontext_t*>(context)->uc_mcontext))
     note_exhausted_stack(crash);
+  crash.frames = find_frames_here(code_point(context));
+  crash.frames.of_recursion = crash.kind == Crash::Kind::exhausted_stack;
   if (!may_drop()) {
     const bool in_call = calls.place != nullptr && calls.stack_begin != nullptr;
     if (!in_call || crash.kind != Crash::Kind::exhausted_stack || is_overrun()) return false;
@@ -289,11 +298,24 @@ bool survives_crash(int number, const siginfo_t* info, void* context) {
 
 void drop_or_note(const Crash& crash) {
   model_calls.crash = crash;
+  model_calls.crash.frames = find_frames_here(
+      {.stack_pointer = __builtin_frame_address(0), .frame = __builtin_frame_address(0)});
   if (may_drop()) detail::drop();
   model_calls.has_words = crash.signal == SIGABRT;
 }
 
+CodePoint code_point(const void* context) {
+  const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
+  return {reinterpret_cast<const void*>(registers[REG_RIP]),
+          reinterpret_cast<const void*>(registers[REG_RSP]),
+          reinterpret_cast<const void*>(registers[REG_RBP])};
+}
+
 #else
+
+CodePoint code_point(const void*) {
+  return {};
+}
 
 StackRoom stack_room(const void*) {
   return StackRoom::none;

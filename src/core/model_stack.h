@@ -153,6 +153,8 @@ StackRoom stack_room(const void* stack_pointer);
 /// Leaves the handler that runs where it is: it is not wanted any more.
 [[noreturn]] void squash();
 
+/// In the handler of a signal, from its third argument: what it has interrupted.
+CodePoint code_point(const void* context);
 /// In the handler of a signal: what it tells of the calling thread's model code.
 Crash crash_of(int number, const siginfo_t* info);
 /// In the handler of a signal: whether the thread goes on, without what has crashed or with the

@@ -82,6 +82,10 @@ struct ThreadContext {
   std::atomic<std::uint8_t> attention{0};
   void (*on_attention)(const void* caller) = nullptr;
 
+  // What of it is set when the thread has taken much memory, which the handler that runs may go on
+  // doing; 0: nothing.
+  std::uint8_t growth_attention = 0;
+
   // Set when a heap with one chunk gets room for more: its owner may keep less for simple heaps, or
   // do less.
   bool heap_grew = false;
@@ -155,6 +159,10 @@ inline void ask_attention(std::uint8_t bit) noexcept {
 }
 inline void end_attention(std::uint8_t bit) noexcept {
   thread_context.attention.fetch_and(static_cast<std::uint8_t>(~bit), std::memory_order_relaxed);
+}
+// By those who take memory from the system in large pieces.
+inline void note_growth() noexcept {
+  if (thread_context.growth_attention != 0) ask_attention(thread_context.growth_attention);
 }
 [[gnu::always_inline]] inline bool attention_asked(std::uint8_t bit) noexcept {
   return (thread_context.attention.load(std::memory_order_relaxed) & bit) != 0;

@@ -295,6 +295,7 @@ std::byte* Arena::take_extent(Region::Pool pool, std::size_t bytes, std::size_t 
   if (!make_room(extents_)) {
     return nullptr;
   }
+  note_growth();
   std::byte* const base = Region::instance().take(pool, bytes, alignment, huge_pages);
   if (base != nullptr) {
     extents_.push_back({base, bytes, pool});

@@ -158,6 +158,15 @@ ORRERY_EXPORT [[noreturn]] void quick_exit(int status) noexcept {
   __builtin_unreachable();
 }
 
+ORRERY_EXPORT [[noreturn]] void abort() noexcept {
+  static constinit std::atomic<void (*)()> known{nullptr};
+  if (const auto hook = outside::before_abort.load(std::memory_order_relaxed)) {
+    hook();
+  }
+  outside::next_definition(known, "abort")();
+  __builtin_unreachable();
+}
+
 // What assert() calls.
 ORRERY_EXPORT [[noreturn]] void __assert_fail(const char* expression, const char* file,
                                               unsigned line, const char* function) noexcept {

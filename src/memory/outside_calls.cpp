@@ -12,6 +12,7 @@ constinit thread_local OutsideCalls outside_calls;
 constinit std::atomic<void (*)(const char* function)> before_exit{nullptr};
 constinit std::atomic<void (*)(const char*, const char*, unsigned, const char*)> before_assertion{
     nullptr};
+constinit std::atomic<void (*)()> before_abort{nullptr};
 
 namespace {
 

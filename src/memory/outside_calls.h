@@ -98,6 +98,8 @@ extern constinit std::atomic<void (*)(const char* function)> before_exit;
 extern constinit std::atomic<void (*)(const char* expression, const char* file, unsigned line,
                                       const char* function)>
     before_assertion;
+// The same before abort() raises its signal, whose handler could not tell who had called.
+extern constinit std::atomic<void (*)()> before_abort;
 // For the interposed functions; not instrumented, see next_definition.h.
 [[gnu::always_inline]] inline bool outside_calls_watched() noexcept {
   return outside_calls.watching && running_heap() != nullptr;

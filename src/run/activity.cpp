@@ -96,6 +96,13 @@ std::vector<WatchedThreads::Sighting> WatchedThreads::look() {
   return seen;
 }
 
+bool ThreadWatch::signal_is_taken() {
+  struct sigaction now {};
+  sigaction(kQuestion, nullptr, &now);
+  if ((now.sa_flags & SA_SIGINFO) != 0) return now.sa_sigaction != on_signal;
+  return now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN;
+}
+
 /// Not on the stack for signals, because it may call handlers of the model (preemption.h).
 void ThreadWatch::on_signal(int, siginfo_t* info, void* context) {
   const int error = errno;

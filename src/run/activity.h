@@ -180,6 +180,9 @@ class ThreadWatch {
   ThreadWatch(const ThreadWatch&) = delete;
   ThreadWatch& operator=(const ThreadWatch&) = delete;
 
+  /// Whether somebody else handles the signal that threads are asked with, SIGURG.
+  static bool signal_is_taken();
+
   /// From now on the calling thread calls the handlers of another execution of its run.
   static void turn_to(const HandlerExecution& handlers) {
     activity.handlers = &handlers;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/crash_guard.h"
 
+#include <dlfcn.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -70,6 +72,7 @@ class Sentence {
   std::size_t size_ = 0;
 };
 
+constexpr std::size_t kMostFrames = 6;
 constexpr const char* kLost = "what this run had computed is lost";
 
 /// Frames are not larger as a rule than the guard's page; some are.
@@ -98,7 +101,45 @@ Crash crash_of_thread(int number, const siginfo_t* info) {
   return crash;
 }
 
-void tell_crash(int number, const siginfo_t* info) {
+Frames frames_of_thread(const void* context) {
+  const CodePoint from = code_point(context);
+  const auto* const at = static_cast<const std::byte*>(from.stack_pointer);
+  const std::byte* const ours = model_calls.stack_begin;
+  if (ours != nullptr && at >= ours && at < ours + model_calls.stack_bytes)
+    return find_frames(from, ours, ours + model_calls.stack_bytes);
+  return find_frames(from, activity.stack_begin, activity.stack_end);
+}
+
+/// Of the module that something lies in; nullptr if in none.
+const void* module_of(const void* address, const char*& path) {
+  Dl_info info{};
+  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return nullptr;
+  path = info.dli_fname;
+  return info.dli_fbase;
+}
+
+/// Names would need memory: "  in model.so+0x1234", for addr2line. From where the model's module is
+/// first in it, which may have called the C library.
+void tell_frames(const Frames& frames) {
+  const char* path = nullptr;
+  const void* const platform = module_of(reinterpret_cast<const void*>(&module_of), path);
+  const void* const library = module_of(reinterpret_cast<const void*>(&dladdr), path);
+  const void* models = nullptr;
+  std::size_t lines = 0;
+  for (std::size_t i = 0; i < frames.count && lines < kMostFrames; ++i) {
+    const void* const module = module_of(frames.at[i], path);
+    if (models == nullptr && (module == platform || module == library)) continue;
+    if (module == nullptr || (models != nullptr && module != models)) return;
+    models = module;
+    Sentence line;
+    line.add(
+        "  {} {}+{:#x}\n", lines++ == 0 ? "in" : "called by", path,
+        reinterpret_cast<std::uintptr_t>(frames.at[i]) - reinterpret_cast<std::uintptr_t>(module));
+    line.write();
+  }
+}
+
+void tell_crash(int number, const siginfo_t* info, const void* context) {
   Sentence sentence;
   const std::optional<ModelCode> code = running_model_code();
   const Crash crash = crash_of_thread(number, info);
@@ -119,6 +160,8 @@ void tell_crash(int number, const siginfo_t* info) {
         kLost);
   }
   sentence.write();
+  if (!code || crash.kind == Crash::Kind::exhausted_stack) return;
+  tell_frames(crash.frames.count > 0 ? crash.frames : frames_of_thread(context));
 }
 
 /// If it crashed while it told: where, without asking the LP for names.
@@ -134,7 +177,8 @@ void on_signal(int number, siginfo_t* info, void* context) {
     if (!begin_to_tell(again))
       for (;;) pause();  // the other thread ends the process
     if (!again) {
-      if (activity.teller == nullptr || !activity.teller->tell(number)) tell_crash(number, info);
+      if (activity.teller == nullptr || !activity.teller->tell(number))
+        tell_crash(number, info, context);
     }
   }
   // As if nobody had looked: back at the instruction that failed, or abort() again.
@@ -173,6 +217,11 @@ void on_assertion(const char* expression, const char* file, unsigned line, const
   if (is_guarded()) drop_or_note(failed_assertion(expression, file, line, function));
 }
 
+/// One that comes of a failed assertion or of std::terminate has its words.
+void on_abort() {
+  if (is_guarded() && !model_calls.has_words) drop_or_note({.signal = SIGABRT});
+}
+
 /// A dropped one has said nothing yet, not even on the standard error output.
 [[noreturn]] void on_terminate() {
   if (is_guarded()) drop_or_note(termination());
@@ -201,6 +250,7 @@ void watch_exits() {
   std::atexit([] { tell_exit("exit()"); });
   memory::before_exit.store(drop_or_tell_exit, std::memory_order_relaxed);
   memory::before_assertion.store(on_assertion, std::memory_order_relaxed);
+  memory::before_abort.store(on_abort, std::memory_order_relaxed);
   terminate_before = std::set_terminate(on_terminate);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   __sanitizer_set_death_callback(on_sanitizer_report);

@@ -39,6 +39,7 @@ MemoryPiece EventDepot::take_slab(std::size_t least_bytes) {
   const memory::PlatformMode platform;
   std::size_t bytes = slab_bytes() < kSmallStart ? kSlabBytes : kLargeSlabBytes;
   if (least_bytes > bytes) bytes = (least_bytes + 4095) / 4096 * 4096;
+  memory::note_growth();
   const std::lock_guard lock(mutex_);
   slabs_.emplace_back();  // first: what is mapped must not be lost
   void* memory = bytes < kLargeSlabBytes ? huge_pages::map_small(bytes) : huge_pages::map(bytes);

@@ -14,6 +14,7 @@
 #include "memory/application_mode.h"
 #include "memory/region.h"
 #include "orrery/error.h"
+#include "run/frame_names.h"
 
 namespace orrery {
 
@@ -102,6 +103,11 @@ std::string LivelockTrail::text(Time instant) const {
   for (std::size_t i = 0; i < lps_.size() && i < kNamed; ++i)
     text += (i == 0 ? " " : ", ") + std::to_string(lps_[i]);
   return lps_.size() > kNamed ? text + " and others" : text;
+}
+
+std::string FaultReport::text() const {
+  const bool livelock = key_.microstep() >= limit_;
+  return sentence_ + (livelock ? trail_.text(key_.time()) : "") + frame_lines(frames_);
 }
 
 }  // namespace orrery

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/crash.h"
 #include "core/key.h"
 #include "orrery/logical_process.h"
 #include "orrery/model.h"
@@ -70,6 +71,7 @@ struct HandlerFault {
   Key key;
   LpId lp;
   std::string sentence;
+  Frames frames = frames_of_current_exception();  ///< of the one that is being handled
 };
 
 /// The sentence that ends a run, from what each of its workers knows.
@@ -83,17 +85,18 @@ class FaultReport {
   void add(const HandlerFault* fault) {
     if (fault == nullptr) return;
     sentence_ = fault->sentence;
+    frames_ = fault->frames;
     trail_.note(key_, fault->lp);
   }
   void add(const LivelockTrail& trail) { trail_.merge(trail); }
-  std::string text() const {
-    return key_.microstep() < limit_ ? sentence_ : sentence_ + trail_.text(key_.time());
-  }
+  /// The sentence, and lines that say where a crash was.
+  std::string text() const;
 
  private:
   const Key key_;
   const std::uint32_t limit_;
   std::string sentence_;
+  Frames frames_;
   LivelockTrail trail_;
 };
 

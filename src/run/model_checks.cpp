@@ -41,6 +41,10 @@ void prepare_model(Model& model) {
   const FloatGuard floats;
   call_model("prepare()", [&] { model.prepare(); });
   check_lp_count(model);
+  if (ThreadWatch::signal_is_taken())
+    throw ModelFault(
+        "the model handles the signal SIGURG: with it Orrery asks its threads what they do, and "
+        "interrupts handlers; use another, such as SIGRTMIN");
 }
 
 void check_lp_count(const Model& model) {

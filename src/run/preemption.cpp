@@ -157,6 +157,7 @@ Preemptible::Preemptible(Preemptor& preemptor, const ModelText& text, double tic
   if (locals_bytes_ > kMostLocalsBytes) return;
   current = this;
   model_calls.on_look = on_look;
+  memory::thread_context.growth_attention = memory::kLook;
   if (tick_seconds <= 0) return;
   sigevent event{};
   event.sigev_notify = SIGEV_THREAD_ID;
@@ -198,6 +199,7 @@ double Preemptible::tick_share() {
 Preemptible::~Preemptible() {
   if (has_tick_) timer_delete(tick_);
   model_calls.on_look = nullptr;
+  memory::thread_context.growth_attention = 0;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   current = nullptr;
   memory::end_attention(memory::kLook);

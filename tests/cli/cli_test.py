@@ -357,6 +357,7 @@ class Faults(Case):
     def test_outside_handlers(self):
         self.refused(3, "run", MISFIT, "--set", "does=prepare",
                      says=["prepare()", "no such street"])
+        self.refused(3, "run", MISFIT, "--set", "does=signal", says=["SIGURG", "SIGRTMIN"])
         self.refused(3, "run", MISFIT, "--until", "5s", "--set", "does=report",
                      says=["report()", "nothing to divide by"])
         self.refused(3, "run", MISFIT, "--set", "lps=0", says=["0 logical processes"])
@@ -387,6 +388,13 @@ class SuddenEnds(Case):
         return Done(["run", ENDER, "--quiet", "--set", f"how={how}", f"where={where}", *words],
                     **options)
 
+    @staticmethod
+    def last_sentence(said):
+        """It and the lines below it, which say where it was."""
+        lines = said.splitlines()
+        last = max(i for i, line in enumerate(lines) if not line.startswith("  "))
+        return lines[last:]
+
     @unittest.skipIf(SANITIZE, "sanitizers end the process in their way")
     def test_signals(self):
         for how, number in self.SIGNALS.items():
@@ -395,13 +403,15 @@ class SuddenEnds(Case):
                     done = self.end(how, "--engine", *variant)
                     contained = variant[0] in self.CONTAINED
                     self.assertEqual(done.code, 3 if contained else -number, done.err)
-                    sentence = done.err.splitlines()[-1]
+                    sentence, *place = self.last_sentence(done.err)
                     self.assertIn(f"orrery: model fault in {self.HANDLER}", sentence)
                     self.assertIn("--engine checker", sentence)
                     self.assertIn(self.WORDS.get(how, number.name), sentence)
                     self.assertNotEqual("is lost" in sentence, contained, sentence)
                     if contained:
-                        self.assertEqual(len(done.err.splitlines()), 1, done.err)
+                        self.assertEqual(done.err.splitlines(), [sentence, *place], done.err)
+                    if how in ("segv", "fpe"):
+                        self.assertRegex(place[0], r"^  in .*(end\(|ender\.so\+0x)", done.err)
 
     @unittest.skipUnless(SANITIZE, "without a sanitizer the test above says more")
     def test_signals_under_a_sanitizer(self):

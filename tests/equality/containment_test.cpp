@@ -24,6 +24,7 @@
 #include "equality/time_warp_shape.h"
 #include "orrery/orrery.h"
 #include "run/crash_guard.h"
+#include "run/frame_names.h"
 
 #undef NDEBUG  // models may be built with assertions
 #include <cassert>
@@ -167,6 +168,11 @@ constexpr Case kCases[] = {
     {How::thrown, "thrown", "an exception left the handler: thrown"},
 };
 
+/// Of handlers that are not inlined into the platform's code, where there are names.
+bool names_the_handler(How how) {
+  return how != How::terminate && how != How::stack_in_platform && how != How::thrown;
+}
+
 class Containment : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
@@ -225,9 +231,60 @@ TEST_P(Containment, OneThatCommitsIsTheRunsFault) {
       EXPECT_NE(told.find("model fault in LP 3, event"), std::string::npos) << told;
       EXPECT_NE(told.find(GetParam().says), std::string::npos) << told;
     }
+    if (can_name_frames() && names_the_handler(GetParam().how)) {
+      EXPECT_NE(told.find(GetParam().how == How::stack ? "descend(" : "CrashingLp::crash("),
+                std::string::npos)
+          << told;
+    }
     EXPECT_EQ(outcome.result.fault, told) << candidates;
     EXPECT_EQ(outcome.result.fingerprint, fingerprint) << candidates;
     EXPECT_EQ(outcome.result.committed, committed) << candidates;
+  }
+}
+
+/// Nobody sends to anybody else, so nothing is rolled back.
+class LoneLp final : public LogicalProcess<LoneLp, Tick> {
+ public:
+  explicit LoneLp(std::atomic<int>& failures) : failures_(failures) {}
+  void start(Context& context) override {
+    context.schedule(context.self(), Duration::from_ticks(1), Tick{});
+  }
+  void handle(Context& context, const Tick&) {
+    context.schedule(context.self(), Duration::from_ticks(1), Tick{});
+    if (context.self() == 3 && ++ticks_ == 50 && failures_.fetch_add(1) == 0)
+      throw std::runtime_error("thrown");
+  }
+  void finish(FinalContext& context) override { context.state(ticks_); }
+
+ private:
+  std::atomic<int>& failures_;  ///< outside, as it must not be
+  std::uint64_t ticks_ = 0;
+};
+
+class LoneModel final : public Model {
+ public:
+  std::uint64_t lp_count() const override { return 40; }
+  std::unique_ptr<LogicalProcessBase> create(LpId) const override {
+    return std::make_unique<LoneLp>(failures);
+  }
+  mutable std::atomic<int> failures{0};
+};
+
+/// A fault that does not come again from the same state is the run's fault, and is told as what it
+/// is. The engines that begin an event once cannot know.
+TEST(Repetition, AFaultThatDoesNotComeAgainIsSaidNotTo) {
+  for (const char* checkpoint : {"auto", "copy", "periodic:7", "incremental"}) {
+    const LoneModel model;
+    RunOptions options;
+    options.until = Time::from_ticks(300);
+    TimeWarpShape shape{2, 2, 0};
+    shape.checkpoint = checkpoint;
+    const Outcome outcome = run_model(model, "timewarp", shape.apply_shape(options));
+    ASSERT_EQ(outcome.result.end, RunEnd::fault) << checkpoint;
+    EXPECT_NE(outcome.result.fault.find("thrown"), std::string::npos) << outcome.result.fault;
+    EXPECT_NE(outcome.result.fault.find("it went well when it was executed again"),
+              std::string::npos)
+        << outcome.result.fault;
   }
 }
 

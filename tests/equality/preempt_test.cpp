@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -413,6 +414,112 @@ INSTANTIATE_TEST_SUITE_P(Ways, EndlessLoops,
                          ::testing::Values(Loop::spins, Loop::allocates, Loop::sends,
                                            Loop::in_the_library),
                          name_of);
+
+// ---- Handlers that fill the memory
+
+struct Hold {};
+struct Fill {};
+struct Stop {};
+
+/// What all have allocated and not freed, and how they wait for each other, which changes no
+/// result.
+struct Tank {
+  static constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;
+  std::atomic<std::uint64_t> bytes{0}, most{0};
+  bool is_parallel = false;
+};
+
+/// LP 0 allocates, unless LP 80 has told it earlier not to, which takes that one a while.
+class FillingLp final : public LogicalProcess<FillingLp, Hold, Fill, Stop> {
+ public:
+  static constexpr LpId kSlow = 80;
+  explicit FillingLp(Tank& tank) : tank_(tank) {}
+  void start(Context& context) override {
+    if (context.self() == kSlow) context.schedule(kSlow, Duration::from_ticks(1), Hold{});
+    if (context.self() == 0) context.schedule(0, Duration::from_ticks(1'000), Fill{});
+  }
+  void handle(Context& context, const Hold&) {
+    constexpr double kSeconds = 0.3;
+    const std::uint64_t end = read_cycles() + cycles_in(kSeconds);
+    while (tank_.is_parallel && tank_.bytes < Tank::kMostBytes && read_cycles() < end) {
+    }
+    context.schedule(0, Duration::from_ticks(10), Stop{});
+  }
+  void handle(Context&, const Stop&) { stopped_ = true; }
+  void handle(Context&, const Fill&) {
+    constexpr std::size_t kBytes = 100'000;
+    while (!stopped_ && tank_.bytes < Tank::kMostBytes) {
+      std::memset(blocks_.emplace_back(new char[kBytes]), 1, kBytes);
+      tank_.bytes += kBytes;
+      tank_.most = std::max(tank_.most.load(), tank_.bytes.load());
+    }
+  }
+  void finish(FinalContext& context) override { context.state(stopped_); }
+
+ private:
+  Tank& tank_;
+  std::vector<char*> blocks_;
+  bool stopped_ = false;
+};
+
+class FillingModel final : public Model {
+ public:
+  std::uint64_t lp_count() const override { return 160; }
+  std::unique_ptr<LogicalProcessBase> create(LpId) const override {
+    return std::make_unique<FillingLp>(tank);
+  }
+  mutable Tank tank;
+};
+
+TEST_F(Preemption, AGuessThatFillsTheMemoryWaits) {
+  const FillingModel model;
+  RunOptions options;
+  options.until = Time::from_ticks(2'000);
+  const Outcome expected = run_model(model, "sequential", options);
+  ASSERT_EQ(model.tank.most, 0u) << "in order, nobody fills anything";
+  model.tank.is_parallel = true;
+  const TimeWarpShape shape{2, 2, 0};
+  RunOptions own = shape.apply_shape(options);
+  own.memory_bytes = std::uint64_t{32} << 20;
+  own.set(timewarp::kWindow, 1'000'000);
+  expect_same(expected, run_model(model, "timewarp", own), "with 32 MiB");
+  EXPECT_GT(model.tank.most, 0u) << "nobody guessed wrong: this has shown nothing";
+  EXPECT_LT(model.tank.most, std::uint64_t{64} << 20);
+}
+
+/// Where it is no guess it gets what there is.
+TEST_F(Preemption, WhatCommitsMayNeedMoreThanTheBudget) {
+  class Model final : public orrery::Model {
+   public:
+    std::uint64_t lp_count() const override { return 160; }
+    std::unique_ptr<LogicalProcessBase> create(LpId) const override {
+      return std::make_unique<LargeLp>();
+    }
+
+   private:
+    class LargeLp final : public LogicalProcess<LargeLp, Fill> {
+     public:
+      void start(Context& context) override {
+        if (context.self() % 80 == 0)
+          context.schedule(context.self(), Duration::from_ticks(5), Fill{});
+      }
+      void handle(Context&, const Fill&) {
+        for (int i = 0; i < 400; ++i) blocks_.emplace_back(100'000, 'x');
+      }
+      void finish(FinalContext& context) override { context.state(blocks_.size()); }
+
+     private:
+      std::vector<std::string> blocks_;
+    };
+  };
+  const Model model;
+  RunOptions options;
+  options.until = Time::from_ticks(2'000);
+  options.memory_bytes = std::uint64_t{8} << 20;
+  const Outcome expected = run_model(model, "sequential", options);
+  expect_same(expected, run_model(model, "timewarp", TimeWarpShape{2, 2, 0}.apply_shape(options)),
+              "with 8 MiB");
+}
 
 }  // namespace
 }  // namespace orrery::testing

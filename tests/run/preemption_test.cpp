@@ -147,7 +147,7 @@ TEST_F(PreemptionTest, WithinACatchBlockAndWhileUnwinding) {
       }
     }
   }));
-  EXPECT_EQ(spoiler_.looks, 2u);
+  EXPECT_GE(spoiler_.looks, 2u) << "and where its heap has grown";
 }
 
 TEST_F(PreemptionTest, WhoIsNotWantedEndsThere) {

@@ -14,7 +14,7 @@ constexpr double kQuietSeconds = 0.12;
 // The budget: kShortShare of short runs; of longer ones kLongShare, and kLongSeconds beside. The
 // first trial of a run may take more: a world that is slow to change hands must have one early if
 // it is to pay.
-constexpr double kShortShare = 0.05, kLongShare = 0.005, kLongSeconds = 0.12, kFirstShare = 0.15;
+constexpr double kShortShare = 0.05, kLongShare = 0.005, kLongSeconds = 0.1, kFirstShare = 0.15;
 // A trial's first stage, at least; long enough for some hundred events and worth the hand-over.
 constexpr double kTrialSeconds = 0.02, kTrialEvents = 300;
 // The stages' lengths in that unit, and what decides in them: rate / rate of the incumbent.

@@ -33,6 +33,7 @@ GvtReport Commitment::report(const Local& local) const {
   report.on_its_way = mailbox_.sent_lowest();
   report.latest_final = held_.latest();
   report.fault_at_lowest = faults_.at(report.lowest) != nullptr;
+  report.fault_is_certain = faults_.is_certain(report.lowest);
   report.stop = shared_.control.stop_requested.load(std::memory_order_relaxed);
   report.executed = statistics_.executed;
   report.rolled_back = statistics_.rolled_back;
@@ -85,7 +86,7 @@ bool Commitment::adopt_alone(const Key& gvt, bool nothing_left, const Local& loc
   gvt_ = gvt;
   GvtReport sum = report(local);
   sum.lowest = gvt;
-  sum.fault_at_lowest = !faults_.empty();
+  sum.fault_at_lowest = sum.fault_is_certain = !faults_.empty();
   sum.committed = sum.executed;
   adjust(sum, local);
   if (rows_.wanted) hand_rows_over();
@@ -93,7 +94,7 @@ bool Commitment::adopt_alone(const Key& gvt, bool nothing_left, const Local& loc
 }
 
 bool Commitment::decide_end(const GvtReport& sum, bool nothing_left) {
-  if (sum.fault_at_lowest) {
+  if (sum.fault_at_lowest && sum.fault_is_certain) {
     ending_ = {RunEnd::fault, gvt_};
   } else if (nothing_left) {
     ending_ = {RunEnd::completed, gvt_};

@@ -327,8 +327,9 @@ void Crew<Pending>::fail() {
 }
 
 /// Takes part in rounds, and executes what lies before the handler of `worker` that was interrupted
-/// last, until that is not wanted any more or nothing is left. `may_execute`: else that handler
-/// makes room itself. Returns the cycles that it took to execute something.
+/// last, until that is not wanted any more or nothing is left, and it need not wait for memory.
+/// `may_execute`: else that handler makes room itself. Returns the cycles that it took to execute
+/// something.
 template <class Pending>
 std::uint64_t Crew<Pending>::work_within(Worker<Pending>& worker, bool may_execute) {
   std::uint64_t worked = 0, waits_since = 0;
@@ -345,6 +346,11 @@ std::uint64_t Crew<Pending>::work_within(Worker<Pending>& worker, bool may_execu
       waits_since = 0;
       continue;
     }
+    if (worker.is_held_for_memory()) {
+      backoff_.wait();
+      continue;
+    }
+    backoff_.reset();
     if (!member_.in_round()) return worked;
     if (waits_since == 0) waits_since = start;
     if (start - waits_since > cycles_in(kRoundWaitSeconds)) {

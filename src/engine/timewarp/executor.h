@@ -84,7 +84,8 @@ class Executor {
   TwEvent* running() const { return execution_->outbox().cause; }
   /// `run` was dropped: as if it had returned false.
   void end_dropped(LpState& lp, TwEvent* event) {
-    end_dropped_call([&] { faults_.note(event, lp, ""); });
+    const bool kept = execution_->outbox().speculative;
+    end_dropped_call([&] { faults_.note(event, lp, kept, ""); });
     end(lp, false);
   }
   void make_room_for_interrupt() {
@@ -133,7 +134,8 @@ class Executor {
       faults_.trail.note(event->key(), event->receiver);
     }
     const auto action = [execution = execution_] { execution->call(); };
-    const auto on_failure = [&] { faults_.note(event, lp, addition); };
+    const bool kept = place == Place::batch && outbox.speculative;
+    const auto on_failure = [&] { faults_.note(event, lp, kept, addition); };
     memory::LpHeap& heap = lps_.heap(event->receiver);
     bool succeeded = false;
     if constexpr (place == Place::batch) {

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Handlers that failed on guesses. The event stays the last in its LP's history and the LP blocked
-// behind it, until a rollback undoes it or GVT reaches it: then the run ends there. What arrives
-// for the LP behind it waits here. So does the trail of a livelock, which such a fault ends.
+// behind it, until a rollback undoes it or GVT reaches it. Then it is executed once more, from the
+// same state: if it fails again the run ends there; if it does not, it was not the LP's state that
+// made it fail, and the run ends, too, and says so. (Where memory was refused it may be there now,
+// and the run goes on.) What arrives for the LP behind it waits here. So does the trail of a
+// livelock, which such a fault ends.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/timewarp/event.h"
@@ -24,13 +29,16 @@ class FaultList {
   bool empty() const { return faults_.empty(); }
 
   /// Notes the exception that is being handled, of an event of `lp`; `addition` ends the sentence.
-  void note(const TwEvent* event, LpState& lp, const char* addition) {
+  /// `kept`: the state before the event is, so it may be executed again.
+  void note(const TwEvent* event, LpState& lp, bool kept, const char* addition) {
     lp.faulted = 1;
     std::string sentence = describe_current_exception(
         model_, event->receiver, name_of_event(*lp.object, event->type), event->time());
     sentence += addition;
     // A committed event can fail again only while coasting; GVT does not go back for it.
-    faults_.push_back({{std::max(event->key(), gvt_), event->receiver, std::move(sentence)}, {}});
+    const Key key = std::max(event->key(), gvt_);
+    const bool repeats = !kept || (retried_ && retried_->key == key);
+    faults_.push_back({{key, event->receiver, std::move(sentence)}, repeats, {}});
   }
   /// Whether the event must wait behind its LP's fault; it does, then.
   bool holds(const LpState& lp, TwEvent* event) {
@@ -64,15 +72,28 @@ class FaultList {
     return lowest;
   }
   /// The fault with that key, or nullptr.
-  const HandlerFault* at(const Key& key) const {
-    for (const Fault& fault : faults_)
-      if (fault.key == key) return &fault;
+  const HandlerFault* at(const Key& key) const { return find(key); }
+  /// The one at GVT, which commits and has failed once only: it is to be undone, and is executed
+  /// again then. Null if it is another worker's.
+  const HandlerFault* retry() {
+    for (const Fault& fault : faults_) {
+      if (fault.key != gvt_ || fault.repeats) continue;
+      retried_ = fault;
+      return &*retried_;
+    }
     return nullptr;
+  }
+  /// Whether there is one with that key that has failed again, or would.
+  bool is_certain(const Key& key) const {
+    const Fault* const fault = find(key);
+    return fault != nullptr && fault->repeats;
   }
   /// Faults of coasting forward that were noted below it now lie at it: GVT does not go back.
   void set_gvt(const Key& gvt) {
     gvt_ = gvt;
     for (Fault& fault : faults_) fault.key = std::max(fault.key, gvt);
+    if (retried_ && retried_->key < gvt) [[unlikely]]
+      end_retry();
   }
 
   template <class Visit>
@@ -85,10 +106,27 @@ class FaultList {
 
  private:
   struct Fault : HandlerFault {
+    bool repeats;  ///< it is of no use to execute the event again
     std::vector<TwEvent*> waiting;
   };
+  const Fault* find(const Key& key) const {
+    for (const Fault& fault : faults_)
+      if (fault.key == key) return &fault;
+    return nullptr;
+  }
+  /// GVT has passed what was executed again: it went well.
+  void end_retry() {
+    HandlerFault fault = *std::exchange(retried_, std::nullopt);
+    if (tells_system_failure(fault.sentence)) return;
+    fault.key = gvt_;
+    fault.sentence +=
+        " (it went well when it was executed again from the same state: the handler depends on "
+        "something outside the LP, or other code has overwritten the LP's memory)";
+    faults_.push_back({std::move(fault), true, {}});
+  }
   const Model& model_;
   std::vector<Fault> faults_;
+  std::optional<HandlerFault> retried_;  ///< executed again; until GVT has passed it
   Key gvt_;
 };
 

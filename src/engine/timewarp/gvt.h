@@ -17,6 +17,7 @@ struct GvtReport : transport::LowestKeys {
   Key on_its_way = Key::infinity();  ///< lowest of the messages that were sent, or wait for room
   Key latest_final;                  ///< of the events that cannot be undone (held.h)
   bool fault_at_lowest = false;      ///< `lowest` is an event whose execution failed
+  bool fault_is_certain = false;     ///< and would fail again
   bool stop = false;                 ///< the run was asked to stop
   bool time_is_over = false;         ///< that the engine has with this world
   bool faulted = false;              ///< an execution has failed, here or ahead
@@ -37,10 +38,12 @@ struct GvtReport : transport::LowestKeys {
     latest_final = std::max(latest_final, one.latest_final);
     if (one.lowest < lowest) {
       fault_at_lowest = one.fault_at_lowest;
+      fault_is_certain = one.fault_is_certain;
     } else if (one.lowest == lowest) {
       // Keys are unique: the other one is the notice that cancels the event that failed. But faults
       // of committed events, which coasting forward finds, all lie at GVT.
       fault_at_lowest &= one.fault_at_lowest;
+      fault_is_certain &= one.fault_is_certain;
     }
     LowestKeys::add(one);
     stop |= one.stop;

@@ -129,7 +129,7 @@ std::uint32_t History::restore_recorded(LpId id, LpState& lp, std::uint32_t rema
     reached = keeper_.restore(record, lp.next_ordinal(), target, event_at);
     heap_misuse().raise();
   } catch (...) {
-    faults_.note(undoing, lp, " (in its reverse handler, which must not fail)");
+    faults_.note(undoing, lp, false, " (in its reverse handler, which must not fail)");
     record.kept.half_changed = failed = true;
     memory::enter_application_mode(record.heap);  // the exception lies there and is freed now
   }

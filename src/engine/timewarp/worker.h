@@ -104,6 +104,9 @@ class Worker {
   }
   /// Undoes the one that was interrupted last if `lowest` lies before it.
   void give_way(const Key& lowest);
+  /// Whether the one that was interrupted last has taken so much memory, beyond the budget, that it
+  /// is to go on only where it commits.
+  bool is_held_for_memory() const;
   /// Nothing that was interrupted goes on.
   void squash_all() { rollback_.squash_all(); }
   /// The same when the run has failed, and nobody looks at the LPs again.
@@ -137,6 +140,7 @@ class Worker {
   std::uint32_t run_batch(const Key& limit, std::uint32_t most_events);
   void run_events(const Key& limit, std::uint32_t& executed);
   void end_dropped();
+  void retry_fault();
   void publish(const TwEvent& event);
   void choose_publishing();
   void ring_late();
@@ -203,6 +207,7 @@ class Worker {
   double rollback_rate_ = 0;  ///< rollbacks an event
   const std::uint64_t batch_cycles_limit_;
   double event_cycles_ = 0;
+  std::int64_t turn_memory_bytes_ = 0;  ///< when its turn began
   std::uint64_t start_cycles_ = 0, busy_cycles_ = 0;
 };
 
@@ -261,6 +266,7 @@ typename Worker<Pending>::Turn Worker<Pending>::turn_below(const Key& below) {
 
 template <class Pending>
 typename Worker<Pending>::Turn Worker<Pending>::turn() {
+  turn_memory_bytes_ = memory_bytes();
   const Turn turn = turn_below(Key::infinity());
   if (!turn.executed) ++statistics_.idle_polls;
   if (turn.executed || publishes_) choose_publishing();
@@ -505,6 +511,8 @@ template <class Pending>
 bool Worker<Pending>::adopt(const GvtReport& sum) {
   const bool ends = commitment_.adopt(sum, local());
   rollback_.set_gvt(commitment_.gvt());
+  if (sum.fault_at_lowest && !sum.fault_is_certain) [[unlikely]]
+    retry_fault();
   withdrawn_.commit(commitment_.gvt(), mailbox_);
   if (commitment_.must_sweep()) sweep_.free_cancelled();
   if (withdrawn_count_.are_many(executor_.cancelled_timers(), pending_.size())) [[unlikely]]
@@ -522,6 +530,12 @@ bool Worker<Pending>::adopt(const GvtReport& sum) {
   const bool over = ends || follow_cut(sum);
   held_.adopt(sum, !sum.stop && !cut_.is_coming());
   return over;
+}
+
+/// An event that failed and that nothing can change any more is executed again.
+template <class Pending>
+[[gnu::noinline]] void Worker<Pending>::retry_fault() {
+  if (const HandlerFault* const fault = faults_.retry()) rollback_.roll_back(fault->lp, fault->key);
 }
 
 /// From round to round: how often it was rolled back.

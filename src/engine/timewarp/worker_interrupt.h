@@ -43,6 +43,16 @@ void Worker<Pending>::give_way(const Key& lowest) {
   rollback_.roll_back(one.lp, one.key);
 }
 
+/// A guess must not fill the machine. One that commits is not told what it may need.
+template <class Pending>
+bool Worker<Pending>::is_held_for_memory() const {
+  constexpr std::int64_t kShare = 8;  // of the worker's part of the budget, for one event
+  const Suspensions::One& one = suspensions_.top();
+  const auto part = static_cast<std::int64_t>(budget_bytes() / shared_.workers);
+  const std::int64_t now = memory_bytes();
+  return now > part && now - turn_memory_bytes_ > part / kShare && one.key > commitment_.gvt();
+}
+
 template <class Pending>
 bool Worker<Pending>::go_on(std::uint64_t cycles) {
   batch_end_ = 0;  // a round may have changed how far it goes

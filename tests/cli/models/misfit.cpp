@@ -3,6 +3,7 @@
 // A model that does, at a time of one's choice, one of the things that a run must survive or name.
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -31,7 +32,8 @@ class Misfit final : public orrery::Model {
       "nothing",
       {.help = "what goes wrong",
        .choices = {"nothing", "throw", "negative", "nowhere", "livelock", "hang", "clock", "static",
-                   "prepare", "refuse", "report", "hoard", "large", "haste", "misdirect"}}};
+                   "prepare", "signal", "refuse", "report", "hoard", "large", "haste",
+                   "misdirect"}}};
   orrery::Parameter<std::int64_t> at{*this, "at", 10, {.help = "at this step", .minimum = 1}};
   orrery::Parameter<std::int64_t> lps{*this, "lps", 4, {.help = "LPs", .minimum = 0}};
   orrery::Parameter<std::int64_t> rows{
@@ -44,6 +46,7 @@ class Misfit final : public orrery::Model {
 
   void prepare() override {
     if (does.value() == "prepare") throw std::out_of_range("no such street");
+    if (does.value() == "signal") std::signal(SIGURG, [](int) {});
     if (does.value() == "refuse") throw orrery::UsageError("map.txt, line 7: a number is expected");
   }
   std::uint64_t lp_count() const override { return static_cast<std::uint64_t>(lps.value()); }
