@@ -119,16 +119,17 @@ const void* module_of(const void* address, const char*& path) {
 }
 
 /// Names would need memory: "  in model.so+0x1234", for addr2line. From where the model's module is
-/// first in it, which may have called the C library.
+/// first in it, which may have called a library of the language.
 void tell_frames(const Frames& frames) {
   const char* path = nullptr;
   const void* const platform = module_of(reinterpret_cast<const void*>(&module_of), path);
-  const void* const library = module_of(reinterpret_cast<const void*>(&dladdr), path);
+  const void* const c = module_of(reinterpret_cast<const void*>(&dladdr), path);
+  const void* const cpp = module_of(reinterpret_cast<const void*>(&std::get_terminate), path);
   const void* models = nullptr;
   std::size_t lines = 0;
   for (std::size_t i = 0; i < frames.count && lines < kMostFrames; ++i) {
     const void* const module = module_of(frames.at[i], path);
-    if (models == nullptr && (module == platform || module == library)) continue;
+    if (models == nullptr && (module == platform || module == c || module == cpp)) continue;
     if (module == nullptr || (models != nullptr && module != models)) return;
     models = module;
     Sentence line;
