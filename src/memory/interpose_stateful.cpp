@@ -62,9 +62,6 @@ ORRERY_WRAP(ecvt, char*, qecvt, (long double x, int digits, int* point, int* sig
 ORRERY_WRAP(ecvt, char*, qfcvt, (long double x, int digits, int* point, int* sign),
             (x, digits, point, sign))
 ORRERY_WRAP(l64a, char*, l64a, (long number), (number))
-// An unknown number is answered in a buffer of the thread. It is asked by std::error_code.
-ORRERY_WRAP_IF(false, count, char*, strerror, (int error), (error))
-ORRERY_WRAP_IF(false, count, char*, strsignal, (int signal), (signal))
 
 // ---- Random numbers: setting what all share
 ORRERY_WRAP(srand, void, srand, (unsigned seed), (seed))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/preemption.h"
 
+#include <locale.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -18,6 +19,7 @@
 #include "core/float_environment.h"
 #include "memory/application_mode.h"
 #include "memory/outside_calls.h"
+#include "memory/text_buffers.h"
 #include "run/activity.h"
 #include "run/guarded_call.h"
 
@@ -44,8 +46,11 @@ class Preemptible::Aside {
     }
     std::fegetenv(&floats_);
     std::fesetenv(FE_DFL_ENV);
+    locale_ = uselocale(LC_GLOBAL_LOCALE);
   }
   ~Aside() {
+    uselocale(locale_);
+    memory::text_buffers = texts_;
     std::fesetenv(&floats_);
     const std::byte* from = copy_.get();
     for (const Extent& part : thread_.locals_) {
@@ -68,7 +73,9 @@ class Preemptible::Aside {
   const detail::Exceptions exceptions_ = set_exceptions({});
   const HeapMisuseNote misuse_ = std::exchange(heap_misuse(), {});
   std::unique_ptr<std::byte[]> copy_;
+  const memory::TextBuffers texts_ = memory::text_buffers;
   std::fenv_t floats_{};
+  locale_t locale_{};
 };
 
 /// In application mode, and back in it, unless the handler is dropped.
@@ -216,6 +223,7 @@ void Preemptible::find_locals() {
   };
   keep_out(memory::thread_context);
   keep_out(memory::outside_calls);
+  keep_out(memory::text_buffers);
   keep_out(model_calls);
   keep_out(activity);
   keep_out(heap_misuse());

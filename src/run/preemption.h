@@ -23,8 +23,8 @@
 // is a timer the thread asks itself again soon.
 //
 // What another handler would see or change is set aside: caught exceptions, errno, the
-// floating-point environment, the note of heap misuse, and the thread-local variables of the
-// model's module.
+// floating-point environment, the thread's locale, the texts of strerror() and strsignal(), the
+// note of heap misuse, and the thread-local variables of the model's module.
 #pragma once
 
 #include <pthread.h>

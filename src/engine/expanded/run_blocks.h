@@ -108,7 +108,9 @@ void Run<Pending>::poll() {
   control_.gvt_ticks.store(safe.time().ticks(), std::memory_order_relaxed);
   control_.committed.store(world_.committed + finished_, std::memory_order_relaxed);
   control_.executed.store(world_.executed + finished_, std::memory_order_relaxed);
-  if (history_.is_long()) history_.forget(schedule_.lowest_unfinished(), world_.trail);
+  // A fault is finished, and what follows it may have to be taken back.
+  if (history_.is_long())
+    history_.forget(std::min(schedule_.lowest_unfinished(), schedule_.limit()), world_.trail);
   // To end where everything below the highest key that was started is finished.
   const bool stops = control_.stop_requested.load(std::memory_order_relaxed);
   if (!stops && goal_.reached_for_good(finished_, schedule_.pending())) pauses_ = true;
