@@ -41,7 +41,7 @@ class GoalKeeper {
     std::uint64_t committed;  ///< events by this engine, at a moment not long ago
     double seconds;           ///< until then, since the goal was set or put off
     double lag_seconds;       ///< since then
-    std::uint64_t pending;    ///< events that a hand-over would move; 0: the engine cannot say
+    std::uint64_t pending;    ///< events that a hand-over would move, about
   };
   /// How many seconds it is to go on for, if it is. Asked by one thread of the engine, one at a
   /// time.
@@ -76,8 +76,7 @@ class GoalWatch {
     return committed >= events_ || time_is_over_for_good(read_cycles(), committed, pending);
   }
   /// `cycles`: when the engine had committed so many events, the last time that is known of.
-  bool time_is_over_for_good(std::uint64_t cycles, std::uint64_t committed,
-                             std::uint64_t pending = 0) {
+  bool time_is_over_for_good(std::uint64_t cycles, std::uint64_t committed, std::uint64_t pending) {
     return cycles >= end_cycles_ && !is_put_off(cycles, committed, pending);
   }
 

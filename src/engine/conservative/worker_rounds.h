@@ -52,7 +52,8 @@ Report Worker<Pending>::report() {
   report.stop = shared_.control.stop_requested.load(std::memory_order_relaxed);
   report.period_is_over = read_cycles() >= shared_.period.end_cycles;
   report.time_is_over =
-      index_ == 0 && shared_.goal.time_is_over_for_good(round_cycles_, executed_by_all_);
+      index_ == 0 && shared_.goal.time_is_over_for_good(round_cycles_, executed_by_all_,
+                                                        shared_.workers * pending_.size());
   report.executed = statistics_.executed - executed_before_;
   report.sent = statistics_.sent;
   report.received = received_;

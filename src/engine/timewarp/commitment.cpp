@@ -41,8 +41,8 @@ GvtReport Commitment::report(const Local& local) const {
   report.committed = committed_;
   report.memory_bytes = local.memory_bytes;
   report.cancellations = statistics_.cancellations;
-  report.time_is_over =
-      index_ == 0 && shared_.goal.time_is_over_for_good(told_.cycles, told_.committed);
+  report.time_is_over = index_ == 0 && shared_.goal.time_is_over_for_good(
+                                           told_.cycles, told_.committed, told_.pending);
   report.faulted = !faults_.empty();
   report.sent = mailbox_.sent();
   report.received = mailbox_.received();
@@ -75,7 +75,7 @@ bool Commitment::adopt(const GvtReport& sum, const Local& local) {
   ORRERY_ASSERT(committed >= committed_, "what is committed stays so");
   newly_committed_ = committed - committed_;
   committed_ = committed;
-  told_ = {std::exchange(adopted_cycles_, read_cycles()), sum.committed};
+  told_ = {std::exchange(adopted_cycles_, read_cycles()), sum.committed, sum.pending};
   decide_sweep(sum);
   adjust(sum, local);
   return decide_end(sum, gvt_ == Key::infinity());

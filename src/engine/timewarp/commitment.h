@@ -91,9 +91,9 @@ class Commitment {
   Key gvt_;
   Key horizon_;
   std::uint64_t committed_ = 0;  ///< events that the last round knew to be committed
-  /// What was committed by all, and when that was so.
+  /// What was committed by all, and pending, and when that was so.
   struct Told {
-    std::uint64_t cycles = 0, committed = 0;
+    std::uint64_t cycles = 0, committed = 0, pending = 0;
   };
   Told told_;
   std::uint64_t adopted_cycles_ = 0;       ///< when this round was adopted
