@@ -15,7 +15,6 @@ struct Frames {
   static constexpr std::size_t kMost = 16;
   std::array<const void*, kMost> at{};
   std::size_t count = 0;
-  bool of_recursion = false;  ///< without end
   /// What is first is an instruction, not where a call returns to.
   bool begins_with_instruction = false;
 

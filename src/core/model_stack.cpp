@@ -275,8 +275,9 @@ bool survives_crash(int number, const siginfo_t* info, void* context) {
   Crash crash = crash_of(number, info);
   if (is_full_for_signals(number, *info, static_cast<ucontext_t*>(context)->uc_mcontext))
     note_exhausted_stack(crash);
-  crash.frames = find_frames_here(code_point(context));
-  crash.frames.of_recursion = crash.kind == Crash::Kind::exhausted_stack;
+  // Which function of a recursion comes to the end of the stack differs from engine to engine.
+  if (crash.kind != Crash::Kind::exhausted_stack)
+    crash.frames = find_frames_here(code_point(context));
   if (!may_drop()) {
     const bool in_call = calls.place != nullptr && calls.stack_begin != nullptr;
     if (!in_call || crash.kind != Crash::Kind::exhausted_stack || is_overrun()) return false;

@@ -4,7 +4,6 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -153,14 +152,13 @@ std::vector<std::string> name_frames(const Frames& frames) {
     // A call that is the last of its function returns to what lies behind that.
     const std::uintptr_t back = i == 0 && frames.begins_with_instruction ? 0 : 1;
     const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(frames.at[i]) - back;
-    Named named = names.of(address);
+    const Named named = names.of(address);
     if (all.empty() && is_way_out(named.function)) continue;
     if (is_platforms(named.function)) {
       // A handler that was compiled into the platform's function that calls it.
       if (all.empty() && !named.line.empty()) all.push_back(named.line);
       break;
     }
-    if (frames.of_recursion) named.line.clear();  // it differs, by where the stack began
     std::string text = text_of(named, address);
     if (text.empty()) break;
     all.push_back(std::move(text));
@@ -169,15 +167,8 @@ std::vector<std::string> name_frames(const Frames& frames) {
 }
 
 std::string frame_lines(const Frames& frames) {
-  std::vector<std::string> names = name_frames(frames);
-  if (frames.of_recursion) {
-    // Whoever came to the end of the stack was any one of them.
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
-    return names.empty() ? "" : fmt::format("\n  in {}", fmt::join(names, ", "));
-  }
   std::string lines;
-  for (const std::string& one : names)
+  for (const std::string& one : name_frames(frames))
     lines += fmt::format("\n  {} {}", lines.empty() ? "in" : "called by", one);
   return lines;
 }

@@ -32,14 +32,6 @@ TEST(FrameNames, FunctionsAsTheirAuthorsWroteThem) {
       << frame_lines(frames);
 }
 
-TEST(FrameNames, OfARecursionEachFunctionOnce) {
-  if (!can_name_frames()) GTEST_SKIP() << "built without libdw";
-  Frames frames;
-  frames.of_recursion = true;
-  for (int i = 0; i < 5; ++i) frames.add(whoever_called_it());
-  EXPECT_EQ(frame_lines(frames), "\n  in orrery::testing::whoever_called_it()");
-}
-
 TEST(FrameNames, NothingWhereNothingIs) {
   EXPECT_EQ(frame_lines({}), "");
   Frames frames;
