@@ -40,7 +40,7 @@ struct Urgent {
 };
 
 double microseconds(std::uint64_t cycles) {
-  return static_cast<double>(cycles) / orrery::cycles_per_second() * 1e6;
+  return orrery::seconds_of(cycles) * 1e6;
 }
 
 /// What the handlers tell each other about the time on the wall, which is none of the simulation's.

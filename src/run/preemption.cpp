@@ -4,7 +4,6 @@
 #include <locale.h>
 #include <signal.h>
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -112,19 +111,14 @@ void Preemptible::on_signal(const void* context, bool is_tick) {
   if (thread == nullptr) return;
   if (is_tick) thread->on_tick();
   if (!memory::attention_asked(memory::kLook)) return;
-#if defined(__x86_64__)
-  const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
-  const auto* const instruction = reinterpret_cast<const void*>(registers[REG_RIP]);
-  const StackRoom room = stack_room(reinterpret_cast<const void*>(registers[REG_RSP]));
-  if (thread->may_interrupt(instruction, room) && thread->preemptor_.may_interrupt()) {
+  const CodePoint at = code_point(context);
+  const StackRoom room = stack_room(at.stack_pointer);
+  if (thread->may_interrupt(at.instruction, room) && thread->preemptor_.may_interrupt()) {
     thread->refusals_ = 0;
     thread->interrupt(room);
   } else if (memory::running_heap() != nullptr) {
     thread->ask_again();
   }
-#else
-  static_cast<void>(context);
-#endif
 }
 
 /// The next tick is set when one has come, and not to repeat by itself: threads that wait for a
@@ -151,6 +145,7 @@ void Preemptible::ask_again() {
   tick_in(kNanoseconds << doublings);
 }
 
+/// 0: never.
 void Preemptible::tick_in(long nanoseconds) {
   const itimerspec soon{{0, 0}, {0, nanoseconds}};
   timer_settime(tick_, 0, &soon, nullptr);
@@ -170,10 +165,8 @@ Preemptible::Preemptible(Preemptor& preemptor, const ModelText& text, double tic
   event.sigev_notify = SIGEV_THREAD_ID;
   event.sigev_signo = SIGURG;
   event._sigev_un._tid = static_cast<pid_t>(syscall(SYS_gettid));
-  const auto nanoseconds = static_cast<long>(tick_seconds * 1e9);
-  every_ = nanoseconds;
+  every_ = static_cast<long>(tick_seconds * 1e9);
   has_tick_ = timer_create(CLOCK_MONOTONIC, &event, &tick_) == 0;
-  lacks_tick_ = !has_tick_;
   if (has_tick_) tick_in(every_);
 }
 
@@ -196,8 +189,7 @@ std::uint64_t cycles_of_a_loop() {
 double Preemptible::tick_share() {
   if (!has_tick_) return 0;
   const std::uint64_t with = cycles_of_a_loop();
-  const itimerspec never{};
-  timer_settime(tick_, 0, &never, nullptr);
+  tick_in(0);
   const std::uint64_t without = cycles_of_a_loop();
   tick_in(every_);
   return with <= without ? 0 : static_cast<double>(with - without) / static_cast<double>(with);

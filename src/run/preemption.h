@@ -72,7 +72,7 @@ class Preemptible {
   Preemptible& operator=(const Preemptible&) = delete;
 
   /// Whether the system refused the timer.
-  bool lacks_tick() const { return lacks_tick_; }
+  bool lacks_tick() const { return every_ > 0 && !has_tick_; }
 
   /// Share of the thread's time that the ticks alone take, measured now; takes some milliseconds.
   double tick_share();
@@ -93,7 +93,7 @@ class Preemptible {
 
   Preemptor& preemptor_;
   const ModelText& text_;
-  bool lacks_tick_ = false, has_tick_ = false;
+  bool has_tick_ = false;
   timer_t tick_{};
   long every_ = 0;         ///< nanoseconds from one tick to the next
   unsigned refusals_ = 0;  ///< one after the other

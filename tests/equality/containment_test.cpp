@@ -20,6 +20,7 @@
 #include "crashes.h"
 #include "engine/auto/settings.h"
 #include "equality/asker.h"
+#include "equality/model_of.h"
 #include "equality/run_model.h"
 #include "equality/time_warp_shape.h"
 #include "orrery/orrery.h"
@@ -192,18 +193,15 @@ TEST_P(Containment, WrongGuessesEndNoRun) {
   ASSERT_EQ(model.crashes, 0u) << "in order, none crashes";
   ::testing::internal::CaptureStderr();
   for (const unsigned workers : {2u, 4u}) {
-    for (const char* checkpoint : {"auto", "copy", "periodic:7", "incremental"}) {
-      for (const char* offload : {"none", "multi"}) {
-        if (offload == std::string("multi") && checkpoint == std::string("incremental")) continue;
-        TimeWarpShape shape{workers, workers, 0};
-        shape.checkpoint = checkpoint;
-        shape.offload = offload;
-        const RunOptions own = shape.apply_shape(options);
-        const Outcome actual = run_model(model, "timewarp", own);
-        ASSERT_EQ(actual.result.end, RunEnd::completed) << actual.result.fault;
-        EXPECT_EQ(actual.result.fingerprint, expected.result.fingerprint) << checkpoint;
-        EXPECT_EQ(actual.result.committed, expected.result.committed) << checkpoint;
-      }
+    for (const auto& [checkpoint, offload] : kStrategies) {
+      TimeWarpShape shape{workers, workers, 0};
+      shape.checkpoint = checkpoint;
+      shape.offload = offload;
+      const RunOptions own = shape.apply_shape(options);
+      const Outcome actual = run_model(model, "timewarp", own);
+      ASSERT_EQ(actual.result.end, RunEnd::completed) << actual.result.fault;
+      EXPECT_EQ(actual.result.fingerprint, expected.result.fingerprint) << checkpoint;
+      EXPECT_EQ(actual.result.committed, expected.result.committed) << checkpoint;
     }
   }
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "nothing uncommitted is told";
@@ -260,14 +258,7 @@ class LoneLp final : public LogicalProcess<LoneLp, Tick> {
   std::uint64_t ticks_ = 0;
 };
 
-class LoneModel final : public Model {
- public:
-  std::uint64_t lp_count() const override { return 40; }
-  std::unique_ptr<LogicalProcessBase> create(LpId) const override {
-    return std::make_unique<LoneLp>(failures);
-  }
-  mutable std::atomic<int> failures{0};
-};
+using LoneModel = ModelOf<LoneLp, std::atomic<int>, 40>;
 
 /// A fault that does not come again from the same state is the run's fault, and is told as what it
 /// is. The engines that begin an event once cannot know.

@@ -3,6 +3,7 @@
 // What the tests that disturb Time Warp every so many events (cuts, moves of LPs) vary besides.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -41,6 +42,18 @@ struct TimeWarpShape {
     return options;
   }
 };
+
+/// How states are kept, and by whom copied: of each kind one.
+struct Strategy {
+  const char *checkpoint, *offload;
+};
+inline constexpr std::array<Strategy, 7> kStrategies{{{"auto", "none"},
+                                                      {"auto", "multi"},
+                                                      {"copy", "none"},
+                                                      {"copy", "multi"},
+                                                      {"periodic:7", "none"},
+                                                      {"periodic:7", "multi"},
+                                                      {"incremental", "none"}}};
 
 /// These workers on these threads with all of `every`; small channels, so that messages wait for
 /// room. More threads than cores agree slowly on a busy machine, so they are disturbed less often,

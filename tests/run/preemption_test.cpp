@@ -46,7 +46,7 @@ class Spoiler final : public Preemptor {
   bool may_interrupt() const override { return allowed; }
   bool look_around(bool room) noexcept override {
     has_room = room;
-    memory::thread_context.attention.fetch_and(static_cast<std::uint8_t>(~memory::kLook));
+    memory::end_attention(memory::kLook);
     ++looks;
     EXPECT_EQ(memory::running_heap(), nullptr);
     EXPECT_EQ(std::uncaught_exceptions(), 0);
@@ -94,7 +94,7 @@ class PreemptionTest : public ::testing::Test {
     });
     return ended;
   }
-  static void ask() { memory::thread_context.attention.fetch_or(memory::kLook); }
+  static void ask() { memory::ask_attention(memory::kLook); }
 
   const NoModel model_;
   const ModelText text_{model_};
@@ -171,7 +171,7 @@ TEST_F(PreemptionTest, NotInPlatformCodeNorInTheHeapNorWithALock) {
       poll();
       pthread_kill(pthread_self(), SIGURG);
       EXPECT_EQ(spoiler_.looks, 0u);
-      memory::thread_context.attention.fetch_and(static_cast<std::uint8_t>(~memory::kLook));
+      memory::end_attention(memory::kLook);
     }
     {
       const memory::HeapScope heap;
@@ -211,7 +211,7 @@ TEST_F(PreemptionTest, AsTheStackHasRoom) {
     EXPECT_EQ(Deep::go(10, spoiler_), 2);
     EXPECT_EQ(Deep::go(pages * 5 / 8, spoiler_), 1);
     EXPECT_EQ(Deep::go(pages - 40, spoiler_), 0);
-    memory::thread_context.attention.fetch_and(static_cast<std::uint8_t>(~memory::kLook));
+    memory::end_attention(memory::kLook);
   }));
 }
 

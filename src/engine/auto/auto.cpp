@@ -160,9 +160,9 @@ class Tour final : GoalKeeper {
                  : hand_over_seconds_;
   }
 
-  /// Called by a thread of the engine, while this one waits for the engine.
   /// Where the next step is the same engine's it goes on with the world as it has it. Not always:
-  /// what a hand-over costs, and what is open to trials, is seen at cuts only.
+  /// what a hand-over costs, and what is open to trials, is seen at cuts only. Called by a thread
+  /// of the engine, while this one waits for the engine.
   std::optional<double> put_off(const Progress& progress) override {
     const bool progresses = step_.purpose == Policy::Purpose::progress;
     if (progresses && (pending_then_ == 0 || had_.wall_seconds > policy_->longest_slice()))

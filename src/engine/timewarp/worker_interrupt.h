@@ -80,7 +80,7 @@ template <class Pending>
 void Worker<Pending>::choose_publishing() {
   constexpr double kLongSeconds = 10e-6;
   const bool were = publishes_;
-  publishes_ = shared_.preempts && event_cycles_ > kLongSeconds * cycles_per_second();
+  publishes_ = shared_.preempts && event_cycles_ > cycles_in(kLongSeconds);
   if (were) shared_.bells.running(index_).ticks.store(Bells::kNone, std::memory_order_relaxed);
 }
 
