@@ -58,6 +58,10 @@ std::size_t describe(const Crash& crash, char* out, std::size_t bytes) {
       return put(FMT_STRING("it called {}; model code must not end the process, context.fail() "
                             "ends a run with a reason"),
                  std::string_view(crash.text));
+    case Crash::Kind::overtime:
+      return put(FMT_STRING("it ran for more than {} of wall-clock time, the --event-time-limit (a "
+                            "loop without end?)"),
+                 std::string_view(crash.text));
   }
   return 0;
 }
@@ -66,7 +70,8 @@ namespace {
 
 template <class... Parts>
 Crash crash_with_text(Crash::Kind kind, fmt::format_string<Parts...> format, Parts&&... parts) {
-  Crash crash{.kind = kind, .signal = kind == Crash::Kind::exit ? 0 : SIGABRT};
+  const bool calls_abort = kind == Crash::Kind::assertion || kind == Crash::Kind::terminate;
+  Crash crash{.kind = kind, .signal = calls_abort ? SIGABRT : 0};
   const std::size_t size =
       format_into(crash.text, Crash::kTextBytes - 1, format, std::forward<Parts>(parts)...);
   crash.text[size] = '\0';
@@ -96,20 +101,25 @@ Crash exit_by(const char* function) {
   return crash_with_text(Crash::Kind::exit, "{}", function);
 }
 
+Crash overtime(std::string_view limit) {
+  return crash_with_text(Crash::Kind::overtime, "{}", limit);
+}
+
 std::string_view hint_for(const Crash& crash) {
-  if (crash.kind == Crash::Kind::exit) return "";
+  if (crash.kind == Crash::Kind::exit || crash.kind == Crash::Kind::overtime) return "";
   return "; 'orrery run --engine checker' says more about mistakes with memory";
 }
 
 CrashFault::CrashFault(const Crash& crash)
-    : ModelFault(describe(crash) += hint_for(crash)), frames(crash.frames) {}
+    : ModelFault(describe(crash) += hint_for(crash)),
+      trace{crash.frames, crash.kind == Crash::Kind::overtime} {}
 
-Frames frames_of_current_exception() {
+CrashTrace trace_of_current_exception() {
   if (!std::current_exception()) return {};
   try {
     throw;
   } catch (const CrashFault& fault) {
-    return fault.frames;
+    return fault.trace;
   } catch (...) {
     return {};
   }

@@ -16,31 +16,38 @@
 namespace orrery {
 
 struct Crash {
-  enum class Kind : std::uint8_t { signal, exhausted_stack, assertion, terminate, exit };
+  enum class Kind : std::uint8_t { signal, exhausted_stack, assertion, terminate, exit, overtime };
   static constexpr std::size_t kTextBytes = 256;
 
   Kind kind = Kind::signal;
   int signal = 0;
   std::size_t stack_bytes = 0;  ///< exhausted_stack: how large it was
   char text[kTextBytes] = {};   ///< assertion: where and what; terminate: of the exception; exit:
-                                ///< the function. Cut off where it is too long
+                                ///< the function; overtime: the limit. Cut off where it is too long
   Frames frames = {};           ///< where it was, as far as is known
+};
+
+/// What else there is to know of one.
+struct CrashTrace {
+  Frames frames;
+  bool of_the_moment = false;  ///< it need not come again from the same state
 };
 
 /// A crash as an exception of the model.
 class CrashFault : public ModelFault {
  public:
   explicit CrashFault(const Crash& crash);
-  const Frames frames;
+  const CrashTrace trace;
 };
-/// Of the crash that is being handled as an exception; none if it is another.
-Frames frames_of_current_exception();
+/// Of the crash that is being handled as an exception; empty if it is another.
+CrashTrace trace_of_current_exception();
 
 /// What assert() says, and std::terminate for the exception that is being handled, if there is one.
 Crash failed_assertion(const char* expression, const char* file, unsigned line,
                        const char* function);
 Crash termination();
 Crash exit_by(const char* function);
+Crash overtime(std::string_view limit);
 
 /// Signals that crashes raise.
 std::span<const int> crash_signals();

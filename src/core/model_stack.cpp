@@ -59,6 +59,11 @@ orrery_switch_stack:
 )");
 extern "C" void orrery_switch_stack(void* top, void (*function)(void*), void* argument);
 
+bool may_drop() {
+  return model_calls.place != nullptr && model_calls.stack_begin != nullptr &&
+         (memory::may_be_preempted() || model_calls.harmless);
+}
+
 namespace {
 
 // From the lowest address: pages that are never there, for frames that reach far; the reserve; the
@@ -126,12 +131,6 @@ bool is_its_own(const siginfo_t& info) {
   return info.si_code > 0 || (info.si_code == SI_TKILL && info.si_pid == getpid());
 }
 
-/// Whether what runs may be left where it is.
-bool may_drop() {
-  return model_calls.place != nullptr && model_calls.stack_begin != nullptr &&
-         (memory::may_be_preempted() || model_calls.harmless);
-}
-
 /// Back in model code after platform code was in the reserve: closes it, or drops a handler that
 /// has used up half of it, whoever it was: the other half is for platform code.
 void leave_reserve() {
@@ -170,9 +169,13 @@ void release(FILE* stream) {
 
 }  // namespace
 
-void detail::drop() {
+void drop_to(void** place) {
   asm volatile("cld; fninit" ::: "memory");
-  __builtin_longjmp(model_calls.place, 1);
+  __builtin_longjmp(place, 1);
+}
+
+void detail::drop() {
+  drop_to(model_calls.place);
 }
 
 detail::Exceptions detail::exceptions() {
@@ -305,6 +308,11 @@ void drop_or_note(const Crash& crash) {
   model_calls.has_words = crash.signal == SIGABRT;
 }
 
+void note_crash(const Crash& crash, const void* context) {
+  model_calls.crash = crash;
+  model_calls.crash.frames = find_frames_here(code_point(context));
+}
+
 CodePoint code_point(const void* context) {
   const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
   return {reinterpret_cast<const void*>(registers[REG_RIP]),
@@ -316,6 +324,13 @@ CodePoint code_point(const void* context) {
 
 CodePoint code_point(const void*) {
   return {};
+}
+bool may_drop() {
+  return false;
+}
+void note_crash(const Crash&, const void*) {}
+void drop_to(void**) {
+  std::abort();  // nothing is dropped here
 }
 
 StackRoom stack_room(const void*) {

@@ -160,6 +160,12 @@ Crash crash_of(int number, const siginfo_t* info);
 /// In the handler of a signal: whether the thread goes on, without what has crashed or with the
 /// reserve of its stack. If so, the handler must return, and `context` has been changed.
 bool survives_crash(int number, const siginfo_t* info, void* context);
+/// Whether the model code that runs may be left where it is. For handlers of signals, too.
+bool may_drop();
+/// In the handler of a signal: the model code that it interrupts has done this.
+void note_crash(const Crash& crash, const void* context);
+/// Goes on at that place, where model_calls.crash is the reason.
+[[noreturn]] void drop_to(void** place);
 /// Before the process is ended for this: returns unless the model code that did it is dropped.
 void drop_or_note(const Crash& crash);
 

@@ -129,7 +129,7 @@ void Watch::end_if_stuck() {
   if (handler && handler->seconds >= kPatienceSeconds) end_stuck(*handler);
 }
 
-void Watch::end_stuck(const EndlessHandler& handler) {
+void Watch::end_stuck(const LongHandler& handler) {
   if (shown_width_ > 0) rewrite("");
   const char* guess = handler.code.speculative
                           ? " (perhaps because of a guess that Time Warp would have undone: "

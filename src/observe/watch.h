@@ -16,10 +16,10 @@
 #include <csignal>
 #include <thread>
 
-#include "observe/endless_handler.h"
 #include "observe/progress.h"
 #include "observe/terminal.h"
 #include "run/engine.h"
+#include "run/handler_clock.h"
 
 namespace orrery {
 
@@ -51,7 +51,7 @@ class Watch {
   int wait_ms(Clock::time_point next) const;
   void on_signal();
   void end_if_stuck();
-  [[noreturn]] void end_stuck(const EndlessHandler& handler);
+  [[noreturn]] void end_stuck(const LongHandler& handler);
   void say(const std::string& line);
   void show();
   void rewrite(const std::string& line);

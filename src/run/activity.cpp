@@ -12,6 +12,8 @@
 #include "core/duration_text.h"
 #include "core/format_into.h"
 #include "core/model_stack.h"
+#include "run/crash_guard.h"
+#include "run/model_text.h"
 #include "run/preemption.h"
 
 namespace orrery {
@@ -74,26 +76,44 @@ void forget_model_code() {
 
 // ---- Asking
 
+void WatchedThreads::ask(ThreadWatch& thread) const {
+  thread.asked_.store(round_, std::memory_order_relaxed);
+  pthread_kill(thread.thread_, kQuestion);
+}
+
+bool WatchedThreads::answers(const ThreadWatch& thread, int& waited_ms) const {
+  const auto answered = [&] { return thread.answered_.load(std::memory_order_acquire) == round_; };
+  for (; !answered() && waited_ms < kPatienceMs; ++waited_ms) {
+    const timespec pause{0, 1'000'000};
+    nanosleep(&pause, nullptr);
+  }
+  return answered();
+}
+
 std::vector<WatchedThreads::Sighting> WatchedThreads::look() {
   const std::lock_guard lock(mutex_);
   ++round_;
-  for (ThreadWatch* thread : threads_) {
-    thread->asked_.store(round_, std::memory_order_relaxed);
-    pthread_kill(thread->thread_, kQuestion);
-  }
+  for (ThreadWatch* thread : threads_) ask(*thread);
   std::vector<Sighting> seen;
   int waited_ms = 0;
-  for (ThreadWatch* thread : threads_) {
-    const auto answered = [&] {
-      return thread->answered_.load(std::memory_order_acquire) == round_;
-    };
-    for (; !answered() && waited_ms < kPatienceMs; ++waited_ms) {
-      const timespec pause{0, 1'000'000};
-      nanosleep(&pause, nullptr);
-    }
-    if (answered() && thread->answer_) seen.push_back({thread, *thread->answer_});
-  }
+  for (ThreadWatch* thread : threads_)
+    if (answers(*thread, waited_ms) && thread->answer_) seen.push_back({thread, *thread->answer_});
   return seen;
+}
+
+bool WatchedThreads::end(const ThreadWatch& thread, const EndOfCall& what) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find(threads_.begin(), threads_.end(), &thread);
+  if (found == threads_.end()) return false;
+  ThreadWatch& asked = **found;
+  // Else it still answers what it was asked before.
+  if (asked.answered_.load(std::memory_order_acquire) != round_) return true;
+  ++round_;
+  asked.end_ = what;
+  asked.end_round_ = round_;
+  ask(asked);
+  int waited_ms = 0;
+  return !answers(asked, waited_ms) || asked.ended_;
 }
 
 bool ThreadWatch::signal_is_taken() {
@@ -106,23 +126,39 @@ bool ThreadWatch::signal_is_taken() {
 /// Not on the stack for signals, because it may call handlers of the model (preemption.h).
 void ThreadWatch::on_signal(int, siginfo_t* info, void* context) {
   const int error = errno;
-  if (activity.watch != nullptr) activity.watch->answer();
+  if (activity.watch != nullptr) activity.watch->answer(context);
   Preemptible::on_signal(context, info->si_code == SI_TIMER);
   errno = error;
 }
 
-void ThreadWatch::answer() {
+/// Whether the call is to be dropped, and `model_calls.crash` says why then.
+bool ThreadWatch::is_to_end(std::uint32_t asked, void** place, bool may_end,
+                            const void* context) const {
+  if (end_round_ != asked || !answer_ || !(*answer_ == end_.code)) return false;
+  if (may_end && end_.text->contains(code_point(context).instruction)) {
+    note_crash(*end_.crash, context);
+    return true;
+  }
+  if (end_.at_last || place == nullptr) end_process_for(*end_.crash, context);
+  return false;
+}
+
+void ThreadWatch::answer(const void* context) {
   const std::uint32_t asked = asked_.load(std::memory_order_relaxed);
   // One that comes late must not change what was answered.
   if (answered_.load(std::memory_order_relaxed) == asked || answering_) return;
   answering_ = true;  // another signal may come meanwhile
   std::atomic_signal_fence(std::memory_order_seq_cst);
+  const bool may_end = may_drop() && memory::thread_context.locks == 0;
   void** const place =
       std::exchange(model_calls.place, nullptr);  // a crash here is not the handler's
   answer_ = running_model_code();
+  ended_ = is_to_end(asked, place, may_end, context);
+  const bool ends = ended_;
   answered_.store(asked, std::memory_order_release);
   answering_ = false;
   std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (ends) drop_to(place);
   model_calls.place = place;  // last: from now on the handler may be interrupted and dropped
 }
 

@@ -24,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/crash.h"
 #include "core/key.h"
 #include "orrery/model.h"
 
@@ -101,6 +102,7 @@ class CrashTeller {
 };
 
 class ThreadWatch;
+class ModelText;
 
 /// What is known of a thread.
 struct Activity {
@@ -145,6 +147,14 @@ class ModelCall {
   const bool of_lp_ = activity.of_lp;
 };
 
+/// What a thread is asked to end, why, and where that can be.
+struct EndOfCall {
+  ModelCode code;
+  const Crash* crash = nullptr;
+  const ModelText* text = nullptr;
+  bool at_last = false;  ///< with the process, if there is no other way
+};
+
 /// The threads of a run that may execute model code.
 class WatchedThreads {
  public:
@@ -160,8 +170,15 @@ class WatchedThreads {
   /// tenth of a second is left out.
   std::vector<Sighting> look();
 
+  /// Drops that call as if it had crashed; false if it goes on, since it could not be dropped where
+  /// it was. Where its thread can drop nothing at all the process ends.
+  bool end(const ThreadWatch& thread, const EndOfCall& what);
+
  private:
   friend class ThreadWatch;
+  void ask(ThreadWatch& thread) const;
+  bool answers(const ThreadWatch& thread, int& waited_ms) const;
+
   std::mutex mutex_;  ///< while a thread is asked it does not go
   std::vector<ThreadWatch*> threads_;
   std::uint32_t round_ = 0;
@@ -192,7 +209,8 @@ class ThreadWatch {
  private:
   friend class WatchedThreads;
   static void on_signal(int number, siginfo_t* info, void* context);
-  void answer();
+  void answer(const void* context);
+  bool is_to_end(std::uint32_t asked, void** place, bool may_end, const void* context) const;
   void take_signal_stack();
   void note_stack();
 
@@ -201,10 +219,14 @@ class ThreadWatch {
   const pthread_t thread_ = pthread_self();
   std::unique_ptr<std::byte[]> signal_stack_;  ///< nullptr: it had one
   // Who asks stores `asked_` (relaxed: pthread_kill orders it), the thread's handler writes the
-  // answer and then stores `answered_` with release; who asks reads that with acquire.
+  // answer and then stores `answered_` with release; who asks reads that with acquire. What else is
+  // asked is stored only after the last answer has come.
   std::atomic<std::uint32_t> asked_{0}, answered_{0};
   std::optional<ModelCode> answer_;
   bool answering_ = false;
+  EndOfCall end_;  ///< to be heeded in that round; stored before `asked_`
+  std::uint32_t end_round_ = 0;
+  bool ended_ = false;  ///< stored before `answered_`
 };
 
 }  // namespace orrery

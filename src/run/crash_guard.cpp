@@ -192,9 +192,8 @@ bool is_guarded() {
   return guards > 0 && getpid() == guarded_process;  // not a child that the model has forked
 }
 
-/// In model code that ends the process by a call.
-void tell_exit(const char* function) {
-  if (!is_guarded()) return;
+/// Ends the process unless it does no model code, or another thread ends it.
+void end_for(const Crash& crash, const Frames& frames) {
   const std::optional<ModelCode> code = running_model_code();
   bool again = false;
   if (!code || !begin_to_tell(again) || again) return;
@@ -202,11 +201,17 @@ void tell_exit(const char* function) {
   sentence.add("orrery: model fault in ");
   sentence.add(*code);
   sentence.add(": ");
-  sentence.add(exit_by(function));
+  sentence.add(crash);
   add_speculation(sentence, *code);
   sentence.add("; {}\n", kLost);
   sentence.write();
+  tell_frames(frames);
   _exit(kExitFault);
+}
+
+/// In model code that ends the process by a call.
+void tell_exit(const char* function) {
+  if (is_guarded()) end_for(exit_by(function), {});
 }
 
 void drop_or_tell_exit(const char* function) {
@@ -259,6 +264,10 @@ void watch_exits() {
 }
 
 }  // namespace
+
+void end_process_for(const Crash& crash, const void* context) {
+  end_for(crash, frames_of_thread(context));
+}
 
 CrashGuard::CrashGuard() {
   if (guards++ > 0) return;

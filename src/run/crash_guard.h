@@ -11,7 +11,13 @@
 // allocating: the crash may have been within malloc.
 #pragma once
 
+#include "core/crash.h"
+
 namespace orrery {
+
+/// In the handler of a signal, which interrupted model code that cannot be left: the same sentence,
+/// and the end. Returns where another thread is at that already.
+void end_process_for(const Crash& crash, const void* context);
 
 /// As long as one exists, crashes are dropped or told. Several are as one.
 class CrashGuard {

@@ -71,7 +71,7 @@ struct HandlerFault {
   Key key;
   LpId lp;
   std::string sentence;
-  Frames frames = frames_of_current_exception();  ///< of the one that is being handled
+  CrashTrace trace = trace_of_current_exception();  ///< of the one that is being handled
 };
 
 /// The sentence that ends a run, from what each of its workers knows.
@@ -85,7 +85,7 @@ class FaultReport {
   void add(const HandlerFault* fault) {
     if (fault == nullptr) return;
     sentence_ = fault->sentence;
-    frames_ = fault->frames;
+    frames_ = fault->trace.frames;
     trail_.note(key_, fault->lp);
   }
   void add(const LivelockTrail& trail) { trail_.merge(trail); }

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <optional>
 #include <string_view>
 
 #ifdef ORRERY_HAVE_LIBDW
@@ -34,14 +33,19 @@ std::string demangled(const char* name) {
   return text ? text.get() : name;
 }
 
+template <std::size_t kCount>
+bool begins_with_any(std::string_view text, const std::array<const char*, kCount>& beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](std::string_view one) { return text.starts_with(one); });
+}
+
 /// How the platform's functions begin that call model code, or are called through.
 bool is_platforms(std::string_view function) {
   constexpr std::array kBegins = {
       "orrery::LogicalProcess<", "orrery::Execution<",         "orrery::HandlerExecution::",
       "orrery::detail::",        "bool orrery::detail::",      "bool orrery::recoverable<",
       "void orrery::detail::",   "bool orrery::guarded_call<", "orrery::create_lp("};
-  return std::any_of(kBegins.begin(), kBegins.end(),
-                     [&](std::string_view begin) { return function.starts_with(begin); });
+  return begins_with_any(function, kBegins);
 }
 
 /// What a call to end the process comes through.
@@ -51,6 +55,7 @@ bool is_way_out(std::string_view function) {
                                   "orrery::(anonymous namespace)::on_abort(",
                                   "orrery::(anonymous namespace)::on_terminate(",
                                   "orrery::(anonymous namespace)::drop_or_tell_exit(",
+                                  "orrery::ThreadWatch::on_signal(",
                                   "__",
                                   "abort",
                                   "raise",
@@ -60,8 +65,7 @@ bool is_way_out(std::string_view function) {
                                   "_Exit",
                                   "quick_exit",
                                   "std::terminate("};
-  return std::any_of(kBegins.begin(), kBegins.end(),
-                     [&](std::string_view begin) { return function.starts_with(begin); });
+  return begins_with_any(function, kBegins);
 }
 
 struct Named {

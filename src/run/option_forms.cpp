@@ -121,6 +121,24 @@ OptionForm<std::int64_t> duration_or_auto(std::optional<double> tick_seconds) {
               }};
 }
 
+OptionForm<std::int64_t> wall_time_or_off(std::int64_t least) {
+  constexpr double kMicrosecond = 1e-6;
+  const auto write = [](std::int64_t ticks) {
+    return ticks == 0 ? std::string("off")
+                      : duration_text(Duration::from_ticks(ticks), kMicrosecond);
+  };
+  return {.read = [=](const OptionText& given) -> std::int64_t {
+            if (given.text == "off") return 0;
+            const auto time = parse_duration(given.text, kMicrosecond);
+            if (time && time->ticks() >= least) return time->ticks();
+            throw UsageError(
+                fmt::format("{} needs a wall-clock time from {} on, such as 500ms or 10s, or "
+                            "'off', not '{}'",
+                            given.flag, write(least), given.text));
+          },
+          .write = write};
+}
+
 OptionForm<double> share_or_auto() {
   return {
       .read = read_share,

@@ -23,6 +23,8 @@ OptionForm<std::uint64_t> bytes(std::uint64_t minimum, std::optional<std::uint64
                                 std::string example);
 /// A duration above 0 in ticks, 0 for "auto". A tick is the model's unless its length is given.
 OptionForm<std::int64_t> duration_or_auto(std::optional<double> tick_seconds = {});
+/// A duration of wall-clock time from so many microseconds on, 0 for "off".
+OptionForm<std::int64_t> wall_time_or_off(std::int64_t least);
 /// A share from 0 to 1, or "auto", which is negative and "auto" in reports.
 OptionForm<double> share_or_auto();
 /// One of these words.

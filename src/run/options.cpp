@@ -145,6 +145,16 @@ const MemberOption<std::uint64_t, std::uint32_t> kLivelock{
     &RunOptions::livelock_microsteps,
     option_forms::count(1, Key::kMaxMicrostep)};
 
+const Option<std::int64_t> kEventTimeLimit{
+    {.name = "event-time-limit",
+     .type = "TIME",
+     .help = "Wall-clock time that an event may take, such as 10s; longer is a fault",
+     .group = kTuningOptions,
+     .field = "event_time_limit_us",
+     .universal = true},
+    0,
+    option_forms::wall_time_or_off(100'000)};
+
 /// Filled by static initialisers, so it is function-local.
 std::vector<void (*)(const RunOptions&)>& rule_table() {
   static std::vector<void (*)(const RunOptions&)> table;
@@ -164,6 +174,9 @@ const OptionBase& bind_option() {
 }
 const Option<std::uint64_t>& threads_option() {
   return kThreads;
+}
+const Option<std::int64_t>& event_time_limit_option() {
+  return kEventTimeLimit;
 }
 
 OptionRule::OptionRule(void (*check)(const RunOptions&)) {

@@ -80,6 +80,8 @@ const OptionBase& workers_option();
 const OptionBase& memory_option();
 const OptionBase& bind_option();
 const Option<std::uint64_t>& threads_option();  ///< that workers share; 0: automatic
+/// Of every engine: how long a call of an LP's code may take, in microseconds; 0: no limit.
+const Option<std::int64_t>& event_time_limit_option();
 
 /// The most threads that a run may be asked for.
 inline constexpr unsigned kMostWorkers = 1024;

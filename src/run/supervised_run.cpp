@@ -7,7 +7,9 @@
 
 #include "memory/application_mode.h"
 #include "memory/region.h"
+#include "run/activity.h"
 #include "run/faults.h"
+#include "run/time_limit.h"
 
 namespace orrery {
 namespace {
@@ -37,6 +39,8 @@ RunResult run_supervised(Engine& engine, const Model& model, const RunOptions& o
     return failed(model, options, control, sentence);
   };
   try {
+    const ThreadWatch watch(control.threads, model);  // it makes LPs and ends them
+    const EventTimeLimit limit(model, options, control.threads);
     RunResult result = engine.run(model, options, control);
     if (result.end == RunEnd::fault && tells_system_failure(result.fault))
       result.end = RunEnd::failed;

@@ -4,6 +4,7 @@
 environment (the command and shared objects), and SANITIZE; ctest sets them."""
 
 import csv
+import ctypes
 import json
 import os
 import pathlib
@@ -461,7 +462,8 @@ class SuddenEnds(Case):
         process = subprocess.Popen([ORRERY, "run", *LONG, "--engine", "timewarp", "--quiet"],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         time.sleep(1.5)
-        os.kill(process.pid, signal.SIGSEGV)  # to the main thread, which waits for the workers
+        main_thread = process.pid  # it waits for the workers
+        ctypes.CDLL(None).tgkill(process.pid, main_thread, signal.SIGSEGV)
         _, stderr = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, -signal.SIGSEGV)
         self.assertIn("outside of the model's handlers", stderr)
@@ -533,7 +535,20 @@ class EndlessHandlers(Case):
                 self.assertEqual(report["run"]["end"], "interrupted")
                 self.assertRegex(" ".join(report["notes"]), self.SENTENCE + ": it had not returned")
 
+    def test_a_limit_makes_a_fault_of_it(self):
+        for variant in self.VARIANTS:
+            for where in ["handler", "start", "finish"]:
+                with self.subTest(variant=variant, where=where):
+                    done = Done(["run", ENDER, "--set", "how=loop", f"where={where}", "--until",
+                                 "10s", "--engine", *variant, "--event-time-limit", "300ms"])
+                    self.assertEqual(done.code, 3, done.err)
+                    self.assertRegex(done.err, r"model fault in LP 3, .*it ran for more than 0\.3 s")
+                    if where == "handler" and not SANITIZE:
+                        self.assertRegex(done.err, r"\n  in .*(end\(|ender)")
+
     def test_what_cannot_be_is_refused(self):
+        for limit in ["99ms", "0", "-1s", "soon", ""]:
+            self.refused(2, "run", "phold", "--event-time-limit", limit, says=["--event-time-limit"])
         self.refused(2, "run", "phold", "--preempt", "sometimes", says=["--preempt", "demand"])
         for tick in ["49us", "11ms", "1"]:
             self.refused(2, "run", "phold", "--tick", tick, says=["--tick", "from 50us to 10ms"])

@@ -22,6 +22,7 @@
 #include "core/cycles.h"
 #include "engine/timewarp/settings.h"
 #include "equality/asker.h"
+#include "equality/model_of.h"
 #include "equality/random_model.h"
 #include "equality/run_model.h"
 #include "equality/time_warp_shape.h"
@@ -73,15 +74,12 @@ TEST_F(Preemption, AtEachCallOfThePlatform) {
     const Outcome expected = run_model(model, "sequential", options);
     for (const auto& [workers, threads] :
          {std::pair{2u, 2u}, std::pair{4u, 2u}, std::pair{5u, 1u}}) {
-      for (const char* checkpoint : {"auto", "copy", "periodic:7", "incremental"}) {
-        for (const char* offload : {"none", "multi"}) {
-          if (offload == std::string("multi") && checkpoint == std::string("incremental")) continue;
-          TimeWarpShape shape{workers, threads, 0};
-          shape.checkpoint = checkpoint;
-          shape.offload = offload;
-          shape.channel_messages = seed == 2 ? 4 : 4096;
-          interrupted += expect_equal(model, expected, shape, kAlways, shape.apply_shape(options));
-        }
+      for (const auto& [checkpoint, offload] : kStrategies) {
+        TimeWarpShape shape{workers, threads, 0};
+        shape.checkpoint = checkpoint;
+        shape.offload = offload;
+        shape.channel_messages = seed == 2 ? 4 : 4096;
+        interrupted += expect_equal(model, expected, shape, kAlways, shape.apply_shape(options));
       }
     }
   }
@@ -266,9 +264,8 @@ struct Wall {
   template <class Condition>
   void wait(Condition&& condition) const {
     constexpr double kMostSeconds = 0.1;
-    const std::uint64_t start = read_cycles();
-    const auto most = static_cast<std::uint64_t>(kMostSeconds * cycles_per_second());
-    while (is_parallel && !condition() && read_cycles() - start < most) poll();
+    const std::uint64_t end = read_cycles() + cycles_in(kMostSeconds);
+    while (is_parallel && !condition() && read_cycles() < end) poll();
   }
 };
 
@@ -303,14 +300,7 @@ class DescendingLp final : public LogicalProcess<DescendingLp, Descend, Step> {
   std::uint64_t digest_ = 1;
 };
 
-class DescendingModel final : public Model {
- public:
-  std::uint64_t lp_count() const override { return 160; }
-  std::unique_ptr<LogicalProcessBase> create(LpId) const override {
-    return std::make_unique<DescendingLp>(wall);
-  }
-  mutable Wall wall;
-};
+using DescendingModel = ModelOf<DescendingLp, Wall, 160>;
 
 TEST_F(Preemption, MoreThanSixteenOneWithinAnother) {
   const DescendingModel model;
@@ -320,8 +310,8 @@ TEST_F(Preemption, MoreThanSixteenOneWithinAnother) {
   double gave_way = 0;
   for (const auto& [workers, threads] : {std::pair{2u, 2u}, std::pair{4u, 2u}}) {
     const TimeWarpShape shape{workers, threads, 0};
-    model.wall.sent = model.wall.begun = 0;
-    model.wall.is_parallel = true;
+    model.shared.sent = model.shared.begun = 0;
+    model.shared.is_parallel = true;
     RunOptions own = shape.apply_shape(options);
     own.set(timewarp::kWindow, 1'000'000);
     kAlways.apply(own);
@@ -335,8 +325,6 @@ TEST_F(Preemption, MoreThanSixteenOneWithinAnother) {
 // ---- Handlers that never end
 
 enum class Loop { spins, allocates, sends, in_the_library };
-
-class LoopingModel;
 
 /// Never ends when an answer comes that nobody asked for.
 class LoopingLp final : public Asker {
@@ -409,6 +397,23 @@ TEST_P(EndlessLoops, OfWrongGuessesHoldNoRunUp) {
   EXPECT_GT(model.loops, 0u) << "nobody guessed wrong: this has shown nothing";
 }
 
+/// Where nothing is interrupted they are dropped at their limit, and undone as any wrong guess.
+TEST_P(EndlessLoops, OfWrongGuessesEndAtTheirLimit) {
+  if (!Preemptible::kPossible) GTEST_SKIP() << "no handler is dropped here";
+  const LoopingModel model(GetParam());
+  RunOptions options;
+  options.until = Time::from_ticks(300);
+  options.set(event_time_limit_option(), 100'000);
+  const Outcome expected = run_model(model, "sequential", options);
+  for (int run = 0; run < 20 && model.loops == 0; ++run) {
+    const TimeWarpShape shape{2, 2, 0};
+    RunOptions own = shape.apply_shape(options);
+    own.set(timewarp::kPreempt, "off");
+    expect_same(expected, run_model(model, "timewarp", own), shape.text_with("off, a limit"));
+  }
+  EXPECT_GT(model.loops, 0u) << "nobody guessed wrong: this has shown nothing";
+}
+
 std::string name_of(const ::testing::TestParamInfo<Loop>& way) {
   constexpr const char* kNames[] = {"spins", "allocates", "sends", "in_the_library"};
   return kNames[static_cast<int>(way.param)];
@@ -465,29 +470,22 @@ class FillingLp final : public LogicalProcess<FillingLp, Hold, Fill, Stop> {
   bool stopped_ = false;
 };
 
-class FillingModel final : public Model {
- public:
-  std::uint64_t lp_count() const override { return 160; }
-  std::unique_ptr<LogicalProcessBase> create(LpId) const override {
-    return std::make_unique<FillingLp>(tank);
-  }
-  mutable Tank tank;
-};
+using FillingModel = ModelOf<FillingLp, Tank, 160>;
 
 TEST_F(Preemption, AGuessThatFillsTheMemoryWaits) {
   const FillingModel model;
   RunOptions options;
   options.until = Time::from_ticks(2'000);
   const Outcome expected = run_model(model, "sequential", options);
-  ASSERT_EQ(model.tank.most, 0u) << "in order, nobody fills anything";
-  model.tank.is_parallel = true;
+  ASSERT_EQ(model.shared.most, 0u) << "in order, nobody fills anything";
+  model.shared.is_parallel = true;
   const TimeWarpShape shape{2, 2, 0};
   RunOptions own = shape.apply_shape(options);
   own.memory_bytes = std::uint64_t{32} << 20;
   own.set(timewarp::kWindow, 1'000'000);
   expect_same(expected, run_model(model, "timewarp", own), "with 32 MiB");
-  EXPECT_GT(model.tank.most, 0u) << "nobody guessed wrong: this has shown nothing";
-  EXPECT_LT(model.tank.most, std::uint64_t{64} << 20);
+  EXPECT_GT(model.shared.most, 0u) << "nobody guessed wrong: this has shown nothing";
+  EXPECT_LT(model.shared.most, std::uint64_t{64} << 20);
 }
 
 /// Where it is no guess it gets what there is.

@@ -11,6 +11,7 @@
 
 #include "core/model_registry.h"
 #include "run/engine.h"
+#include "run/supervised_run.h"
 
 namespace orrery::testing {
 
@@ -65,7 +66,7 @@ inline Outcome run_model(const Model& model, const std::string& engine, RunOptio
   RunControl control;
   control.rows = &rows;
   Outcome outcome;
-  outcome.result = find_engine(engine).make()->run(model, options, control);
+  outcome.result = run_supervised(*find_engine(engine).make(), model, options, control);
   outcome.late_rows = rows.late();
   outcome.rows = rows.sorted();
   return outcome;

@@ -89,6 +89,7 @@ VALUES = {
     "--handover": one_of("push", "pull"),
     "--barrier": one_of("local", "event"),
     "--livelock": livelock,
+    "--event-time-limit": one_of("off", "1min"),  # far from what an event of the fuzzer takes
     "--cache-aware": one_of("on", "off"),
     "--cache-share": one_of("0", "0.1", "0.5", "0.875", "1", "auto"),
     "--oversize": oversize,

@@ -10,8 +10,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "observe/endless_handler.h"
 #include "run/engine_cases.h"
+#include "run/handler_clock.h"
 
 namespace orrery::testing {
 namespace {

@@ -4,8 +4,8 @@
 // behind it, until a rollback undoes it or GVT reaches it. Then it is executed once more, from the
 // same state: if it fails again the run ends there; if it does not, it was not the LP's state that
 // made it fail, and the run ends, too, and says so. (Where memory was refused it may be there now,
-// and the run goes on.) What arrives for the LP behind it waits here. So does the trail of a
-// livelock, which such a fault ends.
+// and time may be enough: the run goes on.) What arrives for the LP behind it waits here. So does
+// the trail of a livelock, which such a fault ends.
 #pragma once
 
 #include <algorithm>
@@ -117,7 +117,7 @@ class FaultList {
   /// GVT has passed what was executed again: it went well.
   void end_retry() {
     HandlerFault fault = *std::exchange(retried_, std::nullopt);
-    if (tells_system_failure(fault.sentence)) return;
+    if (tells_system_failure(fault.sentence) || fault.trace.of_the_moment) return;
     fault.key = gvt_;
     fault.sentence +=
         " (it went well when it was executed again from the same state: the handler depends on "

@@ -12,8 +12,9 @@
 
 namespace orrery {
 
-struct EndlessHandler {
+struct LongHandler {
   ModelCode code;
+  const ThreadWatch* thread = nullptr;
   double seconds = 0;  ///< since it was first seen
 };
 
@@ -24,7 +25,7 @@ class HandlerClock {
   explicit HandlerClock(WatchedThreads& threads) : threads_(threads) {}
 
   /// Asks all threads; the call that has lasted longest, if any thread is in model code.
-  std::optional<EndlessHandler> look();
+  std::optional<LongHandler> look();
   /// What was seen means nothing any more: the run has gone on.
   void forget() { seen_.clear(); }
 

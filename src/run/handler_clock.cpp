@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "observe/endless_handler.h"
+#include "run/handler_clock.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace orrery {
 
-std::optional<EndlessHandler> HandlerClock::look() {
+std::optional<LongHandler> HandlerClock::look() {
   const Clock::time_point now = Clock::now();
   std::vector<Seen> seen;
   for (const WatchedThreads::Sighting& sighting : threads_.look()) {
@@ -19,8 +19,8 @@ std::optional<EndlessHandler> HandlerClock::look() {
   const auto longest = std::min_element(
       seen_.begin(), seen_.end(), [](const Seen& a, const Seen& b) { return a.since < b.since; });
   if (longest == seen_.end()) return std::nullopt;
-  return EndlessHandler{longest->sighting.code,
-                        std::chrono::duration<double>(now - longest->since).count()};
+  return LongHandler{longest->sighting.code, longest->sighting.thread,
+                     std::chrono::duration<double>(now - longest->since).count()};
 }
 
 }  // namespace orrery
