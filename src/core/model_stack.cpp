@@ -169,6 +169,13 @@ void release(FILE* stream) {
 
 }  // namespace
 
+void let_in_attention_signal() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, kAttentionSignal);
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+}
+
 void drop_to(void** place) {
   asm volatile("cld; fninit" ::: "memory");
   __builtin_longjmp(place, 1);
@@ -297,6 +304,8 @@ bool survives_crash(int number, const siginfo_t* info, void* context) {
   auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   registers[REG_RIP] = reinterpret_cast<greg_t>(&detail::drop);
   registers[REG_RSP] = static_cast<greg_t>(stack * 16 - 8);
+  // It may have failed in the handler of that signal, by the end of the stack.
+  sigdelset(&static_cast<ucontext_t*>(context)->uc_sigmask, kAttentionSignal);
   return true;
 }
 
@@ -329,6 +338,7 @@ bool may_drop() {
   return false;
 }
 void note_crash(const Crash&, const void*) {}
+void let_in_attention_signal() {}
 void drop_to(void**) {
   std::abort();  // nothing is dropped here
 }

@@ -59,6 +59,14 @@ struct ModelCalls {
 };
 extern constinit thread_local ModelCalls model_calls [[gnu::tls_model("local-exec")]];
 
+/// What a thread of a run is asked with to say what it does, or to look around. Ignored by default,
+/// so that one that comes late does no harm. While it is handled it is blocked: in its handler the
+/// thread may be over a library that holds a lock, but the instruction that another would interrupt
+/// does not show that.
+inline constexpr int kAttentionSignal = SIGURG;
+/// In its handler, before that is left other than by returning, or calls handlers of the model.
+void let_in_attention_signal();
+
 namespace detail {
 /// What is being thrown or handled: the Itanium C++ ABI's __cxa_eh_globals (2.2.2).
 struct Exceptions {
@@ -164,7 +172,8 @@ bool survives_crash(int number, const siginfo_t* info, void* context);
 bool may_drop();
 /// In the handler of a signal: the model code that it interrupts has done this.
 void note_crash(const Crash& crash, const void* context);
-/// Goes on at that place, where model_calls.crash is the reason.
+/// Goes on at that place, where model_calls.crash is the reason. Only signals that the caller lets
+/// in come there.
 [[noreturn]] void drop_to(void** place);
 /// Before the process is ended for this: returns unless the model code that did it is dropped.
 void drop_or_note(const Crash& crash);

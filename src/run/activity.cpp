@@ -22,8 +22,6 @@ constinit thread_local Activity activity [[gnu::tls_model("local-exec")]];
 
 namespace {
 
-/// Ignored by default, so that one that comes late does no harm.
-constexpr int kQuestion = SIGURG;
 constexpr int kPatienceMs = 100;
 constexpr std::size_t kSignalStackBytes = 64 * 1024;
 
@@ -78,7 +76,7 @@ void forget_model_code() {
 
 void WatchedThreads::ask(ThreadWatch& thread) const {
   thread.asked_.store(round_, std::memory_order_relaxed);
-  pthread_kill(thread.thread_, kQuestion);
+  pthread_kill(thread.thread_, kAttentionSignal);
 }
 
 bool WatchedThreads::answers(const ThreadWatch& thread, int& waited_ms) const {
@@ -118,7 +116,7 @@ bool WatchedThreads::end(const ThreadWatch& thread, const EndOfCall& what) {
 
 bool ThreadWatch::signal_is_taken() {
   struct sigaction now {};
-  sigaction(kQuestion, nullptr, &now);
+  sigaction(kAttentionSignal, nullptr, &now);
   if ((now.sa_flags & SA_SIGINFO) != 0) return now.sa_sigaction != on_signal;
   return now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN;
 }
@@ -146,9 +144,7 @@ bool ThreadWatch::is_to_end(std::uint32_t asked, void** place, bool may_end,
 void ThreadWatch::answer(const void* context) {
   const std::uint32_t asked = asked_.load(std::memory_order_relaxed);
   // One that comes late must not change what was answered.
-  if (answered_.load(std::memory_order_relaxed) == asked || answering_) return;
-  answering_ = true;  // another signal may come meanwhile
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (answered_.load(std::memory_order_relaxed) == asked) return;
   const bool may_end = may_drop() && memory::thread_context.locks == 0;
   void** const place =
       std::exchange(model_calls.place, nullptr);  // a crash here is not the handler's
@@ -156,10 +152,11 @@ void ThreadWatch::answer(const void* context) {
   ended_ = is_to_end(asked, place, may_end, context);
   const bool ends = ended_;
   answered_.store(asked, std::memory_order_release);
-  answering_ = false;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (ends) drop_to(place);
-  model_calls.place = place;  // last: from now on the handler may be interrupted and dropped
+  if (ends) {
+    let_in_attention_signal();
+    drop_to(place);
+  }
+  model_calls.place = place;
 }
 
 // ---- A thread's part
@@ -174,8 +171,8 @@ ThreadWatch::ThreadWatch(WatchedThreads& threads, const Model& model)
   model_calls.on_drop = forget_model_code;
   struct sigaction action {};
   action.sa_sigaction = on_signal;
-  action.sa_flags = SA_RESTART | SA_SIGINFO | SA_NODEFER;
-  sigaction(kQuestion, &action, nullptr);
+  action.sa_flags = SA_RESTART | SA_SIGINFO;
+  sigaction(kAttentionSignal, &action, nullptr);
   const std::lock_guard lock(threads_.mutex_);
   threads_.threads_.push_back(this);
 }

@@ -223,7 +223,6 @@ class ThreadWatch {
   // asked is stored only after the last answer has come.
   std::atomic<std::uint32_t> asked_{0}, answered_{0};
   std::optional<ModelCode> answer_;
-  bool answering_ = false;
   EndOfCall end_;  ///< to be heeded in that round; stored before `asked_`
   std::uint32_t end_round_ = 0;
   bool ended_ = false;  ///< stored before `answered_`

@@ -276,6 +276,7 @@ CrashGuard::CrashGuard() {
   struct sigaction action {};
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaddset(&action.sa_mask, kAttentionSignal);
   for (const int number : crash_signals())
     sigaction(number, &action, &before[static_cast<std::size_t>(number)]);
 }

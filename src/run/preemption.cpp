@@ -115,6 +115,7 @@ void Preemptible::on_signal(const void* context, bool is_tick) {
   const StackRoom room = stack_room(at.stack_pointer);
   if (thread->may_interrupt(at.instruction, room) && thread->preemptor_.may_interrupt()) {
     thread->refusals_ = 0;
+    let_in_attention_signal();
     thread->interrupt(room);
   } else if (memory::running_heap() != nullptr) {
     thread->ask_again();
@@ -163,7 +164,7 @@ Preemptible::Preemptible(Preemptor& preemptor, const ModelText& text, double tic
   if (tick_seconds <= 0) return;
   sigevent event{};
   event.sigev_notify = SIGEV_THREAD_ID;
-  event.sigev_signo = SIGURG;
+  event.sigev_signo = kAttentionSignal;
   event._sigev_un._tid = static_cast<pid_t>(syscall(SYS_gettid));
   every_ = static_cast<long>(tick_seconds * 1e9);
   has_tick_ = timer_create(CLOCK_MONOTONIC, &event, &tick_) == 0;

@@ -5,16 +5,19 @@
 #include "run/time_limit.h"
 
 #include <gtest/gtest.h>
-#include <time.h>
+#include <pthread.h>
+#include <semaphore.h>
 
 #include <atomic>
 #include <cstdio>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "core/cycles.h"
+#include "core/model_stack.h"
 #include "run/crash_guard.h"
 #include "run/engine_cases.h"
 #include "run/preemption.h"
@@ -34,7 +37,7 @@ void spin(double seconds) {
   }
 }
 
-enum class Way { spins, in_the_library, sends, sleeps };
+enum class Way { spins, in_the_library, sends, waits };
 
 void do_for_ever(Way way, Context& context) {
   for (volatile bool going = true; going;) {
@@ -48,9 +51,10 @@ void do_for_ever(Way way, Context& context) {
       case Way::sends:
         context.schedule(0, Duration::from_ticks(1 << 20), Step{});
         break;
-      case Way::sleeps: {
-        const timespec hour{3600, 0};
-        nanosleep(&hour, nullptr);
+      case Way::waits: {  // the C library goes on with this after a signal, unlike with a pause
+        sem_t never;
+        sem_init(&never, 0, 0);
+        sem_wait(&never);
       }
     }
   }
@@ -127,7 +131,21 @@ TEST_F(TimeLimit, ReachesHandlersThatAreInALibraryMostOfTheTime) {
 
 TEST_F(TimeLimit, WhatNeverComesBackEndsTheProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const auto model = looping([](Context& c) { do_for_ever(Way::sleeps, c); });
+  const auto model = looping([](Context& c) { do_for_ever(Way::waits, c); });
+  EXPECT_EXIT(run_model(*model, "timewarp", two_workers()), ::testing::ExitedWithCode(3),
+              "LP 2, event Step at 7 ns .*it ran for more than 0.1 s.*is lost");
+}
+
+/// Over a library a handler of signals is the platform's code, and what comes upon it must not take
+/// it for the model's.
+TEST_F(TimeLimit, IsNotDeceivedBySignalsUponSignals) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto model = looping([](Context& c) {
+    std::thread([self = pthread_self()] {
+      for (;;) pthread_kill(self, kAttentionSignal);
+    }).detach();
+    do_for_ever(Way::waits, c);
+  });
   EXPECT_EXIT(run_model(*model, "timewarp", two_workers()), ::testing::ExitedWithCode(3),
               "LP 2, event Step at 7 ns .*it ran for more than 0.1 s.*is lost");
 }

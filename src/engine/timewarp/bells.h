@@ -12,7 +12,6 @@
 #pragma once
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <atomic>
 #include <cstdint>
@@ -20,6 +19,7 @@
 #include <memory>
 #include <mutex>
 
+#include "core/model_stack.h"
 #include "memory/application_mode.h"
 
 namespace orrery::timewarp {
@@ -74,14 +74,14 @@ class Bells {
   void ring(unsigned thread, bool loudly) {
     with(thread, [loudly](Bell& bell) {
       bell.attention->fetch_or(memory::kLook, std::memory_order_relaxed);
-      if (loudly) pthread_kill(bell.thread, SIGURG);
+      if (loudly) pthread_kill(bell.thread, kAttentionSignal);
     });
   }
   /// Once it has been rung: with a signal, if it has not looked yet.
   void ring_loudly_if_unheeded(unsigned thread) {
     with(thread, [](Bell& bell) {
       if ((bell.attention->load(std::memory_order_relaxed) & memory::kLook) != 0)
-        pthread_kill(bell.thread, SIGURG);
+        pthread_kill(bell.thread, kAttentionSignal);
     });
   }
 
