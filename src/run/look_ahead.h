@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <memory>
 
+#include "orrery/event.h"
+
 namespace orrery {
 
 /// The same chain for the very next events, without a memory of its own: on the way to each event
@@ -31,26 +33,37 @@ template <class Pending, class Records>
   if (const auto* const last = pending.upcoming(5)) __builtin_prefetch(last);
 }
 
+/// What else an engine looks at on the way to an event: nothing.
+struct NothingElse {
+  template <class Id>
+  void ask_soon(Id) const {}
+  template <class Id>
+  void ask_later(Id) const {}
+};
+
 /// `Record` is what an engine keeps of an LP: it has `object`, a pointer. Records must stay where
 /// they are.
 template <class Record>
 class LookAhead {
  public:
   /// Before or after each event, while `pending` announces. `records[id]` is the record of an LP. A
-  /// call of its own: runs that fit the cache do without, and their loop stays short.
-  template <class Pending, class Records>
-  [[gnu::noinline]] void step(Pending& pending, Records& records) {
+  /// call of its own: runs that fit the cache do without, and their loop stays short. `more` asks
+  /// for the first and the second link of another chain, by the number of the LP.
+  template <class Pending, class Records, class More = NothingElse>
+  [[gnu::noinline]] void step(Pending& pending, Records& records, const More& more = {}) {
     for (int i = 0; i < kMostAtOnce; ++i) {
       const auto* event = pending.announced();
       if (event == nullptr) return;
       prefetch(event, event->bytes() - 1);
-      Record*& place = awaited_[announced_++ % kObjectsLater];
-      if (place != nullptr) {
-        prefetch(std::to_address(place->object), 0);
-        prefetch(std::to_address(place->object), kObjectBytes);
+      Awaited& place = awaited_[announced_++ % kObjectsLater];
+      if (place.record != nullptr) {
+        prefetch(std::to_address(place.record->object), 0);
+        prefetch(std::to_address(place.record->object), kObjectBytes);
+        more.ask_later(place.id);
       }
-      place = &records[event->receiver];
-      prefetch(place, 0);
+      place = {&records[event->receiver], event->receiver};
+      prefetch(place.record, 0);
+      more.ask_soon(place.id);
     }
   }
 
@@ -66,8 +79,12 @@ class LookAhead {
     __builtin_prefetch(reinterpret_cast<const char*>(base) + offset, 1);
   }
 
+  struct Awaited {
+    Record* record = nullptr;
+    LpId id = 0;
+  };
   std::size_t announced_ = 0;
-  std::array<Record*, kObjectsLater> awaited_{};  ///< their objects come next
+  std::array<Awaited, kObjectsLater> awaited_{};  ///< their objects come next
 };
 
 }  // namespace orrery

@@ -9,11 +9,9 @@
 // What such a memory has:
 //   call(lp, action)    calls the LP's code; throws what it throws, and for misuse of its memory
 //   Platform            a scope for platform code within such a call that may allocate
-//   Whole               a scope for platform code that must not be dropped in the middle and does
-//                       not allocate. The pools of events and the pending event sets do, but enter
-//                       platform mode themselves, where they grow
-//   look_ahead(pending) before an event while many are pending: fetches what malloc and free of the
-//                       next ones will read
+//                       (the pools of events and the pending event sets enter platform mode
+//                       themselves, where they grow)
+//   look_ahead()        for LookAhead::step: fetches what malloc and free of later events will read
 //   report(result)      what is to be said of it at the end
 //
 // A failed call leaves application mode before its exception is handled. What the exception holds
@@ -29,6 +27,7 @@
 #include "memory/library_state.h"
 #include "run/engine.h"
 #include "run/guarded_call.h"
+#include "run/look_ahead.h"
 #include "run/refusals.h"
 #include "run/world.h"
 
@@ -38,15 +37,13 @@ namespace orrery {
 class OrdinaryMemory {
  public:
   struct Platform {};
-  struct Whole {};
 
   explicit OrdinaryMemory(World&) {}
   template <class Action>
   [[gnu::always_inline]] void call(LpId, Action&& action) const {
     action();
   }
-  template <class Pending>
-  void look_ahead(const Pending&) const {}
+  static NothingElse look_ahead() { return {}; }
   void report(RunResult&) const {}
 };
 
@@ -55,7 +52,6 @@ class OrdinaryMemory {
 class HeapMemory {
  public:
   using Platform = memory::PlatformMode;
-  using Whole = memory::HeapScope;
 
   explicit HeapMemory(World& world) : world_(world), limit_(world.denies_oversize()) {
     memory::prepare_worker_thread();
@@ -72,11 +68,18 @@ class HeapMemory {
     heap_misuse().raise();
   }
   /// A heap of one object is not touched by its events, so this waits for the first that is more.
-  template <class Pending>
-  [[gnu::always_inline]] void look_ahead(const Pending& pending) const {
-    if (memory::thread_context.heap_grew) [[unlikely]]
-      prefetch_heaps(pending);
-  }
+  struct Heaps {
+    World& world;
+    const bool have_tables = memory::thread_context.heap_grew;
+
+    void ask_soon(LpId id) const {
+      if (have_tables) world.heap(id).prefetch();
+    }
+    void ask_later(LpId id) const {
+      if (have_tables) world.heap(id).prefetch_table();
+    }
+  };
+  Heaps look_ahead() const { return {world_}; }
   void report(RunResult& result) const {
     double taken = 0;
     for (unsigned part = 0; part < world_.parts(); ++part)
@@ -87,16 +90,6 @@ class HeapMemory {
   }
 
  private:
-  /// Apart, so that the loop of an engine stays short. To the compiler a function that does nothing
-  /// but prefetch has no effect, and it drops calls of it (GCC 12 did): so there is an empty
-  /// statement that it cannot see through.
-  template <class Pending>
-  [[gnu::noinline]] void prefetch_heaps(const Pending& pending) const {
-    asm volatile("");
-    if (const auto* second = pending.upcoming(2)) world_.heap(second->receiver).prefetch();
-    if (const auto* next = pending.upcoming(1)) world_.heap(next->receiver).prefetch_table();
-  }
-
   /// Of a world that was begun elsewhere, by a look at some.
   bool some_have_tables() const {
     const LpId some = std::min<LpId>(world_.lp_count(), 1024);

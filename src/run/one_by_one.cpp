@@ -45,7 +45,10 @@ class OneByOne {
           [this](const EventHeader& header, const void* payload) { send(header, payload); });
     result.startup_seconds += watch.lap();
     try {
-      if (!recoverable([&] { result.end = loop(); })) throw_crash();
+      if (!recoverable([&] { result.end = loop(); })) {
+        is_torn_ = true;
+        throw_crash();
+      }
     } catch (...) {
       result.end = RunEnd::fault;
       end_ = execution_.cause();
@@ -98,7 +101,7 @@ class OneByOne {
     World::Lp& lp = lps_[event->receiver];
     prefetch_next(pending_, lps_);
     if (pending_.announces()) [[unlikely]]
-      look_ahead();
+      look_ahead_.step(pending_, lps_, memory_.look_ahead());
     ORRERY_ASSERT(event->key() > execution_.cause(), "events are handled in the order of keys");
     if (is_withdrawn(*lp.object, *event, event->payload())) [[unlikely]] {
       pool_.release(event, event->bytes());
@@ -113,15 +116,8 @@ class OneByOne {
     pool_.release(event, event->bytes());
   }
 
-  /// Apart, so that the loop of a run that fits the cache stays short.
-  [[gnu::noinline]] void look_ahead() {
-    memory_.look_ahead(pending_);
-    look_ahead_.step(pending_, lps_);
-  }
-
   template <class Payload>
   void send(const EventHeader& header, const Payload& payload) {
-    [[maybe_unused]] const typename Memory::Whole whole;
     pending_.push(PlainEvent::make(pool_, header, payload));
   }
 
@@ -165,8 +161,9 @@ class OneByOne {
     world_.cut = end_;
     world_.committed += committed_;
     world_.executed += committed_;
-    pending_.drain(
-        [this](PlainEvent* event) { world_.pending[0].append(*event, event->payload()); });
+    if (!is_torn_)
+      pending_.drain(
+          [this](PlainEvent* event) { world_.pending[0].append(*event, event->payload()); });
     if (control_.rows != nullptr)
       control_.rows->advance(0, std::min(end_, Key::end_of(options_.until)));
   }
@@ -181,6 +178,10 @@ class OneByOne {
   EventDepot depot_;
   EventPool<32, Pools::one> pool_{depot_};
   Pending pending_;
+  /// A handler was dropped, which may have been in the middle of a push: nobody looks at what is
+  /// pending any more. To keep pushes whole instead, by a mark of two stores as the other engines
+  /// do, took 5 % of PHOLD.
+  bool is_torn_ = false;
   Execution<Outbox> execution_;
   std::uint64_t committed_ = 0;
   WithdrawnCount withdrawn_;
