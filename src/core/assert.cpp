@@ -7,6 +7,8 @@
 
 #include <unistd.h>
 
+#include "memory/application_mode.h"
+
 namespace orrery::detail {
 
 void assertion_failed(const char* condition, const char* what, const char* file,
@@ -20,6 +22,7 @@ void assertion_failed(const char* condition, const char* what, const char* file,
   // Nothing can be done if even this cannot be written.
   [[maybe_unused]] const auto written =
       write(STDERR_FILENO, text, bytes < sizeof text ? bytes : sizeof text - 1);
+  memory::thread_context.in_heap = true;  // no handler's fault, and none is dropped for it
   std::abort();
 }
 

@@ -19,9 +19,9 @@
 // that has come to reach into it is dropped when that code returns (heed_attention).
 //
 // What is not dropped: platform code, and malloc on an LP's heap, whose tables would stay half
-// changed; and model code in ordinary memory, where nobody knows the mode. Such a crash ends the
-// process (run/crash_guard.h). So do all where stacks of ours are not known: on other processors,
-// and with the sanitizers that watch stacks themselves.
+// changed. Such a crash ends the process (run/crash_guard.h, which also says what is dropped in
+// ordinary memory, where there is no mode). So do all where stacks of ours are not known: on other
+// processors, and with the sanitizers that watch stacks themselves.
 #pragma once
 
 #include <signal.h>
@@ -48,7 +48,8 @@ struct ModelCalls {
   void** place = nullptr;  ///< the innermost to go on at, as __builtin_setjmp writes it; or nullptr
   std::byte* stack_begin = nullptr;  ///< of the stack of ours; nullptr: the thread runs on another
   std::size_t stack_bytes = 0;
-  bool harmless = false;        ///< what runs may be dropped in platform mode, too
+  bool harmless = false;            ///< what runs may be dropped in platform mode, too
+  bool in_ordinary_memory = false;  ///< LPs lie there, so that no mode tells their code from ours
   bool squashed = false;        ///< what was dropped last is not wanted any more; it did not crash
   bool has_words = false;       ///< `crash` says why SIGABRT comes
   Crash crash;                  ///< of the call that was dropped last, or is to be

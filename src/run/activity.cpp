@@ -47,6 +47,10 @@ std::string describe(const ModelCode& code) {
   return {text.data(), describe(code, text.data(), text.size())};
 }
 
+bool runs_model_code() {
+  return (activity.handlers != nullptr && activity.handlers->running()) || activity.call != nullptr;
+}
+
 std::optional<ModelCode> running_model_code() {
   const Activity& now = activity;
   ModelCode code;
@@ -133,11 +137,12 @@ void ThreadWatch::on_signal(int, siginfo_t* info, void* context) {
 bool ThreadWatch::is_to_end(std::uint32_t asked, void** place, bool may_end,
                             const void* context) const {
   if (end_round_ != asked || !answer_ || !(*answer_ == end_.code)) return false;
-  if (may_end && end_.text->contains(code_point(context).instruction)) {
+  if (may_end && text_->contains(code_point(context).instruction)) {
     note_crash(*end_.crash, context);
     return true;
   }
-  if (end_.at_last || place == nullptr) end_process_for(*end_.crash, context);
+  if (end_.at_last || place == nullptr || model_calls.in_ordinary_memory)
+    end_process_for(*end_.crash, context);
   return false;
 }
 
@@ -167,6 +172,8 @@ ThreadWatch::ThreadWatch(WatchedThreads& threads, const Model& model)
   if (outer_.watch != nullptr) return;
   take_signal_stack();
   note_stack();
+  text_ = std::make_unique<ModelText>(model);
+  activity.text = text_.get();
   activity.watch = this;
   model_calls.on_drop = forget_model_code;
   struct sigaction action {};

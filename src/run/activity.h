@@ -114,11 +114,13 @@ struct Activity {
   bool speculative = false;
   double tick_seconds = 1e-9;
   ThreadWatch* watch = nullptr;
+  const ModelText* text = nullptr;
   const std::byte *stack_begin = nullptr, *stack_end = nullptr;
 };
 extern constinit thread_local Activity activity [[gnu::tls_model("local-exec")]];
 
-/// What model code the calling thread runs. Safe in handlers of signals.
+/// Whether the calling thread runs model code, and which. Safe in handlers of signals.
+bool runs_model_code();
 std::optional<ModelCode> running_model_code();
 
 /// Marks a call of model code that is not a handler: prepare(), finish(), ...
@@ -151,7 +153,6 @@ class ModelCall {
 struct EndOfCall {
   ModelCode code;
   const Crash* crash = nullptr;
-  const ModelText* text = nullptr;
   bool at_last = false;  ///< with the process, if there is no other way
 };
 
@@ -217,6 +218,7 @@ class ThreadWatch {
   WatchedThreads& threads_;
   const Activity outer_;
   const pthread_t thread_ = pthread_self();
+  std::unique_ptr<const ModelText> text_;      ///< nullptr: an outer one has it
   std::unique_ptr<std::byte[]> signal_stack_;  ///< nullptr: it had one
   // Who asks stores `asked_` (relaxed: pthread_kill orders it), the thread's handler writes the
   // answer and then stores `answered_` with release; who asks reads that with acquire. What else is

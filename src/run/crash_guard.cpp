@@ -16,8 +16,10 @@
 #include "core/crash.h"
 #include "core/format_into.h"
 #include "core/model_stack.h"
+#include "memory/application_mode.h"
 #include "memory/outside_calls.h"
 #include "run/activity.h"
+#include "run/model_text.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #include <sanitizer/common_interface_defs.h>
@@ -165,11 +167,28 @@ void tell_crash(int number, const siginfo_t* info, const void* context) {
   tell_frames(crash.frames.count > 0 ? crash.frames : frames_of_thread(context));
 }
 
+/// In ordinary memory no mode tells the model's code from the platform's: what it has called there
+/// is dropped with it, but within a HeapScope.
+bool is_models_in_ordinary_memory() {
+  return model_calls.in_ordinary_memory && !memory::thread_context.in_heap && runs_model_code();
+}
+
+/// There only what is in the model's text is dropped: a library may hold a lock, malloc's above
+/// all.
+bool goes_on_without(int number, const siginfo_t* info, void* context) {
+  const bool is_harmless = is_models_in_ordinary_memory() && activity.text != nullptr &&
+                           activity.text->contains(code_point(context).instruction);
+  if (is_harmless) model_calls.harmless = true;
+  if (survives_crash(number, info, context)) return true;
+  if (is_harmless) model_calls.harmless = false;
+  return false;
+}
+
 /// If it crashed while it told: where, without asking the LP for names.
 void on_signal(int number, siginfo_t* info, void* context) {
   const int error = errno;
   // Not a child that the model has forked: it must not go on as a second simulator.
-  if (getpid() == guarded_process && survives_crash(number, info, context)) {
+  if (getpid() == guarded_process && goes_on_without(number, info, context)) {
     errno = error;
     return;
   }
@@ -214,23 +233,32 @@ void tell_exit(const char* function) {
   if (is_guarded()) end_for(exit_by(function), {});
 }
 
+/// The same call: returns unless it is dropped.
+void leave_by(const Crash& crash) {
+  if (!is_guarded()) return;
+  const bool is_harmless = is_models_in_ordinary_memory();
+  if (is_harmless) model_calls.harmless = true;
+  drop_or_note(crash);
+  if (is_harmless) model_calls.harmless = false;
+}
+
 void drop_or_tell_exit(const char* function) {
-  if (is_guarded()) drop_or_note(exit_by(function));
+  leave_by(exit_by(function));
   tell_exit(function);
 }
 
 void on_assertion(const char* expression, const char* file, unsigned line, const char* function) {
-  if (is_guarded()) drop_or_note(failed_assertion(expression, file, line, function));
+  leave_by(failed_assertion(expression, file, line, function));
 }
 
 /// One that comes of a failed assertion or of std::terminate has its words.
 void on_abort() {
-  if (is_guarded() && !model_calls.has_words) drop_or_note({.signal = SIGABRT});
+  if (!model_calls.has_words) leave_by({.signal = SIGABRT});
 }
 
 /// A dropped one has said nothing yet, not even on the standard error output.
 [[noreturn]] void on_terminate() {
-  if (is_guarded()) drop_or_note(termination());
+  leave_by(termination());
   terminate_before();
   std::abort();
 }

@@ -83,6 +83,12 @@ std::string describe_current_exception(const Model& model, LpId lp, std::string_
   }
 }
 
+std::string report_current_exception(const Model& model, LpId lp, std::string_view event_name,
+                                     Time time) {
+  return describe_current_exception(model, lp, event_name, time) +
+         frame_lines(trace_of_current_exception().frames);
+}
+
 void LivelockTrail::add(Time instant, LpId lp) {
   if (instant < instant_) return;  // what commits together need not come in order
   if (instant > instant_) lps_.clear();

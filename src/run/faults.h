@@ -31,6 +31,10 @@ inline bool tells_system_failure(std::string_view sentence) {
 std::string describe_current_exception(const Model& model, LpId lp, std::string_view event_name,
                                        Time time);
 
+/// The same with the lines that say where a crash was, for what ends a run at once.
+std::string report_current_exception(const Model& model, LpId lp, std::string_view event_name,
+                                     Time time);
+
 /// "of an unknown type" where the LP has no handler.
 std::string_view name_of_event(const LogicalProcessBase& lp, EventTypeId type);
 

@@ -27,12 +27,7 @@ Finisher::Finisher(const Model& model, Time end, RowSink* rows, Metrics metrics)
 
 void Finisher::finish(LpId id, LogicalProcessBase& lp, std::uint64_t hash) {
   const std::size_t rows = buffer_.mark();
-  try {
-    call(id, lp, hash);
-  } catch (...) {
-    const memory::PlatformMode platform;  // the exception itself may lie in the LP's heap
-    note_fault(id, rows);
-  }
+  guarded_call([&] { call(id, lp, hash); }, [&] { note_fault(id, rows); });
 }
 
 void Finisher::finish(LpId id, LogicalProcessBase& lp, std::uint64_t hash, memory::LpHeap& heap) {
@@ -66,7 +61,7 @@ void Finisher::add_metrics(LpId id, const Summary* metrics) {
 void Finisher::note_fault(LpId id, std::size_t rows) {
   buffer_.return_to(rows);  // of what failed, nothing leaves
   if (!part_.fault.empty()) return;
-  part_.fault = describe_current_exception(model_, id, kFinish, end_);
+  part_.fault = report_current_exception(model_, id, kFinish, end_);
   part_.fault_lp = id;
 }
 

@@ -42,15 +42,17 @@ bool begins_with_any(std::string_view text, const std::array<const char*, kCount
 /// How the platform's functions begin that call model code, or are called through.
 bool is_platforms(std::string_view function) {
   constexpr std::array kBegins = {
-      "orrery::LogicalProcess<", "orrery::Execution<",         "orrery::HandlerExecution::",
-      "orrery::detail::",        "bool orrery::detail::",      "bool orrery::recoverable<",
-      "void orrery::detail::",   "bool orrery::guarded_call<", "orrery::create_lp("};
+      "orrery::LogicalProcess<",  "orrery::Execution<",         "orrery::HandlerExecution::",
+      "orrery::detail::",         "bool orrery::detail::",      "bool orrery::recoverable<",
+      "void orrery::detail::",    "bool orrery::guarded_call<", "orrery::create_lp(",
+      "orrery::FinalExecution::", "orrery::Finisher::"};
   return begins_with_any(function, kBegins);
 }
 
 /// What a call to end the process comes through.
 bool is_way_out(std::string_view function) {
   constexpr std::array kBegins = {"orrery::drop_or_note(",
+                                  "orrery::(anonymous namespace)::leave_by(",
                                   "orrery::(anonymous namespace)::on_assertion(",
                                   "orrery::(anonymous namespace)::on_abort(",
                                   "orrery::(anonymous namespace)::on_terminate(",

@@ -74,6 +74,18 @@ template <class Run, class OnFailure>
   return succeeded;
 }
 
+/// In ordinary memory.
+template <class Run, class OnFailure>
+[[gnu::always_inline]] inline bool guarded(Run&& run, OnFailure&& on_failure) {
+  try {
+    run();
+    return true;
+  } catch (...) {
+    on_failure();
+    return false;
+  }
+}
+
 }  // namespace detail
 
 /// After a drop: what a failure leads to.
@@ -103,12 +115,40 @@ template <class Action, class OnFailure>
   return false;
 }
 
+/// As long as it exists, what the thread calls of LPs lies in ordinary memory, if so.
+class OrdinaryCalls {
+ public:
+  explicit OrdinaryCalls(bool ordinary = true)
+      : before_(std::exchange(model_calls.in_ordinary_memory, ordinary)) {}
+  ~OrdinaryCalls() { model_calls.in_ordinary_memory = before_; }
+  OrdinaryCalls(const OrdinaryCalls&) = delete;
+  OrdinaryCalls& operator=(const OrdinaryCalls&) = delete;
+
+ private:
+  const bool before_;
+};
+
+/// The same for an LP in ordinary memory.
+template <class Action, class OnFailure>
+bool guarded_call(Action&& action, OnFailure&& on_failure) {
+  const OrdinaryCalls ordinary;
+  bool succeeded = false;
+  if (recoverable([&] { succeeded = detail::guarded(action, on_failure); })) [[likely]]
+    return succeeded;
+  end_dropped_call(on_failure);
+  return false;
+}
+
 /// The same as a part of what `recoverable` runs, for short events: after a crash the thread goes
 /// on there, where it is to be ended as here (end_dropped_call).
 template <class Action, class OnFailure>
 [[gnu::always_inline]] inline bool guarded_part(memory::LpHeap& heap, Action&& action,
                                                 OnFailure&& on_failure) {
   return detail::guarded(heap, action, on_failure);
+}
+template <class Action, class OnFailure>
+[[gnu::always_inline]] inline bool guarded_part(Action&& action, OnFailure&& on_failure) {
+  return detail::guarded(action, on_failure);
 }
 
 }  // namespace orrery

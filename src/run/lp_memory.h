@@ -39,12 +39,17 @@ class OrdinaryMemory {
   struct Platform {};
 
   explicit OrdinaryMemory(World&) {}
+  OrdinaryMemory(const OrdinaryMemory&) = delete;
+  OrdinaryMemory& operator=(const OrdinaryMemory&) = delete;
   template <class Action>
   [[gnu::always_inline]] void call(LpId, Action&& action) const {
     action();
   }
   static NothingElse look_ahead() { return {}; }
   void report(RunResult&) const {}
+
+ private:
+  const OrdinaryCalls calls_;
 };
 
 /// The heaps of a world. Used by one thread, in platform mode; it is the only one that executes, so

@@ -27,17 +27,17 @@ struct alignas(64) LpRecord {
   /// memory if it has a heap.
   template <class Action, class OnFailure>
   [[gnu::always_inline]] bool call(memory::Arena* arena, Action&& action, OnFailure&& on_failure) {
-    if (heap != nullptr) {
-      heap->use_arena(*arena);
-      return guarded_call(*heap, action, on_failure);
-    }
-    try {
-      action();
-      return true;
-    } catch (...) {
-      on_failure();
-      return false;
-    }
+    if (heap == nullptr) return guarded_call(action, on_failure);
+    heap->use_arena(*arena);
+    return guarded_call(*heap, action, on_failure);
+  }
+  /// The same as a part of what `recoverable` runs.
+  template <class Action, class OnFailure>
+  [[gnu::always_inline]] bool call_part(memory::Arena* arena, Action&& action,
+                                        OnFailure&& on_failure) {
+    if (heap == nullptr) return guarded_part(action, on_failure);
+    heap->use_arena(*arena);
+    return guarded_part(*heap, action, on_failure);
   }
 };
 static_assert(sizeof(LpRecord) == 64);

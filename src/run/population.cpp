@@ -96,15 +96,9 @@ class Population {
   /// Where the LP lies. False if it threw, which is noted.
   template <class Action>
   bool call(int phase, LpId id, Action&& action) {
-    if (world_.on_heaps())
-      return guarded_call(world_.heap(id), action, [&] { note_failure(phase, id); });
-    try {
-      action();
-      return true;
-    } catch (...) {
-      note_failure(phase, id);
-      return false;
-    }
+    const auto on_failure = [&] { note_failure(phase, id); };
+    return world_.on_heaps() ? guarded_call(world_.heap(id), action, on_failure)
+                             : guarded_call(action, on_failure);
   }
   /// Of the exception that is being handled.
   void note_failure(int phase, LpId id) {
@@ -114,7 +108,7 @@ class Population {
       team_.note_failure({phase, id, true, error.what()});
     } catch (...) {
       team_.note_failure(
-          {phase, id, false, describe_current_exception(world_.model(), id, {}, Time::zero())});
+          {phase, id, false, report_current_exception(world_.model(), id, {}, Time::zero())});
     }
   }
 

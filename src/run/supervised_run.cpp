@@ -40,7 +40,7 @@ RunResult run_supervised(Engine& engine, const Model& model, const RunOptions& o
   };
   try {
     const ThreadWatch watch(control.threads, model);  // it makes LPs and ends them
-    const EventTimeLimit limit(model, options, control.threads);
+    const EventTimeLimit limit(options, control.threads);
     RunResult result = engine.run(model, options, control);
     if (result.end == RunEnd::fault && tells_system_failure(result.fault))
       result.end = RunEnd::failed;

@@ -15,11 +15,9 @@ double seconds_in(const RunOptions& options) {
 
 }  // namespace
 
-EventTimeLimit::EventTimeLimit(const Model& model, const RunOptions& options,
-                               WatchedThreads& threads)
+EventTimeLimit::EventTimeLimit(const RunOptions& options, WatchedThreads& threads)
     : threads_(threads),
       seconds_(seconds_in(options)),
-      text_(model),
       crash_(overtime(fmt::format("{} s", seconds_))),
       clock_(threads) {
   if (seconds_ > 0) thread_ = std::thread([this] { watch(); });
@@ -55,7 +53,7 @@ EventTimeLimit::Clock::duration EventTimeLimit::look() {
   }
   const bool at_last = handler->seconds > seconds_ + kPatienceSeconds;
   // The same event, executed again, begins anew.
-  if (threads_.end(*handler->thread, {handler->code, &crash_, &text_, at_last})) clock_.forget();
+  if (threads_.end(*handler->thread, {handler->code, &crash_, at_last})) clock_.forget();
   return kSoon;
 }
 

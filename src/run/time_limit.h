@@ -19,15 +19,14 @@
 
 #include "core/crash.h"
 #include "run/handler_clock.h"
-#include "run/model_text.h"
 #include "run/options.h"
 
 namespace orrery {
 
 class EventTimeLimit {
  public:
-  /// Watches threads of a run of `model`, if the options set a limit.
-  EventTimeLimit(const Model& model, const RunOptions& options, WatchedThreads& threads);
+  /// Watches the threads of a run, if its options set a limit.
+  EventTimeLimit(const RunOptions& options, WatchedThreads& threads);
   ~EventTimeLimit();
   EventTimeLimit(const EventTimeLimit&) = delete;
   EventTimeLimit& operator=(const EventTimeLimit&) = delete;
@@ -39,7 +38,6 @@ class EventTimeLimit {
 
   WatchedThreads& threads_;
   const double seconds_;
-  const ModelText text_;
   const Crash crash_;
   HandlerClock clock_;
   std::mutex mutex_;

@@ -33,9 +33,10 @@ World::World(const Model& model, Layout layout, Promises promises,
 World::~World() {
   if (!on_heaps()) {
     if (lps_.empty()) return;  // an engine has failed that had the table
+    const OrdinaryCalls ordinary;
     for (LpId id = 0; id < lp_count_; ++id) {
       const ModelCall call("its destructor", id);
-      delete lps_[id].object;
+      end_object(lps_[id].object);
     }
     return;
   }

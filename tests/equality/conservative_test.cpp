@@ -9,9 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "core/model_stack.h"
 #include "engine/conservative/settings.h"
 #include "equality/delay_model.h"
 #include "equality/stopping_rows.h"
+#include "run/crash_guard.h"
 #include "run/engine_cases.h"
 #include "sanitizers.h"
 
@@ -120,6 +122,26 @@ TEST(Conservative, FaultsInMidWindow) {
     const DelayModel model(chosen);
     EXPECT_EQ(run_model(model, "sequential", seeded(seed)).result.end, RunEnd::fault) << seed;
     expect_equal_on_all(model, seed);
+  }
+}
+
+/// On heaps and in ordinary memory; where nothing is dropped it would end this process.
+TEST(Conservative, CrashesInMidWindow) {
+  if (!ORRERY_MODEL_STACKS) GTEST_SKIP() << "a crash ends the process here";
+  const CrashGuard guard;
+  for (std::uint64_t seed = 1; seed <= 6 && !HasFailure(); ++seed) {
+    DelayModelOptions chosen = some(seed);
+    chosen.fault_at_event = static_cast<std::int64_t>(10 + 7 * seed % 40);
+    chosen.fault_is_crash = true;
+    const DelayModel model(chosen);
+    const Outcome expected = run_model(model, "sequential", seeded(seed));
+    EXPECT_EQ(expected.result.end, RunEnd::fault) << seed;
+    EXPECT_NE(expected.result.fault.find("a crash (SIGSEGV, "), std::string::npos)
+        << expected.result.fault;
+    expect_equal_on_all(model, seed);
+    for (const EngineCase& engine : all_engines())
+      expect_same(expected, run_model(model, engine.engine, engine.options(seeded(seed))),
+                  engine.text());
   }
 }
 

@@ -214,15 +214,8 @@ TEST_P(Containment, OneThatCommitsIsTheRunsFault) {
   options.until = Time::from_ticks(3000);
   std::string told;
   std::uint64_t fingerprint = 0, committed = 0;
-  for (const char* candidates :
-       {"timewarp:2", "timewarp:4", "sequential,timewarp:2", "expanded:2,timewarp:1"}) {
-    RunOptions own = options;
-    own.workers = 4;
-    own.bind = false;
-    own.set(automatic::kCandidates, candidates);
-    own.set(automatic::kHandOverEvery, 100);
-    const Outcome outcome = run_model(model, "auto", own);
-    ASSERT_EQ(outcome.result.end, RunEnd::fault) << candidates;
+  const auto expect_fault = [&](const Outcome& outcome, const std::string& what) {
+    ASSERT_EQ(outcome.result.end, RunEnd::fault) << what;
     if (told.empty()) {
       told = outcome.result.fault;
       fingerprint = outcome.result.fingerprint;
@@ -233,9 +226,23 @@ TEST_P(Containment, OneThatCommitsIsTheRunsFault) {
     if (can_name_frames() && names_the_handler(GetParam().how)) {
       EXPECT_NE(told.find("CrashingLp::crash("), std::string::npos) << told;
     }
-    EXPECT_EQ(outcome.result.fault, told) << candidates;
-    EXPECT_EQ(outcome.result.fingerprint, fingerprint) << candidates;
-    EXPECT_EQ(outcome.result.committed, committed) << candidates;
+    EXPECT_EQ(outcome.result.fault, told) << what;
+    EXPECT_EQ(outcome.result.fingerprint, fingerprint) << what;
+    EXPECT_EQ(outcome.result.committed, committed) << what;
+  };
+  RunOptions own = options;
+  own.bind = false;
+  for (const char* engine : {"sequential", "conservative", "expanded"}) {
+    own.workers = 1;  // in ordinary memory
+    expect_fault(run_model(model, engine, own), engine);
+  }
+  own.workers = 4;
+  expect_fault(run_model(model, "expanded", own), "expanded, 4 workers");
+  own.set(automatic::kHandOverEvery, 100);
+  for (const char* candidates :
+       {"timewarp:2", "timewarp:4", "sequential,timewarp:2", "expanded:2,timewarp:1"}) {
+    own.set(automatic::kCandidates, candidates);
+    expect_fault(run_model(model, "auto", own), candidates);
   }
 }
 

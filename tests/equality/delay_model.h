@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "crashes.h"
 #include "equality/witness.h"
 #include "orrery/orrery.h"
 
@@ -29,7 +30,8 @@ struct DelayModelOptions {
   Promise promise = Promise::by_edge;
   std::int64_t grain_ticks = 5;
   Duration horizon = Duration::from_ticks(5'000);
-  std::int64_t fault_at_event = -1;   ///< some LPs fail at their n-th event; -1: never
+  std::int64_t fault_at_event = -1;  ///< some LPs fail at their n-th event; -1: never
+  bool fault_is_crash = false;
   std::int64_t breach_at_event = -1;  ///< some send one tick too early at their n-th event
   int extra_work = 0;                 ///< steps of a busy loop in each event
   bool durations = false;             ///< some events are expanded
@@ -166,8 +168,10 @@ inline void DelayLp::note(Context& context, std::uint64_t value) {
   for (int i = 0; i < model_.options.extra_work; ++i) sink = sink * 31 + 1;
   if (model_.witness != nullptr) model_.witness->see(context, events_, value);
   const auto count = static_cast<std::int64_t>(events_);
-  if (count == model_.options.fault_at_event && context.self() % 8 == 3)
+  if (count == model_.options.fault_at_event && context.self() % 8 == 3) {
+    if (model_.options.fault_is_crash) *nowhere = 1;
     throw std::runtime_error("told to fail at event " + std::to_string(events_));
+  }
   if (count != model_.options.breach_at_event || context.self() % 8 != 3) return;
   for (const auto& neighbour : model_.neighbours[context.self()])
     if (neighbour.minimum_delay > Duration::zero())

@@ -116,6 +116,7 @@ void Run<Pending>::work(unsigned index) {
   if (shared_.world.on_heaps()) memory::prepare_worker_thread();
   const ThreadWatch watched(shared_.control.threads, shared_.model, workers_[index]->execution(),
                             false);
+  const OrdinaryCalls ordinary(!shared_.world.on_heaps());
   const MisuseWatch misuse;
   const Refusals refusals;
   const OversizeLimit limit(shared_.world.denies_oversize());

@@ -110,13 +110,15 @@ class alignas(64) Worker {
 
   // Executing (worker.h).
   std::optional<Halt::Ending> run_alone();
-  std::optional<Halt::Ending> execute_alone(std::uint64_t most);
+  bool execute_alone(std::uint64_t most);
   std::optional<Halt::Ending> run_together();
-  int execute_safe(int most);
+  void execute_safe(int most);
   template <bool kTogether>
   void handle(PlainEvent* event);
   [[gnu::noinline]] void look_ahead() { look_ahead_.step(pending_, lps_); }
-  [[gnu::noinline]] void fail(const PlainEvent& event);
+  template <class Batch>
+  void run_batch(Batch&& batch);
+  [[gnu::noinline]] void fail();
   [[gnu::noinline]] void reclaim();
   template <class Payload>
   void send(const EventHeader& header, const Payload& payload);
@@ -324,8 +326,8 @@ template <bool kTogether>
   }
   const std::uint64_t hash_before = lp.kernel.hash;
   execution_.begin(*event, event->payload(), *lp.object, lp.kernel);
-  if (!lp.call(
-          arena_, [this] { execution_.call(); }, [&] { fail(*event); })) [[unlikely]]
+  if (!lp.call_part(
+          arena_, [this] { execution_.call(); }, [this] { fail(); })) [[unlikely]]
     return;
   execution_.end(lp.kernel);
   ++statistics_.executed;
@@ -340,16 +342,23 @@ template <bool kTogether>
 /// Of what the handler has thrown. What it sent to others stays with them: it comes after the
 /// fault, and nobody will execute it.
 template <class Pending>
-void Worker<Pending>::fail(const PlainEvent& event) {
-  fault_ = HandlerFault{event.key(), event.receiver, execution_.describe_failure()};
+void Worker<Pending>::fail() {
+  fault_ = HandlerFault{execution_.cause(), execution_.self(), execution_.describe_failure()};
   if (execution_.rows() > 0) rows_.return_to(rows_before_);
 }
 
-/// Up to so many events; returns how many. One of several is measured, for its block.
+/// Events one after the other; one that crashes is the last.
 template <class Pending>
-int Worker<Pending>::execute_safe(int most) {
-  int count = 0;
-  for (; count < most; ++count) {
+template <class Batch>
+void Worker<Pending>::run_batch(Batch&& batch) {
+  if (!recoverable(batch)) [[unlikely]]
+    end_dropped_call([this] { fail(); });
+}
+
+/// Up to so many events. One of several is measured, for its block.
+template <class Pending>
+void Worker<Pending>::execute_safe(int most) {
+  for (; most > 0; --most) {
     PlainEvent* const event = pending_.top();
     if (!is_safe(event)) break;
     pending_.pop();
@@ -364,7 +373,6 @@ int Worker<Pending>::execute_safe(int most) {
     if (fault_) [[unlikely]]
       break;
   }
-  return count;
 }
 
 template <class Pending>
@@ -387,7 +395,8 @@ std::optional<Halt::Ending> Worker<Pending>::run_together() {
       if (!is_safe(pending_.top())) look();
       if (member_.in_round() && is_safe(pending_.top()))
         lowest_at_join_ = std::min(lowest_at_join_, pending_.top()->key());
-      executed = execute_safe(kEventsAPromise) > 0;
+      executed = is_safe(pending_.top());
+      if (executed) run_batch([this] { execute_safe(kEventsAPromise); });
     } else {
       receive();
     }
@@ -413,8 +422,12 @@ std::optional<Halt::Ending> Worker<Pending>::run_alone() {
   for (LookInterval interval;; interval.look()) {
     const std::uint64_t most = std::min(shared_.goal.until_look(executed(), interval.events()),
                                         period.end_events - executed());
-    if (const auto end = execute_alone(most)) {
-      show(end->cut, executed(), memory_bytes());
+    bool is_at_end = false;
+    run_batch([&] { is_at_end = execute_alone(most); });
+    if (is_at_end || fault_) {
+      const Halt::Ending end = fault_ ? Halt::Ending{RunEnd::fault, fault_->key}
+                                      : Halt::Ending{RunEnd::completed, Key::infinity()};
+      show(end.cut, executed(), memory_bytes());
       return end;
     }
     const Key reached = std::max(period.begin, execution_.cause().next());
@@ -433,19 +446,18 @@ std::optional<Halt::Ending> Worker<Pending>::run_alone() {
   }
 }
 
-/// Up to so many events; what has come to an end, if something has.
+/// Up to so many events; true if there are no more.
 template <class Pending>
-std::optional<Halt::Ending> Worker<Pending>::execute_alone(std::uint64_t most) {
+bool Worker<Pending>::execute_alone(std::uint64_t most) {
   for (; most > 0; --most) {
     PlainEvent* const event = pending_.top();
-    if (event == nullptr || event->time().ticks() >= until_)
-      return Halt::Ending{RunEnd::completed, Key::infinity()};
+    if (event == nullptr || event->time().ticks() >= until_) return true;
     pending_.pop();
     handle<false>(event);
     if (fault_) [[unlikely]]
-      return Halt::Ending{RunEnd::fault, fault_->key};
+      break;
   }
-  return std::nullopt;
+  return false;
 }
 
 // ---- Promises

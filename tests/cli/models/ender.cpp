@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -43,6 +44,9 @@ void end(const std::string& how) {
   if (how == "_exit") _exit(0);
   if (how == "_Exit") std::_Exit(0);
   if (how == "number") throw_number(5);
+  if (how == "library")
+    zero = static_cast<int>(
+        std::strlen(reinterpret_cast<const char*>(const_cast<const int*>(nowhere))));
   while (how == "loop") zero = 0;
 }
 
