@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/model_stack.h"
 
+#include <cxxabi.h>
+#include <pthread.h>
+
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 
 #include "core/float_environment.h"
 #include "orrery/error.h"
 
 #if ORRERY_MODEL_STACKS
-#include <cxxabi.h>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <cstdio>
 #endif
 
 namespace orrery {
@@ -25,6 +26,92 @@ constinit thread_local ModelCalls model_calls [[gnu::tls_model("local-exec")]];
 
 void throw_crash() {
   throw CrashFault(model_calls.crash);
+}
+
+namespace {
+
+constexpr std::size_t kReserveBytes = std::size_t{128} << 10;
+/// For one handler, and as much again for those that run while it is set aside.
+constexpr std::size_t kHandlers = 2;
+
+/// Back in model code after platform code was in the reserve.
+void leave_reserve();
+/// After a drop.
+void tidy_stack();
+
+bool is_overrun() {
+  return memory::attention_asked(memory::kOverrun);
+}
+
+void heed(const void* caller) {
+  if (is_overrun()) leave_reserve();
+  if (model_calls.on_look != nullptr) model_calls.on_look(caller);
+}
+
+/// A stream that the thread was writing to when it was dropped. glibc keeps of a stream's lock the
+/// owner, as pthread_self().
+void release(FILE* stream) {
+  struct Lock {
+    int word, count;
+    void* owner;
+  };
+  auto* const lock = reinterpret_cast<Lock*>(stream->_lock);
+  if (lock == nullptr || lock->owner != reinterpret_cast<void*>(pthread_self())) return;
+  lock->count = 1;
+  funlockfile(stream);
+}
+
+/// The thread runs on it.
+class OnStack {
+ public:
+  OnStack(std::byte* begin, std::size_t bytes) {
+    model_calls.stack_bytes = bytes;
+    model_calls.stack_begin = begin;
+  }
+  ~OnStack() { model_calls.stack_begin = nullptr; }
+  OnStack(const OnStack&) = delete;
+  OnStack& operator=(const OnStack&) = delete;
+};
+
+}  // namespace
+
+detail::Exceptions detail::exceptions() {
+  return *reinterpret_cast<Exceptions*>(abi::__cxa_get_globals());
+}
+
+void detail::set_exceptions(const Exceptions& exceptions) {
+  *reinterpret_cast<Exceptions*>(abi::__cxa_get_globals()) = exceptions;
+}
+
+void detail::clean_up_after_drop(const Exceptions& before) {
+  ModelCalls& calls = model_calls;
+  calls.harmless = false;
+  tidy_stack();
+  memory::thread_context.locks = 0;  // what is set aside holds none
+  set_exceptions(before);
+  for (FILE* stream : {stdin, stdout, stderr}) release(stream);
+  ensure_default_floats();
+  if (calls.on_drop != nullptr) calls.on_drop();
+}
+
+void detail::drop() {
+  drop_to(model_calls.place);
+}
+
+StackRoom stack_room(const void* stack_pointer) {
+  const ModelCalls& calls = model_calls;
+  const auto* const at = static_cast<const std::byte*>(stack_pointer);
+  if (calls.stack_begin == nullptr || at < calls.stack_begin ||
+      at > calls.stack_begin + calls.stack_bytes)
+    return StackRoom::none;
+  const auto left = static_cast<std::size_t>(at - calls.stack_begin);
+  if (left >= calls.stack_bytes / kHandlers) return StackRoom::for_a_handler;
+  return left >= 2 * kReserveBytes ? StackRoom::for_the_platform : StackRoom::none;
+}
+
+void squash() {
+  model_calls.squashed = true;
+  detail::drop();
 }
 
 #if ORRERY_MODEL_STACKS
@@ -69,7 +156,6 @@ namespace {
 // From the lowest address: pages that are never there, for frames that reach far; the reserve; the
 // stack.
 constexpr std::size_t kGuardBytes = std::size_t{1} << 20;
-constexpr std::size_t kReserveBytes = std::size_t{128} << 10;
 constexpr std::size_t kUsualBytes = std::size_t{8} << 20;
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
@@ -81,9 +167,6 @@ std::size_t wanted_stack_bytes() {
   return std::clamp<std::size_t>(limit.rlim_cur, kReserveBytes, kMostBytes) / kPageBytes *
          kPageBytes;
 }
-
-/// For one handler, and as much again for those that run while it is set aside.
-constexpr std::size_t kHandlers = 2;
 
 class Stack {
  public:
@@ -122,10 +205,6 @@ void close_reserve() {
   memory::end_attention(memory::kOverrun);
 }
 
-bool is_overrun() {
-  return memory::attention_asked(memory::kOverrun);
-}
-
 /// Raised by what the thread did, not sent to it.
 bool is_its_own(const siginfo_t& info) {
   return info.si_code > 0 || (info.si_code == SI_TKILL && info.si_pid == getpid());
@@ -140,11 +219,6 @@ void leave_reserve() {
   if (here < model_calls.stack_begin - kReserveBytes / 2) detail::drop();
 }
 
-void heed(const void* caller) {
-  if (is_overrun()) leave_reserve();
-  if (model_calls.on_look != nullptr) model_calls.on_look(caller);
-}
-
 /// What a recursion without end has touched.
 void give_memory_back() {
   constexpr std::size_t kKept = std::size_t{256} << 10;
@@ -154,17 +228,10 @@ void give_memory_back() {
   madvise(model_calls.stack_begin, bytes, MADV_DONTNEED);
 }
 
-/// A stream that the thread was writing to when it was dropped. glibc keeps of a stream's lock the
-/// owner, as pthread_self().
-void release(FILE* stream) {
-  struct Lock {
-    int word, count;
-    void* owner;
-  };
-  auto* const lock = reinterpret_cast<Lock*>(stream->_lock);
-  if (lock == nullptr || lock->owner != reinterpret_cast<void*>(pthread_self())) return;
-  lock->count = 1;
-  funlockfile(stream);
+void tidy_stack() {
+  if (is_overrun()) close_reserve();
+  if (!model_calls.squashed && model_calls.crash.kind == Crash::Kind::exhausted_stack)
+    give_memory_back();
 }
 
 }  // namespace
@@ -181,58 +248,14 @@ void drop_to(void** place) {
   __builtin_longjmp(place, 1);
 }
 
-void detail::drop() {
-  drop_to(model_calls.place);
-}
-
-detail::Exceptions detail::exceptions() {
-  return *reinterpret_cast<Exceptions*>(abi::__cxa_get_globals());
-}
-
-void detail::set_exceptions(const Exceptions& exceptions) {
-  *reinterpret_cast<Exceptions*>(abi::__cxa_get_globals()) = exceptions;
-}
-
-void detail::clean_up_after_drop(const Exceptions& before) {
-  ModelCalls& calls = model_calls;
-  calls.harmless = false;
-  if (is_overrun()) close_reserve();
-  memory::thread_context.locks = 0;  // what is set aside holds none
-  if (!calls.squashed && calls.crash.kind == Crash::Kind::exhausted_stack) give_memory_back();
-  set_exceptions(before);
-  for (FILE* stream : {stdin, stdout, stderr}) release(stream);
-  ensure_default_floats();
-  if (calls.on_drop != nullptr) calls.on_drop();
-}
-
 void detail::call_on_model_stack(const ErasedCall& call) {
   ModelCalls& calls = model_calls;
   if (calls.stack_begin != nullptr) return call.function(call.argument);
   memory::thread_context.on_attention = heed;
   const Stack stack;
   if (!stack.exists()) return call.function(call.argument);
-  struct OnStack {
-    ~OnStack() { model_calls.stack_begin = nullptr; }
-  } const on_stack;
-  calls.stack_bytes = stack.stack_bytes();
-  calls.stack_begin = stack.begin();
+  const OnStack on_stack(stack.begin(), stack.stack_bytes());
   orrery_switch_stack(stack.begin() + stack.stack_bytes(), call.function, call.argument);
-}
-
-StackRoom stack_room(const void* stack_pointer) {
-  const ModelCalls& calls = model_calls;
-  const auto* const at = static_cast<const std::byte*>(stack_pointer);
-  if (calls.stack_begin == nullptr || at < calls.stack_begin ||
-      at > calls.stack_begin + calls.stack_bytes)
-    return StackRoom::none;
-  const auto left = static_cast<std::size_t>(at - calls.stack_begin);
-  if (left >= calls.stack_bytes / kHandlers) return StackRoom::for_a_handler;
-  return left >= 2 * kReserveBytes ? StackRoom::for_the_platform : StackRoom::none;
-}
-
-void squash() {
-  model_calls.squashed = true;
-  detail::drop();
 }
 
 namespace {
@@ -331,6 +354,11 @@ CodePoint code_point(const void* context) {
 
 #else
 
+namespace {
+void leave_reserve() {}
+void tidy_stack() {}
+}  // namespace
+
 CodePoint code_point(const void*) {
   return {};
 }
@@ -339,21 +367,21 @@ bool may_drop() {
 }
 void note_crash(const Crash&, const void*) {}
 void let_in_attention_signal() {}
-void drop_to(void**) {
-  std::abort();  // nothing is dropped here
+void drop_to(void** place) {
+  longjmp(*reinterpret_cast<detail::Registers*>(place), 1);
 }
 
-StackRoom stack_room(const void*) {
-  return StackRoom::none;
-}
-void squash() {
-  std::abort();  // nothing is interrupted here
-}
-detail::Exceptions detail::exceptions() {
-  return {};
-}
-void detail::set_exceptions(const Exceptions&) {}
 void detail::call_on_model_stack(const ErasedCall& call) {
+  ModelCalls& calls = model_calls;
+  pthread_attr_t attributes;
+  void* begin = nullptr;
+  if (calls.stack_begin == nullptr && pthread_getattr_np(pthread_self(), &attributes) == 0) {
+    pthread_attr_getstack(&attributes, &begin, &calls.stack_bytes);
+    pthread_attr_destroy(&attributes);
+  }
+  if (begin == nullptr) return call.function(call.argument);
+  memory::thread_context.on_attention = heed;
+  const OnStack on_stack(static_cast<std::byte*>(begin), calls.stack_bytes);
   call.function(call.argument);
 }
 Crash crash_of(int number, const siginfo_t*) {

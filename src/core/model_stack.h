@@ -21,9 +21,12 @@
 // What is not dropped: platform code, and malloc on an LP's heap, whose tables would stay half
 // changed. Such a crash ends the process (run/crash_guard.h, which also says what is dropped in
 // ordinary memory, where there is no mode). So do all where stacks of ours are not known: on other
-// processors, and with the sanitizers that watch stacks themselves.
+// processors, and with the sanitizers that watch stacks themselves. There the platform can still
+// leave a handler that has called it (squash), by the C library's longjmp, which sanitizers know:
+// so what interrupts handlers at calls of the platform is tested under them, too.
 #pragma once
 
+#include <setjmp.h>
 #include <signal.h>
 
 #include <atomic>
@@ -45,8 +48,11 @@ namespace orrery {
 /// A thread's calls of model code. Read by handlers of signals of the same thread only, which see
 /// the compiler's order.
 struct ModelCalls {
-  void** place = nullptr;  ///< the innermost to go on at, as __builtin_setjmp writes it; or nullptr
-  std::byte* stack_begin = nullptr;  ///< of the stack of ours; nullptr: the thread runs on another
+  void** place =
+      nullptr;  ///< the innermost to go on at, as ORRERY_NOTE_REGISTERS writes; or nullptr
+  /// Of the stack of ours, or of the thread's own where there are none; nullptr: not within
+  /// on_model_stack.
+  std::byte* stack_begin = nullptr;
   std::size_t stack_bytes = 0;
   bool harmless = false;            ///< what runs may be dropped in platform mode, too
   bool in_ordinary_memory = false;  ///< LPs lie there, so that no mode tells their code from ours
@@ -77,6 +83,16 @@ struct Exceptions {
 Exceptions exceptions();
 void set_exceptions(const Exceptions& exceptions);
 
+/// What of the thread's registers a place is, and noting it: twice as quick as the C library's,
+/// which would also have to be told of each change of stacks.
+#if ORRERY_MODEL_STACKS
+using Registers = void* [5];
+#define ORRERY_NOTE_REGISTERS(registers) __builtin_setjmp(registers)
+#else
+using Registers = jmp_buf;
+#define ORRERY_NOTE_REGISTERS(registers) _setjmp(registers)
+#endif
+
 /// Goes on at the place, where `recoverable` returns false.
 [[noreturn]] void drop();
 /// There: puts back what the frames that are gone would have put back.
@@ -95,21 +111,20 @@ struct ErasedCall {
 void call_on_model_stack(const ErasedCall& call);
 }  // namespace detail
 
-/// Runs `action`, which calls model code; false if that was dropped, and model_calls.crash says
-/// why. The mode is then what it was. What the action throws passes through. Not inlined, since it
-/// is returned to from elsewhere.
+/// Runs `action`, which calls model code; false if that was dropped, and model_calls says why. The
+/// mode is then what it was. What the action throws passes through. Not inlined, since it is
+/// returned to from elsewhere.
 template <class Action>
 [[gnu::noinline]] bool recoverable(Action&& action) {
-#if ORRERY_MODEL_STACKS
   struct Place {
-    void* registers[5];
+    detail::Registers registers;
     void** const outer = model_calls.place;
     memory::LpHeap* const heap = memory::running_heap();
     const detail::Exceptions exceptions = detail::exceptions();
     ~Place() { model_calls.place = outer; }
   } place;
-  model_calls.place = place.registers;
-  if (__builtin_setjmp(place.registers) != 0) {
+  model_calls.place = reinterpret_cast<void**>(&place.registers);
+  if (ORRERY_NOTE_REGISTERS(place.registers) != 0) {
     memory::thread_context.heap = place.heap;
     detail::clean_up_after_drop(place.exceptions);
     return false;
@@ -119,9 +134,6 @@ template <class Action>
   detail::ErasedCall call(action);
   asm("" : "+r"(call.function));
   call.function(call.argument);
-#else
-  action();
-#endif
   return true;
 }
 

@@ -108,7 +108,7 @@ void Preemptible::on_look(const void* caller) {
 
 void Preemptible::on_signal(const void* context, bool is_tick) {
   Preemptible* const thread = current;
-  if (thread == nullptr) return;
+  if (!kPossible || thread == nullptr) return;
   if (is_tick) thread->on_tick();
   if (!memory::attention_asked(memory::kLook)) return;
   const CodePoint at = code_point(context);
@@ -161,7 +161,7 @@ Preemptible::Preemptible(Preemptor& preemptor, const ModelText& text, double tic
   current = this;
   model_calls.on_look = on_look;
   memory::thread_context.growth_attention = memory::kLook;
-  if (tick_seconds <= 0) return;
+  if (!kPossible || tick_seconds <= 0) return;
   sigevent event{};
   event.sigev_notify = SIGEV_THREAD_ID;
   event.sigev_signo = kAttentionSignal;

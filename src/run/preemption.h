@@ -60,7 +60,8 @@ class Preemptor {
 /// As long as it exists the calling thread's handlers can be interrupted.
 class Preemptible {
  public:
-  /// Whether that can be done here: it needs stacks of ours.
+  /// Whether it is done here for users: it needs stacks of ours. Without them handlers can be
+  /// interrupted where they call the platform only.
   static constexpr bool kPossible = ORRERY_MODEL_STACKS != 0;
   /// Thread-local variables that are set aside at most; a model with more is not interrupted.
   static constexpr std::size_t kMostLocalsBytes = std::size_t{64} << 10;

@@ -44,8 +44,8 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
       moving(world.executions(), world.lp_count(), workers, team.workers()),
       text(run_world.model()),
       bells(worker_count, team.workers()),
-      preempts(Preemptible::kPossible && worker_count > 1 && run_settings.preempts() &&
-               text.locals_bytes() <= Preemptible::kMostLocalsBytes),
+      preempts((Preemptible::kPossible || run_settings.preempt_always) && worker_count > 1 &&
+               run_settings.preempts() && text.locals_bytes() <= Preemptible::kMostLocalsBytes),
       cores_a_worker(static_cast<double>(std::min(team.workers(), usable_cores())) / workers) {
   if (settings.offload.on())
     copier = settings.copier->make(workers, std::min(settings.offload.copiers, workers));
