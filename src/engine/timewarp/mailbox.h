@@ -238,6 +238,10 @@ class Mailbox {
     if (running_ == nullptr) return;
     if (running_[owner].ticks.load(std::memory_order_relaxed) < time.ticks()) [[likely]]
       return;
+    if (!late_.empty() && late_.back().owner == owner && late_.back().rung_cycles == 0) {
+      late_.back().ticks = std::min(late_.back().ticks, time.ticks());
+      return;
+    }
     late_.push_back({owner, time.ticks()});
   }
   void note_sent(const Key& key) { sent_lowest_ = std::min(sent_lowest_, key); }
