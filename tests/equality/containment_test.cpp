@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -283,6 +284,55 @@ TEST(Repetition, AFaultThatDoesNotComeAgainIsSaidNotTo) {
               std::string::npos)
         << outcome.result.fault;
   }
+}
+
+/// Handles each event well the first time, and crashes where it handles one again.
+class OnceLp final : public LogicalProcess<OnceLp, Tick> {
+ public:
+  using Seen = std::array<std::atomic<std::uint64_t>, 40>;
+  explicit OnceLp(Seen& seen) : seen_(seen) {}
+  void start(Context& context) override { send(context); }
+  void handle(Context& context, const Tick&) {
+    ++ticks_;
+    // The numbers of its ticks: the highest so far is outside of the LP, as it must not be.
+    if (seen_[context.self()].exchange(ticks_) >= ticks_) *nowhere = 1;
+    send(context);
+  }
+  void finish(FinalContext& context) override { context.state(ticks_); }
+
+ private:
+  static void send(Context& context) {
+    const auto to = static_cast<LpId>(context.random().below(context.lp_count()));
+    context.schedule(
+        to, Duration::from_ticks(1 + static_cast<std::int64_t>(context.random().below(20))),
+        Tick{});
+  }
+  Seen& seen_;
+  std::uint64_t ticks_ = 0;
+};
+
+using OnceModel = ModelOf<OnceLp, OnceLp::Seen, 40>;
+
+/// Whether an event was rolled back and is executed again, or an LP coasts forward: it is a fault
+/// of the model, and says which.
+TEST(CoastingCrashes, AreTold) {
+  if (!ORRERY_MODEL_STACKS) GTEST_SKIP() << "a crash ends the process here";
+  const CrashGuard guard;
+  bool told = false;
+  for (int i = 0; i < 20 && !told; ++i) {
+    const OnceModel model;
+    RunOptions options;
+    options.until = Time::from_ticks(2000);
+    TimeWarpShape shape{4, 4, 0};
+    shape.checkpoint = "periodic:9";
+    const Outcome outcome = run_model(model, "timewarp", shape.apply_shape(options));
+    if (outcome.result.end != RunEnd::fault) continue;
+    EXPECT_NE(outcome.result.fault.find("a crash (SIGSEGV, "), std::string::npos)
+        << outcome.result.fault;
+    told =
+        outcome.result.fault.find("it went well when it was executed first") != std::string::npos;
+  }
+  EXPECT_TRUE(told);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, Containment, ::testing::ValuesIn(kCases),

@@ -57,6 +57,7 @@ class Spoiler final : public Preemptor {
     std::fesetround(FE_UPWARD);
     std::feraiseexcept(FE_DIVBYZERO);
     std::feclearexcept(FE_INEXACT);
+    heap_misuse() = {true, memory::HeapMisuse::foreign};
     try {
       throw std::runtime_error("meanwhile");
     } catch (const std::exception&) {
@@ -123,8 +124,14 @@ TEST_F(PreemptionTest, AtACooperativePoint) {
     EXPECT_EQ(of_the_model, 3);
     poll();
     EXPECT_EQ(spoiler_.looks, 1u) << "only once asked";
+    EXPECT_FALSE(heap_misuse().seen);
+    heap_misuse() = {true, memory::HeapMisuse::not_live};
+    ask();
+    poll();
+    EXPECT_TRUE(heap_misuse().seen) << "what the handler did wrong before is told when it returns";
+    EXPECT_EQ(std::exchange(heap_misuse(), {}).what, memory::HeapMisuse::not_live);
   }));
-  EXPECT_EQ(spoiler_.looks, 1u);
+  EXPECT_EQ(spoiler_.looks, 2u);
 }
 
 TEST_F(PreemptionTest, WithinACatchBlockAndWhileUnwinding) {

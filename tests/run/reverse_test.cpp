@@ -8,7 +8,10 @@
 #include <atomic>
 
 #include "checkpoint/options.h"
+#include "core/model_stack.h"
+#include "crashes.h"
 #include "engine/timewarp/settings.h"
+#include "run/crash_guard.h"
 #include "run/engine_cases.h"
 
 namespace orrery::testing {
@@ -32,6 +35,7 @@ class Ring final : public Model {
   mutable std::atomic<bool> half_undone{false};
   bool forgets = false;      ///< the reverse handler leaves a member as it is
   bool wrong = false;        ///< the reverse handler recalls what was not remembered
+  bool crashes = false;      ///< the reverse handler does
   bool fails_early = false;  ///< a handler fails on what only a wrong guess can see
   /// The reverse handler takes a member from here, where its value before the last event lies.
   mutable std::vector<std::uint64_t> mislaid;
@@ -71,6 +75,7 @@ class Station final : public LogicalProcess<Station, Token> {
     if (!ring_.forgets) load_ -= token.hops;
     if (!ring_.mislaid.empty()) load_ = ring_.mislaid[context.self()];
     if (ring_.wrong) static_cast<void>(context.recall<double>());
+    if (ring_.crashes) *nowhere = 1;
     last_[token.hops % last_.size()] = context.recall<std::uint32_t>();
     --again_;
   }
@@ -140,6 +145,29 @@ TEST(Reverse, WrongRecallIsAFaultOrNeverHappened) {
         << outcome.result.fault;
     EXPECT_NE(outcome.result.fault.find("in its reverse handler"), std::string::npos);
   }
+  EXPECT_FALSE(ring.half_undone);
+}
+
+TEST(Reverse, HandlersThatCrashAreAFaultOrNeverHappened) {
+  if (!ORRERY_MODEL_STACKS) GTEST_SKIP() << "a crash ends the process here";
+  const CrashGuard guard;
+  Ring ring;
+  ring.crashes = true;
+  RunOptions options = reverse_options(4);
+  const Outcome expected = run_model(ring, "sequential", options);
+  int faults = 0;
+  for (int i = 0; i < 5; ++i) {
+    const Outcome outcome = run_model(ring, "timewarp", options);
+    if (outcome.result.end == RunEnd::completed) {
+      EXPECT_EQ(outcome.result.fingerprint, expected.result.fingerprint);
+      continue;
+    }
+    ++faults;
+    EXPECT_NE(outcome.result.fault.find("a crash (SIGSEGV, "), std::string::npos)
+        << outcome.result.fault;
+    EXPECT_NE(outcome.result.fault.find("in its reverse handler"), std::string::npos);
+  }
+  EXPECT_GT(faults, 0);
   EXPECT_FALSE(ring.half_undone);
 }
 
