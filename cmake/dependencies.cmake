@@ -20,6 +20,11 @@ else()
   message(STATUS "METIS not found: LPs are placed in contiguous blocks (package libmetis-dev)")
 endif()
 
+find_package(tomlplusplus QUIET)
+if(NOT tomlplusplus_FOUND)
+  message(STATUS "toml++ not found: there is no model 'lab' (package libtomlplusplus-dev)")
+endif()
+
 pkg_check_modules(LIBDW QUIET IMPORTED_TARGET libdw)
 if(NOT LIBDW_FOUND)
   message(STATUS "libdw not found: crashes of models are told without names of functions "

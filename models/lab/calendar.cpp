@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calendar.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+#include "guest_error.h"
+
+namespace orrery::lab {
+namespace {
+
+enum Operation : std::uint32_t {
+  kAcknowledge,
+  kStart,
+  kRequest,
+  kWait,
+  kGet,
+  kUpdate,
+  kRun,
+  kFreeUntil,
+  kGetTimeOfDay,
+  kBroadcast
+};
+
+constexpr std::uint32_t kPageVersion = 2;
+constexpr std::uint32_t kSharesTime = 1;  ///< a client's capability
+constexpr std::uint32_t kWantsToRun = 1;  ///< a client's flag
+constexpr std::uint16_t kOurs = 0, kGuests = 1, kClients = 2;
+/// What a guest takes for the time of day at its start: 2023-11-14 22:13:20 UTC.
+constexpr std::uint64_t kStartOfDay = 1'700'000'000'000'000'000;
+
+}  // namespace
+
+/// The kernel's um_timetravel_schedshm.
+struct Calendar::Page {
+  struct Client {
+    std::atomic<std::uint32_t> capabilities, flags;
+    std::atomic<std::uint64_t> request, name;
+    std::byte reserved[104];
+  };
+  static_assert(sizeof(Client) == 128);
+
+  std::uint32_t version, bytes;
+  std::atomic<std::uint64_t> free_until, now;
+  std::atomic<std::uint16_t> running;
+  std::uint16_t most_clients;
+  std::byte reserved[4096 - 28];
+  Client clients[kClients];
+};
+
+Calendar::Calendar() {
+  static_assert(sizeof(Page) == 4096 + 128 * kClients);
+  page_file_ = File(memfd_create("orrery-lab-time", MFD_CLOEXEC));
+  if (!page_file_.is_open() || ftruncate(page_file_.get(), sizeof(Page)) != 0)
+    throw std::system_error(errno, std::generic_category(), "a page for a guest's time");
+  void* const mapping =
+      mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, page_file_.get(), 0);
+  if (mapping == MAP_FAILED)
+    throw std::system_error(errno, std::generic_category(), "a page for a guest's time");
+  page_ = static_cast<Page*>(mapping);
+  page_->version = kPageVersion;
+  page_->bytes = sizeof(Page);
+  page_->most_clients = kClients;
+  page_->running = kGuests;
+  page_->clients[kOurs].capabilities = kSharesTime;
+}
+
+Calendar::~Calendar() {
+  if (page_ != nullptr) munmap(page_, sizeof(Page));
+}
+
+void Calendar::attach(File socket) {
+  channel_ = Channel(std::move(socket));
+  const auto start = channel_.take<Message>();
+  if (start.operation != kStart) throw GuestError("its first message is no START");
+  const File log(open("/dev/null", O_WRONLY | O_CLOEXEC));
+  const Message answer{kAcknowledge, start.sequence, kGuests};
+  const std::array files{page_file_.get(), log.get()};
+  channel_.send(std::as_bytes(std::span(&answer, 1)), files);
+}
+
+void Calendar::acknowledge(const Message& message, std::uint64_t time) const {
+  channel_.put(Message{kAcknowledge, message.sequence, time});
+}
+
+void Calendar::advance(std::uint64_t time) {
+  if (time < static_cast<std::uint64_t>(now_) || time >= static_cast<std::uint64_t>(kNever))
+    throw GuestError("its time went from " + std::to_string(now_) + " ns to " +
+                     std::to_string(time) + " ns");
+  now_ = static_cast<std::int64_t>(time);
+}
+
+void Calendar::receive() {
+  const auto message = channel_.take<Message>();
+  switch (message.operation) {
+    case kAcknowledge:
+      return;
+    case kWait:
+      waits_ = true;
+      return;  // not acknowledged with a page
+    case kRequest:
+      page_->clients[kGuests].request = message.time;
+      page_->clients[kGuests].flags |= kWantsToRun;
+      return acknowledge(message, 0);
+    case kGet:
+      return acknowledge(message, static_cast<std::uint64_t>(now()));
+    case kUpdate:
+      advance(message.time);
+      return acknowledge(message, 0);
+    case kGetTimeOfDay:
+      return acknowledge(message, kStartOfDay + static_cast<std::uint64_t>(now()));
+    case kBroadcast:
+      return acknowledge(message, 0);  // to nobody
+    default:
+      throw GuestError("it sent a message " + std::to_string(message.operation) +
+                       " about its time, which it cannot");
+  }
+}
+
+std::int64_t Calendar::requested() const {
+  const Page::Client& guest = page_->clients[kGuests];
+  if ((guest.flags.load() & kWantsToRun) == 0) return kNever;
+  const std::uint64_t time = guest.request.load();
+  return static_cast<std::int64_t>(std::min(time, static_cast<std::uint64_t>(kNever)));
+}
+
+std::int64_t Calendar::now() {
+  if (!waits_) advance(page_->now.load());
+  return now_;
+}
+
+void Calendar::run(std::int64_t now, std::int64_t until) {
+  advance(static_cast<std::uint64_t>(now));
+  page_->free_until = static_cast<std::uint64_t>(until);
+  page_->now = static_cast<std::uint64_t>(now);
+  page_->running = kGuests;
+  waits_ = false;
+  channel_.put(Message{kRun, ++sequence_, static_cast<std::uint64_t>(now)});
+}
+
+void Calendar::hold(std::int64_t now) {
+  advance(static_cast<std::uint64_t>(now));
+  page_->now = static_cast<std::uint64_t>(now);
+  page_->running = kOurs;
+}
+
+void Calendar::limit(std::int64_t until) {
+  const auto time = static_cast<std::uint64_t>(until);
+  if (time < page_->free_until.load()) page_->free_until = time;
+}
+
+}  // namespace orrery::lab

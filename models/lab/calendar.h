@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The time of a guest: a User Mode Linux that is started with `time-travel=ext:ID:SOCKET` asks here
+// when it may go on (linux/um_timetravel.h, version 2 of its shared page). It runs only between
+// run() and its WAIT, and reads and writes its time on a page of memory, one for each guest, so
+// that several may run at once: to a guest there is nobody but itself and us.
+//
+// Times are nanoseconds since the start. What the guest writes is checked: time that runs backwards
+// is an error of the guest's.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+
+#include "channel.h"
+#include "file.h"
+
+namespace orrery::lab {
+
+class Calendar {
+ public:
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+  Calendar();
+  ~Calendar();
+  Calendar(const Calendar&) = delete;
+  Calendar& operator=(const Calendar&) = delete;
+
+  /// The guest has connected: answers its START. It runs then, from time 0 on.
+  void attach(File socket);
+  bool is_attached() const { return channel_.is_open(); }
+  int descriptor() const { return channel_.descriptor(); }
+
+  /// Takes one message.
+  void receive();
+  /// It waits to be told to run.
+  bool waits() const { return waits_; }
+  /// For what, or kNever. While it waits.
+  std::int64_t requested() const;
+  /// Its time.
+  std::int64_t now();
+
+  /// It is `now`, and the guest, which waits, may run until `until`.
+  void run(std::int64_t now, std::int64_t until);
+  /// It is `now`, and the guest, which waits, is to be interrupted.
+  void hold(std::int64_t now);
+  /// The guest, which runs, may do so only until `until` if that is earlier than before.
+  void limit(std::int64_t until);
+
+ private:
+  struct Message {
+    std::uint32_t operation, sequence;
+    std::uint64_t time;
+  };
+  struct Page;
+
+  void acknowledge(const Message& message, std::uint64_t time) const;
+  void advance(std::uint64_t time);
+
+  Page* page_ = nullptr;
+  File page_file_;
+  Channel channel_;
+  std::int64_t now_ = 0;
+  std::uint32_t sequence_ = 0;
+  bool waits_ = false;
+};
+
+}  // namespace orrery::lab

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guest.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "guest_error.h"
+
+extern char** environ;
+
+namespace orrery::lab {
+namespace {
+
+constexpr int kPatienceMilliseconds = 20'000;
+
+/// The names of its sockets, in its folder; short, since a path of a socket is.
+std::string socket_name(unsigned device) {
+  return "n" + std::to_string(device);
+}
+constexpr const char* kTimeSocket = "t";
+
+/// Waits until one of them has something to say; which.
+std::size_t wait_for(std::span<pollfd> all) {
+  for (;;) {
+    const int ready = poll(all.data(), all.size(), kPatienceMilliseconds);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready < 0) throw std::system_error(errno, std::generic_category(), "poll");
+    if (ready == 0)
+      throw GuestError("it has computed for " + std::to_string(kPatienceMilliseconds / 1000) +
+                       " s of wall-clock time without an end");
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (all[i].revents != 0) return i;
+  }
+}
+
+pollfd watch(int descriptor) {
+  return {descriptor, POLLIN, 0};
+}
+
+}  // namespace
+
+struct Guest::Port final : NetworkDevice::Port {
+  Port(Guest& of, unsigned number) : guest(of), device(number) {}
+  void sent(std::span<const std::byte> frame, std::uint16_t token) override {
+    guest.sent(device, frame, token);
+  }
+  Guest& guest;
+  const unsigned device;
+};
+
+Guest::Guest(Settings settings, Network& network)
+    : settings_(std::move(settings)), network_(network) {
+  const std::filesystem::path sockets = settings_.folder / "lab";
+  std::filesystem::create_directories(sockets);
+  std::filesystem::create_directories(settings_.folder / "root");
+  for (unsigned i = 0; i < settings_.devices.size(); ++i) {
+    ports_.push_back(std::make_unique<Port>(*this, i));
+    devices_.push_back(std::make_unique<NetworkDevice>(settings_.devices[i], *ports_[i]));
+    listeners_.push_back(std::make_unique<Listener>(sockets / socket_name(i)));
+  }
+  const Listener time(sockets / kTimeSocket);
+  launch();
+  calendar_.attach(time.accept());
+}
+
+Guest::~Guest() {
+  life_line_ = File();
+  if (process_ <= 0) return;
+  kill(process_, SIGKILL);
+  waitpid(process_, nullptr, 0);
+}
+
+std::vector<std::string> Guest::command() const {
+  std::vector<std::string> words = {"/usr/bin/env",
+                                    "-i",
+                                    "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+                                    "/usr/bin/unshare",
+                                    "--user",
+                                    "--map-root-user",
+                                    "--mount",
+                                    "--net",
+                                    "--ipc",
+                                    "--uts",
+                                    "--pid",
+                                    "--fork",
+                                    "--kill-child",
+                                    "/bin/sh",
+                                    settings_.enter,
+                                    settings_.folder,
+                                    settings_.kernel,
+                                    std::to_string(settings_.seed),
+                                    "mem=" + std::to_string(settings_.memory_megabytes) + "M",
+                                    "root=/dev/root",
+                                    "rootfstype=hostfs",
+                                    "hostfs=/guest",
+                                    "ro",
+                                    "init=/lab/init",
+                                    "con=null",
+                                    "con0=null,fd:1",
+                                    "quiet",
+                                    "umid=guest",
+                                    "uml_dir=/tmp/uml/",
+                                    "time-travel=ext:0:/lab/" + std::string(kTimeSocket),
+                                    "lab_syscall_ns=" + std::to_string(settings_.system_call_ns)};
+  for (unsigned i = 0; i < devices_.size(); ++i)
+    words.push_back("virtio_uml.device=/lab/" + socket_name(i) + ":1");
+  return words;
+}
+
+void Guest::launch() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
+  const File far(ends[0]);
+  life_line_ = File(ends[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  const std::string console = settings_.folder / "console";
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, console.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                   0644);
+  posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  posix_spawn_file_actions_adddup2(&actions, far.get(), 3);
+  std::vector<std::string> words = command();
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const int error =
+      posix_spawn(&process_, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw std::system_error(error, std::generic_category(), arguments[0]);
+}
+
+// ---- Time
+
+void Guest::add(Due&& due) {
+  due.order = order_++;
+  calendar_.limit(due.time);
+  due_.push(std::move(due));
+}
+
+void Guest::arrive(unsigned device, std::int64_t time, std::vector<std::byte> frame) {
+  add({time, 0, device, true, 0, std::move(frame)});
+}
+
+void Guest::sent(unsigned device, std::span<const std::byte> frame, std::uint16_t token) {
+  const std::int64_t time = calendar_.now();
+  add({network_.sent(device, time, frame), 0, device, false, token, {}});
+}
+
+std::int64_t Guest::next() const {
+  if (!up_) return kNever;
+  const std::int64_t due = due_.empty() ? kNever : due_.top().time;
+  return calendar_.waits() ? std::min(due, calendar_.requested()) : 0;
+}
+
+void Guest::advance(std::int64_t until) {
+  try {
+    if (up_ && !calendar_.waits()) run();  // it has just been started
+    while (up_ && next() < until) {
+      const std::int64_t due = due_.empty() ? kNever : due_.top().time;
+      if (due <= calendar_.requested()) {
+        do_next();
+      } else {
+        calendar_.run(calendar_.requested(), std::min(until, due));
+        run();
+      }
+    }
+  } catch (const GuestGone&) {
+    up_ = false;
+    if (!was_switched_off()) throw GuestError("it has ended without being switched off");
+  }
+}
+
+/// Its kernel says so with its last words.
+bool Guest::was_switched_off() const {
+  std::ifstream file(settings_.folder / "console");
+  std::string last;
+  for (std::string line; std::getline(file, line);)
+    if (!line.empty()) last = line;
+  return last.find("reboot: Power down") != std::string::npos;
+}
+
+/// Until it waits.
+void Guest::run() {
+  while (!calendar_.waits()) {
+    std::vector<pollfd> all{watch(calendar_.descriptor())};
+    for (unsigned i = 0; i < devices_.size(); ++i)
+      all.push_back(watch(devices_[i]->is_attached() ? devices_[i]->descriptor()
+                                                     : listeners_[i]->descriptor()));
+    const std::size_t ready = wait_for(std::span(all));
+    if (ready == 0) {
+      calendar_.receive();
+    } else {
+      accept_or_receive(static_cast<unsigned>(ready - 1));
+    }
+  }
+}
+
+void Guest::accept_or_receive(unsigned device) {
+  if (devices_[device]->is_attached()) return devices_[device]->receive();
+  devices_[device]->attach(listeners_[device]->accept());
+}
+
+/// What is due for it; it waits meanwhile.
+void Guest::do_next() {
+  const Due due = std::move(const_cast<Due&>(due_.top()));
+  due_.pop();
+  calendar_.hold(due.time);
+  NetworkDevice& device = *devices_[due.device];
+  if (due.is_frame) {
+    if (!device.deliver(due.frame)) {
+      ++dropped_;
+      return;
+    }
+  } else {
+    device.done(due.token);
+  }
+  interrupt(due.device, due.is_frame ? 0 : 1);
+}
+
+void Guest::interrupt(unsigned index, std::uint16_t queue) {
+  NetworkDevice& device = *devices_[index];
+  if (!device.interrupt(queue)) return;
+  for (;;) {
+    std::array all{watch(calendar_.descriptor()), watch(device.interrupt_descriptor())};
+    if (wait_for(std::span(all)) == 1) return device.receive_answer();
+    calendar_.receive();
+  }
+}
+
+}  // namespace orrery::lab

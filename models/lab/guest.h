@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A host of the laboratory: a User Mode Linux process that runs when it is told to and as long as
+// it may, with its network devices. Whoever has it calls advance(T): what it has to do before T
+// happens then, each at its exact time, and what it sends is told to its Network. Between two calls
+// it waits, whatever the machine does.
+//
+// The process lives in namespaces of its own and sees a read-only part of the machine's files
+// (guest/enter). When this object goes, or this process ends in any way, so does the guest: its
+// first process waits for the end of a pipe that only we hold.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <queue>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "calendar.h"
+#include "network_device.h"
+
+namespace orrery::lab {
+
+/// Where frames go.
+class Network {
+ public:
+  /// The guest sends a frame at `time`. Returns when its last bit has left, from when on the guest
+  /// may use its buffer again.
+  virtual std::int64_t sent(unsigned device, std::int64_t time,
+                            std::span<const std::byte> frame) = 0;
+
+ protected:
+  ~Network() = default;
+};
+
+class Guest {
+ public:
+  struct Settings {
+    std::filesystem::path folder;  ///< its own, absolute: sockets, console, what it runs
+    std::filesystem::path kernel, enter;
+    unsigned memory_megabytes = 32;
+    std::uint64_t seed = 1;
+    std::int64_t system_call_ns = 0;
+    std::vector<NetworkDevice::Address> devices;
+  };
+  static constexpr std::int64_t kNever = Calendar::kNever;
+
+  /// Starts it; it has not run yet. Throws std::system_error, GuestError.
+  Guest(Settings settings, Network& network);
+  ~Guest();
+  Guest(const Guest&) = delete;
+  Guest& operator=(const Guest&) = delete;
+
+  /// A frame arrives at a device at that time, which no advance() has reached.
+  void arrive(unsigned device, std::int64_t time, std::vector<std::byte> frame);
+  /// Executes all that it does before `until`. Throws GuestError; then it is dead.
+  void advance(std::int64_t until);
+  /// When it is to do something again, kNever if nothing but a frame will wake it.
+  std::int64_t next() const;
+  /// False once it has ended in order.
+  bool is_up() const { return up_; }
+  std::uint64_t dropped() const { return dropped_; }
+
+ private:
+  struct Port;
+  /// Something for the guest at a time: a frame, or a buffer that it may use again.
+  struct Due {
+    std::int64_t time;
+    std::uint64_t order;
+    unsigned device;
+    bool is_frame;
+    std::uint16_t token;
+    std::vector<std::byte> frame;
+    bool operator>(const Due& other) const {
+      return time != other.time ? time > other.time : order > other.order;
+    }
+  };
+
+  void launch();
+  std::vector<std::string> command() const;
+  void sent(unsigned device, std::span<const std::byte> frame, std::uint16_t token);
+  void add(Due&& due);
+  bool was_switched_off() const;
+  void run();
+  void do_next();
+  void interrupt(unsigned device, std::uint16_t queue);
+  void wait_for_answer(NetworkDevice& device);
+  void accept_or_receive(unsigned device);
+
+  const Settings settings_;
+  Network& network_;
+  Calendar calendar_;
+  std::vector<std::unique_ptr<Port>> ports_;
+  std::vector<std::unique_ptr<Listener>> listeners_;
+  std::vector<std::unique_ptr<NetworkDevice>> devices_;
+  std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
+  std::uint64_t order_ = 0;
+  std::uint64_t dropped_ = 0;  ///< frames without a buffer
+  bool up_ = true;
+  pid_t process_ = -1;
+  File life_line_;  ///< its end is the guest's
+};
+
+}  // namespace orrery::lab

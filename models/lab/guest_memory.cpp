@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guest_memory.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "guest_error.h"
+
+namespace orrery::lab {
+
+void GuestMemory::clear() {
+  for (const Mapped& one : regions_) munmap(one.mapping, one.mapping_bytes);
+  regions_.clear();
+}
+
+void GuestMemory::add(const Region& region, const File& file) {
+  if (regions_.size() == kMostRegions) throw GuestError("it shares too many regions of memory");
+  struct stat status {};
+  if (fstat(file.get(), &status) != 0) throw GuestError("it shares memory without a file");
+  const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
+  if (region.bytes == 0 || region.file_offset > file_bytes ||
+      region.bytes > file_bytes - region.file_offset)
+    throw GuestError("it shares more memory than its file has");
+  if (region.guest_address + region.bytes < region.guest_address)
+    throw GuestError("it shares memory at addresses that do not exist");
+  // From the file's beginning: offsets need not be those of pages.
+  const auto bytes = static_cast<std::size_t>(region.file_offset + region.bytes);
+  void* const mapping = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (mapping == MAP_FAILED) throw GuestError("its memory cannot be mapped");
+  regions_.push_back({region.guest_address, region.bytes,
+                      static_cast<std::byte*>(mapping) + region.file_offset, mapping, bytes});
+}
+
+}  // namespace orrery::lab

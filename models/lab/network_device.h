@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A network interface of a guest, as its virtio-net device sees it: a vhost-user back-end
+// (Vhost-user protocol, QEMU project documentation) with two queues and notifications in the same
+// channel, which is what User Mode Linux needs for them to happen at exact virtual times. Offers no
+// offloads, so frames are what would be on a wire, each in one chain of buffers.
+//
+// Frames are copied once: from the guest's memory to who takes them, and back.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "channel.h"
+#include "guest_memory.h"
+#include "virtqueue.h"
+
+namespace orrery::lab {
+
+class NetworkDevice {
+ public:
+  using Address = std::array<std::uint8_t, 6>;
+  /// Of an Ethernet frame with a VLAN tag, without its checksum.
+  static constexpr std::size_t kMostFrameBytes = 1518;
+
+  /// Takes what the guest sends.
+  class Port {
+   public:
+    /// A frame whose buffer is `token`, until done(token).
+    virtual void sent(std::span<const std::byte> frame, std::uint16_t token) = 0;
+
+   protected:
+    ~Port() = default;
+  };
+
+  NetworkDevice(const Address& address, Port& port) : address_(address), port_(port) {}
+
+  void attach(File socket) { channel_ = Channel(std::move(socket)); }
+  bool is_attached() const { return channel_.is_open(); }
+  int descriptor() const { return channel_.descriptor(); }
+  /// Where the guest answers to interrupts.
+  int interrupt_descriptor() const { return interrupts_.descriptor(); }
+
+  /// Takes one message. Throws GuestError for what no driver sends.
+  void receive();
+
+  /// A frame for the guest; false if it has no buffer for it. To be followed by interrupt(0).
+  bool deliver(std::span<const std::byte> frame);
+  /// The guest may use that buffer again. To be followed by interrupt(1).
+  void done(std::uint16_t token) { queues_[kSend].push(token, 0); }
+  /// False if the guest does not want to hear of that queue; else an answer comes at
+  /// interrupt_descriptor(), while which its time must be served.
+  bool interrupt(std::uint16_t queue);
+  void receive_answer();
+
+ private:
+  static constexpr std::size_t kReceive = 0, kSend = 1;
+  struct Header {
+    std::uint32_t request, flags, bytes;
+  };
+  struct Request {
+    Header header{};
+    std::array<std::byte, 512> payload;
+    std::vector<File> files;
+
+    template <class Payload>
+    Payload as() const;
+  };
+
+  void take(const Request& request);
+  void set_memory(const Request& request);
+  void set_queue(const Request& request);
+  void send_frames();
+  void answer_config(const Request& request) const;
+  void answer_bytes(const Header& header, std::span<const std::byte> payload) const;
+  template <class Payload>
+  void answer(const Header& header, const Payload& payload) const {
+    answer_bytes(header, std::as_bytes(std::span(&payload, 1)));
+  }
+  Virtqueue& queue(std::uint32_t index);
+
+  const Address address_;
+  Port& port_;
+  Channel channel_, interrupts_;
+  GuestMemory memory_;
+  std::array<Virtqueue, 2> queues_{Virtqueue(memory_), Virtqueue(memory_)};
+  std::vector<std::byte> frame_;
+};
+
+}  // namespace orrery::lab

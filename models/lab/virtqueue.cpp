@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "virtqueue.h"
+
+#include <atomic>
+#include <bit>
+#include <cstring>
+
+#include "guest_error.h"
+
+namespace orrery::lab {
+namespace {
+
+// Fields of the tables.
+constexpr std::size_t kIndexOffset = 2, kRingOffset = 4, kUsedElementBytes = 8;
+constexpr std::uint16_t kNoInterrupt = 1;                      ///< of the available table's flags
+constexpr std::uint16_t kNext = 1, kWrite = 2, kIndirect = 4;  ///< of a descriptor's
+
+/// Acquire: what the guest has written before it moved the index is read after it.
+std::uint16_t load(std::byte* at) {
+  return std::atomic_ref(*reinterpret_cast<std::uint16_t*>(at)).load(std::memory_order_acquire);
+}
+/// Release: the guest sees what we have written when it sees the index.
+void store(std::byte* at, std::uint16_t value) {
+  std::atomic_ref(*reinterpret_cast<std::uint16_t*>(at)).store(value, std::memory_order_release);
+}
+
+std::byte* checked(const GuestMemory& memory, std::uint64_t address, std::uint64_t bytes,
+                   std::size_t alignment) {
+  std::byte* const at = memory.at(address, bytes);
+  if (at == nullptr || std::bit_cast<std::uintptr_t>(at) % alignment != 0)
+    throw GuestError("a table of its queue lies outside of the memory that it shares");
+  return at;
+}
+
+}  // namespace
+
+void Virtqueue::set_entries(std::uint32_t entries) {
+  if (!std::has_single_bit(entries) || entries > kMostEntries)
+    throw GuestError("its queue has a length that is no power of two up to 32768");
+  entries_ = entries;
+  descriptors_ = nullptr;
+}
+
+void Virtqueue::set_addresses(const Addresses& addresses) {
+  if (entries_ == 0) throw GuestError("its queue has addresses before it has a length");
+  const std::uint64_t entries = entries_;
+  std::byte* const descriptors =
+      checked(memory_, addresses.descriptors, entries * sizeof(Descriptor), 16);
+  available_ = checked(memory_, addresses.available, kRingOffset + 2 * entries, 2);
+  used_ = checked(memory_, addresses.used, kRingOffset + kUsedElementBytes * entries, 4);
+  descriptors_ = descriptors;
+  next_ = 0;
+}
+
+void Virtqueue::reset() {
+  entries_ = 0;
+  descriptors_ = nullptr;
+  enabled_ = false;
+}
+
+const Virtqueue::Chain* Virtqueue::pop() {
+  if (!ready()) return nullptr;
+  const auto offered = static_cast<std::uint16_t>(load(available_ + kIndexOffset) - next_);
+  if (offered == 0) return nullptr;
+  if (offered > entries_) throw GuestError("its queue offers more than it has");
+  chain_.head = load(available_ + kRingOffset + 2 * (next_ % entries_));
+  chain_.parts.clear();
+  std::uint64_t bytes = 0;
+  std::uint16_t at = chain_.head;
+  for (std::uint32_t length = 0;; ++length) {
+    if (at >= entries_) throw GuestError("a chain of its queue leads out of it");
+    if (length == entries_) throw GuestError("a chain of its queue has no end");
+    Descriptor part;
+    std::memcpy(&part, descriptors_ + sizeof part * at, sizeof part);
+    if ((part.flags & kIndirect) != 0)
+      throw GuestError("its queue has an indirect chain, which was not offered");
+    std::byte* const data = memory_.at(part.address, part.bytes);
+    if (data == nullptr) throw GuestError("a buffer lies outside of the memory that it shares");
+    bytes += part.bytes;
+    if (bytes > kMostBytes) throw GuestError("a chain of its queue is longer than any frame");
+    chain_.parts.push_back({data, part.bytes, (part.flags & kWrite) != 0});
+    if ((part.flags & kNext) == 0) break;
+    at = part.next;
+  }
+  ++next_;
+  return &chain_;
+}
+
+void Virtqueue::push(std::uint16_t head, std::uint32_t bytes) {
+  const std::uint16_t index = load(used_ + kIndexOffset);
+  const std::uint32_t element[2] = {head, bytes};
+  std::memcpy(used_ + kRingOffset + kUsedElementBytes * (index % entries_), element,
+              sizeof element);
+  store(used_ + kIndexOffset, static_cast<std::uint16_t>(index + 1));
+}
+
+bool Virtqueue::wants_interrupt() const {
+  return (load(available_) & kNoInterrupt) == 0;
+}
+
+}  // namespace orrery::lab

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The device's side of a split virtqueue (Virtual I/O Device version 1.2, OASIS 2022, section 2.7):
+// three tables in the guest's memory. The guest offers chains of buffers, we take them in order and
+// give them back. The guest is not trusted, and may change the tables at any time: each entry is
+// read once, checked, and only the copy is used.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "guest_memory.h"
+
+namespace orrery::lab {
+
+class Virtqueue {
+ public:
+  static constexpr std::uint32_t kMostEntries = 32768;  ///< what the standard allows
+  /// Of a chain: more than the largest frame and its header.
+  static constexpr std::uint64_t kMostBytes = std::uint64_t{128} << 10;
+
+  struct Part {
+    std::byte* data;
+    std::uint32_t bytes;
+    bool writable;  ///< by the device
+  };
+  struct Chain {
+    std::uint16_t head = 0;
+    std::vector<Part> parts;
+  };
+  struct Addresses {
+    std::uint64_t descriptors, available, used;
+  };
+
+  explicit Virtqueue(const GuestMemory& memory) : memory_(memory) {}
+
+  // What the guest sets. Throws GuestError for what cannot be.
+  void set_entries(std::uint32_t entries);
+  void set_addresses(const Addresses& addresses);
+  void set_next(std::uint32_t next) { next_ = static_cast<std::uint16_t>(next); }
+  std::uint16_t next() const { return next_; }
+  void enable(bool on) { enabled_ = on; }
+  void reset();
+
+  bool ready() const { return enabled_ && descriptors_ != nullptr; }
+  /// The next chain that the guest offers, valid until the next call; nullptr if there is none.
+  const Chain* pop();
+  /// It is used, and has `bytes` in it that the device has written.
+  void push(std::uint16_t head, std::uint32_t bytes);
+  /// Whether the guest wants to hear of it.
+  bool wants_interrupt() const;
+
+ private:
+  struct Descriptor {
+    std::uint64_t address;
+    std::uint32_t bytes;
+    std::uint16_t flags, next;
+  };
+  static_assert(sizeof(Descriptor) == 16);
+
+  const GuestMemory& memory_;
+  std::uint32_t entries_ = 0;
+  std::byte *descriptors_ = nullptr, *available_ = nullptr, *used_ = nullptr;
+  std::uint16_t next_ = 0;  ///< of what is available
+  bool enabled_ = false;
+  Chain chain_;
+};
+
+}  // namespace orrery::lab

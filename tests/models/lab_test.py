@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The laboratory through the command: hosts whose times are those of the closed form on every
+engine, that see and change nothing of the machine, and that leave nothing behind.
+
+Environment: ORRERY (the command), MODELS (the folder models), LAB_KERNEL (the hosts' kernel; what
+needs one is skipped where it is not built).
+"""
+import os
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+ORRERY, MODELS = os.environ["ORRERY"], Path(os.environ["MODELS"])
+KERNEL = Path(os.environ["LAB_KERNEL"])
+NEEDS_KERNEL = unittest.skipUnless(KERNEL.exists(), "the hosts' kernel is not built (./dev lab)")
+PATIENCE_S = 240
+TWO = """
+[[host]]
+name = "a"
+[[host.program]]
+command = '''{command}'''
+[[host]]
+name = "b"
+[[host.program]]
+command = "sleep 3"
+[[link]]
+between = ["a", "b"]
+addresses = ["10.0.0.1/24", "10.0.0.2/24"]
+delay = "10ms"
+"""
+
+
+def frames(path):
+    """(time in ns, bytes) of a capture."""
+    data, at = Path(path).read_bytes(), 24
+    assert data[:4] == struct.pack("<I", 0xa1b23c4d)
+    while at < len(data):
+        seconds, nanoseconds, length, _ = struct.unpack_from("<IIII", data, at)
+        yield seconds * 10**9 + nanoseconds, data[at + 16:at + 16 + length]
+        at += 16 + length
+
+
+def hosts_left():
+    """Processes of hosts; each has the socket of its time among its arguments."""
+    left = []
+    for one in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if b"time-travel=ext:0:/lab/t" in one.read_bytes():
+                left.append(one.parent.name)
+        except OSError:
+            pass
+    return left
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory(prefix="lab")
+        self.addCleanup(holder.cleanup)
+        self.folder = Path(holder.name)
+
+    def words(self, topology, *words, folder="hosts"):
+        return [ORRERY, "run", "lab", "--quiet", "--set", f"topology={topology}",
+                f"folder={self.folder / folder}", f"kernel={KERNEL}", *words]
+
+    def run_lab(self, topology, *words, **options):
+        return subprocess.run(self.words(topology, *words, **options), capture_output=True,
+                              text=True, timeout=PATIENCE_S, check=False)
+
+    def two(self, command):
+        path = self.folder / "two.toml"
+        path.write_text(TWO.format(command=command))
+        return path
+
+    def console(self, host, folder="hosts"):
+        return (self.folder / folder / host / "console").read_text(errors="replace")
+
+
+class Refusals(Case):
+    def refusal(self, *sets):
+        done = subprocess.run([ORRERY, "run", "lab", "--set", *sets], capture_output=True, text=True,
+                              timeout=PATIENCE_S, check=False)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        return done.stderr
+
+    def test_no_topology(self):
+        self.assertIn("--set topology=FILE.toml", self.refusal("check=no"))
+
+    def test_no_kernel(self):
+        said = self.refusal(f"topology={MODELS}/lab/topologies/three-hosts.toml",
+                            f"kernel={self.folder}/nothing", f"folder={self.folder}/hosts")
+        self.assertIn("./dev lab builds it", said)
+        self.assertFalse((self.folder / "hosts").exists())
+
+    def test_a_mistake_has_its_line(self):
+        path = self.two("true")
+        path.write_text(path.read_text() + "loss = 1\n")
+        self.assertIn("two.toml:14: there is no key 'loss' here", self.refusal(f"topology={path}"))
+
+    def test_check_needs_no_kernel(self):
+        done = subprocess.run([ORRERY, "run", "lab", "--quiet", "--set", "check=yes",
+                               f"topology={self.two('true')}", f"kernel={self.folder}/nothing"],
+                              capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+@NEEDS_KERNEL
+class Hosts(Case):
+    def test_times_are_those_of_the_closed_form_on_every_engine(self):
+        expected = None
+        for engine in (["sequential"], ["conservative", "--workers", "2"],
+                       ["timewarp", "--workers", "2"], ["auto", "--hand-over-every", "20"]):
+            name = engine[0]
+            done = self.run_lab(MODELS / "lab/topologies/three-hosts.toml", "--engine", *engine,
+                                folder=name)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            fingerprint = [line for line in done.stdout.splitlines() if "fingerprint" in line]
+            left = {path.relative_to(self.folder / name): path.read_bytes()
+                    for path in sorted((self.folder / name).glob("*/*"))
+                    if path.name == "console" or path.suffix == ".pcap"}
+            self.assertEqual(len(left), 7)
+            expected = expected or (fingerprint, left)
+            self.assertEqual((fingerprint, left), expected, name)
+        # Echoes of 98 bytes at 10 and 1 Mbit/s, and 15 ms, there and back.
+        exact = 2 * (98 * 8 * 100 + 98 * 8 * 1000 + 15_000_000)
+        sent, seen = {}, []
+        for at, frame in frames(self.folder / "sequential/a/eth0.pcap"):
+            if frame[12:14] != b"\x08\x00" or frame[23] != 1:
+                continue
+            kind, number = frame[34], frame[40:42]
+            if kind == 8:
+                sent[number] = at
+            else:
+                seen.append(at - sent[number])
+        self.assertEqual(len(seen), 5)
+        self.assertEqual(seen[1:], [exact] * 4, "all but the first, which asks for addresses")
+        self.assertIn("time=31.7 ms", self.console("a", "sequential"))
+
+    def test_the_same_in_every_run_and_another_by_seed(self):
+        topology = self.two("head -c 8 /dev/urandom | od -An -tx1; date -u +%s.%N; "
+                            "python3 -c 'print(hash(\"x\"))' || true")
+        said = []
+        for seed in (1, 1, 2):
+            done = self.run_lab(topology, "--seed", str(seed))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            said.append(self.console("a"))
+        self.assertEqual(said[0], said[1])
+        self.assertNotEqual(said[0], said[2])
+
+    def test_a_host_sees_and_changes_nothing_of_the_machine(self):
+        secret = self.folder / "secret"
+        secret.write_text("the secret of the machine\n")
+        usr = sorted(os.listdir("/usr"))
+        topology = self.two(
+            f"cat {secret}; cat /../../..{secret}; ln -s {secret} /tmp/l; cat /tmp/l; "
+            f"echo spoilt >{secret}; echo spoilt >/lab/host && echo WROTE; rm -rf /usr/bin; "
+            "echo spoilt >/usr/spoilt; ls /proc/1/root/home /home /root; ip route add default dev "
+            "eth0; cat /etc/shadow; mount -o remount,rw /; ls /usr/spoilt && echo own")
+        done = self.run_lab(topology)
+        self.assertEqual(done.returncode, 3 if "switched off" in done.stderr else 0, done.stderr)
+        said = self.console("a")
+        self.assertNotIn("the secret of the machine", said)
+        self.assertNotIn("WROTE", said)
+        self.assertEqual(secret.read_text(), "the secret of the machine\n")
+        self.assertEqual(sorted(os.listdir("/usr")), usr)
+        self.assertTrue(os.listdir("/usr/bin"))
+        self.assertEqual(hosts_left(), [])
+
+    def test_nothing_is_left_of_a_run_that_is_killed(self):
+        topology = self.two("while sleep 0.001; do :; done")
+        process = subprocess.Popen(self.words(topology, "--until", "1000000s"),
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while len(hosts_left()) < 2 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self.assertTrue(hosts_left())
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        while hosts_left() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self.assertEqual(hosts_left(), [])
+        self.assertNotIn(str(self.folder), Path("/proc/mounts").read_text())
+
+    def test_a_host_that_is_killed_ends_the_run_with_its_name(self):
+        topology = self.two("echo here I am; while sleep 0.001; do :; done")
+        process = subprocess.Popen(self.words(topology, "--until", "1000000s"),
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 60
+        console = self.folder / "hosts/a/console"
+        while time.monotonic() < deadline and not (
+                console.exists() and "here I am" in console.read_text()):
+            time.sleep(0.1)
+        for one in hosts_left():
+            command = Path(f"/proc/{one}/cmdline").read_bytes().split(b"\0")
+            if command[0] == b"/kernel":
+                os.kill(int(one), signal.SIGKILL)
+                break
+        _, said = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 3, said)
+        self.assertRegex(said, r"host [ab]: it has ended without being switched off; its console")
+        self.assertEqual(hosts_left(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
