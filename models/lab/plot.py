@@ -33,7 +33,7 @@ def host_names(folder, count):
     """From the topology, if it is still there."""
     try:
         with open(os.path.join(folder, "report.json"), encoding="utf-8") as file:
-            path = json.load(file)["parameters"]["topology"]
+            path = json.load(file)["parameters"]["topology"]["value"]
         with open(path, "rb") as file:
             return [host["name"] for host in tomllib.load(file)["host"]]
     except (OSError, KeyError, ValueError):
