@@ -21,6 +21,7 @@
 #include "run/engine.h"
 #include "run/model_checks.h"
 #include "run/promises.h"
+#include "sanitizers.h"
 
 namespace {
 
@@ -724,6 +725,7 @@ TEST_F(Collection, ChicagoSketch) {
 }
 
 TEST_F(Collection, BerlinCenterNeedsItsUnits) {
+  if (orrery::testing::kThreadSanitizer) GTEST_SKIP() << "one thread reads it, for minutes here";
   EXPECT_MENTIONS(refusal(network("berlin-center")), "set time_unit");
   const Outcome out =
       run(with(network("berlin-center"),
