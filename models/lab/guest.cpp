@@ -160,19 +160,17 @@ void Guest::sent(unsigned device, std::span<const std::byte> frame, std::uint16_
 
 std::int64_t Guest::next() const {
   if (!up_) return kNever;
-  const std::int64_t due = due_.empty() ? kNever : due_.top().time;
-  return calendar_.waits() ? std::min(due, calendar_.requested()) : 0;
+  return calendar_.waits() ? std::min(next_due(), calendar_.requested()) : 0;
 }
 
 void Guest::advance(std::int64_t until) {
   try {
     if (up_ && !calendar_.waits()) run();  // it has just been started
     while (up_ && next() < until) {
-      const std::int64_t due = due_.empty() ? kNever : due_.top().time;
-      if (due <= calendar_.requested()) {
+      if (next_due() <= calendar_.requested()) {
         do_next();
       } else {
-        calendar_.run(calendar_.requested(), std::min(until, due));
+        calendar_.run(calendar_.requested(), std::min(until, next_due()));
         run();
       }
     }

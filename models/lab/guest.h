@@ -85,11 +85,11 @@ class Guest {
   std::vector<std::string> command() const;
   void sent(unsigned device, std::span<const std::byte> frame, std::uint16_t token);
   void add(Due&& due);
+  std::int64_t next_due() const { return due_.empty() ? kNever : due_.top().time; }
   bool was_switched_off() const;
   void run();
   void do_next();
   void interrupt(unsigned device, std::uint16_t queue);
-  void wait_for_answer(NetworkDevice& device);
   void accept_or_receive(unsigned device);
 
   const Settings settings_;

@@ -10,7 +10,7 @@
 // interrupts the host at its exact time. A frame that leaves during [t, t + w') over a link with
 // the delay d arrives at t + d or later, and d - w >= d / 2 is what the model promises the engines:
 // hosts run side by side.
-#include <cstring>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -83,7 +83,6 @@ class Lab final : public orrery::Model {
     report.value("hosts", static_cast<double>(topology_.hosts.size()), "", "in the topology");
   }
 
-  const Topology& topology() const { return topology_; }
   const Host& host(LpId id) const { return topology_.hosts[id]; }
   std::int64_t window_ns(LpId id) const { return windows_ns_[id]; }
   std::filesystem::path folder_of(LpId id) const {

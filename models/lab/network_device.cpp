@@ -93,7 +93,7 @@ void NetworkDevice::receive() {
   take(request);
 }
 
-void NetworkDevice::take(const Request& request) {
+void NetworkDevice::take(Request& request) {
   switch (request.header.request) {
     case kGetFeatures:
       return answer(request.header, kFeatures);
@@ -121,7 +121,7 @@ void NetworkDevice::take(const Request& request) {
       break;
     case kSetInterruptChannel:
       if (request.files.size() != 1) throw GuestError("its device has no channel for interrupts");
-      interrupts_ = Channel(std::move(const_cast<Request&>(request).files.front()));
+      interrupts_ = Channel(std::move(request.files.front()));
       break;
     case kKick:
       if (request.as<QueueState>().index == kSend) send_frames();

@@ -70,7 +70,7 @@ class NetworkDevice {
     Payload as() const;
   };
 
-  void take(const Request& request);
+  void take(Request& request);
   void set_memory(const Request& request);
   void set_queue(const Request& request);
   void send_frames();

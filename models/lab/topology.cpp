@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -84,10 +83,9 @@ class Reader {
       fail(*found, "'" + std::string(key) + "' is written [[" + std::string(key) + "]]");
     for (const toml::node& one : *all) action(*one.as_table());
   }
-  std::string text(const toml::table& table, std::string_view key, bool required) const {
+  std::string text(const toml::table& table, std::string_view key) const {
     const toml::node* const found = table.get(key);
-    if (found == nullptr && required) fail(table, "'" + std::string(key) + "' is missing");
-    if (found == nullptr) return {};
+    if (found == nullptr) fail(table, "'" + std::string(key) + "' is missing");
     if (!found->is_string()) fail(*found, "'" + std::string(key) + "' is a text in quotes");
     return **found->as_string();
   }
@@ -96,7 +94,7 @@ class Reader {
                         std::int64_t otherwise) const {
     const toml::node* const found = table.get(key);
     if (found == nullptr) return otherwise;
-    const auto value = parse(text(table, key, true), units);
+    const auto value = parse(text(table, key), units);
     if (value) return *value;
     std::string names;
     for (const Unit& one : units) names += (names.empty() ? "" : ", ") + std::string(one.name);
@@ -117,7 +115,7 @@ class Reader {
   void add_host(const toml::table& table) {
     allow(table, {"name", "memory", "system_call", "setup", "program"});
     Host host;
-    host.name = text(table, "name", true);
+    host.name = text(table, "name");
     constexpr std::string_view kLetters =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
     if (host.name.empty() || host.name.find_first_not_of(kLetters) != std::string::npos)
@@ -134,8 +132,7 @@ class Reader {
     host.setup = texts(table, "setup");
     for_each(table, "program", [&](const toml::table& program) {
       allow(program, {"at", "command"});
-      host.programs.push_back(
-          {quantity(program, "at", kTimeUnits, 0), text(program, "command", true)});
+      host.programs.push_back({quantity(program, "at", kTimeUnits, 0), text(program, "command")});
     });
     topology_.hosts.push_back(std::move(host));
   }
