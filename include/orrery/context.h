@@ -112,6 +112,8 @@ class Context : public OutputContext {
     if constexpr (detail::check_event<E>()) {
       static_assert(event_payload_bytes<E> < detail::kPayloadBytesLimit,
                     "an event is less than 1 GiB");
+      if constexpr (event_is_silent<E>)
+        return send_parts(destination, delay, event_type_id<E>, detail::payload_parts(event));
       send(destination, delay, event_type_id<E>,
            (event_payload_bytes<E> << 2) | std::uint32_t{event_payload_is_hashed<E>}, &event);
     }
@@ -180,6 +182,7 @@ class Context : public OutputContext {
       static_assert(event_payload_bytes<E> <= detail::kExpandedBytesLimit,
                     "an expanded event is at most 64 KiB; let a larger one carry what it needs in "
                     "an ordinary event");
+      static_assert(!event_is_silent<E>, "a silent event has no duration");
       check_duration(destination, delay, duration);
       detail::PayloadParts parts = detail::payload_parts(event, bytes);
       parts.has_trailer = true;
@@ -196,7 +199,7 @@ class Context : public OutputContext {
   /// Ends the run with a model fault that says `why` (if this event commits).
   [[noreturn]] void fail(std::string_view why) const;
 
-  /// The dispatch of events calls it; a model does not. Enters bytes into the fingerprint.
+  /// Enters bytes into the fingerprint: for what an LP does that is neither an event nor a row.
   void hash_bytes(std::span<const std::byte> bytes);
 
  protected:

@@ -94,6 +94,15 @@ inline constexpr EventTypeId event_type_id = detail::hash_type_name(detail::type
 template <EventPayload E>
 inline constexpr std::uint32_t event_payload_bytes = std::is_empty_v<E> ? 0 : sizeof(E);
 
+/// Whether the type says `static constexpr bool silent = true;`: its events are not part of the
+/// fingerprint, neither that they happened nor when. For what a model does only to be executed well
+/// (a look whether there is anything to do); what their handlers emit and record counts as ever.
+template <EventPayload E>
+inline constexpr bool event_is_silent = [] {
+  if constexpr (requires { E::silent; }) return bool{E::silent};
+  return false;
+}();
+
 /// Whether equal values have equal bytes (no padding, no floating point): only then do the bytes
 /// enter the fingerprint.
 template <EventPayload E>

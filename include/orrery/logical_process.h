@@ -155,7 +155,8 @@ class LogicalProcess : public LogicalProcessBase {
     if constexpr (takes_bytes<E>()) {
       const auto behind = detail::bytes_behind(payload, event_payload_bytes<E>, bytes);
       // Where the struct does not enter the fingerprint, nor did what lies behind it.
-      if constexpr (!event_payload_is_hashed<E> && !std::is_empty_v<E>) context.hash_bytes(behind);
+      if constexpr (!event_payload_is_hashed<E> && !std::is_empty_v<E> && !event_is_silent<E>)
+        context.hash_bytes(behind);
       with_event<E>(payload, [&](const E& event) { derived.handle(context, event, behind); });
     } else {
       if (bytes > event_payload_bytes<E>) [[unlikely]]

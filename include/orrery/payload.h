@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What an event carries, as it is stored: the struct, then, if the event was sent with bytes, those
-// from the next multiple of 8 on, then, if it is expanded or a timer, 8 bytes for that. Models need
-// nothing of this; `Context::schedule` and the dispatch of events do.
+// from the next multiple of 8 on, then, if it is expanded, silent or a timer, 8 bytes for that.
+// Models need nothing of this; `Context::schedule` and the dispatch of events do.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ struct PayloadParts {
   const void* event = nullptr;
   std::uint32_t event_bytes = 0;
   bool hashed = false;       ///< equal structs have equal bytes, or there is none
-  bool has_trailer = false;  ///< an expanded event, or a timer
-  std::int64_t trailer = 0;  ///< a duration in ticks; of a timer -1 - its place
+  bool has_trailer = false;  ///< an expanded event, a timer, or a silent event
+  std::int64_t trailer = 0;  ///< src/core/event_header.h says what it is
   std::span<const std::byte> bytes;
 
   std::size_t size() const {
@@ -50,6 +50,9 @@ struct PayloadParts {
   }
 };
 
+/// The trailer of a silent event; of a timer it is added to another.
+inline constexpr std::int64_t kSilent = -(std::int64_t{1} << 40);
+
 template <EventPayload E>
 PayloadParts payload_parts(const E& event, std::span<const std::byte> bytes = {}) {
   PayloadParts parts;
@@ -57,6 +60,10 @@ PayloadParts payload_parts(const E& event, std::span<const std::byte> bytes = {}
   parts.event_bytes = event_payload_bytes<E>;
   parts.hashed = event_payload_is_hashed<E> || std::is_empty_v<E>;
   parts.bytes = bytes;
+  if constexpr (event_is_silent<E>) {
+    parts.has_trailer = true;
+    parts.trailer = kSilent;
+  }
   return parts;
 }
 

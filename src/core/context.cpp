@@ -117,8 +117,9 @@ void Context::end_timer(std::uint32_t place) {
 Timer Context::send_timer(Duration delay, EventTypeId type, detail::PayloadParts parts) {
   const std::uint64_t number = sends_ + 1;
   const std::uint32_t place = ledger().timers.add(number, Saver{*this});
+  const bool silent = parts.has_trailer;
   parts.has_trailer = true;
-  parts.trailer = timer_trailer(place);
+  parts.trailer = timer_trailer(place, silent);
   send_parts(self_, delay, type, parts);
   return Timer(number, self_, place);
 }

@@ -9,13 +9,15 @@
 #include <cstring>
 
 #include "core/key.h"
+#include "orrery/payload.h"
 
 namespace orrery {
 
 /// Payload size in bytes (less than 2^30), whether it has a trailer, and whether the bytes enter
 /// the fingerprint, in one word. The trailer is the last 8 bytes, which count as payload, so that
 /// only those events have it that need it: of an expanded event its duration in ticks, 0 or more;
-/// of a timer -1 - its place among the LP's live timers.
+/// of a timer -1 - its place among the LP's live timers; of a silent event detail::kSilent, and of
+/// a silent timer both added.
 class PayloadSize {
  public:
   constexpr PayloadSize() = default;
@@ -63,6 +65,10 @@ inline std::int64_t trailer_of(const EventHeader& event, const void* payload) {
               static_cast<const std::byte*>(payload) + event.size.bytes() - sizeof trailer,
               sizeof trailer);
   return trailer;
+}
+/// Whether an event with that trailer stays out of the fingerprint.
+inline bool is_silent(std::int64_t trailer) {
+  return trailer < detail::kSilent / 2;
 }
 /// How long an event lasts; zero for an ordinary one, and a timer.
 inline Duration duration_of(const EventHeader& event, const void* payload) {

@@ -48,11 +48,13 @@ inline std::uint64_t add_bytes(std::uint64_t hash, const void* bytes, std::size_
 /// event.
 [[gnu::always_inline]] inline std::uint64_t add_event(std::uint64_t hash, const EventHeader& event,
                                                       const void* payload) {
+  const std::uint64_t before = hash;
   hash = fold(hash ^ static_cast<std::uint64_t>(event.time().ticks()) ^ kFirst,
               event.upper_word() ^ kSecond);
   hash = fold(hash ^ ((std::uint64_t{event.lower_word()} << 32) | event.type),
               kThird ^ event.size.bytes());
   if (!event.size.plain()) {
+    if (event.size.has_trailer() && is_silent(trailer_of(event, payload))) return before;
     if (event.size.hashed()) return add_bytes(hash, payload, event.size.bytes());
     // The trailer counts, whatever the rest is made of.
     hash = add_word(hash, static_cast<std::uint64_t>(trailer_of(event, payload)));

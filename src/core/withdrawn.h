@@ -11,16 +11,18 @@
 namespace orrery {
 
 /// The trailer of a timer, and back: its place in the set.
-inline std::int64_t timer_trailer(std::uint32_t place) {
-  return -1 - std::int64_t{place};
+inline std::int64_t timer_trailer(std::uint32_t place, bool silent) {
+  return -1 - std::int64_t{place} + (silent ? detail::kSilent : 0);
 }
 inline std::uint32_t timer_place(std::int64_t trailer) {
-  return static_cast<std::uint32_t>(-1 - trailer);
+  return static_cast<std::uint32_t>(-1 - trailer - (is_silent(trailer) ? -detail::kSilent : 0));
 }
 
 /// Whether it is a timer; `payload`: the event's.
 inline bool is_timer(const EventHeader& event, const void* payload) {
-  return event.size.has_trailer() && trailer_of(event, payload) < 0;
+  if (!event.size.has_trailer()) return false;
+  const std::int64_t trailer = trailer_of(event, payload);
+  return trailer < 0 && trailer != detail::kSilent;
 }
 
 /// Whether it is a timer that its receiver, `lp`, has cancelled: it is to be dropped as if it had
