@@ -40,6 +40,8 @@ class Calendar {
   std::int64_t requested() const;
   /// Its time.
   std::int64_t now();
+  /// The same as it was when now() was called last.
+  std::int64_t last() const { return now_; }
 
   /// It is `now`, and the guest, which waits, may run until `until`.
   void run(std::int64_t now, std::int64_t until);

@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -64,42 +66,33 @@ Guest::Guest(Settings settings, Network& network)
   const std::filesystem::path sockets = settings_.folder / "lab";
   std::filesystem::create_directories(sockets);
   std::filesystem::create_directories(settings_.folder / "root");
+  time_ = std::make_unique<Listener>(sockets / kTimeSocket);
   for (unsigned i = 0; i < settings_.devices.size(); ++i) {
     ports_.push_back(std::make_unique<Port>(*this, i));
     devices_.push_back(std::make_unique<NetworkDevice>(settings_.devices[i], *ports_[i]));
     listeners_.push_back(std::make_unique<Listener>(sockets / socket_name(i)));
   }
-  const Listener time(sockets / kTimeSocket);
   launch();
-  calendar_.attach(time.accept());
 }
 
 Guest::~Guest() {
   life_line_ = File();
   if (process_ <= 0) return;
-  kill(process_, SIGKILL);
+  constexpr int kEnds = 5'000;
+  const File process(static_cast<int>(syscall(SYS_pidfd_open, process_, 0)));
+  pollfd ends = watch(process.get());
+  if (poll(&ends, 1, kEnds) <= 0) kill(process_, SIGKILL);
   waitpid(process_, nullptr, 0);
 }
 
 std::vector<std::string> Guest::command() const {
-  std::vector<std::string> words = {"/usr/bin/env",
-                                    "-i",
-                                    "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
-                                    "/usr/bin/unshare",
-                                    "--user",
-                                    "--map-root-user",
-                                    "--mount",
-                                    "--net",
-                                    "--ipc",
-                                    "--uts",
-                                    "--pid",
-                                    "--fork",
-                                    "--kill-child",
-                                    "/bin/sh",
-                                    settings_.enter,
+  std::vector<std::string> words = {settings_.enter,
                                     settings_.folder,
                                     settings_.kernel,
                                     std::to_string(settings_.seed),
+                                    settings_.root,
+                                    std::to_string(settings_.out_megabytes),
+                                    "kernel",
                                     "mem=" + std::to_string(settings_.memory_megabytes) + "M",
                                     "root=/dev/root",
                                     "rootfstype=hostfs",
@@ -112,7 +105,8 @@ std::vector<std::string> Guest::command() const {
                                     "umid=guest",
                                     "uml_dir=/tmp/uml/",
                                     "time-travel=ext:0:/lab/" + std::string(kTimeSocket),
-                                    "lab_syscall_ns=" + std::to_string(settings_.system_call_ns)};
+                                    "lab_syscall_ns=" + std::to_string(settings_.system_call_ns),
+                                    "lab_packet_ns=" + std::to_string(settings_.packet_ns)};
   for (unsigned i = 0; i < devices_.size(); ++i)
     words.push_back("virtio_uml.device=/lab/" + socket_name(i) + ":1");
   return words;
@@ -165,7 +159,7 @@ std::int64_t Guest::next() const {
 
 void Guest::advance(std::int64_t until) {
   try {
-    if (up_ && !calendar_.waits()) run();  // it has just been started
+    if (up_ && !calendar_.is_attached()) begin();
     while (up_ && next() < until) {
       if (next_due() <= calendar_.requested()) {
         do_next();
@@ -176,8 +170,18 @@ void Guest::advance(std::int64_t until) {
     }
   } catch (const GuestGone&) {
     up_ = false;
+    calendar_.now();
     if (!was_switched_off()) throw GuestError("it has ended without being switched off");
   }
+}
+
+/// It has just been started, and runs until it waits for the first time.
+void Guest::begin() {
+  calendar_.attach(time_->accept());
+  time_.reset();
+  watched_.push_back(watch(calendar_.descriptor()));
+  for (const auto& listener : listeners_) watched_.push_back(watch(listener->descriptor()));
+  run();
 }
 
 /// Its kernel says so with its last words.
@@ -192,11 +196,7 @@ bool Guest::was_switched_off() const {
 /// Until it waits.
 void Guest::run() {
   while (!calendar_.waits()) {
-    std::vector<pollfd> all{watch(calendar_.descriptor())};
-    for (unsigned i = 0; i < devices_.size(); ++i)
-      all.push_back(watch(devices_[i]->is_attached() ? devices_[i]->descriptor()
-                                                     : listeners_[i]->descriptor()));
-    const std::size_t ready = wait_for(std::span(all));
+    const std::size_t ready = wait_for(watched_);
     if (ready == 0) {
       calendar_.receive();
     } else {
@@ -208,6 +208,7 @@ void Guest::run() {
 void Guest::accept_or_receive(unsigned device) {
   if (devices_[device]->is_attached()) return devices_[device]->receive();
   devices_[device]->attach(listeners_[device]->accept());
+  watched_[device + 1] = watch(devices_[device]->descriptor());
 }
 
 /// What is due for it; it waits meanwhile.

@@ -6,10 +6,11 @@
 // it waits, whatever the machine does.
 //
 // The process lives in namespaces of its own and sees a read-only part of the machine's files
-// (guest/enter). When this object goes, or this process ends in any way, so does the guest: its
+// (guest/enter.c). When this object goes, or this process ends in any way, so does the guest: its
 // first process waits for the end of a pipe that only we hold.
 #pragma once
 
+#include <poll.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -43,15 +44,18 @@ class Guest {
   struct Settings {
     std::filesystem::path folder;  ///< its own, absolute: sockets, console, what it runs
     std::filesystem::path kernel, enter;
+    std::filesystem::path root = "/";  ///< whose files it sees; of the machine's only some
     unsigned memory_megabytes = 32;
+    unsigned out_megabytes = 64;  ///< that it may leave in /out
     std::uint64_t seed = 1;
-    std::int64_t system_call_ns = 0;
+    std::int64_t system_call_ns = 0, packet_ns = 0;
     std::vector<NetworkDevice::Address> devices;
   };
   static constexpr std::int64_t kNever = Calendar::kNever;
 
-  /// Starts it; it has not run yet. Throws std::system_error, GuestError.
+  /// Starts it, and does not wait: hosts start side by side. Throws std::system_error.
   Guest(Settings settings, Network& network);
+  /// Ends it; what it left in /out is in the folder `out` then.
   ~Guest();
   Guest(const Guest&) = delete;
   Guest& operator=(const Guest&) = delete;
@@ -64,11 +68,14 @@ class Guest {
   std::int64_t next() const;
   /// False once it has ended in order.
   bool is_up() const { return up_; }
+  /// Of one that has ended: when.
+  std::int64_t last_ns() const { return calendar_.last(); }
   std::uint64_t dropped() const { return dropped_; }
 
  private:
   struct Port;
-  /// Something for the guest at a time: a frame, or a buffer that it may use again.
+  /// Something for the guest at a time: a frame, or a buffer that it may use again. What comes at
+  /// the same time comes in an order that does not depend on how far advance() was called.
   struct Due {
     std::int64_t time;
     std::uint64_t order;
@@ -77,11 +84,13 @@ class Guest {
     std::uint16_t token;
     std::vector<std::byte> frame;
     bool operator>(const Due& other) const {
-      return time != other.time ? time > other.time : order > other.order;
+      if (time != other.time) return time > other.time;
+      return is_frame != other.is_frame ? other.is_frame : order > other.order;
     }
   };
 
   void launch();
+  void begin();
   std::vector<std::string> command() const;
   void sent(unsigned device, std::span<const std::byte> frame, std::uint16_t token);
   void add(Due&& due);
@@ -96,12 +105,14 @@ class Guest {
   Network& network_;
   Calendar calendar_;
   std::vector<std::unique_ptr<Port>> ports_;
+  std::unique_ptr<Listener> time_;  ///< until it has come
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::vector<std::unique_ptr<NetworkDevice>> devices_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   std::uint64_t order_ = 0;
   std::uint64_t dropped_ = 0;  ///< frames without a buffer
   bool up_ = true;
+  std::vector<pollfd> watched_;  ///< its time, and each device
   pid_t process_ = -1;
   File life_line_;  ///< its end is the guest's
 };

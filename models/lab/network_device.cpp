@@ -30,11 +30,12 @@ enum RequestKind : std::uint32_t {
 constexpr std::uint32_t kCall = 4;  ///< a request of ours
 
 constexpr std::uint32_t kVersion = 1, kIsAnswer = 4, kWantsAnswer = 8;  ///< a header's flags
-constexpr std::uint64_t kFeatures = std::uint64_t{1} << 30 |            // protocol features
-                                    std::uint64_t{1} << 32 |            // version 1 of the standard
-                                    std::uint64_t{1} << 5;              // we say its address
-constexpr std::uint64_t kProtocolFeatures = std::uint64_t{1} << 3 |     // answers to all
-                                            std::uint64_t{1} << 5 |     // requests of ours
+constexpr std::uint64_t kEventIndex = std::uint64_t{1} << 29;
+constexpr std::uint64_t kFeatures = kEventIndex | std::uint64_t{1} << 30 |  // protocol features
+                                    std::uint64_t{1} << 32 |         // version 1 of the standard
+                                    std::uint64_t{1} << 5;           // we say its address
+constexpr std::uint64_t kProtocolFeatures = std::uint64_t{1} << 3 |  // answers to all
+                                            std::uint64_t{1} << 5 |  // requests of ours
                                             std::uint64_t{1} << 9 |  // the device's configuration
                                             std::uint64_t{1} << 14;  // notifications as messages
 
@@ -107,6 +108,9 @@ void NetworkDevice::take(Request& request) {
       return answer(request.header, QueueState{state.index, queue(state.index).next()});
     }
     case kSetFeatures:
+      for (Virtqueue& one : queues_)
+        one.use_event_index((request.as<std::uint64_t>() & kEventIndex) != 0);
+      break;
     case kSetProtocolFeatures:
     case kSetOwner:
       break;
@@ -190,6 +194,7 @@ void NetworkDevice::send_frames() {
                        " bytes with its header, more than the network has");
     port_.sent(std::span(frame_).subspan(sizeof(FrameHeader)), chain->head);
   }
+  from.want_notice();
 }
 
 bool NetworkDevice::deliver(std::span<const std::byte> frame) {

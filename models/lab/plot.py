@@ -24,7 +24,7 @@ import numpy as np  # noqa: E402
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common"))
 from run_tables import read_table  # noqa: E402
 
-COLUMNS = ["lp", "sent_ns", "arrived_ns", "to_host", "bytes"]
+COLUMNS = ["lp", "sent_ns", "arrived_ns", "to_node", "bytes"]
 MOST_FRAMES = 200
 LARGE_BYTES = 200
 
@@ -50,7 +50,7 @@ def draw(table, rows, names, path):
     figure, ax = plt.subplots(figsize=(2.2 * max(len(names), 3), 8))
     sent, arrived = table["sent_ns"] / 1e9, table["arrived_ns"] / 1e9
     for i in rows:
-        begin, end = (table["lp"][i], sent[i]), (table["to_host"][i], arrived[i])
+        begin, end = (table["lp"][i], sent[i]), (table["to_node"][i], arrived[i])
         colour = "tab:blue" if table["bytes"][i] <= LARGE_BYTES else "tab:orange"
         ax.annotate("", xy=end, xytext=begin,
                     arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 0.9,
@@ -81,7 +81,7 @@ def main():
     table = read_table(options.out, "traffic", COLUMNS, "lab")
     if not len(table["lp"]):
         sys.exit(f"plot.py: {options.out}/traffic.csv holds no frames")
-    count = int(max(table["lp"].max(), table["to_host"].max())) + 1
+    count = int(max(table["lp"].max(), table["to_node"].max())) + 1
     path = options.output or os.path.join(options.out, "sequence.png")
     draw(table, chosen(table, options.begin, options.end), host_names(options.out, count), path)
     print(f"wrote {path}")

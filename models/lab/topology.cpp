@@ -2,174 +2,291 @@
 #include "topology.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <cstdint>
-#include <initializer_list>
-#include <optional>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
-#include <toml++/toml.h>
-
-#include "orrery/error.h"
+#include "toml_table.h"
 
 namespace orrery::lab {
+
+const Phase& Wire::at(std::int64_t time) const {
+  std::size_t i = phases.size() - 1;
+  while (i > 0 && phases[i].from_ns > time) --i;
+  return phases[i];
+}
+
+std::int64_t Wire::least_delay_ns() const {
+  return std::min_element(phases.begin(), phases.end(),
+                          [](const Phase& a, const Phase& b) { return a.delay_ns < b.delay_ns; })
+      ->delay_ns;
+}
+
+bool Wire::is_up(std::int64_t begin, std::int64_t end) const {
+  for (const Phase* phase = &at(begin); phase != phases.data() + phases.size(); ++phase) {
+    if (phase->from_ns > end) break;
+    if (!phase->up) return false;
+  }
+  return true;
+}
+
 namespace {
 
-struct Unit {
-  std::string_view name;
-  double factor;
-};
-constexpr Unit kTimeUnits[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}};
-constexpr Unit kRateUnits[] = {{"bit/s", 1}, {"kbit/s", 1e3}, {"Mbit/s", 1e6}, {"Gbit/s", 1e9}};
-constexpr double kLargest = 9e18;
-
-/// "10ms", "1.5 Mbit/s".
-template <std::size_t kCount>
-std::optional<std::int64_t> parse(std::string_view text, const Unit (&units)[kCount]) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return std::nullopt;
-  std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
-  unit.remove_prefix(std::min(unit.find_first_not_of(' '), unit.size()));
-  for (const Unit& one : units)
-    if (one.name == unit && number >= 0 && number * one.factor < kLargest)
-      return std::llround(number * one.factor);
-  return std::nullopt;
-}
+constexpr std::string_view kLinkState[] = {"delay",        "rate", "jitter",
+                                           "jitter_shape", "loss", "corruption"};
+constexpr std::int64_t kLeastDelay = 2;
+constexpr unsigned kSwitchQueue = 100;
 
 class Reader {
  public:
-  explicit Reader(const std::string& path) : path_(path) {}
+  explicit Reader(const std::string& path)
+      : folder_(std::filesystem::path(path).parent_path()), file_(path) {}
 
   Topology read() {
-    const toml::table file = parse_file();
-    allow(file, {"host", "link"});
-    for_each(file, "host", [this](const toml::table& table) { add_host(table); });
-    if (topology_.hosts.empty()) fail(file, "there is no [[host]]");
-    for_each(file, "link", [this](const toml::table& table) { add_link(table); });
+    file_.allow({"host", "switch", "link", "event"});
+    file_.for_each("host", [this](const TomlTable& table) { add_host(table); });
+    if (topology_.hosts.empty()) file_.fail("there is no [[host]]");
+    file_.for_each("switch", [this](const TomlTable& table) { add_switch(table); });
+    file_.for_each("link", [this](const TomlTable& table) { add_link(table); });
+    read_events();
     return std::move(topology_);
   }
 
  private:
-  toml::table parse_file() const {
-    try {
-      return toml::parse_file(path_);
-    } catch (const toml::parse_error& error) {
-      const auto line = error.source().begin.line;
-      throw UsageError(path_ + (line > 0 ? ":" + std::to_string(line) : "") + ": " +
-                       std::string(error.description()));
-    }
-  }
-  [[noreturn]] void fail(const toml::node& at, const std::string& what) const {
-    throw UsageError(path_ + ":" + std::to_string(at.source().begin.line) + ": " + what);
-  }
-  void allow(const toml::table& table, std::initializer_list<std::string_view> keys) const {
-    for (const auto& [key, value] : table) {
-      if (std::find(keys.begin(), keys.end(), key.str()) != keys.end()) continue;
-      std::string known;
-      for (const std::string_view one : keys)
-        known += (known.empty() ? "" : ", ") + std::string(one);
-      fail(value, "there is no key '" + std::string(key.str()) + "' here; there are " + known);
-    }
-  }
-  template <class Action>
-  void for_each(const toml::table& table, std::string_view key, Action&& action) const {
-    const toml::node* const found = table.get(key);
-    if (found == nullptr) return;
-    const toml::array* const all = found->as_array();
-    if (all == nullptr || !all->is_homogeneous<toml::table>())
-      fail(*found, "'" + std::string(key) + "' is written [[" + std::string(key) + "]]");
-    for (const toml::node& one : *all) action(*one.as_table());
-  }
-  std::string text(const toml::table& table, std::string_view key) const {
-    const toml::node* const found = table.get(key);
-    if (found == nullptr) fail(table, "'" + std::string(key) + "' is missing");
-    if (!found->is_string()) fail(*found, "'" + std::string(key) + "' is a text in quotes");
-    return **found->as_string();
-  }
-  template <std::size_t kCount>
-  std::int64_t quantity(const toml::table& table, std::string_view key, const Unit (&units)[kCount],
-                        std::int64_t otherwise) const {
-    const toml::node* const found = table.get(key);
-    if (found == nullptr) return otherwise;
-    const auto value = parse(text(table, key), units);
-    if (value) return *value;
-    std::string names;
-    for (const Unit& one : units) names += (names.empty() ? "" : ", ") + std::string(one.name);
-    fail(*found, "'" + std::string(key) + "' is a number with a unit, \"10 " +
-                     std::string(units[kCount - 2].name) + "\"; there are " + names);
-  }
-  std::vector<std::string> texts(const toml::table& table, std::string_view key) const {
-    const toml::node* const found = table.get(key);
-    std::vector<std::string> all;
-    if (found == nullptr) return all;
-    const toml::array* const list = found->as_array();
-    if (list == nullptr || (!list->empty() && !list->is_homogeneous<std::string>()))
-      fail(*found, "'" + std::string(key) + "' is a list of texts");
-    for (const toml::node& one : *list) all.push_back(**one.as_string());
-    return all;
-  }
+  struct End {
+    NodeId node;
+    unsigned port;
+  };
+  struct Change {
+    std::int64_t at_ns;
+    std::vector<std::size_t> links;
+    const TomlTable* table;  ///< nullptr: up or down
+    bool up;
+  };
 
-  void add_host(const toml::table& table) {
-    allow(table, {"name", "memory", "system_call", "setup", "program"});
-    Host host;
-    host.name = text(table, "name");
+  std::string name_of_new(const TomlTable& table) const {
+    const std::string name = table.text("name");
     constexpr std::string_view kLetters =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
-    if (host.name.empty() || host.name.find_first_not_of(kLetters) != std::string::npos)
-      fail(table, "the name '" + host.name + "' has something else than letters, digits and '-'");
-    if (find(host.name) != nullptr) fail(table, "there are two hosts '" + host.name + "'");
-    if (const toml::node* const memory = table.get("memory")) {
-      constexpr std::int64_t kLeast = 16, kMost = 4096;
-      const auto megabytes = memory->value<std::int64_t>();
-      if (!megabytes || *megabytes < kLeast || *megabytes > kMost)
-        fail(*memory, "'memory' is a number of MiB from 16 to 4096");
-      host.memory_megabytes = static_cast<unsigned>(*megabytes);
+    if (name.empty() || name.find_first_not_of(kLetters) != std::string::npos)
+      table.fail("the name '" + name + "' has something else than letters, digits and '-'");
+    if (find(name)) table.fail("there are two hosts or switches '" + name + "'");
+    return name;
+  }
+  std::optional<NodeId> find(std::string_view name) const {
+    for (NodeId id = 0; id < topology_.nodes(); ++id)
+      if (topology_.node(id).name == name) return id;
+    return std::nullopt;
+  }
+  NodeId node(const TomlTable& table, std::string_view name) const {
+    const auto id = find(name);
+    if (!id) table.fail("there is no host or switch '" + std::string(name) + "'");
+    return *id;
+  }
+  Node& node(NodeId id) {
+    return topology_.is_host(id) ? static_cast<Node&>(topology_.hosts[id])
+                                 : topology_.switches[id - topology_.hosts.size()];
+  }
+  std::filesystem::path path(const TomlTable& table, std::string_view key,
+                             const std::string& name) const {
+    const std::filesystem::path path = folder_ / name;
+    if (!std::filesystem::exists(path)) table.fail_at(key, "there is no '" + path.string() + "'");
+    return std::filesystem::absolute(path);
+  }
+
+  void add_host(const TomlTable& table) {
+    table.allow({"name", "memory", "system_call", "packet", "setup", "program", "files", "root",
+                 "on_exit"});
+    Host host;
+    host.name = name_of_new(table);
+    host.memory_megabytes = static_cast<unsigned>(table.integer("memory", 16, 4096, 32));
+    host.system_call_ns = table.time("system_call", 0);
+    host.packet_ns = table.time("packet", 0);
+    host.setup = table.texts("setup");
+    for (const auto& [to, from] : table.pairs("files")) {
+      if (!to.starts_with('/') || to.find('\'') != std::string::npos)
+        table.fail_at("files", "the path '" + to + "' on the host begins with '/', and has no '");
+      host.files.emplace(to, path(table, "files", from));
     }
-    host.system_call_ns = quantity(table, "system_call", kTimeUnits, 0);
-    host.setup = texts(table, "setup");
-    for_each(table, "program", [&](const toml::table& program) {
-      allow(program, {"at", "command"});
-      host.programs.push_back({quantity(program, "at", kTimeUnits, 0), text(program, "command")});
+    if (table.has("root")) host.root = path(table, "root", table.text("root"));
+    host.may_end = table.choice("on_exit", {"fail", "continue"}) == 1;
+    table.for_each("program", [&](const TomlTable& program) {
+      program.allow({"at", "command"});
+      host.programs.push_back({program.time("at", 0), program.text("command")});
     });
     topology_.hosts.push_back(std::move(host));
   }
 
-  void add_link(const toml::table& table) {
-    allow(table, {"between", "addresses", "delay", "rate"});
-    const std::vector<std::string> names = texts(table, "between"),
-                                   addresses = texts(table, "addresses");
+  void add_switch(const TomlTable& table) {
+    table.allow({"name", "latency"});
+    Switch one;
+    one.name = name_of_new(table);
+    one.latency_ns = table.time("latency", 0);
+    topology_.switches.push_back(std::move(one));
+  }
+
+  static void read_state(const TomlTable& table, Phase& phase) {
+    phase.delay_ns = table.time("delay", phase.delay_ns);
+    if (phase.delay_ns < kLeastDelay)
+      table.fail("a link needs a 'delay', of " + std::to_string(kLeastDelay) + " ns or more");
+    phase.bits_per_s = table.rate("rate", phase.bits_per_s);
+    phase.jitter_ns = table.time("jitter", phase.jitter_ns);
+    if (table.has("jitter_shape"))
+      phase.jitter = static_cast<Phase::Jitter>(
+          table.choice("jitter_shape", {"uniform", "exponential", "normal"}));
+    phase.loss = table.probability("loss", phase.loss);
+    phase.corruption = table.probability("corruption", phase.corruption);
+  }
+
+  void add_link(const TomlTable& table) {
+    table.allow({"between", "addresses", "delay", "rate", "jitter", "jitter_shape", "reorder",
+                 "loss", "corruption", "queue", "capture"});
+    const std::vector<std::string> names = table.texts("between"),
+                                   addresses = table.texts("addresses");
     if (names.size() != 2 || names[0] == names[1])
-      fail(table, "'between' has the names of two hosts");
+      table.fail("'between' has the names of two hosts or switches");
     if (!addresses.empty() && addresses.size() != 2)
-      fail(table, "'addresses' has one for each end, \"10.0.0.1/24\"");
-    const std::int64_t delay = quantity(table, "delay", kTimeUnits, 0);
-    if (delay < 2) fail(table, "a link needs a 'delay', of 2 ns or more");
-    const auto rate = static_cast<std::uint64_t>(quantity(table, "rate", kRateUnits, 0));
-    Host* ends[2];
-    unsigned devices[2];
+      table.fail("'addresses' has one for each end, \"10.0.0.1/24\"; \"\" of a switch");
+    Phase phase;
+    read_state(table, phase);
+    End ends[2];
     for (const std::size_t i : {0, 1}) {
-      ends[i] = find(names[i]);
-      if (ends[i] == nullptr) fail(table, "there is no host '" + names[i] + "'");
-      devices[i] = static_cast<unsigned>(ends[i]->devices.size());
+      const NodeId id = node(table, names[i]);
+      ends[i] = {id, static_cast<unsigned>(node(id).ports.size())};
+      if (!addresses.empty() && !addresses[i].empty() && !topology_.is_host(id))
+        table.fail_at("addresses", "the switch '" + names[i] + "' has no address");
     }
     for (const std::size_t i : {0, 1}) {
-      const auto far = static_cast<std::uint32_t>(ends[1 - i] - topology_.hosts.data());
-      ends[i]->devices.push_back(
-          {addresses.empty() ? "" : addresses[i], {far, devices[1 - i], delay, rate}});
+      Port port;
+      if (!addresses.empty()) port.address = addresses[i];
+      port.capture = table.yes_or_no("capture", true);
+      port.wire.node = ends[1 - i].node;
+      port.wire.port = ends[1 - i].port;
+      port.wire.phases = {phase};
+      port.wire.reorders = table.yes_or_no("reorder", false);
+      if (table.has("queue")) {
+        port.wire.queue = static_cast<unsigned>(table.integer("queue", 0, 1'000'000, 0));
+      } else if (!topology_.is_host(ends[i].node)) {
+        port.wire.queue = kSwitchQueue;
+      }
+      node(ends[i].node).ports.push_back(std::move(port));
+    }
+    links_.push_back({ends[0], ends[1]});
+    refuse_loops(table, ends[0].node, ends[1].node);
+  }
+
+  /// Frames would go round switches in a circle for ever.
+  void refuse_loops(const TomlTable& table, NodeId a, NodeId b) {
+    if (topology_.is_host(a) || topology_.is_host(b)) return;
+    group_.resize(topology_.nodes());
+    if (!grouped_) std::iota(group_.begin(), group_.end(), 0);
+    grouped_ = true;
+    const NodeId old = group_[b], joined = group_[a];
+    if (old == joined)
+      table.fail(
+          "this link closes a circle of switches, in which a frame would go round for ever; "
+          "leave it out, or let a host pass frames on there");
+    std::replace(group_.begin(), group_.end(), old, joined);
+  }
+
+  // ---- What changes
+
+  void read_events() {
+    std::vector<TomlTable> tables;
+    file_.for_each("event", [&](const TomlTable& table) { tables.push_back(table); });
+    for (const TomlTable& table : tables) read_event(table);
+    std::stable_sort(changes_.begin(), changes_.end(),
+                     [](const Change& a, const Change& b) { return a.at_ns < b.at_ns; });
+    for (const Change& change : changes_)
+      for (const std::size_t link : change.links)
+        for (const End& end : {links_[link].first, links_[link].second}) apply(change, end);
+  }
+
+  void read_event(const TomlTable& table) {
+    if (!table.has("at")) table.fail("'at' is missing: the time of the event");
+    const std::int64_t at = table.time("at", 0);
+    if (table.has("host")) {
+      read_host_event(table, at);
+    } else if (table.has("link")) {
+      table.allow(
+          {"at", "link", "up", "delay", "rate", "jitter", "jitter_shape", "loss", "corruption"});
+      if (table.has("up"))
+        changes_.push_back({at, links_between(table), nullptr, table.yes_or_no("up", true)});
+      for (const std::string_view key : kLinkState)
+        if (table.has(key)) {
+          changes_.push_back({at, links_between(table), &table, true});
+          break;
+        }
+    } else if (table.has("partition")) {
+      table.allow({"at", "partition", "until"});
+      const auto links = links_out_of(table);
+      changes_.push_back({at, links, nullptr, false});
+      if (!table.has("until")) return;
+      if (table.time("until", 0) <= at) table.fail_at("until", "'until' is later than 'at'");
+      changes_.push_back({table.time("until", 0), links, nullptr, true});
+    } else {
+      table.fail("an event has a 'host', a 'link' or a 'partition'");
     }
   }
 
-  Host* find(std::string_view name) {
-    for (Host& one : topology_.hosts)
-      if (one.name == name) return &one;
-    return nullptr;
+  void read_host_event(const TomlTable& table, std::int64_t at) {
+    table.allow({"at", "host", "crash", "command"});
+    const NodeId id = node(table, table.text("host"));
+    if (!topology_.is_host(id)) table.fail_at("host", "a switch has no programs, and no crash");
+    Host& host = topology_.hosts[id];
+    if (table.has("command")) host.programs.push_back({at, table.text("command")});
+    if (table.yes_or_no("crash", false)) host.crash_ns = std::min(host.crash_ns, at);
+    if (!table.has("command") && !table.has("crash"))
+      table.fail("an event of a host has a 'command', or 'crash = true'");
   }
 
-  const std::string& path_;
+  std::vector<std::size_t> links_between(const TomlTable& table) const {
+    const std::vector<std::string> names = table.texts("link");
+    if (names.size() != 2) table.fail_at("link", "'link' has the names of its two ends");
+    const NodeId a = node(table, names[0]), b = node(table, names[1]);
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < links_.size(); ++i) {
+      const auto& [first, second] = links_[i];
+      if ((first.node == a && second.node == b) || (first.node == b && second.node == a))
+        found.push_back(i);
+    }
+    if (found.empty())
+      table.fail_at("link", "there is no link between '" + names[0] + "' and '" + names[1] + "'");
+    return found;
+  }
+  std::vector<std::size_t> links_out_of(const TomlTable& table) const {
+    std::vector<NodeId> inside;
+    for (const std::string& name : table.texts("partition")) inside.push_back(node(table, name));
+    const auto is_inside = [&](const End& end) {
+      return std::find(inside.begin(), inside.end(), end.node) != inside.end();
+    };
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < links_.size(); ++i)
+      if (is_inside(links_[i].first) != is_inside(links_[i].second)) found.push_back(i);
+    if (found.empty()) table.fail_at("partition", "no link leads out of the partition");
+    return found;
+  }
+
+  void apply(const Change& change, const End& end) {
+    std::vector<Phase>& phases = node(end.node).ports[end.port].wire.phases;
+    if (phases.back().from_ns != change.at_ns) {
+      phases.push_back(phases.back());
+      phases.back().from_ns = change.at_ns;
+    }
+    if (change.table == nullptr) {
+      phases.back().up = change.up;
+    } else {
+      read_state(*change.table, phases.back());
+    }
+  }
+
+  const std::filesystem::path folder_;
+  const TomlTable file_;
   Topology topology_;
+  std::vector<std::pair<End, End>> links_;
+  std::vector<Change> changes_;
+  std::vector<NodeId> group_;  ///< switches with the same can reach each other
+  bool grouped_ = false;
 };
 
 }  // namespace

@@ -1,42 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a laboratory consists of, from a TOML file: hosts, what they do, and the links between them.
-// models/lab/README.md describes the file. A mistake is a UsageError that names file, line and key.
+// What a laboratory consists of, from a TOML file: hosts and what they do, switches, the links
+// between them, and what changes at which time. models/lab/README.md describes the file. A mistake
+// is a UsageError that names file, line and key.
+//
+// Hosts and switches are nodes; hosts have the first numbers. What changes a link is known from the
+// beginning, so a link is a list of phases, and nobody has to be told.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace orrery::lab {
 
-/// A direction of a link, from a device of a host to one of another.
-struct Wire {
-  std::uint32_t host = 0;        ///< at the far end
-  unsigned device = 0;           ///< there
+using NodeId = std::uint32_t;
+
+/// What a direction of a link is like from a time on.
+struct Phase {
+  enum class Jitter : std::uint8_t { uniform, exponential, normal };
+
+  std::int64_t from_ns = 0;
+  bool up = true;
   std::int64_t delay_ns = 0;     ///< of the last bit, from when it has left
   std::uint64_t bits_per_s = 0;  ///< 0: no limit
+  std::int64_t jitter_ns = 0;    ///< most of a uniform one, mean, or standard deviation
+  Jitter jitter = Jitter::uniform;
+  double loss = 0, corruption = 0;  ///< probabilities of a frame
 };
 
-struct Host {
+/// A direction of a link, from a port of a node to one of another.
+struct Wire {
+  NodeId node = 0;                ///< at the far end
+  unsigned port = 0;              ///< there
+  std::vector<Phase> phases;      ///< by time; the first from 0
+  std::optional<unsigned> queue;  ///< frames that may wait for others; more are dropped
+  bool reorders = false;          ///< jitter lets a frame overtake
+
+  const Phase& at(std::int64_t time) const;
+  std::int64_t least_delay_ns() const;
+  /// Whether it is up all the time from `begin` to `end`.
+  bool is_up(std::int64_t begin, std::int64_t end) const;
+};
+
+struct Port {
+  std::string address;  ///< of a host: "10.0.0.1/24"; may be empty
+  bool capture = true;  ///< of a host: what passes is written to a file
+  Wire wire;            ///< what it sends
+};
+
+struct Node {
+  std::string name;
+  std::vector<Port> ports;  ///< by the order of links in the file
+};
+
+struct Host : Node {
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   struct Program {
     std::int64_t at_ns = 0;
     std::string command;
   };
-  struct Device {
-    std::string address;  ///< "10.0.0.1/24"; may be empty
-    Wire wire;            ///< what it sends
-  };
-  std::string name;
   unsigned memory_megabytes = 32;
-  std::int64_t system_call_ns = 0;
-  std::vector<std::string> setup;  ///< commands before any program
+  std::int64_t system_call_ns = 0, packet_ns = 0;  ///< what they cost
+  std::vector<std::string> setup;                  ///< commands before any program
   std::vector<Program> programs;
-  std::vector<Device> devices;  ///< by the order of links in the file
+  std::map<std::string, std::filesystem::path> files;  ///< by their path on the host
+  std::optional<std::filesystem::path> root;           ///< instead of the machine's files
+  std::int64_t crash_ns = kNever;
+  bool may_end = false;  ///< if it ends in disorder, the others go on
+};
+
+struct Switch : Node {
+  std::int64_t latency_ns = 0;
 };
 
 struct Topology {
   std::vector<Host> hosts;
+  std::vector<Switch> switches;
+
+  std::size_t nodes() const { return hosts.size() + switches.size(); }
+  bool is_host(NodeId id) const { return id < hosts.size(); }
+  const Node& node(NodeId id) const {
+    return is_host(id) ? static_cast<const Node&>(hosts[id]) : switches[id - hosts.size()];
+  }
 };
 
 Topology read_topology(const std::string& path);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "guest_error.h"
 
@@ -12,6 +13,7 @@ namespace {
 
 // Fields of the tables.
 constexpr std::size_t kIndexOffset = 2, kRingOffset = 4, kUsedElementBytes = 8;
+constexpr std::size_t kEventBytes = 2;                         ///< behind each ring
 constexpr std::uint16_t kNoInterrupt = 1;                      ///< of the available table's flags
 constexpr std::uint16_t kNext = 1, kWrite = 2, kIndirect = 4;  ///< of a descriptor's
 
@@ -46,10 +48,12 @@ void Virtqueue::set_addresses(const Addresses& addresses) {
   const std::uint64_t entries = entries_;
   std::byte* const descriptors =
       checked(memory_, addresses.descriptors, entries * sizeof(Descriptor), 16);
-  available_ = checked(memory_, addresses.available, kRingOffset + 2 * entries, 2);
-  used_ = checked(memory_, addresses.used, kRingOffset + kUsedElementBytes * entries, 4);
+  const std::uint64_t event = event_index_ ? kEventBytes : 0;
+  available_ = checked(memory_, addresses.available, kRingOffset + 2 * entries + event, 2);
+  used_ = checked(memory_, addresses.used, kRingOffset + kUsedElementBytes * entries + event, 4);
   descriptors_ = descriptors;
   next_ = 0;
+  told_ = load(used_ + kIndexOffset);
 }
 
 void Virtqueue::reset() {
@@ -94,8 +98,15 @@ void Virtqueue::push(std::uint16_t head, std::uint32_t bytes) {
   store(used_ + kIndexOffset, static_cast<std::uint16_t>(index + 1));
 }
 
-bool Virtqueue::wants_interrupt() const {
-  return (load(available_) & kNoInterrupt) == 0;
+bool Virtqueue::wants_interrupt() {
+  if (!event_index_) return (load(available_) & kNoInterrupt) == 0;
+  const std::uint16_t event = load(available_ + kRingOffset + std::size_t{2} * entries_);
+  const std::uint16_t used = load(used_ + kIndexOffset), before = std::exchange(told_, used);
+  return static_cast<std::uint16_t>(used - event - 1) < static_cast<std::uint16_t>(used - before);
+}
+
+void Virtqueue::want_notice() {
+  if (event_index_ && ready()) store(used_ + kRingOffset + kUsedElementBytes * entries_, next_);
 }
 
 }  // namespace orrery::lab

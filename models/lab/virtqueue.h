@@ -40,6 +40,9 @@ class Virtqueue {
   void set_addresses(const Addresses& addresses);
   void set_next(std::uint32_t next) { next_ = static_cast<std::uint16_t>(next); }
   std::uint16_t next() const { return next_; }
+  /// Both sides say from which index on they want to hear of the other (VIRTIO_F_EVENT_IDX, section
+  /// 2.7.10), instead of yes or no.
+  void use_event_index(bool on) { event_index_ = on; }
   void enable(bool on) { enabled_ = on; }
   void reset();
 
@@ -48,8 +51,10 @@ class Virtqueue {
   const Chain* pop();
   /// It is used, and has `bytes` in it that the device has written.
   void push(std::uint16_t head, std::uint32_t bytes);
-  /// Whether the guest wants to hear of it.
-  bool wants_interrupt() const;
+  /// Whether the guest wants to hear of what was pushed since this was asked last.
+  bool wants_interrupt();
+  /// It is to tell us of the next chain that it offers. With the event index it does not otherwise.
+  void want_notice();
 
  private:
   struct Descriptor {
@@ -63,7 +68,8 @@ class Virtqueue {
   std::uint32_t entries_ = 0;
   std::byte *descriptors_ = nullptr, *available_ = nullptr, *used_ = nullptr;
   std::uint16_t next_ = 0;  ///< of what is available
-  bool enabled_ = false;
+  std::uint16_t told_ = 0;  ///< index of what was used when the guest was asked last
+  bool enabled_ = false, event_index_ = false;
   Chain chain_;
 };
 

@@ -85,7 +85,7 @@ class LabDevice : public ::testing::Test, protected NetworkDevice::Port {
   /// What the driver does when it finds the device.
   void set_up() {
     order(3, {});
-    EXPECT_EQ(ask(1, {}, 8), packed(std::uint64_t{0x140000020}));
+    EXPECT_EQ(ask(1, {}, 8), packed(std::uint64_t{0x160000020}));
     EXPECT_EQ(ask(15, {}, 8), packed(std::uint64_t{0x4228}));
     order(16, packed(std::uint64_t{0x4228}));
     Pair interrupts;

@@ -6,6 +6,7 @@ engine, that see and change nothing of the machine, and that leave nothing behin
 Environment: ORRERY (the command), MODELS (the folder models), LAB_KERNEL (the hosts' kernel; what
 needs one is skipped where it is not built).
 """
+import json
 import os
 import signal
 import struct
@@ -64,8 +65,10 @@ class Case(unittest.TestCase):
         self.folder = Path(holder.name)
 
     def words(self, topology, *words, folder="hosts"):
+        sets = [word for word in words if "=" in word and not word.startswith("-")]
         return [ORRERY, "run", "lab", "--quiet", "--set", f"topology={topology}",
-                f"folder={self.folder / folder}", f"kernel={KERNEL}", *words]
+                f"folder={self.folder / folder}", f"kernel={KERNEL}", *sets,
+                *(word for word in words if word not in sets)]
 
     def run_lab(self, topology, *words, **options):
         return subprocess.run(self.words(topology, *words, **options), capture_output=True,
@@ -98,8 +101,8 @@ class Refusals(Case):
 
     def test_a_mistake_has_its_line(self):
         path = self.two("true")
-        path.write_text(path.read_text() + "loss = 1\n")
-        self.assertIn("two.toml:14: there is no key 'loss' here", self.refusal(f"topology={path}"))
+        path.write_text(path.read_text() + "lose = 1\n")
+        self.assertIn("two.toml:14: there is no key 'lose' here", self.refusal(f"topology={path}"))
 
     def test_check_needs_no_kernel(self):
         done = subprocess.run([ORRERY, "run", "lab", "--quiet", "--set", "check=yes",
@@ -139,6 +142,152 @@ class Hosts(Case):
         self.assertEqual(len(seen), 5)
         self.assertEqual(seen[1:], [exact] * 4, "all but the first, which asks for addresses")
         self.assertIn("time=31.7 ms", self.console("a", "sequential"))
+
+    def fingerprint(self, done):
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [line for line in done.stdout.splitlines() if "fingerprint" in line]
+
+    def test_results_do_not_depend_on_how_far_hosts_run_at_once(self):
+        said = set()
+        for window in ("1s", "1ms", "777us", "1us"):
+            done = self.run_lab(MODELS / "lab/topologies/three-hosts.toml", f"window={window}",
+                                folder=window)
+            left = b"".join(path.read_bytes() for path in sorted(self.folder.glob(f"{window}/*/*"))
+                            if path.name == "console" or path.suffix == ".pcap")
+            said.add((str(self.fingerprint(done)), left))
+        self.assertEqual(len(said), 1)
+
+    def test_a_switch_and_what_links_do(self):
+        path = self.folder / "switch.toml"
+        path.write_text("""
+[[host]]
+repeat = 3
+name = "h{i}"
+[[host.program]]
+at = "9s"
+command = "true"
+[[switch]]
+name = "s"
+latency = "3us"
+[[link]]
+repeat = 3
+between = ["h{i}", "s"]
+addresses = ["10.0.0.{i}/24", ""]
+delay = "1ms"
+rate = "10 Mbit/s"
+[[event]]
+at = "1s"
+host = "h1"
+command = "ping -c 6 -i 1 -W 0.5 10.0.0.2"
+[[event]]
+at = "2.9s"
+link = ["s", "h2"]
+up = false
+[[event]]
+at = "3.9s"
+link = ["s", "h2"]
+up = true
+delay = "2ms"
+[[event]]
+at = "5.5s"
+partition = ["h1"]
+""")
+        said = set()
+        for engine in (["sequential"], ["conservative", "--workers", "2"],
+                       ["timewarp", "--workers", "2"]):
+            said.add(str(self.fingerprint(self.run_lab(path, "--engine", *engine))))
+        self.assertEqual(len(said), 1)
+        sent, trips = {}, {}
+        for at, frame in frames(self.folder / "hosts/h1/eth0.pcap"):
+            if frame[12:14] != b"\x08\x00" or frame[23] != 1:
+                continue
+            number = int.from_bytes(frame[40:42], "big")
+            if frame[34] == 8:
+                sent[number] = at
+            else:
+                trips[number] = at - sent[number]
+        # Echoes of 98 bytes, twice each way; the first asks for the address.
+        exact = 2 * (2 * 98 * 8 * 100 + 2_000_000 + 3_000)
+        self.assertEqual(sorted(sent), [1, 2, 3, 4, 5, 6])
+        self.assertEqual(sorted(trips), [1, 2, 4, 5])
+        self.assertEqual([trips[2], trips[4], trips[5]], [exact, exact + 2_000_000, exact + 2_000_000])
+        self.assertIn("6 packets transmitted, 4 received", self.console("h1"))
+        asked = [frame for _, frame in frames(self.folder / "hosts/h3/eth0.pcap")
+                 if frame[12:14] == b"\x08\x00" and frame[23] == 1]
+        self.assertEqual(asked, [], "the switch knows where the others are")
+
+    def test_the_processor_is_the_same_everywhere(self):
+        source, program = self.folder / "p.c", self.folder / "p"
+        source.write_text("""
+#include <cpuid.h>
+#include <stdio.h>
+#include <x86intrin.h>
+int main(void) {
+  unsigned a, b, c, d, core;
+  char text[49] = "";
+  for (unsigned leaf = 0; leaf < 16; ++leaf) {
+    __cpuid_count(leaf, 0, a, b, c, d);
+    printf("%x: %x %x %x %x\\n", leaf, a, b, c, d);
+    if (leaf == 1) printf("rdrand %d avx %d\\n", !!(c & bit_RDRND), !!(c & bit_AVX));
+  }
+  for (unsigned i = 0; i < 3; ++i)
+    __cpuid(0x80000002 + i, *(unsigned *)(text + 16 * i), *(unsigned *)(text + 16 * i + 4),
+            *(unsigned *)(text + 16 * i + 8), *(unsigned *)(text + 16 * i + 12));
+  puts(text);
+  unsigned long long first = __rdtsc(), second = __rdtscp(&core);
+  printf("%llu %llu\\n", first, second - first);
+  return 0;
+}
+""")
+        subprocess.run(["gcc", "-O1", "-o", program, source], check=True)
+        path = self.folder / "two.toml"
+        text = TWO.format(command="/root/p; cat /proc/cpuinfo /proc/version; python3 -c "
+                          "\"import os, random; print(random.SystemRandom().random())\"")
+        path.write_text(text.replace('name = "a"\n', f'name = "a"\nfiles = {{ "/root/p" = "{program}" }}\n'))
+        said = set()
+        for _ in range(3):
+            self.fingerprint(self.run_lab(path, "--out", str(self.folder / "report"), "--force"))
+            said.add(self.console("a"))
+        self.assertEqual(len(said), 1)
+        said = said.pop()
+        report = json.loads((self.folder / "report/report.json").read_text())
+        hidden = report["results"]["processor_hidden"]["value"] == 1
+        if hidden:
+            self.assertIn("Orrery laboratory, a processor in virtual time\n", said)
+            self.assertIn("rdrand 0 avx 0", said)
+        first, delta = next(line.split() for line in said.splitlines()
+                            if line.replace(" ", "").isdigit() and len(line.split()) == 2)
+        self.assertLess(int(first), 3 * 10**9, "since the start of the host")
+        self.assertEqual(int(delta), 256, "what reading a clock takes")
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            model = next(line.split(":")[1].strip() for line in file if "model name" in line)
+        if hidden:
+            self.assertNotIn(model, said)
+        self.assertNotIn(model, said[said.index("processor\t"):])
+
+    def test_files_go_in_and_come_out(self):
+        (self.folder / "in.txt").write_text("from outside\n")
+        path = self.folder / "two.toml"
+        path.write_text(TWO.format(
+            command="cat /root/in.txt; mkdir /out/d; echo result >/out/d/f; ln -s /etc/hostname "
+                    "/out/l; head -c 100M /dev/zero >/out/full; ls -l /out/full").replace(
+                        'name = "a"\n', 'name = "a"\nfiles = { "/root/in.txt" = "in.txt" }\n'))
+        self.fingerprint(self.run_lab(path))
+        self.assertIn("from outside", self.console("a"))
+        out = self.folder / "hosts/a/out"
+        self.assertEqual((out / "d/f").read_text(), "result\n")
+        self.assertFalse(os.path.lexists(out / "l"))
+        self.assertLessEqual((out / "full").stat().st_size, 64 << 20)
+
+    def test_a_host_whose_power_is_cut(self):
+        path = self.two("while sleep 1; do echo here; done")
+        path.write_text(path.read_text() + '[[event]]\nat = "2.5s"\nhost = "a"\ncrash = true\n')
+        done = self.run_lab(path, "--until", "5s", "--out", str(self.folder / "report"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.console("a").count("here"), 2)
+        ends = (self.folder / "report/ends.csv").read_text().splitlines()
+        self.assertEqual(len(ends), 3, ends)
+        self.assertTrue(any(line.endswith("2500000000,1") for line in ends), ends)
 
     def test_the_same_in_every_run_and_another_by_seed(self):
         topology = self.two("head -c 8 /dev/urandom | od -An -tx1; date -u +%s.%N; "
@@ -185,24 +334,39 @@ class Hosts(Case):
         self.assertEqual(hosts_left(), [])
         self.assertNotIn(str(self.folder), Path("/proc/mounts").read_text())
 
-    def test_a_host_that_is_killed_ends_the_run_with_its_name(self):
-        topology = self.two("echo here I am; while sleep 0.001; do :; done")
-        process = subprocess.Popen(self.words(topology, "--until", "1000000s"),
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def kill_a(self, topology, *words):
+        """A run whose host a is killed when its program has begun."""
+        process = subprocess.Popen(self.words(topology, *words), stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
         deadline = time.monotonic() + 60
         console = self.folder / "hosts/a/console"
         while time.monotonic() < deadline and not (
                 console.exists() and "here I am" in console.read_text()):
-            time.sleep(0.1)
+            time.sleep(0.02)
         for one in hosts_left():
-            command = Path(f"/proc/{one}/cmdline").read_bytes().split(b"\0")
-            if command[0] == b"/kernel":
+            link = Path(f"/proc/{one}/fd/1")
+            if Path(f"/proc/{one}/cmdline").read_bytes().startswith(b"kernel\0") and \
+                    os.readlink(link).endswith("/hosts/a/console"):
                 os.kill(int(one), signal.SIGKILL)
                 break
+        return process
+
+    def test_a_host_that_is_killed_ends_the_run_with_its_name(self):
+        topology = self.two("echo here I am; while sleep 0.001; do :; done")
+        process = self.kill_a(topology, "--until", "1000000s")
         _, said = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 3, said)
-        self.assertRegex(said, r"host [ab]: it has ended without being switched off; its console")
+        self.assertRegex(said, r"host a: it has ended without being switched off; its console")
         self.assertEqual(hosts_left(), [])
+
+    def test_one_that_may_end_lets_the_others_go_on(self):
+        path = self.two("echo here I am; while sleep 0.001; do :; done")
+        path.write_text(path.read_text().replace('name = "a"\n', 'name = "a"\non_exit = "continue"\n'))
+        process = self.kill_a(path, "--until", "8s", "--out", str(self.folder / "report"))
+        _, said = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 0, said)
+        ends = (self.folder / "report/ends.csv").read_text().splitlines()
+        self.assertTrue(any(line.endswith(",2") for line in ends), ends)
 
 
 if __name__ == "__main__":

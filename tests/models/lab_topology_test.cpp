@@ -57,12 +57,93 @@ rate = "1.5 Mbit/s"
   EXPECT_EQ(a.setup, (std::vector<std::string>{"one", "two"}));
   ASSERT_EQ(a.programs.size(), 1u);
   EXPECT_EQ(a.programs[0].at_ns, 2'000'000'000);
-  ASSERT_EQ(b.devices.size(), 1u);
-  EXPECT_EQ(b.devices[0].address, "10.0.0.2/24");
-  EXPECT_EQ(b.devices[0].wire.host, 0u);
-  EXPECT_EQ(a.devices[0].wire.host, 1u);
-  EXPECT_EQ(a.devices[0].wire.delay_ns, 10'000'000);
-  EXPECT_EQ(a.devices[0].wire.bits_per_s, 1'500'000u);
+  ASSERT_EQ(b.ports.size(), 1u);
+  EXPECT_EQ(b.ports[0].address, "10.0.0.2/24");
+  EXPECT_EQ(b.ports[0].wire.node, 0u);
+  EXPECT_EQ(a.ports[0].wire.node, 1u);
+  EXPECT_FALSE(a.ports[0].wire.queue);
+  EXPECT_EQ(a.ports[0].wire.at(0).delay_ns, 10'000'000);
+  EXPECT_EQ(a.ports[0].wire.at(0).bits_per_s, 1'500'000u);
+}
+
+TEST(LabTopology, RepeatsTables) {
+  const Topology topology = read(R"(
+[[host]]
+repeat = 3
+name = "h{i}"
+setup = ["{i-1} {i+1} {it} {i", "x"]
+[[switch]]
+name = "s"
+[[link]]
+repeat = 3
+between = ["h{i}", "s"]
+addresses = ["10.0.0.{i}/24", ""]
+delay = "1ms"
+)");
+  ASSERT_EQ(topology.hosts.size(), 3u);
+  EXPECT_EQ(topology.hosts[1].name, "h2");
+  EXPECT_EQ(topology.hosts[1].setup[0], "1 3 {it} {i");
+  EXPECT_EQ(topology.hosts[2].ports[0].address, "10.0.0.3/24");
+  EXPECT_EQ(topology.nodes(), 4u);
+  const Node& middle = topology.node(3);
+  EXPECT_EQ(middle.name, "s");
+  ASSERT_EQ(middle.ports.size(), 3u);
+  EXPECT_EQ(middle.ports[2].wire.node, 2u);
+  EXPECT_EQ(middle.ports[2].wire.queue, 100u);
+}
+
+TEST(LabTopology, EventsMakePhasesOfLinks) {
+  const Topology topology = read(kTwo + R"(
+[[host]]
+name = "c"
+[[link]]
+between = ["a", "b"]
+delay = "10ms"
+loss = 0.25
+[[link]]
+between = ["b", "c"]
+delay = "20ms"
+[[event]]
+at = "5s"
+link = ["b", "a"]
+delay = "3ms"
+[[event]]
+at = "2s"
+partition = ["a"]
+until = "4s"
+[[event]]
+at = "5s"
+link = ["a", "b"]
+loss = 0.5
+[[event]]
+at = "6s"
+host = "c"
+crash = true
+[[event]]
+at = "1s"
+host = "c"
+command = "run"
+)");
+  for (const NodeId id : {0, 1}) {
+    const Wire& wire = topology.node(id).ports[0].wire;
+    ASSERT_EQ(wire.phases.size(), 4u);
+    EXPECT_TRUE(wire.at(1'999'999'999).up);
+    EXPECT_FALSE(wire.at(2'000'000'000).up);
+    EXPECT_TRUE(wire.at(4'000'000'000).up);
+    EXPECT_EQ(wire.at(4'000'000'000).delay_ns, 10'000'000);
+    EXPECT_EQ(wire.at(4'000'000'000).loss, 0.25);
+    EXPECT_EQ(wire.at(7'000'000'000).delay_ns, 3'000'000);
+    EXPECT_EQ(wire.at(7'000'000'000).loss, 0.5);
+    EXPECT_EQ(wire.least_delay_ns(), 3'000'000);
+    EXPECT_TRUE(wire.is_up(0, 1'999'999'999));
+    EXPECT_FALSE(wire.is_up(0, 2'000'000'000));
+    EXPECT_FALSE(wire.is_up(3'000'000'000, 3'000'000'000));
+    EXPECT_FALSE(wire.is_up(1, 5'000'000'000));
+    EXPECT_TRUE(wire.is_up(4'000'000'000, 9'000'000'000));
+  }
+  EXPECT_EQ(topology.node(2).ports[0].wire.phases.size(), 1u);
+  EXPECT_EQ(topology.hosts[2].crash_ns, 6'000'000'000);
+  EXPECT_EQ(topology.hosts[2].programs.at(0).command, "run");
 }
 
 TEST(LabTopology, EveryFileInTheFolderIsOne) {
@@ -84,22 +165,54 @@ TEST(LabTopology, RefusesByLineAndKey) {
   EXPECT_EQ(refusal("[[host]]\nname=3\n"), ":2: 'name' is a text in quotes");
   EXPECT_EQ(refusal("[[host]]\nname='a b'\n"),
             ":1: the name 'a b' has something else than letters, digits and '-'");
-  EXPECT_EQ(refusal("[[host]]\nname='a'\n[[host]]\nname='a'\n"), ":3: there are two hosts 'a'");
+  EXPECT_EQ(refusal("[[host]]\nname='a'\n[[host]]\nname='a'\n"),
+            ":3: there are two hosts or switches 'a'");
   EXPECT_EQ(refusal("[[host]]\nname='a'\nmemory=8\n"),
-            ":3: 'memory' is a number of MiB from 16 to 4096");
+            ":3: 'memory' is a whole number from 16 to 4096");
   EXPECT_EQ(refusal("[[host]]\nname='a'\nmemroy=64\n"),
-            ":3: there is no key 'memroy' here; there are name, memory, system_call, setup, "
-            "program");
+            ":3: there is no key 'memroy' here; there are name, memory, system_call, packet, "
+            "setup, program, files, root, on_exit");
   EXPECT_EQ(refusal(kTwo + "[[link]]\nbetween=['a','c']\ndelay='1ms'\n"),
-            ":5: there is no host 'c'");
+            ":5: there is no host or switch 'c'");
   EXPECT_EQ(refusal(kTwo + "[[link]]\nbetween=['a','a']\ndelay='1ms'\n"),
-            ":5: 'between' has the names of two hosts");
+            ":5: 'between' has the names of two hosts or switches");
   EXPECT_EQ(refusal(kTwo + "[[link]]\nbetween=['a','b']\n"),
             ":5: a link needs a 'delay', of 2 ns or more");
   EXPECT_EQ(refusal(kTwo + "[[link]]\nbetween=['a','b']\ndelay='10'\n"),
             ":7: 'delay' is a number with a unit, \"10 s\"; there are ns, us, ms, s, min");
   EXPECT_EQ(refusal(kTwo + "[[link]]\nbetween=['a','b']\ndelay='1s'\naddresses=['x']\n"),
-            ":5: 'addresses' has one for each end, \"10.0.0.1/24\"");
+            ":5: 'addresses' has one for each end, \"10.0.0.1/24\"; \"\" of a switch");
+}
+
+TEST(LabTopology, RefusesWhatCannotBe) {
+  const std::string switches = "[[switch]]\nname='s'\n[[switch]]\nname='t'\n";
+  const std::string link = "[[link]]\ndelay='1ms'\nbetween=";
+  EXPECT_EQ(refusal(kTwo + switches + link + "['s','t']\n" + link + "['t','s']\n"),
+            ":12: this link closes a circle of switches, in which a frame would go round for ever; "
+            "leave it out, or let a host pass frames on there");
+  EXPECT_EQ(
+      refusal(kTwo + switches + link + "['s','t']\n" + link + "['a','s']\n" + link + "['a','t']\n"),
+      "accepted");
+  EXPECT_EQ(refusal(kTwo + switches + link + "['a','s']\naddresses=['','10.0.0.1/8']\n"),
+            ":12: the switch 's' has no address");
+  EXPECT_EQ(refusal(kTwo + link + "['a','b']\nloss=1.5\n"), ":8: 'loss' is a number from 0 to 1");
+  EXPECT_EQ(refusal(kTwo + link + "['a','b']\njitter='1ms'\njitter_shape='even'\n"),
+            ":9: 'jitter_shape' is one of uniform, exponential, normal");
+  EXPECT_EQ(refusal(kTwo + "[[event]]\nhost='a'\n"), ":5: 'at' is missing: the time of the event");
+  EXPECT_EQ(refusal(kTwo + "[[event]]\nat='1s'\n"),
+            ":5: an event has a 'host', a 'link' or a 'partition'");
+  EXPECT_EQ(refusal(kTwo + "[[event]]\nat='1s'\nhost='a'\n"),
+            ":5: an event of a host has a 'command', or 'crash = true'");
+  EXPECT_EQ(refusal(kTwo + "[[event]]\nat='1s'\nlink=['a','b']\nup=false\n"),
+            ":7: there is no link between 'a' and 'b'");
+  EXPECT_EQ(refusal(kTwo + link + "['a','b']\n[[event]]\nat='1s'\npartition=['a','b']\n"),
+            ":10: no link leads out of the partition");
+  EXPECT_EQ(refusal(kTwo + link + "['a','b']\n[[event]]\nat='1s'\nlink=['a','b']\ndelay='1ns'\n"),
+            ":8: a link needs a 'delay', of 2 ns or more");
+  EXPECT_EQ(refusal("[[host]]\nname='a'\nfiles={'/x'='no-such-file'}\n").substr(0, 15),
+            ":3: there is no");
+  EXPECT_EQ(refusal("[[host]]\nname='a'\nfiles={'x'='y'}\n"),
+            ":3: the path 'x' on the host begins with '/', and has no '");
 }
 
 }  // namespace

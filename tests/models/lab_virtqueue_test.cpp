@@ -64,6 +64,30 @@ TEST_F(LabVirtqueue, AsksWhetherTheGuestWantsToHearOfIt) {
   EXPECT_FALSE(queue_.wants_interrupt());
 }
 
+TEST_F(LabVirtqueue, HearsFromWhichIndexOnTheGuestWantsToHear) {
+  constexpr std::uint64_t kUsedEvent = kQueue + 0x404 + 2 * FakeMemory::kEntries;
+  constexpr std::uint64_t kAvailableEvent = kQueue + 0x804 + 8 * FakeMemory::kEntries;
+  queue_.use_event_index(true);
+  queue_.set_addresses(driver_.addresses());
+  driver_.set_flags(1);  // means nothing then
+  memory_.put(kUsedEvent, std::uint16_t{2});
+  for (const bool expected : {false, false, true, false, false}) {
+    queue_.push(0, 0);
+    EXPECT_EQ(queue_.wants_interrupt(), expected);
+  }
+  memory_.put(kUsedEvent, std::uint16_t{6});
+  for (int i = 0; i < 4; ++i) queue_.push(0, 0);
+  EXPECT_TRUE(queue_.wants_interrupt()) << "it has passed";
+  EXPECT_FALSE(queue_.wants_interrupt()) << "it was told";
+  driver_.describe(0, kBuffers, 10, 0);
+  for (std::uint16_t taken = 1; taken <= 3; ++taken) {
+    driver_.offer(0);
+    EXPECT_NE(queue_.pop(), nullptr);
+    queue_.want_notice();
+    EXPECT_EQ(memory_.get<std::uint16_t>(kAvailableEvent), taken);
+  }
+}
+
 TEST_F(LabVirtqueue, GivesNothingUntilItIsReady) {
   driver_.describe(0, kBuffers, 10, 0);
   driver_.offer(0);

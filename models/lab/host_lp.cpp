@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host_lp.h"
+
+#include <algorithm>
+#include <fstream>
+#include <stdexcept>
+#include <utility>
+
+#include "guest_error.h"
+
+namespace orrery::lab {
+
+HostLp::HostLp(const Lab& lab, LpId id) : lab_(lab), id_(id) {}
+
+void HostLp::start(Context& context) {
+  context_ = &context;
+  Guest::Settings settings;
+  settings.folder = lab_.folder_of(id_);
+  settings.kernel = std::filesystem::absolute(lab_.kernel.value());
+  settings.enter = std::filesystem::path(settings.kernel).replace_filename("enter");
+  if (host().root) settings.root = *host().root;
+  settings.memory_megabytes = host().memory_megabytes;
+  settings.seed = context.random().below(~std::uint64_t{0});
+  settings.system_call_ns = host().system_call_ns;
+  settings.packet_ns = host().packet_ns;
+  for (unsigned i = 0; i < host().ports.size(); ++i) {
+    ports_.emplace_back(host().ports[i].wire, context.random().next());
+    settings.devices.push_back({2, 0, static_cast<std::uint8_t>(id_ >> 16),
+                                static_cast<std::uint8_t>(id_ >> 8), static_cast<std::uint8_t>(id_),
+                                static_cast<std::uint8_t>(i)});
+    captures_.push_back(
+        host().ports[i].capture
+            ? std::make_unique<Capture>(settings.folder / ("eth" + std::to_string(i) + ".pcap"))
+            : nullptr);
+  }
+  in_guest([&] { guest_ = std::make_unique<Guest>(settings, static_cast<Network&>(*this)); });
+  context.schedule(id_, Duration::zero(), Wake{});
+}
+
+void HostLp::handle(Context& context, const Wake&) {
+  context_ = &context;
+  wake_ = {};
+  run(now_ns() + lab_.window_ns(id_));
+  wake_for_next();
+}
+
+void HostLp::handle(Context& context, const Arrival& arrival, std::span<const std::byte> frame) {
+  context_ = &context;
+  const std::int64_t at = now_ns() + arrival.wait_ns;
+  if (!guest_ || at >= host().crash_ns) return;
+  capture(arrival.port, at, frame);
+  in_guest([&] { guest_->arrive(arrival.port, at, {frame.begin(), frame.end()}); });
+  wake_for_next();
+}
+
+void HostLp::finish(FinalContext& context) {
+  if (guest_) refused_ = guest_->dropped();
+  context.record(lab_.refused, static_cast<double>(refused_));
+  captures_.clear();
+  guest_.reset();
+  add_console_to(context);
+}
+
+void HostLp::add_console_to(FinalContext& context) const {
+  std::ifstream file(lab_.folder_of(id_) / "console", std::ios::binary);
+  for (std::uint64_t word = 0;
+       file.read(reinterpret_cast<char*>(&word), sizeof word) || file.gcount() > 0; word = 0)
+    context.state(word);
+}
+
+/// All that it does before `until`.
+void HostLp::run(std::int64_t until) {
+  if (!guest_) return;
+  in_guest([&] { guest_->advance(std::min(until, host().crash_ns)); });
+  if (guest_ && !guest_->is_up()) ended(End::off, guest_->last_ns());
+  if (guest_ && host().crash_ns < until) ended(End::crash, host().crash_ns);
+}
+
+void HostLp::ended(End how, std::int64_t at) {
+  context_->emit(lab_.ends, at, static_cast<int>(how));
+  refused_ = guest_->dropped();
+  guest_.reset();
+}
+
+std::int64_t HostLp::sent(unsigned device, std::int64_t time, std::span<const std::byte> frame) {
+  capture(device, time, frame);
+  context_->hash_bytes(frame);
+  const Outgoing::Passage passage = lab_.send(*context_, ports_[device], time, frame);
+  context_->record(lab_.frames, static_cast<double>(frame.size()));
+  context_->emit(lab_.traffic, time, passage.arrives() ? passage.arrival_ns : 0, device,
+                 ports_[device].wire().node, frame.size(), static_cast<int>(passage.fate));
+  return passage.free_ns;
+}
+
+void HostLp::capture(unsigned device, std::int64_t time, std::span<const std::byte> frame) {
+  if (captures_[device]) captures_[device]->add(time, frame);
+}
+
+/// One timer, for the first that it has to do.
+void HostLp::wake_for_next() {
+  std::int64_t next = guest_ ? guest_->next() : Guest::kNever;
+  if (guest_) next = std::min(next, host().crash_ns);
+  if (wake_ != Timer() && next == wakes_ns_) return;
+  if (wake_ != Timer()) context_->cancel(wake_);
+  wake_ = {};
+  if (next == Guest::kNever) return;
+  wakes_ns_ = next;
+  wake_ = context_->schedule_timer(Duration::from_ticks(std::max<std::int64_t>(next - now_ns(), 0)),
+                                   Wake{});
+}
+
+/// A guest that ends in disorder ends the run with a sentence, unless the topology lets it.
+template <class Action>
+void HostLp::in_guest(Action&& action) {
+  try {
+    action();
+  } catch (const GuestError& error) {
+    if (!host().may_end || !guest_)
+      throw ModelFault("host " + host().name + ": " + error.what() + console_end());
+    ended(End::disorder, guest_->last_ns());
+  } catch (const std::length_error& error) {
+    throw ModelFault("host " + host().name + ": " + error.what() +
+                     "; --set folder= can be shorter");
+  }
+}
+
+/// The last lines that it has shown.
+std::string HostLp::console_end() const {
+  std::ifstream file(lab_.folder_of(id_) / "console");
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  constexpr std::size_t kShown = 5;
+  std::string text;
+  for (std::size_t i = lines.size() - std::min(kShown, lines.size()); i < lines.size(); ++i)
+    text += "\n  " + lines[i];
+  return text.empty() ? "; its console shows nothing" : "; its console ends with" + text;
+}
+
+}  // namespace orrery::lab

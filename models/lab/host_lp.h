@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A host as an LP: a guest (guest.h) that runs when an event says so, and cannot roll back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "capture.h"
+#include "guest.h"
+#include "lab.h"
+#include "orrery/orrery.h"
+#include "outgoing.h"
+
+namespace orrery::lab {
+
+/// The host has something to do.
+struct Wake {
+  static constexpr bool silent = true;
+};
+
+class HostLp final : public LogicalProcess<HostLp, Wake, Arrival>, private Network {
+ public:
+  HostLp(const Lab& lab, LpId id);
+
+  void start(Context& context) override;
+  void handle(Context& context, const Wake&);
+  void handle(Context& context, const Arrival& arrival, std::span<const std::byte> frame);
+  void finish(FinalContext& context) override;
+
+ private:
+  enum class End : std::uint8_t { off, crash, disorder };
+
+  const Host& host() const { return lab_.host(id_); }
+  std::int64_t now_ns() const { return context_->now().ticks(); }
+  std::int64_t sent(unsigned device, std::int64_t time, std::span<const std::byte> frame) override;
+  void capture(unsigned device, std::int64_t time, std::span<const std::byte> frame);
+  void run(std::int64_t until);
+  void ended(End how, std::int64_t at);
+  void wake_for_next();
+  template <class Action>
+  void in_guest(Action&& action);
+  std::string console_end() const;
+  void add_console_to(FinalContext& context) const;
+
+  const Lab& lab_;
+  const LpId id_;
+  Context* context_ = nullptr;    ///< of the event that is handled
+  std::unique_ptr<Guest> guest_;  ///< nullptr: it has ended
+  std::vector<Outgoing> ports_;
+  std::vector<std::unique_ptr<Capture>> captures_;  ///< by port; nullptr: none
+  Timer wake_;
+  std::int64_t wakes_ns_ = 0;
+  std::uint64_t refused_ = 0;
+};
+
+}  // namespace orrery::lab

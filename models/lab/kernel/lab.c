@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+/*
+ * What the laboratory adds to User Mode Linux: what things cost in virtual time, and the processor of
+ * a host, the same on every machine.
+ *
+ * The processor is what a program learns from RDTSC, RDTSCP and CPUID. The machine's kernel stops a
+ * program at them (userspace_tramp asks for it by PR_SET_TSC and ARCH_SET_CPUID) with a general
+ * protection fault, and here they are executed instead:
+ *
+ * - the time stamp counter is the host's time in nanoseconds, and reading it takes what reading any
+ *   clock does;
+ * - the processor is one of 64 bits with SSE4.2 and POPCNT, without AVX, and above all without
+ *   RDRAND and RDSEED, whose numbers nothing could repeat. Its caches are made up.
+ *
+ * Layout of leaves: Intel, Software Developer's Manual, volume 2, CPUID.
+ */
+#include <linux/init.h>
+#include <linux/kernel.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+#include <linux/time-internal.h>
+#include <linux/timekeeping.h>
+#include <linux/uaccess.h>
+#include <asm/delay.h>
+#include <asm/ptrace.h>
+#include <kern_util.h>
+#include <lab.h>
+#include <sysdep/ptrace.h>
+
+static unsigned int lab_syscall_ns, lab_packet_ns;
+
+static int __init lab_set_syscall_ns(char *text)
+{
+	return kstrtouint(text, 0, &lab_syscall_ns) == 0;
+}
+__setup("lab_syscall_ns=", lab_set_syscall_ns);
+
+static int __init lab_set_packet_ns(char *text)
+{
+	return kstrtouint(text, 0, &lab_packet_ns) == 0;
+}
+__setup("lab_packet_ns=", lab_set_packet_ns);
+
+void lab_charge_system_call(void)
+{
+	if (lab_syscall_ns && time_travel_mode == TT_MODE_EXTERNAL) {
+		um_ndelay(lab_syscall_ns);
+		cond_resched();
+	}
+}
+
+void lab_charge_packet(void)
+{
+	if (lab_packet_ns && time_travel_mode == TT_MODE_EXTERNAL)
+		um_ndelay(lab_packet_ns);
+}
+
+struct leaf {
+	u32 eax, ebx, ecx, edx;
+};
+
+#define CACHE(type, level) ((type) | (level) << 5 | 1 << 8)
+#define WAYS_OF_64_BYTES(ways) (((ways) - 1) << 22 | 63)
+
+static const char vendor[] = "GenuineIntel"; /* of another kind, libraries look for more leaves */
+static const char brand[48] = "Orrery laboratory, a processor in virtual time";
+
+static const struct leaf caches[] = {
+	{ CACHE(1, 1), WAYS_OF_64_BYTES(8), 64 - 1, 0 },    /* 32 KiB of data */
+	{ CACHE(2, 1), WAYS_OF_64_BYTES(8), 64 - 1, 0 },    /* 32 KiB of instructions */
+	{ CACHE(3, 2), WAYS_OF_64_BYTES(8), 512 - 1, 0 },   /* 256 KiB */
+	{ CACHE(3, 3), WAYS_OF_64_BYTES(16), 8192 - 1, 0 }, /* 8 MiB */
+};
+
+static struct leaf basic(u32 number, u32 sub)
+{
+	struct leaf is = {};
+
+	switch (number) {
+	case 0:
+		is.eax = 7;
+		memcpy(&is.ebx, vendor, 4);
+		memcpy(&is.edx, vendor + 4, 4);
+		memcpy(&is.ecx, vendor + 8, 4);
+		break;
+	case 1:
+		is.eax = 0x000106a5;
+		is.ebx = 1 << 16 | 8 << 8;
+		/* SSE3, SSSE3, CMPXCHG16B, SSE4.1, SSE4.2, POPCNT */
+		is.ecx = 1 << 0 | 1 << 9 | 1 << 13 | 1 << 19 | 1 << 20 | 1 << 23;
+		is.edx = 0x078bfbff; /* what every processor of 64 bits has */
+		break;
+	case 2:
+		is.eax = 0xff01; /* see leaf 4 */
+		break;
+	case 4:
+		if (sub < ARRAY_SIZE(caches))
+			is = caches[sub];
+		break;
+	}
+	return is;
+}
+
+static struct leaf extended(u32 number)
+{
+	struct leaf is = {};
+
+	switch (number) {
+	case 0x80000000:
+		is.eax = 0x80000008;
+		break;
+	case 0x80000001:
+		is.ecx = 1 << 0;                          /* LAHF */
+		is.edx = 1 << 11 | 1 << 20 | 1 << 27 | 1 << 29; /* SYSCALL, NX, RDTSCP, 64 bits */
+		break;
+	case 0x80000002 ... 0x80000004:
+		memcpy(&is, brand + 16 * (number - 0x80000002), 16);
+		break;
+	case 0x80000006:
+		is.ecx = 256 << 16 | 6 << 12 | 64;
+		break;
+	case 0x80000007:
+		is.edx = 1 << 8; /* the counter's rate is constant */
+		break;
+	case 0x80000008:
+		is.eax = 48 << 8 | 48;
+		break;
+	}
+	return is;
+}
+
+static void execute_cpuid(struct uml_pt_regs *regs)
+{
+	u32 number = regs->gp[HOST_AX], sub = regs->gp[HOST_CX];
+	struct leaf is = number & 0x80000000 ? extended(number) : basic(number, sub);
+
+	regs->gp[HOST_AX] = is.eax;
+	regs->gp[HOST_BX] = is.ebx;
+	regs->gp[HOST_CX] = is.ecx;
+	regs->gp[HOST_DX] = is.edx;
+}
+
+static void execute_rdtsc(struct uml_pt_regs *regs)
+{
+	u64 now = ktime_get_boottime_ns();
+
+	regs->gp[HOST_AX] = (u32)now;
+	regs->gp[HOST_DX] = now >> 32;
+}
+
+static bool is_at(const struct uml_pt_regs *regs, const char *bytes, unsigned int count)
+{
+	u8 found[3];
+
+	return copy_from_user(found, (void __user *)UPT_IP(regs), count) == 0 &&
+	       memcmp(found, bytes, count) == 0;
+}
+
+bool lab_execute_instruction(struct uml_pt_regs *regs)
+{
+	unsigned int bytes = 2;
+
+	if (is_at(regs, "\x0f\x31", 2)) {
+		execute_rdtsc(regs);
+	} else if (is_at(regs, "\x0f\xa2", 2)) {
+		execute_cpuid(regs);
+	} else if (is_at(regs, "\x0f\x01\xf9", 3)) { /* RDTSCP */
+		execute_rdtsc(regs);
+		regs->gp[HOST_CX] = 0;
+		bytes = 3;
+	} else {
+		return false;
+	}
+	UPT_IP(regs) += bytes;
+	return true;
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The laboratory: real Linux hosts, joined by links and switches, executed in virtual-time order
+// (after Yoginath: Virtual time-aware virtual machine systems, Georgia Tech, 2014, who does it
+// under a modified Xen). Each node of the topology is an LP (host_lp.h, switch_lp.h).
+//
+// **How far a host may run.** When a host executes an event at t, it runs all that it does before
+// t + w, its window: half of the shortest delay of a link that leads to it. A frame that arrives
+// there at a is an event at a - w: so all that arrive before t + w are known at t, and each
+// interrupts the host at its exact time. A frame that leaves during [t, t + w') over a link with
+// the delay d arrives at t + d or later, and d - w >= d / 2 is what the model promises the engines:
+// hosts run side by side. A switch has no window.
+//
+// The fingerprint does not depend on the windows: it holds all frames that hosts have sent, with
+// their times, what they have shown on their consoles, and when they ended; how often one was
+// looked after is no part of it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "orrery/orrery.h"
+#include "outgoing.h"
+#include "topology.h"
+
+namespace orrery::lab {
+
+/// A frame that arrives at a port, `wait_ns` after this event.
+struct Arrival {
+  static constexpr bool silent = true;
+  std::uint32_t port, reserved = 0;
+  std::int64_t wait_ns;
+};
+
+class Lab final : public Model {
+ public:
+  Parameter<std::string> topology_file{
+      *this, "topology", "", {.help = "hosts and links, a TOML file (models/lab/README.md)"}};
+  Parameter<std::string> folder{
+      *this,
+      "folder",
+      "results/lab",
+      {.help =
+           "where consoles and captures of the hosts lie; what lay there for them is replaced"}};
+  Parameter<std::string> kernel{
+      *this, "kernel", "build/lab/linux", {.help = "of the hosts, made by ./dev lab"}};
+  Parameter<Duration> window{
+      *this,
+      "window",
+      Duration::seconds(1),
+      {.help = "how far a host may run at once, at most; results do not depend on it"}};
+  Parameter<bool> check{
+      *this, "check", false, {.help = "read the topology, say what it is, and run nothing"}};
+
+  Metric frames{*this, "frames", "", "frames that left a host; the value is their length in bytes"};
+  Metric lost{*this, "lost", "", "frames that were lost on a link, of a host or a switch"};
+  Metric dropped{*this, "dropped", "", "frames for which a queue had no room"};
+  Metric refused{*this, "refused", "", "frames for which a host had no buffer, each host"};
+  Table traffic{*this,
+                "traffic",
+                {{"sent_ns", ColumnType::integer, "ns"},
+                 {"arrived_ns", ColumnType::integer, "ns"},
+                 {"device", ColumnType::integer},
+                 {"to_node", ColumnType::integer},
+                 {"bytes", ColumnType::integer, "B"},
+                 {"fate", ColumnType::integer}},
+                "every frame that left a host; fate: 0 arrived, 1 corrupted, 2 lost, 3 its queue "
+                "was full, 4 the link was down"};
+  Table ends{
+      *this,
+      "ends",
+      {{"at_ns", ColumnType::integer, "ns"}, {"how", ColumnType::integer}},
+      "hosts that ended before the run; how: 0 switched off, 1 a crash of the topology, 2 in "
+      "disorder"};
+
+  void prepare() override;
+  std::uint64_t lp_count() const override { return check ? 1 : topology_.nodes(); }
+  std::unique_ptr<LogicalProcessBase> create(LpId id) const override;
+  LpExecution execution_of(LpId id) const override {
+    return check || topology_.is_host(id) ? LpExecution::confined : LpExecution::speculative;
+  }
+  void communication(CommunicationGraph& graph) const override;
+  Time default_horizon() const override { return Time::zero() + Duration::seconds(60); }
+  void report(Report& report, Time) const override;
+
+  const Topology& topology() const { return topology_; }
+  const Host& host(LpId id) const { return topology_.hosts[id]; }
+  std::int64_t window_ns(LpId id) const { return windows_ns_[id]; }
+  std::filesystem::path folder_of(LpId id) const {
+    return std::filesystem::absolute(folder.value()) / host(id).name;
+  }
+
+  /// What a node sends at `time`, no earlier than now: it arrives, or is lost, and is recorded.
+  Outgoing::Passage send(Context& context, Outgoing& port, std::int64_t time,
+                         std::span<const std::byte> frame) const;
+
+ private:
+  void set_windows();
+  void prepare_folder(LpId id) const;
+
+  Topology topology_;
+  std::vector<std::int64_t> windows_ns_;
+};
+
+}  // namespace orrery::lab

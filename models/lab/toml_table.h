@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A table of a TOML file as a reader of topologies wants it: each key by its type and within its
+// bounds, and a mistake as a UsageError that names file, line and key.
+//
+// A table with `repeat = N` is read N times, and `{i}` in its texts is then 1 to N ("{i+1}" one
+// more): so 64 hosts are one table.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <toml++/toml.h>
+
+namespace orrery::lab {
+
+class TomlTable {
+ public:
+  /// The file's own table. Throws UsageError for what is no TOML. `path` must live as long.
+  explicit TomlTable(const std::string& path);
+
+  /// Only these keys; `repeat` besides, where for_each reads it.
+  void allow(std::initializer_list<std::string_view> keys) const;
+  bool has(std::string_view key) const { return table_->contains(key); }
+
+  /// Each [[key]] in turn, as often as it is repeated.
+  template <class Action>
+  void for_each(std::string_view key, Action&& action) const {
+    const toml::array* const all = tables(key);
+    if (all == nullptr) return;
+    for (const toml::node& one : *all) {
+      TomlTable table(*path_, *one.as_table(), index_);
+      const std::int64_t times = table.integer("repeat", 1, 1'000'000, 0);
+      if (times == 0) action(table);
+      for (table.index_ = 1; times > 0 && *table.index_ <= times; ++*table.index_) action(table);
+    }
+  }
+
+  std::string text(std::string_view key) const;
+  std::string text(std::string_view key, const std::string& otherwise) const;
+  std::vector<std::string> texts(std::string_view key) const;
+  /// A table of texts; its keys are paths and the like.
+  std::map<std::string, std::string> pairs(std::string_view key) const;
+  bool yes_or_no(std::string_view key, bool otherwise) const;
+  std::int64_t integer(std::string_view key, std::int64_t least, std::int64_t most,
+                       std::int64_t otherwise) const;
+  /// 0 to 1.
+  double probability(std::string_view key, double otherwise) const;
+  /// "10 ms", in nanoseconds.
+  std::int64_t time(std::string_view key, std::int64_t otherwise) const;
+  /// "10 Mbit/s".
+  std::uint64_t rate(std::string_view key, std::uint64_t otherwise) const;
+  /// One of `words`, by its place.
+  std::size_t choice(std::string_view key, std::initializer_list<std::string_view> words) const;
+
+  [[noreturn]] void fail(const std::string& what) const { fail(*table_, what); }
+  /// At the key's line.
+  [[noreturn]] void fail_at(std::string_view key, const std::string& what) const;
+
+ private:
+  TomlTable(const std::string& path, const toml::table& table, std::optional<std::int64_t> index)
+      : path_(&path), table_(&table), index_(index) {}
+  [[noreturn]] void fail(const toml::node& at, const std::string& what) const;
+  const toml::array* tables(std::string_view key) const;
+  const toml::node* find(std::string_view key) const { return table_->get(key); }
+  std::string with_index(const std::string& text) const;
+  template <class Units>
+  std::int64_t quantity(std::string_view key, const Units& units, std::int64_t otherwise) const;
+
+  const std::string* path_;
+  std::shared_ptr<const toml::table> file_;  ///< of the file's own
+  const toml::table* table_;
+  std::optional<std::int64_t> index_;
+};
+
+}  // namespace orrery::lab
