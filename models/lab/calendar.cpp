@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <string>
 #include <system_error>
 
 #include "guest_error.h"
+#include "kernel/lab_shared.h"
 
 namespace orrery::lab {
 namespace {
@@ -53,10 +55,12 @@ struct Calendar::Page {
   std::uint16_t most_clients;
   std::byte reserved[4096 - 28];
   Client clients[kClients];
+  std::byte gap[LAB_SHARED_OFFSET - 4096 - kClients * sizeof(Client)];
+  lab_shared shared;
 };
 
 Calendar::Calendar() {
-  static_assert(sizeof(Page) == 4096 + 128 * kClients);
+  static_assert(offsetof(Page, clients) == 4096 && offsetof(Page, shared) == LAB_SHARED_OFFSET);
   page_file_ = File(memfd_create("orrery-lab-time", MFD_CLOEXEC));
   if (!page_file_.is_open() || ftruncate(page_file_.get(), sizeof(Page)) != 0)
     throw std::system_error(errno, std::generic_category(), "a page for a guest's time");
@@ -70,6 +74,7 @@ Calendar::Calendar() {
   page_->most_clients = kClients;
   page_->running = kGuests;
   page_->clients[kOurs].capabilities = kSharesTime;
+  page_->shared.magic = LAB_SHARED_MAGIC;
 }
 
 Calendar::~Calendar() {
@@ -154,6 +159,48 @@ void Calendar::hold(std::int64_t now) {
 void Calendar::limit(std::int64_t until) {
   const auto time = static_cast<std::uint64_t>(until);
   if (time < page_->free_until.load()) page_->free_until = time;
+}
+
+// The guest does not run while these are called, and messages order what it wrote before it
+// stopped: relaxed.
+
+namespace {
+
+template <class Word>
+Word load(Word& word) {
+  return std::atomic_ref(word).load(std::memory_order_relaxed);
+}
+template <class Word>
+void store(Word& word, Word value) {
+  std::atomic_ref(word).store(value, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+bool Calendar::interrupt(unsigned device, unsigned queue) {
+  lab_shared& shared = page_->shared;
+  if (device >= LAB_MOST_DEVICES || (load(shared.takes) >> device & 1) == 0) return false;
+  store(shared.interrupts, load(shared.interrupts) | __u64{1} << (2 * device + queue));
+  return true;
+}
+
+void Calendar::set_quiet(std::uint32_t devices) {
+  store(page_->shared.quiet, devices);
+}
+
+std::optional<Calendar::Notice> Calendar::next_notice() {
+  lab_shared& shared = page_->shared;
+  const std::uint32_t kicks = load(shared.kicks);
+  if (kicks > LAB_MOST_KICKS || taken_ > kicks)
+    throw GuestError("it notes more about its devices than there is room for");
+  if (taken_ == kicks) {
+    if (kicks > 0) store(shared.kicks, __u32{0});
+    taken_ = 0;
+    return std::nullopt;
+  }
+  lab_kick& kick = shared.kick[taken_++];
+  advance(load(kick.time));
+  return Notice{now_, load(kick.device), load(kick.queue), load(kick.index)};
 }
 
 }  // namespace orrery::lab

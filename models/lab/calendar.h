@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "channel.h"
 #include "file.h"
@@ -50,6 +51,20 @@ class Calendar {
   /// The guest, which runs, may do so only until `until` if that is earlier than before.
   void limit(std::int64_t until);
 
+  // Notices without messages (kernel/lab_shared.h).
+  struct Notice {
+    std::int64_t time;
+    unsigned device;
+    std::uint16_t queue, index;  ///< chains up to `index` are there
+  };
+  /// The guest, which waits, is interrupted when it runs next. False if it takes no interrupts of
+  /// that device here yet.
+  bool interrupt(unsigned device, unsigned queue);
+  /// Devices (bits) of which the guest is to note that they send, instead of saying so at once.
+  void set_quiet(std::uint32_t devices);
+  /// Moves on the guest's time over what it has noted: the next notice, if there is one.
+  std::optional<Notice> next_notice();
+
  private:
   struct Message {
     std::uint32_t operation, sequence;
@@ -64,7 +79,7 @@ class Calendar {
   File page_file_;
   Channel channel_;
   std::int64_t now_ = 0;
-  std::uint32_t sequence_ = 0;
+  std::uint32_t sequence_ = 0, taken_ = 0;  ///< messages; notices
   bool waits_ = false;
 };
 

@@ -17,6 +17,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core.h"
 #include "guest_error.h"
 
 extern char** environ;
@@ -69,6 +70,7 @@ Guest::Guest(Settings settings, Network& network)
   time_ = std::make_unique<Listener>(sockets / kTimeSocket);
   for (unsigned i = 0; i < settings_.devices.size(); ++i) {
     ports_.push_back(std::make_unique<Port>(*this, i));
+    sending_.push_back(0);
     devices_.push_back(std::make_unique<NetworkDevice>(settings_.devices[i], *ports_[i]));
     listeners_.push_back(std::make_unique<Listener>(sockets / socket_name(i)));
   }
@@ -148,23 +150,28 @@ void Guest::arrive(unsigned device, std::int64_t time, std::vector<std::byte> fr
 }
 
 void Guest::sent(unsigned device, std::span<const std::byte> frame, std::uint16_t token) {
-  const std::int64_t time = calendar_.now();
-  add({network_.sent(device, time, frame), 0, device, false, token, {}});
+  add({network_.sent(device, sending_ns_, frame), 0, device, false, token, {}});
+  ++sending_[device];
 }
 
 std::int64_t Guest::next() const {
   if (!up_) return kNever;
-  return calendar_.waits() ? std::min(next_due(), calendar_.requested()) : 0;
+  return calendar_.waits() ? std::min(next_due(), wake()) : 0;
 }
 
 void Guest::advance(std::int64_t until) {
+  if (!up_ || next() >= until) return;
+  const StayOnCore here;
+  if (here.core() >= 0 && here.core() != core_) move_to_core(process_, core_ = here.core());
   try {
     if (up_ && !calendar_.is_attached()) begin();
     while (up_ && next() < until) {
-      if (next_due() <= calendar_.requested()) {
+      if (next_due() <= wake()) {
         do_next();
       } else {
-        calendar_.run(calendar_.requested(), std::min(until, next_due()));
+        calendar_.set_quiet(quiet_devices());
+        calendar_.run(wake(), std::min(until, next_due()));
+        owed_ = kNever;
         run();
       }
     }
@@ -193,10 +200,29 @@ bool Guest::was_switched_off() const {
   return last.find("reboot: Power down") != std::string::npos;
 }
 
+/// Of a device that is sending, and so will get a buffer back, it is enough to know what more it
+/// sends when the guest has stopped: it stops at that time at the latest, and what is sent later
+/// leaves later.
+std::uint32_t Guest::quiet_devices() const {
+  std::uint32_t devices = 0;
+  for (std::size_t i = 0; i < std::min<std::size_t>(sending_.size(), 32); ++i)
+    if (sending_[i] > 0) devices |= std::uint32_t{1} << i;
+  return devices;
+}
+
+void Guest::take_notices() {
+  while (const auto notice = calendar_.next_notice()) {
+    if (notice->device >= devices_.size()) throw GuestError("it notes about a device it has not");
+    sending_ns_ = notice->time;
+    devices_[notice->device]->receive_noted(notice->queue, notice->index);
+  }
+}
+
 /// Until it waits.
 void Guest::run() {
   while (!calendar_.waits()) {
     const std::size_t ready = wait_for(watched_);
+    take_notices();
     if (ready == 0) {
       calendar_.receive();
     } else {
@@ -206,6 +232,7 @@ void Guest::run() {
 }
 
 void Guest::accept_or_receive(unsigned device) {
+  sending_ns_ = calendar_.now();
   if (devices_[device]->is_attached()) return devices_[device]->receive();
   devices_[device]->attach(listeners_[device]->accept());
   watched_[device + 1] = watch(devices_[device]->descriptor());
@@ -224,13 +251,20 @@ void Guest::do_next() {
     }
   } else {
     device.done(due.token);
+    --sending_[due.device];
   }
-  interrupt(due.device, due.is_frame ? 0 : 1);
+  const std::uint16_t queue = due.is_frame ? 0 : 1;
+  if (!device.wants_interrupt(queue)) return;
+  if (calendar_.interrupt(due.device, queue)) {
+    owed_ = due.time;
+  } else {
+    interrupt(due.device, queue);
+  }
 }
 
 void Guest::interrupt(unsigned index, std::uint16_t queue) {
   NetworkDevice& device = *devices_[index];
-  if (!device.interrupt(queue)) return;
+  device.interrupt(queue);
   for (;;) {
     std::array all{watch(calendar_.descriptor()), watch(device.interrupt_descriptor())};
     if (wait_for(std::span(all)) == 1) return device.receive_answer();

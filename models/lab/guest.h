@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <sys/types.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -94,11 +95,15 @@ class Guest {
   std::vector<std::string> command() const;
   void sent(unsigned device, std::span<const std::byte> frame, std::uint16_t token);
   void add(Due&& due);
+  /// When it is to go on by itself.
+  std::int64_t wake() const { return std::min(owed_, calendar_.requested()); }
+  std::uint32_t quiet_devices() const;
   std::int64_t next_due() const { return due_.empty() ? kNever : due_.top().time; }
   bool was_switched_off() const;
   void run();
   void do_next();
   void interrupt(unsigned device, std::uint16_t queue);
+  void take_notices();
   void accept_or_receive(unsigned device);
 
   const Settings settings_;
@@ -110,9 +115,13 @@ class Guest {
   std::vector<std::unique_ptr<NetworkDevice>> devices_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   std::uint64_t order_ = 0;
-  std::uint64_t dropped_ = 0;  ///< frames without a buffer
+  std::int64_t owed_ = kNever;     ///< when it is to run for an interrupt that it was given
+  std::int64_t sending_ns_ = 0;    ///< when it sent what is taken
+  std::vector<unsigned> sending_;  ///< by device: frames whose buffers it does not have back
+  std::uint64_t dropped_ = 0;      ///< frames without a buffer
   bool up_ = true;
   std::vector<pollfd> watched_;  ///< its time, and each device
+  int core_ = -1;                ///< where its processes are
   pid_t process_ = -1;
   File life_line_;  ///< its end is the guest's
 };

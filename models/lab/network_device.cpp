@@ -182,19 +182,30 @@ void NetworkDevice::answer_config(const Request& request) const {
 
 void NetworkDevice::send_frames() {
   Virtqueue& from = queues_[kSend];
-  while (const Virtqueue::Chain* chain = from.pop()) {
-    frame_.clear();
-    for (const Virtqueue::Part& part : chain->parts) {
-      if (part.writable) throw GuestError("it sends from a buffer that it wants filled");
-      frame_.insert(frame_.end(), part.data, part.data + part.bytes);
-    }
-    if (frame_.size() < sizeof(FrameHeader) ||
-        frame_.size() > sizeof(FrameHeader) + kMostFrameBytes)
-      throw GuestError("it sends a frame of " + std::to_string(frame_.size()) +
-                       " bytes with its header, more than the network has");
-    port_.sent(std::span(frame_).subspan(sizeof(FrameHeader)), chain->head);
-  }
+  while (const Virtqueue::Chain* chain = from.pop()) send_frame(*chain);
   from.want_notice();
+}
+
+void NetworkDevice::receive_noted(unsigned index, std::uint16_t until) {
+  Virtqueue& from = queue(index);
+  if (index != kSend) return;
+  while (from.next() != until) {
+    const Virtqueue::Chain* const chain = from.pop();
+    if (chain == nullptr) throw GuestError("it has noted more than its queue offers");
+    send_frame(*chain);
+  }
+}
+
+void NetworkDevice::send_frame(const Virtqueue::Chain& chain) {
+  frame_.clear();
+  for (const Virtqueue::Part& part : chain.parts) {
+    if (part.writable) throw GuestError("it sends from a buffer that it wants filled");
+    frame_.insert(frame_.end(), part.data, part.data + part.bytes);
+  }
+  if (frame_.size() < sizeof(FrameHeader) || frame_.size() > sizeof(FrameHeader) + kMostFrameBytes)
+    throw GuestError("it sends a frame of " + std::to_string(frame_.size()) +
+                     " bytes with its header, more than the network has");
+  port_.sent(std::span(frame_).subspan(sizeof(FrameHeader)), chain.head);
 }
 
 bool NetworkDevice::deliver(std::span<const std::byte> frame) {
@@ -221,15 +232,16 @@ bool NetworkDevice::deliver(std::span<const std::byte> frame) {
   return true;
 }
 
-bool NetworkDevice::interrupt(std::uint16_t index) {
-  if (!queues_[index].ready() || !queues_[index].wants_interrupt() || !interrupts_.is_open())
-    return false;
+bool NetworkDevice::wants_interrupt(std::uint16_t index) {
+  return queues_[index].ready() && interrupts_.is_open() && queues_[index].wants_interrupt();
+}
+
+void NetworkDevice::interrupt(std::uint16_t index) {
   struct {
     Header header;
     QueueState queue;
   } const call{{kCall, kVersion | kWantsAnswer, sizeof(QueueState)}, {index, 0}};
   interrupts_.put(call);
-  return true;
 }
 
 void NetworkDevice::receive_answer() {

@@ -47,13 +47,16 @@ class NetworkDevice {
   /// Takes one message. Throws GuestError for what no driver sends.
   void receive();
 
-  /// A frame for the guest; false if it has no buffer for it. To be followed by interrupt(0).
+  /// A frame for the guest; false if it has no buffer for it. Queue 0 may want an interrupt then.
   bool deliver(std::span<const std::byte> frame);
-  /// The guest may use that buffer again. To be followed by interrupt(1).
+  /// Takes what the guest has offered to a queue up to `index`, without a message. Throws.
+  void receive_noted(unsigned queue, std::uint16_t index);
+  /// The guest may use that buffer again. Queue 1 may want an interrupt then.
   void done(std::uint16_t token) { queues_[kSend].push(token, 0); }
-  /// False if the guest does not want to hear of that queue; else an answer comes at
-  /// interrupt_descriptor(), while which its time must be served.
-  bool interrupt(std::uint16_t queue);
+  /// Whether the guest wants to hear of what happened to a queue since this was asked last.
+  bool wants_interrupt(std::uint16_t queue);
+  /// Tells it: an answer comes at interrupt_descriptor(), while which its time must be served.
+  void interrupt(std::uint16_t queue);
   void receive_answer();
 
  private:
@@ -74,6 +77,7 @@ class NetworkDevice {
   void set_memory(const Request& request);
   void set_queue(const Request& request);
   void send_frames();
+  void send_frame(const Virtqueue::Chain& chain);
   void answer_config(const Request& request) const;
   void answer_bytes(const Header& header, std::span<const std::byte> payload) const;
   template <class Payload>

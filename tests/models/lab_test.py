@@ -8,6 +8,7 @@ needs one is skipped where it is not built).
 """
 import json
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -247,11 +248,12 @@ int main(void) {
         said = set()
         for _ in range(3):
             self.fingerprint(self.run_lab(path, "--out", str(self.folder / "report"), "--force"))
-            said.add(self.console("a"))
+            report = json.loads((self.folder / "report/report.json").read_text())
+            hidden = report["results"]["processor_hidden"]["value"] == 1
+            said.add(self.console("a") if hidden else
+                     re.sub("(?m)^[0-9a-f]: .*\n", "", self.console("a")))
         self.assertEqual(len(said), 1)
         said = said.pop()
-        report = json.loads((self.folder / "report/report.json").read_text())
-        hidden = report["results"]["processor_hidden"]["value"] == 1
         if hidden:
             self.assertIn("Orrery laboratory, a processor in virtual time\n", said)
             self.assertIn("rdrand 0 avx 0", said)

@@ -1,5 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+// SPDX-License-Identifier: Apache-2.0
 /*
+ * (Or GPL-2.0-only, as part of a kernel.)
+ *
  * What the laboratory adds to User Mode Linux (lab.c); kernel/build says where it is called.
  */
 #ifndef LAB_H
@@ -7,7 +9,11 @@
 
 #include <linux/types.h>
 
+struct mm_struct;
+struct time_travel_event;
 struct uml_pt_regs;
+struct virtqueue;
+struct vm_area_struct;
 
 /* Virtual time passes, as much as a system call, or a packet at an interface, costs. */
 void lab_charge_system_call(void);
@@ -15,5 +21,22 @@ void lab_charge_packet(void);
 /* After a general protection fault of a program. True if it was at an instruction that would show
  * this machine's processor, which has been executed then. */
 bool lab_execute_instruction(struct uml_pt_regs* regs);
+
+/* Clocks that programs read by themselves (lab_time.h): the page for a program; it begins to run,
+ * and has stopped. */
+struct vm_area_struct* lab_map_time(struct mm_struct* mm, unsigned long address);
+void lab_enter_user(void);
+void lab_leave_user(void);
+
+/* Interrupts and notices without messages (lab_shared.h). */
+void lab_takes_interrupts(int device, struct time_travel_event* event, u64* queues);
+void lab_take_interrupts(void);
+bool lab_note_kick(int device, struct virtqueue* queue);
+
+/* Floating-point registers that stay in stubs. */
+void lab_save_fp(void);
+int lab_load_fp(int stub);
+int lab_keep_fp(int stub);
+void lab_drop_fp(int stub);
 
 #endif

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * (Or GPL-2.0-only, as part of a kernel.)
+ *
+ * The kernel's side of lab_shared.h; included at the end of arch/um/kernel/time.c, whose variables it
+ * needs.
+ */
+#include <linux/bitops.h>
+#include <linux/virtio_config.h>
+#include <linux/virtio_ring.h>
+#include <lab.h>
+#include <lab_shared.h>
+
+static struct {
+	struct time_travel_event *event; /* its interrupt */
+	u64 *queues;                     /* that want one */
+} lab_devices[LAB_MOST_DEVICES];
+
+/* That the host runs at a time at which nothing else is to happen to it. */
+static void lab_run_for_nothing(struct time_travel_event *event)
+{
+}
+static struct time_travel_event lab_run = { .fn = lab_run_for_nothing };
+
+static struct lab_shared *lab_shared(void)
+{
+	struct lab_shared *shared;
+
+	if (!time_travel_shm ||
+	    time_travel_shm->len < LAB_SHARED_OFFSET + sizeof(struct lab_shared))
+		return NULL;
+	shared = (void *)time_travel_shm + LAB_SHARED_OFFSET;
+	return shared->magic == LAB_SHARED_MAGIC ? shared : NULL;
+}
+
+/* A device has got an interrupt by a message: from now on it takes them here, too. */
+void lab_takes_interrupts(int device, struct time_travel_event *event, u64 *queues)
+{
+	struct lab_shared *const shared = lab_shared();
+
+	if (!shared || !event || device < 0 || device >= LAB_MOST_DEVICES)
+		return;
+	lab_devices[device].event = event;
+	lab_devices[device].queues = queues;
+	shared->takes |= 1u << device;
+}
+
+/* The host has been told to run. */
+void lab_take_interrupts(void)
+{
+	struct lab_shared *const shared = lab_shared();
+
+	if (!shared)
+		return;
+	while (shared->interrupts) {
+		const unsigned int bit = __ffs64(shared->interrupts), device = bit / 2;
+
+		shared->interrupts &= ~(1ull << bit);
+		if (!lab_devices[device].event)
+			continue;
+		*lab_devices[device].queues |= 1ull << (bit & 1);
+		/* One that waits until interrupts are allowed cannot be the reason to run. */
+		time_travel_add_event(lab_devices[device].event->pending ?
+					      &lab_run :
+					      lab_devices[device].event,
+				      time_travel_time);
+	}
+}
+
+/* A device has something to send. False if the laboratory has to be told now. */
+bool lab_note_kick(int device, struct virtqueue *queue)
+{
+	struct lab_shared *const shared = lab_shared();
+	const struct vring *ring = virtqueue_get_vring(queue);
+	struct lab_kick *kick;
+
+	if (!shared || device < 0 || device >= LAB_MOST_DEVICES ||
+	    !(shared->quiet & 1u << device) || shared->kicks >= LAB_MOST_KICKS)
+		return false;
+	kick = &shared->kick[shared->kicks++];
+	kick->time = time_travel_time;
+	kick->device = device;
+	kick->queue = queue->index;
+	kick->index = virtio16_to_cpu(queue->vdev, ring->avail->idx);
+	if (virtio_has_feature(queue->vdev, VIRTIO_RING_F_EVENT_IDX)) /* tell us of the next, too */
+		*(__virtio16 *)&ring->used->ring[ring->num] = ring->avail->idx;
+	return true;
+}
