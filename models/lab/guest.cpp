@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "guest.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <fstream>
 #include <string>
 #include <system_error>
@@ -20,18 +14,10 @@
 #include "core.h"
 #include "guest_error.h"
 
-extern char** environ;
-
 namespace orrery::lab {
 namespace {
 
 constexpr int kPatienceMilliseconds = 20'000;
-
-/// The names of its sockets, in its folder; short, since a path of a socket is.
-std::string socket_name(unsigned device) {
-  return "n" + std::to_string(device);
-}
-constexpr const char* kTimeSocket = "t";
 
 /// Waits until one of them has something to say; which.
 std::size_t wait_for(std::span<pollfd> all) {
@@ -62,80 +48,19 @@ struct Guest::Port final : NetworkDevice::Port {
   const unsigned device;
 };
 
-Guest::Guest(Settings settings, Network& network)
-    : settings_(std::move(settings)), network_(network) {
-  const std::filesystem::path sockets = settings_.folder / "lab";
-  std::filesystem::create_directories(sockets);
-  std::filesystem::create_directories(settings_.folder / "root");
-  time_ = std::make_unique<Listener>(sockets / kTimeSocket);
-  for (unsigned i = 0; i < settings_.devices.size(); ++i) {
+Guest::Guest(const GuestSettings& settings, Network& network)
+    : console_(settings.folder / "console"), network_(network) {
+  time_ = std::make_unique<Listener>(GuestProcess::time_socket(settings));
+  for (unsigned i = 0; i < settings.devices.size(); ++i) {
     ports_.push_back(std::make_unique<Port>(*this, i));
     sending_.push_back(0);
-    devices_.push_back(std::make_unique<NetworkDevice>(settings_.devices[i], *ports_[i]));
-    listeners_.push_back(std::make_unique<Listener>(sockets / socket_name(i)));
+    devices_.push_back(std::make_unique<NetworkDevice>(settings.devices[i], *ports_[i]));
+    listeners_.push_back(std::make_unique<Listener>(GuestProcess::device_socket(settings, i)));
   }
-  launch();
+  process_ = std::make_unique<GuestProcess>(settings);
 }
 
-Guest::~Guest() {
-  life_line_ = File();
-  if (process_ <= 0) return;
-  constexpr int kEnds = 5'000;
-  const File process(static_cast<int>(syscall(SYS_pidfd_open, process_, 0)));
-  pollfd ends = watch(process.get());
-  if (poll(&ends, 1, kEnds) <= 0) kill(process_, SIGKILL);
-  waitpid(process_, nullptr, 0);
-}
-
-std::vector<std::string> Guest::command() const {
-  std::vector<std::string> words = {settings_.enter,
-                                    settings_.folder,
-                                    settings_.kernel,
-                                    std::to_string(settings_.seed),
-                                    settings_.root,
-                                    std::to_string(settings_.out_megabytes),
-                                    "kernel",
-                                    "mem=" + std::to_string(settings_.memory_megabytes) + "M",
-                                    "root=/dev/root",
-                                    "rootfstype=hostfs",
-                                    "hostfs=/guest",
-                                    "ro",
-                                    "init=/lab/init",
-                                    "con=null",
-                                    "con0=null,fd:1",
-                                    "quiet",
-                                    "umid=guest",
-                                    "uml_dir=/tmp/uml/",
-                                    "time-travel=ext:0:/lab/" + std::string(kTimeSocket),
-                                    "lab_syscall_ns=" + std::to_string(settings_.system_call_ns),
-                                    "lab_packet_ns=" + std::to_string(settings_.packet_ns)};
-  for (unsigned i = 0; i < devices_.size(); ++i)
-    words.push_back("virtio_uml.device=/lab/" + socket_name(i) + ":1");
-  return words;
-}
-
-void Guest::launch() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
-  const File far(ends[0]);
-  life_line_ = File(ends[1]);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  const std::string console = settings_.folder / "console";
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, console.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
-                                   0644);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  posix_spawn_file_actions_adddup2(&actions, far.get(), 3);
-  std::vector<std::string> words = command();
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  const int error =
-      posix_spawn(&process_, arguments[0], &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw std::system_error(error, std::generic_category(), arguments[0]);
-}
+Guest::~Guest() = default;
 
 // ---- Time
 
@@ -162,7 +87,7 @@ std::int64_t Guest::next() const {
 void Guest::advance(std::int64_t until) {
   if (!up_ || next() >= until) return;
   const StayOnCore here;
-  if (here.core() >= 0 && here.core() != core_) move_to_core(process_, core_ = here.core());
+  if (here.core() >= 0 && here.core() != core_) move_to_core(process_->id(), core_ = here.core());
   try {
     if (up_ && !calendar_.is_attached()) begin();
     while (up_ && next() < until) {
@@ -193,7 +118,7 @@ void Guest::begin() {
 
 /// Its kernel says so with its last words.
 bool Guest::was_switched_off() const {
-  std::ifstream file(settings_.folder / "console");
+  std::ifstream file(console_);
   std::string last;
   for (std::string line; std::getline(file, line);)
     if (!line.empty()) last = line;

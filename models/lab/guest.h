@@ -4,14 +4,9 @@
 // it may, with its network devices. Whoever has it calls advance(T): what it has to do before T
 // happens then, each at its exact time, and what it sends is told to its Network. Between two calls
 // it waits, whatever the machine does.
-//
-// The process lives in namespaces of its own and sees a read-only part of the machine's files
-// (guest/enter.c). When this object goes, or this process ends in any way, so does the guest: its
-// first process waits for the end of a pipe that only we hold.
 #pragma once
 
 #include <poll.h>
-#include <sys/types.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,10 +15,10 @@
 #include <memory>
 #include <queue>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "calendar.h"
+#include "guest_process.h"
 #include "network_device.h"
 
 namespace orrery::lab {
@@ -42,21 +37,10 @@ class Network {
 
 class Guest {
  public:
-  struct Settings {
-    std::filesystem::path folder;  ///< its own, absolute: sockets, console, what it runs
-    std::filesystem::path kernel, enter;
-    std::filesystem::path root = "/";  ///< whose files it sees; of the machine's only some
-    unsigned memory_megabytes = 32;
-    unsigned out_megabytes = 64;  ///< that it may leave in /out
-    std::uint64_t seed = 1;
-    std::int64_t system_call_ns = 0, packet_ns = 0;
-    std::vector<NetworkDevice::Address> devices;
-  };
   static constexpr std::int64_t kNever = Calendar::kNever;
 
   /// Starts it, and does not wait: hosts start side by side. Throws std::system_error.
-  Guest(Settings settings, Network& network);
-  /// Ends it; what it left in /out is in the folder `out` then.
+  Guest(const GuestSettings& settings, Network& network);
   ~Guest();
   Guest(const Guest&) = delete;
   Guest& operator=(const Guest&) = delete;
@@ -90,9 +74,7 @@ class Guest {
     }
   };
 
-  void launch();
   void begin();
-  std::vector<std::string> command() const;
   void sent(unsigned device, std::span<const std::byte> frame, std::uint16_t token);
   void add(Due&& due);
   /// When it is to go on by itself.
@@ -106,7 +88,7 @@ class Guest {
   void take_notices();
   void accept_or_receive(unsigned device);
 
-  const Settings settings_;
+  const std::filesystem::path console_;
   Network& network_;
   Calendar calendar_;
   std::vector<std::unique_ptr<Port>> ports_;
@@ -122,8 +104,7 @@ class Guest {
   bool up_ = true;
   std::vector<pollfd> watched_;  ///< its time, and each device
   int core_ = -1;                ///< where its processes are
-  pid_t process_ = -1;
-  File life_line_;  ///< its end is the guest's
+  std::unique_ptr<GuestProcess> process_;
 };
 
 }  // namespace orrery::lab

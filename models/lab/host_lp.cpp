@@ -14,20 +14,10 @@ HostLp::HostLp(const Lab& lab, LpId id) : lab_(lab), id_(id) {}
 
 void HostLp::start(Context& context) {
   context_ = &context;
-  Guest::Settings settings;
-  settings.folder = lab_.folder_of(id_);
-  settings.kernel = std::filesystem::absolute(lab_.kernel.value());
-  settings.enter = std::filesystem::path(settings.kernel).replace_filename("enter");
-  if (host().root) settings.root = *host().root;
-  settings.memory_megabytes = host().memory_megabytes;
+  GuestSettings settings = guest_settings(host(), id_, lab_.folder.value(), lab_.kernel.value());
   settings.seed = context.random().below(~std::uint64_t{0});
-  settings.system_call_ns = host().system_call_ns;
-  settings.packet_ns = host().packet_ns;
   for (unsigned i = 0; i < host().ports.size(); ++i) {
     ports_.emplace_back(host().ports[i].wire, context.random().next());
-    settings.devices.push_back({2, 0, static_cast<std::uint8_t>(id_ >> 16),
-                                static_cast<std::uint8_t>(id_ >> 8), static_cast<std::uint8_t>(id_),
-                                static_cast<std::uint8_t>(i)});
     captures_.push_back(
         host().ports[i].capture
             ? std::make_unique<Capture>(settings.folder / ("eth" + std::to_string(i) + ".pcap"))

@@ -2,10 +2,10 @@
 #include "lab.h"
 
 #include <algorithm>
-#include <fstream>
-#include <system_error>
+#include <filesystem>
+#include <utility>
 
-#include "guest_scripts.h"
+#include "guest_process.h"
 #include "host_lp.h"
 #include "processor.h"
 #include "switch_lp.h"
@@ -13,63 +13,12 @@
 namespace orrery::lab {
 namespace {
 
-/// A word of a shell's.
-std::string quoted(const std::string& text) {
-  return "'" + text + "'";
-}
-
-/// What the host's first shell does: its files, interfaces, setup, and programs at their times.
-std::string script_of(const Host& host) {
-  std::string script = "hostname " + host.name + "\nip link set lo up\n";
-  std::size_t number = 0;
-  for (const auto& [path, from] : host.files)
-    script += "mkdir -p \"$(dirname " + quoted(path) + ")\"; cp -r /lab/files/" +
-              std::to_string(number++) + " " + quoted(path) + "\n";
-  for (std::size_t i = 0; i < host.ports.size(); ++i) {
-    const std::string device = "eth" + std::to_string(i);
-    if (!host.ports[i].address.empty())
-      script += "ip address add " + host.ports[i].address + " dev " + device + "\n";
-    script += "ip link set " + device + " up\n";
-  }
-  for (const std::string& command : host.setup) script += command + "\n";
-  for (const Host::Program& program : host.programs) {
-    const std::string at = std::to_string(program.at_ns / 1'000'000'000) + "." +
-                           std::to_string(1'000'000'000 + program.at_ns % 1'000'000'000).substr(1);
-    script += "(sleep " + at + "; " + program.command + ") &\n";
-  }
-  return script + "wait\n";
-}
-
-void write_file(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  if (!file) throw UsageError("'" + path.string() + "' cannot be written");
-}
-
 class NothingLp final : public LogicalProcess<NothingLp, Wake> {
  public:
   void handle(Context&, const Wake&) {}
 };
 
 }  // namespace
-
-void Lab::prepare_folder(LpId id) const {
-  const std::filesystem::path at = folder_of(id);
-  std::filesystem::remove_all(at);
-  std::filesystem::create_directories(at / "guest/files");
-  std::filesystem::create_directories(at / "out");
-  write_file(at / "guest/init", kInitScript);
-  write_file(at / "guest/host", script_of(host(id)));
-  std::filesystem::permissions(at / "guest/init", std::filesystem::perms::owner_exec,
-                               std::filesystem::perm_options::add);
-  std::filesystem::copy_file(std::filesystem::path(kernel.value()).replace_filename("off"),
-                             at / "guest/off");
-  std::size_t number = 0;
-  for (const auto& [path, from] : host(id).files)
-    std::filesystem::copy(from, at / "guest/files" / std::to_string(number++),
-                          std::filesystem::copy_options::recursive);
-}
 
 void Lab::prepare() {
   if (topology_file.value().empty())
@@ -83,7 +32,8 @@ void Lab::prepare() {
     throw UsageError("there is no kernel for the hosts at '" + kernel.value() +
                      "': ./dev lab builds it, or --set kernel=FILE");
   try {
-    for (LpId id = 0; id < topology_.hosts.size(); ++id) prepare_folder(id);
+    for (LpId id = 0; id < topology_.hosts.size(); ++id)
+      prepare_guest_folder(host(id), guest_settings(host(id), id, folder.value(), kernel.value()));
   } catch (const std::filesystem::filesystem_error& error) {
     throw UsageError(std::string("the hosts' folders cannot be made: ") + error.what());
   }

@@ -100,7 +100,6 @@ class Lab final : public Model {
 
  private:
   void set_windows();
-  void prepare_folder(LpId id) const;
 
   Topology topology_;
   std::vector<std::int64_t> windows_ns_;

@@ -96,7 +96,7 @@ class Reader {
 
   void add_host(const TomlTable& table) {
     table.allow({"name", "memory", "system_call", "packet", "setup", "program", "files", "root",
-                 "on_exit"});
+                 "on_exit", "ipv6"});
     Host host;
     host.name = name_of_new(table);
     host.memory_megabytes = static_cast<unsigned>(table.integer("memory", 16, 4096, 32));
@@ -109,6 +109,7 @@ class Reader {
       host.files.emplace(to, path(table, "files", from));
     }
     if (table.has("root")) host.root = path(table, "root", table.text("root"));
+    host.ipv6 = table.yes_or_no("ipv6", true);
     host.may_end = table.choice("on_exit", {"fail", "continue"}) == 1;
     table.for_each("program", [&](const TomlTable& program) {
       program.allow({"at", "command"});

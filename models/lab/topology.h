@@ -71,6 +71,7 @@ struct Host : Node {
   std::map<std::string, std::filesystem::path> files;  ///< by their path on the host
   std::optional<std::filesystem::path> root;           ///< instead of the machine's files
   std::int64_t crash_ns = kNever;
+  bool ipv6 = true;
   bool may_end = false;  ///< if it ends in disorder, the others go on
 };
 

@@ -171,7 +171,7 @@ TEST(LabTopology, RefusesByLineAndKey) {
             ":3: 'memory' is a whole number from 16 to 4096");
   EXPECT_EQ(refusal("[[host]]\nname='a'\nmemroy=64\n"),
             ":3: there is no key 'memroy' here; there are name, memory, system_call, packet, "
-            "setup, program, files, root, on_exit");
+            "setup, program, files, root, on_exit, ipv6");
   EXPECT_EQ(refusal(kTwo + "[[link]]\nbetween=['a','c']\ndelay='1ms'\n"),
             ":5: there is no host or switch 'c'");
   EXPECT_EQ(refusal(kTwo + "[[link]]\nbetween=['a','a']\ndelay='1ms'\n"),

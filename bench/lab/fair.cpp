@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The same hosts, links and switches as `orrery run lab`, without virtual time: the machine's
+// scheduler shares its cores among the hosts, and this program delays frames on the machine's
+// clock. What Yoginath's thesis calls the fair-share case, and what any emulator does. It is the
+// baseline of the laboratory's experiments, and shows what is wrong with it when hosts outnumber
+// cores.
+//
+//   lab_fair TOPOLOGY FOLDER KERNEL SECONDS [SEED]
+//
+// Prints one line of JSON: frames, seconds until all hosts were connected, and by how much frames
+// came later than they should, at most and on average: the baseline's own error.
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <queue>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "lab/channel.h"
+#include "lab/guest_error.h"
+#include "lab/guest_process.h"
+#include "lab/network_device.h"
+#include "lab/outgoing.h"
+#include "lab/topology.h"
+
+namespace {
+
+using namespace orrery::lab;
+
+std::int64_t clock_ns() {
+  static const auto begin = std::chrono::steady_clock::now();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() -
+                                                              begin)
+      .count();
+}
+
+/// A frame at a port of a node, at a time.
+struct Arrival {
+  std::int64_t time;
+  std::uint64_t order;
+  NodeId node;
+  unsigned port;
+  std::vector<std::byte> frame;
+  bool operator>(const Arrival& other) const {
+    return time != other.time ? time > other.time : order > other.order;
+  }
+};
+
+class Emulation {
+ public:
+  Emulation(const Topology& topology, const std::string& folder, const std::string& kernel,
+            std::uint64_t seed)
+      : topology_(topology) {
+    for (NodeId id = 0; id < topology.nodes(); ++id) {
+      out_.emplace_back();
+      for (const Port& port : topology.node(id).ports) out_[id].emplace_back(port.wire, ++seed);
+    }
+    learned_.resize(topology.switches.size());
+    for (NodeId id = 0; id < topology.hosts.size(); ++id) add_host(id, folder, kernel, seed + id);
+  }
+
+  void run_until(std::int64_t end) {
+    while (clock_ns() < end) {
+      deliver_what_is_due();
+      wait(end);
+    }
+  }
+  void print() const {
+    std::printf(
+        "{\"frames\": %llu, \"connected_s\": %.3f, \"late_most_ms\": %.3f, "
+        "\"late_mean_ms\": %.3f}\n",
+        static_cast<unsigned long long>(delivered_), static_cast<double>(connected_ns_) / 1e9,
+        static_cast<double>(late_most_ns_) / 1e6,
+        delivered_ == 0 ? 0.0 : late_sum_ns_ / static_cast<double>(delivered_) / 1e6);
+  }
+
+ private:
+  struct Device final : NetworkDevice::Port {
+    Device(Emulation& owner, NodeId host, unsigned number, const NetworkDevice::Address& address,
+           const std::string& socket)
+        : emulation(owner), id(host), port(number), listener(socket), device(address, *this) {}
+    void sent(std::span<const std::byte> frame, std::uint16_t token) override {
+      emulation.send(id, port, frame);
+      device.done(token);
+      emulation.interrupt(*this, 1);
+    }
+    Emulation& emulation;
+    const NodeId id;
+    const unsigned port;
+    const Listener listener;
+    NetworkDevice device;
+    bool gone = false;
+  };
+
+  void add_host(NodeId id, const std::string& folder, const std::string& kernel,
+                std::uint64_t seed) {
+    const Host& host = topology_.hosts[id];
+    GuestSettings settings = guest_settings(host, id, folder, kernel);
+    settings.seed = seed;
+    settings.virtual_time = false;
+    prepare_guest_folder(host, settings);
+    first_device_.push_back(devices_.size());
+    for (unsigned i = 0; i < settings.devices.size(); ++i) {
+      devices_.push_back(std::make_unique<Device>(*this, id, i, settings.devices[i],
+                                                  GuestProcess::device_socket(settings, i)));
+      watched_.push_back({devices_.back()->listener.descriptor(), POLLIN, 0});
+      watched_.push_back({-1, POLLIN, 0});  // its answers to interrupts
+    }
+    processes_.push_back(std::make_unique<GuestProcess>(settings));
+  }
+
+  void send(NodeId node, unsigned port, std::span<const std::byte> frame) {
+    Outgoing& out = out_[node][port];
+    const Outgoing::Passage passage = out.send(clock_ns(), frame.size());
+    if (passage.arrives())
+      arrivals_.push({passage.arrival_ns,
+                      order_++,
+                      out.wire().node,
+                      out.wire().port,
+                      {frame.begin(), frame.end()}});
+  }
+
+  void deliver_what_is_due() {
+    while (!arrivals_.empty() && arrivals_.top().time <= clock_ns()) {
+      const Arrival arrival = std::move(const_cast<Arrival&>(arrivals_.top()));
+      arrivals_.pop();
+      const std::int64_t late = clock_ns() - arrival.time;
+      late_most_ns_ = std::max(late_most_ns_, late);
+      late_sum_ns_ += static_cast<double>(late);
+      ++delivered_;
+      if (!topology_.is_host(arrival.node)) {
+        pass_on(arrival);
+        continue;
+      }
+      Device& to = *devices_[first_device_[arrival.node] + arrival.port];
+      if (!to.gone && to.device.deliver(arrival.frame)) interrupt(to, 0);
+    }
+  }
+
+  void pass_on(const Arrival& arrival) {
+    auto& places = learned_[arrival.node - topology_.hosts.size()];
+    const std::string to(reinterpret_cast<const char*>(arrival.frame.data()), 6),
+        from(reinterpret_cast<const char*>(arrival.frame.data()) + 6, 6);
+    places[from] = arrival.port;
+    const auto known = places.find(to);
+    if (known != places.end()) return send(arrival.node, known->second, arrival.frame);
+    for (unsigned i = 0; i < out_[arrival.node].size(); ++i)
+      if (i != arrival.port) send(arrival.node, i, arrival.frame);
+  }
+
+  static void interrupt(Device& to, std::uint16_t queue) try {
+    if (to.device.wants_interrupt(queue)) to.device.interrupt(queue);
+  } catch (const GuestGone&) {
+    to.gone = true;
+  }
+
+  void wait(std::int64_t end) {
+    const std::int64_t next = arrivals_.empty() ? end : std::min(end, arrivals_.top().time);
+    const std::int64_t left = std::max<std::int64_t>(next - clock_ns(), 0);
+    const timespec patience{left / 1'000'000'000, left % 1'000'000'000};
+    if (ppoll(watched_.data(), watched_.size(), &patience, nullptr) <= 0) return;
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+      try {
+        if (watched_[2 * i + 1].revents != 0) devices_[i]->device.receive_answer();
+        if (watched_[2 * i].revents != 0) receive(i);
+      } catch (const GuestGone&) {  // it has switched itself off
+        watched_[2 * i].fd = watched_[2 * i + 1].fd = -1;
+        devices_[i]->gone = true;
+      }
+    }
+  }
+
+  void receive(std::size_t i) {
+    Device& from = *devices_[i];
+    if (from.device.is_attached()) {
+      from.device.receive();
+      watched_[2 * i + 1].fd = from.device.interrupt_descriptor();
+      return;
+    }
+    from.device.attach(from.listener.accept());
+    watched_[2 * i].fd = from.device.descriptor();
+    if (++connected_ == devices_.size()) connected_ns_ = clock_ns();
+  }
+
+  const Topology& topology_;
+  std::vector<std::vector<Outgoing>> out_;  ///< by node and port
+  std::vector<std::unordered_map<std::string, unsigned>> learned_;
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<std::size_t> first_device_;  ///< by host
+  std::vector<std::unique_ptr<GuestProcess>> processes_;
+  std::vector<pollfd> watched_;
+  std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals_;
+  std::uint64_t order_ = 0, delivered_ = 0;
+  std::int64_t late_most_ns_ = 0, connected_ns_ = 0;
+  double late_sum_ns_ = 0;
+  std::size_t connected_ = 0;
+};
+
+}  // namespace
+
+int main(int count, char** words) {
+  if (count != 5 && count != 6) {
+    std::fputs("usage: lab_fair TOPOLOGY FOLDER KERNEL SECONDS [SEED]\n", stderr);
+    return 2;
+  }
+  try {
+    clock_ns();
+    const Topology topology = read_topology(words[1]);
+    Emulation emulation(topology, words[2], words[3],
+                        count == 6 ? std::strtoull(words[5], nullptr, 10) : 1);
+    emulation.run_until(static_cast<std::int64_t>(std::strtod(words[4], nullptr) * 1e9));
+    emulation.print();
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "lab_fair: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Topologies of the laboratory's experiments, runs of them with and without virtual time, and what
+runs leave."""
+
+import json
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness import ROOT, Failed  # noqa: E402
+
+KERNEL = ROOT / "build/lab/linux"
+HERE = Path(__file__).resolve().parent
+
+
+class Workplace:
+    """A folder for topologies and for what hosts leave, gone at the end."""
+
+    def __init__(self):
+        self.holder = tempfile.TemporaryDirectory(prefix="lab-")
+        self.folder = Path(self.holder.name)
+        self.count = 0
+
+    def compile(self, name):
+        program = self.folder / name
+        if not program.exists():
+            subprocess.run(["gcc", "-O2", "-o", program, HERE / f"{name}.c"], check=True)
+        return program
+
+    def write(self, name, text):
+        (self.folder / name).write_text(text)
+        return self.folder / name
+
+
+class Run:
+    """One of `orrery run lab`: its report and the folder of its hosts."""
+
+    def __init__(self, place, topology, build, *words, sets=()):
+        place.count += 1
+        self.hosts = place.folder / f"hosts{place.count}"
+        self.out = place.folder / f"out{place.count}"
+        command = [build / "bin/orrery", "run", "lab", "--quiet", "--out", self.out, *words, "--set",
+                   f"topology={topology}", f"folder={self.hosts}", f"kernel={KERNEL}", *sets]
+        begun = time.monotonic()
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                              check=False)
+        self.wall_s = time.monotonic() - begun
+        if done.returncode != 0:
+            raise Failed(f"{topology.name}: {done.stderr.strip()[-2000:]}")
+        self.report = json.loads((self.out / "report.json").read_text())
+
+    def metric(self, name, value="count"):
+        return self.report["metrics"][name][value]
+
+    @property
+    def fingerprint(self):
+        return self.report["run"]["fingerprint"]
+
+    def console(self, host):
+        return (self.hosts / host / "console").read_text(errors="replace")
+
+    def left(self, host, path):
+        return (self.hosts / host / "out" / path).read_text()
+
+    def frames(self, host, device=0):
+        """(ns, bytes) of what passed an interface."""
+        data = (self.hosts / host / f"eth{device}.pcap").read_bytes()
+        at = 24
+        while at < len(data):
+            seconds, nanoseconds, length, _ = struct.unpack_from("<IIII", data, at)
+            yield seconds * 10**9 + nanoseconds, data[at + 16:at + 16 + length]
+            at += 16 + length
+
+    def forget(self):
+        shutil.rmtree(self.hosts, ignore_errors=True)
+        shutil.rmtree(self.out, ignore_errors=True)
+
+
+def run_fair(place, topology, build, seconds, seed=1):
+    """The same hosts under the machine's scheduler: (what lab_fair says, folder of its hosts)."""
+    place.count += 1
+    hosts = place.folder / f"hosts{place.count}"
+    done = subprocess.run([build / "bin/lab_fair", topology, hosts, KERNEL, str(seconds), str(seed)],
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Failed(f"lab_fair {topology.name}: {done.stderr.strip()}")
+    return json.loads(done.stdout), hosts
+
+
+def address_file(place, hosts):
+    """For `ip -batch`: all hosts' addresses, so that nobody has to ask."""
+    return place.write(f"neighbours{hosts}", "".join(
+        f"neigh replace 10.0.0.{i + 1} lladdr 02:00:00:00:{i:02x}:00 dev eth0 nud permanent\n"
+        for i in range(hosts)))
+
+
+def star(place, hosts, command, *, delay="1ms", rate="100 Mbit/s", files="", host_keys="", more=""):
+    """Hosts h1 to hN around a switch."""
+    neighbours = address_file(place, hosts)
+    files = ", ".join(filter(None, [f'"/root/neighbours" = "{neighbours.name}"', files]))
+    return f"""
+[[host]]
+repeat = {hosts}
+name = "h{{i}}"
+memory = 24
+ipv6 = false
+setup = ["ip -batch /root/neighbours"]
+files = {{ {files} }}
+{host_keys}
+[[host.program]]
+command = '''{command}'''
+[[switch]]
+name = "s"
+[[link]]
+repeat = {hosts}
+between = ["h{{i}}", "s"]
+addresses = ["10.0.0.{{i}}/24", ""]
+delay = "{delay}"
+rate = "{rate}"
+capture = false
+{more}"""

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A rank of the two communications of Yoginath's thesis (4.2) that show in which order messages
+// arrive, over UDP between hosts of the laboratory. Rank k has the address 10.0.0.(k+1).
+//
+//   orders cnd|vnd RANK RANKS FIRST_S EVERY_S ROUNDS
+//
+// cnd: the last rank sends a message to each of 1 .. RANKS-2, which pass it on to rank 0: they arrive
+//      in the order in which they were sent, if all ways are equally long.
+// vnd: message i goes over 2i ways through random ranks and then arrives at rank 0: in the order of i.
+//
+// A round begins at FIRST_S seconds of the last rank's clock and every EVERY_S from then on. Rank 0
+// writes a line "ROUND MESSAGE" for each that arrives, to /out/order.
+#include <arpa/inet.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { kPort = 9000, kMostWays = 1024 };
+
+struct message {
+  uint16_t round, number, left, next;  // ways that are left; place of the next in `path`
+  uint8_t path[kMostWays];
+};
+
+static int rank, ranks, line;
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static void send_on(struct message *message) {
+  struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(kPort)};
+  const int place = message->path[message->next++];
+  to.sin_addr.s_addr = htonl(0x0a000000u + (uint32_t)place + 1);
+  --message->left;
+  sendto(line, message, offsetof(struct message, path) + message->next + message->left, 0,
+         (struct sockaddr *)&to, sizeof to);
+}
+
+static uint32_t next_random(uint32_t *state) {
+  return (*state = *state * 1664525u + 1013904223u) >> 16;
+}
+
+/// Random ranks, never the same twice in a row, and rank 0 at the end.
+static void draw_path(struct message *message, int ways, uint32_t *state) {
+  int at = ranks - 1;
+  for (int i = 0; i < ways - 1; ++i) {
+    int next = (int)(next_random(state) % (uint32_t)ranks);
+    while (next == at || (i == ways - 2 && next == 0)) next = (next + 1) % ranks;
+    message->path[i] = (uint8_t)(at = next);
+  }
+  message->path[ways - 1] = 0;
+  message->left = (uint16_t)ways;
+}
+
+static void send_round(int round, int is_vnd) {
+  uint32_t state = (uint32_t)round * 2654435761u + 12345u;
+  const int messages = is_vnd ? ranks : ranks - 2;
+  for (int i = 1; i <= messages; ++i) {
+    struct message message = {.round = (uint16_t)round, .number = (uint16_t)i};
+    if (is_vnd) {
+      draw_path(&message, 2 * i, &state);
+    } else {
+      message.path[0] = (uint8_t)i;
+      message.left = 2;
+    }
+    send_on(&message);
+  }
+}
+
+static void receive(FILE *order) {
+  struct message message;
+  if (recv(line, &message, sizeof message, 0) < 8) return;
+  if (message.left > 0) {
+    send_on(&message);
+  } else {
+    fprintf(order, "%d %d\n", message.round, message.number);
+    fflush(order);
+  }
+}
+
+int main(int count, char **words) {
+  if (count != 7) return 2;
+  const int is_vnd = strcmp(words[1], "vnd") == 0, rounds = atoi(words[6]);
+  const double first = atof(words[4]), every = atof(words[5]), end = first + every * rounds;
+  rank = atoi(words[2]);
+  ranks = atoi(words[3]);
+  line = socket(AF_INET, SOCK_DGRAM, 0);
+  struct sockaddr_in own = {.sin_family = AF_INET, .sin_port = htons(kPort)};
+  if (bind(line, (struct sockaddr *)&own, sizeof own) != 0) return 1;
+  FILE *const order = rank == 0 ? fopen("/out/order", "w") : NULL;
+  int round = rank == ranks - 1 ? 0 : rounds;
+  for (;;) {
+    const double time = now();
+    if (time >= end) break;
+    if (round < rounds && time >= first + every * round) send_round(round++, is_vnd);
+    const double until = round < rounds ? first + every * round : end;
+    struct pollfd watched = {.fd = line, .events = POLLIN};
+    const double left = (until - now()) * 1000;
+    if (poll(&watched, 1, left > 0 ? (int)left + 1 : 0) > 0) receive(order);
+  }
+  if (order != NULL) fclose(order);
+  return 0;
+}

@@ -1,0 +1,195 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The laboratory: real Linux hosts on virtual time, against the same hosts under the machine's
+scheduler, and how fast and how large it gets.
+
+  frames   UDP of 1,470 bytes between two hosts (iperf3), frames a second of wall-clock time
+  busy     64 hosts that all send and receive, two workers against one
+  scale    2 to 128 hosts: time to boot, memory, an idle hour
+  orders   CND and VND of Yoginath's thesis: messages whose order of arrival is known, 8 to 128 hosts,
+           without virtual time beside (the fair-share case)
+
+Tables and a JSON are left. Bars are printed with what was measured, met or not; nothing fails on a
+time. Needs the hosts' kernel (./dev lab builds it) and iperf3.
+"""
+
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
+import orders  # noqa: E402
+from harness import (Bars, Comparison, Table, at_least, command, parser, require,  # noqa: E402
+                     show_ratio, write_record)
+from hosts import KERNEL, Run, Workplace, star  # noqa: E402
+
+SIZES = (8, 16, 32, 64, 128)
+MOST_MEGABYTES, MOST_BOOT_S, MOST_IDLE_S = 15, 40, 60
+LEAST_FRAMES, LEAST_BUSY = 20_000, 1.5
+
+
+def ways(options):
+    """Engines by the number of workers."""
+    return {1: ["--engine", "sequential"],
+            2: ["--engine", "conservative", "--workers", options.workers, "--conservative-mode",
+                "promises"]}
+
+
+def boot_s(run_until):
+    return statistics.median(run_until() for _ in range(3))
+
+
+def frames(place, options, rows, bars):
+    path = place.write("frames.toml", """
+[[host]]
+name = "a"
+memory = 64
+system_call = "1us"
+[[host.program]]
+at = "1s"
+command = "iperf3 -c 10.0.0.2 -u -b 0 -l 1470 -t 4"
+[[host]]
+name = "b"
+memory = 64
+system_call = "1us"
+[[host.program]]
+command = "iperf3 -s -1"
+[[link]]
+between = ["a", "b"]
+addresses = ["10.0.0.1/24", "10.0.0.2/24"]
+delay = "10ms"
+rate = "200 Mbit/s"
+""")
+    table = Table(("UDP of 1,470 bytes", 26, ""), ("frames", 9, ",.0f"), ("frames/s", 10, ",.0f"))
+    table.head()
+    rates = {}
+    for _ in range(options.rounds):
+        for workers, engine in ways(options).items():
+            boot = Run(place, path, options.build, "--until", "1s", *engine)
+            run = Run(place, path, options.build, "--until", "8s", *engine)
+            rates.setdefault(workers, []).append(
+                run.metric("frames") / (run.wall_s - boot.wall_s))
+            count = run.metric("frames")
+            boot.forget()
+            run.forget()
+    for workers, all_rates in rates.items():
+        table.row(f"{workers} worker{'s' if workers > 1 else ''}", count,
+                  statistics.median(all_rates))
+        rows.append({"part": "frames", "workers": workers, "rates": all_rates})
+    bars.add("frames a second, two workers", statistics.median(rates[2]), LEAST_FRAMES)
+
+
+def busy(place, options, rows, bars):
+    path = place.write("busy.toml", star(
+        place, 64, "sleep 1; ping -q -i 0.002 -c 1000 10.0.0.$((({i} % 64) + 1)) | tail -2",
+        delay="2ms"))
+    walls = {1: [], 2: []}
+    for _ in range(options.rounds):
+        for workers, engine in ways(options).items():
+            boot = Run(place, path, options.build, "--until", "900ms", *engine)
+            run = Run(place, path, options.build, "--until", "4s", *engine)
+            walls[workers].append(run.wall_s - boot.wall_s)
+            boot.forget()
+            run.forget()
+    found = Comparison([one / two for one, two in zip(walls[1], walls[2])])
+    table = Table(("64 busy hosts", 26, ""), ("1 worker", 10, ".2f"), ("2 workers", 10, ".2f"),
+                  ("gain", 20, show_ratio))
+    table.head("   (s)")
+    table.row("64,000 echoes", statistics.median(walls[1]), statistics.median(walls[2]), found)
+    rows.append({"part": "busy", "walls": walls, "gain": found.record()})
+    bars.ratio("64 busy hosts: two workers against one", found, LEAST_BUSY)
+
+
+def memory_of_hosts():
+    """MB of all processes of hosts, shared pages divided among those who share them."""
+    total = 0
+    for pid in subprocess.run(["pgrep", "-x", "kernel"], capture_output=True, text=True,
+                              check=False).stdout.split():
+        try:
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().split("\n")
+            total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+        except (OSError, IndexError):
+            pass
+    return total / 1000
+
+
+def watch_memory(seen, stop):
+    while not stop.is_set():
+        seen.append(memory_of_hosts())
+        time.sleep(0.5)
+
+
+def scale(place, options, rows, bars):
+    table = Table(("idle hosts", 26, ""), ("boot", 9, ".2f"), ("an hour", 9, ".2f"),
+                  ("MB a host", 10, ".1f"))
+    table.head("   (s)")
+    for hosts in (2, *SIZES):
+        path = place.write("scale.toml", star(place, hosts, "sleep 4000"))
+        for workers, engine in ways(options).items():
+            seen, stop = [0], threading.Event()
+            watcher = threading.Thread(target=watch_memory, args=(seen, stop))
+            boot = Run(place, path, options.build, "--until", "1s", *engine)
+            watcher.start()
+            hour = Run(place, path, options.build, "--until", "3601s", *engine)
+            stop.set()
+            watcher.join()
+            idle = max(hour.wall_s - boot.wall_s, 0)
+            table.row(f"{hosts}, {workers} worker{'s' if workers > 1 else ''}", boot.wall_s, idle,
+                      max(seen) / hosts)
+            rows.append({"part": "scale", "hosts": hosts, "workers": workers, "boot_s": boot.wall_s,
+                         "idle_hour_s": idle, "megabytes_a_host": max(seen) / hosts})
+            if hosts == SIZES[-1] and workers == 2:
+                bars.add("128 hosts boot", boot.wall_s, MOST_BOOT_S, "s", at_most=True)
+                bars.add("128 idle hosts: an hour", idle, MOST_IDLE_S, "s", at_most=True)
+                bars.add("128 hosts: memory of one", max(seen) / hosts, MOST_MEGABYTES, "MB",
+                         at_most=True)
+            boot.forget()
+            hour.forget()
+
+
+def all_orders(place, options, rows, bars):
+    table = Table(("order of arrival", 20, ""), ("E", 8, ".2f"), ("run, s", 8, ".1f"),
+                  ("fair E", 9, ".1f"), ("lost", 6, ""), ("run, s", 8, ".0f"),
+                  ("late, ms", 9, ".2f"), ("most", 9, ".1f"))
+    table.head()
+    bars.add("a planted error: E", orders.planted(place, options), 0.1)
+    for ranks in options.sizes:
+        for kind in ("cnd", "vnd"):
+            orders.one(place, options, table, bars, rows, kind, ranks)
+
+
+PARTS = {"frames": frames, "busy": busy, "scale": scale, "orders": all_orders}
+
+
+def main():
+    made = parser("lab", __doc__, "results/bench-lab", 5)
+    made.add_argument("--workers", type=at_least(2), default=2, help="where there is more than one (2)")
+    made.add_argument("--parts", metavar="A,B", default=",".join(PARTS), help="some of "
+                      + ",".join(PARTS) + " (all)")
+    made.add_argument("--sizes", metavar="N,N", default=",".join(map(str, SIZES)),
+                      help="ranks of the orders (%(default)s)")
+    made.add_argument("--without-fair", action="store_true",
+                      help="orders: only on virtual time, which is faster")
+    options = made.parse_args()
+    options.sizes = [int(one) for one in options.sizes.split(",")]
+    require(options, "lab_fair")
+    if not KERNEL.exists():
+        sys.exit(f"bench: {KERNEL} is not there; ./dev lab makes it")
+    for part in options.parts.split(","):
+        if part not in PARTS:
+            made.error(f"there is no part '{part}'; there are {', '.join(PARTS)}")
+    place, bars, rows = Workplace(), Bars(), []
+    for i, part in enumerate(options.parts.split(",")):
+        if i > 0:
+            print()
+        PARTS[part](place, options, rows, bars)
+    bars.show()
+    write_record(options.out, "bench", {"rows": rows, "bars": bars.rows})
+    print(f"\n{options.out}: bench.json")
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guest_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+#include <system_error>
+
+#include "guest_scripts.h"
+#include "orrery/error.h"
+
+extern char** environ;
+
+namespace orrery::lab {
+namespace {
+
+// Names of its sockets; short, since a path of a socket is.
+constexpr const char* kTimeSocket = "t";
+std::string device_name(unsigned device) {
+  return "n" + std::to_string(device);
+}
+
+/// A word of a shell's.
+std::string quoted(const std::string& text) {
+  return "'" + text + "'";
+}
+
+/// What the host's first shell does: its files, interfaces, setup, and programs at their times.
+std::string script_of(const Host& host) {
+  std::string script = "hostname " + host.name + "\nip link set lo up\n";
+  std::size_t number = 0;
+  for (const auto& [path, from] : host.files)
+    script += "mkdir -p \"$(dirname " + quoted(path) + ")\"; cp -r /lab/files/" +
+              std::to_string(number++) + " " + quoted(path) + "\n";
+  for (std::size_t i = 0; i < host.ports.size(); ++i) {
+    const std::string device = "eth" + std::to_string(i);
+    if (!host.ports[i].address.empty())
+      script += "ip address add " + host.ports[i].address + " dev " + device + "\n";
+    script += "ip link set " + device + " up\n";
+  }
+  for (const std::string& command : host.setup) script += command + "\n";
+  for (const Host::Program& program : host.programs) {
+    const std::string at = std::to_string(program.at_ns / 1'000'000'000) + "." +
+                           std::to_string(1'000'000'000 + program.at_ns % 1'000'000'000).substr(1);
+    script += "(sleep " + at + "; " + program.command + ") &\n";
+  }
+  return script + "wait\n";
+}
+
+void write_file(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file) throw UsageError("'" + path.string() + "' cannot be written");
+}
+
+std::vector<std::string> command(const GuestSettings& settings) {
+  std::vector<std::string> words = {
+      std::filesystem::path(settings.kernel).replace_filename("enter"),
+      settings.folder,
+      settings.kernel,
+      std::to_string(settings.seed),
+      settings.root,
+      std::to_string(settings.out_megabytes),
+      "kernel",
+      "mem=" + std::to_string(settings.memory_megabytes) + "M",
+      "root=/dev/root",
+      "rootfstype=hostfs",
+      "hostfs=/guest",
+      "ro",
+      "init=/lab/init",
+      "con=null",
+      "con0=null,fd:1",
+      "quiet",
+      "umid=guest",
+      "uml_dir=/tmp/uml/",
+      "lab_syscall_ns=" + std::to_string(settings.system_call_ns),
+      "lab_packet_ns=" + std::to_string(settings.packet_ns)};
+  if (settings.virtual_time) words.push_back("time-travel=ext:0:/lab/" + std::string(kTimeSocket));
+  if (!settings.ipv6) words.push_back("ipv6.disable=1");
+  for (unsigned i = 0; i < settings.devices.size(); ++i)
+    words.push_back("virtio_uml.device=/lab/" + device_name(i) + ":1");
+  return words;
+}
+
+}  // namespace
+
+std::filesystem::path GuestProcess::time_socket(const GuestSettings& settings) {
+  return settings.folder / "lab" / kTimeSocket;
+}
+std::filesystem::path GuestProcess::device_socket(const GuestSettings& settings, unsigned device) {
+  return settings.folder / "lab" / device_name(device);
+}
+
+GuestProcess::GuestProcess(const GuestSettings& settings) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
+  const File far(ends[0]);
+  life_line_ = File(ends[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  const std::string console = settings.folder / "console";
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, console.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                   0644);
+  posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  posix_spawn_file_actions_adddup2(&actions, far.get(), 3);
+  std::vector<std::string> words = command(settings);
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const int error = posix_spawn(&id_, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw std::system_error(error, std::generic_category(), arguments[0]);
+}
+
+GuestProcess::~GuestProcess() {
+  life_line_ = File();
+  constexpr int kEnds = 5'000;
+  const File process(static_cast<int>(syscall(SYS_pidfd_open, id_, 0)));
+  pollfd ends{process.get(), POLLIN, 0};
+  if (poll(&ends, 1, kEnds) <= 0) kill(id_, SIGKILL);
+  waitpid(id_, nullptr, 0);
+}
+
+GuestSettings guest_settings(const Host& host, std::uint32_t id,
+                             const std::filesystem::path& folder,
+                             const std::filesystem::path& kernel) {
+  GuestSettings settings;
+  settings.folder = std::filesystem::absolute(folder) / host.name;
+  settings.kernel = std::filesystem::absolute(kernel);
+  if (host.root) settings.root = *host.root;
+  settings.memory_megabytes = host.memory_megabytes;
+  settings.system_call_ns = host.system_call_ns;
+  settings.packet_ns = host.packet_ns;
+  settings.ipv6 = host.ipv6;
+  for (unsigned i = 0; i < host.ports.size(); ++i)
+    settings.devices.push_back({2, 0, static_cast<std::uint8_t>(id >> 16),
+                                static_cast<std::uint8_t>(id >> 8), static_cast<std::uint8_t>(id),
+                                static_cast<std::uint8_t>(i)});
+  return settings;
+}
+
+void prepare_guest_folder(const Host& host, const GuestSettings& settings) {
+  const std::filesystem::path& at = settings.folder;
+  std::filesystem::remove_all(at);
+  std::filesystem::create_directories(at / "guest/files");
+  for (const char* const folder : {"lab", "out", "root"})
+    std::filesystem::create_directories(at / folder);
+  write_file(at / "guest/init", kInitScript);
+  write_file(at / "guest/host", script_of(host));
+  std::filesystem::permissions(at / "guest/init", std::filesystem::perms::owner_exec,
+                               std::filesystem::perm_options::add);
+  std::filesystem::copy_file(std::filesystem::path(settings.kernel).replace_filename("off"),
+                             at / "guest/off");
+  std::size_t number = 0;
+  for (const auto& [path, from] : host.files)
+    std::filesystem::copy(from, at / "guest/files" / std::to_string(number++),
+                          std::filesystem::copy_options::recursive);
+}
+
+}  // namespace orrery::lab

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The process of a guest: a User Mode Linux in namespaces of its own, which sees a read-only part
+// of the machine's files (guest/enter.c). When this object goes, or this process ends in any way,
+// so does the guest: its first process waits for the end of a pipe that only we hold.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "file.h"
+#include "network_device.h"
+#include "topology.h"
+
+namespace orrery::lab {
+
+/// What a guest is made of.
+struct GuestSettings {
+  std::filesystem::path folder;  ///< its own, absolute: sockets, console, what it runs
+  std::filesystem::path kernel;
+  std::filesystem::path root = "/";  ///< whose files it sees; of the machine's only some
+  unsigned memory_megabytes = 32;
+  unsigned out_megabytes = 64;  ///< that it may leave in /out
+  std::uint64_t seed = 1;
+  std::int64_t system_call_ns = 0, packet_ns = 0;
+  bool ipv6 = true;
+  bool virtual_time = true;  ///< false: the machine's clock
+  std::vector<NetworkDevice::Address> devices;
+};
+
+/// Of host number `id`, all but its seed. `folder`: of all hosts.
+GuestSettings guest_settings(const Host& host, std::uint32_t id,
+                             const std::filesystem::path& folder,
+                             const std::filesystem::path& kernel);
+/// Makes its folder anew, with what it runs. Throws std::filesystem::filesystem_error, UsageError.
+void prepare_guest_folder(const Host& host, const GuestSettings& settings);
+
+class GuestProcess {
+ public:
+  /// Starts it, and does not wait. Throws std::system_error.
+  explicit GuestProcess(const GuestSettings& settings);
+  /// Ends it; what it left in /out is in the folder `out` then.
+  ~GuestProcess();
+  GuestProcess(const GuestProcess&) = delete;
+  GuestProcess& operator=(const GuestProcess&) = delete;
+
+  pid_t id() const { return id_; }
+
+  // Where it connects to.
+  static std::filesystem::path time_socket(const GuestSettings& settings);
+  static std::filesystem::path device_socket(const GuestSettings& settings, unsigned device);
+
+ private:
+  pid_t id_ = -1;
+  File life_line_;  ///< its end is the guest's
+};
+
+}  // namespace orrery::lab
