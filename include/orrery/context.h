@@ -100,6 +100,8 @@ class Context : public OutputContext {
  public:
   /// The LP's own random stream (see orrery/random.h).
   Random& random() { return random_; }
+  /// The end of the run (`--until`): what is sent for then or later is dropped.
+  Time horizon() const { return horizon_; }
 
   /// Sends `event` to LP `destination`, to be handled `delay` from now. A zero delay is allowed:
   /// the event is handled after this one at the same time. Model faults: a negative delay, a time
@@ -216,6 +218,7 @@ class Context : public OutputContext {
   void end_timer(std::uint32_t place);
 
   Random random_;
+  Time horizon_ = Time::max();
   Duration minimum_delay_;              // of what is sent: the duration of the event being handled
   std::uint64_t sends_ = 0;             // of the LP so far
   std::uint64_t cancelled_timers_ = 0;  // by this context, also those that were rolled back

@@ -184,6 +184,28 @@ bool Calendar::interrupt(unsigned device, unsigned queue) {
   return true;
 }
 
+bool Calendar::takes_arrival(unsigned device) const {
+  lab_shared& shared = page_->shared;
+  return device < LAB_MOST_DEVICES && (load(shared.takes) >> device & 1) != 0 &&
+         given_ - load(shared.arrived) < LAB_MOST_ARRIVALS;
+}
+
+void Calendar::arrival(std::int64_t time, unsigned device, std::uint16_t index) {
+  lab_shared& shared = page_->shared;
+  shared.arrival[given_ % LAB_MOST_ARRIVALS] = {static_cast<std::uint64_t>(time),
+                                                static_cast<std::uint16_t>(device), index, 0};
+  store(shared.given, ++given_);
+}
+
+std::int64_t Calendar::next_arrival() const {
+  lab_shared& shared = page_->shared;
+  const std::uint32_t arrived = load(shared.arrived);
+  if (given_ - arrived > LAB_MOST_ARRIVALS)
+    throw GuestError("it has seen more frames than there were");
+  if (arrived == given_) return kNever;
+  return static_cast<std::int64_t>(shared.arrival[arrived % LAB_MOST_ARRIVALS].time);
+}
+
 void Calendar::set_quiet(std::uint32_t devices) {
   store(page_->shared.quiet, devices);
 }

@@ -60,6 +60,13 @@ class Calendar {
   /// The guest, which waits, is interrupted when it runs next. False if it takes no interrupts of
   /// that device here yet.
   bool interrupt(unsigned device, unsigned queue);
+  /// Whether the guest, which waits, takes one more arrival() of that device.
+  bool takes_arrival(unsigned device) const;
+  /// A frame that the guest finds at that time, no earlier than those before: then the index of the
+  /// receiving queue becomes `index`.
+  void arrival(std::int64_t time, unsigned device, std::uint16_t index);
+  /// Of the next that it has not found, kNever if there is none.
+  std::int64_t next_arrival() const;
   /// Devices (bits) of which the guest is to note that they send, instead of saying so at once.
   void set_quiet(std::uint32_t devices);
   /// Moves on the guest's time over what it has noted: the next notice, if there is one.
@@ -80,6 +87,7 @@ class Calendar {
   Channel channel_;
   std::int64_t now_ = 0;
   std::uint32_t sequence_ = 0, taken_ = 0;  ///< messages; notices
+  std::uint32_t given_ = 0;                 ///< arrivals
   bool waits_ = false;
 };
 

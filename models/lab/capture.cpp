@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <system_error>
 
 namespace orrery::lab {
@@ -48,6 +49,24 @@ void Capture::add(std::int64_t time_ns, std::span<const std::byte> frame) {
                   static_cast<std::uint32_t>(time_ns % kSecond), bytes, bytes});
   buffer_.insert(buffer_.end(), frame.begin(), frame.end());
   if (buffer_.size() >= kBufferBytes) flush();
+}
+
+/// Those of one time in the order in which they came; the guest gets them in that order.
+void Capture::received(std::int64_t time_ns, std::span<const std::byte> frame) {
+  auto place = received_.end();
+  while (place != received_.begin() && std::prev(place)->time_ns > time_ns) --place;
+  received_.insert(place, {time_ns, {frame.begin(), frame.end()}});
+}
+
+/// What has arrived at that time, too, came first.
+void Capture::sent(std::int64_t time_ns, std::span<const std::byte> frame) {
+  passed(time_ns + 1);
+  add(time_ns, frame);
+}
+
+void Capture::passed(std::int64_t time_ns) {
+  for (; !received_.empty() && received_.front().time_ns < time_ns; received_.pop_front())
+    add(received_.front().time_ns, received_.front().bytes);
 }
 
 void Capture::flush() {

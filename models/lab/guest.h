@@ -78,7 +78,10 @@ class Guest {
   void sent(unsigned device, std::span<const std::byte> frame, std::uint16_t token);
   void add(Due&& due);
   /// When it is to go on by itself.
-  std::int64_t wake() const { return std::min(owed_, calendar_.requested()); }
+  std::int64_t wake() const {
+    return std::min({owed_, calendar_.requested(), calendar_.next_arrival()});
+  }
+  void give_frames(std::int64_t until);
   std::uint32_t quiet_devices() const;
   std::int64_t next_due() const { return due_.empty() ? kNever : due_.top().time; }
   bool was_switched_off() const;

@@ -37,8 +37,8 @@ void HostLp::handle(Context& context, const Wake&) {
 void HostLp::handle(Context& context, const Arrival& arrival, std::span<const std::byte> frame) {
   context_ = &context;
   const std::int64_t at = now_ns() + arrival.wait_ns;
-  if (!guest_ || at >= host().crash_ns) return;
-  capture(arrival.port, at, frame);
+  if (!guest_ || at >= std::min(host().crash_ns, context.horizon().ticks())) return;
+  if (captures_[arrival.port]) captures_[arrival.port]->received(at, frame);
   in_guest([&] { guest_->arrive(arrival.port, at, {frame.begin(), frame.end()}); });
   wake_for_next();
 }
@@ -58,12 +58,19 @@ void HostLp::add_console_to(FinalContext& context) const {
     context.state(word);
 }
 
-/// All that it does before `until`.
+/// All that it does before `until`, and before the end of the run.
 void HostLp::run(std::int64_t until) {
   if (!guest_) return;
-  in_guest([&] { guest_->advance(std::min(until, host().crash_ns)); });
-  if (guest_ && !guest_->is_up()) ended(End::off, guest_->last_ns());
-  if (guest_ && host().crash_ns < until) ended(End::crash, host().crash_ns);
+  until = std::min({until, context_->horizon().ticks(), host().crash_ns});
+  in_guest([&] { guest_->advance(until); });
+  if (!guest_) return;
+  for (const auto& one : captures_)
+    if (one) one->passed(guest_->is_up() ? until : guest_->last_ns());
+  if (!guest_->is_up()) {
+    ended(End::off, guest_->last_ns());
+  } else if (until == host().crash_ns) {
+    ended(End::crash, until);
+  }
 }
 
 void HostLp::ended(End how, std::int64_t at) {
@@ -73,17 +80,13 @@ void HostLp::ended(End how, std::int64_t at) {
 }
 
 std::int64_t HostLp::sent(unsigned device, std::int64_t time, std::span<const std::byte> frame) {
-  capture(device, time, frame);
+  if (captures_[device]) captures_[device]->sent(time, frame);
   context_->hash_bytes(frame);
   const Outgoing::Passage passage = lab_.send(*context_, ports_[device], time, frame);
   context_->record(lab_.frames, static_cast<double>(frame.size()));
   context_->emit(lab_.traffic, time, passage.arrives() ? passage.arrival_ns : 0, device,
                  ports_[device].wire().node, frame.size(), static_cast<int>(passage.fate));
   return passage.free_ns;
-}
-
-void HostLp::capture(unsigned device, std::int64_t time, std::span<const std::byte> frame) {
-  if (captures_[device]) captures_[device]->add(time, frame);
 }
 
 /// One timer, for the first that it has to do.

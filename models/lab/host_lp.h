@@ -38,7 +38,6 @@ class HostLp final : public LogicalProcess<HostLp, Wake, Arrival>, private Netwo
   const Host& host() const { return lab_.host(id_); }
   std::int64_t now_ns() const { return context_->now().ticks(); }
   std::int64_t sent(unsigned device, std::int64_t time, std::span<const std::byte> frame) override;
-  void capture(unsigned device, std::int64_t time, std::span<const std::byte> frame);
   void run(std::int64_t until);
   void ended(End how, std::int64_t at);
   void wake_for_next();

@@ -211,11 +211,23 @@ void NetworkDevice::send_frame(const Virtqueue::Chain& chain) {
 bool NetworkDevice::deliver(std::span<const std::byte> frame) {
   const Virtqueue::Chain* const chain = queues_[kReceive].pop();
   if (chain == nullptr) return false;
+  queues_[kReceive].push(chain->head, fill(*chain, frame));
+  return true;
+}
+
+std::optional<std::uint16_t> NetworkDevice::deliver_hidden(std::span<const std::byte> frame) {
+  const Virtqueue::Chain* const chain = queues_[kReceive].pop();
+  if (chain == nullptr) return std::nullopt;
+  return queues_[kReceive].push_hidden(chain->head, fill(*chain, frame));
+}
+
+/// Returns how many bytes that are.
+std::uint32_t NetworkDevice::fill(const Virtqueue::Chain& chain, std::span<const std::byte> frame) {
   const FrameHeader header;
   const auto head = std::as_bytes(std::span(&header, 1));
   const std::size_t bytes = head.size() + frame.size();
   std::size_t written = 0;
-  for (const Virtqueue::Part& part : chain->parts) {
+  for (const Virtqueue::Part& part : chain.parts) {
     if (!part.writable) throw GuestError("it wants a frame in a buffer that it sends from");
     std::size_t at = 0;
     for (const auto& [from, begin] : {std::pair(head, std::size_t{0}), {frame, head.size()}}) {
@@ -228,8 +240,7 @@ bool NetworkDevice::deliver(std::span<const std::byte> frame) {
     }
   }
   if (written < bytes) throw GuestError("its buffer is shorter than a frame");
-  queues_[kReceive].push(chain->head, static_cast<std::uint32_t>(written));
-  return true;
+  return static_cast<std::uint32_t>(written);
 }
 
 bool NetworkDevice::wants_interrupt(std::uint16_t index) {

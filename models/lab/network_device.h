@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -49,6 +50,8 @@ class NetworkDevice {
 
   /// A frame for the guest; false if it has no buffer for it. Queue 0 may want an interrupt then.
   bool deliver(std::span<const std::byte> frame);
+  /// The same, but the guest finds it when the index of the queue is set to what this returns.
+  std::optional<std::uint16_t> deliver_hidden(std::span<const std::byte> frame);
   /// Takes what the guest has offered to a queue up to `index`, without a message. Throws.
   void receive_noted(unsigned queue, std::uint16_t index);
   /// The guest may use that buffer again. Queue 1 may want an interrupt then.
@@ -78,6 +81,7 @@ class NetworkDevice {
   void set_queue(const Request& request);
   void send_frames();
   void send_frame(const Virtqueue::Chain& chain);
+  static std::uint32_t fill(const Virtqueue::Chain& chain, std::span<const std::byte> frame);
   void answer_config(const Request& request) const;
   void answer_bytes(const Header& header, std::span<const std::byte> payload) const;
   template <class Payload>

@@ -53,7 +53,7 @@ void Virtqueue::set_addresses(const Addresses& addresses) {
   used_ = checked(memory_, addresses.used, kRingOffset + kUsedElementBytes * entries + event, 4);
   descriptors_ = descriptors;
   next_ = 0;
-  told_ = load(used_ + kIndexOffset);
+  used_next_ = told_ = load(used_ + kIndexOffset);
 }
 
 void Virtqueue::reset() {
@@ -65,7 +65,8 @@ void Virtqueue::reset() {
 const Virtqueue::Chain* Virtqueue::pop() {
   if (!ready()) return nullptr;
   const auto offered = static_cast<std::uint16_t>(load(available_ + kIndexOffset) - next_);
-  if (offered == 0) return nullptr;
+  // A driver that ends takes back what it has offered; then there is nothing.
+  if (offered == 0 || static_cast<std::uint16_t>(-offered) <= entries_) return nullptr;
   if (offered > entries_) throw GuestError("its queue offers more than it has");
   chain_.head = load(available_ + kRingOffset + 2 * (next_ % entries_));
   chain_.parts.clear();
@@ -90,18 +91,25 @@ const Virtqueue::Chain* Virtqueue::pop() {
   return &chain_;
 }
 
-void Virtqueue::push(std::uint16_t head, std::uint32_t bytes) {
-  const std::uint16_t index = load(used_ + kIndexOffset);
+std::uint16_t Virtqueue::add_used(std::uint16_t head, std::uint32_t bytes) {
   const std::uint32_t element[2] = {head, bytes};
-  std::memcpy(used_ + kRingOffset + kUsedElementBytes * (index % entries_), element,
+  std::memcpy(used_ + kRingOffset + kUsedElementBytes * (used_next_ % entries_), element,
               sizeof element);
-  store(used_ + kIndexOffset, static_cast<std::uint16_t>(index + 1));
+  return ++used_next_;
+}
+
+void Virtqueue::push(std::uint16_t head, std::uint32_t bytes) {
+  store(used_ + kIndexOffset, add_used(head, bytes));
+}
+
+std::uint16_t Virtqueue::push_hidden(std::uint16_t head, std::uint32_t bytes) {
+  return told_ = add_used(head, bytes);
 }
 
 bool Virtqueue::wants_interrupt() {
   if (!event_index_) return (load(available_) & kNoInterrupt) == 0;
   const std::uint16_t event = load(available_ + kRingOffset + std::size_t{2} * entries_);
-  const std::uint16_t used = load(used_ + kIndexOffset), before = std::exchange(told_, used);
+  const std::uint16_t used = used_next_, before = std::exchange(told_, used);
   return static_cast<std::uint16_t>(used - event - 1) < static_cast<std::uint16_t>(used - before);
 }
 

@@ -51,6 +51,9 @@ class Virtqueue {
   const Chain* pop();
   /// It is used, and has `bytes` in it that the device has written.
   void push(std::uint16_t head, std::uint32_t bytes);
+  /// The same, but the guest is to find it later, when somebody else sets the index of what is used
+  /// to the one that this returns; before anything is pushed.
+  std::uint16_t push_hidden(std::uint16_t head, std::uint32_t bytes);
   /// Whether the guest wants to hear of what was pushed since this was asked last.
   bool wants_interrupt();
   /// It is to tell us of the next chain that it offers. With the event index it does not otherwise.
@@ -64,11 +67,14 @@ class Virtqueue {
   };
   static_assert(sizeof(Descriptor) == 16);
 
+  std::uint16_t add_used(std::uint16_t head, std::uint32_t bytes);
+
   const GuestMemory& memory_;
   std::uint32_t entries_ = 0;
   std::byte *descriptors_ = nullptr, *available_ = nullptr, *used_ = nullptr;
-  std::uint16_t next_ = 0;  ///< of what is available
-  std::uint16_t told_ = 0;  ///< index of what was used when the guest was asked last
+  std::uint16_t next_ = 0;       ///< of what is available
+  std::uint16_t used_next_ = 0;  ///< the same of what is used, hidden or not
+  std::uint16_t told_ = 0;       ///< index of what was used when the guest was asked last
   bool enabled_ = false, event_index_ = false;
   Chain chain_;
 };

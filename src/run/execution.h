@@ -52,8 +52,8 @@ class Execution final : public Context, public HandlerExecution {
         model_(model),
         promises_(promises),
         seed_(options.seed),
-        until_(options.until),
         livelock_microsteps_(options.livelock_microsteps) {
+    horizon_ = options.until;
     lp_count_ = static_cast<LpId>(model.lp_count());
     metric_count_ = static_cast<std::uint32_t>(model.metrics().size());
   }
@@ -130,7 +130,7 @@ class Execution final : public Context, public HandlerExecution {
             const void* payload) override {
     const Key key = key_of_send(model_, promises_, cause_, self_, ++sends_, destination, lp_count_,
                                 delay, minimum_delay_, livelock_microsteps_);
-    if (key.time() >= until_) return;
+    if (key.time() >= horizon_) return;
     outbox_.send(EventHeader(key, destination, type, PayloadSize::of_word(size_word)), payload);
   }
   void send_parts(LpId destination, Duration delay, EventTypeId type,
@@ -138,7 +138,7 @@ class Execution final : public Context, public HandlerExecution {
     check_payload(destination, parts);
     const Key key = key_of_send(model_, promises_, cause_, self_, ++sends_, destination, lp_count_,
                                 delay, minimum_delay_, livelock_microsteps_);
-    if (key.time() >= until_) return;
+    if (key.time() >= horizon_) return;
     const PayloadSize size(static_cast<std::uint32_t>(parts.size()), parts.hashed,
                            parts.has_trailer);
     outbox_.send(EventHeader(key, destination, type, size), parts);
@@ -179,7 +179,6 @@ class Execution final : public Context, public HandlerExecution {
   const Model& model_;
   const Promises& promises_;
   const std::uint64_t seed_;
-  const Time until_;
   const std::uint32_t livelock_microsteps_;
   std::uint32_t rows_ = 0;
   Key cause_;

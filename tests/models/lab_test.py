@@ -149,14 +149,69 @@ class Hosts(Case):
         return [line for line in done.stdout.splitlines() if "fingerprint" in line]
 
     def test_results_do_not_depend_on_how_far_hosts_run_at_once(self):
-        said = set()
-        for window in ("1s", "1ms", "777us", "1us"):
-            done = self.run_lab(MODELS / "lab/topologies/three-hosts.toml", f"window={window}",
-                                folder=window)
-            left = b"".join(path.read_bytes() for path in sorted(self.folder.glob(f"{window}/*/*"))
-                            if path.name == "console" or path.suffix == ".pcap")
-            said.add((str(self.fingerprint(done)), left))
-        self.assertEqual(len(said), 1)
+        busy = self.folder / "busy.toml"
+        (self.folder / "talk.py").write_text("""
+import socket, sys, threading, time
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+if sys.argv[1] == "b":
+    udp.bind(("", 5000))
+    udp.settimeout(2)
+    server = socket.create_server(("", 5000))
+    def take():
+        peer, _ = server.accept()
+        print("TCP", sum(len(part) for part in iter(lambda: peer.recv(4000), b"")), time.time())
+    threading.Thread(target=take, daemon=True).start()
+    try:
+        count = 0
+        while True:
+            udp.recv(2000)
+            count += 1
+    except TimeoutError:
+        print("UDP", count, time.time())
+else:
+    time.sleep(0.5)
+    with socket.create_connection(("10.0.0.2", 5000)) as peer:
+        for i in range(200):
+            udp.sendto(bytes(1400), ("10.0.0.2", 5000))
+            peer.sendall(bytes(1000))
+            time.monotonic()
+""")
+        busy.write_text("""
+[[host]]
+name = "a"
+memory = 64
+system_call = "1us"
+packet = "500ns"
+files = { "/root/talk.py" = "talk.py" }
+[[host.program]]
+command = "python3 /root/talk.py a"
+[[host]]
+name = "b"
+memory = 64
+system_call = "1us"
+files = { "/root/talk.py" = "talk.py" }
+[[host.program]]
+command = "python3 /root/talk.py b"
+[[link]]
+between = ["a", "b"]
+addresses = ["10.0.0.1/24", "10.0.0.2/24"]
+delay = "3ms"
+rate = "20 Mbit/s"
+jitter = "200us"
+loss = 0.02
+""")
+        for topology, windows in ((MODELS / "lab/topologies/three-hosts.toml", ("1s", "1ms", "1us")),
+                                  (busy, ("1s", "1ms", "77us", "5us"))):
+            said = set()
+            for window in windows:
+                folder = f"{topology.stem}-{window}"
+                done = self.run_lab(topology, f"window={window}", folder=folder)
+                left = b"".join(path.read_bytes()
+                                for path in sorted(self.folder.glob(f"{folder}/*/*"))
+                                if path.name == "console" or path.suffix == ".pcap")
+                said.add((str(self.fingerprint(done)), left))
+            self.assertEqual(len(said), 1, topology)
+        self.assertIn("TCP 200000", self.console("b", "busy-5us"))
 
     def test_a_switch_and_what_links_do(self):
         path = self.folder / "switch.toml"

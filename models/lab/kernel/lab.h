@@ -12,11 +12,12 @@
 struct mm_struct;
 struct time_travel_event;
 struct uml_pt_regs;
+struct virtio_device;
 struct virtqueue;
 struct vm_area_struct;
 
 /* Virtual time passes, as much as a system call, or a packet at an interface, costs. */
-void lab_charge_system_call(void);
+void lab_charge_system_call(int number);
 void lab_charge_packet(void);
 /* After a general protection fault of a program. True if it was at an instruction that would show
  * this machine's processor, which has been executed then. */
@@ -29,7 +30,9 @@ void lab_enter_user(void);
 void lab_leave_user(void);
 
 /* Interrupts and notices without messages (lab_shared.h). */
-void lab_takes_interrupts(int device, struct time_travel_event* event, u64* queues);
+void lab_takes_interrupts(int device, struct time_travel_event* event, u64* queues,
+                          struct virtio_device* vdev);
+void lab_forget_queue(struct virtqueue* queue);
 void lab_take_interrupts(void);
 bool lab_note_kick(int device, struct virtqueue* queue);
 

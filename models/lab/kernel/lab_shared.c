@@ -14,6 +14,7 @@
 static struct {
 	struct time_travel_event *event; /* its interrupt */
 	u64 *queues;                     /* that want one */
+	struct virtqueue *receive;
 } lab_devices[LAB_MOST_DEVICES];
 
 /* That the host runs at a time at which nothing else is to happen to it. */
@@ -34,15 +35,92 @@ static struct lab_shared *lab_shared(void)
 }
 
 /* A device has got an interrupt by a message: from now on it takes them here, too. */
-void lab_takes_interrupts(int device, struct time_travel_event *event, u64 *queues)
+void lab_takes_interrupts(int device, struct time_travel_event *event, u64 *queues,
+			  struct virtio_device *vdev)
 {
 	struct lab_shared *const shared = lab_shared();
+	struct virtqueue *queue;
 
 	if (!shared || !event || device < 0 || device >= LAB_MOST_DEVICES)
 		return;
 	lab_devices[device].event = event;
 	lab_devices[device].queues = queues;
+	virtio_device_for_each_vq(vdev, queue)
+		if (queue->index == 0)
+			lab_devices[device].receive = queue;
 	shared->takes |= 1u << device;
+}
+
+static bool wants_interrupt(struct virtqueue *queue, u16 index)
+{
+	const struct vring *ring = virtqueue_get_vring(queue);
+
+	if (virtio_has_feature(queue->vdev, VIRTIO_RING_F_EVENT_IDX))
+		return virtio16_to_cpu(queue->vdev, vring_used_event(ring)) == (u16)(index - 1);
+	return !(ring->avail->flags &
+		 cpu_to_virtio16(queue->vdev, VRING_AVAIL_F_NO_INTERRUPT));
+}
+
+static void lab_arrive(struct time_travel_event *event);
+static struct time_travel_event lab_arrival = { .fn = lab_arrive };
+
+/* Before all else that happens at that time, whenever it was planned. */
+static void plan_arrival(u64 time)
+{
+	struct time_travel_event *one;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	lab_arrival.pending = true;
+	lab_arrival.time = time;
+	list_for_each_entry(one, &time_travel_events, list)
+		if (one->time >= time)
+			break;
+	list_add_tail(&lab_arrival.list, &one->list);
+	one = time_travel_first_event();
+	time_travel_ext_update_request(one->time);
+	time_travel_next_event = one->time;
+	local_irq_restore(flags);
+}
+
+static void plan_next_arrival(struct lab_shared *shared)
+{
+	if (!lab_arrival.pending && shared->arrived != shared->given)
+		plan_arrival(max_t(u64, time_travel_time,
+				   shared->arrival[shared->arrived % LAB_MOST_ARRIVALS].time));
+}
+
+static void lab_arrive(struct time_travel_event *event)
+{
+	struct lab_shared *const shared = lab_shared();
+	const struct lab_arrival *const arrival =
+		&shared->arrival[shared->arrived % LAB_MOST_ARRIVALS];
+	const unsigned int device = arrival->device % LAB_MOST_DEVICES;
+	struct virtqueue *const queue = lab_devices[device].receive;
+
+	if (queue) {
+		virtqueue_get_vring(queue)->used->idx =
+			cpu_to_virtio16(queue->vdev, arrival->index);
+		if (wants_interrupt(queue, arrival->index)) {
+			*lab_devices[device].queues |= 1;
+			time_travel_add_event(lab_devices[device].event, time_travel_time);
+		}
+	}
+	++shared->arrived;
+	plan_next_arrival(shared);
+}
+
+/* A queue ends. */
+void lab_forget_queue(struct virtqueue *queue)
+{
+	struct lab_shared *const shared = lab_shared();
+	unsigned int device;
+
+	for (device = 0; shared && device < LAB_MOST_DEVICES; device++)
+		if (lab_devices[device].receive == queue) {
+			memset(&lab_devices[device], 0, sizeof(lab_devices[device]));
+			shared->takes &= ~(1u << device);
+		}
 }
 
 /* The host has been told to run. */
@@ -65,6 +143,7 @@ void lab_take_interrupts(void)
 					      lab_devices[device].event,
 				      time_travel_time);
 	}
+	plan_next_arrival(shared);
 }
 
 /* A device has something to send. False if the laboratory has to be told now. */

@@ -4,7 +4,7 @@
  *
  * What the laboratory and a host's kernel tell each other without a message: a third page behind
  * the two of the calendar (linux/um_timetravel.h). A message costs two switches between processes,
- * and a frame needs four of them without this.
+ * and a frame needs four of them without this; with it a window of many frames needs two.
  *
  * The host writes only while it runs, the laboratory only while it waits.
  */
@@ -16,7 +16,8 @@
 #define LAB_SHARED_OFFSET 8192
 #define LAB_SHARED_MAGIC 0x4f52524c
 #define LAB_MOST_DEVICES 32
-#define LAB_MOST_KICKS 128
+#define LAB_MOST_KICKS 96
+#define LAB_MOST_ARRIVALS 96
 
 /* The host has offered chains up to `index` to a queue. */
 struct lab_kick {
@@ -24,13 +25,23 @@ struct lab_kick {
   __u16 device, queue, index, reserved;
 };
 
+/* A frame lies in a buffer of the device's receiving queue: the host sees it (the index of what is
+ * used becomes `index`) at `time`. */
+struct lab_arrival {
+  __u64 time;
+  __u16 device, index;
+  __u32 reserved;
+};
+
 struct lab_shared {
   __u32 magic;
-  __u32 quiet;      /* devices (bits) of which the host is to note here that they send */
-  __u64 interrupts; /* bit 2 * device + queue: as soon as the host runs */
-  __u32 takes;      /* devices whose interrupts the host takes here */
-  __u32 kicks;      /* noted */
+  __u32 quiet;          /* devices (bits) of which the host is to note here that they send */
+  __u64 interrupts;     /* bit 2 * device + queue: as soon as the host runs */
+  __u32 takes;          /* devices whose interrupts the host takes here */
+  __u32 kicks;          /* noted */
+  __u32 given, arrived; /* arrivals so far: by the laboratory, of these seen by the host */
   struct lab_kick kick[LAB_MOST_KICKS];
+  struct lab_arrival arrival[LAB_MOST_ARRIVALS]; /* number n at n % LAB_MOST_ARRIVALS */
 };
 
 #endif
