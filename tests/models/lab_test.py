@@ -159,7 +159,8 @@ if sys.argv[1] == "b":
     server = socket.create_server(("", 5000))
     def take():
         peer, _ = server.accept()
-        print("TCP", sum(len(part) for part in iter(lambda: peer.recv(4000), b"")), time.time())
+        with peer:
+            print("TCP", sum(len(part) for part in iter(lambda: peer.recv(4000), b"")), time.time())
     threading.Thread(target=take, daemon=True).start()
     try:
         count = 0
@@ -175,6 +176,8 @@ else:
             udp.sendto(bytes(1400), ("10.0.0.2", 5000))
             peer.sendall(bytes(1000))
             time.monotonic()
+        peer.shutdown(socket.SHUT_WR)
+        peer.recv(1)
 """)
         busy.write_text("""
 [[host]]
