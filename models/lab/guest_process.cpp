@@ -46,6 +46,7 @@ std::string script_of(const Host& host) {
     script += "ip link set " + device + " up\n";
   }
   for (const std::string& command : host.setup) script += command + "\n";
+  if (host.has_shell) script += "/lab/shell eth" + std::to_string(host.ports.size() - 1) + " &\n";
   for (const Host::Program& program : host.programs) {
     const std::string at = std::to_string(program.at_ns / 1'000'000'000) + "." +
                            std::to_string(1'000'000'000 + program.at_ns % 1'000'000'000).substr(1);
@@ -158,8 +159,9 @@ void prepare_guest_folder(const Host& host, const GuestSettings& settings) {
   write_file(at / "guest/host", script_of(host));
   std::filesystem::permissions(at / "guest/init", std::filesystem::perms::owner_exec,
                                std::filesystem::perm_options::add);
-  std::filesystem::copy_file(std::filesystem::path(settings.kernel).replace_filename("off"),
-                             at / "guest/off");
+  for (const char* const program : {"off", "shell"})
+    std::filesystem::copy_file(std::filesystem::path(settings.kernel).replace_filename(program),
+                               at / "guest" / program);
   std::size_t number = 0;
   for (const auto& [path, from] : host.files)
     std::filesystem::copy(from, at / "guest/files" / std::to_string(number++),

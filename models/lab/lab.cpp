@@ -9,6 +9,7 @@
 #include "host_lp.h"
 #include "processor.h"
 #include "switch_lp.h"
+#include "terminal_lp.h"
 
 namespace orrery::lab {
 namespace {
@@ -26,6 +27,7 @@ void Lab::prepare() {
         "a laboratory needs a topology: --set topology=FILE.toml; models/lab/topologies "
         "has some");
   topology_ = read_topology(topology_file);
+  add_terminal();
   set_windows();
   if (check) return;
   if (!std::filesystem::exists(kernel.value()))
@@ -37,6 +39,16 @@ void Lab::prepare() {
   } catch (const std::filesystem::filesystem_error& error) {
     throw UsageError(std::string("the hosts' folders cannot be made: ") + error.what());
   }
+}
+
+void Lab::add_terminal() {
+  if (shell.value().empty() && rate == 0) return;
+  const auto host = std::find_if(topology_.hosts.begin(), topology_.hosts.end(),
+                                 [&](const Host& one) { return one.name == shell.value(); });
+  if (!shell.value().empty() && host == topology_.hosts.end())
+    throw UsageError("--set shell=: there is no host '" + shell.value() + "' in '" +
+                     topology_file.value() + "'");
+  topology_.add_terminal(host == topology_.hosts.end() ? nullptr : &*host);
 }
 
 void Lab::set_windows() {
@@ -97,6 +109,7 @@ Outgoing::Passage Lab::send(Context& context, Outgoing& port, std::int64_t time,
 std::unique_ptr<LogicalProcessBase> Lab::create(LpId id) const {
   if (check) return std::make_unique<NothingLp>();
   if (topology_.is_host(id)) return std::make_unique<HostLp>(*this, id);
+  if (topology_.is_terminal(id)) return std::make_unique<TerminalLp>(*this);
   return std::make_unique<SwitchLp>(*this, topology_.switches[id - topology_.hosts.size()]);
 }
 

@@ -48,6 +48,14 @@ class Lab final : public Model {
            "where consoles and captures of the hosts lie; what lay there for them is replaced"}};
   Parameter<std::string> kernel{
       *this, "kernel", "build/lab/linux", {.help = "of the hosts, made by ./dev lab"}};
+  Parameter<std::string> shell{
+      *this, "shell", "", {.help = "a host: this terminal is a shell there (orrery lab shell)"}};
+  Parameter<double> rate{
+      *this,
+      "rate",
+      0,
+      {.help = "virtual seconds a second of the machine's clock, at most; 0: as fast as possible",
+       .minimum = 0.0}};
   Parameter<Duration> window{
       *this,
       "window",
@@ -81,7 +89,9 @@ class Lab final : public Model {
   std::uint64_t lp_count() const override { return check ? 1 : topology_.nodes(); }
   std::unique_ptr<LogicalProcessBase> create(LpId id) const override;
   LpExecution execution_of(LpId id) const override {
-    return check || topology_.is_host(id) ? LpExecution::confined : LpExecution::speculative;
+    return check || topology_.is_host(id) ? LpExecution::confined
+           : topology_.is_terminal(id)    ? LpExecution::committed
+                                          : LpExecution::speculative;
   }
   void communication(CommunicationGraph& graph) const override;
   Time default_horizon() const override { return Time::zero() + Duration::seconds(60); }
@@ -99,6 +109,7 @@ class Lab final : public Model {
                          std::span<const std::byte> frame) const;
 
  private:
+  void add_terminal();
   void set_windows();
 
   Topology topology_;

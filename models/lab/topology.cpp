@@ -30,6 +30,25 @@ bool Wire::is_up(std::int64_t begin, std::int64_t end) const {
   return true;
 }
 
+void Topology::add_terminal(Host* host) {
+  constexpr std::int64_t kDelay = 1'000'000;
+  Node node;
+  node.name = "terminal";
+  if (host != nullptr) {
+    Port here, there;
+    here.wire.phases = there.wire.phases = {{}};
+    here.wire.phases[0].delay_ns = there.wire.phases[0].delay_ns = kDelay;
+    here.wire.node = static_cast<NodeId>(host - hosts.data());
+    here.wire.port = static_cast<unsigned>(host->ports.size());
+    there.wire.node = static_cast<NodeId>(nodes());
+    there.capture = false;
+    host->has_shell = true;
+    host->ports.push_back(std::move(there));
+    node.ports.push_back(std::move(here));
+  }
+  terminal = std::move(node);
+}
+
 namespace {
 
 constexpr std::string_view kLinkState[] = {"delay",        "rate", "jitter",

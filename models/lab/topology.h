@@ -72,7 +72,8 @@ struct Host : Node {
   std::optional<std::filesystem::path> root;           ///< instead of the machine's files
   std::int64_t crash_ns = kNever;
   bool ipv6 = true;
-  bool may_end = false;  ///< if it ends in disorder, the others go on
+  bool has_shell = false;  ///< at its last port
+  bool may_end = false;    ///< if it ends in disorder, the others go on
 };
 
 struct Switch : Node {
@@ -82,12 +83,18 @@ struct Switch : Node {
 struct Topology {
   std::vector<Host> hosts;
   std::vector<Switch> switches;
+  std::optional<Node> terminal;  ///< the last node; not from the file
 
-  std::size_t nodes() const { return hosts.size() + switches.size(); }
+  std::size_t nodes() const { return hosts.size() + switches.size() + (terminal ? 1 : 0); }
   bool is_host(NodeId id) const { return id < hosts.size(); }
+  bool is_terminal(NodeId id) const { return id == hosts.size() + switches.size(); }
   const Node& node(NodeId id) const {
-    return is_host(id) ? static_cast<const Node&>(hosts[id]) : switches[id - hosts.size()];
+    return is_host(id)       ? static_cast<const Node&>(hosts[id])
+           : is_terminal(id) ? *terminal
+                             : switches[id - hosts.size()];
   }
+  /// A terminal, at which a shell of that host is; nullptr: which only keeps the pace.
+  void add_terminal(Host* host);
 };
 
 Topology read_topology(const std::string& path);

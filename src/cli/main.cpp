@@ -3,9 +3,11 @@
 // The orrery command: declares the subcommands, and turns whatever goes wrong into one sentence on
 // standard error and an exit code.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <new>
 #include <sstream>
 #include <stdexcept>
@@ -135,6 +137,20 @@ void refuse_extras(const CLI::App& command, const std::string& name) {
         fmt::format("'{0}' does not know what to do with '{1}' ('{0} --help' helps)", name, word));
 }
 
+/// "orrery NAME ..." is "orrery-NAME ..." where that lies beside this program: what belongs to one
+/// model need not be known here.
+void try_beside(int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::error_code error;
+  const auto own = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path other =
+      own.parent_path() / ("orrery-" + std::filesystem::path(argv[1]).filename().string());
+  if (error || access(other.c_str(), X_OK) != 0) return;
+  std::vector<char*> words(argv + 1, argv + argc);
+  words.push_back(nullptr);
+  execv(other.c_str(), words.data());
+}
+
 void refuse_unknown_command(const Commands& commands) {
   const auto words = commands.app.remaining();
   if (words.empty() || words.front().starts_with("-")) return refuse_extras(commands.app, "orrery");
@@ -238,6 +254,7 @@ int main_within_bounds(int argc, char** argv) {
 }  // namespace orrery::cli
 
 int main(int argc, char** argv) {
+  orrery::cli::try_beside(argc, argv);
   orrery::cli::hold_standard_streams();
   const orrery::CrashGuard guard;
   return orrery::cli::main_within_bounds(argc, argv);

@@ -94,6 +94,13 @@ class Refusals(Case):
     def test_no_topology(self):
         self.assertIn("--set topology=FILE.toml", self.refusal("check=no"))
 
+    def test_a_shell_needs_a_host(self):
+        self.assertIn("there is no host 'z'",
+                      self.refusal(f"topology={self.two('true')}", "shell=z"))
+        done = subprocess.run([ORRERY, "lab", "ssh"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("there is shell", done.stderr)
+
     def test_no_kernel(self):
         said = self.refusal(f"topology={MODELS}/lab/topologies/three-hosts.toml",
                             f"kernel={self.folder}/nothing", f"folder={self.folder}/hosts")
@@ -348,6 +355,17 @@ int main(void) {
         ends = (self.folder / "report/ends.csv").read_text().splitlines()
         self.assertEqual(len(ends), 3, ends)
         self.assertTrue(any(line.endswith("2500000000,1") for line in ends), ends)
+
+    def test_a_shell_on_a_host(self):
+        begun = time.monotonic()
+        done = subprocess.run([ORRERY, "lab", "shell", self.two("true"), "b", "--rate", "2",
+                               f"folder={self.folder / 'hosts'}", f"kernel={KERNEL}"],
+                              input="echo on $(hostname) $((6 * 7)); sleep 2\nexit\n", text=True,
+                              capture_output=True, timeout=PATIENCE_S, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("on b 42", done.stdout)
+        self.assertGreater(time.monotonic() - begun, 1, "two virtual seconds at twice the clock")
+        self.assertEqual(hosts_left(), [])
 
     def test_the_same_in_every_run_and_another_by_seed(self):
         topology = self.two("head -c 8 /dev/urandom | od -An -tx1; date -u +%s.%N; "

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "terminal_lp.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+namespace orrery::lab {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kHeaderBytes = 14, kKindBytes = 4, kMostBytes = 1400;
+constexpr std::uint16_t kEtherType = 0x88b5;  ///< for experiments (IEEE 802, 9.2.4)
+constexpr char kEscape = 0x1d;                // Ctrl-]
+constexpr const char* kHelp =
+    "\r\n[Ctrl-] then: p pause or go on, + twice as fast, - half as fast, q leave, Ctrl-] "
+    "itself]\r\n";
+
+void show(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+}  // namespace
+
+/// Keys come as they are typed, until the end of this object.
+class TerminalLp::RawMode {
+ public:
+  RawMode() {
+    is_terminal_ = isatty(STDIN_FILENO) != 0 && tcgetattr(STDIN_FILENO, &before_) == 0;
+    if (!is_terminal_) return;
+    termios raw = before_;
+    cfmakeraw(&raw);
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
+    show(kHelp);
+  }
+  ~RawMode() {
+    if (is_terminal_) tcsetattr(STDIN_FILENO, TCSADRAIN, &before_);
+  }
+  RawMode(const RawMode&) = delete;
+  RawMode& operator=(const RawMode&) = delete;
+
+ private:
+  termios before_{};
+  bool is_terminal_ = false;
+};
+
+TerminalLp::TerminalLp(const Lab& lab) : lab_(lab), rate_(lab.rate) {}
+TerminalLp::~TerminalLp() = default;
+
+void TerminalLp::start(Context& context) {
+  const Node& node = *lab_.topology().terminal;
+  if (!node.ports.empty()) {
+    port_.emplace(node.ports[0].wire, context.random().next());
+    raw_ = std::make_unique<RawMode>();
+    // The host's shell is there when the host has started.
+    context.schedule(context.self(), Duration::milliseconds(500), Look{});
+  } else {
+    context.schedule(context.self(), Duration::zero(), Look{});
+  }
+  from_ = Clock::now();
+}
+
+void TerminalLp::handle(Context& context, const Look&) {
+  if (ended_) return;
+  const std::int64_t now = context.now().ticks();
+  if (now == 500'000'000 && port_) tell_size(context);
+  do {
+    if (rate_ > 0) {
+      const std::chrono::duration<double, std::nano> due(static_cast<double>(now - from_ns_) /
+                                                         rate_);
+      wait_until(from_ + std::chrono::duration_cast<Clock::duration>(due));
+    }
+    if (paused_) wait_until(Clock::now() + std::chrono::hours(1));
+    if (port_) take_what_was_typed(context);
+  } while (paused_ && !ended_);
+  // Ten times a second of the machine's, but not more seldom than a tenth of a virtual one.
+  const double step = rate_ > 0 ? std::min(1e7 * rate_, 1e8) : 1e7;
+  context.schedule(
+      context.self(),
+      Duration::from_ticks(std::max<std::int64_t>(static_cast<std::int64_t>(step), 1000)), Look{});
+}
+
+bool TerminalLp::wait_until(Clock::time_point time) const {
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(time - Clock::now()).count();
+    if (left <= 0) return true;
+    pollfd keys{input_open_ && port_ ? STDIN_FILENO : -1, POLLIN, 0};
+    if (poll(&keys, 1, static_cast<int>(std::min<std::int64_t>(left, 1000))) > 0) return false;
+  }
+}
+
+void TerminalLp::take_what_was_typed(Context& context) {
+  pollfd keys{STDIN_FILENO, POLLIN, 0};
+  while (input_open_ && !ended_ && poll(&keys, 1, 0) > 0) {
+    char typed[kMostBytes];
+    const ssize_t bytes = read(STDIN_FILENO, typed, sizeof typed);
+    if (bytes <= 0) {
+      input_open_ = false;
+      return tell(context, Kind::bytes, "\x04");  // the end of input for the shell, too
+    }
+    std::string text;
+    for (const char key : std::string_view(typed, static_cast<std::size_t>(bytes))) {
+      if (expects_key_ && key != kEscape) {
+        expects_key_ = false;
+        obey(context, key);
+      } else if (key == kEscape && !expects_key_ && raw_) {
+        expects_key_ = true;
+      } else {
+        expects_key_ = false;
+        text += key;
+      }
+    }
+    if (!text.empty()) tell(context, Kind::bytes, text);
+  }
+}
+
+void TerminalLp::obey(Context& context, char key) {
+  from_ns_ = context.now().ticks();
+  from_ = Clock::now();
+  if (key == 'q') return end();
+  if (key == 'p') paused_ = !paused_;
+  if (key == '+') rate_ *= 2;
+  if (key == '-') rate_ /= 2;
+  char text[96];
+  std::snprintf(text, sizeof text, "\r\n[%s at %.3f s, %g virtual seconds a second]\r\n",
+                paused_ ? "paused" : "runs", static_cast<double>(from_ns_) / 1e9, rate_);
+  show(key == 'p' || key == '+' || key == '-' ? text : kHelp);
+}
+
+void TerminalLp::tell(Context& context, Kind kind, std::string_view bytes) {
+  std::byte frame[kHeaderBytes + kKindBytes + kMostBytes]{};
+  std::memset(frame, 0xff, 6);  // to whoever is at the other end
+  frame[6] = std::byte{2};
+  const std::uint16_t words[3] = {htons(kEtherType), htons(static_cast<std::uint16_t>(kind)),
+                                  htons(static_cast<std::uint16_t>(bytes.size()))};
+  std::memcpy(frame + 12, words, sizeof words);
+  std::memcpy(frame + kHeaderBytes + kKindBytes, bytes.data(), bytes.size());
+  lab_.send(context, *port_, context.now().ticks(),
+            std::span(frame).first(kHeaderBytes + kKindBytes + bytes.size()));
+}
+
+void TerminalLp::tell_size(Context& context) {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) return;
+  const char bytes[4] = {static_cast<char>(size.ws_row >> 8), static_cast<char>(size.ws_row),
+                         static_cast<char>(size.ws_col >> 8), static_cast<char>(size.ws_col)};
+  tell(context, Kind::size, {bytes, sizeof bytes});
+}
+
+void TerminalLp::handle(Context&, const Arrival&, std::span<const std::byte> frame) {
+  if (frame.size() < kHeaderBytes + kKindBytes || ended_) return;
+  std::uint16_t words[3];
+  std::memcpy(words, frame.data() + 12, sizeof words);
+  const std::size_t bytes = ntohs(words[2]);
+  const auto rest = frame.subspan(kHeaderBytes + kKindBytes);
+  if (ntohs(words[0]) != kEtherType || bytes > rest.size()) return;
+  if (static_cast<Kind>(ntohs(words[1])) == Kind::bytes)
+    show({reinterpret_cast<const char*>(rest.data()), bytes});
+  if (static_cast<Kind>(ntohs(words[1])) == Kind::end) end();
+}
+
+/// The run ends as by Ctrl-C.
+void TerminalLp::end() {
+  ended_ = true;
+  raw_.reset();
+  std::raise(SIGINT);
+}
+
+}  // namespace orrery::lab
