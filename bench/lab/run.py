@@ -3,6 +3,8 @@
 """The laboratory: real Linux hosts on virtual time, against the same hosts under the machine's
 scheduler, and how fast and how large it gets.
 
+  exact    echoes and a bulk transfer on a link, to the nanosecond; a window a round trip
+  reno     TCP Reno under independent losses against the model of Padhye and others (SIGCOMM 1998)
   frames   UDP of 1,470 bytes between two hosts (iperf3), frames a second of wall-clock time
   busy     64 hosts that all send and receive, two workers against one
   scale    2 to 128 hosts: time to boot, memory, an idle hour
@@ -22,6 +24,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
 import orders  # noqa: E402
+import tcp  # noqa: E402
 from harness import (Bars, Comparison, Table, at_least, command, parser, require,  # noqa: E402
                      show_ratio, write_record)
 from hosts import KERNEL, Run, Workplace, star  # noqa: E402
@@ -29,6 +32,7 @@ from hosts import KERNEL, Run, Workplace, star  # noqa: E402
 SIZES = (8, 16, 32, 64, 128)
 MOST_MEGABYTES, MOST_BOOT_S, MOST_IDLE_S = 15, 40, 60
 LEAST_FRAMES, LEAST_BUSY = 20_000, 1.5
+MOST_WINDOW_ERROR, MOST_PFTK_ERROR = 0.05, 0.15
 
 
 def ways(options):
@@ -36,10 +40,6 @@ def ways(options):
     return {1: ["--engine", "sequential"],
             2: ["--engine", "conservative", "--workers", options.workers, "--conservative-mode",
                 "promises"]}
-
-
-def boot_s(run_until):
-    return statistics.median(run_until() for _ in range(3))
 
 
 def frames(place, options, rows, bars):
@@ -161,7 +161,38 @@ def all_orders(place, options, rows, bars):
             orders.one(place, options, table, bars, rows, kind, ranks)
 
 
-PARTS = {"frames": frames, "busy": busy, "scale": scale, "orders": all_orders}
+def exact(place, options, rows, bars):
+    table = Table(("exact", 34, ""), ("of", 7, ""), ("expected", 14, ",.0f"), ("off by", 9, ".3g"))
+    table.head()
+    for name, (off, count, expected) in (
+            ("echoes, round trips in ns", tcp.echoes(place, options)),
+            ("a transfer, segment by segment, ns", tcp.transfer(place, options))):
+        table.row(name, count, expected, off)
+        rows.append({"part": "exact", "name": name, "count": count, "expected": expected, "off": off})
+        bars.add(f"{name}: off by at most", off, 0, at_most=True)
+    for rtt_ms in (10, 40, 160):
+        measured, expected = tcp.window(place, options, rtt_ms)
+        off = measured / expected - 1
+        table.row(f"window / {rtt_ms} ms, bit/s", 1, expected, off)
+        rows.append({"part": "exact", "name": f"window, {rtt_ms} ms", "measured": measured,
+                     "expected": expected})
+        bars.add(f"window / {rtt_ms} ms: off by", abs(off), MOST_WINDOW_ERROR, at_most=True)
+
+
+def reno(place, options, rows, bars):
+    table = Table(("TCP Reno, segments/s", 22, ""), ("measured", 10, ".1f"), ("PFTK", 10, ".1f"),
+                  ("Mathis", 10, ".1f"), ("measured/PFTK", 14, ".3f"), ("losses", 8, ""))
+    table.head()
+    for p in options.losses:
+        measured, model, simple, lost = tcp.reno(place, options, p, options.least_losses)
+        table.row(f"loss {100 * p:g} %", measured, model, simple, measured / model, lost)
+        rows.append({"part": "reno", "loss": p, "measured": measured, "pftk": model,
+                     "mathis": simple, "losses": lost})
+        bars.add(f"loss {100 * p:g} %: off PFTK by", abs(measured / model - 1), MOST_PFTK_ERROR,
+                 at_most=True)
+
+
+PARTS = {"exact": exact, "reno": reno, "frames": frames, "busy": busy, "scale": scale, "orders": all_orders}
 
 
 def main():
@@ -171,9 +202,14 @@ def main():
                       + ",".join(PARTS) + " (all)")
     made.add_argument("--sizes", metavar="N,N", default=",".join(map(str, SIZES)),
                       help="ranks of the orders (%(default)s)")
+    made.add_argument("--losses", metavar="P,P", default="0.01,0.003,0.001,0.0003,0.0001",
+                      help="probabilities for Reno (%(default)s)")
+    made.add_argument("--least-losses", type=at_least(1), default=1000,
+                      help="losses to wait for at each (1000)")
     made.add_argument("--without-fair", action="store_true",
                       help="orders: only on virtual time, which is faster")
     options = made.parse_args()
+    options.losses = [float(one) for one in options.losses.split(",")]
     options.sizes = [int(one) for one in options.sizes.split(",")]
     require(options, "lab_fair")
     if not KERNEL.exists():

@@ -67,6 +67,12 @@ void TomlTable::fail(const toml::node& at, const std::string& what) const {
   throw UsageError(*path_ + ":" + std::to_string(at.source().begin.line) + ": " + what);
 }
 
+const toml::node* TomlTable::find(std::string_view key) const {
+  const toml::node* const found = table_->get(key);
+  const toml::array* const two = side_ && found != nullptr ? found->as_array() : nullptr;
+  return two != nullptr && two->size() == 2 ? two->get(*side_) : found;
+}
+
 void TomlTable::fail_at(std::string_view key, const std::string& what) const {
   const toml::node* const found = find(key);
   fail(found == nullptr ? *table_ : *found, what);

@@ -59,6 +59,13 @@ class TomlTable {
   /// One of `words`, by its place.
   std::size_t choice(std::string_view key, std::initializer_list<std::string_view> words) const;
 
+  /// The same table where a value may be a list of two: one of them.
+  TomlTable side(std::size_t which) const {
+    TomlTable one = *this;
+    one.side_ = which;
+    return one;
+  }
+
   [[noreturn]] void fail(const std::string& what) const { fail(*table_, what); }
   /// At the key's line.
   [[noreturn]] void fail_at(std::string_view key, const std::string& what) const;
@@ -68,7 +75,7 @@ class TomlTable {
       : path_(&path), table_(&table), index_(index) {}
   [[noreturn]] void fail(const toml::node& at, const std::string& what) const;
   const toml::array* tables(std::string_view key) const;
-  const toml::node* find(std::string_view key) const { return table_->get(key); }
+  const toml::node* find(std::string_view key) const;
   std::string with_index(const std::string& text) const;
   template <class Units>
   std::int64_t quantity(std::string_view key, const Units& units, std::int64_t otherwise) const;
@@ -77,6 +84,7 @@ class TomlTable {
   std::shared_ptr<const toml::table> file_;  ///< of the file's own
   const toml::table* table_;
   std::optional<std::int64_t> index_;
+  std::optional<std::size_t> side_;
 };
 
 }  // namespace orrery::lab

@@ -167,10 +167,10 @@ class Reader {
       table.fail("'between' has the names of two hosts or switches");
     if (!addresses.empty() && addresses.size() != 2)
       table.fail("'addresses' has one for each end, \"10.0.0.1/24\"; \"\" of a switch");
-    Phase phase;
-    read_state(table, phase);
     End ends[2];
+    Phase phases[2];
     for (const std::size_t i : {0, 1}) {
+      read_state(table.side(i), phases[i]);
       const NodeId id = node(table, names[i]);
       ends[i] = {id, static_cast<unsigned>(node(id).ports.size())};
       if (!addresses.empty() && !addresses[i].empty() && !topology_.is_host(id))
@@ -182,10 +182,10 @@ class Reader {
       port.capture = table.yes_or_no("capture", true);
       port.wire.node = ends[1 - i].node;
       port.wire.port = ends[1 - i].port;
-      port.wire.phases = {phase};
-      port.wire.reorders = table.yes_or_no("reorder", false);
+      port.wire.phases = {phases[i]};
+      port.wire.reorders = table.side(i).yes_or_no("reorder", false);
       if (table.has("queue")) {
-        port.wire.queue = static_cast<unsigned>(table.integer("queue", 0, 1'000'000, 0));
+        port.wire.queue = static_cast<unsigned>(table.side(i).integer("queue", 0, 1'000'000, 0));
       } else if (!topology_.is_host(ends[i].node)) {
         port.wire.queue = kSwitchQueue;
       }
@@ -219,7 +219,7 @@ class Reader {
                      [](const Change& a, const Change& b) { return a.at_ns < b.at_ns; });
     for (const Change& change : changes_)
       for (const std::size_t link : change.links)
-        for (const End& end : {links_[link].first, links_[link].second}) apply(change, end);
+        for (const std::size_t i : {0, 1}) apply(change, links_[link], i);
   }
 
   void read_event(const TomlTable& table) {
@@ -287,7 +287,8 @@ class Reader {
     return found;
   }
 
-  void apply(const Change& change, const End& end) {
+  void apply(const Change& change, const std::pair<End, End>& link, std::size_t side) {
+    const End& end = side == 0 ? link.first : link.second;
     std::vector<Phase>& phases = node(end.node).ports[end.port].wire.phases;
     if (phases.back().from_ns != change.at_ns) {
       phases.push_back(phases.back());
@@ -296,7 +297,7 @@ class Reader {
     if (change.table == nullptr) {
       phases.back().up = change.up;
     } else {
-      read_state(*change.table, phases.back());
+      read_state(change.table->side(side), phases.back());
     }
   }
 

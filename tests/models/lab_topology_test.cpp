@@ -92,6 +92,31 @@ delay = "1ms"
   EXPECT_EQ(middle.ports[2].wire.queue, 100u);
 }
 
+TEST(LabTopology, TheDirectionsOfALinkMayDiffer) {
+  const Topology topology = read(kTwo + R"(
+[[link]]
+between = ["b", "a"]
+delay = ["10ms", "20ms"]
+rate = "1 Mbit/s"
+loss = [0.5, 0]
+queue = [7, 8]
+[[event]]
+at = "1s"
+link = ["a", "b"]
+delay = ["30ms", "40ms"]
+)");
+  const Wire &of_a = topology.node(0).ports[0].wire, &of_b = topology.node(1).ports[0].wire;
+  EXPECT_EQ(of_b.at(0).delay_ns, 10'000'000);
+  EXPECT_EQ(of_a.at(0).delay_ns, 20'000'000);
+  EXPECT_EQ(of_b.at(0).loss, 0.5);
+  EXPECT_EQ(of_a.at(0).loss, 0);
+  EXPECT_EQ(of_a.at(0).bits_per_s, of_b.at(0).bits_per_s);
+  EXPECT_EQ(of_b.queue, 7u);
+  EXPECT_EQ(of_a.queue, 8u);
+  EXPECT_EQ(of_b.at(1'000'000'000).delay_ns, 30'000'000);
+  EXPECT_EQ(of_a.at(1'000'000'000).delay_ns, 40'000'000);
+}
+
 TEST(LabTopology, EventsMakePhasesOfLinks) {
   const Topology topology = read(kTwo + R"(
 [[host]]
