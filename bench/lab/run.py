@@ -166,7 +166,7 @@ def exact(place, options, rows, bars):
     table.head()
     for name, (off, count, expected) in (
             ("echoes, round trips in ns", tcp.echoes(place, options)),
-            ("a transfer, segment by segment, ns", tcp.transfer(place, options))):
+            ("a transfer, all frames, ns", tcp.transfer(place, options))):
         table.row(name, count, expected, off)
         rows.append({"part": "exact", "name": name, "count": count, "expected": expected, "off": off})
         bars.add(f"{name}: off by at most", off, 0, at_most=True)

@@ -59,17 +59,20 @@ def echoes(place, options):
 
 
 def transfer(place, options):
-    """When each full segment of a bulk transfer arrives after the frame before, on the receiver's tap:
-    the time that it takes to send it. Returns the largest deviation while the link is busy."""
+    """All frames of a bulk transfer: each arrives when it, and those before it, have been sent, and the
+    delay has passed. Sent times from the sender's tap, arrivals from the receiver's."""
     path = two_hosts(place, "transfer.toml", "iperf3 -c 10.0.0.2 -n 2M", "iperf3 -s -1",
                      f'delay = "{DELAY_MS}ms"\nrate = "{RATE_MBITS} Mbit/s"')
     run = Run(place, path, options.build)
-    frames = [(at, len(frame)) for at, frame in run.frames("b") if frame[6:12] == b"\x02\0\0\0\0\0"]
+    sent, arrived = ([(at, frame) for at, frame in run.frames(host)
+                      if frame[6:12] == b"\x02\0\0\0\0\0"] for host in ("a", "b"))
     run.forget()
-    gaps = [b[0] - a[0] for a, b in zip(frames, frames[1:]) if b[1] == 1514]
-    exact = transmission_ns(1514)
-    busy = [gap for gap in gaps if gap < 2 * exact]
-    return max(abs(gap - exact) for gap in busy), len(busy), exact
+    off = busy_until = 0
+    for (sent_at, frame), (arrived_at, same) in zip(sent, arrived):
+        busy_until = max(busy_until, sent_at) + transmission_ns(len(frame))
+        off = max(off, abs(arrived_at - busy_until - DELAY_MS * 1_000_000),
+                  0 if frame == same else math.inf)
+    return off, len(arrived), transmission_ns(1514) + DELAY_MS * 1_000_000
 
 
 def window(place, options, rtt_ms):
