@@ -10,11 +10,14 @@ scheduler, and how fast and how large it gets.
   scale    2 to 128 hosts: time to boot, memory, an idle hour
   orders   CND and VND of Yoginath's thesis: messages whose order of arrival is known, 8 to 128 hosts,
            without virtual time beside (the fair-share case)
+  worm     64 hosts, of which one is infected: the curve of infection over seeds, and beside a busy machine
+  repeat   the same runs again and again, on all engines, beside a busy machine: equal to the byte
 
-Tables and a JSON are left. Bars are printed with what was measured, met or not; nothing fails on a
+Tables, a JSON and a picture are left. Bars are printed with what was measured, met or not; nothing fails on a
 time. Needs the hosts' kernel (./dev lab builds it) and iperf3.
 """
 
+import hashlib
 import statistics
 import subprocess
 import sys
@@ -25,7 +28,8 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
 import orders  # noqa: E402
 import tcp  # noqa: E402
-from harness import (Bars, Comparison, Table, at_least, command, parser, require,  # noqa: E402
+import worm  # noqa: E402
+from harness import (ROOT, Bars, Comparison, Table, at_least, command, parser, require,  # noqa: E402
                      show_ratio, write_record)
 from hosts import KERNEL, Run, Workplace, star  # noqa: E402
 
@@ -192,7 +196,64 @@ def reno(place, options, rows, bars):
                  at_most=True)
 
 
-PARTS = {"exact": exact, "reno": reno, "frames": frames, "busy": busy, "scale": scale, "orders": all_orders}
+def spread_worm(place, options, rows, bars):
+    hosts = options.worm_hosts
+    path = worm.topology(place, hosts)
+    table = Table((f"a worm among {hosts} hosts", 26, ""), ("infected", 9, ""),
+                  ("90 % after, s", 14, ".3f"), ("beta, 1/s", 10, ".1f"))
+    table.head()
+    curves = []
+    for seed in range(1, options.seeds + 1):
+        times, fingerprint = worm.spread(place, options, path, hosts, seed)
+        if seed == 1:
+            first = fingerprint
+        curves.append(times)
+        table.row(f"seed {seed}", len(times), worm.until_share(times, hosts),
+                  worm.rate_of(times, hosts))
+        rows.append({"part": "worm", "seed": seed, "times": times, "fingerprint": fingerprint})
+    _, busy_fingerprint = worm.beside_hogs(lambda: worm.spread(place, options, path, hosts, 1))
+    bars.add("worm: seed 1 beside busy loops differs", int(busy_fingerprint != first), 0,
+             at_most=True)
+    beta = statistics.mean(worm.rate_of(times, hosts) for times in curves)
+    worm.picture(curves, hosts, beta, options.out / "worm.png")
+
+
+def everything_of(run):
+    """A digest of what hosts left, and the fingerprint."""
+    digest = hashlib.sha256()
+    for path in sorted(run.hosts.glob("*/*")):
+        if path.name == "console" or path.suffix == ".pcap":
+            digest.update(path.relative_to(run.hosts).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest(), run.fingerprint
+
+
+def repeat(place, options, rows, bars):
+    engines = (["sequential"], ["conservative", "--workers", "2"], ["timewarp", "--workers", "2"],
+               ["auto", "--hand-over-every", "50"])
+    table = Table(("repetitions", 26, ""), ("runs", 6, ""), ("different", 10, ""))
+    table.head()
+    for name, count in (("three-hosts", options.repetitions),
+                        ("star-64", max(options.repetitions // 5, 1))):
+        topology = ROOT / "models/lab/topologies" / f"{name}.toml"
+        seen = set()
+
+        def one(number, topology=topology, seen=seen):
+            run = Run(place, topology, options.build, "--engine", *engines[number % len(engines)])
+            seen.add(everything_of(run))
+            run.forget()
+
+        for number in range(count):
+            if number % 8 < 4:
+                one(number)
+            else:
+                worm.beside_hogs(lambda number=number: one(number))
+        table.row(name, count, len(seen) - 1)
+        rows.append({"part": "repeat", "name": name, "runs": count, "different": len(seen) - 1})
+        bars.add(f"{name}: runs that differ of {count}", len(seen) - 1, 0, at_most=True)
+
+
+PARTS = {"exact": exact, "reno": reno, "frames": frames, "busy": busy, "scale": scale,
+         "orders": all_orders, "worm": spread_worm, "repeat": repeat}
 
 
 def main():
@@ -206,6 +267,10 @@ def main():
                       help="probabilities for Reno (%(default)s)")
     made.add_argument("--least-losses", type=at_least(1), default=1000,
                       help="losses to wait for at each (1000)")
+    made.add_argument("--seeds", type=at_least(2), default=10, help="of the worm (10)")
+    made.add_argument("--worm-hosts", type=at_least(8), default=64, help="it has (64)")
+    made.add_argument("--repetitions", type=at_least(2), default=100,
+                      help="of three hosts; of 64 a fifth of that (100)")
     made.add_argument("--without-fair", action="store_true",
                       help="orders: only on virtual time, which is faster")
     options = made.parse_args()
