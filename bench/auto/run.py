@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the engine that chooses is worth: auto against the best single engine and number of workers
+"""What the engine that chooses is worth: auto against the best single engine and number of workers.
 
 In turn, so that all see the same machine: `auto`, and what short runs of every engine found to be
 the fastest for the workload. Then what runs of a second and of 50 ms lose against the sequential

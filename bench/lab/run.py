@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The laboratory: real Linux hosts on virtual time, against the same hosts under the machine's
-scheduler, and how fast and how large it gets.
+"""Real Linux hosts on virtual time: what is exact, what the machine's scheduler gets wrong, and how fast.
 
   exact    echoes and a bulk transfer on a link, to the nanosecond; a window a round trip
   reno     TCP Reno under independent losses against the model of Padhye and others (SIGCOMM 1998)
