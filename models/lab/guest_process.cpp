@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,6 +61,19 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
   file << text;
   file.close();
   if (!file) throw UsageError("'" + path.string() + "' cannot be written");
+}
+
+/// A guest needs some ten open files, and systems begin with a low limit that anyone may raise.
+void allow_many_files() {
+  static const bool done = [] {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+      limit.rlim_cur = limit.rlim_max;
+      setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    return true;
+  }();
+  static_cast<void>(done);
 }
 
 std::vector<std::string> command(const GuestSettings& settings) {
@@ -150,6 +164,7 @@ GuestSettings guest_settings(const Host& host, std::uint32_t id,
 }
 
 void prepare_guest_folder(const Host& host, const GuestSettings& settings) {
+  allow_many_files();
   const std::filesystem::path& at = settings.folder;
   std::filesystem::remove_all(at);
   std::filesystem::create_directories(at / "guest/files");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "guest_process.h"
@@ -30,6 +31,7 @@ void Lab::prepare() {
   add_terminal();
   set_windows();
   if (check) return;
+  note_memory();
   if (!std::filesystem::exists(kernel.value()))
     throw UsageError("there is no kernel for the hosts at '" + kernel.value() +
                      "': ./dev lab builds it, or --set kernel=FILE");
@@ -49,6 +51,20 @@ void Lab::add_terminal() {
     throw UsageError("--set shell=: there is no host '" + shell.value() + "' in '" +
                      topology_file.value() + "'");
   topology_.add_terminal(host == topology_.hosts.end() ? nullptr : &*host);
+}
+
+/// Hosts take what they use, and then nobody can refuse it any more.
+void Lab::note_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::uint64_t available = 0;
+  for (std::string name, unit; file >> name >> available && std::getline(file, unit);)
+    if (name == "MemAvailable:") break;
+  std::uint64_t asked = 0;
+  for (const Host& one : topology_.hosts) asked += one.memory_megabytes;
+  if (available > 0 && asked > available / 1024)
+    note("the hosts may use " + std::to_string(asked) + " MiB in all, and this machine has " +
+         std::to_string(available / 1024) +
+         " MiB left; if they do, hosts end. 'memory' of a host is the most that it uses");
 }
 
 void Lab::set_windows() {

@@ -110,6 +110,7 @@ class Lab final : public Model {
 
  private:
   void add_terminal();
+  void note_memory();
   void set_windows();
 
   Topology topology_;
