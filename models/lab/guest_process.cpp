@@ -48,10 +48,12 @@ std::string script_of(const Host& host) {
   }
   for (const std::string& command : host.setup) script += command + "\n";
   if (host.has_shell) script += "/lab/shell eth" + std::to_string(host.ports.size() - 1) + " &\n";
+  std::size_t ordinal = 0;
   for (const Host::Program& program : host.programs) {
     const std::string at = std::to_string(program.at_ns / 1'000'000'000) + "." +
                            std::to_string(1'000'000'000 + program.at_ns % 1'000'000'000).substr(1);
-    script += "(sleep " + at + "; " + program.command + ") &\n";
+    script += "(sleep " + at + "; (" + program.command + "\n) || echo \"lab: program " +
+              std::to_string(++ordinal) + " ended with $?\") &\n";
   }
   return script + "wait\n";
 }

@@ -346,6 +346,16 @@ int main(void) {
         self.assertFalse(os.path.lexists(out / "l"))
         self.assertLessEqual((out / "full").stat().st_size, 64 << 20)
 
+    def test_a_program_that_fails_is_told(self):
+        self.fingerprint(self.run_lab(self.two("no-such-program")))
+        self.assertIn("lab: program 1 ended with 127", self.console("a"))
+
+    def test_a_host_that_forks_without_end_reaches_its_own_limits(self):
+        done = self.run_lab(self.two(": ; f() { f | f & }; f; sleep 1; echo alive"))
+        self.fingerprint(done)
+        self.assertIn("fork", self.console("a"))
+        self.assertEqual(hosts_left(), [])
+
     def test_a_host_whose_power_is_cut(self):
         path = self.two("while sleep 1; do echo here; done")
         path.write_text(path.read_text() + '[[event]]\nat = "2.5s"\nhost = "a"\ncrash = true\n')
