@@ -5,6 +5,9 @@
 # them, so there is no library to install.
 include(CMakePackageConfigHelpers)
 install(TARGETS orrery RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET tomlplusplus::tomlplusplus)
+  install(PROGRAMS models/lab/orrery-lab DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
 install(DIRECTORY include/orrery DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY models/ DESTINATION ${CMAKE_INSTALL_DATADIR}/orrery/models
   FILES_MATCHING PATTERN "*.tntp" PATTERN "*.toml" PATTERN "*.ini" PATTERN "*.py"
