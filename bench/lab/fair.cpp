@@ -21,7 +21,6 @@
 #include <memory>
 #include <queue>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "lab/channel.h"
@@ -29,6 +28,7 @@
 #include "lab/guest_process.h"
 #include "lab/network_device.h"
 #include "lab/outgoing.h"
+#include "lab/switch_table.h"
 #include "lab/topology.h"
 
 namespace {
@@ -63,7 +63,7 @@ class Emulation {
       out_.emplace_back();
       for (const Port& port : topology.node(id).ports) out_[id].emplace_back(port.wire, ++seed);
     }
-    learned_.resize(topology.switches.size());
+    tables_.resize(topology.switches.size());
     for (NodeId id = 0; id < topology.hosts.size(); ++id) add_host(id, folder, kernel, seed + id);
   }
 
@@ -146,14 +146,9 @@ class Emulation {
   }
 
   void pass_on(const Arrival& arrival) {
-    auto& places = learned_[arrival.node - topology_.hosts.size()];
-    const std::string to(reinterpret_cast<const char*>(arrival.frame.data()), 6),
-        from(reinterpret_cast<const char*>(arrival.frame.data()) + 6, 6);
-    places[from] = arrival.port;
-    const auto known = places.find(to);
-    if (known != places.end()) return send(arrival.node, known->second, arrival.frame);
-    for (unsigned i = 0; i < out_[arrival.node].size(); ++i)
-      if (i != arrival.port) send(arrival.node, i, arrival.frame);
+    const std::size_t number = arrival.node - topology_.hosts.size();
+    tables_[number].pass(arrival.frame, arrival.port, out_[arrival.node].size(), clock_ns(),
+                         [&](unsigned port) { send(arrival.node, port, arrival.frame); });
   }
 
   static void interrupt(Device& to, std::uint16_t queue) try {
@@ -192,7 +187,7 @@ class Emulation {
 
   const Topology& topology_;
   std::vector<std::vector<Outgoing>> out_;  ///< by node and port
-  std::vector<std::unordered_map<std::string, unsigned>> learned_;
+  std::vector<SwitchTable> tables_;         ///< by switch
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<std::size_t> first_device_;  ///< by host
   std::vector<std::unique_ptr<GuestProcess>> processes_;

@@ -15,6 +15,7 @@ HostLp::HostLp(const Lab& lab, LpId id) : lab_(lab), id_(id) {}
 void HostLp::start(Context& context) {
   context_ = &context;
   GuestSettings settings = guest_settings(host(), id_, lab_.folder.value(), lab_.kernel.value());
+  console_ = settings.folder / "console";
   settings.seed = context.random().below(~std::uint64_t{0});
   for (unsigned i = 0; i < host().ports.size(); ++i) {
     ports_.emplace_back(host().ports[i].wire, context.random().next());
@@ -52,7 +53,7 @@ void HostLp::finish(FinalContext& context) {
 }
 
 void HostLp::add_console_to(FinalContext& context) const {
-  std::ifstream file(lab_.folder_of(id_) / "console", std::ios::binary);
+  std::ifstream file(console_, std::ios::binary);
   for (std::uint64_t word = 0;
        file.read(reinterpret_cast<char*>(&word), sizeof word) || file.gcount() > 0; word = 0)
     context.state(word);
@@ -119,7 +120,7 @@ void HostLp::in_guest(Action&& action) {
 
 /// The last lines that it has shown.
 std::string HostLp::console_end() const {
-  std::ifstream file(lab_.folder_of(id_) / "console");
+  std::ifstream file(console_);
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) lines.push_back(line);
   constexpr std::size_t kShown = 5;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -48,6 +49,7 @@ class HostLp final : public LogicalProcess<HostLp, Wake, Arrival>, private Netwo
 
   const Lab& lab_;
   const LpId id_;
+  std::filesystem::path console_;
   Context* context_ = nullptr;    ///< of the event that is handled
   std::unique_ptr<Guest> guest_;  ///< nullptr: it has ended
   std::vector<Outgoing> ports_;

@@ -17,7 +17,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -100,9 +99,6 @@ class Lab final : public Model {
   const Topology& topology() const { return topology_; }
   const Host& host(LpId id) const { return topology_.hosts[id]; }
   std::int64_t window_ns(LpId id) const { return windows_ns_[id]; }
-  std::filesystem::path folder_of(LpId id) const {
-    return std::filesystem::absolute(folder.value()) / host(id).name;
-  }
 
   /// What a node sends at `time`, no earlier than now: it arrives, or is lost, and is recorded.
   Outgoing::Passage send(Context& context, Outgoing& port, std::int64_t time,

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An Ethernet switch as an LP: it learns at which port an address is from the frames that come from
-// there, sends what is for it to that port, and all else to all others (IEEE 802.1D, 7; without
-// spanning trees: a topology with a circle of switches is refused). Frames are stored and
-// forwarded.
+// An Ethernet switch (switch_table.h) as an LP. Frames are stored and forwarded.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "lab.h"
 #include "orrery/orrery.h"
 #include "outgoing.h"
+#include "switch_table.h"
 
 namespace orrery::lab {
 
@@ -25,18 +21,10 @@ class SwitchLp final : public LogicalProcess<SwitchLp, Arrival> {
   void handle(Context& context, const Arrival& arrival, std::span<const std::byte> frame);
 
  private:
-  struct Place {
-    std::uint32_t port;
-    std::int64_t seen_ns;
-  };
-  void learn(std::uint64_t address, std::uint32_t port, std::int64_t now);
-  /// nullptr if nobody knows.
-  const Place* find(std::uint64_t address, std::int64_t now) const;
-
   const Lab& lab_;
   const Switch& description_;
   std::vector<Outgoing> ports_;
-  std::unordered_map<std::uint64_t, Place> places_;
+  SwitchTable table_;
 };
 
 }  // namespace orrery::lab
