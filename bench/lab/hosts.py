@@ -4,7 +4,6 @@ runs leave."""
 
 import json
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from harness import ROOT, Failed  # noqa: E402
+
+sys.path.insert(0, str(ROOT / "models/lab"))
+from captures import frames  # noqa: E402
 
 KERNEL = ROOT / "build/lab/linux"
 HERE = Path(__file__).resolve().parent
@@ -37,15 +39,21 @@ class Workplace:
         return self.folder / name
 
 
+def parallel(options):
+    """The engine for hosts side by side."""
+    return ["--engine", "conservative", "--workers", options.workers, "--conservative-mode",
+            "promises"]
+
+
 class Run:
     """One of `orrery run lab`: its report and the folder of its hosts."""
 
-    def __init__(self, place, topology, build, *words, sets=()):
+    def __init__(self, place, topology, build, *words):
         place.count += 1
         self.hosts = place.folder / f"hosts{place.count}"
         self.out = place.folder / f"out{place.count}"
         command = [build / "bin/orrery", "run", "lab", "--quiet", "--out", self.out, *words, "--set",
-                   f"topology={topology}", f"folder={self.hosts}", f"kernel={KERNEL}", *sets]
+                   f"topology={topology}", f"folder={self.hosts}", f"kernel={KERNEL}"]
         begun = time.monotonic()
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
                               check=False)
@@ -54,38 +62,30 @@ class Run:
             raise Failed(f"{topology.name}: {done.stderr.strip()[-2000:]}")
         self.report = json.loads((self.out / "report.json").read_text())
 
-    def metric(self, name, value="count"):
-        return self.report["metrics"][name][value]
+    def count(self, metric):
+        return self.report["metrics"][metric]["count"]
 
     @property
     def fingerprint(self):
         return self.report["run"]["fingerprint"]
 
-    def console(self, host):
-        return (self.hosts / host / "console").read_text(errors="replace")
-
     def left(self, host, path):
         return (self.hosts / host / "out" / path).read_text()
 
-    def frames(self, host, device=0):
-        """(ns, bytes) of what passed an interface."""
-        data = (self.hosts / host / f"eth{device}.pcap").read_bytes()
-        at = 24
-        while at < len(data):
-            seconds, nanoseconds, length, _ = struct.unpack_from("<IIII", data, at)
-            yield seconds * 10**9 + nanoseconds, data[at + 16:at + 16 + length]
-            at += 16 + length
+    def frames(self, host):
+        """(ns, bytes) of what passed its first interface."""
+        return frames(self.hosts / host / "eth0.pcap")
 
     def forget(self):
         shutil.rmtree(self.hosts, ignore_errors=True)
         shutil.rmtree(self.out, ignore_errors=True)
 
 
-def run_fair(place, topology, build, seconds, seed=1):
+def run_fair(place, topology, build, seconds):
     """The same hosts under the machine's scheduler: (what lab_fair says, folder of its hosts)."""
     place.count += 1
     hosts = place.folder / f"hosts{place.count}"
-    done = subprocess.run([build / "bin/lab_fair", topology, hosts, KERNEL, str(seconds), str(seed)],
+    done = subprocess.run([build / "bin/lab_fair", topology, hosts, KERNEL, str(seconds)],
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Failed(f"lab_fair {topology.name}: {done.stderr.strip()}")
@@ -99,7 +99,7 @@ def address_file(place, hosts):
         for i in range(hosts)))
 
 
-def star(place, hosts, command, *, delay="1ms", rate="100 Mbit/s", files="", host_keys="", more=""):
+def star(place, hosts, command, *, delay="1ms", rate="100 Mbit/s", files="", more=""):
     """Hosts h1 to hN around a switch."""
     neighbours = address_file(place, hosts)
     files = ", ".join(filter(None, [f'"/root/neighbours" = "{neighbours.name}"', files]))
@@ -111,7 +111,6 @@ memory = 24
 ipv6 = false
 setup = ["ip -batch /root/neighbours"]
 files = {{ {files} }}
-{host_keys}
 [[host.program]]
 command = '''{command}'''
 [[switch]]
@@ -124,3 +123,28 @@ delay = "{delay}"
 rate = "{rate}"
 capture = false
 {more}"""
+
+
+def two_hosts(place, name, first, second, link, *, keys="", setup=("true", "true")):
+    """Hosts a and b on a link; a's program begins at 1 s."""
+    return place.write(name, f"""
+[[host]]
+name = "a"
+memory = 64
+setup = ['''{setup[0]}''']
+{keys}
+[[host.program]]
+at = "1s"
+command = '''{first}'''
+[[host]]
+name = "b"
+memory = 64
+setup = ['''{setup[1]}''']
+{keys}
+[[host.program]]
+command = '''{second}'''
+[[link]]
+between = ["a", "b"]
+addresses = ["10.0.0.1/24", "10.0.0.2/24"]
+{link}
+""")

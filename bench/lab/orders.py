@@ -2,12 +2,12 @@
 """CND and VND of Yoginath's thesis (orders.c): in which order messages arrive, and in which they
 should. E is the sum over messages of how many places one is from its own, averaged over rounds."""
 
-from hosts import Run, run_fair, star
+from hosts import Run, parallel, run_fair, star
 
 ROUNDS = 10
 
 
-def topology(place, kind, ranks, first_s, every_s, error=""):
+def topology(place, kind, ranks, first_s, every_s):
     """Round r has ways of 10 (r + 1) ms."""
     place.compile("orders")
     events = "".join(f"""
@@ -20,7 +20,7 @@ delay = "{5 * (round_ + 1)}ms"
     text = star(place, ranks,
                 f"/root/orders {kind} {{i-1}} {ranks} {first_s} {every_s} {ROUNDS}",
                 delay="5ms", rate="1 Gbit/s", files='"/root/orders" = "orders"',
-                more=events + error)
+                more=events)
     return place.write(f"{kind}{ranks}.toml", text)
 
 
@@ -55,8 +55,7 @@ def one(place, options, table, bars, rows, kind, ranks):
     every = seconds_of_a_round(kind, ranks)
     path = topology(place, kind, ranks, 5, every)
     run = Run(place, path, options.build, "--until", f"{5 + every * ROUNDS + 2}s",
-              "--engine", "conservative", "--workers", options.workers,
-              "--conservative-mode", "promises")
+              *parallel(options))
     ours, ours_missing = error_of(run.left("h1", "order"), kind, ranks)
     run.forget()
     row = {"kind": kind, "ranks": ranks, "ours": ours, "ours_missing": ours_missing,

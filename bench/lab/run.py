@@ -30,7 +30,7 @@ import tcp  # noqa: E402
 import worm  # noqa: E402
 from harness import (ROOT, Bars, Comparison, Table, at_least, command, parser, require,  # noqa: E402
                      show_ratio, write_record)
-from hosts import KERNEL, Run, Workplace, star  # noqa: E402
+from hosts import KERNEL, Run, Workplace, parallel, star, two_hosts  # noqa: E402
 
 SIZES = (8, 16, 32, 64, 128)
 MOST_MEGABYTES, MOST_BOOT_S, MOST_IDLE_S = 15, 40, 60
@@ -40,32 +40,12 @@ MOST_WINDOW_ERROR, MOST_PFTK_ERROR = 0.05, 0.15
 
 def ways(options):
     """Engines by the number of workers."""
-    return {1: ["--engine", "sequential"],
-            2: ["--engine", "conservative", "--workers", options.workers, "--conservative-mode",
-                "promises"]}
+    return {1: ["--engine", "sequential"], 2: parallel(options)}
 
 
 def frames(place, options, rows, bars):
-    path = place.write("frames.toml", """
-[[host]]
-name = "a"
-memory = 64
-system_call = "1us"
-[[host.program]]
-at = "1s"
-command = "iperf3 -c 10.0.0.2 -u -b 0 -l 1470 -t 4"
-[[host]]
-name = "b"
-memory = 64
-system_call = "1us"
-[[host.program]]
-command = "iperf3 -s -1"
-[[link]]
-between = ["a", "b"]
-addresses = ["10.0.0.1/24", "10.0.0.2/24"]
-delay = "10ms"
-rate = "200 Mbit/s"
-""")
+    path = two_hosts(place, "frames.toml", "iperf3 -c 10.0.0.2 -u -b 0 -l 1470 -t 4", "iperf3 -s -1",
+                     'delay = "10ms"\nrate = "200 Mbit/s"', keys='system_call = "1us"')
     table = Table(("UDP of 1,470 bytes", 26, ""), ("frames", 9, ",.0f"), ("frames/s", 10, ",.0f"))
     table.head()
     rates = {}
@@ -74,8 +54,8 @@ rate = "200 Mbit/s"
             boot = Run(place, path, options.build, "--until", "1s", *engine)
             run = Run(place, path, options.build, "--until", "8s", *engine)
             rates.setdefault(workers, []).append(
-                run.metric("frames") / (run.wall_s - boot.wall_s))
-            count = run.metric("frames")
+                run.count("frames") / (run.wall_s - boot.wall_s))
+            count = run.count("frames")
             boot.forget()
             run.forget()
     for workers, all_rates in rates.items():

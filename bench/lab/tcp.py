@@ -5,7 +5,7 @@ Reno under independent losses against the model of Padhye, Firoiu, Towsley and K
 import json
 import math
 
-from hosts import Run
+from hosts import Run, two_hosts
 
 DELAY_MS, RATE_MBITS = 10, 10
 ECHO_BYTES = 98
@@ -13,28 +13,6 @@ SEGMENT = 1448
 RENO = " ".join(f"echo {value} >/proc/sys/net/ipv4/{name};" for name, value in (
     ("tcp_congestion_control", "reno"), ("tcp_sack", 0), ("tcp_dsack", 0), ("tcp_recovery", 0),
     ("tcp_early_retrans", 0), ("tcp_frto", 0), ("tcp_no_metrics_save", 1)))
-
-
-def two_hosts(place, name, first, second, link, setup=("", "")):
-    return place.write(name, f"""
-[[host]]
-name = "a"
-memory = 64
-setup = ['''{setup[0] or 'true'}''']
-[[host.program]]
-at = "1s"
-command = '''{first}'''
-[[host]]
-name = "b"
-memory = 64
-setup = ['''{setup[1] or 'true'}''']
-[[host.program]]
-command = '''{second}'''
-[[link]]
-between = ["a", "b"]
-addresses = ["10.0.0.1/24", "10.0.0.2/24"]
-{link}
-""")
 
 
 def transmission_ns(size):
@@ -79,7 +57,7 @@ def window(place, options, rtt_ms):
     """Throughput under a receiver's window that is smaller than the path: (measured, window / RTT)."""
     limit = "echo 4096 32768 32768 >/proc/sys/net/ipv4/tcp_rmem"
     path = two_hosts(place, "window.toml", "iperf3 -c 10.0.0.2 -t 10 -J >/out/client",
-                     "iperf3 -s -1", f'delay = "{rtt_ms / 2}ms"', setup=("", limit))
+                     "iperf3 -s -1", f'delay = "{rtt_ms / 2}ms"', setup=("true", limit))
     run = Run(place, path, options.build)
     bits = json.loads(run.left("a", "client"))["end"]["sum_received"]["bits_per_second"]
     largest = scale = 0
@@ -130,6 +108,6 @@ def reno(place, options, p, losses):
     run = Run(place, path, options.build, "--until", f"{seconds + 10}s")
     end = json.loads(run.left("a", "client"))["end"]
     measured = end["sum_received"]["bits_per_second"] / 8 / SEGMENT
-    lost = run.metric("lost")
+    lost = run.count("lost")
     run.forget()
     return measured, expected, mathis(p, rtt), lost

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 from harness import panels, save_picture
-from hosts import Run, star
+from hosts import Run, parallel, star
 
 FIRST_S, SPAN_S = 2, 3
 
@@ -24,8 +24,7 @@ def topology(place, hosts):
 def spread(place, options, path, hosts, seed):
     """(seconds since the first infection, sorted; fingerprint)"""
     run = Run(place, path, options.build, "--seed", str(seed), "--until", f"{FIRST_S + SPAN_S}s",
-              "--engine", "conservative", "--workers", options.workers, "--conservative-mode",
-              "promises")
+              *parallel(options))
     times = []
     for host in range(1, hosts + 1):
         file = run.hosts / f"h{host}" / "out/infected"

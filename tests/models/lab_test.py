@@ -10,14 +10,17 @@ import json
 import os
 import re
 import signal
-import struct
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 from pathlib import Path
 
 ORRERY, MODELS = os.environ["ORRERY"], Path(os.environ["MODELS"])
+sys.path.insert(0, str(MODELS / "lab"))
+from captures import frames  # noqa: E402
+
 KERNEL = Path(os.environ["LAB_KERNEL"])
 NEEDS_KERNEL = unittest.skipUnless(KERNEL.exists(), "the hosts' kernel is not built (./dev lab)")
 PATIENCE_S = 240
@@ -35,16 +38,6 @@ between = ["a", "b"]
 addresses = ["10.0.0.1/24", "10.0.0.2/24"]
 delay = "10ms"
 """
-
-
-def frames(path):
-    """(time in ns, bytes) of a capture."""
-    data, at = Path(path).read_bytes(), 24
-    assert data[:4] == struct.pack("<I", 0xa1b23c4d)
-    while at < len(data):
-        seconds, nanoseconds, length, _ = struct.unpack_from("<IIII", data, at)
-        yield seconds * 10**9 + nanoseconds, data[at + 16:at + 16 + length]
-        at += 16 + length
 
 
 def hosts_left():
