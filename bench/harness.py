@@ -303,11 +303,27 @@ def save_picture(figure, path):
 
 # --- commands -------------------------------------------------------------------------------------
 
-def numbers(kind):
-    """For options: 'type=numbers(int)' reads '1,2,4'."""
+def numbers(kind, least=-math.inf, most=math.inf):
+    """For options: 'type=numbers(int)' reads '1,2,4', all of them from `least` to `most`."""
     def read(text):
-        return [kind(word) for word in text.split(",") if word]
+        values = [kind(word) for word in text.split(",") if word]
+        for value in values:
+            if not least <= value <= most:
+                raise argparse.ArgumentTypeError(f"{value} is not from {least} to {most}")
+        return values
     read.__name__ = f"list of {kind.__name__}"
+    return read
+
+
+def some_of(known):
+    """For options: 'type=some_of(names)' reads 'a,b', all of them known."""
+    def read(text):
+        words = text.split(",")
+        for word in words:
+            if word not in known:
+                raise argparse.ArgumentTypeError(
+                    f"there is no '{word}'; there are {', '.join(known)}")
+        return words
     return read
 
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The same hosts, links and switches as `orrery run lab`, without virtual time: the machine's
-// scheduler shares its cores among the hosts, and this program delays frames on the machine's
-// clock. What Yoginath's thesis calls the fair-share case, and what any emulator does. It is the
-// baseline of the laboratory's experiments, and shows what is wrong with it when hosts outnumber
-// cores.
+// The same hosts, links, switches and radio channels as `orrery run lab`, without virtual time: the
+// machine's scheduler shares its cores among the hosts, and this program delays frames on the
+// machine's clock. What Yoginath's thesis calls the fair-share case, and what any emulator does. It
+// is the baseline of the laboratory's experiments, and shows what is wrong with it when hosts
+// outnumber cores.
 //
 //   lab_fair TOPOLOGY FOLDER KERNEL SECONDS [SEED]
 //
@@ -28,6 +28,7 @@
 #include "lab/guest_process.h"
 #include "lab/network_device.h"
 #include "lab/outgoing.h"
+#include "lab/radio_channel.h"
 #include "lab/switch_table.h"
 #include "lab/topology.h"
 
@@ -64,11 +65,14 @@ class Emulation {
       for (const Port& port : topology.node(id).ports) out_[id].emplace_back(port.wire, ++seed);
     }
     tables_.resize(topology.switches.size());
+    for (NodeId id = 0; id < topology.nodes(); ++id)
+      if (topology.is_radio(id)) radios_.push_back(std::make_unique<Radio>(*this, id, ++seed));
     for (NodeId id = 0; id < topology.hosts.size(); ++id) add_host(id, folder, kernel, seed + id);
   }
 
   void run_until(std::int64_t end) {
     while (clock_ns() < end) {
+      for (const auto& radio : radios_) radio->advance(clock_ns());
       deliver_what_is_due();
       wait(end);
     }
@@ -100,6 +104,33 @@ class Emulation {
     bool gone = false;
   };
 
+  /// A channel whose time is the machine's clock.
+  struct Radio final : RadioChannel::Listener {
+    Radio(Emulation& owner, NodeId number, std::uint64_t seed)
+        : emulation(owner),
+          id(number),
+          channel(owner.topology_.radio(id).radio, station_addresses(owner.topology_.node(id)),
+                  seed, *this) {}
+    void advance(std::int64_t until) {
+      reached_ns = until;
+      channel.advance(until);
+    }
+    /// What comes too late is there now.
+    void arrive(const Arrival& arrival) {
+      channel.arrive(arrival.port, std::max(arrival.time, reached_ns), arrival.frame);
+    }
+    void received(unsigned station, std::int64_t time, std::span<const std::byte> frame) override {
+      emulation.send_at(time, id, station, frame);
+    }
+    void transmitted(const RadioChannel::Transmission&) override {}
+    void dropped(unsigned, RadioChannel::Drop, std::size_t) override {}
+
+    Emulation& emulation;
+    const NodeId id;
+    RadioChannel channel;
+    std::int64_t reached_ns = 0;
+  };
+
   void add_host(NodeId id, const std::string& folder, const std::string& kernel,
                 std::uint64_t seed) {
     const Host& host = topology_.hosts[id];
@@ -118,8 +149,11 @@ class Emulation {
   }
 
   void send(NodeId node, unsigned port, std::span<const std::byte> frame) {
+    send_at(clock_ns(), node, port, frame);
+  }
+  void send_at(std::int64_t time, NodeId node, unsigned port, std::span<const std::byte> frame) {
     Outgoing& out = out_[node][port];
-    const Outgoing::Passage passage = out.send(clock_ns(), frame.size());
+    const Outgoing::Passage passage = out.send(time, frame.size());
     if (passage.arrives())
       arrivals_.push({passage.arrival_ns,
                       order_++,
@@ -136,6 +170,10 @@ class Emulation {
       late_most_ns_ = std::max(late_most_ns_, late);
       late_sum_ns_ += static_cast<double>(late);
       ++delivered_;
+      if (topology_.is_radio(arrival.node)) {
+        radio(arrival.node).arrive(arrival);
+        continue;
+      }
       if (!topology_.is_host(arrival.node)) {
         pass_on(arrival);
         continue;
@@ -151,6 +189,8 @@ class Emulation {
                          [&](unsigned port) { send(arrival.node, port, arrival.frame); });
   }
 
+  Radio& radio(NodeId id) { return *radios_[topology_.radio_number(id)]; }
+
   static void interrupt(Device& to, std::uint16_t queue) try {
     if (to.device.wants_interrupt(queue)) to.device.interrupt(queue);
   } catch (const GuestGone&) {
@@ -158,7 +198,8 @@ class Emulation {
   }
 
   void wait(std::int64_t end) {
-    const std::int64_t next = arrivals_.empty() ? end : std::min(end, arrivals_.top().time);
+    std::int64_t next = arrivals_.empty() ? end : std::min(end, arrivals_.top().time);
+    for (const auto& radio : radios_) next = std::min(next, radio->channel.next());
     const std::int64_t left = std::max<std::int64_t>(next - clock_ns(), 0);
     const timespec patience{left / 1'000'000'000, left % 1'000'000'000};
     if (ppoll(watched_.data(), watched_.size(), &patience, nullptr) <= 0) return;
@@ -188,6 +229,7 @@ class Emulation {
   const Topology& topology_;
   std::vector<std::vector<Outgoing>> out_;  ///< by node and port
   std::vector<SwitchTable> tables_;         ///< by switch
+  std::vector<std::unique_ptr<Radio>> radios_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<std::size_t> first_device_;  ///< by host
   std::vector<std::unique_ptr<GuestProcess>> processes_;

@@ -28,10 +28,10 @@ class Workplace:
         self.folder = Path(self.holder.name)
         self.count = 0
 
-    def compile(self, name):
+    def compile(self, name, compiler="gcc"):
         program = self.folder / name
         if not program.exists():
-            subprocess.run(["gcc", "-O2", "-o", program, HERE / f"{name}.c"], check=True)
+            subprocess.run([compiler, "-O2", "-o", program, HERE / f"{name}.c"], check=True)
         return program
 
     def write(self, name, text):
@@ -81,25 +81,37 @@ class Run:
         shutil.rmtree(self.out, ignore_errors=True)
 
 
-def run_fair(place, topology, build, seconds):
-    """The same hosts under the machine's scheduler: (what lab_fair says, folder of its hosts)."""
+def run_fair(place, topology, build, seconds, meanwhile=None):
+    """The same hosts under the machine's scheduler: (what lab_fair says, folder of its hosts).
+    `meanwhile` is called with its process."""
     place.count += 1
     hosts = place.folder / f"hosts{place.count}"
-    done = subprocess.run([build / "bin/lab_fair", topology, hosts, KERNEL, str(seconds)],
-                          capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise Failed(f"lab_fair {topology.name}: {done.stderr.strip()}")
-    return json.loads(done.stdout), hosts
+    with subprocess.Popen([build / "bin/lab_fair", topology, hosts, KERNEL, str(seconds)],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        if meanwhile is not None:
+            meanwhile(process.pid)
+        said, complaint = process.communicate()
+    if process.returncode != 0:
+        raise Failed(f"lab_fair {topology.name}: {complaint.strip()}")
+    return json.loads(said), hosts
 
 
-def address_file(place, hosts):
+def address_file(place, hosts, device="eth0"):
     """For `ip -batch`: all hosts' addresses, so that nobody has to ask."""
     return place.write(f"neighbours{hosts}", "".join(
-        f"neigh replace 10.0.0.{i + 1} lladdr 02:00:00:00:{i:02x}:00 dev eth0 nud permanent\n"
+        f"neigh replace 10.0.0.{i + 1} lladdr 02:00:00:00:{i:02x}:00 dev {device} nud permanent\n"
         for i in range(hosts)))
 
 
-def star(place, hosts, command, *, delay="1ms", rate="100 Mbit/s", files="", more=""):
+def need(package, *programs):
+    """What an experiment runs on its hosts is this machine's."""
+    for program in programs:
+        if shutil.which(program) is None:
+            raise Failed(f"there is no program '{program}' on this machine: apt-get install {package}")
+
+
+def star(place, hosts, command, *, delay="1ms", rate="100 Mbit/s", files="", memory=24, keys="",
+         capture=False, more=""):
     """Hosts h1 to hN around a switch."""
     neighbours = address_file(place, hosts)
     files = ", ".join(filter(None, [f'"/root/neighbours" = "{neighbours.name}"', files]))
@@ -107,8 +119,9 @@ def star(place, hosts, command, *, delay="1ms", rate="100 Mbit/s", files="", mor
 [[host]]
 repeat = {hosts}
 name = "h{{i}}"
-memory = 24
+memory = {memory}
 ipv6 = false
+{keys}
 setup = ["ip -batch /root/neighbours"]
 files = {{ {files} }}
 [[host.program]]
@@ -121,7 +134,7 @@ between = ["h{{i}}", "s"]
 addresses = ["10.0.0.{{i}}/24", ""]
 delay = "{delay}"
 rate = "{rate}"
-capture = false
+capture = {str(capture).lower()}
 {more}"""
 
 

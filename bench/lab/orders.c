@@ -3,13 +3,14 @@
 // A rank of the two communications of Yoginath's thesis (4.2) that show in which order messages
 // arrive, over UDP between hosts of the laboratory. Rank k has the address 10.0.0.(k+1).
 //
-//   orders cnd|vnd RANK RANKS FIRST_S EVERY_S ROUNDS
+//   orders cnd|vnd RANK RANKS FIRST_S EVERY_S ROUNDS [APART_S]
 //
 // cnd: the last rank sends a message to each of 1 .. RANKS-2, which pass it on to rank 0: they arrive
 //      in the order in which they were sent, if all ways are equally long.
 // vnd: message i goes over 2i ways through random ranks and then arrives at rank 0: in the order of i.
 //
-// A round begins at FIRST_S seconds of the last rank's clock and every EVERY_S from then on. Rank 0
+// A round begins at FIRST_S seconds of the last rank's clock and every EVERY_S from then on; its messages
+// are sent APART_S after one another (0). Rank 0
 // writes a line "ROUND MESSAGE" for each that arrives, to /out/order.
 #include <arpa/inet.h>
 #include <poll.h>
@@ -19,8 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "clock.h"
+#include "random_path.h"
 
 enum { kPort = 9000, kMostWays = 1024 };
 
@@ -31,12 +34,6 @@ struct message {
 
 static int rank, ranks, line;
 
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 static void send_on(struct message *message) {
   struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(kPort)};
   const int place = message->path[message->next++];
@@ -46,29 +43,15 @@ static void send_on(struct message *message) {
          (struct sockaddr *)&to, sizeof to);
 }
 
-static uint32_t next_random(uint32_t *state) {
-  return (*state = *state * 1664525u + 1013904223u) >> 16;
-}
-
-/// Random ranks, never the same twice in a row, and rank 0 at the end.
-static void draw_path(struct message *message, int ways, uint32_t *state) {
-  int at = ranks - 1;
-  for (int i = 0; i < ways - 1; ++i) {
-    int next = (int)(next_random(state) % (uint32_t)ranks);
-    while (next == at || (i == ways - 2 && next == 0)) next = (next + 1) % ranks;
-    message->path[i] = (uint8_t)(at = next);
-  }
-  message->path[ways - 1] = 0;
-  message->left = (uint16_t)ways;
-}
-
-static void send_round(int round, int is_vnd) {
-  uint32_t state = (uint32_t)round * 2654435761u + 12345u;
+static void send_round(int round, int is_vnd, double apart) {
+  uint32_t state = random_seed(round);
   const int messages = is_vnd ? ranks : ranks - 2;
   for (int i = 1; i <= messages; ++i) {
     struct message message = {.round = (uint16_t)round, .number = (uint16_t)i};
+    if (i > 1 && apart > 0) usleep((useconds_t)(apart * 1e6));
     if (is_vnd) {
-      draw_path(&message, 2 * i, &state);
+      draw_path(message.path, 2 * i, ranks, &state);
+      message.left = (uint16_t)(2 * i);
     } else {
       message.path[0] = (uint8_t)i;
       message.left = 2;
@@ -89,9 +72,10 @@ static void receive(FILE *order) {
 }
 
 int main(int count, char **words) {
-  if (count != 7) return 2;
+  if (count != 7 && count != 8) return 2;
   const int is_vnd = strcmp(words[1], "vnd") == 0, rounds = atoi(words[6]);
-  const double first = atof(words[4]), every = atof(words[5]), end = first + every * rounds;
+  const double first = atof(words[4]), every = atof(words[5]), end = first + every * rounds,
+               apart = count == 8 ? atof(words[7]) : 0;
   rank = atoi(words[2]);
   ranks = atoi(words[3]);
   line = socket(AF_INET, SOCK_DGRAM, 0);
@@ -102,7 +86,7 @@ int main(int count, char **words) {
   for (;;) {
     const double time = now();
     if (time >= end) break;
-    if (round < rounds && time >= first + every * round) send_round(round++, is_vnd);
+    if (round < rounds && time >= first + every * round) send_round(round++, is_vnd, apart);
     const double until = round < rounds ? first + every * round : end;
     struct pollfd watched = {.fd = line, .events = POLLIN};
     const double left = (until - now()) * 1000;

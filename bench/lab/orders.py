@@ -2,25 +2,31 @@
 """CND and VND of Yoginath's thesis (orders.c): in which order messages arrive, and in which they
 should. E is the sum over messages of how many places one is from its own, averaged over rounds."""
 
+from harness import Failed
 from hosts import Run, parallel, run_fair, star
 
 ROUNDS = 10
 
 
+def longer_ways(ranks, begins_ms):
+    """Events that give all links of a star 5 (r + 1) ms from the time of round r on."""
+    return "".join(f"""
+[[event]]
+repeat = {ranks}
+at = "{at_ms:.0f}ms"
+link = ["h{{i}}", "s"]
+delay = "{5 * (round_ + 1)}ms"
+""" for round_, at_ms in begins_ms.items())
+
+
 def topology(place, kind, ranks, first_s, every_s):
     """Round r has ways of 10 (r + 1) ms."""
     place.compile("orders")
-    events = "".join(f"""
-[[event]]
-repeat = {ranks}
-at = "{first_s + every_s * round_ - 1}s"
-link = ["h{{i}}", "s"]
-delay = "{5 * (round_ + 1)}ms"
-""" for round_ in range(ROUNDS))
+    begins_ms = {round_: 1000 * (first_s + every_s * round_ - 1) for round_ in range(ROUNDS)}
     text = star(place, ranks,
                 f"/root/orders {kind} {{i-1}} {ranks} {first_s} {every_s} {ROUNDS}",
                 delay="5ms", rate="1 Gbit/s", files='"/root/orders" = "orders"',
-                more=events)
+                more=longer_ways(ranks, begins_ms))
     return place.write(f"{kind}{ranks}.toml", text)
 
 
@@ -28,9 +34,9 @@ def expected(kind, ranks):
     return list(range(1, ranks - 1)) if kind == "cnd" else list(range(1, ranks + 1))
 
 
-def error_of(lines, kind, ranks):
-    """(E, messages that did not come)."""
-    seen = [[] for _ in range(ROUNDS)]
+def error_of(lines, kind, ranks, rounds=ROUNDS):
+    """(E, messages that did not come). Places are among those that came."""
+    seen = [[] for _ in range(rounds)]
     for line in lines.split("\n"):
         if line:
             round_, number = map(int, line.split())
@@ -38,12 +44,10 @@ def error_of(lines, kind, ranks):
     total = missing = 0
     for order in seen:
         place = {number: i for i, number in enumerate(order)}
-        for i, number in enumerate(expected(kind, ranks)):
-            if number in place:
-                total += abs(place[number] - i)
-            else:
-                missing += 1
-    return total / ROUNDS, missing
+        came = [number for number in expected(kind, ranks) if number in place]
+        total += sum(abs(place[number] - i) for i, number in enumerate(came))
+        missing += len(expected(kind, ranks)) - len(came)
+    return total / rounds, missing
 
 
 def seconds_of_a_round(kind, ranks):
@@ -51,27 +55,47 @@ def seconds_of_a_round(kind, ranks):
     return 3 if kind == "cnd" else int(2 * ranks * 0.1) + 3
 
 
-def one(place, options, table, bars, rows, kind, ranks):
-    every = seconds_of_a_round(kind, ranks)
-    path = topology(place, kind, ranks, 5, every)
-    run = Run(place, path, options.build, "--until", f"{5 + every * ROUNDS + 2}s",
-              *parallel(options))
-    ours, ours_missing = error_of(run.left("h1", "order"), kind, ranks)
+def order_of(hosts):
+    """What rank 0 has written."""
+    file = hosts / "h1/out/order"
+    if not file.exists():
+        raise Failed("the ranks have not begun: " + (hosts / "h1/console").read_text()[-1000:])
+    return file.read_text()
+
+
+def compare(place, options, kind, ranks, describe):
+    """A row: E on virtual time and, if wanted, under the machine's scheduler. `describe(fair)` is
+    the topology and how many seconds it takes."""
+    path, seconds = describe(False)
+    run = Run(place, path, options.build, "--until", f"{seconds:.0f}s", *parallel(options))
+    error, missing = error_of(order_of(run.hosts), kind, ranks)
     run.forget()
-    row = {"kind": kind, "ranks": ranks, "ours": ours, "ours_missing": ours_missing,
+    row = {"kind": kind, "ranks": ranks, "ours": error, "ours_missing": missing,
            "ours_s": run.wall_s}
-    bars.add(f"{kind}, {ranks} ranks: E", ours + ours_missing, 0, at_most=True)
     if not options.without_fair:
-        first = 10 + ranks  # what booting takes at most
-        path = topology(place, kind, ranks, first, every)
-        seconds = first + every * ROUNDS + 5
+        path, seconds = describe(True)
         said, hosts = run_fair(place, path, options.build, seconds)
-        fair, fair_missing = error_of((hosts / "h1/out/order").read_text(), kind, ranks)
-        row |= {"fair": fair, "fair_missing": fair_missing, "fair_s": seconds, **said}
-    table.row(f"{kind}, {ranks} ranks", ours, row["ours_s"], row.get("fair"),
+        error, missing = error_of(order_of(hosts), kind, ranks)
+        row |= {"fair": error, "fair_missing": missing, "fair_s": seconds, **said}
+    return row
+
+
+def note(table, bars, rows, name, row):
+    bars.add(f"{name}, {row['ranks']} ranks: E", row["ours"] + row["ours_missing"], 0, at_most=True)
+    table.row(f"{row['kind']}, {row['ranks']} ranks", row["ours"], row["ours_s"], row.get("fair"),
               row.get("fair_missing"), row.get("fair_s"), row.get("late_mean_ms"),
               row.get("late_most_ms"))
     rows.append(row)
+
+
+def one(place, options, table, bars, rows, kind, ranks):
+    every = seconds_of_a_round(kind, ranks)
+
+    def describe(fair):
+        first, rest = (10 + ranks, 5) if fair else (5, 2)  # what booting takes at most
+        return topology(place, kind, ranks, first, every), first + every * ROUNDS + rest
+
+    note(table, bars, rows, kind, compare(place, options, kind, ranks, describe))
 
 
 def planted(place, options):

@@ -9,14 +9,25 @@
   scale    2 to 128 hosts: time to boot, memory, an idle hour
   orders   CND and VND of Yoginath's thesis: messages whose order of arrival is known, 8 to 128 hosts,
            without virtual time beside (the fair-share case)
+  mpi      CND and VND by Open MPI over TCP between 8 hosts, the fair-share case beside
+  calls    SIP and RTP by sipp over three hops of 2 Mbit/s, 1 to 64 calls at once: calls that fail and
+           packets that are lost
+  staggering
+           how far 8 to 64 busy hosts are apart in their own times, on virtual time and by the machine's
+           scheduler
   worm     64 hosts, of which one is infected: the curve of infection over seeds, and beside a busy machine
+  mesh     64 radio stations, routed by babeld, batman-adv and OLSR; one stays or walks along the edge:
+           CND over many hops, and a worm that goes to next hops only
   repeat   the same runs again and again, on all engines, beside a busy machine: equal to the byte
 
 Tables, a JSON and a picture are left. Bars are printed with what was measured, met or not; nothing fails on a
-time. Needs the hosts' kernel (./dev lab builds it) and iperf3.
+time. Needs the hosts' kernel (./dev lab builds it), iperf3, for 'mpi' and 'repeat' Debian's openmpi-bin
+and libopenmpi-dev, for 'calls' its sip-tester.
 """
 
+import argparse
 import hashlib
+import re
 import statistics
 import subprocess
 import sys
@@ -25,17 +36,23 @@ import time
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
+import calls  # noqa: E402
+import mesh  # noqa: E402
+import mpi  # noqa: E402
 import orders  # noqa: E402
+import staggering  # noqa: E402
 import tcp  # noqa: E402
 import worm  # noqa: E402
-from harness import (ROOT, Bars, Comparison, Table, at_least, command, parser, require,  # noqa: E402
-                     show_ratio, write_record)
+from harness import (ROOT, Bars, Comparison, Table, at_least, command, numbers, parser, require,  # noqa: E402
+                     show_ratio, some_of, write_record)
 from hosts import KERNEL, Run, Workplace, parallel, star, two_hosts  # noqa: E402
 
 SIZES = (8, 16, 32, 64, 128)
+MOST_HOSTS = 254  # of 10.0.0.0/24
 MOST_MEGABYTES, MOST_BOOT_S, MOST_IDLE_S = 15, 40, 60
 LEAST_FRAMES, LEAST_BUSY = 20_000, 1.5
-MOST_WINDOW_ERROR, MOST_PFTK_ERROR = 0.05, 0.15
+MOST_WINDOW_ERROR, MOST_PFTK_ERROR, MOST_CALL_LOSS_ERROR = 0.05, 0.15, 0.03
+MOST_WINDOWS_APART = 2.1  # one is executed, and the links promise another; a little is rounding
 
 
 def ways(options):
@@ -133,15 +150,69 @@ def scale(place, options, rows, bars):
             hour.forget()
 
 
-def all_orders(place, options, rows, bars):
-    table = Table(("order of arrival", 20, ""), ("E", 8, ".2f"), ("run, s", 8, ".1f"),
-                  ("fair E", 9, ".1f"), ("lost", 6, ""), ("run, s", 8, ".0f"),
-                  ("late, ms", 9, ".2f"), ("most", 9, ".1f"))
+def table_of_orders(name):
+    table = Table((name, 20, ""), ("E", 8, ".2f"), ("run, s", 8, ".1f"), ("fair E", 9, ".1f"),
+                  ("lost", 6, ""), ("run, s", 8, ".0f"), ("late, ms", 9, ".2f"), ("most", 9, ".1f"))
     table.head()
+    return table
+
+
+def all_orders(place, options, rows, bars):
+    table = table_of_orders("order of arrival")
     bars.add("a planted error: E", orders.planted(place, options), 0.1)
     for ranks in options.sizes:
         for kind in ("cnd", "vnd"):
             orders.one(place, options, table, bars, rows, kind, ranks)
+
+
+def orders_by_mpi(place, options, rows, bars):
+    table = table_of_orders("order by Open MPI")
+    for kind in ("cnd", "vnd"):
+        mpi.one(place, options, table, bars, rows, kind)
+
+
+def all_calls(place, options, rows, bars):
+    path = calls.wired()
+    table = Table(("calls over three hops", 22, ""), ("failed", 8, ""), ("set up, ms", 11, ",.0f"),
+                  ("most", 8, ",.0f"), ("packets/s", 10, ".0f"), ("lost", 8, ".2%"), ("back", 8, ".2%"),
+                  ("expected", 9, ".2%"), ("run, s", 8, ".1f"))
+    table.head()
+    measured = []
+    for count in options.calls:
+        row = calls.one(place, options, count, path)
+        table.row(str(count), row["failed"], row["set_up_mean_ms"], row["set_up_most_ms"],
+                  row["sent_a_second"], row["lost"], row["lost_back"], row["expected"],
+                  row["wall_s"])
+        measured.append(row)
+        off = max(abs(row[key] - row["expected"]) for key in ("lost", "lost_back"))
+        bars.add(f"{count} calls: loss off what is expected by", off, MOST_CALL_LOSS_ERROR,
+                 at_most=True)
+        if row["expected"] == 0:
+            bars.add(f"{count} calls: failed", row["failed"], 0, at_most=True)
+    rows += measured
+    calls.picture(measured, path, options.out / "calls.png")
+
+
+def stagger(place, options, rows, bars):
+    table = Table(("busy hosts", 30, ""), ("most apart, ms", 15, ",.2f"), ("mean", 10, ",.2f"),
+                  ("noted", 9, ","))
+    table.head()
+    for hosts in options.busy_sizes:
+        courses = {f"{hosts} hosts, {'one worker' if workers == 1 else f'{workers} workers'}":
+                   staggering.on_virtual_time(place, options, hosts, engine)
+                   for workers, engine in ways(options).items()}
+        if not options.without_fair:
+            courses[f"{hosts} hosts, fair share"] = staggering.by_the_scheduler(place, options, hosts)
+        for name, course in courses.items():
+            widest = staggering.widest(course)
+            table.row(name, widest, staggering.mean_width(course), len(course))
+            rows.append({"part": "staggering", "name": name, "hosts": hosts, "most_apart_ms": widest,
+                         "mean_apart_ms": staggering.mean_width(course),
+                         "window_ms": staggering.WINDOW_MS})
+            if "fair" not in name:
+                bars.add(f"{name}: windows apart", widest / staggering.WINDOW_MS, MOST_WINDOWS_APART,
+                         at_most=True)
+        staggering.picture(courses, options.out / f"staggering-{hosts}.png")
 
 
 def exact(place, options, rows, bars):
@@ -197,6 +268,41 @@ def spread_worm(place, options, rows, bars):
     worm.picture(curves, hosts, beta, options.out / "worm.png")
 
 
+def radio_mesh(place, options, rows, bars):
+    columns, lines = options.mesh
+    hosts = columns * lines + 1
+    table = Table((f"CND over a mesh of {hosts}", 26, ""), ("E", 7, ".2f"), ("not there", 10, ""),
+                  ("run, s", 8, ".0f"), ("fair E", 9, ".1f"), ("not there", 10, ""),
+                  ("run, s", 8, ".0f"))
+    table.head()
+    for protocol in options.protocols:
+        for moves in ("stays", "walks"):
+            row = mesh.cnd(place, options, columns, lines, protocol, moves == "walks")
+            table.row(f"{protocol}, one {moves}", row["ours"], row["ours_missing"], row["ours_s"],
+                      row.get("fair"), row.get("fair_missing"), row.get("fair_s"))
+            rows.append({"part": "mesh", "protocol": protocol, "moves": moves, **row})
+            bars.add(f"mesh, {protocol}, one {moves}: E", row["ours"], 0, at_most=True)
+            # No way leads to the one that walks, most of the time.
+            bars.add(f"mesh, {protocol}, one {moves}: not there", row["ours_missing"],
+                     orders.ROUNDS if moves == "walks" else 0, at_most=True)
+    print()
+    table = Table((f"a worm over next hops of {hosts}", 30, ""), ("infected", 9, ""),
+                  ("the first, in this order", 26, ""))
+    table.head()
+    for protocol in (one for one in options.protocols if one != "batman"):
+        curves = {"stays": [], "walks": []}
+        for moves, spreads in curves.items():
+            for seed in range(1, options.mesh_seeds + 1):
+                spread = mesh.worm_spread(place, options, columns, lines, protocol, moves == "walks",
+                                          seed)
+                spreads.append(spread)
+                table.row(f"{protocol}, the first {moves}, seed {seed}", len(spread),
+                          " ".join(str(host) for host, _ in spread[:8]))
+                rows.append({"part": "mesh", "protocol": protocol, "moves": moves, "seed": seed,
+                             "spread": spread})
+        mesh.picture(curves, hosts, options.out / f"mesh-{protocol}.png")
+
+
 def everything_of(run):
     """A digest of what hosts left, and the fingerprint."""
     digest = hashlib.sha256()
@@ -206,68 +312,94 @@ def everything_of(run):
     return digest.hexdigest(), run.fingerprint
 
 
+def repeated(place):
+    """What is repeated: by name, how to make its topology."""
+    ready = ROOT / "models/lab/topologies"
+    return {**{name: lambda name=name: ready / f"{name}.toml"
+               for name in ("three-hosts", "star-64", "manet-mobile")},
+            "mpi-8": lambda: mpi.topology(place, "cnd", rounds=1, capture=True)}
+
+
 def repeat(place, options, rows, bars):
     engines = (["sequential"], ["conservative", "--workers", "2"], ["timewarp", "--workers", "2"],
                ["auto", "--hand-over-every", "50"])
-    table = Table(("repetitions", 26, ""), ("runs", 6, ""), ("different", 10, ""))
+    table = Table(("repetitions", 26, ""), ("runs", 6, ""), ("different", 10, ""), ("a run, s", 9, ".1f"))
     table.head()
-    for name, count in (("three-hosts", options.repetitions),
-                        ("star-64", max(options.repetitions // 5, 1))):
-        topology = ROOT / "models/lab/topologies" / f"{name}.toml"
-        seen = set()
+    for name in options.repeated:
+        topology, seen, begun = repeated(place)[name](), set(), time.monotonic()
 
         def one(number, topology=topology, seen=seen):
             run = Run(place, topology, options.build, "--engine", *engines[number % len(engines)])
             seen.add(everything_of(run))
             run.forget()
 
-        for number in range(count):
+        for number in range(options.repetitions):
             if number % 8 < 4:
                 one(number)
             else:
                 worm.beside_hogs(lambda number=number: one(number))
-        table.row(name, count, len(seen) - 1)
-        rows.append({"part": "repeat", "name": name, "runs": count, "different": len(seen) - 1})
-        bars.add(f"{name}: runs that differ of {count}", len(seen) - 1, 0, at_most=True)
+        table.row(name, options.repetitions, len(seen) - 1,
+                  (time.monotonic() - begun) / options.repetitions)
+        rows.append({"part": "repeat", "name": name, "runs": options.repetitions,
+                     "different": len(seen) - 1, "seen": sorted(seen)})
+        bars.add(f"{name}: runs that differ of {options.repetitions}", len(seen) - 1, 0, at_most=True)
 
 
 PARTS = {"exact": exact, "reno": reno, "frames": frames, "busy": busy, "scale": scale,
-         "orders": all_orders, "worm": spread_worm, "repeat": repeat}
+         "orders": all_orders, "mpi": orders_by_mpi, "calls": all_calls,
+         "staggering": stagger, "worm": spread_worm, "mesh": radio_mesh,
+         "repeat": repeat}
+
+
+def grid(text):
+    """'9x7': columns and lines."""
+    found = re.fullmatch(r"(\d+)x(\d+)", text)
+    columns, lines = map(int, found.groups()) if found else (0, 0)
+    if min(columns, lines) < 2 or columns * lines >= MOST_HOSTS:
+        raise argparse.ArgumentTypeError(f"it is like 9x7, with 2 or more each way and less than "
+                                         f"{MOST_HOSTS} in all, and not '{text}'")
+    return columns, lines
 
 
 def main():
     made = parser("lab", __doc__, "results/bench-lab", 5)
     made.add_argument("--workers", type=at_least(2), default=2, help="where there is more than one (2)")
-    made.add_argument("--parts", metavar="A,B", default=",".join(PARTS), help="some of "
-                      + ",".join(PARTS) + " (all)")
-    made.add_argument("--sizes", metavar="N,N", default=",".join(map(str, SIZES)),
-                      help="ranks of the orders (%(default)s)")
-    made.add_argument("--losses", metavar="P,P", default="0.01,0.003,0.001,0.0003,0.0001",
+    made.add_argument("--parts", metavar="A,B", type=some_of(PARTS), default=",".join(PARTS),
+                      help=f"some of {','.join(PARTS)} (all)")
+    made.add_argument("--sizes", metavar="N,N", type=numbers(int, 3, MOST_HOSTS),
+                      default=",".join(map(str, SIZES)), help="ranks of the orders (%(default)s)")
+    made.add_argument("--losses", metavar="P,P", type=numbers(float, 1e-6, 0.1),
+                      default="0.01,0.003,0.001,0.0003,0.0001",
                       help="probabilities for Reno (%(default)s)")
     made.add_argument("--least-losses", type=at_least(1), default=1000,
                       help="losses to wait for at each (1000)")
+    made.add_argument("--calls", metavar="N,N", type=numbers(int, 1, 1000),
+                      default="1,2,4,8,16,20,24,28,32,48,64", help="at once (%(default)s)")
+    made.add_argument("--busy-sizes", metavar="N,N", type=numbers(int, 2, MOST_HOSTS),
+                      default="8,16,32,64", help="hosts of staggering (%(default)s)")
     made.add_argument("--seeds", type=at_least(2), default=10, help="of the worm (10)")
     made.add_argument("--worm-hosts", type=at_least(8), default=64, help="it has (64)")
-    made.add_argument("--repetitions", type=at_least(2), default=100,
-                      help="of three hosts; of 64 a fifth of that (100)")
+    made.add_argument("--mesh", metavar="CxR", type=grid, default="9x7",
+                      help="grid of the mesh, and one station more (%(default)s)")
+    made.add_argument("--protocols", metavar="A,B", type=some_of(mesh.PROTOCOLS),
+                      default=",".join(mesh.PROTOCOLS), help="that route it (%(default)s)")
+    made.add_argument("--mesh-seeds", type=at_least(1), default=3, help="of the worm there (3)")
+    made.add_argument("--repetitions", type=at_least(2), default=100, help="of each (100)")
+    made.add_argument("--repeated", metavar="A,B", type=some_of(repeated(None)),
+                      default=",".join(repeated(None)), help="what (%(default)s)")
     made.add_argument("--without-fair", action="store_true",
-                      help="orders: only on virtual time, which is faster")
+                      help="orders, mpi, staggering, mesh: only on virtual time, which is faster")
     options = made.parse_args()
-    options.losses = [float(one) for one in options.losses.split(",")]
-    options.sizes = [int(one) for one in options.sizes.split(",")]
     require(options, "lab_fair")
     if not KERNEL.exists():
         sys.exit(f"bench: {KERNEL} is not there; ./dev lab makes it")
-    for part in options.parts.split(","):
-        if part not in PARTS:
-            made.error(f"there is no part '{part}'; there are {', '.join(PARTS)}")
     place, bars, rows = Workplace(), Bars(), []
-    for i, part in enumerate(options.parts.split(",")):
+    for i, part in enumerate(options.parts):
         if i > 0:
             print()
         PARTS[part](place, options, rows, bars)
+        write_record(options.out, "bench", {"rows": rows, "bars": bars.rows})
     bars.show()
-    write_record(options.out, "bench", {"rows": rows, "bars": bars.rows})
     print(f"\n{options.out}: bench.json")
 
 

@@ -5,7 +5,11 @@
 // to 10 KB. An infected client sends the worm, 4 KB, with its request, and the service's host is
 // infected then. Host k of N has the address 10.0.0.k.
 //
-//   worm HOST HOSTS FIRST_S       the first host is infected at FIRST_S; requests begin there
+//   worm HOST HOSTS FIRST_S [next-hops]
+//
+// The first host is infected at FIRST_S; requests begin there. With next-hops, it asks only hosts to
+// which its kernel's routes lead first (/proc/net/route): its neighbours on a network of many hops; and ten
+// times more seldom, since they share a radio channel.
 //
 // Leaves the seconds at which it was infected in /out/infected.
 #include <arpa/inet.h>
@@ -17,19 +21,15 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <time.h>
+#include <sys/time.h>
 #include <unistd.h>
+
+#include "clock.h"
 
 enum { kPort = 9001, kWormBytes = 4096 };
 
 static volatile int *infected;  // shared by client and service
 static uint64_t state;
-
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 static uint32_t below(uint32_t n) {
   state = state * 6364136223846793005u + 1442695040888963407u;
@@ -77,11 +77,35 @@ static void serve(void) {
   }
 }
 
+/// Another host, by chance; 0 if there is none.
+static int any_of(int host, int hosts) {
+  const int other = 1 + (int)below((uint32_t)hosts - 1);
+  return other + (other >= host);
+}
+
+/// The same of the next hops, each as often as its routes are in the table.
+static int any_next_hop(void) {
+  FILE *const table = fopen("/proc/net/route", "r");
+  char text[256];
+  uint32_t found = 0, chosen = 0;
+  while (table != NULL && fgets(text, sizeof text, table) != NULL) {
+    unsigned int destination, gateway, mask;
+    if (sscanf(text, "%*s %x %x %*s %*s %*s %*s %x", &destination, &gateway, &mask) != 3) continue;
+    if (gateway == 0 && mask != 0xffffffffu) continue;
+    if (below(++found) == 0) chosen = ntohl(gateway != 0 ? gateway : destination) & 0xff;
+  }
+  if (table != NULL) fclose(table);
+  return (int)chosen;
+}
+
 static void ask(int host) {
   static char request[1 + kWormBytes], reply[10240];
+  const struct timeval patience = {.tv_usec = 500000};
   struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(kPort)};
   to.sin_addr.s_addr = htonl(0x0a000000u + (uint32_t)host);
   const int line = socket(AF_INET, SOCK_STREAM, 0);
+  setsockopt(line, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  setsockopt(line, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   if (connect(line, (struct sockaddr *)&to, sizeof to) == 0) {
     request[0] = *infected ? 'w' : 'r';
     write_all(line, request, *infected ? sizeof request : 1);
@@ -91,7 +115,7 @@ static void ask(int host) {
 }
 
 int main(int count, char **words) {
-  if (count != 4) return 2;
+  if (count != 4 && count != 5) return 2;
   const int host = atoi(words[1]), hosts = atoi(words[2]);
   const double first = atof(words[3]);
   signal(SIGPIPE, SIG_IGN);
@@ -105,9 +129,8 @@ int main(int count, char **words) {
   if (left > 0) usleep((useconds_t)(left * 1e6));
   if (host == 1) infect();
   for (;;) {
-    usleep(10000 + below(90001));
-    int other = 1 + (int)below((uint32_t)hosts - 1);
-    if (other >= host) ++other;
-    ask(other);
+    usleep((10000 + below(90001)) * (count == 5 ? 10 : 1));
+    const int other = count == 5 ? any_next_hop() : any_of(host, hosts);
+    if (other != 0) ask(other);
   }
 }

@@ -21,18 +21,24 @@ def topology(place, hosts):
         files='"/root/worm" = "worm"'))
 
 
+def infections(run, hosts):
+    """(second, host) of those that were infected, in this order."""
+    found = []
+    for host in range(1, hosts + 1):
+        file = run.hosts / f"h{host}" / "out/infected"
+        if file.exists() and file.read_text().strip():
+            found.append((float(file.read_text()), host))
+    return sorted(found)
+
+
 def spread(place, options, path, hosts, seed):
     """(seconds since the first infection, sorted; fingerprint)"""
     run = Run(place, path, options.build, "--seed", str(seed), "--until", f"{FIRST_S + SPAN_S}s",
               *parallel(options))
-    times = []
-    for host in range(1, hosts + 1):
-        file = run.hosts / f"h{host}" / "out/infected"
-        if file.exists() and file.read_text().strip():
-            times.append(float(file.read_text()))
+    times = [time for time, _ in infections(run, hosts)]
     fingerprint = run.fingerprint
     run.forget()
-    return sorted(time - min(times) for time in times), fingerprint
+    return [time - times[0] for time in times], fingerprint
 
 
 def beside_hogs(action):

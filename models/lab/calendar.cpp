@@ -35,8 +35,6 @@ constexpr std::uint32_t kPageVersion = 2;
 constexpr std::uint32_t kSharesTime = 1;  ///< a client's capability
 constexpr std::uint32_t kWantsToRun = 1;  ///< a client's flag
 constexpr std::uint16_t kOurs = 0, kGuests = 1, kClients = 2;
-/// What a guest takes for the time of day at its start: 2023-11-14 22:13:20 UTC.
-constexpr std::uint64_t kStartOfDay = 1'700'000'000'000'000'000;
 
 }  // namespace
 
@@ -120,7 +118,8 @@ void Calendar::receive() {
       advance(message.time);
       return acknowledge(message, 0);
     case kGetTimeOfDay:
-      return acknowledge(message, kStartOfDay + static_cast<std::uint64_t>(now()));
+      return acknowledge(
+          message, std::uint64_t{kStartOfDayS} * 1'000'000'000 + static_cast<std::uint64_t>(now()));
     case kBroadcast:
       return acknowledge(message, 0);  // to nobody
     default:

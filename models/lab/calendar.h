@@ -22,6 +22,8 @@ namespace orrery::lab {
 class Calendar {
  public:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+  /// What a guest takes for the time of day at its start, in seconds: 2023-11-14 22:13:20 UTC.
+  static constexpr std::int64_t kStartOfDayS = 1'700'000'000;
 
   Calendar();
   ~Calendar();

@@ -71,11 +71,15 @@ void Guest::add(Due&& due) {
 }
 
 void Guest::arrive(unsigned device, std::int64_t time, std::vector<std::byte> frame) {
-  add({time, 0, device, true, 0, std::move(frame)});
+  add({time, 0, device, Due::Kind::frame, 0, std::move(frame)});
+}
+
+void Guest::carrier(unsigned device, std::int64_t time, bool up) {
+  add({time, 0, device, up ? Due::Kind::link_up : Due::Kind::link_down, 0, {}});
 }
 
 void Guest::sent(unsigned device, std::span<const std::byte> frame, std::uint16_t token) {
-  add({network_.sent(device, sending_ns_, frame), 0, device, false, token, {}});
+  add({network_.sent(device, sending_ns_, frame), 0, device, Due::Kind::buffer, token, {}});
   ++sending_[device];
 }
 
@@ -148,7 +152,7 @@ void Guest::take_notices() {
 /// (kernel/lab_shared.h): so it need not stop for each. Those for which there is no buffer yet
 /// wait.
 void Guest::give_frames(std::int64_t until) {
-  while (!due_.empty() && due_.top().is_frame && due_.top().time < until &&
+  while (!due_.empty() && due_.top().kind == Due::Kind::frame && due_.top().time < until &&
          calendar_.takes_arrival(due_.top().device)) {
     const Due& due = due_.top();
     const auto index = devices_[due.device]->deliver_hidden(due.frame);
@@ -184,7 +188,9 @@ void Guest::do_next() {
   due_.pop();
   calendar_.hold(due.time);
   NetworkDevice& device = *devices_[due.device];
-  if (due.is_frame) {
+  if (due.kind <= Due::Kind::link_up) {
+    return change_carrier(due.device, due.kind == Due::Kind::link_up);
+  } else if (due.kind == Due::Kind::frame) {
     if (!device.deliver(due.frame)) {
       ++dropped_;
       return;
@@ -193,7 +199,7 @@ void Guest::do_next() {
     device.done(due.token);
     --sending_[due.device];
   }
-  const std::uint16_t queue = due.is_frame ? 0 : 1;
+  const std::uint16_t queue = due.kind == Due::Kind::frame ? 0 : 1;
   if (!device.wants_interrupt(queue)) return;
   if (calendar_.interrupt(due.device, queue)) {
     owed_ = due.time;
@@ -202,9 +208,20 @@ void Guest::do_next() {
   }
 }
 
-void Guest::interrupt(unsigned index, std::uint16_t queue) {
+void Guest::interrupt(unsigned device, std::uint16_t queue) {
+  devices_[device]->interrupt(queue);
+  await_answer(device);
+}
+
+void Guest::change_carrier(unsigned device, bool up) {
+  if (!devices_[device]->set_carrier(up)) return;
+  devices_[device]->tell_of_carrier();
+  await_answer(device);
+}
+
+/// Meanwhile it asks for when it is to run.
+void Guest::await_answer(unsigned index) {
   NetworkDevice& device = *devices_[index];
-  device.interrupt(queue);
   for (;;) {
     std::array all{watch(calendar_.descriptor()), watch(device.interrupt_descriptor())};
     if (wait_for(std::span(all)) == 1) return device.receive_answer();

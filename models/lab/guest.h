@@ -15,6 +15,7 @@
 #include <memory>
 #include <queue>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "calendar.h"
@@ -47,6 +48,9 @@ class Guest {
 
   /// A frame arrives at a device at that time, which no advance() has reached.
   void arrive(unsigned device, std::int64_t time, std::vector<std::byte> frame);
+  /// The link of a device is up or down from that time on, which no advance() has reached. It is up
+  /// at first.
+  void carrier(unsigned device, std::int64_t time, bool up);
   /// Executes all that it does before `until`. Throws GuestError; then it is dead.
   void advance(std::int64_t until);
   /// When it is to do something again, kNever if nothing but a frame will wake it.
@@ -59,18 +63,20 @@ class Guest {
 
  private:
   struct Port;
-  /// Something for the guest at a time: a frame, or a buffer that it may use again. What comes at
-  /// the same time comes in an order that does not depend on how far advance() was called.
+  /// Something for the guest at a time: its link goes down or up, it may use a buffer again, or a
+  /// frame. What comes at the same time comes in an order that does not depend on how far advance()
+  /// was called.
   struct Due {
+    enum class Kind : std::uint8_t { link_down, link_up, buffer, frame };
+
     std::int64_t time;
     std::uint64_t order;
     unsigned device;
-    bool is_frame;
+    Kind kind;
     std::uint16_t token;
     std::vector<std::byte> frame;
     bool operator>(const Due& other) const {
-      if (time != other.time) return time > other.time;
-      return is_frame != other.is_frame ? other.is_frame : order > other.order;
+      return std::tie(time, kind, order) > std::tie(other.time, other.kind, other.order);
     }
   };
 
@@ -88,6 +94,8 @@ class Guest {
   void run();
   void do_next();
   void interrupt(unsigned device, std::uint16_t queue);
+  void change_carrier(unsigned device, bool up);
+  void await_answer(unsigned device);
   void take_notices();
   void accept_or_receive(unsigned device);
 

@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <system_error>
 
+#include "calendar.h"
 #include "guest_scripts.h"
 #include "orrery/error.h"
 
@@ -22,11 +24,16 @@ extern char** environ;
 namespace orrery::lab {
 namespace {
 
+constexpr std::uint64_t kTickNs = 10'000'000;  ///< of its kernel, which has 100 a second
+
 // Names of its sockets; short, since a path of a socket is.
 constexpr const char* kTimeSocket = "t";
 std::string device_name(unsigned device) {
   return "n" + std::to_string(device);
 }
+
+/// Where its kernel writes what is executed (kernel/lab_executed.c).
+constexpr int kExecuted = 4;
 
 /// A word of a shell's.
 std::string quoted(const std::string& text) {
@@ -65,6 +72,15 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
   if (!file) throw UsageError("'" + path.string() + "' cannot be written");
 }
 
+/// Nothing there shows the machine's date.
+void set_times(const std::filesystem::path& folder) {
+  const auto start = std::chrono::file_clock::from_sys(
+      std::chrono::sys_seconds(std::chrono::seconds(Calendar::kStartOfDayS)));
+  std::filesystem::last_write_time(folder, start);
+  for (const auto& one : std::filesystem::recursive_directory_iterator(folder))
+    std::filesystem::last_write_time(one, start);
+}
+
 /// A guest needs some ten open files, and systems begin with a low limit that anyone may raise.
 void allow_many_files() {
   static const bool done = [] {
@@ -78,7 +94,16 @@ void allow_many_files() {
   static_cast<void>(done);
 }
 
-std::vector<std::string> command(const GuestSettings& settings) {
+/// Beyond what a guest's kernel keeps to: a thread for 128 KiB of memory (kernel/fork.c), each with
+/// a process and its page tables here; /out; and 64 of both for all else.
+ControlGroups::Limits limits_of(const GuestSettings& settings) {
+  const std::uint64_t memory = settings.memory_megabytes, out = settings.out_megabytes;
+  return {(2 * memory + out + 64) << 20, 8 * settings.memory_megabytes + 64};
+}
+
+std::vector<std::string> command(const GuestSettings& settings,
+                                 const std::vector<std::filesystem::path>& groups) {
+  constexpr unsigned kMostFile = 256;
   std::vector<std::string> words = {
       std::filesystem::path(settings.kernel).replace_filename("enter"),
       settings.folder,
@@ -86,6 +111,9 @@ std::vector<std::string> command(const GuestSettings& settings) {
       std::to_string(settings.seed),
       settings.root,
       std::to_string(settings.out_megabytes),
+      std::to_string(settings.memory_megabytes + kMostFile),
+      groups.empty() ? "-" : groups.front(),
+      groups.size() < 2 ? "-" : groups.back(),
       "kernel",
       "mem=" + std::to_string(settings.memory_megabytes) + "M",
       "root=/dev/root",
@@ -99,7 +127,9 @@ std::vector<std::string> command(const GuestSettings& settings) {
       "umid=guest",
       "uml_dir=/tmp/uml/",
       "lab_syscall_ns=" + std::to_string(settings.system_call_ns),
-      "lab_packet_ns=" + std::to_string(settings.packet_ns)};
+      "lab_packet_ns=" + std::to_string(settings.packet_ns),
+      "lab_tick_ns=" + std::to_string(settings.seed % kTickNs),
+      "lab_executed=" + std::to_string(kExecuted)};
   if (settings.virtual_time) words.push_back("time-travel=ext:0:/lab/" + std::string(kTimeSocket));
   if (!settings.ipv6) words.push_back("ipv6.disable=1");
   for (unsigned i = 0; i < settings.devices.size(); ++i)
@@ -116,6 +146,10 @@ std::filesystem::path GuestProcess::device_socket(const GuestSettings& settings,
   return settings.folder / "lab" / device_name(device);
 }
 
+std::filesystem::path GuestProcess::executed_file(const GuestSettings& settings) {
+  return settings.folder / "lab" / "executed";
+}
+
 GuestProcess::GuestProcess(const GuestSettings& settings) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
@@ -129,13 +163,21 @@ GuestProcess::GuestProcess(const GuestSettings& settings) {
                                    0644);
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
   posix_spawn_file_actions_adddup2(&actions, far.get(), 3);
-  std::vector<std::string> words = command(settings);
+  const std::string executed = executed_file(settings);
+  posix_spawn_file_actions_addopen(&actions, kExecuted, executed.c_str(),
+                                   O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644);
+  if (settings.groups != nullptr)
+    groups_ = settings.groups->make(settings.folder.filename(), limits_of(settings));
+  std::vector<std::string> words = command(settings, groups_);
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   const int error = posix_spawn(&id_, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw std::system_error(error, std::generic_category(), arguments[0]);
+  if (error != 0) {
+    ControlGroups::remove(groups_);
+    throw std::system_error(error, std::generic_category(), arguments[0]);
+  }
 }
 
 GuestProcess::~GuestProcess() {
@@ -143,8 +185,29 @@ GuestProcess::~GuestProcess() {
   constexpr int kEnds = 5'000;
   const File process(static_cast<int>(syscall(SYS_pidfd_open, id_, 0)));
   pollfd ends{process.get(), POLLIN, 0};
-  if (poll(&ends, 1, kEnds) <= 0) kill(id_, SIGKILL);
+  int ready = 0;
+  do {  // an engine's signals are no reason to lose what it left
+    ready = poll(&ends, 1, kEnds);
+  } while (ready < 0 && errno == EINTR);
+  if (ready <= 0) kill(id_, SIGKILL);
   waitpid(id_, nullptr, 0);
+  ControlGroups::remove(groups_);
+}
+
+NetworkDevice::Address device_address(std::uint32_t host, unsigned device) {
+  return {2,
+          0,
+          static_cast<std::uint8_t>(host >> 16),
+          static_cast<std::uint8_t>(host >> 8),
+          static_cast<std::uint8_t>(host),
+          static_cast<std::uint8_t>(device)};
+}
+
+std::vector<NetworkDevice::Address> station_addresses(const Node& radio) {
+  std::vector<NetworkDevice::Address> addresses;
+  for (const Port& port : radio.ports)
+    addresses.push_back(device_address(port.wire.node, port.wire.port));
+  return addresses;
 }
 
 GuestSettings guest_settings(const Host& host, std::uint32_t id,
@@ -159,9 +222,7 @@ GuestSettings guest_settings(const Host& host, std::uint32_t id,
   settings.packet_ns = host.packet_ns;
   settings.ipv6 = host.ipv6;
   for (unsigned i = 0; i < host.ports.size(); ++i)
-    settings.devices.push_back({2, 0, static_cast<std::uint8_t>(id >> 16),
-                                static_cast<std::uint8_t>(id >> 8), static_cast<std::uint8_t>(id),
-                                static_cast<std::uint8_t>(i)});
+    settings.devices.push_back(device_address(id, i));
   return settings;
 }
 
@@ -176,13 +237,18 @@ void prepare_guest_folder(const Host& host, const GuestSettings& settings) {
   write_file(at / "guest/host", script_of(host));
   std::filesystem::permissions(at / "guest/init", std::filesystem::perms::owner_exec,
                                std::filesystem::perm_options::add);
+  const auto ours = [&](const char* program) {
+    return std::filesystem::path(settings.kernel).replace_filename(program);
+  };
   for (const char* const program : {"off", "shell"})
-    std::filesystem::copy_file(std::filesystem::path(settings.kernel).replace_filename(program),
-                               at / "guest" / program);
+    std::filesystem::copy_file(ours(program), at / "guest" / program);
+  std::filesystem::copy_file(settings.olsrd.empty() ? ours("olsrd") : settings.olsrd,
+                             at / "guest/olsrd");
   std::size_t number = 0;
   for (const auto& [path, from] : host.files)
     std::filesystem::copy(from, at / "guest/files" / std::to_string(number++),
                           std::filesystem::copy_options::recursive);
+  set_times(at / "guest");
 }
 
 }  // namespace orrery::lab

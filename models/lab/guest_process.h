@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "control_groups.h"
 #include "file.h"
 #include "network_device.h"
 #include "topology.h"
@@ -22,6 +23,7 @@ namespace orrery::lab {
 struct GuestSettings {
   std::filesystem::path folder;  ///< its own, absolute: sockets, console, what it runs
   std::filesystem::path kernel;
+  std::filesystem::path olsrd;       ///< if not the laboratory's
   std::filesystem::path root = "/";  ///< whose files it sees; of the machine's only some
   unsigned memory_megabytes = 32;
   unsigned out_megabytes = 64;  ///< that it may leave in /out
@@ -30,7 +32,13 @@ struct GuestSettings {
   bool ipv6 = true;
   bool virtual_time = true;  ///< false: the machine's clock
   std::vector<NetworkDevice::Address> devices;
+  const ControlGroups* groups = nullptr;  ///< nullptr: none bound it
 };
+
+/// Of a host's interface.
+NetworkDevice::Address device_address(std::uint32_t host, unsigned device);
+/// Of all stations of a radio channel.
+std::vector<NetworkDevice::Address> station_addresses(const Node& radio);
 
 /// Of host number `id`, all but its seed. `folder`: of all hosts.
 GuestSettings guest_settings(const Host& host, std::uint32_t id,
@@ -53,10 +61,13 @@ class GuestProcess {
   // Where it connects to.
   static std::filesystem::path time_socket(const GuestSettings& settings);
   static std::filesystem::path device_socket(const GuestSettings& settings, unsigned device);
+  /// Where its kernel writes what it executes.
+  static std::filesystem::path executed_file(const GuestSettings& settings);
 
  private:
   pid_t id_ = -1;
   File life_line_;  ///< its end is the guest's
+  std::vector<std::filesystem::path> groups_;
 };
 
 }  // namespace orrery::lab

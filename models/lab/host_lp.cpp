@@ -16,6 +16,7 @@ void HostLp::start(Context& context) {
   context_ = &context;
   GuestSettings settings = guest_settings(host(), id_, lab_.folder.value(), lab_.kernel.value());
   console_ = settings.folder / "console";
+  settings.groups = lab_.groups();
   settings.seed = context.random().below(~std::uint64_t{0});
   for (unsigned i = 0; i < host().ports.size(); ++i) {
     ports_.emplace_back(host().ports[i].wire, context.random().next());
@@ -25,13 +26,29 @@ void HostLp::start(Context& context) {
             : nullptr);
   }
   in_guest([&] { guest_ = std::make_unique<Guest>(settings, static_cast<Network&>(*this)); });
+  tell_carrier();
   context.schedule(id_, Duration::zero(), Wake{});
+}
+
+/// When links of the host go down and up is known from the beginning.
+void HostLp::tell_carrier() {
+  for (unsigned device = 0; device < ports_.size(); ++device) {
+    const Wire& wire = ports_[device].wire();
+    bool is_up = true;
+    for (const Phase& phase : wire.phases) {
+      if (guest_ && wire.tells_carrier && phase.up != is_up)
+        guest_->carrier(device, phase.from_ns, phase.up);
+      is_up = phase.up;
+    }
+  }
 }
 
 void HostLp::handle(Context& context, const Wake&) {
   context_ = &context;
-  wake_ = {};
-  run(now_ns() + lab_.window_ns(id_));
+  wake_.rang();
+  const std::int64_t until = std::min(now_ns() + lab_.window_ns(id_), context.horizon().ticks());
+  run(until);
+  note_spread(until);
   wake_for_next();
 }
 
@@ -59,10 +76,10 @@ void HostLp::add_console_to(FinalContext& context) const {
     context.state(word);
 }
 
-/// All that it does before `until`, and before the end of the run.
+/// All that it does before `until`.
 void HostLp::run(std::int64_t until) {
   if (!guest_) return;
-  until = std::min({until, context_->horizon().ticks(), host().crash_ns});
+  until = std::min(until, host().crash_ns);
   in_guest([&] { guest_->advance(until); });
   if (!guest_) return;
   for (const auto& one : captures_)
@@ -71,6 +88,15 @@ void HostLp::run(std::int64_t until) {
     ended(End::off, guest_->last_ns());
   } else if (until == host().crash_ns) {
     ended(End::crash, until);
+  }
+}
+
+void HostLp::note_spread(std::int64_t until) const {
+  if (lab_.spread() == nullptr) return;
+  if (guest_ && guest_->next() < until + lab_.window_ns(id_)) {
+    lab_.spread()->executed(id_, until);
+  } else {
+    lab_.spread()->idle(id_);
   }
 }
 
@@ -90,17 +116,11 @@ std::int64_t HostLp::sent(unsigned device, std::int64_t time, std::span<const st
   return passage.free_ns;
 }
 
-/// One timer, for the first that it has to do.
+/// For the first that it has to do.
 void HostLp::wake_for_next() {
   std::int64_t next = guest_ ? guest_->next() : Guest::kNever;
   if (guest_) next = std::min(next, host().crash_ns);
-  if (wake_ != Timer() && next == wakes_ns_) return;
-  if (wake_ != Timer()) context_->cancel(wake_);
-  wake_ = {};
-  if (next == Guest::kNever) return;
-  wakes_ns_ = next;
-  wake_ = context_->schedule_timer(Duration::from_ticks(std::max<std::int64_t>(next - now_ns(), 0)),
-                                   Wake{});
+  wake_.set(*context_, next);
 }
 
 /// A guest that ends in disorder ends the run with a sentence, unless the topology lets it.

@@ -16,13 +16,9 @@
 #include "lab.h"
 #include "orrery/orrery.h"
 #include "outgoing.h"
+#include "wake.h"
 
 namespace orrery::lab {
-
-/// The host has something to do.
-struct Wake {
-  static constexpr bool silent = true;
-};
 
 class HostLp final : public LogicalProcess<HostLp, Wake, Arrival>, private Network {
  public:
@@ -39,7 +35,9 @@ class HostLp final : public LogicalProcess<HostLp, Wake, Arrival>, private Netwo
   const Host& host() const { return lab_.host(id_); }
   std::int64_t now_ns() const { return context_->now().ticks(); }
   std::int64_t sent(unsigned device, std::int64_t time, std::span<const std::byte> frame) override;
+  void tell_carrier();
   void run(std::int64_t until);
+  void note_spread(std::int64_t until) const;
   void ended(End how, std::int64_t at);
   void wake_for_next();
   template <class Action>
@@ -54,8 +52,7 @@ class HostLp final : public LogicalProcess<HostLp, Wake, Arrival>, private Netwo
   std::unique_ptr<Guest> guest_;  ///< nullptr: it has ended
   std::vector<Outgoing> ports_;
   std::vector<std::unique_ptr<Capture>> captures_;  ///< by port; nullptr: none
-  Timer wake_;
-  std::int64_t wakes_ns_ = 0;
+  WakeTimer wake_;
   std::uint64_t refused_ = 0;
 };
 

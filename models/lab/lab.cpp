@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lab.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <utility>
 
+#include "executed.h"
 #include "guest_process.h"
 #include "host_lp.h"
 #include "processor.h"
+#include "radio_lp.h"
 #include "switch_lp.h"
 #include "terminal_lp.h"
 
@@ -35,12 +39,22 @@ void Lab::prepare() {
   if (!std::filesystem::exists(kernel.value()))
     throw UsageError("there is no kernel for the hosts at '" + kernel.value() +
                      "': ./dev lab builds it, or --set kernel=FILE");
+  if (!olsrd.value().empty() && !std::filesystem::is_regular_file(olsrd.value()))
+    throw UsageError("--set olsrd=: there is no program '" + olsrd.value() + "'");
+  if (!olsrd.value().empty() && access(olsrd.value().c_str(), X_OK) != 0)
+    throw UsageError("--set olsrd=: '" + olsrd.value() + "' cannot be executed: chmod +x");
+  groups_ = ControlGroups::of_this_machine();
   try {
-    for (LpId id = 0; id < topology_.hosts.size(); ++id)
-      prepare_guest_folder(host(id), guest_settings(host(id), id, folder.value(), kernel.value()));
+    for (LpId id = 0; id < topology_.hosts.size(); ++id) {
+      GuestSettings settings = guest_settings(host(id), id, folder.value(), kernel.value());
+      settings.olsrd = olsrd.value();
+      prepare_guest_folder(host(id), settings);
+    }
   } catch (const std::filesystem::filesystem_error& error) {
     throw UsageError(std::string("the hosts' folders cannot be made: ") + error.what());
   }
+  if (!spread_file.value().empty())
+    spread_ = std::make_unique<Spread>(spread_file.value(), topology_.hosts.size());
 }
 
 void Lab::add_terminal() {
@@ -77,8 +91,9 @@ void Lab::set_windows() {
     }
   if (window.value() <= Duration::zero()) throw UsageError("--set window= is longer than nothing");
   for (NodeId id = 0; id < topology_.nodes(); ++id)
-    windows_ns_[id] =
-        topology_.is_host(id) ? std::min(windows_ns_[id] / 2, window.value().ticks()) : 0;
+    windows_ns_[id] = topology_.is_host(id) || topology_.is_radio(id)
+                          ? std::min(windows_ns_[id] / 2, window.value().ticks())
+                          : 0;
 }
 
 void Lab::communication(CommunicationGraph& graph) const {
@@ -93,10 +108,34 @@ void Lab::communication(CommunicationGraph& graph) const {
 void Lab::report(Report& report, Time) const {
   report.value("hosts", static_cast<double>(topology_.hosts.size()), "", "in the topology");
   report.value("switches", static_cast<double>(topology_.switches.size()), "", "in the topology");
+  report.value("radios", static_cast<double>(topology_.radios.size()), "", "in the topology");
   report.value(
       "processor_hidden", cpuid_can_be_hidden() ? 1 : 0, "",
       "1: programs see the laboratory's processor; 0: CPUID shows this machine's, and what "
       "uses its random numbers differs from run to run");
+  report.value("limited_by_cgroup", groups_ ? 1 : 0, "",
+               "1: control groups bound the hosts' memory and processes; 0: this machine lets us "
+               "make none, and only the hosts' own kernels do");
+  if (!check) report_executed(report);
+}
+
+/// The list lies with what hosts leave; it is no part of the fingerprint, since another machine has
+/// other files.
+void Lab::report_executed(Report& report) const {
+  ExecutedFiles executed;
+  for (LpId id = 0; id < topology_.hosts.size(); ++id)
+    executed.add(host(id), guest_settings(host(id), id, folder.value(), kernel.value()));
+  const std::string list = executed.csv();
+  const std::filesystem::path path = std::filesystem::path(folder.value()) / "executed.csv";
+  std::ofstream file(path);
+  file << list;
+  file.close();
+  if (!file) throw UsageError("'" + path.string() + "' cannot be written");
+  report.value("executed_files", static_cast<double>(executed.count()), "",
+               "programs, scripts and libraries that hosts executed: executed.csv in 'folder'");
+  report.text("executed", sha256(list), "SHA-256 of executed.csv");
+  report.value("executed_cut", executed.cut(), "",
+               "hosts that told only a part of what they executed");
 }
 
 Outgoing::Passage Lab::send(Context& context, Outgoing& port, std::int64_t time,
@@ -126,6 +165,7 @@ std::unique_ptr<LogicalProcessBase> Lab::create(LpId id) const {
   if (check) return std::make_unique<NothingLp>();
   if (topology_.is_host(id)) return std::make_unique<HostLp>(*this, id);
   if (topology_.is_terminal(id)) return std::make_unique<TerminalLp>(*this);
+  if (topology_.is_radio(id)) return std::make_unique<RadioLp>(*this, id);
   return std::make_unique<SwitchLp>(*this, topology_.switches[id - topology_.hosts.size()]);
 }
 

@@ -2,14 +2,16 @@
 //
 // The laboratory: real Linux hosts, joined by links and switches, executed in virtual-time order
 // (after Yoginath: Virtual time-aware virtual machine systems, Georgia Tech, 2014, who does it
-// under a modified Xen). Each node of the topology is an LP (host_lp.h, switch_lp.h).
+// under a modified Xen). Each node of the topology is an LP (host_lp.h,
+// switch_lp.h, radio_lp.h).
 //
 // **How far a host may run.** When a host executes an event at t, it runs all that it does before
 // t + w, its window: half of the shortest delay of a link that leads to it. A frame that arrives
 // there at a is an event at a - w: so all that arrive before t + w are known at t, and each
 // interrupts the host at its exact time. A frame that leaves during [t, t + w') over a link with
 // the delay d arrives at t + d or later, and d - w >= d / 2 is what the model promises the engines:
-// hosts run side by side. A switch has no window.
+// hosts run side by side. A switch has no window; a radio channel has one
+// like a host's, since it has much to do for each frame.
 //
 // The fingerprint does not depend on the windows: it holds all frames that hosts have sent, with
 // their times, what they have shown on their consoles, and when they ended; how often one was
@@ -18,12 +20,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "control_groups.h"
 #include "orrery/orrery.h"
 #include "outgoing.h"
+#include "spread.h"
 #include "topology.h"
 
 namespace orrery::lab {
@@ -47,6 +52,11 @@ class Lab final : public Model {
            "where consoles and captures of the hosts lie; what lay there for them is replaced"}};
   Parameter<std::string> kernel{
       *this, "kernel", "build/lab/linux", {.help = "of the hosts, made by ./dev lab"}};
+  Parameter<std::string> olsrd{
+      *this,
+      "olsrd",
+      "",
+      {.help = "a program that hosts have as /lab/olsrd instead of the laboratory's"}};
   Parameter<std::string> shell{
       *this, "shell", "", {.help = "a host: this terminal is a shell there (orrery lab shell)"}};
   Parameter<double> rate{
@@ -60,6 +70,11 @@ class Lab final : public Model {
       "window",
       Duration::seconds(1),
       {.help = "how far a host may run at once, at most; results do not depend on it"}};
+  Parameter<std::string> spread_file{
+      *this,
+      "spread",
+      "",
+      {.help = "a CSV file for how far hosts are apart in virtual time (models/lab/spread.h)"}};
   Parameter<bool> check{
       *this, "check", false, {.help = "read the topology, say what it is, and run nothing"}};
 
@@ -84,6 +99,34 @@ class Lab final : public Model {
       "hosts that ended before the run; how: 0 switched off, 1 a crash of the topology, 2 in "
       "disorder"};
 
+  Table air{
+      *this,
+      "air",
+      {{"sent_ns", ColumnType::integer, "ns"},
+       {"ended_ns", ColumnType::integer, "ns"},
+       {"radio", ColumnType::integer},
+       {"from_node", ColumnType::integer},
+       {"to_node", ColumnType::integer},
+       {"bytes", ColumnType::integer, "B"},
+       {"tries", ColumnType::integer},
+       {"heard", ColumnType::integer}},
+      "every frame on the air of a radio channel, at the antenna; to_node: -1 for all; heard: "
+      "by how many of those that it is for"};
+  Table stations{*this,
+                 "stations",
+                 {{"radio", ColumnType::integer},
+                  {"node", ColumnType::integer},
+                  {"x", ColumnType::real, "m"},
+                  {"y", ColumnType::real, "m"},
+                  {"attempts", ColumnType::integer},
+                  {"failed", ColumnType::integer},
+                  {"given_up", ColumnType::integer},
+                  {"queue_drops", ColumnType::integer},
+                  {"received", ColumnType::integer},
+                  {"airtime", ColumnType::real, "s"},
+                  {"busy", ColumnType::real, "s"}},
+                 "one row a station of a radio channel, at the end of the run"};
+
   void prepare() override;
   std::uint64_t lp_count() const override { return check ? 1 : topology_.nodes(); }
   std::unique_ptr<LogicalProcessBase> create(LpId id) const override;
@@ -99,6 +142,11 @@ class Lab final : public Model {
   const Topology& topology() const { return topology_; }
   const Host& host(LpId id) const { return topology_.hosts[id]; }
   std::int64_t window_ns(LpId id) const { return windows_ns_[id]; }
+  /// That bound hosts; nullptr: there are none on this machine.
+  const ControlGroups* groups() const { return groups_ ? &*groups_ : nullptr; }
+
+  /// nullptr: nobody asked for it. What it notes is no state of the model.
+  Spread* spread() const { return spread_.get(); }
 
   /// What a node sends at `time`, no earlier than now: it arrives, or is lost, and is recorded.
   Outgoing::Passage send(Context& context, Outgoing& port, std::int64_t time,
@@ -106,11 +154,14 @@ class Lab final : public Model {
 
  private:
   void add_terminal();
+  void report_executed(Report& report) const;
   void note_memory();
   void set_windows();
 
   Topology topology_;
   std::vector<std::int64_t> windows_ns_;
+  std::optional<ControlGroups> groups_;
+  std::unique_ptr<Spread> spread_;
 };
 
 }  // namespace orrery::lab

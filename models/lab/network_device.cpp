@@ -27,13 +27,14 @@ enum RequestKind : std::uint32_t {
   kGetConfig = 24,
   kKick = 35
 };
-constexpr std::uint32_t kCall = 4;  ///< a request of ours
+constexpr std::uint32_t kConfigChanged = 2, kCall = 4;  ///< requests of ours
 
 constexpr std::uint32_t kVersion = 1, kIsAnswer = 4, kWantsAnswer = 8;  ///< a header's flags
 constexpr std::uint64_t kEventIndex = std::uint64_t{1} << 29;
 constexpr std::uint64_t kFeatures = kEventIndex | std::uint64_t{1} << 30 |  // protocol features
                                     std::uint64_t{1} << 32 |         // version 1 of the standard
-                                    std::uint64_t{1} << 5;           // we say its address
+                                    std::uint64_t{1} << 5 |          // we say its address
+                                    std::uint64_t{1} << 16;          // and whether its link is up
 constexpr std::uint64_t kProtocolFeatures = std::uint64_t{1} << 3 |  // answers to all
                                             std::uint64_t{1} << 5 |  // requests of ours
                                             std::uint64_t{1} << 9 |  // the device's configuration
@@ -175,8 +176,11 @@ void NetworkDevice::answer_config(const Request& request) const {
     throw GuestError("its device asks for more configuration than there is");
   const Config own{wanted.offset, wanted.bytes, 0};
   std::memcpy(reply.data(), &own, sizeof own);
-  for (std::uint32_t i = 0; i < wanted.bytes && wanted.offset + i < address_.size(); ++i)
-    reply[sizeof own + i] = std::byte{address_[wanted.offset + i]};
+  std::array<std::byte, 8> config{};  // virtio_net_config: address, status
+  std::memcpy(config.data(), address_.data(), address_.size());
+  config[address_.size()] = std::byte{carrier_};
+  for (std::uint32_t i = 0; i < wanted.bytes && std::size_t{wanted.offset} + i < config.size(); ++i)
+    reply[sizeof own + i] = config[wanted.offset + i];
   answer_bytes(request.header, std::span(reply).first(sizeof own + wanted.bytes));
 }
 
@@ -253,6 +257,14 @@ void NetworkDevice::interrupt(std::uint16_t index) {
     QueueState queue;
   } const call{{kCall, kVersion | kWantsAnswer, sizeof(QueueState)}, {index, 0}};
   interrupts_.put(call);
+}
+
+bool NetworkDevice::set_carrier(bool up) {
+  return std::exchange(carrier_, up) != up && interrupts_.is_open();
+}
+
+void NetworkDevice::tell_of_carrier() {
+  interrupts_.put(Header{kConfigChanged, kVersion | kWantsAnswer, 0});
 }
 
 void NetworkDevice::receive_answer() {

@@ -61,6 +61,10 @@ class NetworkDevice {
   /// Tells it: an answer comes at interrupt_descriptor(), while which its time must be served.
   void interrupt(std::uint16_t queue);
   void receive_answer();
+  /// Its link goes down or up. True if the guest wants to hear of it: tell_of_carrier(), with an
+  /// answer as to interrupt().
+  bool set_carrier(bool up);
+  void tell_of_carrier();
 
  private:
   static constexpr std::size_t kReceive = 0, kSend = 1;
@@ -96,6 +100,7 @@ class NetworkDevice {
   GuestMemory memory_;
   std::array<Virtqueue, 2> queues_{Virtqueue(memory_), Virtqueue(memory_)};
   std::vector<std::byte> frame_;
+  bool carrier_ = true;
 };
 
 }  // namespace orrery::lab

@@ -10,6 +10,8 @@
 #include <span>
 #include <unordered_map>
 
+#include "ethernet.h"
+
 namespace orrery::lab {
 
 class SwitchTable {
@@ -18,10 +20,10 @@ class SwitchTable {
   template <class Send>
   void pass(std::span<const std::byte> frame, std::uint32_t in, std::size_t ports, std::int64_t now,
             Send&& send) {
-    if (frame.size() < kHeaderBytes) return;
-    const std::uint64_t to = address_at(frame, 0), from = address_at(frame, 6);
-    if (!is_group(from)) places_[from] = {in, now};
-    if (const Place* const place = is_group(to) ? nullptr : find(to, now)) {
+    if (frame.size() < ethernet::kHeaderBytes) return;
+    const std::uint64_t to = ethernet::destination(frame), from = ethernet::source(frame);
+    if (!ethernet::is_group(from)) places_[from] = {in, now};
+    if (const Place* const place = ethernet::is_group(to) ? nullptr : find(to, now)) {
       if (place->port != in) send(place->port);
       return;
     }
@@ -30,22 +32,12 @@ class SwitchTable {
   }
 
  private:
-  static constexpr std::size_t kHeaderBytes = 14;
   static constexpr std::int64_t kForgets = 300'000'000'000;  ///< 802.1D, table 7-5: 300 s
   struct Place {
     std::uint32_t port;
     std::int64_t seen_ns;
   };
 
-  /// Six bytes of a frame from `at` on.
-  static std::uint64_t address_at(std::span<const std::byte> frame, std::size_t at) {
-    std::uint64_t address = 0;
-    for (const std::byte one : frame.subspan(at, 6))
-      address = address << 8 | std::to_integer<std::uint64_t>(one);
-    return address;
-  }
-  /// Broadcasts, too.
-  static bool is_group(std::uint64_t address) { return (address >> 40 & 1) != 0; }
   /// nullptr if nobody knows.
   const Place* find(std::uint64_t address, std::int64_t now) const {
     const auto found = places_.find(address);

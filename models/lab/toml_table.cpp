@@ -42,6 +42,13 @@ std::string list(const Words& words, Name&& name) {
   return text;
 }
 
+/// As short as it can be written.
+std::string short_text(double value) {
+  std::array<char, 32> buffer;
+  const auto done = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  return {buffer.data(), done.ptr};
+}
+
 std::string quoted(std::string_view key) {
   return "'" + std::string(key) + "'";
 }
@@ -57,6 +64,10 @@ toml::table parse_file(const std::string& path) {
 }
 
 }  // namespace
+
+std::optional<std::int64_t> parse_time(std::string_view text) {
+  return parse(text, kTimeUnits);
+}
 
 TomlTable::TomlTable(const std::string& path)
     : path_(&path),
@@ -175,12 +186,32 @@ std::int64_t TomlTable::integer(std::string_view key, std::int64_t least, std::i
   return value;
 }
 
-double TomlTable::probability(std::string_view key, double otherwise) const {
+double TomlTable::real(std::string_view key, double least, double most, double otherwise) const {
   const toml::node* const found = find(key);
   if (found == nullptr) return otherwise;
-  const double value = found->value<double>().value_or(-1);
-  if (!(value >= 0 && value <= 1)) fail(*found, quoted(key) + " is a number from 0 to 1");
+  const double value = found->value<double>().value_or(least - 1);
+  if (!(value >= least && value <= most))
+    fail(*found,
+         quoted(key) + " is a number from " + short_text(least) + " to " + short_text(most));
   return value;
+}
+
+std::vector<double> TomlTable::reals(std::string_view key) const {
+  const toml::node* const found = find(key);
+  std::vector<double> all;
+  if (found == nullptr) return all;
+  const toml::array* const list = found->as_array();
+  if (list == nullptr) fail(*found, quoted(key) + " is a list of numbers");
+  for (const toml::node& one : *list) {
+    const auto value = one.value<double>();
+    if (!value) fail(one, quoted(key) + " is a list of numbers");
+    all.push_back(*value);
+  }
+  return all;
+}
+
+double TomlTable::probability(std::string_view key, double otherwise) const {
+  return real(key, 0, 1, otherwise);
 }
 
 template <class Units>

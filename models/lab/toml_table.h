@@ -20,6 +20,9 @@
 
 namespace orrery::lab {
 
+/// "10 ms" in nanoseconds; nothing, if it is no time.
+std::optional<std::int64_t> parse_time(std::string_view text);
+
 class TomlTable {
  public:
   /// The file's own table. Throws UsageError for what is no TOML. `path` must live as long.
@@ -50,6 +53,9 @@ class TomlTable {
   bool yes_or_no(std::string_view key, bool otherwise) const;
   std::int64_t integer(std::string_view key, std::int64_t least, std::int64_t most,
                        std::int64_t otherwise) const;
+  double real(std::string_view key, double least, double most, double otherwise) const;
+  /// [1.5, 20]
+  std::vector<double> reals(std::string_view key) const;
   /// 0 to 1.
   double probability(std::string_view key, double otherwise) const;
   /// "10 ms", in nanoseconds.

@@ -6,14 +6,13 @@
 #include <string_view>
 #include <utility>
 
+#include "at_time.h"
 #include "toml_table.h"
 
 namespace orrery::lab {
 
 const Phase& Wire::at(std::int64_t time) const {
-  std::size_t i = phases.size() - 1;
-  while (i > 0 && phases[i].from_ns > time) --i;
-  return phases[i];
+  return at_time(phases, time);
 }
 
 std::int64_t Wire::least_delay_ns() const {
@@ -62,11 +61,14 @@ class Reader {
       : folder_(std::filesystem::path(path).parent_path()), file_(path) {}
 
   Topology read() {
-    file_.allow({"host", "switch", "link", "event"});
+    file_.allow({"host", "switch", "radio", "link", "station", "event"});
     file_.for_each("host", [this](const TomlTable& table) { add_host(table); });
     if (topology_.hosts.empty()) file_.fail("there is no [[host]]");
     file_.for_each("switch", [this](const TomlTable& table) { add_switch(table); });
+    file_.for_each("radio", [this](const TomlTable& table) { add_radio(table); });
     file_.for_each("link", [this](const TomlTable& table) { add_link(table); });
+    file_.for_each("station", [this](const TomlTable& table) { add_station(table); });
+    file_.for_each("radio", [this](const TomlTable& table) { place_stations(table); });
     read_events();
     return std::move(topology_);
   }
@@ -75,6 +77,11 @@ class Reader {
   struct End {
     NodeId node;
     unsigned port;
+  };
+  struct RadioChange {
+    std::int64_t at_ns;
+    NodeId radio;
+    TomlTable table;
   };
   struct Change {
     std::int64_t at_ns;
@@ -89,7 +96,7 @@ class Reader {
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
     if (name.empty() || name.find_first_not_of(kLetters) != std::string::npos)
       table.fail("the name '" + name + "' has something else than letters, digits and '-'");
-    if (find(name)) table.fail("there are two hosts or switches '" + name + "'");
+    if (find(name)) table.fail("there are two nodes '" + name + "'");
     return name;
   }
   std::optional<NodeId> find(std::string_view name) const {
@@ -99,13 +106,15 @@ class Reader {
   }
   NodeId node(const TomlTable& table, std::string_view name) const {
     const auto id = find(name);
-    if (!id) table.fail("there is no host or switch '" + std::string(name) + "'");
+    if (!id) table.fail("there is no host, switch or radio '" + std::string(name) + "'");
     return *id;
   }
   Node& node(NodeId id) {
-    return topology_.is_host(id) ? static_cast<Node&>(topology_.hosts[id])
-                                 : topology_.switches[id - topology_.hosts.size()];
+    if (topology_.is_host(id)) return topology_.hosts[id];
+    if (topology_.is_radio(id)) return radio(id);
+    return topology_.switches[id - topology_.hosts.size()];
   }
+  RadioNode& radio(NodeId id) { return topology_.radios[topology_.radio_number(id)]; }
   std::filesystem::path path(const TomlTable& table, std::string_view key,
                              const std::string& name) const {
     const std::filesystem::path path = folder_ / name;
@@ -160,7 +169,7 @@ class Reader {
 
   void add_link(const TomlTable& table) {
     table.allow({"between", "addresses", "delay", "rate", "jitter", "jitter_shape", "reorder",
-                 "loss", "corruption", "queue", "capture"});
+                 "loss", "corruption", "queue", "capture", "carrier"});
     const std::vector<std::string> names = table.texts("between"),
                                    addresses = table.texts("addresses");
     if (names.size() != 2 || names[0] == names[1])
@@ -172,6 +181,9 @@ class Reader {
     for (const std::size_t i : {0, 1}) {
       read_state(table.side(i), phases[i]);
       const NodeId id = node(table, names[i]);
+      if (topology_.is_radio(id))
+        table.fail_at("between",
+                      "'" + names[i] + "' is a radio channel: a host on it is a [[station]]");
       ends[i] = {id, static_cast<unsigned>(node(id).ports.size())};
       if (!addresses.empty() && !addresses[i].empty() && !topology_.is_host(id))
         table.fail_at("addresses", "the switch '" + names[i] + "' has no address");
@@ -184,6 +196,7 @@ class Reader {
       port.wire.port = ends[1 - i].port;
       port.wire.phases = {phases[i]};
       port.wire.reorders = table.side(i).yes_or_no("reorder", false);
+      port.wire.tells_carrier = table.yes_or_no("carrier", true);
       if (table.has("queue")) {
         port.wire.queue = static_cast<unsigned>(table.side(i).integer("queue", 0, 1'000'000, 0));
       } else if (!topology_.is_host(ends[i].node)) {
@@ -209,6 +222,93 @@ class Reader {
     std::replace(group_.begin(), group_.end(), old, joined);
   }
 
+  // ---- Radio channels
+
+  void add_radio(const TomlTable& table) {
+    table.allow({"name", "delay", "rate", "broadcast_rate", "power", "path_loss", "carrier_sense",
+                 "frequency", "floor", "fading", "reception", "retries", "queue", "layout",
+                 "spacing", "movement", "connectivity", "capture"});
+    RadioNode one;
+    one.name = name_of_new(table);
+    read_radio(table, one.radio);
+    topology_.radios.push_back(std::move(one));
+  }
+
+  /// The radio's end of a host on it is like that of a link, whose delay is that of the card.
+  void add_station(const TomlTable& table) {
+    table.allow({"host", "radio", "address", "position", "waypoints"});
+    const NodeId host = node(table, table.text("host")), channel = node(table, table.text("radio"));
+    if (!topology_.is_host(host)) table.fail_at("host", "only a host is a station");
+    if (!topology_.is_radio(channel)) table.fail_at("radio", "this is no [[radio]]");
+    const End ends[2] = {{host, static_cast<unsigned>(node(host).ports.size())},
+                         {channel, static_cast<unsigned>(node(channel).ports.size())}};
+    for (const std::size_t i : {0, 1}) {
+      Port port;
+      port.wire.node = ends[1 - i].node;
+      port.wire.port = ends[1 - i].port;
+      port.wire.phases = {{}};
+      if (i == 0) port.address = table.text("address", "");
+      node(ends[i].node).ports.push_back(std::move(port));
+    }
+    radio(channel).radio.tracks.push_back(read_track(table));
+    links_.push_back({ends[0], ends[1]});
+  }
+
+  static Track read_track(const TomlTable& table) {
+    Track track;
+    if (const std::vector<double> place = table.reals("position"); table.has("position")) {
+      if (place.size() != 2) table.fail_at("position", "'position' is [X, Y], in metres");
+      track = Track({place[0], place[1]});
+    }
+    for (const std::string& text : table.texts("waypoints"))
+      if (const std::string mistake = add_waypoint(track, text); !mistake.empty())
+        table.fail_at("waypoints", mistake);
+    return track;
+  }
+
+  /// What is said of all stations together, now that it is known how many there are.
+  void place_stations(const TomlTable& table) {
+    RadioNode& one = radio(*find(table.text("name")));
+    Radio& radio = one.radio;
+    constexpr std::int64_t kCardDelay = 100'000;
+    const std::int64_t delay = table.time("delay", kCardDelay);
+    if (delay < kLeastDelay) table.fail_at("delay", "a card's 'delay' is 2 ns or more");
+    for (Port& port : one.ports) {
+      port.wire.phases[0].delay_ns = delay;
+      Port& there = node(port.wire.node).ports[port.wire.port];
+      there.wire.phases[0].delay_ns = delay;
+      there.capture = table.yes_or_no("capture", true);
+    }
+    if (table.has("connectivity"))
+      radio.connectivity = read_connectivity(
+          path(table, "connectivity", table.text("connectivity")), radio.stations());
+    if (table.has("movement")) {
+      const auto tracks =
+          read_ns2_movement(path(table, "movement", table.text("movement")), radio.stations());
+      for (std::size_t i = 0; i < tracks.size(); ++i)
+        if (radio.tracks[i].is_empty()) radio.tracks[i] = tracks[i];
+    }
+    place_the_others(table, one);
+  }
+
+  void place_the_others(const TomlTable& table, RadioNode& one) {
+    Radio& radio = one.radio;
+    const bool in_line = table.choice("layout", {"grid", "line"}) == 1;
+    const double spacing = table.real("spacing", 0.01, 1e6, 30);
+    std::size_t columns = radio.stations();
+    while (!in_line && columns > 1 && (columns - 1) * (columns - 1) >= radio.stations()) --columns;
+    for (std::size_t i = 0; i < radio.stations(); ++i) {
+      if (!radio.tracks[i].is_empty()) continue;
+      if (!table.has("layout") && !table.has("connectivity"))
+        table.fail(
+            "the station of host '" + node(one.ports[i].wire.node).name +
+            "' has no place: give it a 'position' or 'waypoints', or the radio a 'layout', a "
+            "'movement' file or a 'connectivity' file");
+      radio.tracks[i] = Track(
+          {static_cast<double>(i % columns) * spacing, static_cast<double>(i / columns) * spacing});
+    }
+  }
+
   // ---- What changes
 
   void read_events() {
@@ -220,6 +320,14 @@ class Reader {
     for (const Change& change : changes_)
       for (const std::size_t link : change.links)
         for (const std::size_t i : {0, 1}) apply(change, links_[link], i);
+    std::stable_sort(radio_changes_.begin(), radio_changes_.end(),
+                     [](const RadioChange& a, const RadioChange& b) { return a.at_ns < b.at_ns; });
+    for (const RadioChange& change : radio_changes_) {
+      auto& states = radio(change.radio).radio.states;
+      states.push_back(states.back());
+      states.back().from_ns = change.at_ns;
+      read_radio_state(change.table, states.back());
+    }
   }
 
   void read_event(const TomlTable& table) {
@@ -227,6 +335,8 @@ class Reader {
     const std::int64_t at = table.time("at", 0);
     if (table.has("host")) {
       read_host_event(table, at);
+    } else if (table.has("radio")) {
+      read_radio_event(table, at);
     } else if (table.has("link")) {
       table.allow(
           {"at", "link", "up", "delay", "rate", "jitter", "jitter_shape", "loss", "corruption"});
@@ -245,19 +355,26 @@ class Reader {
       if (table.time("until", 0) <= at) table.fail_at("until", "'until' is later than 'at'");
       changes_.push_back({table.time("until", 0), links, nullptr, true});
     } else {
-      table.fail("an event has a 'host', a 'link' or a 'partition'");
+      table.fail("an event has a 'host', a 'link', a 'radio' or a 'partition'");
     }
   }
 
   void read_host_event(const TomlTable& table, std::int64_t at) {
     table.allow({"at", "host", "crash", "command"});
     const NodeId id = node(table, table.text("host"));
-    if (!topology_.is_host(id)) table.fail_at("host", "a switch has no programs, and no crash");
+    if (!topology_.is_host(id)) table.fail_at("host", "only a host has programs, and a crash");
     Host& host = topology_.hosts[id];
     if (table.has("command")) host.programs.push_back({at, table.text("command")});
     if (table.yes_or_no("crash", false)) host.crash_ns = std::min(host.crash_ns, at);
     if (!table.has("command") && !table.has("crash"))
       table.fail("an event of a host has a 'command', or 'crash = true'");
+  }
+
+  void read_radio_event(const TomlTable& table, std::int64_t at) {
+    table.allow({"at", "radio", "rate", "broadcast_rate", "power", "path_loss", "carrier_sense"});
+    const NodeId id = node(table, table.text("radio"));
+    if (!topology_.is_radio(id)) table.fail_at("radio", "this is no [[radio]]");
+    radio_changes_.push_back({at, id, table});
   }
 
   std::vector<std::size_t> links_between(const TomlTable& table) const {
@@ -306,6 +423,7 @@ class Reader {
   Topology topology_;
   std::vector<std::pair<End, End>> links_;
   std::vector<Change> changes_;
+  std::vector<RadioChange> radio_changes_;
   std::vector<NodeId> group_;  ///< switches with the same can reach each other
   bool grouped_ = false;
 };

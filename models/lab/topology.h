@@ -4,8 +4,8 @@
 // between them, and what changes at which time. models/lab/README.md describes the file. A mistake
 // is a UsageError that names file, line and key.
 //
-// Hosts and switches are nodes; hosts have the first numbers. What changes a link is known from the
-// beginning, so a link is a list of phases, and nobody has to be told.
+// Hosts, switches and radio channels are nodes, and have numbers in this order. What changes a link
+// is known from the beginning, so a link is a list of phases, and nobody has to be told.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "radio.h"
 
 namespace orrery::lab {
 
@@ -40,6 +42,7 @@ struct Wire {
   std::vector<Phase> phases;      ///< by time; the first from 0
   std::optional<unsigned> queue;  ///< frames that may wait for others; more are dropped
   bool reorders = false;          ///< jitter lets a frame overtake
+  bool tells_carrier = true;      ///< its sender sees when it goes down and up
 
   const Phase& at(std::int64_t time) const;
   std::int64_t least_delay_ns() const;
@@ -80,21 +83,36 @@ struct Switch : Node {
   std::int64_t latency_ns = 0;
 };
 
+/// Its ports are its stations.
+struct RadioNode : Node {
+  Radio radio;
+};
+
 struct Topology {
   std::vector<Host> hosts;
   std::vector<Switch> switches;
+  std::vector<RadioNode> radios;
   std::optional<Node> terminal;  ///< the last node; not from the file
 
-  std::size_t nodes() const { return hosts.size() + switches.size() + (terminal ? 1 : 0); }
+  std::size_t nodes() const { return first_radio() + radios.size() + (terminal ? 1 : 0); }
   bool is_host(NodeId id) const { return id < hosts.size(); }
-  bool is_terminal(NodeId id) const { return id == hosts.size() + switches.size(); }
+  bool is_radio(NodeId id) const {
+    return id >= first_radio() && id < first_radio() + radios.size();
+  }
+  bool is_terminal(NodeId id) const { return id == first_radio() + radios.size(); }
+  /// Its place among the radio channels.
+  std::size_t radio_number(NodeId id) const { return id - first_radio(); }
+  const RadioNode& radio(NodeId id) const { return radios[radio_number(id)]; }
   const Node& node(NodeId id) const {
-    return is_host(id)       ? static_cast<const Node&>(hosts[id])
-           : is_terminal(id) ? *terminal
-                             : switches[id - hosts.size()];
+    if (is_host(id)) return hosts[id];
+    if (id < first_radio()) return switches[id - hosts.size()];
+    return is_terminal(id) ? *terminal : radio(id);
   }
   /// A terminal, at which a shell of that host is; nullptr: which only keeps the pace.
   void add_terminal(Host* host);
+
+ private:
+  std::size_t first_radio() const { return hosts.size() + switches.size(); }
 };
 
 Topology read_topology(const std::string& path);

@@ -8,10 +8,10 @@
 #include <memory>
 #include <string>
 
+#include "../common/phy.h"
+#include "../common/reception.h"
 #include "network.h"
 #include "orrery/orrery.h"
-#include "phy.h"
-#include "reception.h"
 
 namespace wireless {
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "../common/phy.h"
 #include "orrery/event.h"
 #include "orrery/time.h"
-#include "phy.h"
 
 namespace wireless {
 

@@ -12,11 +12,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "countdown.h"
+#include "../common/countdown.h"
+#include "../common/reception.h"
 #include "events.h"
 #include "model.h"
 #include "orrery/orrery.h"
-#include "reception.h"
 
 namespace wireless {
 

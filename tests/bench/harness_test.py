@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures that benchmarks print: intervals, pairs of rounds, and nothing for nobody to watch."""
 
+import argparse
 import contextlib
 import io
+import subprocess
 import sys
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "bench"))
+BENCH = Path(__file__).resolve().parent.parent.parent / "bench"
+sys.path.insert(0, str(BENCH))
 import harness  # noqa: E402
 
 
@@ -83,6 +86,42 @@ class Shown(unittest.TestCase):
         bars.add("small", 1, 2, at_most=True)
         bars.add("absent", None, 2)
         self.assertEqual([(r["what"], r["met"]) for r in bars.rows], [("low", False), ("small", True)])
+
+
+class Options(unittest.TestCase):
+    def refusal(self, parse, *words):
+        """The last line of what is said of wrong words."""
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), self.assertRaises(SystemExit) as ended:
+            parse(words)
+        self.assertEqual(ended.exception.code, 2)
+        return said.getvalue().splitlines()[-1]
+
+    def test_numbers_have_bounds(self):
+        parse = argparse.ArgumentParser()
+        parse.add_argument("--sizes", type=harness.numbers(int, 3, 254))
+        self.assertEqual(parse.parse_args(["--sizes", "3,254"]).sizes, [3, 254])
+        self.assertIn("2 is not from 3 to 254", self.refusal(parse.parse_args, "--sizes", "8,2"))
+        self.assertIn("list of int", self.refusal(parse.parse_args, "--sizes", "8,a"))
+
+    def test_lists_of_names_name_the_wrong_one(self):
+        parse = argparse.ArgumentParser()
+        parse.add_argument("--parts", type=harness.some_of(["one", "two"]))
+        self.assertEqual(parse.parse_args(["--parts", "two,one"]).parts, ["two", "one"])
+        for wrong in ("one,three", "three,one"):
+            self.assertIn("there is no 'three'; there are one, two",
+                          self.refusal(parse.parse_args, "--parts", wrong))
+        self.assertIn("there is no ''", self.refusal(parse.parse_args, "--parts", "one,"))
+
+    def test_the_laboratory_refuses_before_it_runs(self):
+        for words, said in ((["--mesh", "abc"], "it is like 9x7"), (["--mesh", "9x1"], "2 or more"),
+                            (["--protocols", "olsr,foo"], "there is no 'foo'"),
+                            (["--parts", "x"], "there is no 'x'"), (["--losses", "a"], "list of float"),
+                            (["--losses", "0"], "is not from"), (["--sizes", "2"], "is not from")):
+            done = subprocess.run([sys.executable, BENCH / "lab/run.py", *words], text=True,
+                                  capture_output=True, check=False)
+            self.assertEqual(done.returncode, 2, (words, done.stderr))
+            self.assertIn(said, done.stderr.splitlines()[-1])
 
 
 if __name__ == "__main__":

@@ -86,14 +86,14 @@ class LabDevice : public ::testing::Test, protected NetworkDevice::Port {
   /// What the driver does when it finds the device.
   void set_up() {
     order(3, {});
-    EXPECT_EQ(ask(1, {}, 8), packed(std::uint64_t{0x160000020}));
+    EXPECT_EQ(ask(1, {}, 8), packed(std::uint64_t{0x160010020}));
     EXPECT_EQ(ask(15, {}, 8), packed(std::uint64_t{0x4228}));
     order(16, packed(std::uint64_t{0x4228}));
     Pair interrupts;
     const std::array files{interrupts.ours.get()};
     order(21, {}, files);
     interrupts_ = Channel(std::move(interrupts.guests));
-    order(2, packed(std::uint64_t{0x140000020}));
+    order(2, packed(std::uint64_t{0x140010020}));
     const std::array memory{memory_.file().get()};
     order(5,
           packed(1u, 0u, FakeMemory::kAddress, FakeMemory::kBytes, FakeMemory::kAddress,
@@ -119,6 +119,26 @@ TEST_F(LabDevice, TellsItsAddress) {
   set_up();
   const auto config = ask(24, packed(0u, 6u, 0u, std::uint32_t{0}, std::uint16_t{0}), 18);
   EXPECT_EQ(std::vector(config.begin() + 12, config.end()), bytes_of({2, 0, 0, 0, 1, 7}));
+}
+
+TEST_F(LabDevice, TellsWhetherItsLinkIsUp) {
+  set_up();
+  const auto status = [this] {
+    const auto config = ask(24, packed(6u, 2u, 0u, std::uint16_t{0}), 14);
+    return std::vector(config.begin() + 12, config.end());
+  };
+  EXPECT_EQ(status(), bytes_of({1, 0}));
+  EXPECT_FALSE(device_.set_carrier(true)) << "as before";
+  ASSERT_TRUE(device_.set_carrier(false));
+  EXPECT_EQ(status(), bytes_of({0, 0}));
+  device_.tell_of_carrier();
+  std::array<std::byte, 12> told;
+  interrupts_.receive(told);
+  EXPECT_EQ(std::vector(told.begin(), told.end()), packed(2u, 9u, 0u));
+  interrupts_.send(packed(2u, 5u, 8u, std::uint64_t{0}));
+  device_.receive_answer();
+  const auto beyond = ask(24, packed(0xffffffffu, 4u, 0u, 0u), 16);
+  EXPECT_EQ(std::vector(beyond.begin() + 12, beyond.end()), bytes_of({0, 0, 0, 0}));
 }
 
 TEST_F(LabDevice, SendsFramesOfSeveralBuffers) {

@@ -3,12 +3,15 @@
 """The laboratory through the command: hosts whose times are those of the closed form on every
 engine, that see and change nothing of the machine, and that leave nothing behind.
 
-Environment: ORRERY (the command), MODELS (the folder models), LAB_KERNEL (the hosts' kernel; what
-needs one is skipped where it is not built).
+Environment: ORRERY (the command), OLSRD (the hosts' routing daemon), MODELS (the folder models),
+LAB_KERNEL (the hosts' kernel; what needs one is skipped where it is not built).
 """
+import csv
+import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +20,7 @@ import time
 import unittest
 from pathlib import Path
 
-ORRERY, MODELS = os.environ["ORRERY"], Path(os.environ["MODELS"])
+ORRERY, OLSRD, MODELS = os.environ["ORRERY"], os.environ["OLSRD"], Path(os.environ["MODELS"])
 sys.path.insert(0, str(MODELS / "lab"))
 from captures import frames  # noqa: E402
 
@@ -40,16 +43,9 @@ delay = "10ms"
 """
 
 
-def hosts_left():
-    """Processes of hosts; each has the socket of its time among its arguments."""
-    left = []
-    for one in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if b"time-travel=ext:0:/lab/t" in one.read_bytes():
-                left.append(one.parent.name)
-        except OSError:
-            pass
-    return left
+def groups_left(process):
+    """Control groups of the hosts of a run."""
+    return [path for path, _, _ in os.walk("/sys/fs/cgroup") if f"/orrery-{process}-" in path]
 
 
 class Case(unittest.TestCase):
@@ -68,6 +64,18 @@ class Case(unittest.TestCase):
         return subprocess.run(self.words(topology, *words, **options), capture_output=True,
                               text=True, timeout=PATIENCE_S, check=False)
 
+    def hosts_left(self):
+        """Processes of this test's hosts: what they say goes to a console below its folder."""
+        left = []
+        for one in Path("/proc").glob("[0-9]*"):
+            try:
+                said_to = os.readlink(one / "fd/1")
+                if said_to.startswith(f"{self.folder}/") and said_to.endswith("/console"):
+                    left.append(one.name)
+            except OSError:
+                pass
+        return left
+
     def two(self, command):
         path = self.folder / "two.toml"
         path.write_text(TWO.format(command=command))
@@ -75,6 +83,24 @@ class Case(unittest.TestCase):
 
     def console(self, host, folder="hosts"):
         return (self.folder / folder / host / "console").read_text(errors="replace")
+
+
+def olsr_row(hosts, devices, seconds, delay, files=""):
+    """Hosts in a row, each with OLSR on these devices for so many seconds."""
+    return f"""
+[[host]]
+repeat = {hosts}
+name = "h{{i}}"
+ipv6 = false
+{files}
+[[host.program]]
+command = "exec timeout {seconds} /lab/olsrd --hello-interval 0.2 --tc-interval 0.3 {devices}"
+[[link]]
+repeat = {hosts - 1}
+between = ["h{{i}}", "h{{i+1}}"]
+addresses = ["10.0.{{i}}.1/24", "10.0.{{i}}.2/24"]
+delay = "{delay}"
+"""
 
 
 class Refusals(Case):
@@ -99,6 +125,47 @@ class Refusals(Case):
                             f"kernel={self.folder}/nothing", f"folder={self.folder}/hosts")
         self.assertIn("./dev lab builds it", said)
         self.assertFalse((self.folder / "hosts").exists())
+
+    def test_an_olsrd_that_is_no_program(self):
+        topology, other = self.two("true"), self.folder / "other"
+        kernel = self.folder / "kernel"
+        kernel.touch()
+
+        def refused():
+            said = self.refusal(f"topology={topology}", f"kernel={kernel}", f"olsrd={other}",
+                                f"folder={self.folder}/hosts")
+            self.assertFalse((self.folder / "hosts").exists())
+            return said
+
+        self.assertIn(f"--set olsrd=: there is no program '{other}'", refused())
+        other.write_text("#!/bin/sh\n")
+        self.assertIn(f"--set olsrd=: '{other}' cannot be executed", refused())
+        other.unlink()
+        other.mkdir()
+        self.assertIn(f"there is no program '{other}'", refused())
+
+    def test_wrong_words_for_olsrd(self):
+        for words, said in (
+                ([], "on which interfaces?"),
+                (["--hello"], "needs a value"),
+                (["--no-such-option", "eth0"], "there is no option '--no-such-option'"),
+                (["--hello-interval", "0", "eth0"], "--hello-interval takes seconds"),
+                (["--hello-interval", "2x", "eth0"], "and not '2x'"),
+                (["--tc-interval", "601", "eth0"], "--tc-interval takes seconds"),
+                (["--willingness", "8", "eth0"], "--willingness is from 0"),
+                (["--willingness", "", "eth0"], "and not ''"),
+                (["--main-address", "224.0.0.1", "eth0"], "'224.0.0.1' is no IPv4 address of a host"),
+                (["--hna", "10.0.0.0/33", "eth0"], "and not '10.0.0.0/33'"),
+                (["no-such-device"], "there is no interface 'no-such-device'"),
+                (["a-name-that-is-longer-than-any"], "there is no interface")):
+            done = subprocess.run([OLSRD, *words], capture_output=True, text=True, check=False,
+                                  timeout=PATIENCE_S)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertRegex(done.stderr, r"\Aolsrd: [^\n]*\n\Z")
+            self.assertIn(said, done.stderr)
+        done = subprocess.run([OLSRD, "--help"], capture_output=True, text=True, check=True,
+                              timeout=PATIENCE_S)
+        self.assertIn("olsrd [OPTIONS] INTERFACE...", done.stdout)
 
     def test_a_mistake_has_its_line(self):
         path = self.two("true")
@@ -216,6 +283,46 @@ loss = 0.02
             self.assertEqual(len(said), 1, topology)
         self.assertIn("TCP 200000", self.console("b", "busy-5us"))
 
+    def test_how_far_hosts_are_apart(self):
+        """Two hosts of which each has something to do in each window, of 5 ms."""
+        work = "i=0; while [ $i -lt 300 ]; do sleep 0.001; i=$((i + 1)); done"
+        topology = self.two(work)
+        topology.write_text(topology.read_text().replace('"sleep 3"', f'"{work}"'))
+        alone = self.run_lab(topology, "--until", "2s", folder="alone")
+        for engine in (["sequential"], ["conservative", "--workers", "2"]):
+            file = self.folder / f"{engine[0]}.csv"
+            done = self.run_lab(topology, f"spread={file}", "--until", "2s", "--engine", *engine)
+            self.assertEqual(self.fingerprint(done), self.fingerprint(alone))
+            head, *lines = file.read_text().splitlines()
+            self.assertEqual(head, "wall_ns,least_ns,most_ns")
+            self.assertGreater(len(lines), 60)  # 0.3 s, in windows
+            noted = [tuple(map(int, line.split(","))) for line in lines]
+            for wall, least, most in noted:
+                self.assertTrue(wall >= 0 and 0 <= least <= most <= 2 * 10**9)
+            apart = max(most - least for _, least, most in noted)
+            self.assertGreater(apart, 0)
+            if engine[0] == "sequential":  # who is behind goes on, for a window
+                self.assertLessEqual(apart, 10 * 10**6)
+                self.assertEqual([wall for wall, *_ in noted], sorted(wall for wall, *_ in noted))
+        refused = self.run_lab(topology, f"spread={self.folder}/nowhere/file")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("--set spread=", refused.stderr)
+        self.assertIn("No such file", refused.stderr)
+
+    @unittest.skipUnless(shutil.which("sipp"), "there is no sipp here (Debian's sip-tester)")
+    def test_calls(self):
+        said = set()
+        for engine in (["sequential"], ["conservative", "--workers", "2"]):
+            done = self.run_lab(MODELS / "lab/topologies/calls.toml", "--engine", *engine)
+            said.add(str(self.fingerprint(done)))
+            self.assertRegex(self.console("caller"), r"Successful call .* 8 *\n")
+            self.assertRegex(self.console("caller"), r"Failed call .* 0 *\n")
+        self.assertEqual(len(said), 1)
+        # 50 packets of 214 bytes a second and call, each way, for the 4 s that it stands.
+        packets = [frame for _, frame in frames(self.folder / "hosts/called/eth0.pcap")
+                   if len(frame) == 214]
+        self.assertAlmostEqual(len(packets), 2 * 8 * 4 * 50, delta=2 * 8 * 5)
+
     def test_a_switch_and_what_links_do(self):
         path = self.folder / "switch.toml"
         path.write_text("""
@@ -234,6 +341,7 @@ between = ["h{i}", "s"]
 addresses = ["10.0.0.{i}/24", ""]
 delay = "1ms"
 rate = "10 Mbit/s"
+carrier = false
 [[event]]
 at = "1s"
 host = "h1"
@@ -274,6 +382,301 @@ partition = ["h1"]
         asked = [frame for _, frame in frames(self.folder / "hosts/h3/eth0.pcap")
                  if frame[12:14] == b"\x08\x00" and frame[23] == 1]
         self.assertEqual(asked, [], "the switch knows where the others are")
+
+    def test_a_radio_channel(self):
+        """Out of range, by way of another, from elsewhere; the rate of a saturated channel."""
+        (self.folder / "flood.py").write_text("""
+import socket
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(1000):
+    udp.sendto(bytes(1000), ("10.0.0.2", 5000))
+""")
+        path = self.folder / "radio.toml"
+        path.write_text("""
+[[host]]
+repeat = 3
+name = "h{i}"
+memory = 64
+files = { "/root/flood.py" = "flood.py" }
+setup = ["echo 1 >/proc/sys/net/ipv4/ip_forward",
+         "echo 0 >/proc/sys/net/ipv4/conf/all/send_redirects"]
+[[host.program]]
+command = "sleep 8"
+[[radio]]
+name = "air"
+layout = "line"
+spacing = 50
+queue = 10000
+[[station]]
+host = "h1"
+radio = "air"
+address = "10.0.0.1/24"
+[[station]]
+host = "h2"
+radio = "air"
+address = "10.0.0.2/24"
+[[station]]
+host = "h3"
+radio = "air"
+address = "10.0.0.3/24"
+waypoints = ["3s 100 0", "3s 60 0"]
+[[event]]
+at = "1s"
+host = "h1"
+command = "ping -q -c 2 -i 0.2 -W 0.5 10.0.0.3"
+[[event]]
+at = "2s"
+host = "h3"
+command = "ip route add 10.0.0.1 via 10.0.0.2"
+[[event]]
+at = "2s"
+host = "h1"
+command = "ip route add 10.0.0.3 via 10.0.0.2; ping -c 2 -i 0.2 10.0.0.3; ip route del 10.0.0.3"
+[[event]]
+at = "3.5s"
+host = "h3"
+command = "ip route del 10.0.0.1; ping -c 2 -i 0.2 10.0.0.1"
+[[event]]
+at = "5s"
+host = "h1"
+command = "python3 /root/flood.py"
+""")
+        said = set()
+        for words in (["--engine", "sequential"], ["window=7us", "--engine", "sequential"],
+                      ["--engine", "conservative", "--workers", "2"],
+                      ["--engine", "timewarp", "--workers", "2"]):
+            done = self.run_lab(path, *words, "--out", str(self.folder / "report"), "--force")
+            said.add(str(self.fingerprint(done)) + self.console("h1") + self.console("h3"))
+        self.assertEqual(len(said), 1)
+        first, second = self.console("h1"), self.console("h3")
+        self.assertIn("2 packets transmitted, 0 received", first)
+        self.assertIn("2 received", first)
+        self.assertIn("ttl=63", first, "passed on by h2")
+        self.assertIn("ttl=64", second, "it is nearer now")
+        begun = []
+        with open(self.folder / "report/air.csv", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                if int(row["bytes"]) == 1042 and int(row["tries"]) == 1:
+                    begun.append(int(row["sent_ns"]))
+        self.assertEqual(len(begun), 1000)
+        # A frame of 1028 + 36 bytes at 12 Mbit/s, its acknowledgement of 14, and the pauses.
+        cycle = 34_000 + 7.5 * 9_000 + 732_000 + 16_000 + 32_000 + 2 * 167
+        measured = (max(begun) - min(begun)) / (len(begun) - 1)
+        self.assertLess(abs(measured / cycle - 1), 0.01, (measured, cycle))
+
+    def test_a_link_that_goes_down_is_seen_at_its_exact_time(self):
+        # When the kernel of c says that a link has changed, it broadcasts which and how at once.
+        source, program = self.folder / "tell.c", self.folder / "tell"
+        source.write_text("""
+#include <arpa/inet.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+int main(void) {
+  const struct sockaddr_nl links = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
+  const struct sockaddr_in all = {AF_INET, htons(9), {inet_addr("10.0.9.255")}};
+  const int kernel = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE), yes = 1;
+  const int network = socket(AF_INET, SOCK_DGRAM, 0);
+  struct { struct nlmsghdr header; struct ifinfomsg link; char rest[4000]; } message;
+  setsockopt(network, SOL_SOCKET, SO_BROADCAST, &yes, sizeof yes);
+  bind(kernel, (const struct sockaddr *)&links, sizeof links);
+  while (recv(kernel, &message, sizeof message, 0) > 0) {
+    char said[2] = {'0' + message.link.ifi_index - 2, message.link.ifi_flags & IFF_RUNNING ? 'U' : 'D'};
+    sendto(network, said, 2, 0, (const struct sockaddr *)&all, sizeof all);
+  }
+  return 1;
+}
+""")
+        subprocess.run(["gcc", "-O1", "-o", program, source], check=True)
+        # The kernel tells of one that goes down at most once a second.
+        down, up, apart, again = 1_503_217_123, 2_304_771_456, 4_000_000_001, 4_706_431_017
+        path = self.folder / "links.toml"
+        path.write_text(f"""
+[[host]]
+repeat = 2
+name = "h{{i}}"
+[[host]]
+name = "c"
+ipv6 = false
+files = {{ "/root/tell" = "tell" }}
+[[host.program]]
+at = "1s"
+command = "timeout 5 /root/tell; true"
+[[link]]
+between = ["h1", "h2"]
+addresses = ["10.0.0.1/24", "10.0.0.2/24"]
+delay = "3ms"
+rate = "1 Mbit/s"
+[[link]]
+between = ["c", "h1"]
+delay = "5ms"
+[[link]]
+between = ["c", "h2"]
+addresses = ["10.0.9.1/24", "10.0.9.2/24"]
+delay = "5ms"
+[[link]]
+between = ["c", "h1"]
+delay = "5ms"
+carrier = false
+[[event]]
+at = "1s"
+host = "h1"
+command = "cat /sys/class/net/eth0/carrier; ping -q -i 0.002 -c 900 10.0.0.2; true"
+[[event]]
+at = "1s"
+host = "h2"
+command = "ping -q -i 0.003 -c 500 10.0.0.1; true"
+[[event]]
+at = "2s"
+host = "h2"
+command = "cat /sys/class/net/eth0/carrier; ip link show eth0"
+[[event]]
+at = "{down}ns"
+link = ["h1", "c"]
+up = false
+[[event]]
+at = "{down}ns"
+link = ["h1", "h2"]
+up = false
+[[event]]
+at = "{up}ns"
+link = ["h1", "c"]
+up = true
+[[event]]
+at = "{up}ns"
+link = ["h1", "h2"]
+up = true
+[[event]]
+at = "{apart}ns"
+partition = ["h1"]
+until = "{again}ns"
+""")
+        said = set()
+        for words in (["--engine", "sequential"], ["--engine", "conservative", "--workers", "2"],
+                      ["--engine", "timewarp", "--workers", "2"], ["window=1ms"], ["window=41us"]):
+            left = str(self.fingerprint(self.run_lab(path, "--until", "7s", *words)))
+            said.add((left, self.console("h1"), self.console("h2")))
+            told = [(at, frame[42:44]) for at, frame in frames(self.folder / "hosts/c/eth1.pcap")
+                    if at > 1_000_000_000 and frame[:6] == b"\xff" * 6 and frame[12:14] == b"\x08\x00"]
+            self.assertEqual(told, [(down, b"0D"), (up, b"0U"), (apart, b"0D"), (again, b"0U")], words)
+        self.assertEqual(len(said), 1)
+        self.assertTrue(self.console("h1").startswith("1\n"), "it is up")
+        self.assertRegex(self.console("h2"), r"(?m)^0$", "it is down")
+        self.assertIn("NO-CARRIER", self.console("h2"))
+
+    def test_the_report_says_what_hosts_executed(self):
+        (self.folder / "tool").write_text("#!/bin/sh\necho a tool\n")
+        (self.folder / "tool").chmod(0o755)
+        path = self.folder / "two.toml"
+        path.write_text(TWO.format(
+            command="/root/tool; cp /bin/true /tmp/made; /tmp/made; mount --bind /tmp/made "
+                    "/usr/bin/env; /usr/bin/env; cp /bin/true /usr/bin/false; /usr/bin/false").replace(
+                        'name = "a"\n', 'name = "a"\nfiles = { "/root/tool" = "tool" }\n'))
+        said = set()
+        for engine in (["sequential"], ["conservative", "--workers", "2"]):
+            done = self.run_lab(path, "--out", str(self.folder / "report"), "--force", "--engine",
+                                *engine)
+            said.add(str(self.fingerprint(done)) + (self.folder / "hosts/executed.csv").read_text())
+        self.assertEqual(len(said), 1)
+        with open(self.folder / "hosts/executed.csv", newline="", encoding="ascii") as file:
+            rows = {(row["path"], row["origin"]): row for row in csv.DictReader(file)}
+        shell = Path("/bin/sh").resolve()
+        for name, origin, of in ((str(shell), "machine", shell),
+                                 ("/root/tool", "put in", self.folder / "tool"),
+                                 ("/lab/init", "laboratory", MODELS / "lab/guest/init")):
+            content = of.read_bytes()
+            row = rows[name, origin]
+            self.assertEqual(row["sha256"], hashlib.sha256(content).hexdigest(), name)
+            self.assertEqual(int(row["bytes"]), len(content))
+        self.assertEqual(rows[str(shell), "machine"]["hosts"], "2")
+        self.assertEqual(rows["/root/tool", "put in"]["hosts"], "1")
+        self.assertTrue(any("/ld-linux" in name or "/ld-" in name for name, _ in rows))
+        self.assertTrue(any(name.endswith("/libc.so.6") for name, _ in rows))
+        for own in ("/tmp/made", "/usr/bin/false"):
+            self.assertEqual(rows[own, "host"]["sha256"], "")
+        self.assertNotIn(("/usr/bin/false", "machine"), rows)
+        self.assertNotIn(("/usr/bin/env", "machine"), rows)
+        self.assertEqual([key for key in rows if key[1] == "unknown"], [])
+        results = json.loads((self.folder / "report/report.json").read_text())["results"]
+        self.assertEqual(results["executed"]["value"], hashlib.sha256(
+            (self.folder / "hosts/executed.csv").read_bytes()).hexdigest())
+        self.assertEqual(results["executed_files"]["value"], len(rows))
+        self.assertEqual(results["executed_cut"]["value"], 0)
+
+    def test_a_ring_that_olsr_routes(self):
+        """The shorter way is found, the longer one when a link of that is down; equal on engines."""
+        path = self.folder / "ring.toml"
+        path.write_text(olsr_row(5, "eth0 eth1", 7, "5ms") + """
+[[link]]
+between = ["h5", "h1"]
+addresses = ["10.0.5.1/24", "10.0.5.2/24"]
+delay = "5ms"
+[[event]]
+at = "2.5s"
+host = "h1"
+command = "ping -c 2 -i 0.2 10.0.3.1; ip route show proto 98"
+[[event]]
+at = "3.5s"
+link = ["h2", "h3"]
+up = false
+[[event]]
+at = "5.5s"
+host = "h1"
+command = "ping -c 2 -i 0.2 10.0.3.1"
+[[event]]
+at = "7.5s"
+host = "h1"
+command = "echo left: $(ip route show proto 98 | wc -l)"
+""")
+        said = set()
+        for words in (["sequential"], ["conservative", "--workers", "2"]):
+            done = self.run_lab(path, "--until", "9s", "--engine", *words)
+            said.add(str(self.fingerprint(done)) + self.console("h1"))
+        self.assertEqual(len(said), 1)
+        console = self.console("h1")
+        self.assertEqual(console.count("2 packets transmitted, 2 received"), 2, console)
+        # An answer has passed one router less than there are hops.
+        self.assertEqual(re.findall(r"bytes from 10.0.3.1: icmp_seq=2 ttl=(\d+)", console),
+                         ["63", "62"], "by h2, and then by h5 and h4")
+        self.assertRegex(console, r"10\.0\.3\.1 via 10\.0\.1\.2 dev eth0 .*metric 2 onlink")
+        self.assertIn("left: 0", console, "a daemon that ends takes its routes with it")
+
+    def test_olsrd_misses_routes_that_the_kernel_has_dropped(self):
+        """As it does where an interface is switched off or loses its address, for a time in which no
+        neighbour is lost."""
+        path = self.folder / "dropped.toml"
+        path.write_text(olsr_row(3, "$(ls /sys/class/net | grep eth)", 6, "1ms",
+                                 'files = { "/root/drop" = "drop" }') + """
+[[event]]
+at = "3s"
+host = "h1"
+command = "sh /root/drop; ping -c 2 -i 0.2 10.0.2.2"
+""")
+        (self.folder / "drop").write_text("""
+count() { echo $1: $(ip route show proto 98 | wc -l); }
+count first
+ip link set eth0 down
+sleep 0.05
+count off
+ip link set eth0 up
+sleep 0.01
+count on
+ip address del 10.0.1.1/24 dev eth0
+sleep 0.05
+count without
+ip address add 10.0.1.1/24 dev eth0
+sleep 0.01
+count with
+ip link set eth0 mtu 1400
+sleep 0.01
+count unchanged
+""")
+        self.fingerprint(self.run_lab(path, "--until", "7s"))
+        console = self.console("h1")
+        self.assertEqual(re.findall(r"(?m)^(.*): (\d)$", console),
+                         [("first", "3"), ("off", "0"), ("on", "3"), ("without", "0"), ("with", "3"),
+                          ("unchanged", "3")], console)
+        self.assertIn("2 packets transmitted, 2 received", console)
+        self.assertNotIn("the kernel takes no route", console)
 
     def test_the_processor_is_the_same_everywhere(self):
         source, program = self.folder / "p.c", self.folder / "p"
@@ -339,6 +742,44 @@ int main(void) {
         self.assertFalse(os.path.lexists(out / "l"))
         self.assertLessEqual((out / "full").stat().st_size, 64 << 20)
 
+    def test_files_show_no_dates_of_the_machine(self):
+        """All that the run itself has made, in the host's root and in /out; and a file of /out has the
+        time at which the host wrote it, also when nobody has it open any more."""
+        path = self.folder / "two.toml"
+        path.write_text(TWO.format(
+            command="""
+show() { stat -c "%n %x %y %z" "$@"; }
+show / /home /etc/passwd /lab /lab/* /lab/files/* /root/in.txt /out
+echo x >/out/f; mkdir /out/d; ln -s f /out/l; : >/out/empty; sleep 1
+show /out/*
+echo y >>/out/f; sleep 1
+show /out /out/*
+touch -d "2023-11-14 20:00:00" /out/d /out/f
+show /out/d /out/f
+[ /out/empty -nt /out/f ] && echo newer; cat /usr/bin/env >/dev/null
+""").replace('name = "a"\n', 'name = "a"\nfiles = { "/root/in.txt" = "in.txt" }\n'))
+        said = set()
+        for text in ("one", "other"):
+            (self.folder / "in.txt").write_text(text)
+            self.fingerprint(self.run_lab(path))
+            said.add(self.console("a"))
+        self.assertEqual(len(said), 1)
+        lines = said.pop().splitlines()
+        self.assertIn("newer", lines)
+        times = {}
+        for line in lines:
+            if line.startswith("/"):
+                name, *dates = line.split(" ", 1)[0], *re.findall(r"\d+-\d\d-\d\d \S+", line)
+                self.assertEqual(len(dates), 3, line)
+                for date in dates:
+                    self.assertRegex(date, r"2023-11-14 2[02]:\d\d:\d\d\.\d+\Z", line)
+                times.setdefault(name, []).append(dates[1])
+        written, again, given = times["/out/f"]
+        self.assertGreater(float(again[-12:]) - float(written[-12:]), 0.99, times)
+        self.assertEqual(given, "2023-11-14 20:00:00.000000000")
+        self.assertEqual(times["/out/d"][-1], given)
+        self.assertEqual(times["/out/empty"][0][:22], written[:22])
+
     def test_a_program_that_fails_is_told(self):
         self.fingerprint(self.run_lab(self.two("no-such-program")))
         self.assertIn("lab: program 1 ended with 127", self.console("a"))
@@ -347,7 +788,7 @@ int main(void) {
         done = self.run_lab(self.two(": ; f() { f | f & }; f; sleep 1; echo alive"))
         self.fingerprint(done)
         self.assertIn("fork", self.console("a"))
-        self.assertEqual(hosts_left(), [])
+        self.assertEqual(self.hosts_left(), [])
 
     def test_a_host_whose_power_is_cut(self):
         path = self.two("while sleep 1; do echo here; done")
@@ -368,7 +809,7 @@ int main(void) {
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("on b 42", done.stdout)
         self.assertGreater(time.monotonic() - begun, 1, "two virtual seconds at twice the clock")
-        self.assertEqual(hosts_left(), [])
+        self.assertEqual(self.hosts_left(), [])
 
     def test_the_same_in_every_run_and_another_by_seed(self):
         topology = self.two("head -c 8 /dev/urandom | od -An -tx1; date -u +%s.%N; "
@@ -398,22 +839,57 @@ int main(void) {
         self.assertEqual(secret.read_text(), "the secret of the machine\n")
         self.assertEqual(sorted(os.listdir("/usr")), usr)
         self.assertTrue(os.listdir("/usr/bin"))
-        self.assertEqual(hosts_left(), [])
+        self.assertEqual(self.hosts_left(), [])
 
     def test_nothing_is_left_of_a_run_that_is_killed(self):
         topology = self.two("while sleep 0.001; do :; done")
         process = subprocess.Popen(self.words(topology, "--until", "1000000s"),
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
-        while len(hosts_left()) < 2 and time.monotonic() < deadline:
+        while len(self.hosts_left()) < 2 and time.monotonic() < deadline:
             time.sleep(0.1)
-        self.assertTrue(hosts_left())
+        self.assertTrue(self.hosts_left())
+        limits = [Path(f"/proc/{one}/limits").read_text() for one in self.hosts_left()]
+        self.assertTrue(all(re.search(r"Max core file size +0 +0 ", one) for one in limits))
+        self.assertTrue(all(re.search(fr"Max file size +{288 << 20} +{288 << 20} ", one)
+                            for one in limits))
         process.send_signal(signal.SIGKILL)
         process.wait()
-        while hosts_left() and time.monotonic() < deadline:
+        while (self.hosts_left() or groups_left(process.pid)) and time.monotonic() < deadline:
             time.sleep(0.1)
-        self.assertEqual(hosts_left(), [])
+        self.assertEqual(self.hosts_left(), [])
+        self.assertEqual(groups_left(process.pid), [])
         self.assertNotIn(str(self.folder), Path("/proc/mounts").read_text())
+
+    def test_control_groups_bound_a_host_where_there_are_some(self):
+        topology = self.two("while sleep 0.001; do :; done")
+        done = self.run_lab(topology, "--until", "1s", "--out", str(self.folder / "report"))
+        self.fingerprint(done)
+        results = json.loads((self.folder / "report/report.json").read_text())["results"]
+        process = subprocess.Popen(self.words(topology, "--until", "1000000s"),
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        groups_of = {}
+        while len(groups_of) < 6 and time.monotonic() < deadline:
+            for one in self.hosts_left():
+                try:
+                    groups = Path(f"/proc/{one}/cgroup").read_text()
+                    # One that ends loses its command line before its group.
+                    if Path(f"/proc/{one}/cmdline").read_bytes().startswith(b"kernel\0"):
+                        groups_of[one] = groups
+                except OSError:
+                    pass
+        groups = groups_left(process.pid)
+        process.send_signal(signal.SIGINT)
+        process.wait()
+        self.assertEqual(groups_left(process.pid), [])
+        if results["limited_by_cgroup"]["value"] == 0:
+            self.assertEqual(groups, [])
+            self.skipTest("this machine lets us make no control groups")
+        self.assertIn(len(groups), (2, 4))
+        self.assertGreaterEqual(len(groups_of), 6, "kernels and their programs")
+        for one in groups_of.values():
+            self.assertIn(f"/orrery-{process.pid}-", one)
 
     def kill_a(self, topology, *words):
         """A run whose host a is killed when its program has begun."""
@@ -424,7 +900,7 @@ int main(void) {
         while time.monotonic() < deadline and not (
                 console.exists() and "here I am" in console.read_text()):
             time.sleep(0.02)
-        for one in hosts_left():
+        for one in self.hosts_left():
             link = Path(f"/proc/{one}/fd/1")
             if Path(f"/proc/{one}/cmdline").read_bytes().startswith(b"kernel\0") and \
                     os.readlink(link).endswith("/hosts/a/console"):
@@ -438,7 +914,7 @@ int main(void) {
         _, said = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 3, said)
         self.assertRegex(said, r"host a: it has ended without being switched off; its console")
-        self.assertEqual(hosts_left(), [])
+        self.assertEqual(self.hosts_left(), [])
 
     def test_one_that_may_end_lets_the_others_go_on(self):
         path = self.two("echo here I am; while sleep 0.001; do :; done")

@@ -4,6 +4,7 @@
 #include "../../models/lab/topology.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -15,9 +16,13 @@ namespace orrery::lab::testing {
 namespace {
 
 Topology read(const std::string& text) {
-  const std::string path = ::testing::TempDir() + "lab-topology.toml";
-  std::ofstream(path) << text;
-  return read_topology(path);
+  struct File {
+    const std::string path =
+        ::testing::TempDir() + "lab-topology-" + std::to_string(getpid()) + ".toml";
+    ~File() { std::filesystem::remove(path); }
+  } const file;
+  std::ofstream(file.path) << text;
+  return read_topology(file.path);
 }
 
 std::string refusal(const std::string& text) {
@@ -64,6 +69,7 @@ rate = "1.5 Mbit/s"
   EXPECT_FALSE(a.ports[0].wire.queue);
   EXPECT_EQ(a.ports[0].wire.at(0).delay_ns, 10'000'000);
   EXPECT_EQ(a.ports[0].wire.at(0).bits_per_s, 1'500'000u);
+  EXPECT_TRUE(a.ports[0].wire.tells_carrier);
 }
 
 TEST(LabTopology, RepeatsTables) {
@@ -100,6 +106,7 @@ delay = ["10ms", "20ms"]
 rate = "1 Mbit/s"
 loss = [0.5, 0]
 queue = [7, 8]
+carrier = false
 [[event]]
 at = "1s"
 link = ["a", "b"]
@@ -113,6 +120,7 @@ delay = ["30ms", "40ms"]
   EXPECT_EQ(of_a.at(0).bits_per_s, of_b.at(0).bits_per_s);
   EXPECT_EQ(of_b.queue, 7u);
   EXPECT_EQ(of_a.queue, 8u);
+  EXPECT_FALSE(of_a.tells_carrier || of_b.tells_carrier);
   EXPECT_EQ(of_b.at(1'000'000'000).delay_ns, 30'000'000);
   EXPECT_EQ(of_a.at(1'000'000'000).delay_ns, 40'000'000);
 }
@@ -171,10 +179,106 @@ command = "run"
   EXPECT_EQ(topology.hosts[2].programs.at(0).command, "run");
 }
 
+TEST(LabTopology, StationsOfARadioHaveCardsAndPlaces) {
+  const std::string movement = ::testing::TempDir() + "lab-movement.ns2";
+  std::ofstream(movement) << "$node_(1) set X_ 7\n$node_(1) set Y_ 8\n";
+  const Topology topology = read(kTwo + R"(
+[[host]]
+repeat = 4
+name = "h{i}"
+[[switch]]
+name = "s"
+[[radio]]
+name = "air"
+rate = "24 Mbit/s"
+power = 10
+delay = "50us"
+reception = "threshold"
+layout = "grid"
+spacing = 20
+movement = "lab-movement.ns2"
+capture = false
+[[link]]
+between = ["h1", "s"]
+delay = "1ms"
+[[station]]
+repeat = 4
+host = "h{i}"
+radio = "air"
+address = "10.0.0.{i}/24"
+[[station]]
+host = "a"
+radio = "air"
+waypoints = ["1s 1 2", "2s 3 4"]
+[[event]]
+at = "9s"
+radio = "air"
+power = -5
+[[event]]
+at = "3s"
+radio = "air"
+rate = "6 Mbit/s"
+[[event]]
+at = "4s"
+link = ["air", "h2"]
+up = false
+)");
+  const NodeId air = 7;
+  ASSERT_TRUE(topology.is_radio(air));
+  EXPECT_FALSE(topology.is_radio(6));
+  EXPECT_FALSE(topology.is_terminal(air));
+  const RadioNode& node = topology.radio(air);
+  ASSERT_EQ(node.ports.size(), 5u);
+  EXPECT_EQ(node.radio.stations(), 5u);
+  EXPECT_EQ(node.ports[0].wire.node, 2u);
+  EXPECT_EQ(node.ports[0].wire.port, 1u) << "after the interface of its link";
+  const Port& card = topology.hosts[2].ports[1];
+  EXPECT_EQ(card.wire.node, air);
+  EXPECT_EQ(card.address, "10.0.0.1/24");
+  EXPECT_EQ(card.wire.at(0).delay_ns, 50'000);
+  EXPECT_FALSE(card.capture);
+  EXPECT_FALSE(topology.hosts[3].ports[0].wire.at(4'000'000'000).up);
+  EXPECT_EQ(node.radio.tracks[0].at(0).x, 0);
+  EXPECT_EQ(node.radio.tracks[1].at(0).x, 7) << "as the file says";
+  EXPECT_EQ(node.radio.tracks[3].at(0).y, 20) << "three columns";
+  EXPECT_EQ(node.radio.tracks[4].at(1'500'000'000).x, 2) << "as its waypoints say";
+  EXPECT_EQ(node.radio.reception, wireless::Judgement::threshold);
+  EXPECT_EQ(node.radio.at(0).rate->megabits_per_second, 24);
+  EXPECT_EQ(node.radio.at(3'000'000'000).rate->megabits_per_second, 6);
+  EXPECT_EQ(node.radio.at(3'000'000'000).power_dbm, 10);
+  EXPECT_EQ(node.radio.at(9'000'000'000).power_dbm, -5);
+  EXPECT_EQ(node.radio.at(9'000'000'000).rate->megabits_per_second, 6);
+}
+
+TEST(LabTopology, RefusesStationsAndRadiosThatCannotBe) {
+  const std::string radio = "[[radio]]\nname='r'\n", station = "[[station]]\nhost='a'\n";
+  EXPECT_EQ(refusal(kTwo + radio + station + "radio='r'\n"),
+            ":5: the station of host 'a' has no place: give it a 'position' or 'waypoints', or the "
+            "radio a 'layout', a 'movement' file or a 'connectivity' file");
+  EXPECT_EQ(refusal(kTwo + radio + station + "radio='b'\n"), ":9: this is no [[radio]]");
+  EXPECT_EQ(refusal(kTwo + radio + "[[station]]\nhost='r'\nradio='r'\n"),
+            ":8: only a host is a station");
+  EXPECT_EQ(refusal(kTwo + radio + station + "radio='r'\nposition=[1]\n"),
+            ":10: 'position' is [X, Y], in metres");
+  EXPECT_EQ(refusal(kTwo + radio + station + "radio='r'\nposition=['1', 2]\n"),
+            ":10: 'position' is a list of numbers");
+  EXPECT_EQ(refusal(kTwo + radio + station + "radio='r'\nwaypoints=['1s 2']\n"),
+            ":10: a waypoint is a time and a place in metres, \"10s 1.5 20\"");
+  EXPECT_EQ(refusal(kTwo + radio + "rate='11 Mbit/s'\n"),
+            ":7: a station sends at 6, 9, 12, 18, 24, 36, 48 or 54 Mbit/s");
+  EXPECT_EQ(refusal(kTwo + radio + "power=50\n"), ":7: 'power' is a number from -30 to 40");
+  EXPECT_EQ(refusal(kTwo + radio + "[[link]]\nbetween=['a','r']\ndelay='1ms'\n"),
+            ":8: 'r' is a radio channel: a host on it is a [[station]]");
+  EXPECT_EQ(refusal(kTwo + radio + "layout='grid'\ndelay='1ns'\n"),
+            ":8: a card's 'delay' is 2 ns or more");
+  EXPECT_EQ(refusal(kTwo + radio + "movement='no-such-file'\n").substr(0, 15), ":7: there is no");
+}
+
 TEST(LabTopology, EveryFileInTheFolderIsOne) {
   const std::filesystem::path folder = ORRERY_SOURCE_ROOT "/models/lab/topologies";
   int files = 0;
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    if (file.path().extension() != ".toml") continue;
     EXPECT_FALSE(read_topology(file.path()).hosts.empty()) << file.path();
     ++files;
   }
@@ -190,15 +294,14 @@ TEST(LabTopology, RefusesByLineAndKey) {
   EXPECT_EQ(refusal("[[host]]\nname=3\n"), ":2: 'name' is a text in quotes");
   EXPECT_EQ(refusal("[[host]]\nname='a b'\n"),
             ":1: the name 'a b' has something else than letters, digits and '-'");
-  EXPECT_EQ(refusal("[[host]]\nname='a'\n[[host]]\nname='a'\n"),
-            ":3: there are two hosts or switches 'a'");
+  EXPECT_EQ(refusal("[[host]]\nname='a'\n[[host]]\nname='a'\n"), ":3: there are two nodes 'a'");
   EXPECT_EQ(refusal("[[host]]\nname='a'\nmemory=8\n"),
             ":3: 'memory' is a whole number from 16 to 4096");
   EXPECT_EQ(refusal("[[host]]\nname='a'\nmemroy=64\n"),
             ":3: there is no key 'memroy' here; there are name, memory, system_call, packet, "
             "setup, program, files, root, on_exit, ipv6");
   EXPECT_EQ(refusal(kTwo + "[[link]]\nbetween=['a','c']\ndelay='1ms'\n"),
-            ":5: there is no host or switch 'c'");
+            ":5: there is no host, switch or radio 'c'");
   EXPECT_EQ(refusal(kTwo + "[[link]]\nbetween=['a','a']\ndelay='1ms'\n"),
             ":5: 'between' has the names of two hosts or switches");
   EXPECT_EQ(refusal(kTwo + "[[link]]\nbetween=['a','b']\n"),
@@ -225,7 +328,7 @@ TEST(LabTopology, RefusesWhatCannotBe) {
             ":9: 'jitter_shape' is one of uniform, exponential, normal");
   EXPECT_EQ(refusal(kTwo + "[[event]]\nhost='a'\n"), ":5: 'at' is missing: the time of the event");
   EXPECT_EQ(refusal(kTwo + "[[event]]\nat='1s'\n"),
-            ":5: an event has a 'host', a 'link' or a 'partition'");
+            ":5: an event has a 'host', a 'link', a 'radio' or a 'partition'");
   EXPECT_EQ(refusal(kTwo + "[[event]]\nat='1s'\nhost='a'\n"),
             ":5: an event of a host has a 'command', or 'crash = true'");
   EXPECT_EQ(refusal(kTwo + "[[event]]\nat='1s'\nlink=['a','b']\nup=false\n"),

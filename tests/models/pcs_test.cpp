@@ -113,6 +113,7 @@ class Values final : public Report {
   void value(std::string_view name, double value, std::string_view, std::string_view) override {
     values_[std::string(name)] = value;
   }
+  void text(std::string_view, std::string_view, std::string_view) override {}
   bool has(const std::string& name) const { return values_.contains(name); }
   double operator[](const std::string& name) const { return values_.at(name); }
 

@@ -74,6 +74,7 @@ class Simulation final : private Report {
   void value(std::string_view name, double value, std::string_view, std::string_view) override {
     values_[std::string(name)] = value;
   }
+  void text(std::string_view, std::string_view, std::string_view) override {}
 
   std::vector<Line> lines_of(const Table& table) const {
     std::vector<Line> lines;

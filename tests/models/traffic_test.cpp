@@ -72,6 +72,7 @@ class ValueReport final : public orrery::Report {
   void value(std::string_view name, double value, std::string_view, std::string_view) override {
     values[std::string(name)] = value;
   }
+  void text(std::string_view, std::string_view, std::string_view) override {}
   std::map<std::string, double> values;
 
  private:

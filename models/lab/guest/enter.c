@@ -4,7 +4,10 @@
  * users, mounts, network, processes; makes a root that holds what the guest may see, read-only; and
  * starts the guest's kernel there. When the pipe at file 3 ends, so does all that is in the namespaces.
  *
- *   enter FOLDER KERNEL SEED ROOT OUT_MEBIBYTES ARGUMENTS...
+ *   enter FOLDER KERNEL SEED ROOT OUT_MEBIBYTES FILE_MEBIBYTES GROUP GROUP ARGUMENTS...
+ *
+ * No file of the guest's processes is larger than FILE_MEBIBYTES. They are in those control groups
+ * (models/lab/control_groups.h; "-": in none), which are removed at the end.
  *
  * FOLDER/lab holds the sockets, which the kernel sees as /lab; the guest's own root is /guest there,
  * made of ROOT's folders (but /etc of the machine only as far as programs need it), with FOLDER/guest
@@ -28,12 +31,14 @@
 #include <sys/mount.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { kLifeLine = 3 };
+enum { kLifeLine = 3, kGroups = 2 };
 
 static _Noreturn void fail(const char *what, const char *which)
 {
@@ -240,6 +245,58 @@ static void copy_files(int from, int to)
 	close(to);
 }
 
+/* No dump of a guest's memory lands on the machine, and no console grows without end. */
+static void limit_files(const char *mebibytes)
+{
+	const rlim_t most = strtoull(mebibytes, NULL, 10) << 20;
+	const struct rlimit no_core = { 0, 0 }, file = { most, most };
+
+	check(setrlimit(RLIMIT_CORE, &no_core), "limit", "core");
+	check(setrlimit(RLIMIT_FSIZE, &file), "limit", "file size");
+}
+
+/* A control group: where it lies, and its file for who goes into it; -1: none. */
+struct group {
+	const char *name;
+	int parent, members;
+};
+
+/* While its path is there: it is not in the root that comes. */
+static struct group open_group(char *path)
+{
+	char *slash = strrchr(path, '/');
+	struct group group = { .parent = -1, .members = -1 };
+
+	if (strcmp(path, "-") == 0 || slash == NULL)
+		return group;
+	group.members = open(text("%s/cgroup.procs", path), O_WRONLY | O_CLOEXEC);
+	check(group.members, "open", path);
+	*slash = 0;
+	group.name = slash + 1;
+	group.parent = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	check(group.parent, "open", path);
+	return group;
+}
+
+static void go_into(const struct group *group)
+{
+	if (group->members >= 0)
+		check(write(group->members, "0", 1), "control group", group->name);
+}
+
+/* Nobody is in it any more, which its kernel may need a moment to see. */
+static void remove_group(const struct group *group)
+{
+	const struct timespec moment = { 0, 10 * 1000 * 1000 };
+
+	if (group->parent < 0)
+		return;
+	for (int i = 0; i < 100 && unlinkat(group->parent, group->name, AT_REMOVEDIR) < 0 &&
+			errno == EBUSY;
+	     i++)
+		nanosleep(&moment, NULL);
+}
+
 static pid_t start_kernel(const char *seed, char **arguments)
 {
 	pid_t kernel = fork();
@@ -274,13 +331,18 @@ static void run(pid_t kernel)
 int main(int count, char **words)
 {
 	const unsigned int user = geteuid(), group = getegid();
+	struct group groups[kGroups];
 	int status;
 	pid_t inside;
 
-	if (count < 7) {
+	if (count < 10) {
 		errno = EINVAL;
-		fail("enter", "FOLDER KERNEL SEED ROOT OUT_MEBIBYTES ARGUMENTS...");
+		fail("enter", "FOLDER KERNEL SEED ROOT OUT_MEBIBYTES FILE_MEBIBYTES GROUP GROUP "
+			      "ARGUMENTS...");
 	}
+	limit_files(words[6]);
+	for (int i = 0; i < kGroups; i++)
+		groups[i] = open_group(words[7 + i]);
 	check(unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
 		      CLONE_NEWPID),
 	      "unshare", "(namespaces of users must be allowed: sysctl kernel.unprivileged_userns_clone)");
@@ -291,12 +353,16 @@ int main(int count, char **words)
 	check(inside, "fork", "");
 	if (inside == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (int i = 0; i < kGroups; i++)
+			go_into(&groups[i]);
 		make_root(words[1], words[2], words[4], words[5]);
-		run(start_kernel(words[3], words + 6));
+		run(start_kernel(words[3], words + 9));
 		return 0;
 	}
 	close(kLifeLine);
 	while (waitpid(inside, &status, 0) < 0 && errno == EINTR)
 		;
+	for (int i = 0; i < kGroups; i++)
+		remove_group(&groups[i]);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }

@@ -32,7 +32,7 @@
 #include <registers.h>
 #include <sysdep/ptrace.h>
 
-static unsigned int lab_syscall_ns, lab_packet_ns;
+static unsigned int lab_syscall_ns, lab_packet_ns, lab_tick_ns;
 
 static int __init lab_set_syscall_ns(char *text)
 {
@@ -45,6 +45,20 @@ static int __init lab_set_packet_ns(char *text)
 	return kstrtouint(text, 0, &lab_packet_ns) == 0;
 }
 __setup("lab_packet_ns=", lab_set_packet_ns);
+
+static int __init lab_set_tick_ns(char *text)
+{
+	return kstrtouint(text, 0, &lab_tick_ns) == 0;
+}
+__setup("lab_tick_ns=", lab_set_tick_ns);
+
+/* When its ticks are, after the whole ones of its clock. Machines are not in step: if hosts were,
+ * what their kernels do by ticks (batman-adv sends by them) would happen at all of them in the same
+ * nanosecond, and on a radio channel collide. */
+u64 lab_tick_phase(void)
+{
+	return lab_tick_ns % TICK_NSEC;
+}
 
 /* Reading a clock needs one only where a program has come to the end of what it may do by itself
  * (lab_time.h), which must not show. */

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "executed.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <openssl/evp.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
+
+#include "file.h"
+
+namespace orrery::lab {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostBytes = std::size_t{4}
+                                   << 20;      ///< of a list; a kernel of ours stops at 1
+constexpr std::string_view kRoot = "/guest/";  ///< of a guest, to its kernel's process
+/// The folders of this machine that a guest sees (guest/enter.c) and that have programs.
+constexpr std::string_view kMachines[] = {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"};
+
+class Sha256 {
+ public:
+  Sha256() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
+    check(context_ != nullptr && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1);
+  }
+  void add(const void* data, std::size_t bytes) {
+    check(EVP_DigestUpdate(context_.get(), data, bytes) == 1);
+  }
+  std::string text() {
+    std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
+    unsigned bytes = 0;
+    check(EVP_DigestFinal_ex(context_.get(), digest.data(), &bytes) == 1);
+    constexpr char kDigits[] = "0123456789abcdef";
+    std::string text;
+    for (unsigned i = 0; i < bytes; ++i) {
+      text += kDigits[digest[i] >> 4];
+      text += kDigits[digest[i] & 15];
+    }
+    return text;
+  }
+
+ private:
+  static void check(bool done) {
+    if (!done) throw std::runtime_error("libcrypto computes no SHA-256");
+  }
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
+};
+
+/// A file below a folder, and only there, by a path without symbolic links.
+File open_below(const fs::path& base, const fs::path& below) {
+  const File folder(open(base.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  open_how how{};
+  how.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  return File(
+      static_cast<int>(syscall(SYS_openat2, folder.get(), below.c_str(), &how, sizeof how)));
+}
+
+/// "/a//b" as "a/b"; nothing of what climbs.
+std::optional<fs::path> plain(std::string_view path) {
+  fs::path result;
+  for (const fs::path& name : fs::path(path).relative_path()) {
+    if (name == "." || name == "..") return std::nullopt;
+    if (!name.empty()) result /= name;
+  }
+  if (result.empty()) return std::nullopt;
+  return result;
+}
+
+/// What of a path lies below a folder or is it: "" if it is; nothing if it lies elsewhere.
+std::optional<fs::path> within(const fs::path& folder, const fs::path& path) {
+  const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  if (end != folder.end()) return std::nullopt;
+  fs::path result;
+  for (auto name = rest; name != path.end(); ++name) result /= *name;
+  return result;
+}
+
+std::string_view name_of(ExecutedFiles::Origin origin) {
+  constexpr std::string_view kNames[] = {"machine", "root", "laboratory",
+                                         "put in",  "host", "unknown"};
+  return kNames[static_cast<std::size_t>(origin)];
+}
+
+/// A guest chooses names: only what can be printed, and nothing that ends a field.
+std::string csv_field(const std::string& text) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string field = "\"";
+  for (const char letter : text) {
+    const auto byte = static_cast<unsigned char>(letter);
+    if (byte < ' ' || byte > '~' || letter == '\\') {
+      field += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+    } else {
+      if (letter == '"') field += '"';
+      field += letter;
+    }
+  }
+  return field + '"';
+}
+
+}  // namespace
+
+std::string sha256(std::string_view bytes) {
+  Sha256 digest;
+  digest.add(bytes.data(), bytes.size());
+  return digest.text();
+}
+
+void ExecutedFiles::add(const Host& host, const GuestSettings& settings) {
+  std::ifstream file(GuestProcess::executed_file(settings), std::ios::binary);
+  std::string list(kMostBytes, '\0');
+  file.read(list.data(), static_cast<std::streamsize>(list.size()));
+  list.resize(static_cast<std::size_t>(file.gcount()));
+  const bool is_whole = !list.empty() && list.size() < kMostBytes && list.back() == '\0' &&
+                        list.find(std::string_view("\0+", 2)) == std::string::npos;
+  if (!is_whole) ++cut_;
+  std::set<Key> executed;
+  for (std::string_view rest = list; !rest.empty();) {
+    const std::size_t end = rest.find('\0');
+    if (end == std::string_view::npos) break;
+    if (const std::string_view told = rest.substr(0, end); !told.starts_with('+')) {
+      Entry one = find(host, settings, told);
+      const Content content = one.content.value_or(Content{});
+      executed.emplace(std::move(one.path), one.origin, content.sha256, content.bytes);
+    }
+    rest.remove_prefix(end + 1);
+  }
+  for (const Key& key : executed) ++files_[key];
+}
+
+ExecutedFiles::Entry ExecutedFiles::find(const Host& host, const GuestSettings& settings,
+                                         std::string_view told) {
+  const std::string_view path = told.substr(std::min<std::size_t>(1, told.size()));
+  if (told.starts_with('o')) return find_own(host, settings, path);
+  if (told.starts_with('f') && path.starts_with(kRoot))
+    return find_of_machine(settings, path.substr(kRoot.size()));
+  return {std::string(path), Origin::unknown, {}};
+}
+
+ExecutedFiles::Entry ExecutedFiles::find_of_machine(const GuestSettings& settings,
+                                                    std::string_view path) {
+  const auto below = plain(path);
+  if (!below) return {std::string(path), Origin::unknown, {}};
+  const std::string seen = "/" + below->string();
+  const std::string first = below->begin()->string();
+  if (first == "out") return {seen, Origin::host, {}};
+  if (const auto ours = within("lab", *below)) {
+    const bool put_in = within("files", *ours).has_value();
+    return found(seen, put_in ? Origin::put_in : Origin::laboratory, settings.folder / "guest",
+                 *ours);
+  }
+  if (settings.root != "/") return found(seen, Origin::root, settings.root, *below);
+  if (std::find(std::begin(kMachines), std::end(kMachines), first) == std::end(kMachines))
+    return {seen, Origin::unknown, {}};
+  return found(seen, Origin::machine, "/", *below);
+}
+
+/// One of those that were put in is read where the host cannot write.
+ExecutedFiles::Entry ExecutedFiles::find_own(const Host& host, const GuestSettings& settings,
+                                             std::string_view path) {
+  const auto below = plain(path);
+  std::size_t number = 0;
+  for (const auto& [to, from] : host.files) {
+    const auto target = plain(to);
+    const auto rest = below && target ? within(*target, *below) : std::nullopt;
+    if (rest) {
+      const fs::path kept = fs::path("files") / std::to_string(number);
+      Entry one = found(path, Origin::put_in, settings.folder / "guest",
+                        rest->empty() ? kept : kept / *rest);
+      if (one.content) return one;
+    }
+    ++number;
+  }
+  return {std::string(path), Origin::host, {}};
+}
+
+ExecutedFiles::Entry ExecutedFiles::found(std::string_view path, Origin origin,
+                                          const fs::path& base, const fs::path& below) {
+  const std::optional<Content>& is = content(base, below);
+  return {std::string(path), is ? origin : Origin::unknown, is};
+}
+
+const std::optional<ExecutedFiles::Content>& ExecutedFiles::content(const fs::path& base,
+                                                                    const fs::path& below) {
+  const auto [one, is_new] = read_.try_emplace({base, below});
+  if (!is_new) return one->second;
+  const File file = open_below(base, below);
+  struct stat status;
+  if (!file.is_open() || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
+    return one->second;
+  Sha256 digest;
+  Content read_so_far;
+  std::array<char, 65536> part;
+  ssize_t bytes;
+  while ((bytes = read(file.get(), part.data(), part.size())) > 0) {
+    digest.add(part.data(), static_cast<std::size_t>(bytes));
+    read_so_far.bytes += static_cast<std::uint64_t>(bytes);
+  }
+  if (bytes < 0) return one->second;
+  read_so_far.sha256 = digest.text();
+  one->second = std::move(read_so_far);
+  return one->second;
+}
+
+std::string ExecutedFiles::csv() const {
+  std::string text = "path,origin,sha256,bytes,hosts\n";
+  for (const auto& [key, hosts] : files_) {
+    const auto& [path, origin, digest, bytes] = key;
+    text += csv_field(path) + "," + std::string(name_of(origin)) + "," + digest + "," +
+            (digest.empty() ? "" : std::to_string(bytes)) + "," + std::to_string(hosts) + "\n";
+  }
+  return text;
+}
+
+}  // namespace orrery::lab
