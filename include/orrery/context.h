@@ -18,6 +18,7 @@
 #include "orrery/event.h"
 #include "orrery/payload.h"
 #include "orrery/random.h"
+#include "orrery/random_stream.h"
 #include "orrery/results.h"
 #include "orrery/time.h"
 #include "orrery/timer.h"
@@ -100,6 +101,19 @@ class Context : public OutputContext {
  public:
   /// The LP's own random stream (see orrery/random.h).
   Random& random() { return random_; }
+  /// A named stream that is a member of the LP (see orrery/random_stream.h). It goes on where it
+  /// stopped in the event before.
+  Random& random(RandomStream& stream) {
+    if (reversing_) [[unlikely]]
+      save_before(&stream, sizeof stream);
+    return stream.belonging_to(random_);
+  }
+  /// The numbers that the LP's stream of this name has for an item that the model numbers itself
+  /// (a customer, a call, a day), from their first on. Nothing is kept, so call it once an item, or
+  /// keep the value. Throws for 2^36 and above.
+  Random random(RandomName name, std::uint64_t item) const {
+    return RandomStream::item(random_, name, item);
+  }
   /// The end of the run (`--until`): what is sent for then or later is dropped.
   Time horizon() const { return horizon_; }
 

@@ -17,6 +17,7 @@
 #include "orrery/event.h"
 #include "orrery/logical_process.h"
 #include "orrery/parameter.h"
+#include "orrery/random_stream.h"
 #include "orrery/results.h"
 #include "orrery/time.h"
 
@@ -118,15 +119,26 @@ class Model {
   /// For prepare(): a sentence about the input that is no error but that its user should know. It
   /// is shown after the run and stands in the report.
   void note(std::string sentence) { notes_.push_back(std::move(sentence)); }
+  /// For prepare() and create(): random numbers by name, that depend on the run's seed and nothing
+  /// else, neither on the order of calls nor on the thread (see orrery/random_stream.h). In
+  /// create(), say whose they are: random("home", id). Each call begins with the first number of
+  /// the item. They are others than those that LPs draw by this name. A run that is resumed or
+  /// forked keeps what was drawn when it began. Throws std::invalid_argument for 2^36 and above.
+  Random random(RandomName name, std::uint64_t item = 0) const {
+    constexpr std::uint32_t kNoLp = 0xffffffff;
+    return RandomStream::item(seed_, kNoLp, RandomStream::Kind::model, name, item);
+  }
 
  private:
   friend class ParameterBase;
   friend class Metric;
   friend class Table;
+  friend struct ModelAccess;
   std::vector<ParameterBase*> parameters_;
   std::vector<const Metric*> metrics_;
   std::vector<const Table*> tables_;
   std::vector<std::string> notes_;
+  std::uint64_t seed_ = 1;  // of the run
 };
 
 /// The folder or file `name` ("traffic/sioux-falls_net.tntp") among the files that ship with the
@@ -137,7 +149,7 @@ std::string find_model_data(std::string_view name);
 namespace detail {
 
 /// Grows with every change of the public headers that breaks compiled models.
-inline constexpr int kAbiVersion = 5;
+inline constexpr int kAbiVersion = 7;
 
 using ModelFactory = std::unique_ptr<Model> (*)();
 void register_model(const char* name, const char* summary, ModelFactory factory, int abi_version);

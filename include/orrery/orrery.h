@@ -4,6 +4,7 @@
 #pragma once
 
 #include "orrery/context.h"
+#include "orrery/empirical.h"
 #include "orrery/error.h"
 #include "orrery/event.h"
 #include "orrery/input_file.h"
@@ -13,6 +14,8 @@
 #include "orrery/model.h"
 #include "orrery/parameter.h"
 #include "orrery/random.h"
+#include "orrery/random_stream.h"
+#include "orrery/resource.h"
 #include "orrery/results.h"
 #include "orrery/reverse.h"
 #include "orrery/time.h"

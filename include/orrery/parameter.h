@@ -25,7 +25,8 @@ class Model;
 
 class ParameterBase {
  public:
-  ParameterBase(Model& model, std::string name, std::string unit, std::string help);
+  ParameterBase(Model& model, std::string name, std::string unit, std::string help,
+                bool read_at_use = false);
   ParameterBase(const ParameterBase&) = delete;
   ParameterBase& operator=(const ParameterBase&) = delete;
   virtual ~ParameterBase() = default;
@@ -33,6 +34,8 @@ class ParameterBase {
   const std::string& name() const { return name_; }
   const std::string& unit() const { return unit_; }
   const std::string& help() const { return help_; }
+  /// See ParameterInfo.
+  bool read_at_use() const { return read_at_use_; }
 
   /// Reads a value. Throws UsageError with a sentence that names the parameter, what was given and
   /// what is allowed.
@@ -49,6 +52,7 @@ class ParameterBase {
  private:
   const Model* model_;
   std::string name_, unit_, help_;
+  bool read_at_use_;
 };
 
 /// The values that a parameter may take; none means any.
@@ -72,6 +76,9 @@ struct ParameterInfo {
   std::optional<T> minimum{};
   std::optional<T> maximum{};
   Choices<T> choices{};
+  /// Handlers read it from the model whenever they need it, and nothing that is made in prepare(),
+  /// create() or start() depends on it. So `orrery fork` may change it in the middle of a run.
+  bool read_at_use = false;
 };
 
 template <class T>

@@ -17,6 +17,8 @@
 // of orrery/math.h. For the same reason do not use <random>'s distributions with these bits: their
 // algorithms differ between standard libraries.
 //
+// orrery/random_stream.h has further streams by name; orrery/empirical.h draws from measured data.
+//
 // Two draws in one argument list, f(r.uniform(), r.uniform()), are taken in the order the compiler
 // likes: C++ leaves it open. Give each draw a statement of its own.
 //
@@ -39,6 +41,7 @@
 namespace orrery {
 
 class Discrete;
+class RandomStream;
 
 namespace detail {
 
@@ -91,6 +94,16 @@ class Random {
   /// Largest mean that `poisson` takes: above it the doubles in it can no longer tell neighbouring
   /// integers apart with bits to spare.
   static constexpr double kPoissonMeanMax = 0x1p50;
+  /// Most trials that `binomial` takes, for the same reason.
+  static constexpr std::uint64_t kTrialsMax = std::uint64_t{1} << 50;
+  /// Smallest probability that `geometric` takes: its mean is 2^50.
+  static constexpr double kGeometricProbabilityMin = 0x1p-50;
+  /// Largest mean of `negative_binomial`, which is below that of the Poisson count that it is made
+  /// of, since the mean of that one is drawn.
+  static constexpr double kNegativeBinomialMeanMax = 0x1p44;
+  /// Shapes of gamma, beta, Weibull and Pareto variates lie between these: beyond them the parts of
+  /// the methods leave the range of doubles.
+  static constexpr double kShapeMin = 1e-300, kShapeMax = 1e300;
 
   constexpr Random() = default;
   constexpr Random(std::uint64_t key, std::uint32_t lp, std::uint64_t block = 0,
@@ -206,6 +219,67 @@ class Random {
   /// and Economics 12(1), 1993; 2.7 draws on average at a mean of 10, 2.2 for the largest.
   std::uint64_t poisson(double mean);
 
+  // Real distributions with a scale or a mean have its unit; a scale of 0 gives 0. Where a value is
+  // beyond the range of doubles it is infinity, which Duration::from_seconds takes for "never".
+  // Shapes are from kShapeMin to kShapeMax, scales and means finite and at least 0: anything else
+  // throws. "Draws" counts the uniform numbers taken on average; those of exponential and normal
+  // variates count as one, though one in a hundred needs another.
+
+  /// A gamma-distributed real, at least 0; its mean is shape * scale, its variance shape * scale^2.
+  /// Marsaglia and Tsang, "A simple method for generating gamma variables", ACM TOMS 26(3), 2000;
+  /// below a shape of 1 that of shape + 1 times u^(1 / shape), as they say there. 2.0 to 2.1 draws,
+  /// below a shape of 1 one more. Below a shape of 0.01 some values are smaller than any double: 0.
+  double gamma(double shape, double scale);
+
+  /// The sum of `stages` exponentially distributed reals whose means add up to `mean`: a gamma
+  /// variate of a whole shape. Its variance is mean^2 / stages. Up to 3 draws. Throws for 0 stages.
+  double erlang(std::uint64_t stages, double mean);
+
+  /// A Weibull-distributed real, at least 0: above x with probability exp(-(x / scale)^shape), so
+  /// the mean is scale * Gamma(1 + 1 / shape). Inversion (W. Weibull, "A statistical distribution
+  /// function of wide applicability", J. Applied Mechanics 18, 1951). 1 draw.
+  double weibull(double shape, double scale);
+
+  /// A Pareto-distributed real (of type I), at least `minimum`: above x >= minimum with probability
+  /// (minimum / x)^shape. The mean is minimum * shape / (shape - 1), infinite for shapes up to 1,
+  /// and so is the variance up to 2. Inversion. 1 draw.
+  double pareto(double shape, double minimum);
+
+  /// e to the power of a normally distributed real with this mean and standard deviation. So they
+  /// are those of the logarithm; the median is e^mu, the mean e^(mu + sigma^2 / 2). 1 draw. Throws
+  /// unless mu is finite and sigma finite and at least 0.
+  double lognormal(double mu, double sigma);
+
+  /// A real in [low, high] whose density is a triangle with its top at `mode`; the mean is the mean
+  /// of the three. Inversion, 1 draw. Throws unless low <= mode <= high and high - low is finite.
+  double triangular(double low, double mode, double high);
+
+  /// A beta-distributed real in [0, 1] with the mean a / (a + b). The share x / (x + y) of gamma
+  /// variates x and y of these shapes (Devroye, "Non-Uniform Random Variate Generation", 1986,
+  /// IX.4), by their logarithms where a shape is below 1. 4.0 to 4.2 draws, one more for each such
+  /// shape.
+  /// What is nearer to 1 than 2^-54 is 1.
+  double beta(double a, double b);
+
+  /// Failures before the first success of trials that succeed with probability p: k with
+  /// probability p (1 - p)^k, so its mean is (1 - p) / p. The whole part of an exponential variate
+  /// (Devroye, X.2). 1 draw. Throws unless kGeometricProbabilityMin <= p <= 1.
+  std::uint64_t geometric(double p);
+
+  /// Successes of `trials` independent trials that succeed with probability p. Throws unless there
+  /// are at most kTrialsMax trials and 0 <= p <= 1. Where fewer than 10 successes (or failures) are
+  /// expected: inversion of one draw. Else the transformed rejection BTRS of Hörmann, "The
+  /// generation of binomial random variates", J. Statistical Computation and Simulation 46, 1993;
+  /// 2.3 to 2.8 draws, whatever the number of trials.
+  std::uint64_t binomial(std::uint64_t trials, double p);
+
+  /// Failures before the success number `successes` of such trials, which need not be whole: a
+  /// count of mean m = successes (1 - p) / p and variance m / p. A Poisson count whose mean is a
+  /// gamma variate (Greenwood and Yule, J. Royal Statistical Society 83, 1920; Devroye, X.4).
+  /// 3 to 5 draws. Throws unless `successes` is a shape (see above), 0 < p <= 1, and both m and
+  /// (1 - p) / p are at most kNegativeBinomialMeanMax.
+  std::uint64_t negative_binomial(double successes, double p);
+
   /// An index in [0, weights.size()), with probability weights[index] / sum. One draw and a pass
   /// over the weights: for repeated use make a `Discrete`. Throws unless there is a weight, all are
   /// finite and at least 0, and their sum is finite and positive.
@@ -265,8 +339,15 @@ class Random {
   static double largest_below(double a, double b);
   [[noreturn]] static void refuse_interval(double a, double b);
   [[noreturn]] static void refuse_integers(std::int64_t lo, std::int64_t hi);
+  [[noreturn]] static void refuse_triangle(double low, double mode, double high);
   std::uint64_t poisson_by_inversion(double mean);
   std::uint64_t poisson_by_rejection(double mean);
+  double unit_gamma(double shape);
+  double log_unit_gamma(double shape);
+  std::uint64_t rare_successes(double trials, double p);
+  std::uint64_t frequent_successes(double trials, double p);
+
+  friend class RandomStream;
 
   std::uint64_t key_ = 0;
   std::uint64_t block_ = 0;  // the next one to compute

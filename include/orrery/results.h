@@ -88,6 +88,8 @@ class Report {
   /// Adds a named result. `help` is one line; `unit` may be empty.
   virtual void value(std::string_view name, double value, std::string_view unit,
                      std::string_view help) = 0;
+  /// The same of what is no number: a name, a digest.
+  virtual void text(std::string_view name, std::string_view text, std::string_view help) = 0;
 };
 
 }  // namespace orrery

@@ -21,11 +21,16 @@ class Duration {
  public:
   constexpr Duration() = default;
   static constexpr Duration from_ticks(std::int64_t ticks) { return Duration(ticks); }
-  /// Helpers for models whose tick is a nanosecond (the default).
+  /// Helpers for models whose tick is a nanosecond (the default). They multiply and check nothing:
+  /// what is beyond 292 years is the author's to avoid (in a constant expression it does not
+  /// compile).
   static constexpr Duration nanoseconds(std::int64_t n) { return Duration(n); }
   static constexpr Duration microseconds(std::int64_t n) { return Duration(n * 1'000); }
   static constexpr Duration milliseconds(std::int64_t n) { return Duration(n * 1'000'000); }
   static constexpr Duration seconds(std::int64_t n) { return Duration(n * 1'000'000'000); }
+  static constexpr Duration minutes(std::int64_t n) { return seconds(n * 60); }
+  static constexpr Duration hours(std::int64_t n) { return seconds(n * 3'600); }
+  static constexpr Duration days(std::int64_t n) { return seconds(n * 86'400); }
   /// Seconds given as a real number, rounded to the nearest nanosecond, saturating at `max()`.
   static constexpr Duration from_seconds(double seconds) {
     const double ticks = math::product(seconds, 1e9);  // the same bits with and without FMA

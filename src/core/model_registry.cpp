@@ -12,6 +12,7 @@
 
 #include "core/model_registry.h"
 #include "core/text.h"
+#include "memory/model_heap.h"
 
 namespace orrery {
 namespace {
@@ -90,6 +91,11 @@ std::vector<ModelInfo> load_models(const std::string& path) {
   return added;
 }
 
+std::unique_ptr<Model> made(const ModelInfo& info) {
+  const memory::ModelScope scope;
+  return info.make();
+}
+
 }  // namespace
 
 std::string near_matches(std::string_view word, const std::vector<std::string>& candidates) {
@@ -128,12 +134,12 @@ std::unique_ptr<Model> make_model(std::string_view name_or_path, std::string* na
                                    infos.size()));
     }
     if (name != nullptr) *name = infos.front().name;
-    return infos.front().make();
+    return made(infos.front());
   }
   for (const ModelInfo& info : model_table()) {
     if (info.name != name_or_path) continue;
     if (name != nullptr) *name = info.name;
-    return info.make();
+    return made(info);
   }
   throw UsageError(fmt::format("there is no model '{}'{} ('orrery list' shows all)", name_or_path,
                                near_matches(name_or_path, names_of_models())));
@@ -142,7 +148,10 @@ std::unique_ptr<Model> make_model(std::string_view name_or_path, std::string* na
 void set_parameter(Model& model, std::string_view name, std::string_view value) {
   std::vector<std::string> names;
   for (ParameterBase* parameter : model.parameters()) {
-    if (parameter->name() == name) return parameter->set(value);
+    if (parameter->name() == name) {
+      const memory::ModelScope scope;
+      return parameter->set(value);
+    }
     names.push_back(parameter->name());
   }
   throw UsageError(fmt::format("the model has no parameter '{}'{} (parameters: {})", name,

@@ -15,8 +15,13 @@
 
 namespace orrery {
 
-ParameterBase::ParameterBase(Model& model, std::string name, std::string unit, std::string help)
-    : model_(&model), name_(std::move(name)), unit_(std::move(unit)), help_(std::move(help)) {
+ParameterBase::ParameterBase(Model& model, std::string name, std::string unit, std::string help,
+                             bool read_at_use)
+    : model_(&model),
+      name_(std::move(name)),
+      unit_(std::move(unit)),
+      help_(std::move(help)),
+      read_at_use_(read_at_use) {
   model.parameters_.push_back(this);
 }
 
@@ -95,7 +100,7 @@ std::string expectation(std::string_view type) {
 
 template <class T>
 Parameter<T>::Parameter(Model& model, std::string name, T initial, ParameterInfo<T> info)
-    : ParameterBase(model, std::move(name), info.unit, info.help),
+    : ParameterBase(model, std::move(name), info.unit, info.help, info.read_at_use),
       value_(initial),
       default_(std::move(initial)),
       info_(std::move(info)) {}

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The parts of the random streams that are not on the fast path: a new block, the ziggurats' tables
-// and edges, Poisson, discrete distributions, and the refusal of wrong parameters. The methods and
-// their papers are named at the declarations.
+// and edges, Poisson, discrete distributions, and the refusal of wrong parameters;
+// distributions.cpp has the other variates. The methods and their papers are named at the
+// declarations.
 //
 // A product that meets an addition is written `product(a, b)`, which keeps a compiler from fusing
 // the two (see orrery/math.h): results must not depend on the machine having such an instruction.
@@ -16,8 +17,10 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/count_probability.h"
+#include "core/stable_math.h"
 #include "orrery/math.h"
-#include "stable_math.h"
+#include "orrery/random_stream.h"
 
 namespace orrery {
 
@@ -55,6 +58,16 @@ void Random::refuse_interval(double a, double b) {
 void Random::refuse_integers(std::int64_t lo, std::int64_t hi) {
   refuse_with("integer: lo must not exceed hi, but lo is " + std::to_string(lo) + " and hi is " +
               std::to_string(hi) + ".");
+}
+
+void Random::refuse_triangle(double low, double mode, double high) {
+  refuse_with("triangular: it must have low <= mode <= high and a finite width, but low is " +
+              text_of(low) + ", mode is " + text_of(mode) + " and high is " + text_of(high) + ".");
+}
+
+void RandomStream::refuse_item(std::uint64_t number) {
+  throw std::invalid_argument("RandomStream: an item's number must be below 2^36, but it is " +
+                              std::to_string(number) + ".");
 }
 
 // ---- Blocks, uniform reals and integers --------------------------------------------------------
@@ -190,41 +203,6 @@ double Random::normal_edge(std::uint64_t bits) {
 
 // ---- Poisson -----------------------------------------------------------------------------------
 
-namespace {
-
-/// ln(k!) less Stirling's main term (k + 1/2) ln k - k + ln(2 pi) / 2, for k >= 10.
-double stirling_error(double k) {
-  const double inverse = 1 / k;
-  const double square = product(inverse, inverse);
-  constexpr double kSeries[] = {1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188};
-  return product(inverse, math::kernel::polynomial(square, kSeries));
-}
-
-/// k ln(k / mean) + mean - k, without the cancellation that this form has for k near the mean. With
-/// v = (k - mean) / (k + mean), ln(k / mean) = 2 artanh v, and the linear terms combine exactly.
-double deviance(double k, double mean) {
-  const double v = (k - mean) / (k + mean);
-  if (std::abs(v) > 0.1) return product(k, math::log(k / mean)) + mean - k;
-  constexpr double kSeries[] = {1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13, 1.0 / 15};
-  const double square = product(v, v);
-  const double series = product(product(square, v), math::kernel::polynomial(square, kSeries));
-  return product(v, k - mean) + product(2 * k, series);
-}
-
-/// ln(mean^k e^-mean / k!), k a non-negative integer. For large k in the saddle-point form of C.
-/// Loader, "Fast and accurate computation of binomial probabilities" (2000).
-double log_poisson_probability(double k, double mean) {
-  constexpr double kLogRootTwoPi = 0.91893853320467274178;
-  if (k >= 10) {
-    return -stirling_error(k) - deviance(k, mean) - kLogRootTwoPi - 0.5 * math::log(k);
-  }
-  double factorial = 1;
-  for (double i = 2; i <= k; ++i) factorial *= i;
-  return product(k, math::log(mean)) - mean - math::log(factorial);
-}
-
-}  // namespace
-
 std::uint64_t Random::poisson(double mean) {
   if (!(mean >= 0 && mean <= kPoissonMeanMax)) {
     detail::refuse("poisson: the mean must be from 0 to 2^50", mean);
@@ -261,7 +239,7 @@ std::uint64_t Random::poisson_by_rejection(double mean) {
     if (us >= 0.07 && v <= v_r) return static_cast<std::uint64_t>(k);
     if (!(k >= 0) || (us < 0.013 && v > us)) continue;  // k is -infinity for us = 0
     const double hat = a / product(us, us) + b;
-    if (math::log(v * inverse_alpha / hat) <= log_poisson_probability(k, mean)) {
+    if (math::log(v * inverse_alpha / hat) <= probability::log_poisson(k, mean)) {
       return static_cast<std::uint64_t>(k);
     }
   }

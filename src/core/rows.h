@@ -21,10 +21,27 @@ struct Row {
   std::span<const std::uint64_t> cells;  ///< doubles as their bits
 };
 
+/// A row in words: time, microstep and sender, send count, ordinal and LP, table and number of
+/// cells, the cells.
+struct PackedRow {
+  static constexpr std::size_t kHeadWords = 5;
+
+  static void append(const Row& row, std::vector<std::uint64_t>& words);
+  /// Its cells stay where the words are.
+  static Row read(const std::uint64_t* words) {
+    return {Key(Time::from_ticks(static_cast<std::int64_t>(words[0])),
+                static_cast<std::uint32_t>(words[1] >> 32), static_cast<LpId>(words[1]), words[2]),
+            static_cast<std::uint32_t>(words[3] >> 32),
+            static_cast<LpId>(words[3]),
+            static_cast<std::uint32_t>(words[4] >> 32),
+            {words + kHeadWords, static_cast<std::size_t>(words[4] & 0xffffffff)}};
+  }
+};
+
 /// Rows packed one after another.
 class RowBuffer {
  public:
-  void append(const Row& row);
+  void append(const Row& row) { PackedRow::append(row, words_); }
   bool empty() const { return words_.empty(); }
   bool operator==(const RowBuffer&) const = default;
   void clear() { words_.clear(); }
@@ -32,27 +49,25 @@ class RowBuffer {
   std::size_t mark() const { return words_.size(); }
   void return_to(std::size_t mark) { words_.resize(mark); }
   std::size_t bytes() const { return words_.capacity() * sizeof(std::uint64_t); }
+  /// Everything, for a journey to another process of the same build; and back.
+  std::span<const std::uint64_t> words() const { return words_; }
+  static RowBuffer of(std::span<const std::uint64_t> words) {
+    RowBuffer buffer;
+    buffer.words_.assign(words.begin(), words.end());
+    return buffer;
+  }
 
   /// Calls `visit(const Row&)` for every row in the order of appending.
   template <class Visit>
   void for_each(Visit&& visit) const {
-    for (std::size_t at = 0; at < words_.size();) at = read(at, visit);
+    for (std::size_t at = 0; at < words_.size();) {
+      const Row row = PackedRow::read(words_.data() + at);
+      visit(row);
+      at += PackedRow::kHeadWords + row.cells.size();
+    }
   }
 
  private:
-  static constexpr std::size_t kHeadWords = 5;
-  template <class Visit>
-  std::size_t read(std::size_t at, Visit&& visit) const {
-    const std::uint64_t* w = words_.data() + at;
-    const auto cells = static_cast<std::size_t>(w[4] & 0xffffffff);
-    visit(Row{Key(Time::from_ticks(static_cast<std::int64_t>(w[0])),
-                  static_cast<std::uint32_t>(w[1] >> 32), static_cast<LpId>(w[1]), w[2]),
-              static_cast<std::uint32_t>(w[3] >> 32),
-              static_cast<LpId>(w[3]),
-              static_cast<std::uint32_t>(w[4] >> 32),
-              {w + kHeadWords, cells}});
-    return at + kHeadWords + cells;
-  }
   std::vector<std::uint64_t> words_;
 };
 

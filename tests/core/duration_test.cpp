@@ -119,5 +119,19 @@ TEST(DurationText, RoundTripsBeyondWhatADoubleHolds) {
   }
 }
 
+static_assert(Duration::minutes(3) == Duration::seconds(180));
+static_assert(Duration::hours(-2) == Duration::minutes(-120));
+static_assert(Duration::days(7) == Duration::hours(168));
+
+/// What code and text call by one name is one duration.
+TEST(DurationText, UnitsAreThoseOfTheFactories) {
+  EXPECT_EQ(parse_duration("5min", kNanosecond), Duration::minutes(5));
+  EXPECT_EQ(parse_duration("5h", kNanosecond), Duration::hours(5));
+  EXPECT_EQ(parse_duration("5d", kNanosecond), Duration::days(5));
+  EXPECT_EQ(duration_text(Duration::days(3), kNanosecond), "3 d");
+  EXPECT_EQ(duration_text(Duration::hours(36), kNanosecond), "1.5 d");
+  EXPECT_EQ(duration_text(Duration::minutes(7), kNanosecond), "7 min");
+}
+
 }  // namespace
 }  // namespace orrery

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Random streams by name, for comparing variants of a system with common random numbers (Law,
+// "Simulation Modeling and Analysis", 5th ed., 2015, section 11.2): if arrivals and times of
+// service are drawn from streams of their own, then a variant that needs one number more for the
+// one leaves the numbers of the other as they are, and two runs of one seed differ by what was
+// changed only. An LP's own stream, `context.random()`, serves all purposes in turn and loses step
+// at the first such number.
+//
+// A stream is a place in the counter's space of Philox (orrery/random.h), chosen by the run's seed,
+// the LP and the hash of the name, so nothing is set up and names need no registration. What it has
+// used up must be rolled back with its LP, which is why there is no hidden table of streams: there
+// are three forms, and each says where that number is.
+//
+//   context.random("service", customer.number)   A part of the stream for each item that the model
+//       numbers itself. Nothing is kept: the same item gives the same numbers, in whatever order
+//       items come. This stays in step best, also where a variant loses or adds items.
+//   orrery::RandomStream service_{"service"};    A member of the LP, 40 bytes of its state that
+//   context.random(service_)                     checkpoints, snapshots and moves take with them.
+//       It goes on where the event before stopped, to the half block. Reverse handlers leave it to
+//       the platform, like metrics.
+//   random("map") in Model::prepare(), random("home", id) in Model::create()
+//       See orrery/model.h.
+//
+// LPs that use none of them pay nothing. Names are hashed to 62 bits, and where two names of a run
+// (or a name of it and of a run with another seed) were equal in all of them, their numbers would
+// be the same: with a thousand names the odds are one in 10^13.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "orrery/random.h"
+
+namespace orrery {
+
+/// The name of a stream, as its hash (FNV-1a, then the finaliser of MurmurHash3 by A. Appleby):
+/// some nanoseconds for a short one, none for a constexpr constant.
+class RandomName {
+ public:
+  constexpr RandomName(const char* name) : RandomName(std::string_view(name)) {}
+  /// `number`: for streams that differ by an index, such as those of the servers of a station.
+  explicit constexpr RandomName(std::string_view name, std::uint64_t number = 0) {
+    std::uint64_t hash = 0xcbf29ce484222325;
+    for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    hash_ = mixed(mixed(hash) + number * 0x9e3779b97f4a7c15);
+  }
+
+  constexpr std::uint64_t hash() const { return hash_; }
+
+ private:
+  static constexpr std::uint64_t mixed(std::uint64_t x) {
+    x = (x ^ x >> 33) * 0xff51afd7ed558ccd;
+    x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53;
+    return x ^ x >> 33;
+  }
+  std::uint64_t hash_ = 0;
+};
+
+/// A stream that an LP keeps as a member and draws from by `context.random(stream)`. By itself it
+/// has no numbers: seed and LP come from the context. Two of one name in one LP draw the same.
+class RandomStream : private Random {
+ public:
+  explicit constexpr RandomStream(RandomName name)
+      : Random(0, 0, 0, domain_of(name, Kind::member)), name_high_(high_of(name)) {}
+
+  /// The numbers of one item of a stream: 2^29 draws, then those of the next item come again.
+  static constexpr std::uint64_t kItemBlocks = std::uint64_t{1} << 28;
+  static constexpr std::uint64_t kItemsMax = std::uint64_t{1} << 36;
+
+ private:
+  friend class Context;
+  friend class Model;
+
+  enum class Kind : std::uint32_t { member = 1, item = 2, model = 3 };
+
+  /// The counter's last word. Its lowest bits keep the forms apart from each other and from an LP's
+  /// own stream, whose word is 0.
+  static constexpr std::uint32_t domain_of(RandomName name, Kind kind) {
+    return static_cast<std::uint32_t>(name.hash()) << 2 | static_cast<std::uint32_t>(kind);
+  }
+  static constexpr std::uint32_t high_of(RandomName name) {
+    return static_cast<std::uint32_t>(name.hash() >> 32);
+  }
+  /// The rest of the name goes into the key's upper half, where seeds that people choose are 0.
+  static constexpr std::uint64_t key_of(std::uint64_t seed, std::uint32_t name_high) {
+    return seed ^ std::uint64_t{name_high} << 32;
+  }
+
+  /// The numbers of an item; `own` is of the seed and the LP.
+  static Random item(const Random& own, RandomName name, std::uint64_t number) {
+    return item(own.key_, own.lp_, Kind::item, name, number);
+  }
+  static Random item(std::uint64_t seed, std::uint32_t lp, Kind kind, RandomName name,
+                     std::uint64_t number) {
+    if (number >= kItemsMax) [[unlikely]]
+      refuse_item(number);
+    return Random(key_of(seed, high_of(name)), lp, number * kItemBlocks, domain_of(name, kind));
+  }
+  [[noreturn]] static void refuse_item(std::uint64_t number);
+
+  /// The stream of the LP and the seed that `own` is of; after a fork of the run, of the new seed.
+  Random& belonging_to(const Random& own) {
+    const std::uint64_t key = key_of(own.key_, name_high_);
+    if (key != key_ || own.lp_ != lp_) [[unlikely]]
+      begin(key, own.lp_, block_, domain_);
+    return *this;
+  }
+
+  std::uint32_t name_high_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Servers and those who wait for them, as a part of an LP: what other simulators call a resource or
+// a station (Kleinrock, "Queueing Systems", vol. 1, 1975). The LP says what happens, with its own
+// events, and the resource keeps the books:
+//
+//   void handle(orrery::Context& context, const Arrival&) {
+//     if (desk_.request(context.now(), customer) == orrery::Admission::served)
+//       begin_service(context, customer);               // schedules a Departure
+//   }
+//   void handle(orrery::Context& context, const Departure&) {
+//     if (const auto next = desk_.release(context.now())) begin_service(context, next->customer);
+//   }
+//
+// Why it calls nobody back and sends nothing: a handler stays the only place where things happen,
+// and a resource is plain state. It lies in the LP's memory and is rolled back, copied and moved
+// with it. All that it counts are integers, and areas (levels times ticks) of 128 bits, so that no
+// sum depends on an order, and no run is too long for it; only the means at the end are divided.
+//
+// The queue is one vector, ordered as a heap by priority and then by order of arrival. It is one
+// block to copy at a checkpoint, and customers in it should be small.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "orrery/context.h"
+#include "orrery/results.h"
+#include "orrery/time.h"
+
+namespace orrery {
+
+/// What becomes of a request.
+enum class Admission : std::uint8_t {
+  served,  ///< a server was idle and is busy now
+  queued,  ///< all are busy: a release() will bring the customer back
+  balked,  ///< the queue is full: the customer is not in it
+};
+
+/// What a resource has seen between two moments.
+struct ResourceStatistics {
+  __extension__ using Area = unsigned __int128;
+
+  Time from, until;
+  std::uint64_t servers = 1;
+  std::uint64_t requests = 0;
+  std::uint64_t served = 0;   ///< whose service has begun
+  std::uint64_t delayed = 0;  ///< of those, who had waited
+  std::uint64_t balked = 0, reneged = 0;
+  std::uint64_t longest_queue = 0;
+  Area busy_area = 0;     ///< busy servers, summed over ticks
+  Area queue_area = 0;    ///< waiting customers, summed over ticks
+  Area waited = 0;        ///< ticks of those whose service has begun
+  Duration longest_wait;  ///< of the same
+
+  /// Busy servers on average over time, as a share of all; 0 for no time at all, as the others.
+  double utilisation() const { return ratio(busy_area, span() * servers); }
+  /// Waiting customers on average over time.
+  double mean_queue() const { return ratio(queue_area, span()); }
+  /// Ticks that customers waited on average until their service began.
+  double mean_wait_ticks() const { return ratio(waited, served); }
+  double share_delayed() const { return ratio(delayed, served); }
+  /// Of the requests.
+  double share_balked() const { return ratio(balked, requests); }
+  double share_reneged() const { return ratio(reneged, requests); }
+
+ private:
+  Area span() const { return static_cast<Area>((until - from).ticks()); }
+  /// Each conversion rounds once, as IEEE 754 asks.
+  static double ratio(Area part, Area whole) {
+    return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+  }
+};
+
+/// The usual metrics of a resource: a member of the model, as a Metric is. "desk" gives
+/// desk_utilisation, desk_queue, desk_balked and desk_reneged, which Resource::record records once
+/// for each LP, so they are means over LPs, and desk_wait, which the LP records of each customer.
+class ResourceMetrics {
+ public:
+  /// `tick_seconds`: length of the model's tick.
+  ResourceMetrics(Model& model, const std::string& name, double tick_seconds = 1e-9)
+      : wait(model, name + "_wait", "s", "time that a customer waited for a server"),
+        utilisation(model, name + "_utilisation", "", "busy servers of an LP, as a share of all"),
+        queue(model, name + "_queue", "", "waiting customers of an LP, on average over time"),
+        balked(model, name + "_balked", "", "share of an LP's customers that found the queue full"),
+        reneged(model, name + "_reneged", "", "share of an LP's customers that gave up waiting"),
+        tick_seconds_(tick_seconds) {}
+
+  /// Records how long a customer has waited, in seconds.
+  void record_wait(OutputContext& context, Duration waited) const {
+    context.record(wait, static_cast<double>(waited.ticks()) * tick_seconds_);
+  }
+
+  const Metric wait, utilisation, queue, balked, reneged;
+
+ private:
+  double tick_seconds_;
+};
+
+/// `Customer` is any type that can be moved. Mistakes throw std::invalid_argument or
+/// std::logic_error, which end a run as a model fault if the event commits.
+template <class Customer>
+class Resource {
+ public:
+  static constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
+
+  /// A customer who has left the queue, and how long that took.
+  struct Next {
+    Customer customer;
+    Duration waited;
+  };
+
+  /// `servers`: 1 or more. `queue_limit`: most customers that may wait; 0: none does.
+  explicit Resource(std::uint64_t servers, std::uint64_t queue_limit = kUnlimited)
+      : queue_limit_(queue_limit) {
+    if (servers == 0) throw std::invalid_argument("Resource: there must be at least 1 server.");
+    statistics_.servers = servers;
+  }
+
+  /// A customer wants a server. Among those who wait, a smaller priority comes first, and who came
+  /// first among equals. O(log n) for n who wait.
+  Admission request(Time now, Customer customer, std::int64_t priority = 0) {
+    advance(now);
+    ++statistics_.requests;
+    const std::uint64_t ticket = next_ticket_++;
+    if (busy_ < statistics_.servers) {
+      ++busy_;
+      ++statistics_.served;
+      return Admission::served;
+    }
+    if (queue_.size() >= queue_limit_) {
+      ++statistics_.balked;
+      return Admission::balked;
+    }
+    queue_.push_back({priority, ticket, now, std::move(customer)});
+    std::push_heap(queue_.begin(), queue_.end(), comes_later);
+    statistics_.longest_queue = std::max<std::uint64_t>(statistics_.longest_queue, queue_.size());
+    return Admission::queued;
+  }
+
+  /// A server has finished. It goes on with the customer that is returned, or is idle. Throws
+  /// std::logic_error if none was busy. O(log n).
+  std::optional<Next> release(Time now) {
+    if (busy_ == 0) throw std::logic_error("Resource: release() where no server is busy.");
+    advance(now);
+    if (queue_.empty()) {
+      --busy_;
+      return std::nullopt;
+    }
+    std::pop_heap(queue_.begin(), queue_.end(), comes_later);
+    Next next = take_last(now);
+    ++statistics_.served;
+    if (next.waited > Duration::zero()) ++statistics_.delayed;
+    statistics_.waited += static_cast<ResourceStatistics::Area>(next.waited.ticks());
+    statistics_.longest_wait = std::max(statistics_.longest_wait, next.waited);
+    return next;
+  }
+
+  /// The ticket of the next request, whatever becomes of it: for a timer that is set before.
+  std::uint64_t next_ticket() const { return next_ticket_; }
+
+  /// A customer gives up waiting and leaves the queue. Nothing if the one with this ticket is not
+  /// in it, or not any more. O(n).
+  std::optional<Next> renege(Time now, std::uint64_t ticket) {
+    const auto found = std::find_if(queue_.begin(), queue_.end(), [ticket](const Waiting& waiting) {
+      return waiting.ticket == ticket;
+    });
+    if (found == queue_.end()) return std::nullopt;
+    advance(now);
+    std::swap(*found, queue_.back());
+    Next next = take_last(now);
+    std::make_heap(queue_.begin(), queue_.end(), comes_later);
+    ++statistics_.reneged;
+    return next;
+  }
+
+  std::uint64_t servers() const { return statistics_.servers; }
+  std::uint64_t busy() const { return busy_; }
+  bool is_free() const { return busy_ < statistics_.servers; }
+  std::uint64_t waiting() const { return queue_.size(); }
+
+  /// What it has seen up to `now`.
+  ResourceStatistics statistics(Time now) const {
+    ResourceStatistics seen = statistics_;
+    seen.busy_area += area(busy_, now);
+    seen.queue_area += area(queue_.size(), now);
+    seen.until = now;
+    return seen;
+  }
+
+  /// Forgets what it has seen, at the end of a warm-up; customers stay where they are, and those
+  /// who wait will have waited from their arrival.
+  void restart_statistics(Time now) {
+    const std::uint64_t servers = statistics_.servers;
+    statistics_ = ResourceStatistics();
+    statistics_.servers = servers;
+    statistics_.from = statistics_.until = now;
+    statistics_.longest_queue = queue_.size();
+  }
+
+  /// For finish(): records what it has seen, but for the waits, which are recorded one by one.
+  void record(OutputContext& context, const ResourceMetrics& metrics) const {
+    const ResourceStatistics seen = statistics(context.now());
+    context.record(metrics.utilisation, seen.utilisation());
+    context.record(metrics.queue, seen.mean_queue());
+    context.record(metrics.balked, seen.share_balked());
+    context.record(metrics.reneged, seen.share_reneged());
+  }
+
+ private:
+  struct Waiting {
+    std::int64_t priority;
+    std::uint64_t ticket;
+    Time since;
+    Customer customer;
+  };
+
+  static bool comes_later(const Waiting& a, const Waiting& b) {
+    return a.priority != b.priority ? a.priority > b.priority : a.ticket > b.ticket;
+  }
+
+  Next take_last(Time now) {
+    Waiting& last = queue_.back();
+    Next next{std::move(last.customer), now - last.since};
+    queue_.pop_back();
+    return next;
+  }
+
+  /// Of a level since it was last looked at.
+  ResourceStatistics::Area area(std::uint64_t level, Time now) const {
+    return static_cast<ResourceStatistics::Area>((now - statistics_.until).ticks()) * level;
+  }
+  void advance(Time now) {
+    statistics_.busy_area += area(busy_, now);
+    statistics_.queue_area += area(queue_.size(), now);
+    statistics_.until = now;
+  }
+
+  std::uint64_t queue_limit_;
+  std::uint64_t busy_ = 0;
+  std::uint64_t next_ticket_ = 1;
+  std::vector<Waiting> queue_;
+  ResourceStatistics statistics_;  // `until`: when a level last changed
+};
+
+}  // namespace orrery

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a run may do to a model that the model itself may not.
+#pragma once
+
+#include <cstdint>
+
+#include "orrery/model.h"
+
+namespace orrery {
+
+/// Gives runs access to what Model hides from models.
+struct ModelAccess {
+  /// Before Model::prepare: what the model's own random numbers depend on.
+  static void set_seed(Model& model, std::uint64_t seed) { model.seed_ = seed; }
+};
+
+}  // namespace orrery
