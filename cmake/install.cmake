@@ -5,7 +5,7 @@
 # them, so there is no library to install.
 include(CMakePackageConfigHelpers)
 install(TARGETS orrery RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-if(TARGET tomlplusplus::tomlplusplus)
+if(ORRERY_HAVE_LAB)
   install(PROGRAMS models/lab/orrery-lab DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 install(DIRECTORY include/orrery DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -19,4 +19,5 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/orrery-config-version.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/orrery-config.cmake
   ${CMAKE_BINARY_DIR}/orrery-config-version.cmake
+  cmake/orrery-fixed-address.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/orrery)

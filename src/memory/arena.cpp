@@ -121,16 +121,25 @@ Area* Arena::open_area(unsigned size_class, Access access, unsigned log,
   if (piece.base == nullptr) {
     return nullptr;
   }
-  Area* const area = Area::make(piece.base, piece.bytes, size_class, access, log);
-  if (area == nullptr) {
+  if (!open(piece.base, piece.bytes, size_class, access, log)) {
     return nullptr;  // the piece is lost to this run of the simulation; so is the simulation
   }
-  poison(piece.base, piece.bytes);
+  bytes = piece.bytes;
+  return areas_.back();
+}
+
+// Memory becomes an area; there is room for one more in the list.
+bool Arena::open(std::byte* base, std::size_t bytes, unsigned size_class, Access access,
+                 unsigned log) noexcept {
+  Area* const area = Area::make(base, bytes, size_class, access, log);
+  if (area == nullptr) {
+    return false;
+  }
+  poison(base, bytes);
   publish_area(*area);
   areas_.push_back(area);
-  taken_bytes_ += piece.bytes;
-  bytes = piece.bytes;
-  return area;
+  taken_bytes_ += bytes;
+  return true;
 }
 
 std::size_t Arena::largest_piece(Access access) const noexcept {
@@ -279,15 +288,23 @@ std::byte* Arena::take_large(unsigned size_class, std::size_t alignment) noexcep
   if (run == nullptr) {
     return nullptr;
   }
-  taken_bytes_ += bytes;
-  Area* const area = Area::make(run, bytes, size_class, Access::intensive, 0);
-  if (area == nullptr) {
-    return nullptr;
+  return open(run, bytes, size_class, Access::intensive, 0) ? run : nullptr;
+}
+
+bool Arena::restore_extent(const Extent& extent) noexcept {
+  const PlatformMode platform;
+  if (!make_room(extents_) ||
+      !Region::instance().take_at(extent.pool, extent.base, extent.bytes, extent.huge_pages)) {
+    return false;
   }
-  poison(run, bytes);
-  publish_area(*area);
-  areas_.push_back(area);
-  return run;
+  extents_.push_back(extent);
+  return true;
+}
+
+bool Arena::restore_area(std::byte* base, std::size_t bytes, unsigned size_class, Access access,
+                         unsigned log) noexcept {
+  const PlatformMode platform;
+  return make_room(areas_) && open(base, bytes, size_class, access, log);
 }
 
 std::byte* Arena::take_extent(Region::Pool pool, std::size_t bytes, std::size_t alignment,
@@ -298,7 +315,7 @@ std::byte* Arena::take_extent(Region::Pool pool, std::size_t bytes, std::size_t 
   note_growth();
   std::byte* const base = Region::instance().take(pool, bytes, alignment, huge_pages);
   if (base != nullptr) {
-    extents_.push_back({base, bytes, pool});
+    extents_.push_back({base, bytes, pool, huge_pages});
   }
   return base;
 }

@@ -82,6 +82,28 @@ class Arena {
     spare_[index(Access::mild)].set_floor(offset);
   }
 
+  // All memory that it has from the region, and all areas of it that runs lie in; for those who
+  // write it down: visit(const Extent&), visit(const Area&).
+  struct Extent {
+    std::byte* base;
+    std::size_t bytes;
+    Region::Pool pool;
+    bool huge_pages;
+  };
+  template <typename Visit>
+  void for_each_extent(Visit&& visit) const {
+    for (const Extent& extent : extents_) visit(extent);
+  }
+  template <typename Visit>
+  void for_each_area(Visit&& visit) const {
+    for (const Area* const area : areas_) visit(*area);
+  }
+  // Memory as another arena had it, in another process, for the heaps that lie in it; false if it
+  // cannot be had. What was left unused of it then stays so.
+  bool restore_extent(const Extent& extent) noexcept;
+  bool restore_area(std::byte* base, std::size_t bytes, unsigned size_class, Access access,
+                    unsigned log) noexcept;
+
   // Address space taken for LPs so far, an upper bound of the memory in use.
   std::size_t taken_bytes() const noexcept { return taken_bytes_; }
   // Address space taken from the region in stocks: for LPs, pools, and what lies unused.
@@ -97,11 +119,6 @@ class Arena {
     std::byte* start = nullptr;
     std::size_t start_bytes = 0;
   };
-  struct Extent {
-    std::byte* base;
-    std::size_t bytes;
-    Region::Pool pool;
-  };
   static constexpr unsigned index(Access access) { return static_cast<unsigned>(access); }
 
   std::uint64_t phase(unsigned size_class, unsigned log) const noexcept;
@@ -113,6 +130,8 @@ class Arena {
   bool open_way(Access access) noexcept;
   std::byte* take_block() noexcept;
   std::byte* take_from_stock(std::size_t bytes) noexcept;
+  bool open(std::byte* base, std::size_t bytes, unsigned size_class, Access access,
+            unsigned log) noexcept;
   std::byte* take_extent(Region::Pool pool, std::size_t bytes, std::size_t alignment,
                          bool huge_pages) noexcept;
 

@@ -15,17 +15,12 @@
 #include <ctime>
 #include <cwchar>
 #include <locale>
+#include <mutex>
 #include <regex>
 #include <sstream>
 
 #include "memory/application_mode.h"
-
-// The dynamic linker's access to thread-local storage, with the psABI's argument.
-struct TlsIndex {
-  unsigned long module;
-  unsigned long offset;
-};
-extern "C" void* __tls_get_addr(TlsIndex*);
+#include "memory/thread_storage.h"
 
 namespace orrery::memory {
 namespace {
@@ -106,17 +101,18 @@ void keep_for_ever(const std::locale& locale) {
 void keep_for_ever(const std::locale&) {}
 #endif
 
-int touch_tls(dl_phdr_info* info, std::size_t, void*) {
-  if (info->dlpi_tls_modid != 0) {
-    TlsIndex index{info->dlpi_tls_modid, 0};
-    __tls_get_addr(&index);
-  }
+int touch_storage(dl_phdr_info* info, std::size_t, void*) {
+  if (info->dlpi_tls_modid != 0) thread_storage_of(info->dlpi_tls_modid);
   return 0;
 }
 
 }  // namespace
 
 void prepare_library_state() {
+  // Runs may begin side by side, as ranks do that are threads of one process; libraries fill in
+  // what they keep for all without asking whether others do the same.
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
   const PlatformMode platform;
   prepare_stdio();
   prepare_time_zone();
@@ -133,7 +129,7 @@ void prepare_worker_thread() {
   const PlatformMode platform;
   // The list of libraries is locked meanwhile; __tls_get_addr takes no lock that a holder of it
   // would wait for.
-  dl_iterate_phdr(touch_tls, nullptr);
+  dl_iterate_phdr(touch_storage, nullptr);
 }
 
 }  // namespace orrery::memory

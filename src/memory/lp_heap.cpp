@@ -161,13 +161,7 @@ void* LpHeap::allocate_in_new_run(unsigned size_class, std::size_t alignment,
   }
   const PlatformMode platform;
   const unsigned row = memory::row_of(size_class, access);
-  if (run_count_ == capacity_) {
-    const std::uint32_t more = capacity_ == 1 ? kFirstTableRuns : capacity_ * 2;
-    if (!grow_table(more, indexed() ? index().places : kFewPlaces)) {
-      return nullptr;
-    }
-  }
-  if (!has_place(row) && !grow_table(capacity_, std::min(index().places * 2, kRows + 1))) {
+  if (!has_room_for_run(row)) {
     return nullptr;
   }
   unsigned log = is_large(size_class) ? 0 : wanted_run_log(runs_of(row));
@@ -182,6 +176,31 @@ void* LpHeap::allocate_in_new_run(unsigned size_class, std::size_t alignment,
     publish_run(run);
   }
   return take_chunk(run);
+}
+
+// Makes room in the table, and in the index for the row.
+bool LpHeap::has_room_for_run(unsigned row) noexcept {
+  if (run_count_ == capacity_) {
+    const std::uint32_t more = capacity_ == 1 ? kFirstTableRuns : capacity_ * 2;
+    if (!grow_table(more, indexed() ? index().places : kFewPlaces)) {
+      return false;
+    }
+  }
+  return has_place(row) || grow_table(capacity_, std::min(index().places * 2, kRows + 1));
+}
+
+bool LpHeap::restore_run(const Run& run) noexcept {
+  const PlatformMode platform;
+  if ((run_count_ > 0 || capacity_ > 1) && !has_room_for_run(row_of(run))) {
+    return false;
+  }
+  const std::uint32_t i = run_count_++;
+  runs()[i] = run;
+  if (capacity_ != 1) {
+    publish_run(i);
+  }
+  served_bytes_ += set_live(i, run.live_chunks());
+  return true;
 }
 
 // A table for `capacity` runs, and if these are many an index with `places` places.

@@ -220,6 +220,18 @@ class LpHeap {
     return {run.base(), chunk_bytes(run.size_class()) << run.log()};
   }
 
+  // For those who write the heap down: visit(Run) for each of its runs, in the order of creation.
+  template <typename Visit>
+  void for_each_run(Visit&& visit) const {
+    for (std::uint32_t i = 0; i < run_count_; ++i) {
+      visit(runs()[i]);
+    }
+  }
+  // The next run as another heap had it, in another process: it lies in an area that was restored
+  // (Arena), and its live chunks are as they were, without contents. False if the system has no
+  // memory.
+  bool restore_run(const Run& run) noexcept;
+
   // Calls visit(const std::byte* begin, std::size_t bytes, std::size_t chunk_bytes) for each
   // maximal row of live chunks, in image order; for diagnostics and for checkpoints of other kinds.
   template <typename Visit>
@@ -356,6 +368,7 @@ class LpHeap {
   bool put_back(std::uint32_t run, unsigned chunk, unsigned row, std::size_t bytes,
                 const std::byte* address) noexcept;
   void* take_chunk(std::uint32_t run_index) noexcept;
+  bool has_room_for_run(unsigned row) noexcept;
   template <typename Accept>
   std::uint32_t first_with_room(unsigned row, Accept&& accept) noexcept;
   std::uint32_t first_large(unsigned size_class, std::size_t alignment) noexcept;

@@ -24,14 +24,19 @@ namespace {
 constexpr std::size_t kGiB = std::size_t{1} << 30;
 constexpr std::size_t kHugePageBytes = std::size_t{1} << 21;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-// Sanitizers keep shadow memory for every address and place the program's memory themselves.
+// The place is a wish: only a run that is to leave its process needs it (is_at_fixed_place). With
+// equal addresses in every process, a model that depends on addresses by mistake at least does the
+// same again when it is run again with one worker. Sanitizers keep shadow memory for every address,
+// and know the program's by its place: the thread sanitizer below 512 GiB and from 0x55... on, the
+// address sanitizer from 2^44 + 2 GiB on.
+#if defined(__SANITIZE_THREAD__)
 constexpr std::size_t kWantedBytes = 64 * kGiB;
-constexpr std::uintptr_t kWantedBase = 0;
+constexpr std::uintptr_t kWantedBase = std::uintptr_t{1} << 37;
+#elif defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t kWantedBytes = 64 * kGiB;
+constexpr std::uintptr_t kWantedBase = std::uintptr_t{1} << 45;
 #else
 constexpr std::size_t kWantedBytes = 1024 * kGiB;
-// A wish, not a demand. With equal addresses in every process, a model that depends on addresses by
-// mistake at least does the same again when it is run again with one worker.
 constexpr std::uintptr_t kWantedBase = std::uintptr_t{1} << 44;
 #endif
 constexpr std::size_t kLeastBytes = std::size_t{32} << 20;
@@ -85,6 +90,10 @@ Region::Region() {
   }
 }
 
+bool Region::is_at_fixed_place() const noexcept {
+  return reinterpret_cast<std::uintptr_t>(base_) == kWantedBase;
+}
+
 bool Region::reserve(std::size_t bytes) noexcept {
   // A huge page more than needed, to start on a boundary of one.
   std::byte* const range = map(kWantedBase, bytes + kHugePageBytes, PROT_NONE);
@@ -99,9 +108,10 @@ bool Region::reserve(std::size_t bytes) noexcept {
   std::byte* const base = align_up(range, kHugePageBytes);
   const auto address = reinterpret_cast<std::uintptr_t>(base);
   // Half for small chunks, a quarter each for large runs below and above a huge page.
-  pools_[0] = {base, base + bytes / 2, {}};
-  pools_[1] = {base + bytes / 2, base + bytes / 4 * 3, {}};
-  pools_[2] = {base + bytes / 4 * 3, base + bytes, {}};
+  pools_[0] = {base, base, base + bytes / 2, {}};
+  pools_[1] = {base + bytes / 2, base + bytes / 2, base + bytes / 4 * 3, {}};
+  pools_[2] = {base + bytes / 4 * 3, base + bytes / 4 * 3, base + bytes, {}};
+  base_ = base;
   bytes_ = bytes;
   detail::page_table_origin.store(
       reinterpret_cast<std::uintptr_t>(table) - address / kPageBytes * sizeof(Area*),
@@ -129,18 +139,58 @@ std::byte* Region::take(Pool pool, std::size_t bytes, std::size_t alignment,
   if (base == nullptr) {
     return nullptr;
   }
-  if (mprotect(base, bytes, PROT_READ | PROT_WRITE) != 0) {
+  return make_usable(state, {base, bytes}, huge_pages) ? base : nullptr;
+}
+
+bool Region::take_at(Pool pool, std::byte* base, std::size_t bytes, bool huge_pages) noexcept {
+  const PlatformMode platform;
+  PoolState& state = pools_[static_cast<std::size_t>(pool)];
+  const std::lock_guard lock(mutex_);
+  try {
+    return cut_out(state, {base, bytes}) && make_usable(state, {base, bytes}, huge_pages);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+void Region::keep_to_share(unsigned index, unsigned count) noexcept {
+  const std::lock_guard lock(mutex_);
+  for (PoolState& pool : pools_) {
+    const auto all = static_cast<std::size_t>(pool.limit - pool.begin);
+    const std::size_t share = all / count / kHugePageBytes * kHugePageBytes;
+    pool.begin += index * share;
+    pool.limit = pool.begin + share;
+    if (index == 0) {
+      pool.limit = std::max(pool.limit, pool.top);
+    } else {
+      pool.top = pool.begin;
+      pool.free.clear();
+    }
+  }
+}
+
+// What of it this process may hand out again; the rest is only ever had at places that are known.
+Region::Extent Region::in_share(const PoolState& pool, Extent extent) {
+  std::byte* const begin = std::max(extent.base, pool.begin);
+  std::byte* const end = std::min(extent.base + extent.bytes, pool.limit);
+  return {begin, end > begin ? static_cast<std::size_t>(end - begin) : 0};
+}
+
+// Addresses that are nobody's any more become memory, or go back.
+bool Region::make_usable(PoolState& pool, Extent extent, bool huge_pages) noexcept {
+  if (mprotect(extent.base, extent.bytes, PROT_READ | PROT_WRITE) != 0) {
     try {
-      insert(state, {base, bytes});
+      insert(pool, extent);
     } catch (const std::bad_alloc&) {
       // The addresses are lost, no memory is.
     }
-    return nullptr;
+    return false;
   }
   if (huge_pages) {
-    madvise(base, bytes, MADV_HUGEPAGE);  // a kernel without them says no, and small pages serve
+    // A kernel without them says no, and small pages serve.
+    madvise(extent.base, extent.bytes, MADV_HUGEPAGE);
   }
-  return base;
+  return true;
 }
 
 void Region::give_back(Pool pool, std::byte* base, std::size_t bytes) noexcept {
@@ -190,8 +240,46 @@ std::byte* Region::find(PoolState& pool, std::size_t bytes, std::size_t alignmen
   return base;
 }
 
+// Takes exactly these addresses out of what is free.
+bool Region::cut_out(PoolState& pool, Extent wanted) {
+  std::byte* end = wanted.base + wanted.bytes;
+  if (end < wanted.base || wanted.base < base_ || end > base_ + bytes_) {
+    return false;
+  }
+  wanted = in_share(pool, wanted);
+  if (wanted.bytes == 0) {
+    return true;
+  }
+  end = wanted.base + wanted.bytes;
+  if (wanted.base >= pool.top) {
+    if (wanted.base != pool.top) {
+      pool.free.push_back({pool.top, static_cast<std::size_t>(wanted.base - pool.top)});
+    }
+    pool.top = end;
+    return true;
+  }
+  pool.free.reserve(pool.free.size() + 1);
+  const auto extent = std::find_if(pool.free.begin(), pool.free.end(), [&](const Extent& free) {
+    return free.base <= wanted.base && end <= free.base + free.bytes;
+  });
+  if (extent == pool.free.end()) {
+    return false;
+  }
+  const Extent after{end, static_cast<std::size_t>(extent->base + extent->bytes - end)};
+  extent->bytes = static_cast<std::size_t>(wanted.base - extent->base);
+  const auto next = extent->bytes == 0 ? pool.free.erase(extent) : extent + 1;
+  if (after.bytes != 0) {
+    pool.free.insert(next, after);
+  }
+  return true;
+}
+
 // Inserts an extent by address and merges it with its neighbours and with the fresh addresses.
 void Region::insert(PoolState& pool, Extent extent) {
+  extent = in_share(pool, extent);
+  if (extent.bytes == 0) {
+    return;
+  }
   auto next = std::lower_bound(
       pool.free.begin(), pool.free.end(), extent,
       [](const Extent& left, const Extent& right) { return left.base < right.base; });

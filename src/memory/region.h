@@ -68,6 +68,14 @@ struct Area {
   // Zeroed slots, not entered into the table yet; nullptr if there is no memory.
   static Area* make(std::byte* base, std::size_t bytes, unsigned size_class, Access access,
                     unsigned log) noexcept;
+  // What it was made from.
+  std::size_t bytes() const noexcept {
+    return is_large(size_class) ? (chunk_bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes
+                                : pages * kPageBytes;
+  }
+  Access access() const noexcept {
+    return row >= kMildRows && row < kLargeRows ? Access::mild : Access::intensive;
+  }
 
   // Relaxed: owners read what their own thread wrote; a worker with a foreign pointer may read any
   // value, since it then compares addresses with those of its own run.
@@ -113,6 +121,11 @@ class Region {
   Region& operator=(const Region&) = delete;
 
   std::size_t bytes() const noexcept { return bytes_; }
+  std::byte* base() const noexcept { return base_; }
+
+  // Whether it lies where every process of this build has it, so that addresses in it mean the same
+  // in another one whose region is as large.
+  bool is_at_fixed_place() const noexcept;
 
   // What to do about too little memory, for the end of a sentence: of a limit on the process's
   // addresses, where there is one.
@@ -130,6 +143,15 @@ class Region {
   // Thread-safe.
   std::byte* take(Pool pool, std::size_t bytes, std::size_t alignment, bool huge_pages) noexcept;
 
+  // The same at a place that is known, from another process; false if a part of it is taken.
+  bool take_at(Pool pool, std::byte* base, std::size_t bytes, bool huge_pages) noexcept;
+
+  // From now on take serves from one of `count` equal shares of each pool, so that what processes
+  // of one run take never lies at the same addresses; take_at serves from all of them. Before
+  // anything was taken but the first memory of the first share, which all of the processes have
+  // taken alike.
+  void keep_to_share(unsigned index, unsigned count) noexcept;
+
   // Returns memory got from take (all of it) to the system and to later takers. Thread-safe.
   void give_back(Pool pool, std::byte* base, std::size_t bytes) noexcept;
 
@@ -139,16 +161,21 @@ class Region {
     std::size_t bytes;
   };
   struct PoolState {
+    std::byte* begin = nullptr;  // of the pool, or of this process' share of it
     std::byte* top = nullptr;    // lowest address never taken, or given back since
-    std::byte* limit = nullptr;  // end of the pool
+    std::byte* limit = nullptr;  // end of the same
     std::vector<Extent> free;    // by address; no two touch, none touches top
   };
 
   Region();
   bool reserve(std::size_t bytes) noexcept;
   std::byte* find(PoolState& pool, std::size_t bytes, std::size_t alignment);
+  static Extent in_share(const PoolState& pool, Extent extent);
+  bool cut_out(PoolState& pool, Extent extent);
+  bool make_usable(PoolState& pool, Extent extent, bool huge_pages) noexcept;
   void insert(PoolState& pool, Extent extent);
 
+  std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
   std::mutex mutex_;
   std::array<PoolState, 3> pools_;

@@ -23,7 +23,7 @@ constexpr const char* kMetaTables = R"(
                                   help TEXT);
   CREATE TABLE orrery_metrics (name TEXT PRIMARY KEY, unit TEXT, help TEXT, count INTEGER, sum REAL,
                                mean REAL, deviation REAL, minimum REAL, maximum REAL);
-  CREATE TABLE orrery_results (name TEXT PRIMARY KEY, unit TEXT, help TEXT, value REAL);
+  CREATE TABLE orrery_results (name TEXT PRIMARY KEY, unit TEXT, help TEXT, value);
   CREATE TABLE orrery_columns (table_name TEXT, column_name TEXT, type TEXT, unit TEXT,
                                PRIMARY KEY (table_name, column_name));
 )";
@@ -147,8 +147,14 @@ void Database::write_record(const RunRecord& record) {
            {static_cast<double>(s.count), s.sum, s.mean(), s.deviation(), s.minimum, s.maximum});
   }
   for (const DerivedValue& value : record.derived) {
-    insert("INSERT OR REPLACE INTO orrery_results VALUES (?, ?, ?, ?)",
-           {value.name, value.unit, value.help}, {value.value});
+    std::vector<std::string> texts = {value.name, value.unit, value.help};
+    std::vector<double> numbers;
+    if (value.text) {
+      texts.push_back(*value.text);
+    } else {
+      numbers.push_back(value.value);
+    }
+    insert("INSERT OR REPLACE INTO orrery_results VALUES (?, ?, ?, ?)", texts, numbers);
   }
 }
 

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "core/file_output.h"
 #include "orrery/error.h"
 
 namespace orrery {
@@ -99,8 +100,7 @@ void OutputFolder::publish(std::string_view final_text) {
 }
 
 void OutputFolder::synchronise_names() const {
-  // EINVAL, EROFS: a file system that has no such thing.
-  if (fsync(lock_) != 0 && errno != EINVAL && errno != EROFS)
+  if (!synchronise(lock_))
     throw UsageError(fmt::format("cannot write to folder '{}': {}", path_, reason(errno)));
 }
 
@@ -132,19 +132,13 @@ FileWriter::~FileWriter() {
 }
 
 void FileWriter::flush() {
-  for (std::size_t done = 0; done < buffer_.size();) {
-    const ssize_t n = ::write(descriptor_, buffer_.data() + done, buffer_.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) refuse();
-    done += static_cast<std::size_t>(n);
-  }
+  if (!write_fully(descriptor_, buffer_.data(), buffer_.size())) refuse();
   buffer_.clear();
 }
 
 void FileWriter::finish() {
   flush();
-  // EINVAL: a target that cannot be synchronised (a pipe) is as safe as it gets.
-  if (fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) refuse();
+  if (!synchronise(descriptor_)) refuse();
   const int descriptor = std::exchange(descriptor_, -1);
   if (close(descriptor) != 0) refuse();
 }

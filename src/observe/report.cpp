@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/duration_text.h"
+#include "core/modules.h"
 #include "observe/edge_view.h"
 #include "observe/number_text.h"
 #include "run/faults.h"
@@ -37,7 +38,10 @@ Json model_json(const RunRecord& record) {
   Json json = {{"name", record.model_name},
                {"lps", record.model->lp_count()},
                {"tick_seconds", record.model->tick_seconds()}};
-  if (!record.model_path.empty()) json["path"] = record.model_path;
+  if (!record.model_path.empty()) {
+    json["path"] = record.model_path;
+    json["build"] = build_of_model(record.model_path);
+  }
   return json;
 }
 
@@ -74,6 +78,11 @@ Json run_json(const RunRecord& record) {
   Json json = {{"end", run_end_text(result.end)}};
   if (!result.fault.empty()) json["fault"] = result.fault;
   json["workers"] = result.workers;
+  json["ranks"] = result.ranks;
+  if (!record.hosts.empty()) {
+    json["back_end"] = record.back_end;
+    json["hosts"] = record.hosts;
+  }
   json["reached"] = time_text(*record.model, result.reached);
   json["reached_ticks"] = result.reached.ticks();
   json["reached_seconds"] = record.reached_seconds();
@@ -130,25 +139,39 @@ Json values_json(const Values& values) {
   return json;
 }
 
+Json results_json(const std::vector<DerivedValue>& results) {
+  Json json = values_json(results);
+  for (const DerivedValue& one : results)
+    if (one.text) json[one.name]["value"] = *one.text;
+  return json;
+}
+
 }  // namespace
 
 std::string report_json(const RunRecord& record) {
   Json json = {
       {"schema", kReportSchema},
       {"complete", record.complete()},
-      {"orrery", {{"version", ORRERY_VERSION}, {"compiler", __VERSION__}}},
+      {"orrery",
+       {{"version", ORRERY_VERSION}, {"compiler", __VERSION__}, {"build", build_of_program()}}},
+      {"command", record.command},
       {"started", record.started},
       {"model", model_json(record)},
       {"parameters", parameters_json(*record.model)},
       {"options", options_json(record)},
       {"host", host_json(record.host)},
       {"run", run_json(record)},
-      {"results", values_json(record.derived)},
+      {"results", results_json(record.derived)},
       {"metrics", metrics_json(record)},
       {"statistics", values_json(record.result.statistics)},
       {"notes", record.result.notes},
       {"files", record.files},
   };
+  if (const auto& snapshots = record.snapshots) {
+    json["snapshots"] = {{"last", snapshots->last}, {"last_time", snapshots->last_time}};
+    if (!snapshots->resumed.empty()) json["snapshots"]["resumed_at"] = snapshots->resumed;
+    if (!snapshots->forked.empty()) json["snapshots"]["forked_from"] = snapshots->forked;
+  }
   if (!record.result.account.empty()) json["account"] = record.result.account;
   if (!record.result.periods.empty()) json["engines"] = periods_json(record.result.periods);
   if (!record.result.edges.empty()) json["edges"] = edges_json(*record.model, record.result.edges);

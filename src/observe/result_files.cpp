@@ -8,6 +8,7 @@
 #include <iterator>
 #include <set>
 
+#include "observe/csv.h"
 #include "observe/report.h"
 #include "orrery/error.h"
 
@@ -49,14 +50,6 @@ std::string file_name(std::string name) {
   for (char& c : name)
     if (!is_plain(static_cast<unsigned char>(c))) c = '_';
   return name + ".csv";
-}
-
-std::string csv_text(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted(1, '"');
-  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
-  quoted += '"';
-  return quoted;
 }
 
 }  // namespace

@@ -65,6 +65,11 @@ void RowStore::advance(unsigned worker, const Key& until) {
   if (has_work()) work_.notify_one();
 }
 
+void RowStore::drain() {
+  std::unique_lock lock(mutex_);
+  room_.wait(lock, [this] { return !busy_ && !has_work(); });
+}
+
 void RowStore::close(Rest rest) {
   join(rest);
   if (failure_) std::rethrow_exception(failure_);

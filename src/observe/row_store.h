@@ -49,6 +49,9 @@ class RowStore final : public RowSink {
   void commit(unsigned worker, RowBuffer& rows) override;
   void advance(unsigned worker, const Key& until) override;
 
+  /// Waits until the writer has all rows before the lowest watermark. While nobody commits any.
+  void drain();
+
   /// Of a run that has failed, what lies before the lowest watermark is whole, and the rest is not.
   enum class Rest : std::uint8_t { written, dropped };
   /// Writes all that was handed over, whatever the watermarks are, or what is whole, and ends the

@@ -27,7 +27,10 @@ class DerivedReport final : public Report {
   }
   void value(std::string_view name, double value, std::string_view unit,
              std::string_view help) override {
-    values.push_back({std::string(name), value, std::string(unit), std::string(help)});
+    values.push_back({std::string(name), value, std::string(unit), std::string(help), {}});
+  }
+  void text(std::string_view name, std::string_view text, std::string_view help) override {
+    values.push_back({std::string(name), 0, {}, std::string(help), std::string(text)});
   }
 
   std::vector<DerivedValue> values;
@@ -44,7 +47,8 @@ double RunRecord::efficiency() const {
 }
 
 double RunRecord::events_per_second() const {
-  return per_second(static_cast<double>(result.committed), result.loop_seconds);
+  return per_second(static_cast<double>(result.committed - result.committed_before),
+                    result.loop_seconds);
 }
 
 double RunRecord::reached_seconds() const {
@@ -52,7 +56,8 @@ double RunRecord::reached_seconds() const {
 }
 
 double RunRecord::simulated_per_second() const {
-  return per_second(reached_seconds(), result.loop_seconds);
+  const auto ticks = static_cast<double>((result.reached - result.begun).ticks());
+  return per_second(ticks * model->tick_seconds(), result.loop_seconds);
 }
 
 const char* run_end_text(RunEnd end) {

@@ -4,6 +4,7 @@
 // ran. The report file, the database and the summary on the terminal are three views of it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,12 +19,14 @@ struct DerivedValue {
   std::string name;
   double value = 0;
   std::string unit, help;
+  std::optional<std::string> text = {};  ///< instead of `value`
 };
 
 struct RunRecord {
   const Model* model = nullptr;
   std::string model_name;
-  std::string model_path;  ///< of a shared object; else empty
+  std::string model_path;            ///< of a shared object; else empty
+  std::vector<std::string> command;  ///< the words behind "orrery"; empty where there are none
   std::string engine;
   RunOptions options;
   std::string started;  ///< UTC, ISO 8601
@@ -32,7 +35,18 @@ struct RunRecord {
   HostFacts host;
   double wall_seconds = 0;  ///< the engine's run, from start-up to shut-down
   std::uint64_t peak_resident_bytes = 0;
+  std::string back_end;            ///< that ranks talk through; empty: there is one
+  std::vector<std::string> hosts;  ///< of the ranks, the same
   std::vector<std::string> files;  ///< names within the output folder
+
+  /// Of a run that can be resumed: where its last snapshot is, as a time.
+  struct Snapshots {
+    unsigned last = 0;      ///< its number; 0: there is none
+    std::string last_time;  ///< "12.5 s (tick 12500000000)"
+    std::string resumed;    ///< the time of the one that it began at; empty: none
+    std::string forked;     ///< the folder that that one was in, if not its own
+  };
+  std::optional<Snapshots> snapshots;
 
   bool complete() const { return result.end == RunEnd::completed; }
   double efficiency() const;

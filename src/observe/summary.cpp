@@ -20,8 +20,10 @@ std::string unit_text(const std::string& unit) {
 
 std::string heading(const RunRecord& record, const Terminal& terminal) {
   const unsigned workers = record.result.workers;
-  return fmt::format("{} on {}, {} worker{}, seed {}\n\n", terminal.bold(record.model_name),
-                     record.engine, workers, workers == 1 ? "" : "s", record.options.seed);
+  const unsigned ranks = record.result.ranks;
+  return fmt::format("{} on {}, {}{} worker{}, seed {}\n\n", terminal.bold(record.model_name),
+                     record.engine, ranks == 1 ? "" : fmt::format("{} ranks of ", ranks), workers,
+                     workers == 1 ? "" : "s", record.options.seed);
 }
 
 std::string simulated_text(const RunRecord& record) {
@@ -51,7 +53,8 @@ std::string run_table(const RunRecord& record, const Terminal& terminal) {
 std::string derived_table(const RunRecord& record, const Terminal& terminal) {
   TextTable table({{"result"}, {"value", Align::right}, {"unit"}, {"meaning"}});
   for (const DerivedValue& value : record.derived)
-    table.add({value.name, number_text(value.value), unit_text(value.unit), value.help});
+    table.add({value.name, value.text.value_or(number_text(value.value)), unit_text(value.unit),
+               value.help});
   return table.text(terminal);
 }
 

@@ -43,6 +43,7 @@ Watch::Watch(RunControl& control, const Settings& settings)
       meter_(settings.horizon_seconds),
       handlers_(control.threads) {
   open_descriptors();
+  if (settings_.halt_every_seconds > 0) next_halt_ = start_ + halt_period();
   thread_ = std::thread([this] { run(); });
 }
 
@@ -54,6 +55,7 @@ void Watch::open_descriptors() {
   sigemptyset(&blocked_);
   for (const int number : {SIGINT, SIGTERM})
     if (!is_ignored(number)) sigaddset(&blocked_, number);
+  if (settings_.halts) sigaddset(&blocked_, SIGUSR1);
   pthread_sigmask(SIG_BLOCK, &blocked_, &before_);
   signals_ = signalfd(-1, &blocked_, SFD_NONBLOCK | SFD_CLOEXEC);
   ending_ = eventfd(0, EFD_CLOEXEC);
@@ -80,13 +82,28 @@ void Watch::run() {
     if (descriptors[0].revents != 0) return;
     if (descriptors[1].revents != 0) on_signal();
     if (signal() != 0) end_if_stuck();
+    ask_for_halts();
     if (Clock::now() < next) continue;
     if (settings_.show_progress) show();
     next = Clock::now() + std::chrono::milliseconds(period_ms);
   }
 }
 
+Watch::Clock::duration Watch::halt_period() const {
+  return std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double>(settings_.halt_every_seconds));
+}
+
+/// By the clock. After a long one the next is not due at once.
+void Watch::ask_for_halts() {
+  const auto now = Clock::now();
+  if (now < next_halt_) return;
+  next_halt_ = now + halt_period();
+  control_.halt_requested.store(true, std::memory_order_relaxed);
+}
+
 int Watch::wait_ms(Clock::time_point next) const {
+  next = std::min(next, next_halt_);
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
   const auto most = signal() != 0 ? kStuckPeriodMs : kLogPeriodMs;
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, most));
@@ -96,6 +113,10 @@ void Watch::on_signal() {
   signalfd_siginfo info{};
   if (::read(signals_, &info, sizeof info) != sizeof info) return;
   const int number = static_cast<int>(info.ssi_signo);
+  if (number == SIGUSR1) {
+    control_.halt_requested.store(true, std::memory_order_relaxed);
+    return;
+  }
   if (signal() != 0) {  // the second one: the user does not want to wait
     const auto handler = handlers_.look();
     if (handler && handler->seconds > kSameHandlerSeconds) end_stuck(*handler);
@@ -106,8 +127,17 @@ void Watch::on_signal() {
     pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
     raise(number);
   }
+  ask_to_stop(number);
+}
+
+void Watch::ask_to_stop(int number) {
   signal_.store(number, std::memory_order_relaxed);
-  control_.stop_requested.store(true, std::memory_order_relaxed);
+  if (settings_.halts) {
+    control_.stop_at_halt.store(true, std::memory_order_relaxed);
+    control_.halt_requested.store(true, std::memory_order_relaxed);
+  } else {
+    control_.stop_requested.store(true, std::memory_order_relaxed);
+  }
   signalled_ = Clock::now();
   handlers_.forget();
   handlers_.look();

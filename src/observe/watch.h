@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The observer of a run: one thread that shows progress and turns the first SIGINT or SIGTERM into
-// a request to stop. Signals are taken from a descriptor instead of a handler, so nothing here
-// needs to be safe inside a handler and no state is global; a second signal ends the process at
-// once. The thread reads the engine's counters with relaxed loads and writes nothing of its but
-// `stop_requested`, so watching costs the engine nothing.
+// a request to stop, and SIGUSR1 into one to halt for a snapshot, if the run has such. Signals are
+// taken from a descriptor instead of a handler, so nothing here needs to be safe inside a handler
+// and no state is global; a second signal ends the process at once. The thread reads the engine's
+// counters with relaxed loads and writes nothing of its but `stop_requested`, so watching costs the
+// engine nothing.
 //
 // A handler that does not return holds the run up, and cannot be stopped in order. When the
 // counters stand still the threads are asked what they execute (run/activity.h), and progress names
@@ -29,9 +30,13 @@ class Watch {
     double horizon_seconds = 0;
     double tick_seconds = 1e-9;
     bool show_progress = true;
+    /// The run can halt on its way (run/halts.h): SIGUSR1 asks for that, and a request to stop
+    /// halts it first.
+    bool halts = false;
+    double halt_every_seconds = 0;  ///< of the clock; 0: never
   };
 
-  /// Starts watching. Blocks the two signals in the calling thread, and thereby in the threads that
+  /// Starts watching. Blocks its signals in the calling thread, and thereby in the threads that
   /// it starts from now on, until `stop`.
   Watch(RunControl& control, const Settings& settings);
   ~Watch();
@@ -50,6 +55,9 @@ class Watch {
   void run();
   int wait_ms(Clock::time_point next) const;
   void on_signal();
+  void ask_to_stop(int number);
+  void ask_for_halts();
+  Clock::duration halt_period() const;
   void end_if_stuck();
   [[noreturn]] void end_stuck(const LongHandler& handler);
   void say(const std::string& line);
@@ -63,6 +71,7 @@ class Watch {
   ProgressSample last_;
   HandlerClock handlers_;
   Clock::time_point signalled_;
+  Clock::time_point next_halt_ = Clock::time_point::max();
   const Clock::time_point start_ = Clock::now();
   std::size_t shown_width_ = 0;
   sigset_t blocked_{}, before_{};

@@ -32,6 +32,7 @@ class Shop final : public Model {
     if (fails) throw std::runtime_error("no customers");
     report.value("total_wait", report.total(wait).sum, "s", "of all");
     report.value("end", end.to_seconds(), "s", "");
+    report.text("digest", "f00d", "of the till");
   }
   bool fails = false;
 };
@@ -91,6 +92,9 @@ TEST(Report, SummarisesMetricsAndDerivesValues) {
   EXPECT_EQ(json["metrics"]["never"]["count"], 0);
   EXPECT_EQ(json["results"]["total_wait"]["value"], 4.0);
   EXPECT_EQ(json["results"]["end"]["value"], 10.0);
+  EXPECT_EQ(json["results"]["digest"]["value"], "f00d");
+  EXPECT_NE(summary_text(record_of(shop), Terminal{}, Detail::results).find("f00d"),
+            std::string::npos);
 }
 
 TEST(Report, InterruptedRunIsNotComplete) {

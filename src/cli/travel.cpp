@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/travel.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "cli/snapshot_check.h"
+#include "core/duration_text.h"
+#include "core/model_registry.h"
+#include "memory/model_heap.h"
+#include "observe/output_folder.h"
+#include "orrery/error.h"
+#include "run/faults.h"
+#include "run/lp_executions.h"
+#include "run/model_checks.h"
+#include "transport/ranks/bytes.h"
+#include "transport/ranks/rank_transport.h"
+
+namespace orrery::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+void tell(const std::string& sentence) {
+  fmt::print(stderr, "orrery: {}\n", sentence);
+}
+
+Duration read_span(const char* flag, const std::string& text, double tick_seconds) {
+  const auto span = parse_duration(text, tick_seconds);
+  if (!span || *span <= Duration::zero())
+    throw UsageError(
+        fmt::format("{} cannot be '{}': a time above zero is expected, such as 10s "
+                    "(units: {})",
+                    flag, text, kDurationUnits));
+  return *span;
+}
+
+std::vector<Time> read_times_of(const std::string& list, double tick_seconds) {
+  std::vector<Time> times;
+  std::istringstream stream(list);
+  for (std::string one; std::getline(stream, one, ',');)
+    times.push_back(Time::zero() + read_span("--snapshot-at", one, tick_seconds));
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+std::map<std::string, std::string> map_of(const std::vector<std::string>& sets) {
+  const Settings settings = settings_of(sets);
+  return {settings.begin(), settings.end()};
+}
+
+/// A fork changes what is asked for when it is needed, and nothing else.
+void check_change(const Model& model, const std::string& name) {
+  std::string possible;
+  bool is_one = false;
+  for (const ParameterBase* parameter : model.parameters()) {
+    if (!parameter->read_at_use()) continue;
+    possible += (possible.empty() ? "" : ", ") + parameter->name();
+    is_one = is_one || parameter->name() == name;
+  }
+  if (is_one) return;
+  for (const ParameterBase* parameter : model.parameters())
+    if (parameter->name() == name)
+      throw UsageError(fmt::format(
+          "a fork cannot change parameter '{}': what was made from it would stay as it is; {}",
+          name,
+          possible.empty() ? "the model declares none that can be changed"
+                           : "those that can be changed are: " + possible));
+}
+
+/// Refuses options that would make another run of it.
+void refuse_others(const ResumeArguments& arguments) {
+  const auto refuse = [&](const std::string& flag, const char* why) {
+    throw UsageError(fmt::format("'orrery {}' does not take {}: {}",
+                                 arguments.is_fork ? "fork" : "resume", flag, why));
+  };
+  for (const auto& [option, text] : arguments.texts) {
+    if (text.empty()) continue;
+    const std::string flag = option->flag();
+    if (flag == "--seed" && !arguments.is_fork)
+      refuse(flag, "a run that is resumed keeps its seed ('orrery fork' changes it)");
+    if (flag == "--livelock") refuse(flag, "it stays what it was");
+  }
+  if (!arguments.is_fork && !effective_sets(arguments).empty())
+    refuse("--set", "a run that is resumed keeps its parameters ('orrery fork' changes some)");
+  if (arguments.is_fork && arguments.out.empty())
+    throw UsageError("'orrery fork' needs --out: the folder for what comes of it");
+  if (!arguments.is_fork && !arguments.out.empty())
+    refuse("--out", "it goes on in its own folder ('orrery fork' begins another)");
+}
+
+/// Snapshots without a report are all that is left of a run that was killed.
+void refuse_unfinished(const std::string& out) {
+  std::error_code unknown;
+  if (out.empty() || fs::exists(fs::path(out) / kReportName, unknown)) return;
+  if (!snapshot::Folder(out).numbers().empty())
+    throw UsageError(
+        fmt::format("folder '{0}' holds snapshots of a run that has not ended: 'orrery resume {0}' "
+                    "goes on with "
+                    "it, --force replaces it",
+                    out));
+}
+
+}  // namespace
+
+Travel::Travel(const RunArguments& arguments, transport::RankTransport* ranks)
+    : ranks_(ranks), model_arguments_(arguments), out_(arguments.out) {
+  if (!arguments.force) refuse_unfinished(arguments.out);
+  const SnapshotArguments& asked = arguments.snapshots;
+  if (!asked.wanted()) return;
+  arguments_ = &asked;
+  if (arguments.out.empty())
+    throw UsageError(
+        fmt::format("{} needs --out: snapshots lie in the folder of the results", asked.flag()));
+  if (asked.end_after && asked.at.empty())
+    throw UsageError("--end-after-snapshot needs --snapshot-at");
+  start_memory();
+  facts_.parameters = map_of(effective_sets(arguments));
+}
+
+Travel::Travel(const ResumeArguments& arguments, transport::RankTransport* ranks)
+    : ranks_(ranks),
+      arguments_(&arguments.snapshots),
+      resume_(&arguments),
+      is_fork_(arguments.is_fork),
+      out_(arguments.is_fork ? arguments.out : arguments.folder) {
+  refuse_others(arguments);
+  start_memory();
+  arrival_.emplace(arguments.folder, arguments.number());
+  if (is_first())
+    for (const std::string& note : arrival_->notes()) tell(note);
+  facts_ = arrival_->manifest();
+  if (is_fork_) facts_.number = 0;
+  model_arguments_.model = facts_.model_path.empty() ? facts_.model : facts_.model_path;
+  for (const auto& [name, value] : facts_.parameters)
+    model_arguments_.sets.push_back(name + "=" + value);
+  if (is_fork_) changes_ = map_of(effective_sets(arguments));
+}
+
+bool Travel::is_first() const {
+  return ranks_ == nullptr || ranks_->rank() == 0;
+}
+
+void Travel::start_memory() {
+  memory::start_model_heap();
+  if (!memory::Region::instance().is_at_fixed_place())
+    throw UsageError(
+        "memory for LPs could not be had where every process of this build has it, so snapshots "
+        "would mean nothing elsewhere; run without them");
+}
+
+void Travel::note_model(const ChosenModel& chosen) {
+  if (!takes_snapshots()) return;
+  if (arrival_) return arrival_->check_ground();
+  std::error_code unknown;
+  facts_.model = chosen.name;
+  facts_.model_path = chosen.path.empty() ? "" : fs::absolute(chosen.path, unknown).string();
+  facts_.ground = snapshot::Ground::of_this_process(facts_.model_path);
+  facts_.version = ORRERY_VERSION;
+  if (facts_.ground.program.empty())
+    throw UsageError(
+        "this command was linked without a build id, so that nobody could tell whether a snapshot "
+        "is of the same build; link it with -Wl,--build-id");
+}
+
+void Travel::check(const Engine& engine, const EngineInfo& info, const Model& model) {
+  if (!takes_snapshots()) return;
+  if (dynamic_cast<const WorldEngine*>(&engine) == nullptr)
+    throw UsageError(fmt::format(
+        "engine {} keeps its LPs to itself: it takes no snapshots and resumes none", info.name));
+  if (memory::model_heap()->threads_started > 0)
+    throw UsageError(
+        "the model starts threads while it is made or prepared, so its memory lies by chance, and "
+        "a "
+        "snapshot would mean nothing elsewhere; let it start as many as "
+        "std::thread::hardware_concurrency() says beyond one, which are none in such a run");
+  const LpExecutions executions(model, Promises());
+  if (!executions.all_speculative())
+    throw UsageError(fmt::format(
+        "the model has LPs with effects of their own ({}), which a snapshot cannot hold",
+        text_of(executions)));
+}
+
+std::uint64_t Travel::model_seed(std::uint64_t given) {
+  if (!arrival_) facts_.model_seed = given;
+  return facts_.model_seed;
+}
+
+void Travel::restore_model(const ChosenModel& chosen) {
+  if (!arrival_) return;
+  arrival_->restore_model();
+  for (const auto& [name, value] : changes_) {
+    check_change(*chosen.model, name);
+    set_parameter(*chosen.model, name, value);
+    facts_.changes[name] = value;
+  }
+}
+
+void Travel::set_defaults(RunOptions& options) const {
+  if (!arrival_) return;
+  options.until = Time::from_ticks(facts_.until_ticks);
+  options.seed = facts_.seed;
+  options.livelock_microsteps = facts_.livelock_microsteps;
+}
+
+void Travel::set_options(const RunOptions& options, const Model& model) {
+  if (!takes_snapshots()) return;
+  if (arrival_) {
+    const Time was = Time::from_ticks(facts_.until_ticks);
+    if (options.until > was)
+      throw UsageError(fmt::format(
+          "--until cannot be {}: the run went to {}, and what its LPs sent for later was dropped; "
+          "begin a run with a far --until and --snapshot-at T --end-after-snapshot to have both",
+          time_text(model, options.until), time_text(model, was)));
+    if (Key::start_of(options.until) < facts_.cut)
+      throw UsageError(fmt::format("--until cannot be {}: the snapshot is at {}",
+                                   time_text(model, options.until), facts_.time()));
+    arrival_->set_until(options.until);
+  }
+  facts_.until_ticks = options.until.ticks();
+  facts_.seed = options.seed;
+  facts_.livelock_microsteps = options.livelock_microsteps;
+  facts_.lps = model.lp_count();
+  facts_.tick_seconds = model.tick_seconds();
+  read_times(model);
+}
+
+/// What is not given stays as it was.
+void Travel::read_times(const Model& model) {
+  const double tick = model.tick_seconds();
+  if (!arguments_->every.empty())
+    facts_.every_ticks = read_span("--snapshot-every", arguments_->every, tick).ticks();
+  if (!arguments_->wall.empty())
+    facts_.wall_every_seconds =
+        1e-9 * static_cast<double>(read_span("--snapshot-wall", arguments_->wall, 1e-9).ticks());
+  if (!arguments_->at.empty()) {
+    facts_.at_ticks.clear();
+    for (const Time time : read_times_of(arguments_->at, tick))
+      facts_.at_ticks.push_back(time.ticks());
+  }
+  times_.every = Duration::from_ticks(facts_.every_ticks);
+  for (const std::int64_t ticks : facts_.at_ticks) times_.at.push_back(Time::from_ticks(ticks));
+  times_.end_after = arguments_->end_after;
+  const bool at_times = facts_.every_ticks > 0 || !facts_.at_ticks.empty();
+  if (arguments_->check && (!at_times || facts_.wall_every_seconds > 0))
+    throw UsageError(
+        "--snapshot-check needs snapshots at simulated times (--snapshot-every or --snapshot-at), "
+        "and none by the clock");
+  if (times_.end_after && arrival_ && times_.are_behind(facts_.cut))
+    throw UsageError("--end-after-snapshot: the run is behind the last time of --snapshot-at");
+}
+
+std::string Travel::facts_text() const {
+  if (!takes_snapshots()) return "no snapshots";
+  return fmt::format("snapshots every {} ticks, every {} s, at {}, after number {}, in {}",
+                     facts_.every_ticks, facts_.wall_every_seconds, fmt::join(facts_.at_ticks, ","),
+                     facts_.number, out_);
+}
+
+void Travel::open(const std::string& out, bool has_tables) {
+  out_ = out;
+  folder_.emplace(out);
+  if (!takes_snapshots()) return folder_->clear();  // an earlier run's
+  if (!arrival_ || is_fork_) {
+    folder_->clear();
+    folder_->make();
+  } else {
+    // Later ones, if they are there, are damaged or not wanted.
+    std::vector<unsigned> kept = folder_->numbers();
+    std::erase_if(kept, [&](unsigned number) { return number > facts_.number; });
+    folder_->keep_only(kept);
+  }
+  if (!has_tables) return;
+  if (is_fork_ && facts_.rows_bytes > 0) {
+    std::error_code error;
+    fs::copy_file(snapshot::Folder(resume_->folder).rows(), folder_->rows(), error);
+    if (error)
+      throw UsageError(
+          fmt::format("cannot copy the rows of '{}': {}", resume_->folder, error.message()));
+  }
+  log_.emplace(folder_->rows(), facts_.rows_bytes);
+}
+
+/// The first rank alone is asked, by signals and by its clock.
+void Travel::set_up(Watch::Settings& settings) const {
+  if (!is_first()) return;
+  settings.halts = takes_snapshots();
+  settings.halt_every_seconds = facts_.wall_every_seconds;
+}
+
+/// Each rank writes its part into it.
+void Travel::share_folder() {
+  if (!folder_) folder_.emplace(out_);
+  const std::string path = folder_->path() + "/ranks.part";
+  transport::ByteWriter own;
+  if (is_first()) {
+    const std::string text = fmt::format(
+        "{} {}\n", getpid(), std::chrono::steady_clock::now().time_since_epoch().count());
+    std::ofstream(path) << text;
+    own.put(text);
+  }
+  const std::vector<transport::Parcel> told = ranks_->gather_everywhere(own.take());
+  std::ifstream file(path);
+  const std::string seen(std::istreambuf_iterator<char>(file), {});
+  transport::ByteWriter finding;
+  finding.put(seen == transport::ByteReader(told[0]).get_text());
+  const std::vector<transport::Parcel> found = ranks_->gather_everywhere(finding.take());
+  std::error_code ignored;
+  if (is_first()) fs::remove(path, ignored);
+  for (unsigned rank = 0; rank < found.size(); ++rank)
+    if (!transport::ByteReader(found[rank]).get<bool>())
+      throw UsageError(fmt::format(
+          "{} does not see folder '{}' of {}: snapshots of a run over ranks need a folder that "
+          "all of them have",
+          ranks_->place(rank), folder_->path(), ranks_->place(0)));
+}
+
+void Travel::begin(RunControl& control, RowStore* store) {
+  if (!takes_snapshots()) return;
+  facts_.rank = 0;
+  facts_.ranks = 1;
+  if (ranks_ != nullptr) {
+    facts_.rank = ranks_->rank();
+    facts_.ranks = ranks_->ranks();
+    memory::Region::instance().keep_to_share(facts_.rank, facts_.ranks);
+    share_folder();
+  }
+  snapshot::RowHooks rows;
+  if (log_) {
+    rows.flush = [this, store] {
+      store->drain();
+      return log_->flush();
+    };
+    rows.synchronise = [this] { log_->synchronise(); };
+  }
+  snapshot::Check check;
+  if (arguments_->check && is_first())
+    check = [out = out_](unsigned first, unsigned second) {
+      return check_snapshot(out, first, second);
+    };
+  const std::string who = is_first() ? "" : ranks_->place(facts_.rank) + ": ";
+  keeper_ = std::make_unique<snapshot::Keeper>(
+      *folder_, facts_, times_, control, std::move(rows),
+      [who](const std::string& sentence) { tell(who + sentence); }, std::move(check));
+  control.halts = keeper_.get();
+  if (arrival_) control.origin = &*arrival_;
+}
+
+void Travel::hand_rows_to(RowWriter& files) {
+  if (!log_) return;
+  RowLog::replay(folder_->rows(), log_->flush(), files);
+}
+
+void Travel::end(RunRecord& record) {
+  if (!takes_snapshots()) return;
+  RunRecord::Snapshots told;
+  if (arrival_) {
+    told.resumed = arrival_->manifest().time();
+    if (is_fork_) told.forked = resume_->folder;
+  }
+  told.last = keeper_->last();
+  if (told.last > 0) told.last_time = keeper_->last_time();
+  if (keeper_->ended_by_plan())
+    record.result.notes.push_back("the run ended after its snapshot, as asked for");
+  record.snapshots = std::move(told);
+}
+
+std::string Travel::advice(const RunRecord& record) const {
+  if (!record.snapshots || record.snapshots->last == 0 || record.complete()) return "";
+  return fmt::format("'orrery resume {}' goes on from {}\n", out_, record.snapshots->last_time);
+}
+
+}  // namespace orrery::cli
