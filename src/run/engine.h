@@ -21,11 +21,20 @@
 
 namespace orrery {
 
+class RunHalts;
+class WorldOrigin;
+namespace transport {
+class RankTransport;
+}
+
 /// Shared by the engine and those who watch it. All counters are written by the engine with relaxed
 /// stores and read with relaxed loads: each is a statistic of its own, and no reader infers one
 /// from another.
 struct RunControl {
   std::atomic<bool> stop_requested{false};  ///< set once; the engine ends at its next commit point
+  /// Of a run with halts (halts.h): the engine is to pause at its next commit point; and the run is
+  /// to end there. The second is set before the first, and both carry no other data: relaxed.
+  std::atomic<bool> halt_requested{false}, stop_at_halt{false};
   std::atomic<std::int64_t> gvt_ticks{0};
   std::atomic<std::uint64_t> committed{0};
   std::atomic<std::uint64_t> executed{0};
@@ -34,7 +43,13 @@ struct RunControl {
   std::atomic<const char*> engine{nullptr};
   std::atomic<unsigned> workers{0};
   RowSink* rows = nullptr;  ///< may be null: rows are dropped
-  WatchedThreads threads;   ///< those that may execute handlers
+  /// Of a run that halts on its way, and of one that begins elsewhere (halts.h); else null. Only
+  /// engines that work on worlds look.
+  RunHalts* halts = nullptr;
+  WorldOrigin* origin = nullptr;
+  /// To the other ranks of the run; null: there are none. Then RunOptions::place says the same.
+  transport::RankTransport* ranks = nullptr;
+  WatchedThreads threads;  ///< those that may execute handlers
 };
 
 enum class RunEnd {
@@ -54,6 +69,10 @@ struct Statistic {
   bool adds_up = false;  ///< over periods of a run: else the last one's counts
 };
 
+/// Adds a figure to those of earlier parts of a run, or a note that is not there yet.
+void add_statistic(std::vector<Statistic>& sum, Statistic one);
+void add_note(std::vector<std::string>& notes, const std::string& note);
+
 /// A part of a run that goes from engine to engine.
 struct EnginePeriod {
   std::string engine;
@@ -66,6 +85,7 @@ struct EnginePeriod {
   std::uint64_t slices = 1;  ///< times that the engine took the world
 };
 
+/// What is left of a run, or of a part of one.
 struct RunResult {
   RunEnd end = RunEnd::completed;
   std::string fault;  ///< a sentence, if end is fault or failed
@@ -74,15 +94,23 @@ struct RunResult {
   std::uint64_t executed =
       0;  ///< committed + rolled back; re-executions while coasting not counted
   std::uint64_t fingerprint = 0;
+  /// Of a run that began elsewhere (halts.h): how far it had come by then.
+  std::uint64_t committed_before = 0;
+  Time begun = Time::zero();
   double startup_seconds = 0, loop_seconds = 0, shutdown_seconds = 0;
   std::uint64_t peak_memory_bytes = 0;  ///< what the engine held at most, where it keeps count
-  unsigned workers = 1;
-  std::vector<Summary> metrics;       ///< in the model's order
-  std::vector<Statistic> statistics;  ///< of the engine
-  std::string account;                ///< how it went by these, in one sentence for the terminal
-  std::vector<EnginePeriod> periods;  ///< of a run that went from engine to engine
-  std::vector<EdgeKind> edges;        ///< of an engine that surveys sends
-  std::vector<std::string> notes;     ///< what was degraded and why
+  unsigned workers = 1;                 ///< of each rank; of this one where they differ
+  unsigned ranks = 1;                   ///< what else is told is told at rank 0
+  std::vector<Summary> metrics;         ///< in the model's order
+  std::vector<Statistic> statistics;    ///< of the engine
+  std::string account;                  ///< how it went by these, in one sentence for the terminal
+  std::vector<EnginePeriod> periods;    ///< of a run that went from engine to engine
+  std::vector<EdgeKind> edges;          ///< of an engine that surveys sends
+  std::vector<std::string> notes;       ///< what was degraded and why
+
+  /// The engine has had the world once more: how it ended, and what it counted meanwhile. `begin`:
+  /// seconds since it had it first.
+  void add_part(RunResult part, double begin_seconds);
 };
 
 class Engine {
@@ -91,6 +119,8 @@ class Engine {
   /// Why it cannot run this model as asked: a clause for "engine X cannot run this model: ...".
   /// Empty if it can. The model is prepared.
   virtual std::string refusal(const Model&, const RunOptions&) const { return {}; }
+  /// Whether it can run over several ranks (RunControl::ranks).
+  virtual bool spans_ranks() const { return false; }
   /// Runs a prepared model. Throws UsageError for options that it cannot honour.
   virtual RunResult run(const Model& model, const RunOptions& options, RunControl& control) = 0;
 };

@@ -63,6 +63,21 @@ class EventList {
   /// Memory that it holds.
   std::size_t bytes() const { return bytes_; }
 
+  /// All events as they lie in memory: visit(const std::byte* begin, const std::byte* end) for each
+  /// piece, of whole events (header, then payload up to a multiple of 8).
+  template <class Visit>
+  void for_each_piece(Visit&& visit) const {
+    for (Chunk* chunk = first_; chunk != nullptr; chunk = chunk->next)
+      visit(chunk->at(chunk->begin), chunk->at(chunk->end));
+  }
+  /// The event that such a piece has at `place`, and where the next one is.
+  static const EventHeader& event_at(const std::byte* place) {
+    return *std::launder(reinterpret_cast<const EventHeader*>(place));
+  }
+  static std::size_t stored_bytes(const EventHeader& event) {
+    return sizeof(EventHeader) + (std::size_t{event.size.bytes()} + 7) / 8 * 8;
+  }
+
   /// Calls `take(const EventHeader&, const std::byte* payload)` for every event, and leaves the
   /// list empty. The payload lies at a multiple of 8. Both are gone once their chunk is through, so
   /// take what is needed and keep no pointer. If `take` throws, the list holds the event that it
@@ -103,9 +118,6 @@ class EventList {
   static_assert(sizeof(Chunk) % 8 == 0 && sizeof(EventHeader) % 8 == 0,
                 "payloads are at multiples of 8");
 
-  static std::size_t stored_bytes(const EventHeader& event) {
-    return sizeof(EventHeader) + (std::size_t{event.size.bytes()} + 7) / 8 * 8;
-  }
   void swap(EventList& other) noexcept {
     std::swap(first_, other.first_);
     std::swap(last_, other.last_);

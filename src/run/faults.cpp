@@ -100,7 +100,11 @@ void LivelockTrail::add(Time instant, LpId lp) {
 }
 
 void LivelockTrail::merge(const LivelockTrail& other) {
-  for (const LpId lp : other.lps_) add(other.instant_, lp);
+  merge(other.instant_, other.lps_);
+}
+
+void LivelockTrail::merge(Time instant, const std::vector<LpId>& lps) {
+  for (const LpId lp : lps) add(instant, lp);
 }
 
 std::string LivelockTrail::text(Time instant) const {
@@ -111,9 +115,16 @@ std::string LivelockTrail::text(Time instant) const {
   return lps_.size() > kNamed ? text + " and others" : text;
 }
 
+void FaultReport::add(LpId lp, std::string sentence, std::string frames) {
+  sentence_ = std::move(sentence);
+  frame_lines_ = std::move(frames);
+  trail_.note(key_, lp);
+}
+
 std::string FaultReport::text() const {
   const bool livelock = key_.microstep() >= limit_;
-  return sentence_ + (livelock ? trail_.text(key_.time()) : "") + frame_lines(frames_);
+  return sentence_ + (livelock ? trail_.text(key_.time()) : "") + frame_lines_ +
+         frame_lines(frames_);
 }
 
 }  // namespace orrery

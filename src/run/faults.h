@@ -56,6 +56,14 @@ class LivelockTrail {
   }
   /// Takes over what another worker noted.
   void merge(const LivelockTrail& other);
+  // For a journey to another process: what one noted there is noted here.
+  Time instant() const { return instant_; }
+  const std::vector<LpId>& lps() const { return lps_; }
+  void restore(Time instant, std::vector<LpId> lps) {
+    instant_ = instant;
+    lps_ = std::move(lps);
+  }
+  void merge(Time instant, const std::vector<LpId>& lps);
   /// "; LPs on it: 3, 5, 8 and others" for a livelock that was found at `instant`.
   std::string text(Time instant) const;
 
@@ -92,6 +100,8 @@ class FaultReport {
     frames_ = fault->trace.frames;
     trail_.note(key_, fault->lp);
   }
+  /// The same of another rank's, where it was made a text of.
+  void add(LpId lp, std::string sentence, std::string frames);
   void add(const LivelockTrail& trail) { trail_.merge(trail); }
   /// The sentence, and lines that say where a crash was.
   std::string text() const;
@@ -101,6 +111,7 @@ class FaultReport {
   const std::uint32_t limit_;
   std::string sentence_;
   Frames frames_;
+  std::string frame_lines_;  ///< in place of frames
   LivelockTrail trail_;
 };
 

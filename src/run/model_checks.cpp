@@ -5,6 +5,8 @@
 
 #include "core/duration_text.h"
 #include "core/float_environment.h"
+#include "core/model_access.h"
+#include "memory/model_heap.h"
 #include "orrery/error.h"
 #include "run/activity.h"
 
@@ -37,9 +39,13 @@ bool is_sound(const CommunicationGraph::Edge& edge, std::uint64_t lps) {
 
 }  // namespace
 
-void prepare_model(Model& model) {
+void prepare_model(Model& model, std::uint64_t seed) {
+  ModelAccess::set_seed(model, seed);
   const FloatGuard floats;
-  call_model("prepare()", [&] { model.prepare(); });
+  call_model("prepare()", [&] {
+    const memory::ModelScope scope;
+    model.prepare();
+  });
   check_lp_count(model);
   if (ThreadWatch::signal_is_taken())
     throw ModelFault(

@@ -3,6 +3,7 @@
 // What every engine must be able to rely on in a model, and calls of its code outside of LPs.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -37,9 +38,9 @@ auto call_model(const char* what, Action&& action) {
   }
 }
 
-/// Model::prepare, and check_lp_count. Input files are read here: a UsageError is about them,
-/// anything else is the model's mistake.
-void prepare_model(Model& model);
+/// Model::prepare, and check_lp_count. `seed`: of the run that the model is for. Input files are
+/// read here: a UsageError is about them, anything else is the model's mistake.
+void prepare_model(Model& model, std::uint64_t seed);
 
 /// Throws ModelFault if no engine can have as many LPs as the model says.
 void check_lp_count(const Model& model);

@@ -7,15 +7,10 @@
 #include <cstring>
 #include <string_view>
 
+#include "memory/thread_storage.h"
+
 namespace orrery {
 namespace {
-
-// The x86-64 ABI for thread-local storage (Drepper, ELF Handling for Thread-Local Storage, 2013,
-// section 3.4.2): the address of a module's variable on the calling thread.
-struct TlsIndex {
-  unsigned long module, offset;
-};
-extern "C" void* __tls_get_addr(TlsIndex*);
 
 bool is_mathematics(const char* path) {
   return std::string_view(path).find("/libm.so") != std::string_view::npos;
@@ -64,8 +59,7 @@ void ModelText::add(const void* module_info, bool is_models) {
 
 std::byte* ModelText::locals() const {
   if (locals_bytes_ == 0) return nullptr;
-  TlsIndex index{locals_module_, 0};
-  return static_cast<std::byte*>(__tls_get_addr(&index));
+  return static_cast<std::byte*>(memory::thread_storage_of(locals_module_));
 }
 
 }  // namespace orrery

@@ -76,16 +76,12 @@ class OneByOne {
   };
 
   RunEnd loop() {
-    const Time until = options_.until;
+    const Time until = goal_.end(options_);
     LookInterval interval;
     for (GoalWatch goal(goal_);; interval.look()) {
       for (std::uint64_t n = goal.until_look(committed_, interval.events()); n > 0; --n) {
         PlainEvent* event = pending_.top();
-        if (event == nullptr || event->time() >= until) {
-          end_ = Key::infinity();
-          poll();
-          return RunEnd::completed;
-        }
+        if (event == nullptr || event->time() >= until) return end_of(event);
         pending_.pop();
         handle(event);
       }
@@ -95,6 +91,14 @@ class OneByOne {
       if (control_.stop_requested.load(std::memory_order_relaxed)) return RunEnd::interrupted;
       if (goal.reached_for_good(committed_, pending_.size())) return RunEnd::paused;
     }
+  }
+
+  /// Nothing is left before a pause, or none at all.
+  [[gnu::noinline]] RunEnd end_of(const PlainEvent* next) {
+    const bool pauses = next != nullptr && next->time() < options_.until;
+    end_ = pauses ? Key::start_of(goal_.until) : Key::infinity();
+    poll();
+    return pauses ? RunEnd::paused : RunEnd::completed;
   }
 
   void handle(PlainEvent* event) {

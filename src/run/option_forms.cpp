@@ -170,6 +170,10 @@ OptionForm<std::string> checked_text(std::function<void(const std::string&)> che
           .choices = std::move(choices)};
 }
 
+OptionForm<std::string> any_text() {
+  return checked_text([](const std::string&) {}, "");
+}
+
 OptionForm<bool> on_or_off() {
   return {.read =
               [](const OptionText& given) {

@@ -32,6 +32,8 @@ OptionForm<std::string> choice(std::vector<std::string> words);
 /// A text that `check` does not refuse by a UsageError; `choices` for the help.
 OptionForm<std::string> checked_text(std::function<void(const std::string&)> check,
                                      std::string choices);
+/// Any text, such as the name of a file that whoever opens it judges.
+OptionForm<std::string> any_text();
 /// "on" or "off".
 OptionForm<bool> on_or_off();
 /// Of a flag that switches something off which is on.

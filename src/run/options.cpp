@@ -114,7 +114,7 @@ const MemberOption<std::string, std::string> kPending{{.name = "pending",
 const MemberOption<std::uint64_t, std::uint64_t> kMemory{
     {.name = "memory",
      .type = "SIZE",
-     .help = "Memory budget, such as 512MiB or 4GiB",
+     .help = "Memory budget, such as 512MiB or 4GiB; of all ranks on a machine together",
      .group = kTuningOptions,
      .field = "memory_bytes",
      .default_words = "three quarters of what is free"},
@@ -135,6 +135,23 @@ const Option<std::uint64_t> kThreads{
      .field = "threads"},
     0,
     option_forms::count_or_auto(1, kMostWorkers)};
+const Option<std::string> kPartition{
+    {.name = "partition",
+     .type = "FILE",
+     .help = "A line for each LP: the number of its worker, or of its rank where there are some",
+     .group = kTuningOptions,
+     .field = "partition",
+     .default_words = "by the model's communication graph"},
+    "",
+    option_forms::any_text()};
+const Option<std::string> kWritePartition{{.name = "write-partition",
+                                           .type = "FILE",
+                                           .help = "Write the one that is used, at first",
+                                           .group = kTuningOptions,
+                                           .field = "write_partition",
+                                           .default_words = "it is not written"},
+                                          "",
+                                          option_forms::any_text()};
 const MemberOption<std::uint64_t, std::uint32_t> kLivelock{
     {.name = "livelock",
      .type = "N",
@@ -163,6 +180,9 @@ std::vector<void (*)(const RunOptions&)>& rule_table() {
 
 }  // namespace
 
+const OptionBase& seed_option() {
+  return kSeed;
+}
 const OptionBase& workers_option() {
   return kWorkers;
 }
@@ -177,6 +197,13 @@ const Option<std::uint64_t>& threads_option() {
 }
 const Option<std::int64_t>& event_time_limit_option() {
   return kEventTimeLimit;
+}
+
+const Option<std::string>& partition_option() {
+  return kPartition;
+}
+const Option<std::string>& write_partition_option() {
+  return kWritePartition;
 }
 
 OptionRule::OptionRule(void (*check)(const RunOptions&)) {

@@ -13,6 +13,7 @@
 
 #include "orrery/model.h"
 #include "run/option.h"
+#include "run/rank_place.h"
 
 namespace orrery {
 
@@ -27,7 +28,8 @@ struct RunOptions {
   std::uint64_t memory_bytes = 0;  ///< budget of the run; 0: three quarters of what is available
   bool bind = true;                ///< bind workers to cores where there are enough
   std::uint32_t livelock_microsteps =
-      1'000'000;  ///< zero-delay steps at one instant that are too many
+      1'000'000;    ///< zero-delay steps at one instant that are too many
+  RankPlace place;  ///< of this process among those of the run
 
   /// The same without a horizon: nothing that is sent is dropped.
   RunOptions without_horizon() const {
@@ -75,11 +77,18 @@ inline constexpr OptionGroup kGeneralOptions{0, ""};
 inline constexpr OptionGroup kTuningOptions{1,
                                             "Options for experiments (automatic where not given)"};
 
+/// What a model knows before it is prepared.
+const OptionBase& seed_option();
+
 /// The common options that some engines have no use for.
 const OptionBase& workers_option();
 const OptionBase& memory_option();
 const OptionBase& bind_option();
 const Option<std::uint64_t>& threads_option();  ///< that workers share; 0: automatic
+/// A partition to be followed, and where to write the one that is used (partition_file.h); or
+/// empty.
+const Option<std::string>& partition_option();
+const Option<std::string>& write_partition_option();
 /// Of every engine: how long a call of an LP's code may take, in microseconds; 0: no limit.
 const Option<std::int64_t>& event_time_limit_option();
 

@@ -9,14 +9,18 @@
 #include <fstream>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <numeric>
+#include <utility>
 
 #ifdef ORRERY_HAVE_METIS
 #include <metis.h>
 #endif
 
 #include "core/topology.h"
+#include "run/partition_file.h"
 #include "run/promises.h"
+#include "run/world.h"
 
 namespace orrery {
 namespace {
@@ -29,14 +33,21 @@ std::vector<std::uint16_t> contiguous_blocks(std::uint64_t lps, unsigned workers
 }
 
 #ifdef ORRERY_HAVE_METIS
-/// What METIS is to keep together or apart: LPs, or clusters of them (clusters.h) as a whole.
+/// What METIS is to keep together or apart: LPs, or clusters of them (clusters.h) as a whole, of
+/// all LPs or of one rank's.
 class Vertices {
  public:
-  Vertices(const Clusters& clusters, std::uint64_t lps) : count_(lps) {
-    if (!clusters.any()) return;
-    of_.resize(lps);
+  static constexpr LpId kNone = ~LpId{0};  ///< of an LP that is not dealt
+
+  /// `ranks` empty: all LPs. Clusters are whole within a rank.
+  Vertices(const Clusters& clusters, std::uint64_t lps,
+           const std::vector<std::uint16_t>& ranks = {}, unsigned rank = 0)
+      : count_(lps) {
+    if (!clusters.any() && ranks.empty()) return;
+    of_.resize(lps, kNone);
     count_ = 0;
     for (std::uint64_t id = 0; id < lps; ++id) {
+      if (!ranks.empty() && ranks[id] != rank) continue;
       const LpId lowest = clusters.of(static_cast<LpId>(id));
       of_[id] = lowest == id ? static_cast<LpId>(count_++) : of_[lowest];
     }
@@ -87,9 +98,10 @@ Adjacency adjacency(const CommunicationGraph& graph, const Vertices& vertices,
   result.load.assign(vertices.count(), 1);
   for (const auto& edge : graph.edges()) {
     const LpId from = vertices.of(edge.from), to = vertices.of(edge.to);
+    if (to == Vertices::kNone) continue;
     // An LP's load is what it handles: every event has one receiver.
     result.load[to] += static_cast<idx_t>(std::min(edge.weight, 1u << 16));
-    if (from == to) continue;
+    if (from == to || from == Vertices::kNone) continue;
     const std::uint64_t weight = edge.weight * factor.of(edge);
     arcs.push_back({from, to, weight});
     arcs.push_back({to, from, weight});
@@ -143,6 +155,13 @@ void limit_loads(std::vector<idx_t>& loads, unsigned workers) {
   for (idx_t& load : loads) load = std::min(load, std::max<idx_t>(share, 1));
 }
 
+/// METIS draws random numbers from one state of the process, and is to be silent: one thread at a
+/// time, so that ranks which are threads of one process get what those get that are processes.
+std::mutex& metis_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
 bool each_has_some(const std::vector<idx_t>& part, unsigned workers) {
   std::vector<char> has(workers);
   for (const idx_t one : part) has[static_cast<std::size_t>(one)] = 1;
@@ -160,13 +179,15 @@ bool partition(const CommunicationGraph& graph, const Vertices& all, CutRule rul
   METIS_SetDefaultOptions(options);
   options[METIS_OPTION_SEED] = 1;
   std::vector<idx_t> part(all.count());
+  const std::lock_guard lock(metis_mutex());
   const Silence silence;
   const int status = METIS_PartGraphKway(
       &vertices, &constraints, a.start.data(), a.neighbour.data(), a.load.data(), nullptr,
       a.weight.data(), &parts, nullptr, nullptr, options, &cut, part.data());
   if (status != METIS_OK || !each_has_some(part, workers)) return false;
   for (std::uint64_t id = 0; id < owner.size(); ++id)
-    owner[id] = static_cast<std::uint16_t>(part[all.of(static_cast<LpId>(id))]);
+    if (const LpId vertex = all.of(static_cast<LpId>(id)); vertex != Vertices::kNone)
+      owner[id] = static_cast<std::uint16_t>(part[vertex]);
   return true;
 }
 #endif
@@ -177,17 +198,19 @@ const Topology& machine() {
   return topology;
 }
 
-}  // namespace
+/// Those that are to be kept together.
+Clusters clusters_for(CutRule rule, const Model& model, const CommunicationGraph& graph) {
+  return rule == CutRule::long_delays ? clusters_of(model, graph) : Clusters();
+}
 
-std::vector<std::uint16_t> place_lps(const Model& model, const CommunicationGraph& graph,
-                                     unsigned workers, std::vector<std::string>& notes,
-                                     CutRule rule) {
-  const std::uint64_t lps = model.lp_count();
+/// `clusters`: of the rule.
+std::vector<std::uint16_t> deal(std::uint64_t lps, const CommunicationGraph& graph,
+                                [[maybe_unused]] const Clusters& clusters, unsigned workers,
+                                std::vector<std::string>& notes, [[maybe_unused]] CutRule rule) {
   std::vector<std::uint16_t> owner = contiguous_blocks(lps, workers);
   if (workers == 1 || lps <= workers || graph.edges().empty()) return owner;
 #ifdef ORRERY_HAVE_METIS
-  const bool by_delays = rule == CutRule::long_delays;
-  const Vertices vertices(by_delays ? clusters_of(model, graph) : Clusters(), lps);
+  const Vertices vertices(clusters, lps);
   // Of a few LPs METIS may leave a worker without any; blocks are as good there.
   constexpr std::uint64_t kFew = 8;
   if (!partition(graph, vertices, rule, workers, owner) && lps > kFew * workers)
@@ -196,6 +219,58 @@ std::vector<std::uint16_t> place_lps(const Model& model, const CommunicationGrap
   notes.push_back("built without METIS: the communication graph is not used, LPs lie in blocks");
 #endif
   return owner;
+}
+
+/// A cluster goes where its lowest LP goes.
+void join_clusters(std::vector<std::uint16_t>& owner, const Clusters& clusters) {
+  if (!clusters.any()) return;
+  for (LpId id = 0; id < owner.size(); ++id) owner[id] = owner[clusters.of(id)];
+}
+
+/// In the order of their numbers; elsewhere where other ranks have them.
+std::vector<std::uint16_t> blocks_of_rank(const std::vector<std::uint16_t>& ranks,
+                                          const RankPlace& place, unsigned workers) {
+  const auto here = static_cast<std::uint64_t>(
+      std::count(ranks.begin(), ranks.end(), static_cast<std::uint16_t>(place.rank)));
+  std::vector<std::uint16_t> parts(ranks.size(), World::kElsewhere);
+  std::uint64_t dealt = 0;
+  for (std::size_t id = 0; id < ranks.size(); ++id)
+    if (ranks[id] == place.rank) parts[id] = static_cast<std::uint16_t>(dealt++ * workers / here);
+  return parts;
+}
+
+}  // namespace
+
+std::vector<std::uint16_t> place_lps(const Model& model, const CommunicationGraph& graph,
+                                     unsigned workers, std::vector<std::string>& notes,
+                                     CutRule rule) {
+  return deal(model.lp_count(), graph, clusters_for(rule, model, graph), workers, notes, rule);
+}
+
+RankedPlacement place_lps(const Model& model, const CommunicationGraph& graph,
+                          const RunOptions& options, unsigned workers,
+                          std::vector<std::string>& notes, CutRule rule) {
+  const RankPlace& place = options.place;
+  const bool over_ranks = place.ranks > 1;
+  const unsigned parts = over_ranks ? place.ranks : workers;
+  const PartKind kind = over_ranks ? PartKind::rank : PartKind::worker;
+  const Clusters clusters = clusters_for(rule, model, graph);
+  const std::string& given = options.get(partition_option());
+  std::vector<std::uint16_t> part_of =
+      given.empty() ? deal(model.lp_count(), graph, clusters, parts, notes, rule)
+                    : read_partition(given, model.lp_count(), parts, kind, clusters, notes);
+  join_clusters(part_of, clusters);
+  const std::string& wanted = options.get(write_partition_option());
+  if (!wanted.empty() && place.rank == 0) write_partition(wanted, part_of, parts, kind);
+  if (!over_ranks) return {{}, std::move(part_of)};
+  RankedPlacement placed{.ranks = std::move(part_of), .parts = {}};
+  placed.parts = blocks_of_rank(placed.ranks, place, workers);
+#ifdef ORRERY_HAVE_METIS
+  if (workers > 1 && !graph.edges().empty())
+    partition(graph, Vertices(clusters, model.lp_count(), placed.ranks, place.rank), rule, workers,
+              placed.parts);
+#endif
+  return placed;
 }
 
 unsigned usable_cores() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "orrery/model.h"
+#include "run/options.h"
 
 namespace orrery {
 
@@ -23,6 +24,19 @@ enum class CutRule : std::uint8_t {
 std::vector<std::uint16_t> place_lps(const Model& model, const CommunicationGraph& graph,
                                      unsigned workers, std::vector<std::string>& notes,
                                      CutRule rule = CutRule::fewest);
+
+/// For a run: LPs to ranks by the whole graph, then those of this rank to its workers by what of
+/// the graph is among them; or as --partition says, of the ranks if there are several, else of the
+/// workers. LPs that may reach each other without delay (clusters.h) are on one rank where `rule`
+/// says so. `parts` has World::kElsewhere for LPs of other ranks. Writes --write-partition. Throws
+/// UsageError for these two.
+struct RankedPlacement {
+  std::vector<std::uint16_t> ranks;  ///< empty: there is one
+  std::vector<std::uint16_t> parts;
+};
+RankedPlacement place_lps(const Model& model, const CommunicationGraph& graph,
+                          const RunOptions& options, unsigned workers,
+                          std::vector<std::string>& notes, CutRule rule = CutRule::fewest);
 
 /// Cores that this process may use.
 unsigned usable_cores();

@@ -11,6 +11,7 @@
 #include "run/guarded_call.h"
 #include "run/model_checks.h"
 #include "run/placement.h"
+#include "run/rank_exchange.h"
 #include "run/refusals.h"
 #include "run/team.h"
 
@@ -123,7 +124,7 @@ class Population {
 }  // namespace
 
 bool populate(World& world, const RunOptions& options, RunControl& control, RunResult& result) {
-  Team team(std::min(world.parts(), usable_cores()), options.bind);
+  Team team(std::min(world.parts(), usable_cores()), options.bind, options.place);
   Population population(world, options, control, team);
   if (control.rows != nullptr) control.rows->begin(world.parts());
   if (team.workers() == 1) {
@@ -132,8 +133,10 @@ bool populate(World& world, const RunOptions& options, RunControl& control, RunR
     team.start(0, {[&population](unsigned thread) { population.work(thread); }});
     team.finish();
   }
+  bool stopped = control.stop_requested.load(std::memory_order_relaxed);
+  if (control.ranks != nullptr) share_set_up(*control.ranks, team.set_up_failure(), stopped);
   if (team.take_failure(world.model(), result)) return false;
-  if (control.stop_requested.load(std::memory_order_relaxed)) {
+  if (stopped) {
     result.end = RunEnd::interrupted;
     result.metrics.resize(world.model().metrics().size());
     result.notes.emplace_back(

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "run/model_checks.h"
+#include "run/world.h"
 
 namespace orrery {
 namespace {
@@ -15,11 +16,12 @@ namespace {
 using Owners = std::vector<std::uint16_t>;
 
 /// Blocks by number. An LP across the end of a block goes where its greater half lies.
-Owners blocks(const std::vector<float>& loads, const std::vector<double>& shares, double total) {
-  Owners owners(loads.size());
+Owners blocks(Owners owners, const std::vector<float>& loads, const std::vector<double>& shares,
+              double total) {
   unsigned worker = 0;
   double reached = 0, end = shares[0] * total;
   for (std::size_t id = 0; id < loads.size(); ++id) {
+    if (owners[id] == World::kElsewhere) continue;
     const auto load = static_cast<double>(loads[id]);
     while (worker + 1 < shares.size() && reached + load / 2 > end) end += shares[++worker] * total;
     owners[id] = static_cast<std::uint16_t>(worker);
@@ -68,7 +70,7 @@ class Diffusion {
       : neighbours_(neighbours), owners_(owners), loads_(loads), room_(shares.size()) {
     for (std::size_t i = 0; i < shares.size(); ++i) room_[i] = shares[i] * total;
     for (std::size_t id = 0; id < owners.size(); ++id)
-      room_[owners[id]] -= static_cast<double>(loads[id]);
+      if (owners[id] != World::kElsewhere) room_[owners[id]] -= static_cast<double>(loads[id]);
   }
 
   Owners run() {
@@ -98,6 +100,7 @@ class Diffusion {
 
   /// Whether its owner comes nearer to its share without it.
   bool has_too_much(LpId id) const {
+    if (owners_[id] == World::kElsewhere) return false;
     return room_[owners_[id]] + static_cast<double>(loads_[id]) / 2 < 0;
   }
   bool has_room(unsigned worker, LpId id) const {
@@ -129,7 +132,7 @@ class Diffusion {
       const unsigned there = owners_[link.to];
       if (there == owners_[id]) {
         own += link.weight;
-      } else if (has_room(there, id)) {
+      } else if (there != World::kElsewhere && has_room(there, id)) {
         add(there, link.weight);
       }
     });
@@ -175,7 +178,7 @@ Owners rebalance(const Model& model, const Owners& owners, const std::vector<flo
   const double total = std::accumulate(loads.begin(), loads.end(), 0.0);
   if (total <= 0) return owners;
   const CommunicationGraph graph = communication_of(model);
-  if (graph.edges().empty()) return blocks(loads, shares, total);
+  if (graph.edges().empty()) return blocks(owners, loads, shares, total);
   const Neighbours neighbours(graph, owners.size());
   return Diffusion(neighbours, owners, loads, shares, total).run();
 }

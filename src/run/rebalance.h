@@ -17,8 +17,9 @@
 
 namespace orrery {
 
-/// owner[lp] = worker, from `owners`, which have it now. `loads`: of each LP, in any unit;
-/// `shares`: of each worker, which add up to 1. Deterministic.
+/// owner[lp] = worker, from `owners`, which have it now, or World::kElsewhere, which stays.
+/// `loads`: of each LP, in any unit, 0 of those elsewhere; `shares`: of each worker, which add up
+/// to 1. Deterministic.
 std::vector<std::uint16_t> rebalance(const Model& model, const std::vector<std::uint16_t>& owners,
                                      const std::vector<float>& loads,
                                      const std::vector<double>& shares);

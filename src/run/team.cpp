@@ -19,7 +19,8 @@ unsigned count_workers(const RunOptions& options, const Model& model) {
     throw UsageError("--workers " + std::to_string(options.workers) + " is too many; at most " +
                      std::to_string(kMostWorkers) + " are possible");
   }
-  const unsigned wanted = options.workers == 0 ? usable_cores() : options.workers;
+  const unsigned share = std::max(1u, usable_cores() / options.place.sharing);
+  const unsigned wanted = options.workers == 0 ? share : options.workers;
   return static_cast<unsigned>(std::min<std::uint64_t>(wanted, model.lp_count()));
 }
 
@@ -28,10 +29,11 @@ unsigned count_threads(const RunOptions& options, unsigned workers) {
   return std::min(workers, asked > 0 ? asked : usable_cores());
 }
 
-Team::Team(unsigned workers, bool bind)
+Team::Team(unsigned workers, bool bind, const RankPlace& place)
     : workers_(workers),
-      crowded_(workers > usable_cores()),
-      binds_(bind && workers > 1 && !crowded_),
+      crowded_(workers * place.sharing > usable_cores()),
+      binds_(bind && workers * place.sharing > 1 && !crowded_),
+      first_core_(place.sharing > 1 ? place.index * workers : 0),
       step_(workers, StepEnd{*this}) {}
 
 void Team::start(unsigned first, Duty duty) {
@@ -78,7 +80,7 @@ void Team::finish() {
 
 bool Team::bind(unsigned worker) {
   if (!binds_) return true;
-  if (bind_to_core(worker)) return true;
+  if (bind_to_core(first_core_ + worker)) return true;
   bind_failed_.store(true, std::memory_order_relaxed);
   return false;
 }

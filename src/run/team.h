@@ -37,7 +37,8 @@ struct SetUpFailure {
 
 class Team {
  public:
-  Team(unsigned workers, bool bind);
+  /// `place`: others may share the cores.
+  Team(unsigned workers, bool bind, const RankPlace& place = {});
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
   ~Team() { join(); }
@@ -78,6 +79,8 @@ class Team {
   void note_failure(SetUpFailure failure);
   /// Waits until all threads of the team have ended the step; false if one has failed.
   bool end_step();
+  /// After the threads have ended: the failure, which ranks tell each other.
+  std::optional<SetUpFailure>& set_up_failure() { return set_up_failure_; }
   /// After the threads have ended. Throws UsageError if the failure was the input's; else stores
   /// the fault, with nothing committed. False if there is none.
   bool take_failure(const Model& model, RunResult& result) const;
@@ -98,6 +101,7 @@ class Team {
 
   const unsigned workers_;
   const bool crowded_, binds_;
+  const unsigned first_core_;
   std::barrier<StepEnd> step_;
   std::atomic<bool> step_failed_{false};  ///< set before the barrier, read by its end: relaxed
   bool step_passed_ = true;               ///< written by the barrier's end

@@ -22,6 +22,8 @@ World::World(const Model& model, Layout layout, Promises promises,
       lp_count_(static_cast<LpId>(model.lp_count())),
       denies_oversize_(layout.deny_oversize),
       parts_(std::move(layout.parts)),
+      ranks_(std::move(layout.ranks)),
+      place_(layout.place),
       lps_(lp_count_),
       places_(nullptr, FreePlaces{0}),
       made_(pending.size()) {
@@ -35,6 +37,7 @@ World::~World() {
     if (lps_.empty()) return;  // an engine has failed that had the table
     const OrdinaryCalls ordinary;
     for (LpId id = 0; id < lp_count_; ++id) {
+      if (!is_here(id)) continue;
       const ModelCall call("its destructor", id);
       end_object(lps_[id].object);
     }
@@ -44,7 +47,7 @@ World::~World() {
   const MisuseWatch misuse;
   const HeapMisuseNote before = std::exchange(heap_misuse(), {});
   for (LpId id = 0; id < lp_count_; ++id)
-    if (made_[part_of(id)] != 0) destroy(id);
+    if (is_here(id) && made_[part_of(id)] != 0) destroy(id);
   heap_misuse() = before;
 }
 

@@ -32,11 +32,14 @@
 #include "run/faults.h"
 #include "run/lp_executions.h"
 #include "run/promises.h"
+#include "run/rank_place.h"
 
 namespace orrery {
 
 class World {
  public:
+  /// The part of LPs that other ranks have.
+  static constexpr std::uint16_t kElsewhere = 0xffff;
   /// Where LPs lie.
   struct Layout {
     /// Of each LP its part; empty: all in part 0.
@@ -45,6 +48,10 @@ class World {
     std::vector<memory::Colouring> arenas;
     unsigned part_count = 1;     ///< in ordinary memory; else as many as arenas
     bool deny_oversize = false;  ///< requests of LPs for more than a block are refused
+    /// Of each LP its rank; empty: there is one rank. Those of others are in part kElsewhere, and
+    /// have no object here.
+    std::vector<std::uint16_t> ranks = {};
+    RankPlace place = {};
   };
   /// What the platform keeps of an LP.
   struct Lp {
@@ -63,6 +70,10 @@ class World {
   const LpExecutions& executions() const { return executions_; }
   LpId lp_count() const { return lp_count_; }
   bool on_heaps() const { return !arenas_.empty(); }
+  const RankPlace& place() const { return place_; }
+  unsigned rank_of(LpId id) const { return ranks_.empty() ? 0 : ranks_[id]; }
+  /// Whether this rank has the LP.
+  bool is_here(LpId id) const { return ranks_.empty() || ranks_[id] == place_.rank; }
   bool denies_oversize() const { return denies_oversize_; }
   unsigned parts() const { return static_cast<unsigned>(pending.size()); }
   unsigned part_of(LpId id) const { return parts_.empty() ? 0 : parts_[id]; }
@@ -81,6 +92,14 @@ class World {
   memory::LpHeap& heap(LpId id) { return places_[id].heap; }
   std::unique_ptr<Attachment>& attachment(LpId id) { return places_[id].attachment; }
   memory::Arena& arena(unsigned part) { return *arenas_[part]; }
+  /// For heaps that are restored with the memory that they had in another process: an arena for
+  /// that alone. What they take besides comes from those of their parts.
+  memory::Arena& add_ground() { return *grounds_.emplace_back(std::make_unique<memory::Arena>()); }
+  template <class Visit>
+  void for_each_arena(Visit&& visit) const {
+    for (const auto& arena : grounds_) visit(*arena);
+    for (const auto& arena : arenas_) visit(*arena);
+  }
   // Parts are dealt to workers in order, several to each if there are more parts.
   unsigned worker_of(unsigned part, unsigned workers) const { return part * workers / parts(); }
   unsigned first_part(unsigned worker, unsigned workers) const {
@@ -112,7 +131,7 @@ class World {
 
   std::vector<EventList> pending;  ///< by part, in no order; the receiver may be of another part
   Key cut;
-  std::uint64_t committed = 0;  ///< events
+  std::uint64_t committed = 0;  ///< events, of all ranks, like the next
   std::uint64_t executed = 0;   ///< committed, and rolled back
   LivelockTrail trail;          ///< of what is committed
   bool failed = false;          ///< the run has ended with a fault
@@ -139,7 +158,9 @@ class World {
   const LpId lp_count_;
   const bool denies_oversize_;
   std::vector<std::uint16_t> parts_;
-  std::vector<std::unique_ptr<memory::Arena>> arenas_;
+  const std::vector<std::uint16_t> ranks_;
+  const RankPlace place_;
+  std::vector<std::unique_ptr<memory::Arena>> arenas_, grounds_;
   Table lps_;
   std::unique_ptr<Place[], FreePlaces> places_;  ///< made where their part is
   std::vector<char> made_;                       ///< by part: whether its places are

@@ -6,8 +6,10 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -25,12 +27,24 @@ namespace orrery {
 struct Goal {
   std::uint64_t events = std::numeric_limits<std::uint64_t>::max();  ///< committed by this engine
   double seconds = std::numeric_limits<double>::infinity();
+  /// Everything before is to be executed, and nothing at or after it: then the cut is there, or the
+  /// run is complete, if nothing is left.
+  Time until = Time::max();
+  /// Set by somebody who wants a pause now. Carries no data, hence relaxed. Null, or outlives the
+  /// engine's work.
+  const std::atomic<bool>* asked = nullptr;
   /// May put the goal off when its time is over. Null, or outlives the engine's work.
   class GoalKeeper* keeper = nullptr;
 
-  bool pauses() const {
+  /// Whether it may be reached for no other reason than how far the engine has come, or how long it
+  /// has had the world.
+  bool is_a_slice() const {
     return events != std::numeric_limits<std::uint64_t>::max() || !std::isinf(seconds);
   }
+  bool pauses() const { return is_a_slice() || until != Time::max() || asked != nullptr; }
+  bool is_asked() const { return asked != nullptr && asked->load(std::memory_order_relaxed); }
+  /// Where handlers end for now: at a pause or at the horizon.
+  Time end(const RunOptions& options) const { return std::min(until, options.until); }
 };
 
 /// Lets an engine go on with the world as it has it: a cut and a hand-over to itself cost a look at
@@ -54,42 +68,41 @@ class GoalKeeper {
 /// Looks at the goal now and then.
 class GoalWatch {
  public:
-  explicit GoalWatch(const Goal& goal)
-      : events_(goal.events), seconds_(goal.seconds), keeper_(goal.keeper) {
-    restart();
-  }
+  explicit GoalWatch(const Goal& goal) : goal_(goal) { restart(); }
   /// The seconds count from now. By one thread, before others look.
   void restart() {
-    if (std::isinf(seconds_)) return;
+    if (std::isinf(goal_.seconds)) return;
     begin_cycles_ = read_cycles();
-    end_cycles_ = begin_cycles_ + cycles_in(seconds_);
+    end_cycles_ = begin_cycles_ + cycles_in(goal_.seconds);
   }
   /// Whether it is reached; `committed`: events by this engine so far.
-  bool reached(std::uint64_t committed) const { return committed >= events_ || time_is_over(); }
-  bool time_is_over() const { return read_cycles() >= end_cycles_; }
+  bool reached(std::uint64_t committed) const {
+    return committed >= goal_.events || time_is_over();
+  }
+  bool time_is_over() const { return read_cycles() >= end_cycles_ || goal_.is_asked(); }
   /// How many events may be executed before the next look, of `most`; one at least.
   std::uint64_t until_look(std::uint64_t committed, std::uint64_t most) const {
-    return committed >= events_ ? 1 : std::min(most, events_ - committed);
+    return committed >= goal_.events ? 1 : std::min(most, goal_.events - committed);
   }
   // Where the goal may be put off. By one thread, the only one that asks.
   bool reached_for_good(std::uint64_t committed, std::uint64_t pending) {
-    return committed >= events_ || time_is_over_for_good(read_cycles(), committed, pending);
+    return committed >= goal_.events || time_is_over_for_good(read_cycles(), committed, pending);
   }
   /// `cycles`: when the engine had committed so many events, the last time that is known of.
   bool time_is_over_for_good(std::uint64_t cycles, std::uint64_t committed, std::uint64_t pending) {
-    return cycles >= end_cycles_ && !is_put_off(cycles, committed, pending);
+    return (cycles >= end_cycles_ && !is_put_off(cycles, committed, pending)) || goal_.is_asked();
   }
 
  private:
   /// Apart: in the loop of the sequential engine on heaps it cost PHOLD 8 % of its rate.
   [[gnu::noinline]] bool is_put_off(std::uint64_t cycles, std::uint64_t committed,
                                     std::uint64_t pending) {
-    if (keeper_ == nullptr) return false;
+    if (goal_.keeper == nullptr) return false;
     const double seconds = seconds_of(cycles - begin_cycles_);
     const double lag = seconds_of(read_cycles() - cycles);
-    const std::optional<double> more = keeper_->put_off({committed, seconds, lag, pending});
+    const std::optional<double> more = goal_.keeper->put_off({committed, seconds, lag, pending});
     if (!more) {
-      keeper_ = nullptr;  // it is asked once
+      goal_.keeper = nullptr;  // it is asked once
       return false;
     }
     begin_cycles_ = cycles;
@@ -97,9 +110,7 @@ class GoalWatch {
     return true;
   }
 
-  const std::uint64_t events_;
-  const double seconds_;
-  GoalKeeper* keeper_;
+  Goal goal_;
   std::uint64_t begin_cycles_ = 0;
   std::uint64_t end_cycles_ = std::numeric_limits<std::uint64_t>::max();
 };
@@ -123,10 +134,16 @@ class WorldEngine : public Engine {
   virtual void advance(World& world, const RunOptions& options, const Goal& goal,
                        RunControl& control, RunResult& result) = 0;
 
+  /// Whether LPs that may reach each other without delay have to be on one rank. Its layout sees to
+  /// it.
+  virtual bool keeps_clusters() const { return false; }
+
   /// Whether it may be faster than one event after the other, by what is pending in the world.
   virtual bool may_pay(const World&) const { return true; }
 
  private:
+  void advance_with_halts(World& world, const RunOptions& options, RunControl& control,
+                          const std::function<void()>& flush_rows, RunResult& result);
   void run_whole(const Model& model, const RunOptions& options, RunControl& control,
                  RunResult& result);
 };

@@ -3,24 +3,32 @@
 // A run on one engine that works on worlds: the LPs' making, the engine's way to the end, the LPs'
 // end.
 #include <algorithm>
+#include <functional>
+#include <memory>
 
 #include "core/model_stack.h"
 #include "memory/library_state.h"
 #include "run/clock.h"
 #include "run/finish.h"
 #include "run/guarded_call.h"
+#include "run/halts.h"
 #include "run/model_checks.h"
 #include "run/population.h"
+#include "run/rank_exchange.h"
+#include "run/rank_rows.h"
 #include "run/world_engine.h"
 
 namespace orrery {
 namespace {
 
 /// A world without LPs. The graph, which placement and promises need, is gone before LPs are made.
+/// A world that leaves its process or comes from another lies on heaps, whatever its engine needs.
 World make_world(const WorldEngine& engine, const Model& model, const RunOptions& options,
-                 RunResult& result) {
+                 const RunControl& control, RunResult& result) {
   const CommunicationGraph graph = communication_of(model);
   World::Layout where = engine.layout(model, graph, options, result.notes);
+  const bool travels = control.halts != nullptr || control.origin != nullptr;
+  if (travels && where.arenas.empty()) where.arenas.resize(where.part_count);
   if (!where.arenas.empty()) memory::prepare_library_state();
   return {model, std::move(where), Promises(model, graph), options.livelock_microsteps};
 }
@@ -31,8 +39,11 @@ void finish(World& world, const RunOptions& options, RunControl& control, RunRes
   result.committed = world.committed;
   result.executed = world.executed;
   if (control.rows != nullptr) control.rows->begin(1);
-  Finisher finisher(world.model(), result.reached, control.rows);
+  const bool alone = control.ranks == nullptr;
+  Finisher finisher(world.model(), result.reached, control.rows,
+                    alone ? Finisher::Metrics::summed : Finisher::Metrics::apart);
   for (LpId id = 0; id < world.lp_count(); ++id) {
+    if (!world.is_here(id)) continue;
     World::Lp& lp = world.lp(id);
     if (result.end == RunEnd::fault) {
       finisher.abandon(id, lp.kernel.hash);
@@ -42,9 +53,32 @@ void finish(World& world, const RunOptions& options, RunControl& control, RunRes
       finisher.finish(id, *lp.object, lp.kernel.hash);
     }
   }
-  finisher.store(result);
+  alone ? finisher.store(result)
+        : share_end(*control.ranks, world.model(), finisher.take_part(), result);
   if (control.rows != nullptr) control.rows->advance(0, Key::infinity());
 }
+
+/// Rows of a run over ranks go to the sink of rank 0, while this lives.
+class RowsOfRanks {
+ public:
+  explicit RowsOfRanks(RunControl& control) : control_(control), sink_(control.rows) {
+    if (control.ranks == nullptr) return;
+    rows_ = std::make_unique<RankRows>(*control.ranks, sink_);
+    control_.rows = rows_->wanted() ? rows_.get() : nullptr;
+  }
+  ~RowsOfRanks() { control_.rows = sink_; }
+  RowsOfRanks(const RowsOfRanks&) = delete;
+  RowsOfRanks& operator=(const RowsOfRanks&) = delete;
+  /// All that is committed up to here is the sink's.
+  void flush() {
+    if (rows_) rows_->flush();
+  }
+
+ private:
+  RunControl& control_;
+  RowSink* const sink_;
+  std::unique_ptr<RankRows> rows_;  ///< apart: model code runs below, on a bounded stack
+};
 
 }  // namespace
 
@@ -59,19 +93,53 @@ void WorldEngine::run_whole(const Model& model, const RunOptions& options, RunCo
                             RunResult& result) {
   Stopwatch watch;
   const MisuseWatch misuse;  // of LPs that end on this thread
-  World world = make_world(*this, model, options, result);
+  RowsOfRanks rows(control);
+  World world = make_world(*this, model, options, control, result);
+  if (control.ranks != nullptr) check_placement(*control.ranks, world);
   result.workers = world.parts();
-  if (!populate(world, options, control, result)) {
+  if (control.origin != nullptr) {
+    control.origin->fill(world);
+    result.committed_before = world.committed;
+    result.begun = world.cut.time();
+  } else if (!populate(world, options, control, result)) {
     world.failed = true;
+    rows.flush();
     return;
   }
   result.startup_seconds = watch.lap();
   const double before = result.startup_seconds;
-  advance(world, options, Goal{}, control, result);
+  if (control.halts == nullptr) {
+    advance(world, options, Goal{}, control, result);
+  } else {
+    advance_with_halts(
+        world, options, control, [&] { rows.flush(); }, result);
+  }
   result.peak_memory_bytes += world.lp_count() * world.bytes_per_lp() + world.promises().bytes();
   finish(world, options, control, result);
+  rows.flush();
   world.failed = result.end == RunEnd::fault;
   result.shutdown_seconds = watch.lap() - result.loop_seconds - (result.startup_seconds - before);
+}
+
+/// Halts count as a part of the loop: they are what a run with halts does.
+void WorldEngine::advance_with_halts(World& world, const RunOptions& options, RunControl& control,
+                                     const std::function<void()>& flush_rows, RunResult& result) {
+  Stopwatch watch;
+  double seconds = 0;
+  const double startup = result.startup_seconds;
+  do {
+    RunResult part;
+    advance(world, options, control.halts->next_goal(world), control, part);
+    const bool is_first = seconds == 0;
+    if (is_first) result.startup_seconds += part.startup_seconds;
+    result.add_part(std::move(part), seconds);
+    seconds += watch.lap();
+    if (result.end == RunEnd::paused) flush_rows();
+  } while (result.end == RunEnd::paused && control.halts->at_halt(world));
+  if (result.end == RunEnd::paused) result.end = RunEnd::interrupted;
+  seconds += watch.lap();
+  control.halts->at_end(result);
+  result.loop_seconds = seconds - (result.startup_seconds - startup);
 }
 
 }  // namespace orrery

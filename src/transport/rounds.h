@@ -103,6 +103,9 @@ class Rounds {
 ///                    now on the lowest that is sent
 ///   Report report()  empty the rings; the report
 ///   bool adopt()     take the result from the reports of all (Rounds::report_of); true ends it all
+/// And, where there are other ranks (ranks/rank_rounds.h), which may be asked again and again:
+///   bool delivered(round)  what they sent before they joined is here
+///   bool settled(round)    they have reported, too
 template <class RoundsType>
 class RoundMember {
  public:
@@ -125,11 +128,15 @@ class RoundMember {
           break;
         case Phase::joined:
           if (!rounds_.all_joined(round_, scanned_)) return false;
+          if constexpr (requires { hooks.delivered(round_); })
+            if (!hooks.delivered(round_)) return false;
           rounds_.report(worker_, round_, hooks.report());
           enter(Phase::reported);
           break;
         case Phase::reported:
           if (!rounds_.all_reported(round_, scanned_)) return false;
+          if constexpr (requires { hooks.settled(round_); })
+            if (!hooks.settled(round_)) return false;
           enter(Phase::between);
           return hooks.adopt();
       }

@@ -102,6 +102,39 @@ TEST(HandOver, OfWorldsThatMayBeKept) {
   }
 }
 
+/// At a time, all engines leave the same: nothing before it, everything after it.
+TEST(HandOver, AtTimes) {
+  RandomModel random(
+      {.shape = 3, .lps = 40, .horizon = Duration::from_ticks(kHorizonTicks), .durations = true});
+  DelayModel delays({.shape = 6,
+                     .lps = 45,
+                     .promise = DelayModelOptions::Promise::by_edge,
+                     .horizon = kDelayHorizon});
+  for (const Model* model :
+       {static_cast<const Model*>(&random), static_cast<const Model*>(&delays)}) {
+    const Outcome expected = run_model(*model, "sequential", {});
+    std::vector<std::uint64_t> halts;
+    for (const EngineCase& first : takers()) {
+      Relay relay({{first, 0, 0, 70}, {{"sequential", 1}, 0, 0, 70}});
+      expect_same(expected, run_relay(*model, relay, {}), first.text() + " to times");
+      halts.push_back(relay.handed_over);
+    }
+    EXPECT_GE(halts.front(), 3U);
+    for (const std::uint64_t one : halts) EXPECT_EQ(one, halts.front());
+  }
+}
+
+/// A flag that is set asks for a pause, as soon as there can be one.
+TEST(HandOver, WhenAsked) {
+  RandomModel model({.shape = 7, .lps = 60, .horizon = Duration::from_ticks(4 * kHorizonTicks)});
+  const Outcome expected = run_model(model, "sequential", {});
+  for (const EngineCase& engine : takers()) {
+    Relay relay({{.engine = engine, .events = 0, .asks = true}});
+    expect_same(expected, run_relay(model, relay, {}), engine.text() + ", asked to pause");
+    EXPECT_GE(relay.handed_over, 2U) << engine.text();
+  }
+}
+
 TEST(HandOver, BeforeAFault) {
   RandomModel model({.shape = 2, .horizon = Duration::from_ticks(50'000), .fault_at_event = 40});
   expect_equal_in_turns(model, {}, {50}, 1);

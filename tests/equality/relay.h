@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An engine that hands one world from engine to engine, in turns, every so many events, or after a
-// while that it puts off some times.
+// An engine that hands one world from engine to engine, in turns, every so many events, at times,
+// or after a while that it puts off some times.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +20,9 @@ namespace orrery::testing {
 struct Leg {
   EngineCase engine;
   std::uint64_t events;
-  unsigned puts_off = 0;  ///< how often; 0: `events` is the goal
+  unsigned puts_off = 0;   ///< how often; 0: `events` is the goal
+  std::int64_t ticks = 0;  ///< to the next multiple of so many; 0: time is no goal
+  bool asks = false;       ///< for a pause, all the time
 };
 
 /// Puts goals off, so many times.
@@ -72,11 +75,14 @@ class Relay final : public WorldEngine {
       auto& engine = dynamic_cast<WorldEngine&>(*engines_[turn % legs_.size()]);
       const std::uint64_t before = world.committed;
       keeper.begin(leg.puts_off);
-      engine.advance(world, leg.engine.options(options), goal_of(leg), control, result);
+      const Goal goal = goal_of(leg, world);
+      engine.advance(world, leg.engine.options(options), goal, control, result);
       EXPECT_GE(world.committed, before + keeper.committed()) << "told more than there were";
       if (result.end != RunEnd::paused) return;
       ++handed_over;
+      if (handed_over == kMostAsked) asked_.store(false, std::memory_order_relaxed);
       check(world, before, leg);
+      if (leg.ticks > 0) check_time(world, goal.until);
     }
   }
 
@@ -84,7 +90,10 @@ class Relay final : public WorldEngine {
   PutsOff keeper;
 
  private:
-  Goal goal_of(const Leg& leg) {
+  Goal goal_of(const Leg& leg, const World& world) {
+    if (leg.ticks > 0)
+      return {.until = Time::from_ticks((world.cut.time().ticks() / leg.ticks + 1) * leg.ticks)};
+    if (leg.asks) return {.asked = &asked_};
     if (leg.puts_off == 0) return {.events = leg.events};
     return {.seconds = PutsOff::kSeconds, .keeper = &keeper};
   }
@@ -95,8 +104,27 @@ class Relay final : public WorldEngine {
     cut_ = world.cut;
   }
 
+  /// Nothing before the time is left, and what is at or after it is all there.
+  void check_time(World& world, Time until) {
+    EXPECT_GE(world.cut, Key::start_of(until));
+    std::uint64_t pending = 0;
+    for (EventList& list : world.pending) {
+      EventList kept;
+      list.take_all([&](const EventHeader& header, const std::byte* payload) {
+        EXPECT_GE(header.time(), until);
+        kept.append(header, payload);
+        ++pending;
+      });
+      list = std::move(kept);
+    }
+    EXPECT_GT(pending, 0U) << "else the run is complete";
+  }
+
   const std::vector<Leg> legs_;
   std::vector<std::unique_ptr<Engine>> engines_;
+  /// Each time the threads of an engine are started anew.
+  static constexpr std::uint64_t kMostAsked = 30;
+  std::atomic<bool> asked_{true};
   Key cut_;
 };
 

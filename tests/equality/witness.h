@@ -87,7 +87,7 @@ class Witness {
 
 /// A model of these tests, some of whose LPs must not roll back.
 template <class Base>
-class Witnessed final : public Base {
+class Witnessed : public Base {
  public:
   template <class Options>
   explicit Witnessed(const Options& chosen, bool stay = false)

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "orrery/orrery.h"
+#include "run/world.h"
 
 namespace orrery {
 namespace {
@@ -39,10 +40,12 @@ class Field final : public Model {
   const bool connected_;
 };
 
+constexpr std::uint16_t kElsewhere = World::kElsewhere;
+
 std::vector<double> sums(const Owners& owners, const std::vector<float>& loads, unsigned workers) {
   std::vector<double> result(workers);
   for (std::size_t id = 0; id < owners.size(); ++id)
-    result[owners[id]] += static_cast<double>(loads[id]);
+    if (owners[id] != kElsewhere) result[owners[id]] += static_cast<double>(loads[id]);
   return result;
 }
 
@@ -126,6 +129,25 @@ TEST(Rebalance, GivesLpsToAWorkerWithoutAny) {
   const Owners owners = rebalance(model, Owners(400, 0), loads, {0.5, 0.5});
   EXPECT_EQ(sums(owners, loads, 2), (std::vector<double>{200, 200}));
   EXPECT_LE(links_cut(model, owners), 80u);
+}
+
+/// What other ranks have stays there, and takes no part.
+TEST(Rebalance, LeavesOtherRanksAlone) {
+  for (const bool connected : {false, true}) {
+    const Field model(40, 40, connected);
+    std::vector<float> loads(1600, 1);
+    Owners before = halves(1600, 2);
+    for (std::size_t id = 0; id < loads.size(); ++id) {
+      if (id % 40 < 20) continue;
+      before[id] = kElsewhere;
+      loads[id] = 0;
+    }
+    for (std::size_t id = 0; id < 400; ++id) loads[id] *= 5;
+    const Owners owners = rebalance(model, before, loads, {0.5, 0.5});
+    for (const double sum : sums(owners, loads, 2)) EXPECT_NEAR(sum, 800, 10) << connected;
+    for (std::size_t id = 0; id < loads.size(); ++id)
+      ASSERT_EQ(owners[id] == kElsewhere, before[id] == kElsewhere) << id;
+  }
 }
 
 TEST(Rebalance, ChangesNothingWithoutLoads) {

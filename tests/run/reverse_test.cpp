@@ -68,7 +68,7 @@ class Station final : public LogicalProcess<Station, Token> {
     if (tokens_ % 16 == 0) context.emit(ring_.visits, token.hops, static_cast<double>(load_));
     const auto to = static_cast<LpId>(context.random().below(context.lp_count()));
     context.schedule(to, Duration::from_ticks(static_cast<std::int64_t>(context.random().below(9))),
-                     Token{token.hops + 1 + static_cast<std::uint32_t>(context.random().below(3))});
+                     Token{token.hops + 1 + steps(context)});
   }
   void reverse(ReverseContext& context, const Token& token) {
     --tokens_;
@@ -86,8 +86,14 @@ class Station final : public LogicalProcess<Station, Token> {
   }
 
  private:
+  /// From a stream by name, which is the platform's to undo.
+  std::uint32_t steps(Context& context) {
+    return static_cast<std::uint32_t>(context.random(steps_).below(3));
+  }
+
   const Ring& ring_;
   std::uint64_t tokens_ = 0, again_ = 0, load_ = 0;
+  RandomStream steps_{"steps"};
   std::array<std::uint32_t, 512> last_{};
 };
 

@@ -3,13 +3,14 @@
 // The engine that chooses engines. It executes nothing itself: it gives the run's world (world.h)
 // to one engine after the other, measures how fast each moves it forward, and leaves it to the
 // fastest (policy.h). Nothing is computed twice, and since a world does not know who moved it, the
-// results are those of any one engine.
+// results are those of any one engine. Over ranks all go the way of rank 0 (agreement.h).
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "engine/auto/agreement.h"
 #include "engine/auto/candidates.h"
 #include "engine/auto/chronicle.h"
 #include "engine/auto/policy.h"
@@ -29,17 +30,22 @@ std::vector<Policy::Candidate> for_policy(const std::vector<Candidate>& candidat
 /// A run's way through the engines.
 class Tour final : GoalKeeper {
  public:
-  Tour(const std::vector<Candidate>& candidates, World& world, const RunOptions& options,
-       const Goal& goal, RunControl& control)
-      : candidates_(candidates),
+  /// `policy`: empty, or what an earlier tour of the same run has learnt.
+  Tour(const Candidates& candidates, std::optional<Policy>& policy, World& world,
+       const RunOptions& options, const Goal& goal, RunControl& control)
+      : all_(candidates),
+        candidates_(candidates.all()),
+        policy_(policy),
         world_(world),
         options_(options),
         goal_(goal),
         watch_(goal),
         control_(control),
+        agreement_(control.ranks),
         every_(options.get(kHandOverEvery)),
         committed_before_(world.committed) {
-    if (every_ == 0 && !stays()) policy_.emplace(for_policy(candidates));
+    if (has_choice() && every_ == 0 && !policy_ && agreement_.decides())
+      policy_.emplace(for_policy(candidates_));
   }
 
   void run(RunResult& result) {
@@ -47,13 +53,13 @@ class Tour final : GoalKeeper {
       result.notes.push_back("the model has LPs that stay on their thread, so " +
                              candidates_.front().text() +
                              " has the run from start to end; name an engine to choose another");
-    while (take_step(result) && !watch_.reached(committed())) {
+    while (take_step(result) && !agreement_.of_rank_0(is_there())) {
     }
     control_.engine.store(nullptr, std::memory_order_relaxed);
     result.workers = widest_;
     const Policy* const policy = policy_ ? &*policy_ : nullptr;
     chronicle_.store(result);
-    result.account = chronicle_.account(policy);
+    result.account = chronicle_.account(policy, every_ > 0);
     chronicle_.add_statistics(policy, result);
   }
 
@@ -67,6 +73,11 @@ class Tour final : GoalKeeper {
 
   /// The world cannot change hands.
   bool stays() const { return world_.executions().any_stays_on_thread(); }
+  bool has_choice() const { return candidates_.size() > 1 && !stays(); }
+  /// Whether its own goal is reached; of a world that is whole.
+  bool is_there() const {
+    return watch_.reached(committed()) || world_.cut >= Key::start_of(goal_.until);
+  }
   /// Of a world that is whole.
   std::uint64_t committed() const { return world_.committed - committed_before_; }
 
@@ -80,7 +91,8 @@ class Tour final : GoalKeeper {
 
   Step chosen() {
     const Policy::Step step = policy_->next(open_);
-    const Goal goal{.seconds = step.seconds, .keeper = goal_.pauses() ? nullptr : this};
+    const bool keeps = !goal_.is_a_slice() && !agreement_.over_ranks();
+    const Goal goal{.seconds = step.seconds, .keeper = keeps ? this : nullptr};
     return {step.candidate, goal, step.purpose == Policy::Purpose::trial ? "trial" : why_,
             step.purpose};
   }
@@ -90,21 +102,43 @@ class Tour final : GoalKeeper {
     if (goal_.events != Goal().events)
       goal.events = std::min(goal.events, watch_.until_look(committed(), goal_.events));
     goal.seconds = std::min(goal.seconds, goal_.seconds);
+    goal.until = goal_.until;
+    goal.asked = goal_.asked;
     return goal;
   }
 
   Step next_step() {
-    if (stays()) return Step{0, {}, "the only one"};
-    if (!policy_) return forced();
+    if (every_ > 0 && !stays()) return forced();
+    if (!has_choice()) return {0, {}, "the only one"};
+    if (!policy_) return {};  // another rank decides
     if (chosen_) return *std::exchange(chosen_, std::nullopt);
     open_.clear();
     for (const Candidate& one : candidates_) open_.push_back(one.engine->may_pay(world_) ? 1 : 0);
     return chosen();
   }
 
+  /// As rank 0 has it.
+  Step agreed(Step own) const {
+    if (!agreement_.over_ranks()) return own;
+    struct Told {
+      unsigned family, turn;
+      std::uint64_t events;
+      double seconds;
+      Policy::Purpose purpose;
+    };
+    const Candidate& mine = candidates_[own.candidate];
+    const Told told = agreement_.of_rank_0(
+        Told{mine.family, mine.turn, own.goal.events, own.goal.seconds, own.purpose});
+    own.candidate = all_.find(told.family, told.turn);
+    own.goal.events = told.events;
+    own.goal.seconds = told.seconds;
+    own.purpose = told.purpose;
+    return own;
+  }
+
   /// Gives the world to an engine for a while. False if the run is over.
   bool take_step(RunResult& result) {
-    step_ = next_step();
+    step_ = agreed(next_step());
     const Candidate& candidate = candidates_[step_.candidate];
     control_.workers.store(candidate.workers, std::memory_order_relaxed);
     control_.engine.store(candidate.info->name.c_str(), std::memory_order_relaxed);
@@ -183,15 +217,17 @@ class Tour final : GoalKeeper {
     return step_.goal.seconds;
   }
 
+  const Candidates& all_;
   const std::vector<Candidate>& candidates_;
+  std::optional<Policy>& policy_;  ///< empty: the order is given, or another rank's
   World& world_;
   const RunOptions& options_;
   const Goal& goal_;
   const GoalWatch watch_;
   RunControl& control_;
+  const Agreement agreement_;
   const std::uint64_t every_;
   const std::uint64_t committed_before_;
-  std::optional<Policy> policy_;
   std::vector<char> open_;      ///< candidates for a trial, at the last cut
   std::optional<Step> chosen_;  ///< while the world is still with another
   Step step_{};
@@ -212,26 +248,57 @@ class AutoEngine final : public WorldEngine {
   World::Layout layout(const Model& model, const CommunicationGraph& graph,
                        const RunOptions& options, std::vector<std::string>& notes) const override {
     candidates_.emplace(model, options, notes);
-    const Candidates& candidates = *candidates_;
-    if (std::string note = note_partly_used(candidates.all(), options); !note.empty())
-      notes.push_back(std::move(note));
     RunOptions widest = options;
-    widest.workers = candidates.most_workers();
+    widest.workers = candidates_->most_workers();
+    const std::optional<World::Layout> dealt = deal_to_ranks(model, graph, widest, notes);
+    if (std::string note = note_partly_used(candidates_->all(), options); !note.empty())
+      notes.push_back(std::move(note));
     World::Layout layout;
-    for (const Candidate& one : candidates.all())
+    for (const Candidate& one : candidates_->all())
       if (layout.arenas.empty()) layout = one.engine->layout(model, graph, widest, notes);
+    if (dealt) {
+      layout.parts = dealt->parts;
+      layout.ranks = dealt->ranks;
+    }
     return layout;
   }
+  bool spans_ranks() const override { return true; }
   void advance(World& world, const RunOptions& options, const Goal& goal, RunControl& control,
                RunResult& result) override {
     std::vector<std::string> told_before;
     if (!candidates_) candidates_.emplace(world.model(), options, told_before);
-    Tour(candidates_->all(), world, options, goal, control).run(result);
+    Tour(*candidates_, policy_, world, options, goal, control).run(result);
   }
 
  private:
+  /// LPs cannot go to another rank, so there they lie as an engine wants them that is particular
+  /// about it. It is not tried where it does not get that (--partition), unless it is the only one.
+  std::optional<World::Layout> deal_to_ranks(const Model& model, const CommunicationGraph& graph,
+                                             RunOptions options,
+                                             std::vector<std::string>& notes) const {
+    if (options.place.ranks == 1) return {};
+    options.set(threads_option(), options.workers);  // a part for each worker
+    const std::vector<Candidate>& all = candidates_->all();
+    const auto one = std::find_if(all.begin(), all.end(), [](const Candidate& candidate) {
+      return candidate.engine->keeps_clusters();
+    });
+    if (one == all.end()) return {};
+    const unsigned family = one->family;
+    try {
+      std::vector<std::string> told_again;  // by the engine with heaps
+      return one->engine->layout(model, graph, options, told_again);
+    } catch (const UsageError& error) {
+      if (std::all_of(all.begin(), all.end(), [&](auto& other) { return other.family == family; }))
+        throw;
+      notes.push_back("engine " + one->info->name + " is not tried: " + error.what());
+      candidates_->drop(family);
+      return {};
+    }
+  }
+
   /// Made once: who refuses a model may have to look at all of it.
   mutable std::optional<Candidates> candidates_;
+  std::optional<Policy> policy_;
 };
 
 const EngineRegistration registration{

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/assert.h"
 #include "engine/auto/settings.h"
 #include "orrery/error.h"
 #include "run/option_forms.h"
@@ -47,12 +48,21 @@ std::vector<Named> parse(const std::string& text) {
   return named;
 }
 
-/// Halves of the most, down to 2: a step to half as many is large enough to be measured.
-std::vector<unsigned> worker_counts(const EngineInfo& info, unsigned most) {
+/// Halves of the most, down to 2, or to 1 on each of several ranks: a step to half as many is large
+/// enough to be measured.
+std::vector<unsigned> worker_counts(const EngineInfo& info, unsigned most, bool over_ranks) {
   if (!info.honours(workers_option())) return {1};
+  const unsigned fewest = over_ranks ? 1 : 2;
   std::vector<unsigned> counts;
-  for (unsigned workers = most; workers > 1; workers /= 2) counts.push_back(workers);
+  for (unsigned workers = most; workers >= fewest; workers /= 2) counts.push_back(workers);
   return counts;
+}
+
+/// To begin with. Over ranks the most workers, since nobody works alone.
+void put_first(std::vector<Candidate>& all, bool over_ranks) {
+  const auto first =
+      std::find_if(all.begin(), all.end(), [](const Candidate& one) { return one.workers == 1; });
+  if (first != all.end() && !over_ranks) std::rotate(all.begin(), first, first + 1);
 }
 
 }  // namespace
@@ -79,13 +89,15 @@ void check_candidates(const std::string& text) {
 Candidates::Candidates(const Model& model, const RunOptions& options,
                        std::vector<std::string>& notes) {
   const unsigned most = count_workers(options, model);
+  const bool over_ranks = options.place.ranks > 1;
   std::vector<Named> named = parse(options.get(kCandidates));
   const bool asked_for = !named.empty();
   if (!asked_for)
-    for (const EngineInfo* info : eligible_engines()) named.push_back({info, {}});
+    for (const EngineInfo* info : eligible_engines())
+      if (!over_ranks || info->make()->spans_ranks()) named.push_back({info, {}});
   std::vector<std::string> refusals;
   for (const Named& one : named) {
-    std::vector<unsigned> counts = worker_counts(*one.info, most);
+    std::vector<unsigned> counts = worker_counts(*one.info, most, over_ranks);
     if (one.workers)
       counts = {static_cast<unsigned>(std::min<std::uint64_t>(*one.workers, model.lp_count()))};
     if (!counts.empty()) add(*one.info, counts, model, options, refusals);
@@ -96,16 +108,30 @@ Candidates::Candidates(const Model& model, const RunOptions& options,
   }
   // Who did not name it does not miss an engine, unless it would have been the only other one.
   if (asked_for || all_.size() == 1) notes.insert(notes.end(), refusals.begin(), refusals.end());
-  const auto first =
-      std::find_if(all_.begin(), all_.end(), [](const Candidate& one) { return one.workers == 1; });
-  if (first != all_.end()) std::rotate(all_.begin(), first, first + 1);
+  put_first(all_, over_ranks);
+}
+
+std::size_t Candidates::find(unsigned family, unsigned turn) const {
+  std::size_t found = all_.size();
+  for (std::size_t i = 0; i < all_.size(); ++i)
+    if (all_[i].family == family && all_[i].turn <= turn &&
+        (found == all_.size() || all_[i].turn > all_[found].turn))
+      found = i;
+  ORRERY_ASSERT(found < all_.size(), "all ranks have the same engines to choose among");
+  return found;
+}
+
+void Candidates::drop(unsigned family) {
+  std::erase_if(all_, [&](const Candidate& one) { return one.family == family; });
 }
 
 void Candidates::add(const EngineInfo& info, const std::vector<unsigned>& workers,
                      const Model& model, const RunOptions& options,
                      std::vector<std::string>& refusals) {
   std::unique_ptr<Engine> engine = info.make();
-  if (const std::string why = engine->refusal(model, options); !why.empty()) {
+  const bool fits = options.place.ranks == 1 || engine->spans_ranks();
+  const std::string why = fits ? engine->refusal(model, options) : "it runs in one process";
+  if (!why.empty()) {
     refusals.push_back(fmt::format("engine {} is not tried: {}", info.name, why));
     return;
   }
@@ -115,7 +141,9 @@ void Candidates::add(const EngineInfo& info, const std::vector<unsigned>& worker
       same != all_.end() ? same->family : static_cast<unsigned>(engines_.size());
   if (same == all_.end()) engines_.push_back(std::move(engine));
   auto* const taker = dynamic_cast<WorldEngine*>(engines_[family].get());
-  for (const unsigned count : workers) all_.push_back({&info, taker, family, count});
+  auto turn = static_cast<unsigned>(std::count_if(
+      all_.begin(), all_.end(), [&](const Candidate& one) { return one.family == family; }));
+  for (const unsigned count : workers) all_.push_back({&info, taker, family, turn++, count});
 }
 
 unsigned Candidates::most_workers() const {

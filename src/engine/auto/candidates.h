@@ -18,6 +18,7 @@ struct Candidate {
   const EngineInfo* info = nullptr;
   WorldEngine* engine = nullptr;
   unsigned family = 0;  ///< the same for all of one engine
+  unsigned turn = 0;    ///< which of its family, in the order of `all()`
   unsigned workers = 1;
 
   /// "timewarp with 2 workers", "sequential"
@@ -28,10 +29,14 @@ class Candidates {
  public:
   /// Those that the options leave and that do not refuse the model; what is said of others goes to
   /// `notes`. The first is the one to begin with: an engine that executes one event after the other
-  /// if there is one. Throws UsageError if none is left.
+  /// if there is one. Over ranks: those that span them. Throws UsageError if none is left.
   Candidates(const Model& model, const RunOptions& options, std::vector<std::string>& notes);
 
   const std::vector<Candidate>& all() const { return all_; }
+  /// What another rank knows by these, which may have other numbers of workers.
+  std::size_t find(unsigned family, unsigned turn) const;
+  /// One that is not to be tried after all; not the last one.
+  void drop(unsigned family);
   /// The most workers that any of them has.
   unsigned most_workers() const;
 

@@ -47,8 +47,7 @@ void Chronicle::add_result(const Candidate& candidate, const RunResult& one) {
   last_shutdown_seconds_ = std::max(0.0, outside - one.startup_seconds);
   peak_memory_bytes_ = std::max(peak_memory_bytes_, one.peak_memory_bytes);
   count(candidate.info->name, one.statistics);
-  for (const std::string& note : one.notes)
-    if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(note);
+  for (const std::string& note : one.notes) add_note(notes_, note);
 }
 
 double Chronicle::seconds() const {
@@ -58,13 +57,7 @@ double Chronicle::seconds() const {
 void Chronicle::count(const std::string& engine, const std::vector<Statistic>& statistics) {
   for (Statistic one : statistics) {
     one.name = engine + "." + one.name;
-    const auto known = std::find_if(statistics_.begin(), statistics_.end(),
-                                    [&](const Statistic& s) { return s.name == one.name; });
-    if (known == statistics_.end()) {
-      statistics_.push_back(std::move(one));
-    } else {
-      known->value = one.adds_up ? known->value + one.value : one.value;
-    }
+    add_statistic(statistics_, std::move(one));
   }
 }
 
@@ -85,8 +78,9 @@ std::vector<EnginePeriod> Chronicle::stretches() const {
   return all;
 }
 
-std::string Chronicle::account(const Policy* policy) const {
+std::string Chronicle::account(const Policy* policy, bool given) const {
   if (periods_.empty()) return "";
+  if (policy == nullptr && !given) return titles_.front() + ", which is the only choice";
   if (policy == nullptr)
     return fmt::format("the world changed hands {} times (--hand-over-every)", hand_overs_);
   const std::vector<EnginePeriod> told = stretches();
@@ -121,12 +115,14 @@ void Chronicle::store(RunResult& result) const {
 }
 
 void Chronicle::add_statistics(const Policy* policy, RunResult& result) const {
-  const auto add = [&](const char* name, double value, const char* help, const char* unit = "") {
-    result.statistics.push_back({name, unit, help, value});
+  const auto add = [&](const char* name, double value, const char* help, const char* unit = "",
+                       bool adds_up = false) {
+    result.statistics.push_back({name, unit, help, value, adds_up});
   };
-  add("hand_overs", static_cast<double>(hand_overs_), "times another engine took the world");
+  add("hand_overs", static_cast<double>(hand_overs_), "times another engine took the world", "",
+      true);
   add("outside_loops", outside_loops_seconds_,
-      "time that engines took to set up, take the world and give it back", "s");
+      "time that engines took to set up, take the world and give it back", "s", true);
   if (policy != nullptr) {
     add("trials", static_cast<double>(policy->trials()), "of other engines or worker counts");
     add("lost_in_trials", policy->lost_seconds(),

@@ -27,8 +27,8 @@ class Chronicle {
 
   /// Puts the result together, from when the last engine has given the world back.
   void store(RunResult& result) const;
-  /// How it went, in one sentence. `policy`: null if the order was given.
-  std::string account(const Policy* policy) const;
+  /// How it went, in one sentence. `policy`: null if there was no choice, or the order was `given`.
+  std::string account(const Policy* policy, bool given) const;
   void add_statistics(const Policy* policy, RunResult& result) const;
 
  private:

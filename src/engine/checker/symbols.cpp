@@ -83,15 +83,14 @@ std::string covering_symbol(const std::vector<char>& file, std::uintptr_t value,
 
 std::string symbol_at(const void* address, std::size_t* offset) {
   Dl_info info;
-  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {};
-  const auto base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
+  link_map* module = nullptr;
+  if (dladdr1(address, &info, reinterpret_cast<void**>(&module), RTLD_DL_LINKMAP) == 0 ||
+      info.dli_fname == nullptr || module == nullptr)
+    return {};
   const auto value = reinterpret_cast<std::uintptr_t>(address);
   std::vector<char> file = contents(info.dli_fname);
   if (file.empty()) file = contents("/proc/self/exe");  // started by a name that has no path
-  Header header{};
-  if (file.size() >= sizeof header) std::memcpy(&header, file.data(), sizeof header);
-  const std::string name =
-      covering_symbol(file, header.e_type == ET_DYN ? value - base : value, offset);
+  const std::string name = covering_symbol(file, value - module->l_addr, offset);
   if (!name.empty()) return shortened(demangled(name.c_str()));
   if (info.dli_sname == nullptr) return {};
   if (offset != nullptr) *offset = value - reinterpret_cast<std::uintptr_t>(info.dli_saddr);

@@ -13,6 +13,7 @@
 
 #include "engine/conservative/run.h"
 #include "engine/conservative/settings.h"
+#include "orrery/error.h"
 #include "pending/registry.h"
 #include "run/model_checks.h"
 #include "run/one_by_one.h"
@@ -38,38 +39,50 @@ unsigned count_workers_for(const World& world, const RunOptions& options) {
 }
 
 /// Engines that run models, but for this one.
-std::string other_engines() {
+std::string other_engines(bool over_ranks) {
   std::vector<std::string> names;
   for (const EngineInfo& info : engines())
-    if (info.use == EngineUse::results && info.name != kName) names.push_back(info.name);
+    if (info.use == EngineUse::results && info.name != kName &&
+        (!over_ranks || info.make()->spans_ranks()))
+      names.push_back(info.name);
   return listed(names, " or ");
 }
 
 class ConservativeEngine final : public WorldEngine {
  public:
   std::string refusal(const Model& model, const RunOptions& options) const override {
-    if (count_executing(options, model) == 1) return {};
+    const bool over_ranks = options.place.ranks > 1;
+    if (count_executing(options, model) == 1 && !over_ranks) return {};
     if (call_model("lookahead()", [&] { return model.lookahead(); }) > Duration::zero()) return {};
     const CommunicationGraph graph = communication_of(model);
     if (graph.is_complete() && clusters_of(model, graph).count(model.lp_count()) > 1) return {};
     return fmt::format(
         "it promises no smallest delay that would keep any of its LPs apart, so none of them is "
-        "ever safe from the others; let lookahead() or communication() promise one, give it one "
-        "worker, or use engine {}",
-        other_engines());
+        "ever safe from the others; let lookahead() or communication() promise one, {}or use "
+        "engine {}",
+        over_ranks ? "" : "give it one worker, ", other_engines(over_ranks));
   }
   World::Layout layout(const Model& model, const CommunicationGraph& graph,
                        const RunOptions& options, std::vector<std::string>& notes) const override {
+    if (options.place.ranks > 1 && Settings::of(options).mode == Mode::in_place)
+      throw UsageError(
+          "--conservative-mode in-place lets one worker execute everything, which ranks cannot; "
+          "leave it away, or run in one process");
     const unsigned threads = count_executing(options, model);
     const unsigned workers = count_workers(options, model);
     if (workers > threads)
       notes.push_back(fmt::format("{} workers execute, not {}: as many as threads (--threads)",
                                   threads, workers));
     World::Layout layout;
-    layout.parts = place_lps(model, graph, threads, notes, CutRule::long_delays);
+    RankedPlacement placed = place_lps(model, graph, options, threads, notes, CutRule::long_delays);
+    layout.parts = std::move(placed.parts);
+    layout.ranks = std::move(placed.ranks);
+    layout.place = options.place;
     layout.part_count = threads;
     return layout;
   }
+  bool spans_ranks() const override { return true; }
+  bool keeps_clusters() const override { return true; }
   /// Not where one worker would have to do it all.
   bool may_pay(const World& world) const override {
     return world.promises().clusters().count(world.lp_count()) > 1;
@@ -78,7 +91,7 @@ class ConservativeEngine final : public WorldEngine {
                RunResult& result) override {
     const Settings settings = Settings::of(options);
     const unsigned workers = count_workers_for(world, options);
-    if (workers == 1 || settings.mode == Mode::in_place) {
+    if (control.ranks == nullptr && (workers == 1 || settings.mode == Mode::in_place)) {
       advance_one_by_one(world, options, goal, control, result);
       result.account = "one worker executed all events, in the order of their keys";
       return;

@@ -13,6 +13,8 @@
 // of that round are final, and by the argument in timewarp/cut.h all channels are empty if they
 // agree.
 //
+// The same goes for a pause at a time that was known before: no event at or after it is begun.
+//
 // An event that failed counts as begun: K is above it, and the run ends with it when GVT gets
 // there.
 #pragma once
@@ -38,9 +40,12 @@ class Halt {
   explicit Halt(std::uint64_t goal_events) : goal_events_(goal_events) {}
 
   /// What a round brings. True if the halt is there: then `ending` tells it.
-  bool adopt(const Report& sum, Time until) {
+  /// Nothing is executed at or after `end`, be that the horizon `until` or a pause before it.
+  bool adopt(const Report& sum, Time end, Time until) {
     if (sum.fault_at_lowest) return finish(RunEnd::fault, sum.lowest);
     if (sum.lowest.time() >= until) return finish(RunEnd::completed, Key::infinity());
+    if (sum.lowest.time() >= end)
+      return sum.sent == sum.received && finish(RunEnd::paused, Key::start_of(end));
     switch (phase_) {
       case Phase::running:
         note_reason(sum);

@@ -36,6 +36,11 @@ class Lookaheads {
     std::int64_t& known = direct_[at(from, to)];
     known = std::min(known, delay);
   }
+  /// Nothing goes to this part or comes from it.
+  void exclude(unsigned part) {
+    for (unsigned other = 0; other < parts_; ++other)
+      direct_[at(part, other)] = direct_[at(other, part)] = kNever;
+  }
   std::int64_t direct(unsigned from, unsigned to) const { return direct_[at(from, to)]; }
 
   /// When all is known.

@@ -16,11 +16,15 @@ std::int64_t general_delay(const Promises& promises) {
 
 Partition::Partition(const World& world, unsigned workers)
     : workers_(workers),
+      nodes_(workers + world.place().ranks - 1),
+      rank_(world.place().rank),
       owners_(world.lp_count()),
       owners_of_blocks_(
-          workers_ == 1 ? 1 : std::max(workers_, std::min(kBlocksAWorker * workers_, kMostBlocks))),
+          (workers_ == 1 ? 1
+                         : std::max(workers_, std::min(kBlocksAWorker * workers_, kMostBlocks))) +
+          nodes_ - workers_),
       between_blocks_(blocks(), general_delay(world.promises())),
-      between_workers_(workers_, kNever) {
+      between_nodes_(nodes_, kNever) {
   deal(world);
   measure_delays(world.promises());
   join_delays();
@@ -36,7 +40,7 @@ void Partition::deal(const World& world) {
   };
   std::vector<std::uint64_t> counts(workers_), dealt(workers_);
   for (LpId id = 0; id < lps; ++id)
-    if (clusters.of(id) == id) ++counts[owner_of(id)];
+    if (clusters.of(id) == id && world.is_here(id)) ++counts[owner_of(id)];
   blocks_.resize(lps);
   for (LpId id = 0; id < lps; ++id) {
     const LpId first = clusters.of(id);
@@ -44,20 +48,31 @@ void Partition::deal(const World& world) {
       blocks_[id] = blocks_[first];
       continue;
     }
+    if (!world.is_here(id)) {
+      const unsigned other = node_of_rank(world.rank_of(id)) - workers_;
+      blocks_[id] = static_cast<std::uint16_t>(own_blocks() + other);
+      continue;
+    }
     const unsigned owner = owner_of(id);
-    const unsigned first_block = (owner * blocks() + workers_ - 1) / workers_;
-    const unsigned end_block = ((owner + 1) * blocks() + workers_ - 1) / workers_;
+    const unsigned first_block = (owner * own_blocks() + workers_ - 1) / workers_;
+    const unsigned end_block = ((owner + 1) * own_blocks() + workers_ - 1) / workers_;
     blocks_[id] = static_cast<std::uint16_t>(
         first_block + dealt[owner]++ * (end_block - first_block) / counts[owner]);
   }
-  for (unsigned block = 0; block < blocks(); ++block)
-    owners_of_blocks_[block] = static_cast<std::uint16_t>(block * workers_ / blocks());
+  for (unsigned block = 0; block < own_blocks(); ++block)
+    owners_of_blocks_[block] = static_cast<std::uint16_t>(block * workers_ / own_blocks());
+  for (unsigned block = own_blocks(); block < blocks(); ++block)
+    owners_of_blocks_[block] = static_cast<std::uint16_t>(workers_ + block - own_blocks());
   for (LpId id = 0; id < lps; ++id) owners_[id] = owners_of_blocks_[blocks_[id]];
 }
 
 /// Single promises only ever say more than the general one, and a pair of blocks may have pairs of
 /// LPs without any; so they count where these do not communicate.
 void Partition::measure_delays(const Promises& promises) {
+  std::vector<char> inhabited(blocks());
+  for (const std::uint16_t block : blocks_) inhabited[block] = 1;
+  for (unsigned block = 0; block < blocks(); ++block)
+    if (inhabited[block] == 0) between_blocks_.exclude(block);
   if (!promises.complete()) return;
   edges_.resize(std::size_t{blocks()} * blocks());
   promises.for_each_edge([this](LpId from, const Promises::Edge& edge) {
@@ -70,13 +85,13 @@ void Partition::measure_delays(const Promises& promises) {
 }
 
 void Partition::join_delays() {
-  between_workers_ = Lookaheads(workers_, kNever);
+  between_nodes_ = Lookaheads(nodes_, kNever);
   for (unsigned from = 0; from < blocks(); ++from)
     for (unsigned to = 0; to < blocks(); ++to) {
       const unsigned a = owners_of_blocks_[from], b = owners_of_blocks_[to];
-      if (a != b) between_workers_.shorten(a, b, between_blocks_.direct(from, to));
+      if (a != b) between_nodes_.shorten(a, b, between_blocks_.direct(from, to));
     }
-  between_workers_.find_paths();
+  between_nodes_.find_paths();
 }
 
 void Partition::give_blocks(const std::vector<std::uint16_t>& owners_of_blocks) {
@@ -97,8 +112,8 @@ std::uint64_t Partition::ties(unsigned block, unsigned worker,
 std::vector<std::uint16_t> Partition::even_out(const std::vector<double>& loads) const {
   std::vector<std::uint16_t> owners = owners_of_blocks_;
   std::vector<double> sums(workers_);
-  for (unsigned block = 0; block < blocks(); ++block) sums[owners[block]] += loads[block];
-  for (unsigned moves = 0; moves < blocks(); ++moves) {
+  for (unsigned block = 0; block < own_blocks(); ++block) sums[owners[block]] += loads[block];
+  for (unsigned moves = 0; moves < own_blocks(); ++moves) {
     const auto most =
         static_cast<unsigned>(std::max_element(sums.begin(), sums.end()) - sums.begin());
     const auto least =
@@ -106,12 +121,12 @@ std::vector<std::uint16_t> Partition::even_out(const std::vector<double>& loads)
     const double gap = sums[most] - sums[least];
     const auto gain = [&](unsigned block) { return std::min(loads[block], gap - loads[block]); };
     double best_gain = 0;
-    for (unsigned block = 0; block < blocks(); ++block)
+    for (unsigned block = 0; block < own_blocks(); ++block)
       if (owners[block] == most) best_gain = std::max(best_gain, gain(block));
     if (best_gain < 0.02 * sums[most]) break;
     unsigned best = blocks();
     std::int64_t best_ties = 0;
-    for (unsigned block = 0; block < blocks(); ++block) {
+    for (unsigned block = 0; block < own_blocks(); ++block) {
       if (owners[block] != most || gain(block) < best_gain / 2) continue;
       const auto kept = static_cast<std::int64_t>(ties(block, least, owners)) -
                         static_cast<std::int64_t>(ties(block, most, owners));

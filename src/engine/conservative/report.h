@@ -24,7 +24,7 @@
 namespace orrery::conservative {
 
 struct Report : transport::LowestKeys {
-  std::int64_t begins = kNever;  ///< of this worker alone
+  std::int64_t begins = kNever;  ///< of this worker, or of a rank
   Key highest;                   ///< that was begun
   bool fault_at_lowest = false;  ///< `lowest` is an event whose execution failed
   bool stop = false;             ///< the run was asked to stop
@@ -37,6 +37,7 @@ struct Report : transport::LowestKeys {
   void add(const Report& one) {
     if (one.lowest < lowest) fault_at_lowest = one.fault_at_lowest;
     LowestKeys::add(one);
+    begins = std::min(begins, one.begins);
     highest = std::max(highest, one.highest);
     stop |= one.stop;
     period_is_over |= one.period_is_over;

@@ -17,6 +17,7 @@
 #include "engine/conservative/worker.h"
 #include "memory/library_state.h"
 #include "run/clock.h"
+#include "run/rank_end.h"
 #include "run/refusals.h"
 
 namespace orrery::conservative {
@@ -65,8 +66,12 @@ class Run {
   void conclude(RunResult& result);
   void give_lps_back();
   void let_parts_follow();
-  void describe_fault(RunResult& result) const;
-  void add_statistics(RunResult& result) const;
+  struct Counters {
+    WorkerStatistics statistics;
+    std::uint64_t blocks_moved = 0;
+  };
+  RankEnd<Counters> own_end(std::uint64_t ahead) const;
+  void add_statistics(const std::vector<RankEnd<Counters>>& ends, RunResult& result) const;
 
   Shared shared_;
   std::vector<std::unique_ptr<Worker<Pending>>> workers_;
@@ -77,6 +82,7 @@ class Run {
   Tempo tempo_;
   std::vector<std::uint16_t> shared_owners_;  ///< of blocks, while all execute
   Stopwatch watch_;
+  std::uint64_t executed_here_ = 0;  ///< by this rank, at the last halt
   double set_up_seconds_ = 0, rate_before_move_ = 0;
   unsigned periods_to_rest_ = 1, rest_ = 1;
   std::uint64_t blocks_moved_ = 0, shuffles_ = 0;
@@ -88,7 +94,7 @@ Run<Pending>::Run(World& world, const RunOptions& options, const Goal& goal,
     : shared_(world, options, goal, settings, control, workers),
       refusals_(shared_.workers),
       executed_ahead_(shared_.workers),
-      tempo_(settings.mode == Mode::automatic && !goal.pauses() &&
+      tempo_(settings.mode == Mode::automatic && !goal.pauses() && control.ranks == nullptr &&
              !world.executions().any_stays_on_thread()),
       shared_owners_(shared_.partition.owners_of_blocks()) {
   for (unsigned i = 0; i < shared_.workers; ++i)
@@ -184,12 +190,13 @@ template <class Pending>
 void Run<Pending>::decide() {
   Shared::Period& period = shared_.period;
   const double seconds = watch_.lap();
-  const std::uint64_t events = executed() - period.executed;
+  const std::uint64_t events = executed() - executed_here_;
+  executed_here_ += events;
   tempo_.note(events, seconds);
   if (!shared_.world.executions().any_stays_on_thread())
     move_blocks(static_cast<double>(events) / seconds);
   period.begin = shared_.ending.cut;
-  period.executed += events;
+  period.executed = shared_.liaison ? workers_[0]->executed_by_all() : executed_here_;
   plan_period();
   deal_blocks();
 }
@@ -210,7 +217,8 @@ void Run<Pending>::plan_period() {
   const bool was_in_place = period.in_place;
   period.in_place = tempo_.next().in_place;
   if (shared_.settings.halt_every > 0) {
-    period.in_place = shared_.settings.mode == Mode::automatic && shuffles_ % 3 == 2;
+    period.in_place =
+        shared_.settings.mode == Mode::automatic && !shared_.liaison && shuffles_ % 3 == 2;
     period.end_events = period.executed + shared_.settings.halt_every;
   }
   RowSink* const rows = shared_.control.rows;
@@ -253,7 +261,7 @@ void Run<Pending>::even_out(double rate) {
       loads[block] += worker->loads()[block];
   const auto most_load = [&](const std::vector<std::uint16_t>& owners) {
     std::vector<double> sums(shared_.workers);
-    for (unsigned block = 0; block < partition.blocks(); ++block)
+    for (unsigned block = 0; block < partition.own_blocks(); ++block)
       sums[owners[block]] += loads[block];
     return *std::max_element(sums.begin(), sums.end());
   };
@@ -272,10 +280,10 @@ void Run<Pending>::even_out(double rate) {
 template <class Pending>
 void Run<Pending>::shuffle() {
   ++shuffles_;
-  for (unsigned block = 0; block < shared_owners_.size(); ++block)
+  for (unsigned block = 0; block < shared_.partition.own_blocks(); ++block)
     shared_owners_[block] =
         static_cast<std::uint16_t>((block * (shuffles_ % 5 + 1) + shuffles_) % shared_.workers);
-  blocks_moved_ += shared_owners_.size();
+  blocks_moved_ += shared_.partition.own_blocks();
 }
 
 }  // namespace orrery::conservative

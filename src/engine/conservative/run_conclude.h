@@ -23,11 +23,15 @@ void Run<Pending>::conclude(RunResult& result) {
   result.peak_memory_bytes += shared_.depot.slab_bytes() + shared_.partition.bytes() +
                               shared_.lps.capacity() * sizeof(LpRecord);
   shared_.team.add_notes(result.notes);
-  if (ending.end == RunEnd::fault) describe_fault(result);
-  add_statistics(result);
+  const auto ends = share_ends(shared_.control.ranks, own_end(ahead));
+  if (ending.end == RunEnd::fault)
+    result.fault = describe_fault(ends, ending.cut, shared_.options.livelock_microsteps);
+  add_statistics(ends, result);
   world.cut = ending.cut;
-  world.committed += executed() - ahead;
-  world.executed += executed();
+  for (const auto& end : ends) {
+    world.committed += end.committed;
+    world.executed += end.executed;
+  }
   if (world.parts() < shared_.workers)
     for (const auto& worker : workers_) worker->give_events(world.pending[0]);
   if (blocks_moved_ > 0) let_parts_follow();
@@ -39,6 +43,7 @@ template <class Pending>
 void Run<Pending>::give_lps_back() {
   World& world = shared_.world;
   if (!world.lps().empty()) return;
+  shared_.liaison.reset();
   workers_.clear();
   shared_.depot.clear();
   World::Table table(shared_.lps.size());
@@ -54,36 +59,49 @@ void Run<Pending>::let_parts_follow() {
   const unsigned workers = shared_.workers;
   if (world.part_table().empty() || world.parts() < workers) return;
   for (LpId id = 0; id < world.lp_count(); ++id) {
+    if (!world.is_here(id)) continue;
     const unsigned owner = shared_owners_[shared_.partition.block_of(id)];
     if (world.worker_of(world.part_of(id), workers) != owner) world.give_to(id, owner, workers);
   }
 }
 
+/// `ahead`: events that were executed behind a fault.
 template <class Pending>
-void Run<Pending>::describe_fault(RunResult& result) const {
-  const Key& key = shared_.ending.cut;
-  FaultReport report(key, shared_.options.livelock_microsteps);
-  report.add(shared_.world.trail);
-  for (const auto& worker : workers_)
-    if (worker->fault() && worker->fault()->key == key) report.add(&*worker->fault());
-  result.fault = report.text();
+auto Run<Pending>::own_end(std::uint64_t ahead) const -> RankEnd<Counters> {
+  RankEnd<Counters> end;
+  end.executed = executed();
+  end.committed = executed() - ahead;
+  end.counters.blocks_moved = blocks_moved_;
+  end.set_trail(shared_.world.trail);
+  for (const auto& worker : workers_) {
+    merge_counters(kWorkerCounters, end.counters.statistics, worker->statistics());
+    const auto& fault = worker->fault();
+    if (fault && fault->key == shared_.ending.cut) end.note(&*fault);
+  }
+  return end;
 }
 
 template <class Pending>
-void Run<Pending>::add_statistics(RunResult& result) const {
+void Run<Pending>::add_statistics(const std::vector<RankEnd<Counters>>& ends,
+                                  RunResult& result) const {
   WorkerStatistics sum;
-  for (const auto& worker : workers_) merge_counters(kWorkerCounters, sum, worker->statistics());
+  std::uint64_t blocks_moved = 0;
+  for (const auto& end : ends) {
+    merge_counters(kWorkerCounters, sum, end.counters.statistics);
+    blocks_moved += end.counters.blocks_moved;
+  }
   report_counters(kWorkerCounters, sum, result.statistics);
   result.statistics.push_back({"blocks_moved", "",
                                "blocks of LPs given to another worker to even out loads",
-                               static_cast<double>(blocks_moved_), true});
-  const auto share = [](std::uint64_t part, std::uint64_t whole) {
+                               static_cast<double>(blocks_moved), true});
+  const auto percent = [](std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
   };
   result.account = fmt::format(
       "{} events went from worker to worker, {:.0f} % of the looks at promises found nothing that "
       "was safe, and {:.0f} % of the events were executed by one worker alone",
-      fmt::group_digits(sum.sent), share(sum.waits, sum.looks), share(sum.in_place, sum.executed));
+      fmt::group_digits(sum.sent), percent(sum.waits, sum.looks),
+      percent(sum.in_place, sum.executed));
 }
 
 }  // namespace orrery::conservative

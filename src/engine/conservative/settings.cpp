@@ -30,7 +30,8 @@ const Option<std::uint64_t> kChannelMessages{"conservative-channel-messages", 40
 const Option<std::uint64_t> kHaltEvery{"conservative-halt-every", 0};
 
 OptionList options() {
-  return {&workers_option(), &bind_option(), &threads_option(), &kMode};
+  return {&workers_option(),         &bind_option(), &threads_option(), &partition_option(),
+          &write_partition_option(), &kMode};
 }
 
 Settings Settings::of(const RunOptions& options) {

@@ -9,10 +9,12 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "core/huge_pages.h"
 #include "engine/conservative/halt.h"
+#include "engine/conservative/liaison.h"
 #include "engine/conservative/partition.h"
 #include "engine/conservative/report.h"
 #include "engine/conservative/settings.h"
@@ -27,12 +29,6 @@
 
 namespace orrery::conservative {
 
-/// An event on its way to its receiver's worker.
-struct Message {
-  PlainEvent* event = nullptr;
-  void prefetch() const { __builtin_prefetch(event, 1); }
-};
-
 struct Shared {
   Shared(World& run_world, const RunOptions& run_options, const Goal& run_goal,
          const Settings& run_settings, RunControl& run_control, unsigned most_workers)
@@ -40,6 +36,7 @@ struct Shared {
         model(run_world.model()),
         options(run_options),
         goal_events(run_goal.events),
+        end(run_goal.end(run_options)),
         goal(run_goal),
         settings(run_settings),
         control(run_control),
@@ -48,15 +45,20 @@ struct Shared {
         workers(partition.workers()),
         lps(run_world.lp_count()),
         mesh(workers, settings.channel_messages),
-        board(workers),
+        board(partition.nodes()),
         handed_out(workers, std::vector<std::vector<PlainEvent*>>(workers)),
-        team(workers, run_options.bind),
-        rounds(workers) {}
+        team(workers, run_options.bind, run_options.place),
+        rounds(workers) {
+    if (control.ranks != nullptr)
+      liaison = std::make_unique<Liaison>(*control.ranks, partition, rounds, board, depot,
+                                          settings.channel_messages);
+  }
 
   World& world;
   const Model& model;
   const RunOptions& options;
   const std::uint64_t goal_events;
+  const Time end;  ///< nothing at or after it is executed: a pause, or the horizon
   GoalWatch goal;  ///< started by worker 0, in the last step of the set-up
   const Settings settings;
   RunControl& control;
@@ -81,6 +83,7 @@ struct Shared {
   std::vector<std::vector<std::vector<PlainEvent*>>> handed_out;  ///< from, to
   Team team;  ///< ends its threads before what they use
   Rounds rounds;
+  std::unique_ptr<Liaison> liaison;  ///< to the other ranks; null: there are none
 };
 
 }  // namespace orrery::conservative

@@ -42,7 +42,7 @@ class alignas(64) Worker {
   Worker(Shared& shared, unsigned index)
       : shared_(shared),
         index_(index),
-        until_(shared.options.until.ticks()),
+        until_(shared.end.ticks()),
         arena_(shared.world.on_heaps() ? &shared.world.arena(first_part()) : nullptr),
         owners_(shared.partition.owners()),
         lps_(shared.lps.data()),
@@ -59,6 +59,8 @@ class alignas(64) Worker {
   const WorkerStatistics& statistics() const { return statistics_; }
   const std::optional<HandlerFault>& fault() const { return fault_; }
   const LivelockTrail& trail() const { return trail_; }
+  /// At the end of the last round.
+  std::uint64_t executed_by_all() const { return executed_by_all_; }
   std::uint64_t memory_bytes() const { return pending_.bytes() + history_.bytes(); }
 
   // ---- Steps between periods, each by all workers at once
@@ -89,6 +91,7 @@ class alignas(64) Worker {
   static constexpr int kGlances = 300;  ///< at a promise, before other things are looked at
   static constexpr std::uint64_t kSampleEvents = 16;  ///< one of so many is measured
   static constexpr double kLongestSampleSeconds = 1e-3;
+  static constexpr double kProgressSeconds = 20e-6;  ///< looks at other ranks, if they are dear
 
   struct Outbox {
     Worker& worker;
@@ -110,6 +113,7 @@ class alignas(64) Worker {
 
   // Executing (worker.h).
   std::optional<Halt::Ending> run_alone();
+  Halt::Ending end_alone();
   bool execute_alone(std::uint64_t most);
   std::optional<Halt::Ending> run_together();
   void execute_safe(int most);
@@ -123,6 +127,14 @@ class alignas(64) Worker {
   template <class Payload>
   void send(const EventHeader& header, const Payload& payload);
   void append_row(const Row& row);
+
+  // Other ranks (worker_abroad.h).
+  template <class Payload>
+  [[gnu::noinline]] void send_abroad(unsigned node, const EventHeader& header,
+                                     const Payload& payload);
+  void begin_period_abroad();
+  void deal_with_others(bool executed);
+  bool may_execute() const { return !shared_.liaison || !shared_.liaison->is_short_of_credit(); }
 
   // Promises (worker.h).
   void look();
@@ -159,6 +171,8 @@ class alignas(64) Worker {
   void join_round();
   Report report();
   bool adopt();
+  Report sum_of_all() const;
+  const Report& report_of_node(unsigned node) const;
   void raise_bound();
   Key certainty(const Report& sum) const;
   void commit(const Key& gvt);
@@ -200,6 +214,8 @@ class alignas(64) Worker {
   std::size_t rows_before_ = 0;  ///< the event being handled; valid once it has emitted
   WithdrawnCount withdrawn_;
   LivelockTrail trail_;
+  std::int64_t promised_abroad_ = 0;
+  std::uint64_t next_progress_cycles_ = 0;
   std::uint64_t sample_ = 0;
   /// What takes longer was interrupted, or is one of few.
   const std::uint64_t longest_sample_ = cycles_in(kLongestSampleSeconds);
@@ -219,7 +235,7 @@ void Worker<Pending>::take_lps() {
   const std::uint64_t lps = shared_.lps.size();
   const auto end = static_cast<LpId>((index_ + 1) * lps / shared_.workers);
   for (auto id = static_cast<LpId>(index_ * lps / shared_.workers); id < end; ++id)
-    lps_[id] = LpRecord::of(shared_.world, id);
+    if (shared_.world.is_here(id)) lps_[id] = LpRecord::of(shared_.world, id);
 }
 
 /// Events of a part may be for LPs of others.
@@ -229,8 +245,9 @@ void Worker<Pending>::take_events() {
   for (unsigned part = 0; part < parts; ++part) {
     if (shared_.world.worker_of(part, shared_.workers) != index_) continue;
     shared_.world.pending[part].take_all([this](const EventHeader& header, const void* payload) {
-      PlainEvent* const event = PlainEvent::make(pool_, header, payload);
       const unsigned owner = owners_[header.receiver];
+      if (owner >= shared_.workers) return send_abroad(owner, header, payload);
+      PlainEvent* const event = PlainEvent::make(pool_, header, payload);
       owner == index_ ? pending_.push(event) : shared_.handed_out[index_][owner].push_back(event);
     });
   }
@@ -274,7 +291,8 @@ void Worker<Pending>::begin_period() {
   halt_.begin(shared_.period.begin);
   bound_ = promised_ = shared_.period.begin.time().ticks();
   shared_.board.promise(index_, promised_);
-  held_back_by_ = index_ == 0 ? shared_.workers - 1 : 0;
+  if (shared_.liaison) begin_period_abroad();
+  held_back_by_ = index_ == 0 ? shared_.partition.nodes() - 1 : 0;
   fruitless_ = 0;
   holds_ = false;
   is_restricted_ = has_committed_;
@@ -291,8 +309,10 @@ template <class Payload>
 [[gnu::always_inline]] inline void Worker<Pending>::send(const EventHeader& header,
                                                          const Payload& payload) {
   const memory::HeapScope whole;
-  PlainEvent* const event = PlainEvent::make(pool_, header, payload);
   const unsigned owner = owners_[header.receiver];
+  if (owner >= shared_.workers) [[unlikely]]
+    return send_abroad(owner, header, payload);
+  PlainEvent* const event = PlainEvent::make(pool_, header, payload);
   if (owner == index_) [[likely]] {
     pending_.push(event);
     return;
@@ -391,7 +411,7 @@ std::optional<Halt::Ending> Worker<Pending>::run_together() {
   while (!shared_.team.failed()) {
     if (member_.step(RoundHooks{*this})) return halt_.ending();
     bool executed = false;
-    if (!fault_ && !holds_) {
+    if (!fault_ && !holds_ && may_execute()) {
       if (!is_safe(pending_.top())) look();
       if (member_.in_round() && is_safe(pending_.top()))
         lowest_at_join_ = std::min(lowest_at_join_, pending_.top()->key());
@@ -401,6 +421,7 @@ std::optional<Halt::Ending> Worker<Pending>::run_together() {
       receive();
     }
     promise();
+    if (shared_.liaison) deal_with_others(executed);
     if (executed) {
       fruitless_ = 0;
       backoff_.reset();
@@ -425,8 +446,7 @@ std::optional<Halt::Ending> Worker<Pending>::run_alone() {
     bool is_at_end = false;
     run_batch([&] { is_at_end = execute_alone(most); });
     if (is_at_end || fault_) {
-      const Halt::Ending end = fault_ ? Halt::Ending{RunEnd::fault, fault_->key}
-                                      : Halt::Ending{RunEnd::completed, Key::infinity()};
+      const Halt::Ending end = fault_ ? Halt::Ending{RunEnd::fault, fault_->key} : end_alone();
       show(end.cut, executed(), memory_bytes());
       return end;
     }
@@ -444,6 +464,15 @@ std::optional<Halt::Ending> Worker<Pending>::run_alone() {
     }
     return Halt::Ending{end, reached};
   }
+}
+
+/// Nothing is left before a pause, or none at all.
+template <class Pending>
+Halt::Ending Worker<Pending>::end_alone() {
+  const PlainEvent* const next = pending_.top();
+  if (next == nullptr || next->time() >= shared_.options.until)
+    return {RunEnd::completed, Key::infinity()};
+  return {RunEnd::paused, Key::start_of(shared_.end)};
 }
 
 /// Up to so many events; true if there are no more.
@@ -464,8 +493,9 @@ bool Worker<Pending>::execute_alone(std::uint64_t most) {
 
 template <class Pending>
 void Worker<Pending>::receive() {
-  received_ +=
-      shared_.mesh.drain(index_, [this](Message message) { pending_.push(message.event); });
+  const auto take = [this](Message message) { pending_.push(message.event); };
+  received_ += shared_.mesh.drain(index_, take);
+  if (shared_.liaison) received_ += shared_.liaison->drain(index_, take);
 }
 
 /// What the others promise, then what they have sent (board.h).
@@ -474,7 +504,7 @@ void Worker<Pending>::look() {
   ++statistics_.looks;
   const Lookaheads& lookaheads = shared_.partition.lookaheads();
   std::int64_t lowest = kNever;
-  for (unsigned other = 0; other < shared_.workers; ++other) {
+  for (unsigned other = 0; other < lookaheads.parts(); ++other) {
     const std::int64_t delay = lookaheads.direct(other, index_);
     if (delay == kNever || other == index_) continue;
     const std::int64_t bound = after(shared_.board.promised(other), delay);
@@ -507,7 +537,7 @@ void Worker<Pending>::promise() {
 /// For the promise that holds it back, or for a round to go on.
 template <class Pending>
 void Worker<Pending>::wait() {
-  if (!shared_.team.crowded() && !holds_ && !fault_) {
+  if (!shared_.team.crowded() && !holds_ && !fault_ && held_back_by_ < shared_.workers) {
     const std::int64_t seen = shared_.board.glance(held_back_by_);
     const std::uint64_t round = shared_.rounds.round();
     for (int i = 0; i < kGlances; ++i) {
@@ -521,4 +551,5 @@ void Worker<Pending>::wait() {
 
 }  // namespace orrery::conservative
 
+#include "engine/conservative/worker_abroad.h"
 #include "engine/conservative/worker_rounds.h"

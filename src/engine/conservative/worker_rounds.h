@@ -13,6 +13,14 @@ struct Worker<Pending>::RoundHooks {
   void join() { worker.join_round(); }
   Report report() { return worker.report(); }
   bool adopt() { return worker.adopt(); }
+  bool delivered(std::uint64_t round) {
+    const auto& liaison = worker.shared_.liaison;
+    return !liaison || liaison->rounds().delivered(round);
+  }
+  bool settled(std::uint64_t round) {
+    const auto& liaison = worker.shared_.liaison;
+    return !liaison || liaison->rounds().settled(round);
+  }
 };
 
 template <class Pending>
@@ -26,6 +34,7 @@ bool Worker<Pending>::round_is_due() {
 template <class Pending>
 void Worker<Pending>::join_round() {
   shared_.mesh.flush(index_);
+  if (shared_.liaison) shared_.liaison->egress(index_).post_all(member_.round());
   const PlainEvent* const event = pending_.top();
   lowest_at_join_ = event == nullptr ? Key::infinity() : event->key();
   begins_at_join_ = lowest_at_join_.time().ticks();
@@ -51,9 +60,9 @@ Report Worker<Pending>::report() {
   report.highest = execution_.cause();
   report.stop = shared_.control.stop_requested.load(std::memory_order_relaxed);
   report.period_is_over = read_cycles() >= shared_.period.end_cycles;
-  report.time_is_over =
-      index_ == 0 && shared_.goal.time_is_over_for_good(round_cycles_, executed_by_all_,
-                                                        shared_.workers * pending_.size());
+  report.time_is_over = index_ == 0 && shared_.world.place().rank == 0 &&
+                        shared_.goal.time_is_over_for_good(round_cycles_, executed_by_all_,
+                                                           shared_.workers * pending_.size());
   report.executed = statistics_.executed - executed_before_;
   report.sent = statistics_.sent;
   report.received = received_;
@@ -65,8 +74,7 @@ Report Worker<Pending>::report() {
 template <class Pending>
 bool Worker<Pending>::adopt() {
   ++statistics_.rounds;
-  Report sum;
-  for (unsigned i = 0; i < shared_.workers; ++i) sum.add(shared_.rounds.report_of(i));
+  Report sum = sum_of_all();
   sum.executed += shared_.period.executed;
   sum.period_is_over |= sum.executed >= shared_.period.end_events;
   raise_bound();
@@ -78,20 +86,38 @@ bool Worker<Pending>::adopt() {
   executed_by_all_ = sum.executed;
   round_cycles_ = read_cycles();
   set_next_round();
-  const bool is_over = halt_.adopt(sum, shared_.options.until);
+  const bool is_over = halt_.adopt(sum, shared_.end, shared_.options.until);
   holds_ = halt_.holds();
   is_restricted_ = has_committed_ || (halt_.is_under_way() && !holds_);
   return is_over;
+}
+
+template <class Pending>
+Report Worker<Pending>::sum_of_all() const {
+  Report sum;
+  if (shared_.liaison) {
+    for (unsigned rank = 0; rank < shared_.liaison->ranks(); ++rank)
+      sum.add(shared_.liaison->rounds().report_of(rank));
+  } else {
+    for (unsigned i = 0; i < shared_.workers; ++i) sum.add(shared_.rounds.report_of(i));
+  }
+  return sum;
+}
+
+/// Of a worker, or another rank.
+template <class Pending>
+const Report& Worker<Pending>::report_of_node(unsigned node) const {
+  if (node < shared_.workers) return shared_.rounds.report_of(node);
+  return shared_.liaison->rounds().report_of(shared_.partition.rank_of_node(node));
 }
 
 /// By the shortest path from whoever may begin something (report.h).
 template <class Pending>
 void Worker<Pending>::raise_bound() {
   std::int64_t bound = kNever;
-  for (unsigned other = 0; other < shared_.workers; ++other) {
+  for (unsigned other = 0; other < shared_.partition.nodes(); ++other) {
     const std::int64_t path = shared_.partition.lookaheads().path(other, index_);
-    if (path != kNever)
-      bound = std::min(bound, after(shared_.rounds.report_of(other).begins, path));
+    if (path != kNever) bound = std::min(bound, after(report_of_node(other).begins, path));
   }
   bound_ = std::max(bound_, bound);
 }

@@ -148,6 +148,7 @@ class Run {
 
   Mode mode_ = Mode::in_place;
   std::uint64_t finished_ = 0;  ///< events whose handlers succeeded
+  const Key end_;               ///< nothing at or after it is started: a pause, or the horizon
   bool pauses_ = false;         ///< the goal is reached: what has begun is brought to an end
   std::uint64_t cancelled_timers_ = 0;  ///< by what is finished
   WithdrawnCount withdrawn_;

@@ -11,10 +11,10 @@ void Run<Pending>::conclude(RunResult& result) {
     return executor->fault().has_value();
   });
   const bool complete = schedule_.lowest_unfinished() == Key::infinity();
-  result.end = failed     ? RunEnd::fault
-               : complete ? RunEnd::completed
-               : pauses_  ? RunEnd::paused
-                          : RunEnd::interrupted;
+  result.end = failed                                        ? RunEnd::fault
+               : complete                                    ? RunEnd::completed
+               : pauses_ || schedule_.limit().next() == end_ ? RunEnd::paused
+                                                             : RunEnd::interrupted;
   const Key end = failed     ? schedule_.limit()
                   : complete ? Key::infinity()
                              : std::max(world_.cut, schedule_.limit().next());

@@ -20,6 +20,7 @@ Run<Pending>::Run(World& world, const RunOptions& options, const Goal& goal,
       slots_(std::make_unique<Slot[]>(workers)),
       schedule_(world.lp_count(), world.executions(), settings.barriers_as_events),
       tuner_(settings, workers, cycles_per_second()),
+      end_(Key::start_of(goal.end(options))),
       patience_(workers > usable_cores()),
       team_(workers, options.bind) {
   ORRERY_ASSERT(!world.on_heaps() || workers <= world.parts(), "a thread has an arena of its own");
@@ -41,6 +42,8 @@ void Run<Pending>::advance(RunResult& result) {
   if (control_.rows != nullptr) control_.rows->begin(1);
   Stopwatch watch;
   take_world();
+  if (end_ < Key::start_of(options_.until))
+    schedule_.lower_limit(Key::end_of(end_.time() - Duration::from_ticks(1)));
   result.startup_seconds += watch.lap();
   goal_.restart();
   loop();

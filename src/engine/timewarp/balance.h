@@ -23,6 +23,9 @@
 //
 // All workers feed this the same reports and so come to the same conclusions, though they are made
 // of clocks. They decide who executes an event and never what is committed.
+//
+// Over ranks LPs move within each rank, at a cut that all have together. What counts is by how much
+// the busiest thread of all would have less if loads were even within ranks.
 #pragma once
 
 #include <algorithm>
@@ -37,18 +40,14 @@ namespace orrery::timewarp {
 class Balance {
  public:
   struct Terms {
-    bool on = false;
-    unsigned workers = 1, threads = 1;
+    bool on = false;  ///< here; over ranks it may be elsewhere, which reports say
     std::uint64_t lps = 0;
     std::uint64_t move_every = 0;  ///< for tests: events from move to move, without need
-    std::uint64_t period_cycles = 0;
   };
   static constexpr double kPeriodSeconds = 0.25;
   static constexpr double kUnevenLoad = 1.15;
 
-  explicit Balance(const Terms& terms) : terms_(terms) {
-    terms_.on &= terms.threads > 1 || terms.move_every > 0;
-  }
+  explicit Balance(const Terms& terms) : terms_(terms) {}
 
   bool is_on() const { return terms_.on; }
   /// What is to be done with the owners.
@@ -61,12 +60,12 @@ class Balance {
   /// After each round.
   void observe(const GvtReport& sum) {
     begins_ = false;
-    if (!terms_.on || phase_ == Phase::moving) return;
-    const std::uint64_t lived = sum.lived_cycles / terms_.workers;
+    if (!sum.balances || phase_ == Phase::moving) return;
+    const std::uint64_t lived = sum.lived_cycles / sum.workers;
     if (begin_anew_) return begin(sum, lived);
     if (terms_.move_every > 0) return observe_events(sum);
-    if (lived - lived_ < terms_.period_cycles) return;
-    imbalance_ = sum.load > 0 ? sum.most_load * terms_.threads / sum.load : 1;
+    if (lived - lived_ < sum.period_cycles) return;
+    imbalance_ = sum.even_load > 0 ? sum.most_load / sum.even_load : 1;
     end_period(
         static_cast<double>(sum.committed - committed_) / static_cast<double>(lived - lived_),
         sum.executed - executed_);
@@ -75,11 +74,11 @@ class Balance {
   /// Whether loads count from now on; told once by observe().
   bool period_begins() const { return begins_; }
   /// Whether each event's cycles are to be counted for its LP.
-  bool measures() const { return phase_ == Phase::measuring || (terms_.on && terms_.move_every); }
+  bool measures() const { return terms_.on && (phase_ == Phase::measuring || terms_.move_every); }
   bool wants_cut() const { return phase_ == Phase::moving; }
   Plan plan() const { return plan_; }
 
-  /// The cut that it wanted is over. `moved`: some LPs have moved.
+  /// The cut that it wanted is over. `moved`: some LPs have moved, or it is not known of all ranks.
   void note_cut(bool moved) {
     begin_anew_ = true;
     if (plan_ == Plan::back || !moved || terms_.move_every > 0) {
@@ -96,8 +95,8 @@ class Balance {
     rest();
   }
 
-  /// The busiest thread's load over the mean: before LPs moved first (0: never), in the last
-  /// period.
+  /// The busiest thread's load over what it would be if it were even: before LPs moved first (0:
+  /// never), in the last period.
   double first_imbalance() const { return first_imbalance_; }
   double imbalance() const { return imbalance_; }
   /// Moves that gained nothing.

@@ -43,7 +43,6 @@ class Bells {
         bells_(std::make_unique<Bell[]>(threads)) {}
 
   Running& running(unsigned worker) { return running_[worker]; }
-  const Running* all_running() const { return running_.get(); }
   /// Neighbouring workers share a thread.
   unsigned thread_of(unsigned worker) const { return worker * threads_ / workers_; }
 

@@ -20,7 +20,7 @@ Commitment::Commitment(Shared& shared, unsigned index, Mailbox& mailbox, History
       faults_(faults),
       rows_(rows),
       statistics_(statistics),
-      optimism_(shared.settings.window_ticks, shared.memory_budget_bytes, shared.workers) {
+      optimism_(shared.settings.window_ticks, shared.memory_budget_bytes, shared.all_workers()) {
   if (index == 0 && shared.cache.automatic && shared.cache.colouring.on)
     cache_tuning_.emplace(shared.cache);
   gvt_ = shared.world.cut;
@@ -40,6 +40,7 @@ GvtReport Commitment::report(const Local& local) const {
   report.coasted = statistics_.coasted;
   report.committed = committed_;
   report.memory_bytes = local.memory_bytes;
+  report.memory_budget_bytes = index_ == 0 ? shared_.memory_budget_bytes : 0;
   report.cancellations = statistics_.cancellations;
   report.time_is_over = index_ == 0 && shared_.goal.time_is_over_for_good(
                                            told_.cycles, told_.committed, told_.pending);
@@ -52,6 +53,10 @@ GvtReport Commitment::report(const Local& local) const {
   report.busy_cycles = local.busy_cycles;
   report.lived_cycles = local.lived_cycles;
   report.load = local.load;
+  report.workers = 1;
+  report.balances = local.balances;
+  if (index_ == 0 && shared_.world.place().rank == 0)
+    report.period_cycles = cycles_in(Balance::kPeriodSeconds);
   report.latest_ticks = local.latest_ticks;
   return report;
 }
@@ -65,6 +70,7 @@ bool Commitment::adopt(const GvtReport& sum, const Local& local) {
   ++statistics_.gvt_rounds;
   if (faults_.trail.concerns(gvt_)) [[unlikely]]
     history_.note_steps(gvt_);
+  mailbox_.commit_abroad(gvt_);
   history_.commit_all(gvt_, mailbox_, [this](LpId id) {
     if (rows_.wanted) rows_.speculative.commit(id, gvt_, rows_.ready);
   });
@@ -88,6 +94,7 @@ bool Commitment::adopt_alone(const Key& gvt, bool nothing_left, const Local& loc
   sum.lowest = gvt;
   sum.fault_at_lowest = sum.fault_is_certain = !faults_.empty();
   sum.committed = sum.executed;
+  sum.pressing_bytes = sum.memory_bytes;
   adjust(sum, local);
   if (rows_.wanted) hand_rows_over();
   return decide_end(sum, nothing_left);
@@ -125,13 +132,13 @@ void Commitment::hand_rows_over() {
 void Commitment::decide_sweep(const GvtReport& sum) {
   constexpr std::uint64_t kSweepCancellations = 1024;  // times the workers
   const std::uint64_t since = sum.cancellations - swept_cancellations_;
-  must_sweep_ = since > kSweepCancellations * shared_.workers && since > sum.pending / 2;
+  must_sweep_ = since > kSweepCancellations * shared_.all_workers() && since > sum.pending / 2;
   if (must_sweep_) swept_cancellations_ = sum.cancellations;
 }
 
 /// The end of the optimism window over `gvt`.
 Key Commitment::horizon_from(const Key& gvt) const {
-  return std::min(optimism_.horizon(gvt), Key::start_of(shared_.options.until));
+  return std::min(optimism_.horizon(gvt), shared_.end);
 }
 
 /// Sets window, checkpoint interval and what watchers see.
@@ -144,7 +151,7 @@ void Commitment::adjust(const GvtReport& sum, const Local& local) {
                      .most_committed = sum.most_committed,
                      .busy_cycles = sum.busy_cycles,
                      .capacity_cycles = static_cast<std::uint64_t>(capacity),
-                     .memory_bytes = sum.memory_bytes,
+                     .memory_bytes = sum.pressing_bytes,
                      .lead_ticks = std::max<std::int64_t>(sum.latest_ticks - now, 0)});
   horizon_ = horizon_from(gvt_);
   history_.adjust(local.event_cycles);

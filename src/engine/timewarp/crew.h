@@ -75,6 +75,7 @@ class Crew final : Preemptor {
   void take_turns();
   void ring_laggards();
   void ring_laggards_in_long_events();
+  void deal_with_ranks(bool busy);
   bool may_interrupt() const override;
   bool heeds_tick() override;
   bool is_idle() const override { return idle_; }
@@ -101,6 +102,7 @@ class Crew final : Preemptor {
   bool over_ = false;                   ///< the run has ended
   unsigned interrupted_ = 0;            ///< handlers
   std::uint64_t next_look_cycles_ = 0;  ///< no handler is interrupted before
+  std::uint64_t next_deal_cycles_ = 0;  ///< no look at other ranks before, while there is work
   std::uint64_t turns_cycles_ = 0;      ///< when turns began last
   std::uint64_t turns_at_tick_ = 0;     ///< the same, at the last tick
   std::uint32_t round_looks_ = 0;       ///< while that was under way
@@ -184,16 +186,23 @@ struct Crew<Pending>::RoundHooks {
   void join() {
     for (Worker<Pending>* worker : crew.workers_) worker->join_round();
   }
+  bool delivered(std::uint64_t round) {
+    const auto& abroad = crew.shared_.abroad;
+    return !abroad || abroad->rounds().delivered(round);
+  }
+  bool settled(std::uint64_t round) {
+    const auto& abroad = crew.shared_.abroad;
+    return !abroad || abroad->rounds().settled(round);
+  }
   GvtReport report() {
     GvtReport sum;
     crew.for_each([&sum](Worker<Pending>& worker) { sum.add(worker.report()); });
     sum.most_load = sum.load;
+    sum.threads = 1;
     return sum;
   }
   bool adopt() {
-    GvtReport sum;
-    for (unsigned i = 0; i < crew.shared_.rounds.workers(); ++i)
-      sum.add(crew.shared_.rounds.report_of(i));
+    const GvtReport sum = crew.shared_.sum_of_reports();
     bool ends = false;
     crew.for_each([&](Worker<Pending>& worker) { ends = worker.adopt(sum); });
     if (!crew.workers_.front()->is_moving()) return ends;
@@ -210,9 +219,15 @@ bool Crew<Pending>::has_late() const {
                      [](const Worker<Pending>* worker) { return worker->has_late(); });
 }
 
-/// The steps in moving.h. False if a thread has failed.
+/// The steps in moving.h. False if a thread has failed. Of other ranks it is not known whether
+/// anything moves.
 template <class Pending>
 bool Crew<Pending>::move_lps() {
+  const bool moves_elsewhere = shared_.abroad != nullptr;
+  if (!workers_.front()->balance().is_on()) {
+    for_each([](Worker<Pending>& worker) { worker.end_move(false, true); });
+    return true;
+  }
   for_each([](Worker<Pending>& worker) { worker.note_load(); });
   if (!shared_.team.end_step()) return false;
   Moving& moving = shared_.moving;
@@ -227,13 +242,14 @@ bool Crew<Pending>::move_lps() {
     if (!shared_.team.end_step()) return false;
     for_each([](Worker<Pending>& worker) { worker.take_moved_lps(); });
   }
-  for_each([moved](Worker<Pending>& worker) { worker.end_move(moved); });
+  for_each([&](Worker<Pending>& worker) { worker.end_move(moved, moved || moves_elsewhere); });
   return true;
 }
 
 template <class Pending>
 void Crew<Pending>::take_turns() {
   while (!over_ && !shared_.team.failed()) {
+    deal_with_ranks(!idle_);
     if (member_.step(RoundHooks{*this})) return;
     if (shared_.preempts) {
       turns_cycles_ = read_cycles();
@@ -260,6 +276,19 @@ void Crew<Pending>::take_turns() {
       backoff_.wait();
     }
   }
+}
+
+/// Sees to what goes to other ranks and comes from them, unless another thread does. Where a look
+/// at them costs a call of the system for each, not after each turn.
+template <class Pending>
+void Crew<Pending>::deal_with_ranks(bool busy) {
+  if (shared_.abroad == nullptr) return;
+  constexpr double kLookSeconds = 20e-6, kLookSecondsInRound = 5e-6;
+  const std::uint64_t now = read_cycles();
+  if (busy && now < next_deal_cycles_) return;
+  if (!shared_.abroad->looks_are_cheap())
+    next_deal_cycles_ = now + cycles_in(member_.in_round() ? kLookSecondsInRound : kLookSeconds);
+  shared_.abroad->progress();
 }
 
 // ---- Interrupting
@@ -339,6 +368,7 @@ std::uint64_t Crew<Pending>::work_within(Worker<Pending>& worker, bool may_execu
     if (busy) worked += read_cycles() - start;
     over_ = over_ || shared_.team.failed();
     if (!over_ && worker.is_squashed()) return worked;
+    deal_with_ranks(busy);
     over_ = over_ || member_.step(RoundHooks{*this});
     if (over_) break;
     if (worker.is_squashed()) return worked;

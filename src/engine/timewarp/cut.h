@@ -62,8 +62,9 @@ namespace orrery::timewarp {
 class Cut {
  public:
   /// `every` > 0: one is due when that many more events are committed than at the last one that was
-  /// due, or when a report says that the time is over.
-  explicit Cut(std::uint64_t every) : every_(every) {}
+  /// due; or when a report says that the time is over, or GVT has come to `end`, before which all
+  /// is executed.
+  explicit Cut(std::uint64_t every, const Key& end = Key::infinity()) : every_(every), end_(end) {}
 
   /// What a round brings.
   enum class Step : std::uint8_t {
@@ -78,7 +79,8 @@ class Cut {
     switch (phase_) {
       case Phase::running:
         ORRERY_ASSERT(sum.committed >= committed_, "what is committed stays so");
-        due_ = sum.time_is_over || (every_ > 0 && sum.committed - committed_ >= every_);
+        due_ = sum.time_is_over || sum.lowest >= end_ ||
+               (every_ > 0 && sum.committed - committed_ >= every_);
         is_coming_ = due_ || wanted;
         if (!is_coming_ || sum.latest_final >= sum.lowest) return Step::nothing;
         phase_ = Phase::settling;
@@ -119,6 +121,7 @@ class Cut {
   enum class Phase : std::uint8_t { running, settling, reached };
 
   const std::uint64_t every_;
+  const Key end_;
   Phase phase_ = Phase::running;
   bool due_ = false, is_coming_ = false;
   std::uint64_t committed_ = 0;  ///< at the last cut that was due, by all workers

@@ -4,10 +4,14 @@
 //
 // The sender keeps a pointer to it in the list of what the current event sent, to cancel it. Who
 // may write what:
-//   key, receiver, type, size, remote, sent_next, payload   the sender, before it hands the event
+//   key, receiver, type, size, route, sent_next, payload    the sender, before it hands the event
 //                                                           over; constant afterwards
 //   first_sent                                              the receiver's worker
 //   status                                                  both; event_status.h says who frees it
+//
+// What comes from another rank is made there (abroad.h), and then is as if the receiver's worker
+// had sent it. What goes to one leaves the sender a *record*, an event without payload: an entry in
+// the list of what the cause sent, which becomes an antimessage if it is cancelled.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +22,23 @@
 
 namespace orrery::timewarp {
 
+/// Between whom it goes.
+enum class Route : std::uint32_t {
+  local,       ///< sender and receiver have the same worker
+  shared,      ///< they have different ones
+  imported,    ///< it has come from another rank
+  exported,    ///< a record of one that went to another rank
+  antimessage  ///< it tells that what had its key is cancelled, and has come from another rank
+};
+
 struct TwEvent : EventHeader {
   TwEvent* first_sent = nullptr;  ///< what its execution sent
-  TwEvent* sent_next = nullptr;   ///< next event sent by the same cause
+  union {
+    TwEvent* sent_next = nullptr;  ///< next event sent by the same cause
+    std::int64_t cause_ticks;      ///< of an imported one: when it was sent (imports.h)
+  };
   EventStatus<> status;
-  std::uint32_t remote = 0;  ///< whether sender and receiver have different workers
+  Route route = Route::local;
 
   explicit TwEvent(const EventHeader& header) : EventHeader(header) {}
   std::byte* payload() { return reinterpret_cast<std::byte*>(this) + kPayloadOffset; }
@@ -30,6 +46,8 @@ struct TwEvent : EventHeader {
     return reinterpret_cast<const std::byte*>(this) + kPayloadOffset;
   }
   std::size_t bytes() const { return kPayloadOffset + size.bytes(); }
+  /// Whether two workers change its status.
+  bool is_shared() const { return route == Route::shared; }
 
   static constexpr std::size_t kPayloadOffset = 56;
   static constexpr std::size_t kInlinePayloadBytes = 8;  ///< of the payload in the first line

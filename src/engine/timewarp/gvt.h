@@ -27,10 +27,21 @@ struct GvtReport : transport::LowestKeys {
   std::uint64_t busy_cycles = 0, lived_cycles = 0;  ///< with events; in the loop, all together
   /// Cycles for what was committed since the period of balance.h began: of all, of one thread.
   double load = 0, most_load = 0;
+  std::uint64_t workers = 0, threads = 0;
+  bool balances = false;                 ///< LPs may move between its workers
+  std::uint64_t period_cycles = 0;       ///< of balance.h, by the clock of rank 0
   std::uint64_t pending = 0;             ///< events in the pending set
   std::uint64_t sent = 0, received = 0;  ///< messages, since the start of the run
   std::uint64_t undone_at_cuts = 0;      ///< of rolled_back
   std::int64_t memory_bytes = 0;
+  std::uint64_t memory_budget_bytes = 0;  ///< of a rank
+  /// No part of a report, but of what is made of all of them: memory_bytes, or where there are
+  /// several ranks, what would be as near to this one's budget as the nearest of them is to its
+  /// own.
+  std::int64_t pressing_bytes = 0;
+  /// The same: what the busiest thread would have if loads were even within each rank that can see
+  /// to that.
+  double even_load = 0;
   std::int64_t latest_ticks = 0;  ///< time of the latest event executed since the last report
 
   void add(const GvtReport& one) {
@@ -59,11 +70,16 @@ struct GvtReport : transport::LowestKeys {
     lived_cycles += one.lived_cycles;
     load += one.load;
     most_load = std::max(most_load, one.most_load);
+    workers += one.workers;
+    threads += one.threads;
+    balances |= one.balances;
+    period_cycles += one.period_cycles;
     pending += one.pending;
     sent += one.sent;
     received += one.received;
     undone_at_cuts += one.undone_at_cuts;
     memory_bytes += one.memory_bytes;
+    memory_budget_bytes += one.memory_budget_bytes;
     latest_ticks = std::max(latest_ticks, one.latest_ticks);
   }
 };

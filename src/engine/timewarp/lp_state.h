@@ -204,7 +204,8 @@ class LpTable {
     for (LpId first = 0; first < count;) {
       const LpId end = count - first < kAtOnce ? count : first + kAtOnce;
       for (LpId id = first; id < end; ++id)
-        table.push_back({states_[id].object, states_[id].kernel});
+        world_.is_here(id) ? table.push_back({states_[id].object, states_[id].kernel})
+                           : table.push_back({});
       if (large) huge_pages::discard(&states_[first], (end - first) * sizeof(LpState));
       first = end;
     }

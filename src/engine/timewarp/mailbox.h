@@ -13,37 +13,23 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <stdexcept>
 #include <vector>
 
 #include "core/assert.h"
 #include "core/payload.h"
-#include "engine/timewarp/bells.h"
+#include "engine/timewarp/abroad.h"
 #include "engine/timewarp/event.h"
+#include "engine/timewarp/exports.h"
+#include "engine/timewarp/imports.h"
+#include "engine/timewarp/late_events.h"
+#include "engine/timewarp/message.h"
 #include "engine/timewarp/statistics.h"
 #include "memory/borrowed_pieces.h"
 #include "run/event_pool.h"
-#include "transport/mesh.h"
+#include "run/world.h"
 
 namespace orrery::timewarp {
-
-/// An event on its way to its receiver's worker, or notice that one there was cancelled.
-class Message {
- public:
-  Message() = default;
-  static Message event(TwEvent* event) { return Message(reinterpret_cast<std::uintptr_t>(event)); }
-  static Message notice(TwEvent* event) {
-    return Message(reinterpret_cast<std::uintptr_t>(event) | 1);
-  }
-  TwEvent* event() const { return reinterpret_cast<TwEvent*>(word_ & ~std::uintptr_t{1}); }
-  bool is_notice() const { return (word_ & 1) != 0; }
-  void prefetch() const { __builtin_prefetch(event(), 1); }
-
- private:
-  explicit Message(std::uintptr_t word) : word_(word) {}
-  std::uintptr_t word_ = 0;
-};
-
-using Mesh = transport::Mesh<Message>;
 
 /// Where memory is separated by cache sets, events lie in the intensive part of the worker's ways
 /// (memory/colour.h). That memory goes back to the arena with the pool: by then no worker touches
@@ -65,10 +51,12 @@ class IntensiveSlabs {
 
 class Mailbox {
  public:
-  Mailbox(unsigned index, Mesh& mesh, const std::vector<std::uint16_t>& owners, EventDepot& depot,
-          memory::Arena& arena, WorkerStatistics& statistics)
+  /// `abroad`: null if there are no other ranks.
+  Mailbox(unsigned index, Mesh& mesh, Abroad* abroad, const std::vector<std::uint16_t>& owners,
+          EventDepot& depot, memory::Arena& arena, WorkerStatistics& statistics)
       : index_(index),
         mesh_(mesh),
+        abroad_(abroad),
         owners_(owners),
         pool_(depot, IntensiveSlabs(arena)),
         statistics_(statistics) {
@@ -93,25 +81,31 @@ class Mailbox {
     if (header.receiver - own_first_ < own_count_) return true;
     const unsigned owner = owners_[header.receiver];
     if (owner == index_) return true;
-    event->remote = 1;
     ++statistics_.remote_events;
     note_sent(event->key());
-    note_if_late(owner, header.time());
+    if (owner == World::kElsewhere) [[unlikely]] {
+      send_abroad(event, cause);
+      return false;
+    }
+    event->route = Route::shared;
+    late_.note(owner, header.time());
     mesh_.ring(index_, owner).push(Message::event(event));
     return false;
   }
-  void flush() { mesh_.flush(index_); }
-
-  /// Something that was sent to a worker in the middle of a later event.
-  struct Late {
-    unsigned owner;
-    std::int64_t ticks;
-    std::uint64_t rung_cycles = 0;  ///< when its owner was told; 0: not yet
-  };
-  /// From now on these are noted; `running`: of each worker.
-  void note_late_ones(const Bells::Running* running) { running_ = running; }
-  std::vector<Late>& late() { return late_; }
-  const std::vector<Late>& late() const { return late_; }
+  /// Hands over what was sent; to other ranks if it has waited for long.
+  void flush() {
+    mesh_.flush(index_);
+    if (abroad_ != nullptr) [[unlikely]]
+      abroad_->post_old(index_, joined_);
+  }
+  /// All of it.
+  void flush_all() {
+    mesh_.flush(index_);
+    if (abroad_ != nullptr) abroad_->post(index_, joined_);
+  }
+  /// What was sent to workers in the middle of later events.
+  LateEvents& late() { return late_; }
+  const LateEvents& late() const { return late_; }
   /// Once LPs have moved to or from the worker. Its LPs are neighbours, unless a communication
   /// graph has placed them.
   void note_own_lps() {
@@ -128,16 +122,20 @@ class Mailbox {
   /// are to be ended: see `take_ending`.
   template <class Pending>
   bool drain(Pending&& pending) {
-    const std::size_t received = mesh_.drain(index_, [&](Message message) {
+    std::size_t received = mesh_.drain(index_, [&](Message message) {
       message.is_notice() ? push_ending(message.event()) : pending(message.event());
     });
+    if (abroad_ != nullptr) [[unlikely]]
+      received += abroad_->drain(index_, [&](Message message) {
+        if (take_from_abroad(message.event())) pending(message.event());
+      });
     received_ += received;
     return received > 0;
   }
   /// Takes a pending event for execution. False: it was cancelled, and is freed.
   bool claim(TwEvent* event) {
     const AfterClaim then =
-        event->remote == 0 ? event->status.claim_local() : event->status.claim_remote();
+        event->is_shared() ? event->status.claim_remote() : event->status.claim_local();
     if (then == AfterClaim::execute) [[likely]]
       return true;
     free(event);
@@ -148,7 +146,7 @@ class Mailbox {
   /// Its execution was undone. True: it is pending again; else whoever cancelled it ends it.
   bool undo(TwEvent* event) {
     const AfterUndo then =
-        event->remote == 0 ? event->status.undo_local() : event->status.undo_remote();
+        event->is_shared() ? event->status.undo_remote() : event->status.undo_local();
     return then == AfterUndo::make_pending;
   }
   /// Of a pending event: whether its sender withdrew it.
@@ -160,6 +158,11 @@ class Mailbox {
     return true;
   }
   void free(TwEvent* event) { free(event, event->bytes()); }
+  /// One that was executed without being committed: nobody will cancel it.
+  void free_final(TwEvent* event) {
+    if (event->route == Route::imported) imports_.take(event->key());
+    free(event);
+  }
   /// For one who knows how large it is.
   void free(TwEvent* event, std::size_t bytes) {
     if constexpr (kAssertions) {
@@ -179,7 +182,7 @@ class Mailbox {
     while (sent != nullptr) {
       // Read first: once it is marked, its receiver may free it.
       TwEvent* next = sent->sent_next;
-      cancel(sent);
+      cancel(sent, *cause);
       sent = next;
     }
   }
@@ -200,7 +203,8 @@ class Mailbox {
   /// From now on the lowest key that is sent counts. Publishes what was sent; what finds no room
   /// may be published after its receiver has reported, so it counts as sent now.
   void join_round() {
-    flush();
+    flush_all();
+    ++joined_;
     sent_lowest_ = Key::infinity();
     mesh_.for_each_waiting(index_, [this](Message message) { note_sent(message.event()->key()); });
   }
@@ -211,10 +215,21 @@ class Mailbox {
   std::uint64_t sent() const { return statistics_.remote_events + statistics_.notices; }
   std::uint64_t received() const { return received_; }
   /// Whether all that was sent is received, and all that came in is seen to.
-  bool is_empty() const { return ending_.empty() && mesh_.all_received(index_); }
+  bool is_empty() const {
+    return ending_.empty() && mesh_.all_received(index_) &&
+           (abroad_ == nullptr || abroad_->is_posted(index_));
+  }
+  /// Nothing before `gvt` is cancelled any more. Before any of these events is freed.
+  void commit_abroad(const Key& gvt) {
+    if (abroad_ == nullptr) return;
+    imports_.commit(gvt);
+    exports_.commit(gvt, [this](TwEvent* record) { free(record); });
+  }
 
   /// Bytes of events allocated less those freed here; see EventPool.
-  std::int64_t used_bytes() const { return pool_.used_bytes(); }
+  std::int64_t used_bytes() const {
+    return pool_.used_bytes() + static_cast<std::int64_t>(imports_.bytes() + exports_.bytes());
+  }
 
  private:
   static constexpr LpId kFreed = 0xffffffff;  ///< no LP has that number
@@ -233,36 +248,71 @@ class Mailbox {
     ending_.push_back(event);
     std::push_heap(ending_.begin(), ending_.end(), Later{});
   }
-  /// The line that is looked at changes with each long event; where events are short, never.
-  [[gnu::always_inline]] void note_if_late(unsigned owner, Time time) {
-    if (running_ == nullptr) return;
-    if (running_[owner].ticks.load(std::memory_order_relaxed) < time.ticks()) [[likely]]
-      return;
-    if (!late_.empty() && late_.back().owner == owner && late_.back().rung_cycles == 0) {
-      late_.back().ticks = std::min(late_.back().ticks, time.ticks());
-      return;
-    }
-    late_.push_back({owner, time.ticks()});
-  }
   void note_sent(const Key& key) { sent_lowest_ = std::min(sent_lowest_, key); }
 
-  void cancel(TwEvent* event) {
+  void cancel(TwEvent* event, const TwEvent& cause) {
     ++statistics_.cancellations;
-    if (event->remote == 0) {
-      if (event->status.cancel_local() == AfterCancel::end_execution) push_ending(event);
-      return;
-    }
+    if (event->route == Route::exported) [[unlikely]]
+      return cancel_abroad(event, cause);
+    if (!event->is_shared()) return cancel_local(event);
     const Key key = event->key();
     const unsigned owner = owners_[event->receiver];
     if (event->status.cancel_remote() == AfterCancel::nothing) return;
     ++statistics_.notices;
     note_sent(key);
-    note_if_late(owner, key.time());
+    late_.note(owner, key.time());
     mesh_.ring(index_, owner).push(Message::notice(event));
+  }
+  void cancel_local(TwEvent* event) {
+    if (event->status.cancel_local() == AfterCancel::end_execution) push_ending(event);
+  }
+
+  // ---- Other ranks
+
+  [[gnu::noinline]] void send_abroad(TwEvent* event, TwEvent* cause) {
+    abroad_->send(index_, *event, cause == nullptr ? Abroad::kFinal : cause->time().ticks(),
+                  joined_);
+    if (cause == nullptr) return free(event);
+    TwEvent* record = event;
+    if (event->size.bytes() > TwEvent::kInlinePayloadBytes) {
+      record = cause->first_sent = make_record(*event);
+      free(event);
+    }
+    record->route = Route::exported;
+    exports_.add(record, cause->time().ticks());
+  }
+  TwEvent* make_record(const TwEvent& event) {
+    TwEvent* const record = new (pool_.allocate(sizeof(TwEvent)))
+        TwEvent(EventHeader(event.key(), event.receiver, event.type, {}));
+    record->sent_next = event.sent_next;
+    return record;
+  }
+  /// It holds GVT at the cause until it has arrived, and not at the event: the receiver forgets who
+  /// sent what once the cause is before GVT.
+  void cancel_abroad(TwEvent* record, const TwEvent& cause) {
+    record->status.cancel_local();
+    exports_.note_cancelled();
+    ++statistics_.notices;
+    note_sent(cause.key());
+    abroad_->cancel(index_, *record, joined_);
+  }
+  /// Of what has come: whether it is an event, which is pending now.
+  bool take_from_abroad(TwEvent* event) {
+    if (event->route == Route::antimessage) {
+      TwEvent* const cancelled = imports_.take(event->key());
+      if (cancelled == nullptr)
+        throw std::logic_error("another rank cancels an event that it has not sent");
+      free(event);
+      cancel_local(cancelled);
+      return false;
+    }
+    if (event->cause_ticks != Abroad::kFinal) imports_.add(event, event->cause_ticks);
+    return true;
   }
 
   const unsigned index_;
   Mesh& mesh_;
+  Abroad* const abroad_;
   const std::vector<std::uint16_t>& owners_;
   LpId own_first_ = 0;  ///< its first LP; as many as own_count_ from there on are its own
   LpId own_count_ = 0;
@@ -270,8 +320,10 @@ class Mailbox {
   WorkerStatistics& statistics_;
   Key sent_lowest_ = Key::infinity();
   std::uint64_t received_ = 0;
-  const Bells::Running* running_ = nullptr;
-  std::vector<Late> late_;
+  LateEvents late_;
+  Imports imports_;
+  Exports exports_;
+  std::uint64_t joined_ = 0;      ///< rounds
   std::vector<TwEvent*> ending_;  ///< a heap, lowest key first
 };
 

@@ -72,6 +72,7 @@ void Moving::shuffle(const std::vector<std::uint16_t>& owners) {
   const std::uint64_t left = draw(2) == 0 ? draw(workers_) : workers_;  // workers_: nobody's
   std::vector<std::uint16_t> shuffled = owners;
   for (std::uint16_t& owner : shuffled) {
+    if (owner == World::kElsewhere) continue;
     if (owner == left || draw(3) == 0) owner = static_cast<std::uint16_t>(draw(workers_));
     if (owner == left) owner = static_cast<std::uint16_t>((owner + 1) % workers_);
   }
@@ -84,12 +85,14 @@ std::vector<float> Moving::lp_loads(const std::vector<std::uint16_t>& owners) co
   std::vector<double> measured(workers_);
   std::vector<std::uint64_t> lps(workers_);
   for (LpId id = 0; id < lp_count_; ++id) {
+    if (owners[id] == World::kElsewhere) continue;
     measured[owners[id]] += cycles_[id];
     ++lps[owners[id]];
   }
   std::vector<float> loads(lp_count_);
   for (LpId id = 0; id < lp_count_; ++id) {
     const unsigned owner = owners[id];
+    if (owner == World::kElsewhere) continue;
     const double load = worker_loads_[owner];
     loads[id] = static_cast<float>(measured[owner] > 0 ? load * (cycles_[id] / measured[owner])
                                                        : load / static_cast<double>(lps[owner]));
@@ -101,7 +104,8 @@ double Moving::most_load(const std::vector<std::uint16_t>& owners,
                          const std::vector<float>& loads) const {
   std::vector<double> sums(threads_);
   for (LpId id = 0; id < lp_count_; ++id)
-    sums[thread_of(owners[id])] += static_cast<double>(loads[id]);
+    if (owners[id] != World::kElsewhere)
+      sums[thread_of(owners[id])] += static_cast<double>(loads[id]);
   return *std::max_element(sums.begin(), sums.end());
 }
 

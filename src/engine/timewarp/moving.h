@@ -17,6 +17,8 @@
 // Loads of LPs are cycles of the events that they executed, measured for a short while only
 // (balance.h). What they add up to on a worker is scaled to the load of that worker, which counts
 // what was committed.
+//
+// Over ranks each does this for itself, for the LPs that are there.
 #pragma once
 
 #include <algorithm>
@@ -31,6 +33,7 @@
 #include "engine/timewarp/event.h"
 #include "orrery/model.h"
 #include "run/lp_executions.h"
+#include "run/world.h"
 
 namespace orrery::timewarp {
 

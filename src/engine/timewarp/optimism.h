@@ -34,7 +34,8 @@ class Optimism {
  public:
   static constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
-  /// `widest_ticks` > 0: the window never gets wider. `budget_bytes`: for all workers together.
+  /// `widest_ticks` > 0: the window never gets wider. `budget_bytes`: for all workers of a
+  /// rank together. `workers`: of all ranks.
   Optimism(std::int64_t widest_ticks, std::uint64_t budget_bytes, unsigned workers)
       : widest_(widest_ticks > 0 ? static_cast<double>(widest_ticks) : kUnlimited),
         workers_(workers),
@@ -46,7 +47,7 @@ class Optimism {
     std::uint64_t most_committed = 0;                          ///< by one worker in the last round
     std::uint64_t busy_cycles = 0;      ///< with events, of all workers, since then
     std::uint64_t capacity_cycles = 0;  ///< of the cores that they have
-    std::int64_t memory_bytes = 0;      ///< held now
+    std::int64_t memory_bytes = 0;      ///< held now, by those who share the budget
     std::int64_t lead_ticks = 0;  ///< of the furthest event over GVT, executed in the last round
   };
 

@@ -14,9 +14,23 @@
 #include "pending/registry.h"
 #include "run/clock.h"
 #include "run/placement.h"
+#include "run/rank_end.h"
+#include "run/rank_exchange.h"
 #include "run/world_engine.h"
+#include "transport/ranks/bytes.h"
 
 namespace orrery::timewarp {
+namespace {
+
+unsigned ranks_on_host(const RunControl& control) {
+  return control.ranks == nullptr ? 1 : control.ranks->ranks_on_host();
+}
+
+double cores_for(unsigned threads, const RankPlace& place) {
+  return std::min<double>(threads, static_cast<double>(usable_cores()) / place.sharing);
+}
+
+}  // namespace
 
 Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_goal,
                const Settings& run_settings, RunControl& run_control, unsigned worker_count,
@@ -25,8 +39,9 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
       model(run_world.model()),
       options(run_options),
       goal(run_goal),
-      cut_events(run_goal.pauses() ? run_goal.events : run_settings.pause_every),
+      cut_events(run_goal.is_a_slice() ? run_goal.events : run_settings.pause_every),
       ends_at_cut(run_goal.pauses() || run_settings.pause_ends),
+      end(Key::start_of(run_goal.end(run_options))),
       settings(run_settings),
       control(run_control),
       workers(worker_count),
@@ -37,36 +52,97 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
       tracker(checkpoint::make_tracker(run_options)),
       cache(cache_layout),
       mild_from(cache_layout.colouring.mild_from),
-      memory_budget_bytes(options.memory_bytes > 0 ? options.memory_bytes
-                                                   : available_memory_bytes() / 4 * 3),
-      team(count_threads(options, worker_count), options.bind),
+      memory_budget_bytes(
+          (options.memory_bytes > 0 ? options.memory_bytes : available_memory_bytes() / 4 * 3) /
+          ranks_on_host(run_control)),
+      team(count_threads(options, worker_count), options.bind, options.place),
       rounds(team.workers()),
       moving(world.executions(), world.lp_count(), workers, team.workers()),
       text(run_world.model()),
       bells(worker_count, team.workers()),
-      preempts((Preemptible::kPossible || run_settings.preempt_always) && worker_count > 1 &&
-               run_settings.preempts() && text.locals_bytes() <= Preemptible::kMostLocalsBytes),
-      cores_a_worker(static_cast<double>(std::min(team.workers(), usable_cores())) / workers) {
+      preempts((Preemptible::kPossible || run_settings.preempt_always) &&
+               (worker_count > 1 || run_control.ranks != nullptr) && run_settings.preempts() &&
+               text.locals_bytes() <= Preemptible::kMostLocalsBytes),
+      cores_a_worker(cores_for(team.workers(), options.place) / workers) {
+  if (control.ranks != nullptr) {
+    abroad = std::make_unique<Abroad>(*control.ranks, world, owners, workers, rounds, depot,
+                                      settings.channel_messages);
+    if (preempts) abroad->call_back(bells);
+  }
   if (settings.offload.on())
     copier = settings.copier->make(workers, std::min(settings.offload.copiers, workers));
+}
+
+namespace {
+
+/// Of a thread of a rank, if LPs may move there.
+double even_load(const GvtReport& rank) {
+  return rank.balances ? rank.load / static_cast<double>(rank.threads) : rank.most_load;
+}
+
+}  // namespace
+
+GvtReport Shared::sum_of_reports() const {
+  GvtReport sum;
+  if (abroad == nullptr) {
+    for (unsigned thread = 0; thread < rounds.workers(); ++thread)
+      sum.add(rounds.report_of(thread));
+    sum.pressing_bytes = sum.memory_bytes;
+    sum.even_load = even_load(sum);
+    return sum;
+  }
+  double most = 0;
+  for (unsigned rank = 0; rank < abroad->ranks(); ++rank) {
+    const GvtReport& one = abroad->rounds().report_of(rank);
+    sum.add(one);
+    sum.even_load = std::max(sum.even_load, even_load(one));
+    most = std::max(
+        most, static_cast<double>(one.memory_bytes) / static_cast<double>(one.memory_budget_bytes));
+  }
+  sum.pressing_bytes = static_cast<std::int64_t>(most * static_cast<double>(memory_budget_bytes));
+  return sum;
 }
 
 std::vector<std::uint16_t> Shared::regroup() const {
   if (workers == world.parts()) return {};
   std::vector<std::uint16_t> all(world.lp_count());
   for (LpId id = 0; id < world.lp_count(); ++id)
-    all[id] = static_cast<std::uint16_t>(worker_of(world.part_of(id)));
+    all[id] = world.is_here(id) ? static_cast<std::uint16_t>(worker_of(world.part_of(id)))
+                                : World::kElsewhere;
   return all;
+}
+
+std::optional<SetUpFailure> Shared::refusal() {
+  const std::uint64_t bytes = state_bytes.load(std::memory_order_relaxed);
+  bool reversible = any_reversible.load(std::memory_order_relaxed);
+  if (control.ranks != nullptr) {
+    transport::ByteWriter own;
+    own.put(reversible);
+    for (const transport::Parcel& one : control.ranks->gather_everywhere(own.take()))
+      reversible |= transport::ByteReader(one).get<bool>();
+  }
+  std::optional<SetUpFailure> failure;
+  if (settings.strategy.name == checkpoint::Strategy::Name::reverse && !reversible) {
+    failure = {2, 0, true,
+               "--checkpoint reverse: no LP of this model has reverse handlers "
+               "(orrery/reverse.h); choose another strategy, or auto"};
+  } else if (bytes > memory_budget_bytes) {
+    failure = {2, 0, true,
+               "the states of the model's LPs take " + std::to_string(bytes) +
+                   " bytes, more than the memory budget of " + std::to_string(memory_budget_bytes) +
+                   "; raise --memory or use fewer LPs"};
+  }
+  bool stopped = false;  // rounds tell that, too
+  if (control.ranks != nullptr) share_set_up(*control.ranks, failure, stopped);
+  return failure;
 }
 
 /// Loads say nothing where threads share cores.
 Balance::Terms Shared::balance_terms() const {
-  return {.on = workers > 1 && (settings.move_every > 0 || (settings.balance && !team.crowded())),
-          .workers = workers,
-          .threads = team.workers(),
+  const bool pays = settings.balance && team.workers() > 1 && !team.crowded();
+  return {.on = workers > 1 && (settings.move_every > 0 || pays),
           .lps = world.lp_count(),
-          .move_every = settings.move_every,
-          .period_cycles = cycles_in(Balance::kPeriodSeconds)};
+          .move_every = settings.move_every};
 }
 
 void Shared::give_to(LpId id, unsigned worker) {
@@ -120,6 +196,7 @@ class Run {
   void give_lps_back() {
     crews_.clear();
     workers_.clear();
+    shared_.abroad.reset();
     shared_.depot.clear();
     shared_.lps.give_back();
   }
@@ -142,39 +219,54 @@ class Run {
     if (shared_.team.take_failure(shared_.model, result_)) return;
     const Ending& ending = workers_[0]->ending();
     result_.end = ending.end;
-    if (ending.end == RunEnd::fault) describe_fault(ending.reached);
-    report();
+    for (const auto& worker : workers_) shared_.world.trail.merge(worker->faults().trail);
+    const auto ends = share_ends(shared_.control.ranks, own_end(ending.reached));
+    if (ending.end == RunEnd::fault)
+      result_.fault = describe_fault(ends, ending.reached, shared_.options.livelock_microsteps);
+    report(ends);
     shared_.world.cut = ending.reached;
     if (ending.end == RunEnd::paused)
       for (unsigned i = 0; i < shared_.workers; ++i)
         workers_[i]->give_events(shared_.world.pending[shared_.first_part(i)]);
-    for (const auto& worker : workers_) shared_.world.trail.merge(worker->faults().trail);
-  }
-
-  void describe_fault(const Key& key) {
-    FaultReport report(key, shared_.options.livelock_microsteps);
-    report.add(shared_.world.trail);
-    for (const auto& worker : workers_) {
-      report.add(worker->faults().at(key));
-      report.add(worker->faults().trail);
-    }
-    result_.fault = report.text();
   }
 
   // ---- What workers counted
 
-  void report() {
+  struct Counters {
     WorkerStatistics sum;
     checkpoint::Keeper::Statistics kept;
-    double interval = 0;
     std::uint64_t held = 0;
-    for (const auto& worker : workers_) {
-      merge_counters(kWorkerCounters, sum, worker->statistics());
-      const History& history = worker->history();
-      held += worker->held().executed();
-      merge_counters(checkpoint::Keeper::kCounters, kept, history.keeper().statistics());
-      interval += history.checkpoint_interval() / static_cast<double>(shared_.workers);
+    std::uint64_t moves = 0, lps_moved = 0;  ///< moves of a rank: all take part in the same
+
+    void add(const Counters& one) {
+      merge_counters(kWorkerCounters, sum, one.sum);
+      merge_counters(checkpoint::Keeper::kCounters, kept, one.kept);
+      held += one.held;
+      moves = std::max(moves, one.moves);
+      lps_moved += one.lps_moved;
     }
+  };
+  RankEnd<Counters> own_end(const Key& reached) const {
+    RankEnd<Counters> end;
+    for (const auto& worker : workers_) {
+      end.counters.add({worker->statistics(), worker->history().keeper().statistics(),
+                        worker->held().executed(), shared_.moving.times(), 0});
+      end.note(worker->faults().at(reached));
+    }
+    end.counters.lps_moved = shared_.moving.lps_moved();
+    end.executed = end.counters.sum.executed;
+    end.committed = end.executed - end.counters.sum.rolled_back;
+    end.set_trail(shared_.world.trail);
+    return end;
+  }
+
+  void report(const std::vector<RankEnd<Counters>>& ends) {
+    Counters all;
+    for (const RankEnd<Counters>& end : ends) all.add(end.counters);
+    const auto& [sum, kept, held, moves, lps_moved] = all;
+    double interval = 0;
+    for (const auto& worker : workers_)
+      interval += worker->history().checkpoint_interval() / static_cast<double>(shared_.workers);
     note_budget();
     note_preemption();
     for (const auto& crew : crews_)
@@ -184,17 +276,17 @@ class Run {
     ORRERY_ASSERT(sum.rolled_back <= sum.executed, "what is undone was executed");
     shared_.world.executed += sum.executed;
     shared_.world.committed += sum.executed - sum.rolled_back;
-    result_.account =
-        account_of(sum, shared_.workers, {shared_.moving.times(), shared_.moving.lps_moved()});
-    sum.checkpoints += kept.taken;
-    report_counters(kWorkerCounters, sum, result_.statistics);
+    result_.account = account_of(sum, shared_.all_workers(), {moves, lps_moved});
+    WorkerStatistics reported = sum;
+    reported.checkpoints += kept.taken;
+    report_counters(kWorkerCounters, reported, result_.statistics);
     add("checkpoint_interval", interval,
         "events from one checkpoint to the next, at the end, of small LPs");
     if (kept.taken + kept.reversals > 0) add_checkpoints(kept);
     if (!shared_.world.executions().all_speculative())
       add("held_events", static_cast<double>(held),
           "events of LPs that must not roll back, executed when nothing could undo them");
-    if (workers_[0]->balance().is_on()) add_moves();
+    if (workers_[0]->balance().is_on() || moves > 0) add_moves(moves, lps_moved);
     if (shared_.settings.pause_every > 0)
       add("cuts", static_cast<double>(sum.cuts), "times all workers came to a cut");
     add_memory();
@@ -240,18 +332,17 @@ class Run {
     add("copier_utilisation", shared_.copier->utilisation(), "share of its time that it copied");
   }
 
-  void add_moves() {
+  void add_moves(std::uint64_t moves, std::uint64_t lps_moved) {
     const Balance& balance = workers_[0]->balance();
-    add("moves", static_cast<double>(shared_.moving.times()),
-        "times that LPs moved between workers");
-    add("lps_moved", static_cast<double>(shared_.moving.lps_moved()), "of them, all together");
+    add("moves", static_cast<double>(moves), "times that LPs moved between workers");
+    add("lps_moved", static_cast<double>(lps_moved), "of them, all together");
     add("vain_moves", static_cast<double>(balance.vain_moves()),
         "moves after which not more was committed");
     if (balance.first_imbalance() > 0)
       add("imbalance_before", balance.first_imbalance(),
-          "load of the busiest thread over the mean, before the first move");
+          "load of the busiest thread over an even one, before the first move");
     add("imbalance", balance.imbalance(),
-        "load of the busiest thread over the mean, in the last period that was looked at");
+        "load of the busiest thread over an even one, in the last period that was looked at");
   }
 
   void add_memory() {
@@ -269,16 +360,17 @@ class Run {
   /// Why handlers were not interrupted, to those who asked for it.
   void note_preemption() {
     if (shared_.text.locals_bytes() > Preemptible::kMostLocalsBytes &&
-        shared_.settings.preempts() && shared_.workers > 1) {
+        shared_.settings.preempts() && shared_.all_workers() > 1) {
       result_.notes.push_back("the model has " + std::to_string(shared_.text.locals_bytes()) +
                               " bytes of thread-local variables, more than can be set aside: no "
                               "handler was interrupted (--preempt)");
     } else if (shared_.settings.preempt_asked && !shared_.preempts) {
       result_.notes.push_back(
           std::string("no handler was interrupted (--preempt): ") +
-          (shared_.workers == 1 ? "a worker that is alone has nothing more urgent to do"
-                                : "this needs an x86-64 processor and a build without sanitizers "
-                                  "of addresses or threads"));
+          (shared_.all_workers() == 1
+               ? "a worker that is alone has nothing more urgent to do"
+               : "this needs an x86-64 processor and a build without sanitizers "
+                 "of addresses or threads"));
     }
     constexpr double kDearShare = 0.01;
     if (const double share = crews_.front()->tick_share(); share > kDearShare) {
@@ -337,11 +429,15 @@ class TimeWarpEngine final : public WorldEngine {
     const unsigned workers = count_workers(options, model);
     const CacheLayout cache = CacheLayout::choose(settings, workers, notes);
     World::Layout layout;
-    layout.parts = place_lps(model, graph, workers, notes);
+    RankedPlacement placed = place_lps(model, graph, options, workers, notes);
+    layout.parts = std::move(placed.parts);
+    layout.ranks = std::move(placed.ranks);
+    layout.place = options.place;
     for (unsigned i = 0; i < workers; ++i) layout.arenas.push_back(cache.of_worker(i));
     layout.deny_oversize = settings.deny_oversize;
     return layout;
   }
+  bool spans_ranks() const override { return true; }
   void advance(World& world, const RunOptions& options, const Goal& goal, RunControl& control,
                RunResult& result) override {
     const Settings settings = Settings::of(options);

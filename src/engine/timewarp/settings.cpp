@@ -101,9 +101,9 @@ const Option<std::uint64_t> kMoveEvery{"move-every", 0};
 
 OptionList options() {
   OptionList all = checkpoint::options();
-  all.insert(all.end(),
-             {&workers_option(), &memory_option(), &bind_option(), &threads_option(), &kWindow,
-              &kGvtPeriod, &kBalance, &kCacheAware, &kCacheShare, &kOversize, &kPreempt, &kTick});
+  all.insert(all.end(), {&workers_option(), &memory_option(), &bind_option(), &threads_option(),
+                         &partition_option(), &write_partition_option(), &kWindow, &kGvtPeriod,
+                         &kBalance, &kCacheAware, &kCacheShare, &kOversize, &kPreempt, &kTick});
   return all;
 }
 

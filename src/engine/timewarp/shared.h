@@ -8,9 +8,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "checkpoint/keeper.h"
+#include "engine/timewarp/abroad.h"
 #include "engine/timewarp/bells.h"
 #include "engine/timewarp/cache_layout.h"
 #include "engine/timewarp/gvt.h"
@@ -34,8 +36,18 @@ struct Shared {
   unsigned worker_of(unsigned part) const { return world.worker_of(part, workers); }
   unsigned first_part(unsigned worker) const { return world.first_part(worker, workers); }
   memory::Arena& arena(unsigned worker) const { return world.arena(first_part(worker)); }
+  /// Those of other ranks count, as if they had as many.
+  unsigned all_workers() const { return workers * world.place().ranks; }
+  bool is_short_of_credit() const { return abroad != nullptr && abroad->is_short_of_credit(); }
+  /// Of events that came from other ranks, beside what workers count.
+  std::int64_t bytes_from_abroad() const { return abroad == nullptr ? 0 : abroad->used_bytes(); }
 
+  /// Of the round that is over, of all threads of all ranks.
+  GvtReport sum_of_reports() const;
   std::vector<std::uint16_t> regroup() const;
+  /// By one thread, once all LPs are taken: why the run cannot be what was asked for. The same on
+  /// all ranks, which come here together.
+  std::optional<SetUpFailure> refusal();
   Balance::Terms balance_terms() const;
   /// At a cut, by one thread: an LP goes to another worker.
   void give_to(LpId id, unsigned worker);
@@ -50,6 +62,7 @@ struct Shared {
   GoalWatch goal;                  ///< started by the first thread, in the last step of the set-up
   const std::uint64_t cut_events;  ///< committed from cut to cut; 0: no matter how many
   const bool ends_at_cut;
+  const Key end;  ///< nothing at or after it is executed: a pause, or the horizon
   const Settings settings;
   RunControl& control;
   const unsigned workers;
@@ -68,7 +81,8 @@ struct Shared {
   std::atomic<bool> any_reversible{false};
   std::atomic<std::uint64_t> state_bytes{0};  ///< live memory of all LPs
   Team team;  ///< ends its threads before what they use, except for what only their code uses
-  GvtRounds rounds;  ///< of its threads
+  GvtRounds rounds;                ///< of its threads
+  std::unique_ptr<Abroad> abroad;  ///< null: there are no other ranks
   Moving moving;
   const ModelText text;
   Bells bells;

@@ -119,7 +119,7 @@ class Worker {
   void note_load() { shared_.moving.note_load(index_, load()); }
   void hand_out_lps();
   void take_moved_lps();
-  void end_move(bool moved);
+  void end_move(bool moved, bool anywhere);
   const Balance& balance() const { return balance_; }
 
   std::uint64_t budget_bytes() const { return commitment_.budget_bytes(); }
@@ -143,7 +143,6 @@ class Worker {
   void retry_fault();
   void publish(const TwEvent& event);
   void choose_publishing();
-  void ring_late();
   Turn turn_below(const Key& below);
   std::uint32_t run_measured_batch(const Key& limit, std::uint32_t most_events);
   void prefetch_upcoming();
@@ -215,11 +214,12 @@ template <class Pending>
 Worker<Pending>::Worker(Shared& shared, unsigned index)
     : shared_(shared),
       index_(index),
-      speculative_(shared.workers > 1 || shared.settings.offload.on() ||
+      speculative_(shared.workers > 1 || shared.abroad != nullptr || shared.settings.offload.on() ||
                    !shared.settings.strategy.automatic()),
       lps_(shared.lps),
       arena_(shared.arena(index)),
-      mailbox_(index, shared.mesh, shared.owners, shared.depot, arena_, statistics_),
+      mailbox_(index, shared.mesh, shared.abroad.get(), shared.owners, shared.depot, arena_,
+               statistics_),
       faults_(shared.model, shared.options.livelock_microsteps),
       history_(lps_, arena_, shared.settings.strategy, shared.settings.offload,
                shared.copy_queue(index), shared.tracker, faults_, statistics_),
@@ -231,14 +231,14 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
                 suspensions_, statistics_),
       sweep_(pending_, mailbox_, faults_, history_, withdrawn_, held_),
       commitment_(shared, index, mailbox_, history_, held_, faults_, rows_, statistics_),
-      cut_(shared.cut_events),
+      cut_(shared.cut_events, shared.end),
       balance_(shared.balance_terms()),
       batch_cycles_limit_(cycles_in(kBatchSeconds)) {
   const bool fixed_period = shared.settings.gvt_period_us > 0;
   const std::uint64_t period_us = fixed_period ? shared.settings.gvt_period_us : kGvtPeriodUs;
-  period_events_ = fixed_period ? 0 : kGvtEvents * shared.workers;
+  period_events_ = fixed_period ? 0 : kGvtEvents * shared.all_workers();
   period_cycles_ = cycles_in(1e-6 * static_cast<double>(period_us));
-  if (shared.preempts) mailbox_.note_late_ones(shared.bells.all_running());
+  if (shared.preempts) mailbox_.late().watch(shared.bells);
 }
 
 // ---- Turns
@@ -249,13 +249,15 @@ typename Worker<Pending>::Turn Worker<Pending>::turn_below(const Key& below) {
   Turn turn;
   turn.received = drain();
   const std::uint64_t start = turn_cycles_ = read_cycles(), away = away_cycles_;
-  const Key limit = std::min(below, commitment_.limit(memory_bytes()));
+  Key limit = std::min(below, commitment_.limit(memory_bytes()));
+  if (shared_.is_short_of_credit()) [[unlikely]]
+    limit = std::min(limit, Optimism::next_step(commitment_.gvt()));
   std::uint32_t executed = held_.empty() ? 0 : run_held();
   executed += balance_.measures() ? run_measured_batch(limit, next_batch())
                                   : run_batch(limit, next_batch());
   mailbox_.flush();
   if (!mailbox_.late().empty()) [[unlikely]]
-    ring_late();
+    statistics_.rings += mailbox_.late().ring();
   turn.executed = executed > 0;
   if (!turn.executed) return turn;
   const std::uint64_t cycles = read_cycles() - start - (away_cycles_ - away);
@@ -268,28 +270,32 @@ template <class Pending>
 typename Worker<Pending>::Turn Worker<Pending>::turn() {
   turn_memory_bytes_ = memory_bytes();
   const Turn turn = turn_below(Key::infinity());
-  if (!turn.executed) ++statistics_.idle_polls;
+  if (!turn.executed) {
+    ++statistics_.idle_polls;
+    mailbox_.flush_all();
+  }
   if (turn.executed || publishes_) choose_publishing();
   return turn;
 }
 
 template <class Pending>
 void Worker<Pending>::run_alone() {
-  const Key end = Key::start_of(shared_.options.until);
   for (LookInterval interval;; interval.look()) {
     const std::uint64_t most = std::min(interval.events(), cut_.events_left());
     const std::uint64_t executed_before = statistics_.executed;
-    const bool went_on = run_batch(end, static_cast<std::uint32_t>(most)) > 0;
+    const bool went_on = run_batch(shared_.end, static_cast<std::uint32_t>(most)) > 0;
     const TwEvent* next = pending_.top();
     const Key gvt = !faults_.empty()  ? faults_.lowest()
                     : next == nullptr ? Key::infinity()
                                       : next->key();
-    if (commitment_.adopt_alone(gvt, !went_on, local())) return;
+    const bool pauses = !went_on && next != nullptr;
+    if (commitment_.adopt_alone(gvt, !went_on && !pauses, local())) return;
     if (withdrawn_count_.are_many(executor_.cancelled_timers(), pending_.size()))
       reclaim_withdrawn();
     // Withdrawn timers are none of the events that were asked for.
     const std::uint64_t executed = statistics_.executed - executed_before;
-    if (cut_.advance_alone(executed, shared_.goal.time_is_over()) && reach_cut()) return;
+    const bool is_due = pauses || shared_.goal.time_is_over();
+    if (cut_.advance_alone(executed, is_due) && reach_cut()) return;
   }
 }
 
@@ -432,7 +438,7 @@ void Worker<Pending>::handle_final(TwEvent* event) {
   if (!executor_.run_final(lp, event)) return;  // the fault holds GVT here
   ++statistics_.executed;
   held_.note_executed({event->key(), event->receiver, hash_before});
-  mailbox_.free(event);
+  mailbox_.free_final(event);
 }
 
 /// A timer of `lp` whose time has come, and that it has cancelled.
@@ -485,7 +491,7 @@ bool Worker<Pending>::drain() {
 /// model with such handlers needed four times as many rounds.
 template <class Pending>
 GvtReport Worker<Pending>::report() {
-  if (drain()) mailbox_.flush();
+  if (drain()) mailbox_.flush_all();
   held_.drop_cancelled(mailbox_);
   const GvtReport report = commitment_.report(local());
   held_.report(report.lowest);
@@ -556,12 +562,13 @@ template <class Pending>
 Commitment::Local Worker<Pending>::local() {
   return {std::min({lowest_pending(), held_.lowest(), suspensions_.lowest()}),
           pending_.size(),
-          memory_bytes(),
+          memory_bytes() + (index_ == 0 ? shared_.bytes_from_abroad() : 0),
           latest_ticks_,
           event_cycles_,
           busy_cycles_,
           read_cycles() - start_cycles_,
-          load()};
+          load(),
+          balance_.is_on()};
 }
 
 template <class Pending>

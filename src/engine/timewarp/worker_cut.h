@@ -16,7 +16,7 @@ std::uint64_t Worker<Pending>::retreat(const Key& to) {
     rollback_.roll_back(id, to);
   });
   history_.trim(mailbox_);
-  mailbox_.flush();
+  mailbox_.flush_all();
   return lps;
 }
 
@@ -67,6 +67,7 @@ bool Worker<Pending>::reach_cut() {
     withdrawn_.put_all_back(lps_, pending_);
     if (!is_moving_) sweep_.free_cancelled();  // else once it is known what moves
     history_.trim(mailbox_);
+    mailbox_.commit_abroad(Key::infinity());
   }
   if (kAssertions && !is_moving_) check_cut();
   ++statistics_.cuts;

@@ -84,30 +84,4 @@ void Worker<Pending>::choose_publishing() {
   if (were) shared_.bells.running(index_).ticks.store(Bells::kNone, std::memory_order_relaxed);
 }
 
-/// Those to whom something earlier was sent than what they execute, if they still do: quietly at
-/// first; if they have not called the platform by the next time, and the event has run for twice as
-/// long as a signal takes, with one.
-template <class Pending>
-void Worker<Pending>::ring_late() {
-  constexpr double kSignalSeconds = 10e-6, kHeedSeconds = 2e-6;
-  const std::uint64_t now = read_cycles();
-  std::erase_if(mailbox_.late(), [&](Mailbox::Late& late) {
-    const Bells::Running& running = shared_.bells.running(late.owner);
-    if (running.ticks.load(std::memory_order_relaxed) < late.ticks) return true;
-    const unsigned thread = shared_.bells.thread_of(late.owner);
-    if (late.rung_cycles == 0) {
-      late.rung_cycles = now;
-      ++statistics_.rings;
-      shared_.bells.ring(thread, false);
-      return false;
-    }
-    const std::uint64_t since = running.since.load(std::memory_order_relaxed);
-    if (now - late.rung_cycles < cycles_in(kHeedSeconds) ||
-        now - since < cycles_in(2 * kSignalSeconds))
-      return false;
-    shared_.bells.ring_loudly_if_unheeded(thread);
-    return true;
-  });
-}
-
 }  // namespace orrery::timewarp

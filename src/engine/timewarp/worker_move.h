@@ -76,12 +76,12 @@ void Worker<Pending>::take_moved_lps() {
   if constexpr (kAssertions) check_cut();
 }
 
-/// `moved`: some LPs did, of whichever worker.
+/// `moved`: some LPs did, of whichever worker here; `anywhere`: or of another rank.
 template <class Pending>
-void Worker<Pending>::end_move(bool moved) {
+void Worker<Pending>::end_move(bool moved, bool anywhere) {
   is_moving_ = false;
   if (!moved) sweep_.free_cancelled();
-  balance_.note_cut(moved);
+  balance_.note_cut(anywhere);
 }
 
 }  // namespace orrery::timewarp

@@ -31,20 +31,7 @@ void Worker<Pending>::accept_lps() {
   if (index_ != 0) return;
   lps_.note_taken();
   if (shared_.world.committed > 0) return;  // a run that has begun is not lost for that
-  const std::uint64_t state_bytes = shared_.state_bytes.load(std::memory_order_relaxed);
-  if (shared_.settings.strategy.name == checkpoint::Strategy::Name::reverse &&
-      !shared_.any_reversible.load(std::memory_order_relaxed)) {
-    shared_.team.note_failure(
-        {2, 0, true,
-         "--checkpoint reverse: no LP of this model has reverse handlers (orrery/reverse.h); "
-         "choose another strategy, or auto"});
-  } else if (state_bytes > shared_.memory_budget_bytes) {
-    shared_.team.note_failure({2, 0, true,
-                               "the states of the model's LPs take " + std::to_string(state_bytes) +
-                                   " bytes, more than the memory budget of " +
-                                   std::to_string(shared_.memory_budget_bytes) +
-                                   "; raise --memory or use fewer LPs"});
-  }
+  if (const auto failure = shared_.refusal()) shared_.team.note_failure(*failure);
 }
 
 /// What is pending in the worker's parts of the world; much of it is its own.

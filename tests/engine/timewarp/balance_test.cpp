@@ -13,9 +13,10 @@ constexpr std::uint64_t kPeriod = 1000;
 /// Two workers on two threads, period by period.
 class Course {
  public:
-  explicit Course(unsigned threads = 2)
-      : balance_(
-            {.on = true, .workers = 2, .threads = threads, .lps = 100, .period_cycles = kPeriod}) {
+  explicit Course(unsigned threads = 2) : balance_({.on = threads > 1, .lps = 100}) {
+    sum_.balances = threads > 1;
+    sum_.workers = 2;
+    sum_.period_cycles = kPeriod;
     balance_.observe(sum_);  // from here on it looks
   }
   /// A period with that rate, in events a period, in which one thread had that much more than the
@@ -26,6 +27,7 @@ class Course {
     sum_.executed += rate;
     sum_.load = 100;
     sum_.most_load = 50 * imbalance;
+    sum_.even_load = 50;
     balance_.observe(sum_);
     return balance_.wants_cut();
   }

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/rank_session.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <new>
+#include <thread>
+
+#include "cli/commands.h"
+#include "core/fingerprint.h"
+#include "orrery/error.h"
+#include "run/model_checks.h"
+#include "run/placement.h"
+#include "run/supervised_run.h"
+#include "transport/ranks/bytes.h"
+#include "transport/ranks/local_launch.h"
+#include "transport/ranks/mpi_wire.h"
+
+namespace orrery::cli {
+namespace {
+
+using transport::ByteReader;
+using transport::ByteWriter;
+using transport::MpiEnvironment;
+using transport::Parcel;
+
+enum class Step : std::uint8_t { done, usage, fault, system };
+
+/// Of a rank in a step that all take.
+struct StepEnd {
+  Step step = Step::done;
+  std::string sentence;
+};
+
+StepEnd take(const std::function<void()>& step) {
+  try {
+    step();
+    return {};
+  } catch (const UsageError& error) {
+    return {Step::usage, error.what()};
+  } catch (const ModelFault& fault) {
+    return {Step::fault, fault.what()};
+  } catch (const std::bad_alloc&) {
+    return {Step::system, "there is not enough memory"};
+  }
+}
+
+[[noreturn]] void raise(Step step, const std::string& sentence) {
+  if (step == Step::usage) throw UsageError(sentence);
+  if (step == Step::fault) throw ModelFault(sentence);
+  throw SystemFailure(sentence);
+}
+
+unsigned asked_ranks(const RunArguments& arguments) {
+  if (arguments.ranks.empty()) return 1;
+  unsigned ranks = 0;
+  const char* const end = arguments.ranks.data() + arguments.ranks.size();
+  const auto read = std::from_chars(arguments.ranks.data(), end, ranks);
+  if (read.ec == std::errc() && read.ptr == end && ranks >= 1 &&
+      ranks <= transport::kMostLocalRanks)
+    return ranks;
+  throw UsageError(fmt::format("--ranks can be 1 to {}, not '{}'; more need an MPI launcher",
+                               transport::kMostLocalRanks, arguments.ranks));
+}
+
+/// "openmpi" or "mpich"; empty: this process was started alone.
+std::string mpi_library(const RunArguments& arguments) {
+  const MpiEnvironment found = MpiEnvironment::now();
+  if (!arguments.mpi.empty()) {
+    if (arguments.mpi == "openmpi" || arguments.mpi == "mpich") return arguments.mpi;
+    throw UsageError(fmt::format("--mpi can be openmpi or mpich, not '{}'", arguments.mpi));
+  }
+  if (!found.any() || found.ranks == 1) return {};
+  if (found.openmpi && found.mpich)
+    throw UsageError(
+        "the environment speaks of Open MPI (OMPI_COMM_WORLD_SIZE or PMIX_RANK) and of MPICH "
+        "(PMI_RANK or PMI_SIZE): let --mpi openmpi or --mpi mpich decide");
+  return found.openmpi ? "openmpi" : "mpich";
+}
+
+std::string file_hash(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  return fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
+}
+
+std::string options_text(const EngineInfo& engine, const RunOptions& options, double tick_seconds) {
+  std::string text = engine.name;
+  for (const OptionBase* option : all_options())
+    for (const auto& [field, value] : option->report(options, tick_seconds))
+      std::visit(
+          [&, name = &field](const auto& plain) { text += fmt::format(", {} {}", *name, plain); },
+          value);
+  return text;
+}
+
+std::string parameters_text(const Model& model) {
+  std::string text;
+  for (const ParameterBase* p : model.parameters())
+    text += fmt::format("{}={}, ", p->name(), p->value_text());
+  return text;
+}
+
+/// What can be seen of it from outside.
+std::string prepared_text(const Model& model) {
+  std::string text = fmt::format("{} LPs, tick {}, lookahead {}, metrics", model.lp_count(),
+                                 model.tick_seconds(), model.lookahead().ticks());
+  for (const Metric* metric : model.metrics()) text += " " + metric->name();
+  for (const Table* table : model.tables()) text += " " + table->name();
+  const CommunicationGraph graph = communication_of(model);
+  std::uint64_t hash = fingerprint::kFirst;
+  for (const CommunicationGraph::Edge& edge : graph.edges()) {
+    const std::uint64_t words[] = {edge.from, edge.to, edge.weight, edge.promised,
+                                   static_cast<std::uint64_t>(edge.minimum_delay.ticks())};
+    hash = fingerprint::add_bytes(hash, words, sizeof words);
+  }
+  return text +
+         fmt::format(", graph {} {} {:016x}", graph.is_complete(), graph.edges().size(), hash);
+}
+
+}  // namespace
+
+std::optional<int> launch_ranks(const RunArguments& arguments, const std::string& resumable) {
+  const unsigned ranks = asked_ranks(arguments);
+  if (ranks == 1 || transport::is_local_rank()) return std::nullopt;
+  const MpiEnvironment found = MpiEnvironment::now();
+  if (found.any() && found.ranks != 1)
+    throw UsageError(
+        "--ranks starts ranks on this machine, and an MPI launcher has started some "
+        "already: give one of both");
+  const transport::LaunchEnd end =
+      transport::launch_local(ranks, arguments.command_line, kExitSystem,
+                              resumable.empty() ? "what it had computed is lost"
+                                                : fmt::format("'orrery resume {}' goes on from "
+                                                              "its last snapshot, if it has one",
+                                                              resumable));
+  if (!end.sentence.empty()) fmt::print(stderr, "orrery: {}\n", end.sentence);
+  return end.code;
+}
+
+void refuse_mpi_launcher(const std::string& command) {
+  const MpiEnvironment found = MpiEnvironment::now();
+  if (!found.any() || found.ranks <= 1) return;
+  throw UsageError(
+      fmt::format("'{}' runs in one process, and an MPI launcher has started {}: start it without",
+                  command, found.ranks));
+}
+
+RankSession::RankSession(const RunArguments& arguments) {
+  std::unique_ptr<transport::Wire> wire = join(arguments);
+  if (wire == nullptr) return;
+  transport_ = std::make_unique<transport::RankTransport>(std::move(wire));
+  if (is_first()) return;
+  // The first rank watches; the others are told by it.
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGTERM, SIG_IGN);
+}
+
+std::unique_ptr<transport::Wire> RankSession::join(const RunArguments& arguments) {
+  if (auto wire = transport::join_local()) {
+    is_local_ = true;
+    return wire;
+  }
+  const std::string library = mpi_library(arguments);
+  if (library.empty()) return nullptr;
+  try {
+    auto wire = transport::join_mpi(library);
+    if (wire->ranks() > 1) return wire;
+    wire->part();  // alone after all
+    return nullptr;
+  } catch (const transport::RankFailure& failure) {
+    throw UsageError(failure.what());
+  }
+}
+
+/// A launcher of MPI may have given each rank cores of its own, or none.
+RankPlace RankSession::place() const {
+  if (transport_ == nullptr) return {};
+  RankPlace place{.rank = transport_->rank(), .ranks = transport_->ranks()};
+  if (is_local_ || usable_cores() >= std::thread::hardware_concurrency()) {
+    place.sharing = transport_->ranks_on_host();
+    place.index = transport_->index_on_host();
+  }
+  return place;
+}
+
+void RankSession::agree(const std::function<void()>& step) {
+  if (transport_ == nullptr) return step();
+  const StepEnd own = take(step);
+  ByteWriter writer;
+  writer.put(own.step).put(own.sentence);
+  std::vector<StepEnd> ends;
+  for (const Parcel& parcel : transport_->gather_everywhere(writer.take())) {
+    ByteReader reader(parcel);
+    const auto how = reader.get<Step>();
+    ends.push_back({how, reader.get_text()});
+  }
+  const auto failed =
+      std::find_if(ends.begin(), ends.end(), [](const StepEnd& e) { return e.step != Step::done; });
+  if (failed == ends.end()) return;
+  part();
+  if (!is_first()) throw ToldByRank0();
+  const bool by_all = std::all_of(ends.begin(), ends.end(), [&](const StepEnd& end) {
+    return end.sentence == failed->sentence;
+  });
+  const auto rank = static_cast<unsigned>(failed - ends.begin());
+  raise(failed->step, by_all ? failed->sentence
+                             : fmt::format("{}: {}", transport_->place(rank), failed->sentence));
+}
+
+/// Each rank sees by itself whether rank 0 has the same.
+void RankSession::compare(const Facts& facts) {
+  if (transport_ == nullptr) return;
+  ByteWriter writer;
+  for (const auto& [name, value] : facts) writer.put(value);
+  const std::vector<Parcel> all = transport_->gather_everywhere(writer.take());
+  agree([&] {
+    ByteReader first(all[0]);
+    for (const auto& [name, value] : facts)
+      if (first.get_text() != value)
+        throw UsageError(fmt::format("{} differs from that of {}; all ranks need the same", name,
+                                     transport_->place(0)));
+  });
+}
+
+void RankSession::part() {
+  if (transport_ != nullptr) transport_->part();
+}
+
+int RankSession::abandon(const transport::RankFailure& failure) {
+  if (is_local_) _exit(transport::kExitLostRank);
+  return abandon(std::string(failure.what()));
+}
+
+int RankSession::abandon(const std::string& sentence) {
+  fmt::print(stderr, "orrery: {}: {}\n", transport_->place(transport_->rank()), sentence);
+  std::fflush(stderr);
+  transport_->abandon(kExitSystem);
+  _exit(kExitSystem);
+}
+
+RankSession::Facts facts_of(const ChosenModel& model, const EngineInfo& engine,
+                            const RunOptions& options) {
+  RankSession::Facts facts = {{"its build of orrery", file_hash("/proc/self/exe")}};
+  if (!model.path.empty())
+    facts.emplace_back("its model '" + model.path + "'", file_hash(model.path));
+  if (const std::string& path = options.get(partition_option()); !path.empty())
+    facts.emplace_back("its partition '" + path + "'", file_hash(path));
+  facts.emplace_back("what it was asked for",
+                     options_text(engine, options, model.model->tick_seconds()) + ", " +
+                         parameters_text(*model.model));
+  facts.emplace_back("what prepare() of the model has made there", prepared_text(*model.model));
+  return facts;
+}
+
+}  // namespace orrery::cli

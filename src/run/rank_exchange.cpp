@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/rank_exchange.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "core/fingerprint.h"
+#include "orrery/error.h"
+#include "transport/ranks/bytes.h"
+
+namespace orrery {
+
+using transport::ByteReader;
+using transport::ByteWriter;
+using transport::Parcel;
+
+void check_placement(transport::RankTransport& ranks, const World& world) {
+  std::uint64_t hash = fingerprint::kFirst;
+  for (LpId id = 0; id < world.lp_count(); ++id)
+    hash = fingerprint::add_word(hash, world.rank_of(id));
+  ByteWriter own;
+  own.put(hash);
+  const std::vector<Parcel> all = ranks.gather_everywhere(own.take());
+  for (unsigned rank = 1; rank < all.size(); ++rank) {
+    if (ByteReader(all[rank]).get<std::uint64_t>() == ByteReader(all[0]).get<std::uint64_t>())
+      continue;
+    throw UsageError(
+        fmt::format("{} deals the LPs to ranks otherwise than {}: install the same library METIS "
+                    "on all hosts, or give --partition",
+                    ranks.place(rank), ranks.place(0)));
+  }
+}
+
+void share_set_up(transport::RankTransport& ranks, std::optional<SetUpFailure>& failure,
+                  bool& stopped) {
+  ByteWriter own;
+  own.put(stopped).put(failure.has_value());
+  if (failure) own.put(failure->phase).put(failure->lp).put(failure->usage).put(failure->sentence);
+  for (const Parcel& parcel : ranks.gather_everywhere(own.take())) {
+    ByteReader reader(parcel);
+    stopped |= reader.get<bool>();
+    if (!reader.get<bool>()) continue;
+    SetUpFailure one;
+    one.phase = reader.get<int>();
+    one.lp = reader.get<LpId>();
+    one.usage = reader.get<bool>();
+    one.sentence = reader.get_text();
+    const auto order = [](const SetUpFailure& f) { return std::tuple(f.phase, f.lp); };
+    if (!failure || order(one) < order(*failure)) failure = std::move(one);
+  }
+}
+
+namespace {
+
+Parcel end_parcel(const Finisher::Part& part, const RunResult& result) {
+  ByteWriter own;
+  own.put(part.fingerprint).put(part.lps).put(part.metrics).put(part.fault_lp).put(part.fault);
+  own.put(result.peak_memory_bytes).put(std::uint64_t{result.notes.size()});
+  for (const std::string& note : result.notes) own.put(note);
+  return own.take();
+}
+
+/// Notes that rank 0 has, too, are said once.
+void add_note(std::vector<std::string>& notes, const std::string& note, const std::string& place) {
+  if (std::find(notes.begin(), notes.end(), note) != notes.end()) return;
+  notes.push_back(fmt::format("{}: {}", place, note));
+}
+
+}  // namespace
+
+void share_end(transport::RankTransport& ranks, const Model& model, Finisher::Part part,
+               RunResult& result) {
+  result.ranks = ranks.ranks();
+  const std::vector<Parcel> all = ranks.gather(end_parcel(part, result));
+  std::vector<Finisher::Part> parts;
+  result.peak_memory_bytes = 0;
+  for (unsigned rank = 0; rank < all.size(); ++rank) {
+    ByteReader reader(all[rank]);
+    Finisher::Part& one = parts.emplace_back();
+    one.fingerprint = reader.get<std::uint64_t>();
+    one.lps = reader.get_list<LpId>();
+    one.metrics = reader.get_list<Summary>();
+    one.fault_lp = reader.get<LpId>();
+    one.fault = reader.get_text();
+    result.peak_memory_bytes += reader.get<std::uint64_t>();
+    for (auto notes = reader.get<std::uint64_t>(); notes > 0; --notes)
+      if (const std::string note = reader.get_text(); rank > 0)
+        add_note(result.notes, note, ranks.place(rank));
+  }
+  Finisher::store(model, std::move(parts), result);
+}
+
+}  // namespace orrery

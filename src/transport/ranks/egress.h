@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a worker sends to other ranks. Records for one rank are put together into a parcel, which is
+// posted when it is large, or when the worker says so: because it is old, or there is nothing else
+// to do, or a round is joined (aggregation: a system call and a message for hundreds of events).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/cycles.h"
+#include "transport/ranks/parcel.h"
+#include "transport/ranks/rank_rounds.h"
+#include "transport/ranks/rank_transport.h"
+
+namespace orrery::transport {
+
+class Egress {
+ public:
+  explicit Egress(RankTransport& transport)
+      : transport_(transport), open_(transport.ranks()), counts_(transport.ranks()) {}
+
+  /// Room for a record of so many bytes, a multiple of 8, which the caller writes. `joined`: rounds
+  /// that the worker has joined so far, here and below.
+  std::byte* extend(unsigned to, std::size_t bytes, std::uint64_t joined) {
+    Parcel& parcel = open_[to];
+    if (parcel.size() >= kParcelBytes) post(to, joined);
+    if (is_empty_) opened_cycles_ = read_cycles();
+    is_empty_ = false;
+    if (parcel.empty()) parcel = Parcel(kParcelBytes + kLastRecordBytes);
+    return parcel.extend(bytes);
+  }
+  /// Whether nothing was sent since all was posted.
+  bool is_empty() const { return is_empty_; }
+  bool is_old() const { return !is_empty_ && read_cycles() - opened_cycles_ >= kOldestCycles; }
+  void post_all(std::uint64_t joined) {
+    if (is_empty_) return;
+    for (unsigned to = 0; to < open_.size(); ++to)
+      if (!open_[to].empty()) post(to, joined);
+    is_empty_ = true;
+  }
+  SentCounts& counts() { return counts_; }
+  /// Parcels say in which period of the engine they were sent; the next one begins: all is posted.
+  void begin_period() { ++period_; }
+
+ private:
+  static constexpr std::size_t kParcelBytes = 32 * 1024, kLastRecordBytes = 512;
+  inline static const std::uint64_t kOldestCycles = cycles_in(50e-6);
+
+  void post(unsigned to, std::uint64_t joined) {
+    counts_.note(to, joined);
+    open_[to].head().word = static_cast<std::uint32_t>(joined);
+    open_[to].head().place = period_;
+    transport_.post(to, Lane::events, std::move(open_[to]));
+  }
+
+  RankTransport& transport_;
+  std::vector<Parcel> open_;  ///< by rank
+  SentCounts counts_;
+  std::uint64_t opened_cycles_ = 0;
+  std::uint16_t period_ = 0;
+  bool is_empty_ = true;
+};
+
+/// Those of a rank, by worker.
+using Egresses = std::vector<std::unique_ptr<Egress>>;
+
+inline Egresses make_egresses(RankTransport& transport, unsigned workers) {
+  Egresses all;
+  for (unsigned worker = 0; worker < workers; ++worker)
+    all.push_back(std::make_unique<Egress>(transport));
+  return all;
+}
+inline std::vector<SentCounts*> counts_of(const Egresses& egresses) {
+  std::vector<SentCounts*> counts;
+  for (const auto& egress : egresses) counts.push_back(&egress->counts());
+  return counts;
+}
+
+}  // namespace orrery::transport

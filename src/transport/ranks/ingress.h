@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What has come from other ranks, in a ring for each worker. Whoever makes progress is the producer
+// of all of them, guarded by the transport's lock.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "transport/mesh.h"
+#include "transport/ring.h"
+
+namespace orrery::transport {
+
+template <class Entry>
+class Ingress {
+ public:
+  /// `wanted`: entries that a ring holds, before some must wait.
+  Ingress(unsigned workers, std::size_t wanted) {
+    const std::size_t capacity = ring_capacity(workers, wanted);
+    for (unsigned worker = 0; worker < workers; ++worker)
+      rings_.push_back(std::make_unique<Ring<Entry>>(capacity));
+  }
+
+  // With the transport's lock held.
+  void push(unsigned worker, Entry entry) { rings_[worker]->push(entry); }
+  /// Publishes what was pushed. False: some found no room.
+  bool flush() {
+    bool waits = false;
+    for (const auto& ring : rings_) {
+      ring->flush();
+      ring->for_each_waiting([&waits](const Entry&) { waits = true; });
+    }
+    return !waits;
+  }
+
+  /// By the worker: receive(entry) for all that is published; returns how many.
+  template <class Receive>
+  std::size_t drain(unsigned worker, Receive&& receive) {
+    return rings_[worker]->drain(receive);
+  }
+
+ private:
+  std::vector<std::unique_ptr<Ring<Entry>>> rings_;
+};
+
+}  // namespace orrery::transport

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/ranks/local_launch.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <optional>
+#include <vector>
+
+#include "transport/ranks/local_wire.h"
+#include "transport/ranks/shared_rings.h"
+
+namespace orrery::transport {
+namespace {
+
+/// "1:9:5,-1,7": the rank, the memory that all share, and its socket to each rank.
+constexpr const char* kVariable = "ORRERY_LOCAL_RANK";
+
+/// How long rank 0 may take to tell what is wrong before another's death is told instead.
+constexpr double kPatienceSeconds = 0.5;
+/// How long ranks may take to go when rank 0 has.
+constexpr double kPartingSeconds = 2;
+
+using Sockets = std::vector<std::vector<int>>;  ///< by rank, then by the rank at the other end
+
+[[noreturn]] void refuse(const char* what) {
+  throw RankFailure(std::string("the system refused ") + what + " (" + std::strerror(errno) +
+                    "); use fewer --ranks");
+}
+
+/// Each rank needs one for each other one; for a moment all lie here.
+void allow_many_files() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);  // if not, socketpair says so
+}
+
+Sockets make_sockets(unsigned ranks) {
+  allow_many_files();
+  Sockets sockets(ranks, std::vector<int>(ranks, -1));
+  for (unsigned a = 0; a < ranks; ++a)
+    for (unsigned b = a + 1; b < ranks; ++b) {
+      int pair[2];
+      if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        refuse("the sockets between ranks");
+      sockets[a][b] = pair[0];
+      sockets[b][a] = pair[1];
+    }
+  return sockets;
+}
+
+double now_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+class Launch {
+ public:
+  Launch(unsigned ranks, char* const* arguments, int failure, std::string left)
+      : arguments_(arguments), failure_(failure), left_(std::move(left)), children_(ranks) {}
+
+  LaunchEnd run() {
+    block_signals();
+    start_all();
+    while (!is_over()) wait_for_signal();
+    end_all();
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
+    return told();
+  }
+
+ private:
+  struct Child {
+    pid_t pid = 0;
+    std::optional<int> status;
+  };
+
+  void block_signals() {
+    sigemptyset(&signals_);
+    for (const int number : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1})
+      sigaddset(&signals_, number);
+    sigprocmask(SIG_BLOCK, &signals_, &before_);
+  }
+
+  void start_all() {
+    const Sockets sockets = make_sockets(static_cast<unsigned>(children_.size()));
+    const int memory = SharedRings::create(static_cast<unsigned>(children_.size()));
+    if (memory < 0) refuse("the memory that ranks share");
+    const pid_t parent = getpid();
+    for (unsigned rank = 0; rank < children_.size(); ++rank) {
+      const pid_t pid = fork();
+      if (pid == 0) become(rank, memory, sockets[rank], parent);
+      if (pid < 0) {
+        end_all();
+        refuse("the processes for the ranks");
+      }
+      children_[rank].pid = pid;
+      setpgid(pid, children_[0].pid);
+    }
+    close(memory);
+    for (const auto& row : sockets)
+      for (const int socket : row)
+        if (socket >= 0) close(socket);
+  }
+
+  /// In the child. All ranks are a group of their own: a terminal's Ctrl-C reaches the parent
+  /// alone.
+  [[noreturn]] void become(unsigned rank, int memory, const std::vector<int>& sockets,
+                           pid_t parent) {
+    setpgid(0, rank == 0 ? 0 : children_[0].pid);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(failure_);
+    std::string place = std::to_string(rank) + ":" + std::to_string(memory) + ":";
+    fcntl(memory, F_SETFD, 0);
+    for (const int socket : sockets) {
+      if (socket >= 0) fcntl(socket, F_SETFD, 0);
+      place += std::to_string(socket) + ",";
+    }
+    setenv(kVariable, place.c_str(), 1);
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
+    execv("/proc/self/exe", arguments_);
+    _exit(failure_);
+  }
+
+  void wait_for_signal() {
+    const timespec most{0, 50'000'000};
+    const int number = sigtimedwait(&signals_, nullptr, &most);
+    if (number == SIGCHLD || number < 0) return reap();
+    asked_ = number;
+    if (!children_[0].status) kill(children_[0].pid, number);
+  }
+
+  void reap() {
+    int status;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
+      for (unsigned rank = 0; rank < children_.size(); ++rank)
+        if (children_[rank].pid == pid) note_end(rank, status);
+  }
+
+  /// Ranks other than 0 end with 0 when all agree: anything else is an accident.
+  void note_end(unsigned rank, int status) {
+    children_[rank].status = status;
+    const bool lost = WIFEXITED(status) && WEXITSTATUS(status) == kExitLostRank;
+    const bool in_order = WIFEXITED(status) && (rank == 0 || WEXITSTATUS(status) == 0);
+    if (lost) {
+      if (first_seconds_ == 0) first_seconds_ = now_seconds();
+      return;
+    }
+    if (in_order && rank != 0) return;
+    if (first_seconds_ == 0 || !culprit_) first_seconds_ = now_seconds();
+    if (!in_order && !culprit_) culprit_ = rank;
+  }
+
+  bool is_over() const {
+    if (std::all_of(children_.begin(), children_.end(), [](const Child& c) { return c.status; }))
+      return true;
+    const double waited = first_seconds_ == 0 ? 0 : now_seconds() - first_seconds_;
+    if (rank_0_has_told()) return waited > kPartingSeconds;
+    return waited > kPatienceSeconds || (culprit_ && *culprit_ == 0);
+  }
+
+  /// It has ended by itself, and not because it has lost another.
+  bool rank_0_has_told() const {
+    const std::optional<int>& status = children_[0].status;
+    return status && WIFEXITED(*status) && WEXITSTATUS(*status) != kExitLostRank;
+  }
+
+  void end_all() {
+    for (Child& child : children_)
+      if (child.pid > 0 && !child.status) kill(child.pid, SIGKILL);
+    for (Child& child : children_) {
+      if (child.pid <= 0 || child.status) continue;
+      int status = SIGKILL;
+      while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
+      }
+      child.status = status;
+    }
+  }
+
+  LaunchEnd told() const {
+    if (rank_0_has_told()) return {WEXITSTATUS(*children_[0].status), {}};
+    const int status = culprit_ ? *children_[*culprit_].status : 0;
+    if (asked_ != 0 && culprit_ == 0u && WIFSIGNALED(status) && WTERMSIG(status) == asked_)
+      return {128 + asked_, {}};
+    if (!culprit_) return {failure_, "the ranks have lost each other, so the run is ended"};
+    const std::string who = "rank " + std::to_string(*culprit_) + " (process " +
+                            std::to_string(children_[*culprit_].pid) + ") ";
+    const std::string how = WIFSIGNALED(status)
+                                ? "was ended by signal " + std::to_string(WTERMSIG(status)) + " (" +
+                                      strsignal(WTERMSIG(status)) + ")"
+                                : "ended with exit code " + std::to_string(WEXITSTATUS(status));
+    return {failure_, who + how + " before the run was over, so the run is ended, and " + left_};
+  }
+
+  char* const* const arguments_;
+  const int failure_;
+  const std::string left_;
+  std::vector<Child> children_;
+  sigset_t signals_{}, before_{};
+  int asked_ = 0;             ///< the last signal that was passed on
+  double first_seconds_ = 0;  ///< when it began to end; 0: it has not
+  std::optional<unsigned> culprit_;
+};
+
+}  // namespace
+
+LaunchEnd launch_local(unsigned ranks, char* const* arguments, int failure, std::string left) {
+  return Launch(ranks, arguments, failure, std::move(left)).run();
+}
+
+bool is_local_rank() {
+  return getenv(kVariable) != nullptr;
+}
+
+std::unique_ptr<Wire> join_local() {
+  const char* const variable = getenv(kVariable);
+  if (variable == nullptr) return nullptr;
+  const std::string place = variable;
+  unsetenv(kVariable);  // what a model starts is no rank
+  const char* at = place.data();
+  const char* const end = at + place.size();
+  unsigned rank = 0;
+  int memory = -1;
+  at = std::from_chars(at, end, rank).ptr + 1;
+  at = std::from_chars(at, end, memory).ptr + 1;
+  fcntl(memory, F_SETFD, FD_CLOEXEC);
+  std::vector<int> sockets;
+  while (at < end) {
+    int socket = -1;
+    at = std::from_chars(at, end, socket).ptr + 1;
+    if (socket >= 0) fcntl(socket, F_SETFD, FD_CLOEXEC);
+    sockets.push_back(socket);
+  }
+  return make_local_wire(rank, memory, std::move(sockets));
+}
+
+}  // namespace orrery::transport

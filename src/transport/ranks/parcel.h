@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bytes that travel from one rank to another as one message. A head of 16 bytes lies in front of
+// them in the same piece of memory, so that a wire (wire.h) sends one piece and copies nothing.
+// What is put into a parcel is plain memory: ranks are processes of the same build on machines of
+// the same kind, which is checked when they meet.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+#include <utility>
+
+namespace orrery::transport {
+
+/// What a parcel belongs to: it is in order with those of its own lane from the same rank.
+enum class Lane : std::uint8_t {
+  control,  ///< the transport's own: credits, collectives
+  bulk,     ///< blocking exchanges while a run is set up or ends
+  notices,  ///< small ones of an engine, without credit
+  events,   ///< with credit
+  rows,     ///< with credit of their own
+};
+inline constexpr std::size_t kLanes = 5;
+
+struct ParcelHead {
+  std::uint64_t bytes = 0;  ///< behind the head
+  Lane lane = Lane::control;
+  std::uint8_t kind = 0;    ///< of its lane's own
+  std::uint16_t place = 0;  ///< the same
+  std::uint32_t word = 0;   ///< the same
+};
+static_assert(sizeof(ParcelHead) == 16);
+
+class Parcel {
+ public:
+  Parcel() = default;
+  explicit Parcel(std::size_t capacity) { reserve(capacity); }
+  Parcel(Parcel&& other) noexcept
+      : memory_(std::move(other.memory_)),
+        size_(std::exchange(other.size_, 0)),
+        capacity_(std::exchange(other.capacity_, 0)),
+        head_(std::exchange(other.head_, {})) {}
+  Parcel& operator=(Parcel&& other) noexcept {
+    memory_ = std::move(other.memory_);
+    size_ = std::exchange(other.size_, 0);
+    capacity_ = std::exchange(other.capacity_, 0);
+    head_ = std::exchange(other.head_, {});
+    return *this;
+  }
+
+  ParcelHead& head() { return head_; }
+  const ParcelHead& head() const { return head_; }
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+  /// At a multiple of 16.
+  const std::byte* data() const { return memory_.get() + sizeof(ParcelHead); }
+  std::byte* data() { return memory_.get() + sizeof(ParcelHead); }
+  std::span<const std::byte> bytes() const { return {data(), size_}; }
+
+  /// Room for so many more bytes, which the caller writes.
+  std::byte* extend(std::size_t bytes) {
+    if (capacity_ - size_ < bytes) reserve(std::max(size_ + bytes, 2 * capacity_));
+    std::byte* const place = data() + size_;
+    size_ += bytes;
+    return place;
+  }
+  void append(const void* from, std::size_t bytes) {
+    if (bytes > 0) std::memcpy(extend(bytes), from, bytes);
+  }
+  /// Head and bytes, as they travel.
+  std::span<const std::byte> image() {
+    if (memory_ == nullptr) reserve(0);
+    head_.bytes = size_;
+    std::memcpy(memory_.get(), &head_, sizeof head_);
+    return {memory_.get(), sizeof head_ + size_};
+  }
+  /// What it takes on its way.
+  std::size_t image_bytes() const { return sizeof(ParcelHead) + size_; }
+
+ private:
+  void reserve(std::size_t capacity) {
+    auto memory = std::make_unique_for_overwrite<std::byte[]>(sizeof(ParcelHead) + capacity);
+    if (memory_ != nullptr) std::memcpy(memory.get() + sizeof(ParcelHead), data(), size_);
+    memory_ = std::move(memory);
+    capacity_ = capacity;
+  }
+
+  std::unique_ptr<std::byte[]> memory_;
+  std::size_t size_ = 0, capacity_ = 0;
+  ParcelHead head_;
+};
+
+}  // namespace orrery::transport
