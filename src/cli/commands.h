@@ -23,6 +23,9 @@ int list_command();
 int describe_command(const DescribeArguments& arguments);  ///< of a model or an engine
 int measure_command(const DescribeArguments& arguments);   ///< describe --measure
 int run_command(const RunArguments& arguments);
+int resume_command(const ResumeArguments& arguments);  ///< and fork
+int snapshot_command(const SnapshotCommandArguments& arguments);
 int compare_command(const CompareArguments& arguments);
+int sweep_command(const SweepArguments& arguments);
 
 }  // namespace orrery::cli

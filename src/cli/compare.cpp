@@ -92,7 +92,7 @@ std::vector<Contender> contenders(const std::vector<const EngineInfo*>& chosen,
 std::vector<std::string> leave_out(const CompareArguments& arguments, Model& model,
                                    const RunOptions& options,
                                    std::vector<const EngineInfo*>& chosen) {
-  prepare_model(model);
+  prepare_model(model, options.seed);
   std::vector<std::string> notes;
   std::erase_if(chosen, [&](const EngineInfo* engine) {
     const std::string why = engine->make()->refusal(model, options);

@@ -36,8 +36,9 @@ std::string summary_of(const std::string& name) {
 void print_parameters(const Model& model, const Terminal& terminal) {
   TextTable table({{"name"}, {"type"}, {"default"}, {"unit"}, {"range"}, {"meaning"}});
   for (const ParameterBase* p : model.parameters()) {
+    const char* forks = p->read_at_use() ? " (a fork may change it)" : "";
     table.add({p->name(), p->type_text(), or_dash(p->default_text()), p->unit(), p->range_text(),
-               p->help()});
+               p->help() + forks});
   }
   print_out("\n{} (--set NAME=VALUE)\n{}", terminal.bold("Parameters"),
             table.empty() ? "  none\n" : table.text(terminal));

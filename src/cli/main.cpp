@@ -3,6 +3,7 @@
 // The orrery command: declares the subcommands, and turns whatever goes wrong into one sentence on
 // standard error and an exit code.
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/rank_session.h"
 #include "cli/standard_output.h"
 #include "core/model_registry.h"
 #include "core/text.h"
@@ -31,10 +33,12 @@ constexpr const char* kExamples = R"(Examples:
   orrery describe phold                         what can be set
   orrery run phold --until 20s --set lps=1000   one run, results on the terminal
   orrery run traffic --out results/sioux        one run, results in a folder
+  orrery resume results/sioux                   an interrupted run, from its last snapshot
   orrery compare phold --workers 1,2            engines side by side
+  orrery sweep pcs --set channels=10..50:10     a study: points, replications, intervals
 
 Exit codes: 0 done, 1 fingerprints differ (compare), 2 wrong option, input or output,
-3 model fault, 4 the system had no memory or threads, 130 interrupted by Ctrl-C,
+3 model fault, 4 the system had no memory or threads or a rank died, 130 interrupted by Ctrl-C,
 128 + n ended by signal n (139 a crash, 134 abort).)";
 
 constexpr const char* kRunExamples = R"(Examples:
@@ -43,6 +47,8 @@ constexpr const char* kRunExamples = R"(Examples:
   orrery run traffic --workers 4 --out results/sioux --force
   orrery run ./mm1.so --set load=0.9
   orrery run --config sioux.toml
+  orrery run phold --ranks 2 --engine conservative --set lookahead=0.1s
+  mpirun -n 4 orrery run traffic
 
 A config file has the same options, for example:
   model = "traffic"
@@ -51,6 +57,28 @@ A config file has the same options, for example:
   [set]
   unreachable = "drop")";
 
+constexpr const char* kResumeExamples =
+    R"(The run goes on in its own folder, with its own parameters, seed and horizon, on any engine and any
+number of workers, and leaves the results that it would have had without the interruption.
+
+Examples:
+  orrery run traffic --out results/day --snapshot-every 1h
+  orrery resume results/day
+  orrery resume results/day --engine timewarp --workers 4
+  orrery snapshot info results/day)";
+
+constexpr const char* kForkExamples =
+    R"(What-ifs from one warm-up: the other run's state is the beginning of this one, which may have another
+seed from here on, and other values of parameters that the model reads when it needs them.
+
+Examples:
+  orrery run pcs --out results/warm --snapshot-at 1h --end-after-snapshot
+  orrery fork results/warm --out results/what-if --seed 7)";
+
+constexpr const char* kSnapshotExamples = R"(Examples:
+  orrery snapshot info results/day      what is there
+  orrery snapshot verify results/day    whether it is whole; exit code 2 if it is not)";
+
 constexpr const char* kCompareExamples =
     R"(Every combination runs in a process of its own, in turn, as often as --repeats says; the table shows
 medians, and the spread as (highest - lowest) / median. Speed-up is against the sequential engine.
@@ -58,6 +86,25 @@ medians, and the spread as (highest - lowest) / median. Speed-up is against the 
 Examples:
   orrery compare phold --workers 1,2
   orrery compare traffic --engines sequential,timewarp --workers 1,2,4 --repeats 5 --out results/cmp)";
+
+constexpr const char* kSweepExamples =
+    R"(Every combination of values runs with every seed, each in a process of its own, as many at once as
+there are cores. Tables and intervals follow when all are over. With --out, Ctrl-C or a crash costs
+only the runs that were under way: the same command goes on.
+
+Examples:
+  orrery sweep pcs --set cells=49 channels=10..50:10 --seeds 1..20 --out results/channels
+  orrery sweep wireless --set stations=10..50:10 access=csma,aloha --compare access
+  orrery sweep ./mm1.so --set load=0.5,0.8 --until-precision mean_stay=0.01@0.95
+  orrery sweep channels.toml --jobs 2
+
+A study file has the same options, for example:
+  model = "pcs"
+  seeds = "1..20"
+  out = "results/channels"
+  [set]
+  cells = 49
+  channels = "10..50:10")";
 
 constexpr const char* kDescribeExamples = R"(Examples:
   orrery describe traffic
@@ -84,35 +131,54 @@ class HelpFormatter final : public CLI::Formatter {
 struct Commands {
   CLI::App app{"Orrery runs discrete-event models on several engines, with equal results.",
                "orrery"};
-  CLI::App *list, *describe, *run, *compare;
+  CLI::App *list, *describe, *run, *resume, *fork, *snapshot, *compare, *sweep;
   DescribeArguments describe_arguments;
   RunArguments run_arguments;
+  ResumeArguments resume_arguments, fork_arguments;
+  SnapshotCommandArguments snapshot_arguments;
   CompareArguments compare_arguments;
+  SweepArguments sweep_arguments;
 
   Commands() {
     app.footer(kExamples);
     app.set_version_flag("--version", "orrery " ORRERY_VERSION);
     app.require_subcommand(0, 1);
-    list = app.add_subcommand("list", "Show the models and the engines");
-    list->footer("Example:\n  orrery list");
-    describe = app.add_subcommand(
-        "describe",
-        "Show a model's parameters, metrics, tables and lookahead, or an engine's options");
-    describe->footer(kDescribeExamples);
-    add_describe_options(*describe, describe_arguments);
-    run = app.add_subcommand("run", "Run a model");
-    run->footer(kRunExamples);
-    add_run_options(*run, run_arguments);
-    compare = app.add_subcommand("compare", "Run a model on several engines and compare");
-    compare->footer(kCompareExamples);
-    add_compare_options(*compare, compare_arguments);
+    app.allow_extras();  // left-over words are refused by us, with near matches
     app.formatter(std::make_shared<HelpFormatter>("COMMAND [OPTIONS]"));
-    list->formatter(std::make_shared<HelpFormatter>("list"));
-    describe->formatter(std::make_shared<HelpFormatter>("describe NAME [OPTIONS]"));
-    run->formatter(std::make_shared<HelpFormatter>("run MODEL [OPTIONS]"));
-    compare->formatter(std::make_shared<HelpFormatter>("compare MODEL [OPTIONS]"));
-    // Left-over words are refused by us, with near matches.
-    for (CLI::App* command : {&app, list, describe, run, compare}) command->allow_extras();
+    list = add("list", "Show the models and the engines", "", "Example:\n  orrery list");
+    describe =
+        add("describe",
+            "Show a model's parameters, metrics, tables and lookahead, or an engine's options",
+            " NAME [OPTIONS]", kDescribeExamples);
+    add_describe_options(*describe, describe_arguments);
+    run = add("run", "Run a model", " MODEL [OPTIONS]", kRunExamples);
+    add_run_options(*run, run_arguments);
+    resume =
+        add("resume", "Go on with a run from its last snapshot", " DIR [OPTIONS]", kResumeExamples);
+    add_resume_options(*resume, resume_arguments);
+    fork = add("fork", "Begin a changed run at another's snapshot", " DIR --out NEW [OPTIONS]",
+               kForkExamples);
+    add_resume_options(*fork, fork_arguments);
+    snapshot = add("snapshot", "Show a run's snapshots, or verify them", " info|verify DIR",
+                   kSnapshotExamples);
+    add_snapshot_command_options(*snapshot, snapshot_arguments);
+    compare = add("compare", "Run a model on several engines and compare", " MODEL [OPTIONS]",
+                  kCompareExamples);
+    add_compare_options(*compare, compare_arguments);
+    sweep = add("sweep", "Run a study: many points and seeds, with tables and intervals",
+                " MODEL|STUDY.toml [OPTIONS]", kSweepExamples);
+    add_sweep_options(*sweep, sweep_arguments);
+  }
+
+ private:
+  /// `operands`: what follows the name in the usage.
+  CLI::App* add(const std::string& name, const char* summary, const char* operands,
+                const char* examples) {
+    CLI::App* const command = app.add_subcommand(name, summary);
+    command->footer(examples);
+    command->formatter(std::make_shared<HelpFormatter>(name + operands));
+    command->allow_extras();
+    return command;
   }
 };
 
@@ -154,9 +220,11 @@ void try_beside(int argc, char** argv) {
 void refuse_unknown_command(const Commands& commands) {
   const auto words = commands.app.remaining();
   if (words.empty() || words.front().starts_with("-")) return refuse_extras(commands.app, "orrery");
-  throw UsageError(fmt::format(
-      "there is no command '{}'{} (commands: list, describe, run, compare)", words.front(),
-      near_matches(words.front(), {"list", "describe", "run", "compare"})));
+  std::vector<std::string> names;
+  for (const CLI::App* command : commands.app.get_subcommands(nullptr))
+    names.push_back(command->get_name());
+  throw UsageError(fmt::format("there is no command '{}'{} (commands: {})", words.front(),
+                               near_matches(words.front(), names), fmt::join(names, ", ")));
 }
 
 int dispatch(Commands& commands) {
@@ -173,6 +241,7 @@ int dispatch(Commands& commands) {
     if (commands.describe_arguments.words.empty())
       throw UsageError(
           "which model or engine? 'orrery describe NAME' needs one; 'orrery list' shows all");
+    refuse_mpi_launcher("orrery describe");
     complete_arguments(*command, commands.describe_arguments);
     return describe_command(commands.describe_arguments);
   }
@@ -180,6 +249,19 @@ int dispatch(Commands& commands) {
     complete_arguments(*command, commands.run_arguments);
     return run_command(commands.run_arguments);
   }
+  if (command == commands.resume || command == commands.fork) {
+    ResumeArguments& arguments =
+        command == commands.fork ? commands.fork_arguments : commands.resume_arguments;
+    complete_arguments(*command, arguments);
+    return resume_command(arguments);
+  }
+  if (command == commands.snapshot) return snapshot_command(commands.snapshot_arguments);
+  if (command == commands.sweep) {
+    refuse_mpi_launcher("orrery sweep");
+    complete_arguments(*command, commands.sweep_arguments);
+    return sweep_command(commands.sweep_arguments);
+  }
+  refuse_mpi_launcher("orrery compare");
   complete_arguments(*command, commands.compare_arguments);
   return compare_command(commands.compare_arguments);
 }
@@ -222,7 +304,11 @@ void parse(CLI::App& app, const std::vector<std::string>& words) {
 }
 
 int main_within_bounds(int argc, char** argv) {
+  prctl(PR_SET_NAME, "orrery");  // one that was executed again, or as a rank, is "exe"
   Commands commands;
+  commands.run_arguments.command_line = argv;
+  commands.resume_arguments.command_line = argv;
+  commands.fork_arguments.command_line = argv;
   try {
     parse(commands.app, words_of(argc, argv));
     const int code = dispatch(commands);

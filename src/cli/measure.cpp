@@ -87,7 +87,7 @@ void show_json(const ChosenModel& chosen, const RunOptions& options, const Surve
 int measure_command(const DescribeArguments& arguments) {
   require_standard_output();
   const ChosenModel chosen = choose_model(arguments);
-  prepare_model(*chosen.model);
+  prepare_model(*chosen.model, read_seed(arguments));
   RunOptions options = read_options(arguments, *chosen.model);
   const SurveyLimits& limits = options.until == Time::max() ? kShortRun : kWholeRun;
   if (options.until == Time::max())

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// orrery run MODEL: one run, from the options to the summary. The order of the steps is that of the
-// promises: whatever can be refused is refused before anything is written, and the report appears
-// when everything that it speaks of is on the disk.
+// orrery run MODEL, resume DIR and fork DIR: one run, from the options to the summary. The order of
+// the steps is that of the promises: whatever can be refused is refused before anything is written,
+// and the report appears when everything that it speaks of is on the disk.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/rank_session.h"
 #include "cli/standard_output.h"
+#include "cli/travel.h"
+#include "core/modules.h"
 #include "observe/report.h"
 #include "observe/result_files.h"
 #include "observe/summary.h"
@@ -28,12 +33,21 @@ using Clock = std::chrono::steady_clock;
 struct Output {
   Output(const std::string& path, bool force) : folder(path, kReportName, force) {}
 
-  RowSink* open(const Model& model, RunControl& control) {
+  /// Rows go into the files at once, or where `travel` keeps them.
+  RowStore* open(const Model& model, RunControl& control, Travel& travel) {
     files.emplace(folder, model);
+    travel.open(folder.path(), !model.tables().empty());
     // A run whose results cannot be kept is not worth its time.
     const auto stop = [&control] { control.stop_requested.store(true, std::memory_order_relaxed); };
-    if (!model.tables().empty()) store.emplace(*files, stop);
+    RowWriter* const log = travel.row_writer();
+    if (!model.tables().empty()) store.emplace(log != nullptr ? *log : *files, stop);
     return store ? &*store : nullptr;
+  }
+  /// When the run is over.
+  void close(bool failed, Travel& travel) {
+    if (!store) return;
+    store->close(failed ? RowStore::Rest::dropped : RowStore::Rest::written);
+    travel.hand_rows_to(*files);
   }
 
   OutputFolder folder;
@@ -41,29 +55,29 @@ struct Output {
   std::optional<RowStore> store;
 };
 
-Watch::Settings watch_settings(const RunRecord& record, bool quiet) {
+Watch::Settings watch_settings(const RunRecord& record, const Travel& travel, bool quiet) {
   Watch::Settings settings;
   settings.tick_seconds = record.model->tick_seconds();
   settings.horizon_seconds =
       static_cast<double>(record.options.until.ticks()) * settings.tick_seconds;
   settings.show_progress = !quiet;
+  travel.set_up(settings);
   return settings;
 }
 
 /// Runs the engine under observation. Returns the signal that ended the run, 0 if none did.
-int execute(RunRecord& record, Engine& engine, RunControl& control, std::optional<Output>& output,
-            bool quiet) {
+int execute(RunRecord& record, Engine& engine, Travel& travel, RunControl& control,
+            std::optional<Output>& output, bool quiet) {
   // First of all: the threads of store and engine must not take the signals that it waits for.
-  Watch watch(control, watch_settings(record, quiet));
+  Watch watch(control, watch_settings(record, travel, quiet));
   const ThreadWatch watched(control.threads, *record.model);
-  if (output) control.rows = output->open(*record.model, control);
+  RowStore* const store = output ? output->open(*record.model, control, travel) : nullptr;
+  control.rows = store;
+  travel.begin(control, store);
   const auto start = Clock::now();
   record.result = run_supervised(engine, *record.model, record.options, control);
   record.wall_seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  if (output && output->store) {
-    const bool failed = record.result.end == RunEnd::failed;
-    output->store->close(failed ? RowStore::Rest::dropped : RowStore::Rest::written);
-  }
+  if (output) output->close(record.result.end == RunEnd::failed, travel);
   watch.stop();
   return watch.signal();
 }
@@ -89,47 +103,156 @@ struct ToldAtLast {
   }
 };
 
-}  // namespace
+/// Makes what a run has to do with snapshots.
+using TravelMaker = std::function<std::unique_ptr<Travel>(transport::RankTransport*)>;
 
-int run_command(const RunArguments& arguments) {
-  require_standard_output();
-  const ChosenModel chosen = choose_model(arguments);
-  const EngineInfo& engine = choose_engine(arguments);
+/// Everything of a run, from the options to its end.
+struct Setting {
   RunControl control;  // outlives the store, which may ask for a stop as long as it exists
   std::optional<Output> output;
-  if (!arguments.out.empty()) output.emplace(arguments.out, arguments.force);
-
+  ChosenModel chosen;
+  const EngineInfo* engine = nullptr;
+  std::unique_ptr<Engine> runner;
   RunRecord record;
+  std::string unused;  ///< options
+  std::unique_ptr<Travel> travel;
+};
+
+void begin_record(const RunArguments& arguments, Setting& setting) {
+  RunRecord& record = setting.record;
   record.started = utc_now();
-  record.model = chosen.model.get();
-  record.model_name = chosen.name;
-  record.model_path = chosen.path;
-  record.engine = engine.name;
+  for (char* const* word = arguments.command_line; word != nullptr && *word != nullptr; ++word)
+    if (word != arguments.command_line) record.command.emplace_back(*word);
+  record.model = setting.chosen.model.get();
+  record.model_name = setting.chosen.name;
+  record.model_path = setting.chosen.path;
+  record.engine = setting.engine->name;
   record.host = HostFacts::now();
-  prepare_model(*chosen.model);
-  record.options.until =
-      call_model("default_horizon()", [&] { return chosen.model->default_horizon(); });
-  record.options = read_options(arguments, *chosen.model, record.options);
-  const std::string unused = note_unused_options(engine, record.options);
+}
 
-  const std::unique_ptr<Engine> runner = engine.make();
-  if (const std::string why = runner->refusal(*chosen.model, record.options); !why.empty())
-    throw UsageError(refusal_sentence(engine, why));
+/// Everything that can be refused of a model and options, before anything is executed.
+void prepare(const RunArguments& arguments, const RankPlace& place, Travel& travel,
+             Setting& setting) {
+  Model& model = *setting.chosen.model;
+  RunOptions& options = setting.record.options;
+  travel.note_model(setting.chosen);
+  prepare_model(model, travel.model_seed(read_seed(arguments)));
+  travel.restore_model(setting.chosen);
+  options.until = call_model("default_horizon()", [&] { return model.default_horizon(); });
+  travel.set_defaults(options);
+  options = read_options(arguments, model, options);
+  options.place = place;
+  travel.set_options(options, model);
+  setting.unused = note_unused_options(*setting.engine, options);
+  setting.runner = setting.engine->make();
+  travel.check(*setting.runner, *setting.engine, model);
+  if (const std::string why = setting.runner->refusal(model, options); !why.empty())
+    throw UsageError(refusal_sentence(*setting.engine, why));
+}
 
-  const int signal = execute(record, *runner, control, output, arguments.quiet);
-  if (!unused.empty()) record.result.notes.push_back(unused);
-  const std::vector<std::string>& of_model = chosen.model->notes();
-  record.result.notes.insert(record.result.notes.end(), of_model.begin(), of_model.end());
+/// Whatever can be refused is refused in here, on all ranks or on none.
+void set_up(const RunArguments& arguments, RankSession& ranks, const TravelMaker& make_travel,
+            Setting& setting) {
+  RunRecord& record = setting.record;
+  const bool over_ranks = ranks.transport() != nullptr;
+  ranks.agree([&] {
+    if (ranks.is_first()) require_standard_output();
+    setting.travel = make_travel(ranks.transport());
+    Travel& travel = *setting.travel;
+    setting.chosen = choose_model(travel.model_arguments());
+    setting.engine = &choose_engine(arguments, over_ranks);
+    if (ranks.is_first() && !arguments.out.empty())
+      setting.output.emplace(arguments.out, arguments.force || travel.resumes_in_place());
+    begin_record(arguments, setting);
+    prepare(arguments, ranks.place(), travel, setting);
+  });
+  if (!over_ranks) return;
+  RankSession::Facts facts = facts_of(setting.chosen, *setting.engine, record.options);
+  facts.emplace_back("what it was asked for", setting.travel->facts_text());
+  ranks.compare(facts);
+  setting.control.ranks = ranks.transport();
+  record.back_end = ranks.transport()->back_end();
+  for (unsigned rank = 0; rank < ranks.transport()->ranks(); ++rank)
+    record.hosts.push_back(ranks.transport()->host(rank));
+}
+
+void add_notes(const std::vector<std::string>& notes, RunRecord& record) {
+  record.result.notes.insert(record.result.notes.end(), notes.begin(), notes.end());
+}
+
+int run_as_rank(const RunArguments& arguments, RankSession& ranks, const TravelMaker& make_travel) {
+  Setting setting;
+  set_up(arguments, ranks, make_travel, setting);
+  Travel& travel = *setting.travel;
+  RunRecord& record = setting.record;
+  std::optional<Output>& output = setting.output;
+  const ChosenModel& chosen = setting.chosen;
+  int signal = 0;
+  try {
+    signal = execute(record, *setting.runner, travel, setting.control, output,
+                     arguments.quiet || !ranks.is_first());
+  } catch (const UsageError&) {  // the same on all ranks
+    ranks.part();
+    if (!ranks.is_first()) throw ToldByRank0();
+    throw;
+  }
+  if (ranks.transport() != nullptr && record.result.end == RunEnd::failed)
+    return ranks.abandon(record.result.fault);
+  ranks.part();
+  if (!ranks.is_first()) throw ToldByRank0();
+  if (!setting.unused.empty()) add_notes({setting.unused}, record);
+  add_notes(chosen.model->notes(), record);
+  travel.end(record);
   record.peak_resident_bytes = peak_resident_bytes();
   if (record.result.end != RunEnd::failed)
     record.derived = derive_values(*chosen.model, record.result);
   if (output) output->files->publish(record);
   const ToldAtLast fault{record.result.fault};
   show(record, arguments);
+  if (!arguments.json) print_out("{}", travel.advice(record));
   flush_out();
   if (record.result.end == RunEnd::fault) return kExitFault;
   if (record.result.end == RunEnd::failed) return kExitSystem;
   return signal != 0 && !record.complete() ? kExitSignal + signal : kExitOk;
+}
+
+/// Of this process, which may be one rank of several.
+int run_with(const RunArguments& arguments, const TravelMaker& make_travel) {
+  RankSession ranks(arguments);
+  try {
+    return run_as_rank(arguments, ranks, make_travel);
+  } catch (const ToldByRank0&) {
+    return kExitOk;
+  } catch (const transport::RankFailure& failure) {
+    return ranks.abandon(failure);
+  } catch (const SystemFailure& failure) {
+    fmt::print(stderr, "orrery: {}\n", failure.what());
+    return kExitSystem;
+  }
+}
+
+}  // namespace
+
+// A process whose LPs travel has its addresses fixed before it is known to others: it is executed
+// again for that.
+
+int run_command(const RunArguments& arguments) {
+  std::string resumable;
+  if (arguments.snapshots.wanted()) {
+    execute_without_random_addresses();
+    resumable = arguments.out;
+  }
+  if (const std::optional<int> code = launch_ranks(arguments, resumable)) return *code;
+  return run_with(arguments,
+                  [&](auto* ranks) { return std::make_unique<Travel>(arguments, ranks); });
+}
+
+int resume_command(const ResumeArguments& arguments) {
+  execute_without_random_addresses();
+  RunArguments run = arguments;
+  if (!arguments.is_fork) run.out = arguments.folder;
+  if (const std::optional<int> code = launch_ranks(arguments, run.out)) return *code;
+  return run_with(run, [&](auto* ranks) { return std::make_unique<Travel>(arguments, ranks); });
 }
 
 }  // namespace orrery::cli

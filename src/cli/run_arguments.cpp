@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 #include "cli/config_file.h"
+#include "cli/study_file.h"
 #include "core/model_registry.h"
 #include "orrery/error.h"
 #include "run/model_checks.h"
@@ -33,25 +35,16 @@ void sort_words(RunArguments& arguments) {
   }
 }
 
-/// The name in "name=value".
-std::string_view name_of(std::string_view set) {
+/// Name and value in "name=value".
+std::pair<std::string_view, std::string_view> split_set(std::string_view set) {
   const std::size_t equals = set.find('=');
   if (equals == std::string_view::npos || equals == 0)
     throw UsageError(fmt::format("--set needs NAME=VALUE, not '{}'", set));
-  return set.substr(0, equals);
+  return {set.substr(0, equals), set.substr(equals + 1)};
 }
 
 void apply_sets(Model& model, const std::vector<std::string>& sets) {
-  std::map<std::string_view, std::string_view> given;
-  for (const std::string& set : sets) {
-    const std::string_view name = name_of(set);
-    const auto [earlier, is_new] = given.try_emplace(name, set);
-    if (!is_new) {
-      throw UsageError(fmt::format("parameter '{}' is set more than once: '{}' and '{}'", name,
-                                   earlier->second, set));
-    }
-    set_parameter(model, name, std::string_view(set).substr(name.size() + 1));
-  }
+  for (const auto& [name, value] : settings_of(sets)) set_parameter(model, name, value);
 }
 
 void add_option(CLI::App& command, const OptionBase& option, std::string& text) {
@@ -98,6 +91,47 @@ void add_own_options(CLI::App& command, RunArguments& arguments) {
   command.add_flag("--json", arguments.json, "Print the report as JSON instead of tables");
 }
 
+void add_snapshot_options(CLI::App& command, SnapshotArguments& arguments) {
+  const std::string group = "Snapshots, for 'orrery resume' and 'orrery fork' (with --out)";
+  const auto add = [&](const char* flag, std::string& text, const char* type, const char* help) {
+    command.add_option(flag, text, help)->type_name(type)->group(group);
+  };
+  add("--snapshot-every", arguments.every, "TIME", "One at each multiple of a simulated time");
+  add("--snapshot-at", arguments.at, "TIME,...", "One at simulated times");
+  add("--snapshot-wall", arguments.wall, "TIME",
+      "One each time that the clock has gone on by that");
+  command
+      .add_flag("--snapshots", arguments.on,
+                "One at Ctrl-C and at the signal USR1, as with all of the above")
+      ->group(group);
+  command
+      .add_flag("--snapshot-check", arguments.check,
+                "Resume the first one in another process up to the second, and compare")
+      ->group(group);
+  command
+      .add_flag("--end-after-snapshot", arguments.end_after,
+                "End the run after the last one of --snapshot-at")
+      ->group(group);
+}
+
+/// Of a run, be it from the start or from a snapshot.
+void add_options_of_a_run(CLI::App& command, RunArguments& arguments) {
+  command.add_option("--engine", arguments.engine, "Engine ('orrery list'; auto)")
+      ->type_name("NAME");
+  add_declared_options(command, arguments);
+  add_own_options(command, arguments);
+  command.add_flag("--verbose", arguments.verbose, "Show all figures of the engine");
+  add_snapshot_options(command, arguments.snapshots);
+  command
+      .add_option("--ranks", arguments.ranks,
+                  "Processes on this machine that run the model together (1)")
+      ->type_name("N");
+  command
+      .add_option("--mpi", arguments.mpi,
+                  "Started by an MPI launcher: openmpi, mpich (the one that the environment names)")
+      ->type_name("NAME");
+}
+
 /// An empty value means nothing to any option; a script with an unset variable gives one. Without
 /// quotes it gives none, and the next option takes its place.
 void refuse_missing_values(const CLI::App& command) {
@@ -116,13 +150,37 @@ void refuse_missing_values(const CLI::App& command) {
 
 }  // namespace
 
+Settings settings_of(const std::vector<std::string>& sets) {
+  Settings settings;
+  std::map<std::string_view, std::string_view> given;
+  for (const std::string& set : sets) {
+    const auto [name, value] = split_set(set);
+    const auto [earlier, is_new] = given.try_emplace(name, set);
+    if (!is_new) {
+      throw UsageError(fmt::format("parameter '{}' is set more than once: '{}' and '{}'", name,
+                                   earlier->second, set));
+    }
+    settings.emplace_back(name, value);
+  }
+  return settings;
+}
+
 void add_run_options(CLI::App& command, RunArguments& arguments) {
   add_model(command, arguments);
-  command.add_option("--engine", arguments.engine, "Engine ('orrery list'; auto)")
-      ->type_name("NAME");
-  add_declared_options(command, arguments);
-  add_own_options(command, arguments);
-  command.add_flag("--verbose", arguments.verbose, "Show all figures of the engine");
+  add_options_of_a_run(command, arguments);
+}
+
+void add_resume_options(CLI::App& command, ResumeArguments& arguments) {
+  command.add_option("DIR", arguments.words, "Folder of a run with snapshots")->type_name("");
+  command.add_option("--snapshot", arguments.snapshot, "Number of the snapshot (the last one)")
+      ->type_name("N");
+  add_options_of_a_run(command, arguments);
+}
+
+void add_snapshot_command_options(CLI::App& command, SnapshotCommandArguments& arguments) {
+  command.add_option("WORDS", arguments.words, "'info' or 'verify', and the folder of a run")
+      ->type_name("");
+  command.add_flag("--json", arguments.json, "Print what is there as JSON");
 }
 
 void add_compare_options(CLI::App& command, CompareArguments& arguments) {
@@ -154,6 +212,57 @@ void add_describe_options(CLI::App& command, DescribeArguments& arguments) {
   command.add_flag("--json", arguments.json, "Print what was measured as JSON");
 }
 
+void add_sweep_options(CLI::App& command, SweepArguments& arguments) {
+  command
+      .add_option(
+          "MODEL", arguments.words,
+          "Name of a model, path of a shared object that holds one, or a study file (.toml)")
+      ->type_name("");
+  const auto add = [&](const char* flag, std::string& text, const char* type, const char* help) {
+    command.add_option(flag, text, help)->type_name(type);
+  };
+  command
+      .add_option("--set", arguments.sets,
+                  "Values of a parameter: 10, csma,aloha or 10..50:10; may be repeated, and then "
+                  "all combinations run")
+      ->type_name("NAME=VALUES")
+      ->allow_extra_args(false);
+  add("--seeds", arguments.seeds, "N,...", "Seeds of the replications of each point (1..10)");
+  add("--jobs", arguments.jobs, "N", "Runs at once (as many as there are usable cores)");
+  add("--confidence", arguments.confidence, "SHARE",
+      "Probability that an interval covers the mean (0.95)");
+  command
+      .add_option("--until-precision", arguments.precisions,
+                  "Add replications until an interval is within this share of its mean; may be "
+                  "repeated")
+      ->type_name("MEASURE=SHARE[@CONFIDENCE]")
+      ->allow_extra_args(false);
+  add("--max-seeds", arguments.max_seeds, "N", "Replications at which that gives up (1000)");
+  add("--compare", arguments.compared, "NAME",
+      "Show the differences between the values of this parameter");
+  add("--show", arguments.shown, "MEASURE,...",
+      "Results and metrics for the terminal and for pictures (the model's results)");
+  command
+      .add_option("--engine", arguments.engine,
+                  "Engine of each run (sequential, if runs share cores)")
+      ->type_name("NAME");
+  for (const OptionBase* option : all_options())
+    if (option->name() != "seed") add_option(command, *option, arguments.texts[option]);
+  add("--out", arguments.out, "DIR", "Leave the results in this folder, and go on there");
+  command.add_flag("--force", arguments.force,
+                   "Replace another study in that folder; runs that both have are kept");
+  command.add_flag("--quiet", arguments.quiet, "Show no progress");
+  command.add_flag("--json", arguments.json, "Print the study as JSON instead of tables");
+}
+
+std::string SweepArguments::place_in_file(const std::string& key) const {
+  const auto found = lines.find(key);
+  if (found == lines.end()) return "";
+  const std::size_t dot = key.find('.');
+  return study_file_place(study_file, found->second,
+                          dot == std::string::npos ? key : key.substr(dot + 1));
+}
+
 std::string DescribeArguments::needing_a_run() const {
   for (const auto& [option, text] : texts)
     if (!text.empty()) return option->flag();
@@ -174,6 +283,59 @@ void complete_arguments(CLI::App& command, RunArguments& arguments) {
   }
 }
 
+void complete_arguments(CLI::App& command, ResumeArguments& arguments) {
+  arguments.is_fork = command.get_name() == "fork";
+  if (arguments.words.empty()) {
+    throw UsageError(fmt::format("which run? 'orrery {} DIR' needs the folder of its results",
+                                 command.get_name()));
+  }
+  // A folder may have any name, and pairs that follow a --set are words, too.
+  const std::string folder = arguments.words.front();
+  arguments.words.erase(arguments.words.begin());
+  arguments.model = folder;
+  complete_arguments(command, static_cast<RunArguments&>(arguments));
+  arguments.folder = folder;
+}
+
+void complete_arguments(CLI::App& command, SweepArguments& arguments) {
+  refuse_missing_values(command);
+  sort_words(arguments);
+  if (arguments.model.ends_with(".toml")) {
+    arguments.study_file = std::exchange(arguments.model, "");
+    apply_study_file(command, arguments);
+    refuse_missing_values(command);
+  }
+  if (arguments.model.empty()) {
+    throw UsageError(
+        arguments.study_file.empty()
+            ? "which model? 'orrery sweep MODEL' needs one, or a study file; 'orrery list' shows "
+              "all models"
+            : fmt::format("study file '{}' names no model; write: model = \"NAME\"",
+                          arguments.study_file));
+  }
+}
+
+std::string SnapshotArguments::flag() const {
+  if (!every.empty()) return "--snapshot-every";
+  if (!at.empty()) return "--snapshot-at";
+  if (!wall.empty()) return "--snapshot-wall";
+  if (end_after) return "--end-after-snapshot";
+  if (check) return "--snapshot-check";
+  return on ? "--snapshots" : "";
+}
+
+unsigned ResumeArguments::number() const {
+  if (snapshot.empty()) return 0;
+  unsigned value = 0;
+  const char* const end = snapshot.data() + snapshot.size();
+  const auto [stop, error] = std::from_chars(snapshot.data(), end, value);
+  if (error != std::errc() || stop != end || value == 0)
+    throw UsageError(fmt::format(
+        "--snapshot cannot be '{}': a number is expected ('orrery snapshot info DIR' shows all)",
+        snapshot));
+  return value;
+}
+
 ChosenModel choose_model(const RunArguments& arguments) {
   ChosenModel chosen;
   chosen.model = call_model("the model's constructor",
@@ -188,11 +350,29 @@ ChosenModel choose_model(const RunArguments& arguments) {
   return chosen;
 }
 
-const EngineInfo& choose_engine(const RunArguments& arguments) {
-  if (!arguments.engine.empty()) return find_engine(arguments.engine);
+namespace {
+
+bool spans_ranks(const EngineInfo& engine) {
+  return engine.make()->spans_ranks();
+}
+
+const EngineInfo& asked_engine(const std::string& name, bool over_ranks) {
+  const EngineInfo& engine = find_engine(name);
+  if (!over_ranks || spans_ranks(engine)) return engine;
+  std::vector<std::string> names;
+  for (const EngineInfo& info : engines())
+    if (spans_ranks(info)) names.push_back(info.name);
+  throw UsageError(fmt::format("engine {} runs in one process; over ranks use {}", engine.name,
+                               listed(names, " or ")));
+}
+
+}  // namespace
+
+const EngineInfo& choose_engine(const RunArguments& arguments, bool over_ranks) {
+  if (!arguments.engine.empty()) return asked_engine(arguments.engine, over_ranks);
   for (const char* name : {"auto", "timewarp", "sequential"})
     for (const EngineInfo& info : engines())
-      if (info.name == name) return info;
+      if (info.name == name && (!over_ranks || spans_ranks(info))) return info;
   throw UsageError("this build of orrery has no engine");
 }
 
@@ -204,11 +384,20 @@ RunOptions read_options(const RunArguments& arguments, const Model& model, RunOp
   return options;
 }
 
+std::uint64_t read_seed(const RunArguments& arguments) {
+  constexpr double kAnyTick = 1e-9;  // a seed is no time
+  RunOptions options;
+  if (const std::string text = arguments.text(seed_option()); !text.empty())
+    seed_option().read(text, kAnyTick, options);
+  return options.seed;
+}
+
 std::vector<std::string> effective_sets(const RunArguments& arguments) {
   std::vector<std::string> sets = arguments.file_sets;
   std::erase_if(sets, [&](const std::string& set) {
-    return std::any_of(arguments.sets.begin(), arguments.sets.end(),
-                       [&](const std::string& wins) { return name_of(wins) == name_of(set); });
+    return std::any_of(arguments.sets.begin(), arguments.sets.end(), [&](const std::string& wins) {
+      return split_set(wins).first == split_set(set).first;
+    });
   });
   sets.insert(sets.end(), arguments.sets.begin(), arguments.sets.end());
   return sets;

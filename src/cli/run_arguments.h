@@ -9,12 +9,25 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "orrery/model.h"
 #include "run/engine.h"
+#include "study/plan.h"
 
 namespace orrery::cli {
+
+/// When a run takes snapshots.
+struct SnapshotArguments {
+  bool on = false, end_after = false, check = false;
+  std::string every, wall, at;
+
+  bool wanted() const { return !flag().empty(); }
+  /// One that is given; empty: none.
+  std::string flag() const;
+};
 
 struct RunArguments {
   std::vector<std::string> words;  ///< MODEL, and name=value pairs that follow a --set
@@ -22,7 +35,10 @@ struct RunArguments {
   std::vector<std::string> sets;       ///< "name=value"
   std::vector<std::string> file_sets;  ///< those of the config file; `sets` win
   std::string engine, config, out;
+  std::string ranks, mpi;               ///< of a run
+  char* const* command_line = nullptr;  ///< all words, for processes that are started like this one
   bool quiet = false, force = false, json = false, verbose = false;
+  SnapshotArguments snapshots;
   /// Of what is declared as an option of a run (run/option.h); empty: not given. A map, since the
   /// command line writes into its elements.
   std::map<const OptionBase*, std::string> texts;
@@ -33,9 +49,40 @@ struct RunArguments {
   }
 };
 
+/// Of a run that goes on from a snapshot: in its own folder, or, changed, in another.
+struct ResumeArguments : RunArguments {
+  std::string folder, snapshot;
+  bool is_fork = false;
+
+  /// Of the snapshot; 0: the last one. Throws UsageError.
+  unsigned number() const;
+};
+
+/// `orrery snapshot info|verify DIR`
+struct SnapshotCommandArguments {
+  std::vector<std::string> words;
+  bool json = false;
+};
+
 struct CompareArguments : RunArguments {
   std::string engines, repeats;
   std::string workers;  ///< a list
+};
+
+/// A study. What a study file gives is put into the same members, with the lines where it stands.
+struct SweepArguments : RunArguments {
+  std::string seeds, jobs, confidence, max_seeds, compared, shown;
+  std::vector<std::string> precisions;
+
+  std::string study_file;
+  std::map<std::string, std::size_t> lines;  ///< of the file, by its keys; parameters as "set.NAME"
+  std::vector<study::Axis> file_axes;
+  std::vector<study::Settings> points;
+  std::vector<std::size_t> point_lines;
+
+  /// Where an option or a parameter stands in the study file, to be put before what is wrong with
+  /// it; empty: not there.
+  std::string place_in_file(const std::string& key) const;
 };
 
 /// `model` may be an engine.
@@ -48,14 +95,25 @@ struct DescribeArguments : RunArguments {
 
 /// The command's own options and those that are declared, for `run`.
 void add_run_options(CLI::App& command, RunArguments& arguments);
+/// The same for `resume` and `fork`.
+void add_resume_options(CLI::App& command, ResumeArguments& arguments);
+void add_snapshot_command_options(CLI::App& command, SnapshotCommandArguments& arguments);
 /// The same for `compare`, where engines and numbers of workers are lists.
 void add_compare_options(CLI::App& command, CompareArguments& arguments);
+/// The same for `sweep`, which gives its runs seeds.
+void add_sweep_options(CLI::App& command, SweepArguments& arguments);
 /// For `describe`: those that every engine honours.
 void add_describe_options(CLI::App& command, DescribeArguments& arguments);
 
 /// Sorts words into model and sets and reads the config file: call once after parsing. What the
 /// command line gives wins over the file.
 void complete_arguments(CLI::App& command, RunArguments& arguments);
+
+/// The same where a folder stands in the place of a model.
+void complete_arguments(CLI::App& command, ResumeArguments& arguments);
+
+/// The same where the model may be a study file.
+void complete_arguments(CLI::App& command, SweepArguments& arguments);
 
 /// A model with its parameters set, not yet prepared.
 struct ChosenModel {
@@ -64,14 +122,21 @@ struct ChosenModel {
 };
 ChosenModel choose_model(const RunArguments& arguments);
 
-/// The engine that --engine names: by default timewarp where it is linked in.
-const EngineInfo& choose_engine(const RunArguments& arguments);
+/// The engine that --engine names: by default one that chooses engines where it is linked in; over
+/// ranks Time Warp.
+const EngineInfo& choose_engine(const RunArguments& arguments, bool over_ranks = false);
 
 /// `defaults` with the options that are given. Throws UsageError for what no engine takes, so a
 /// slip is refused on every engine.
 RunOptions read_options(const RunArguments& arguments, const Model& model,
                         RunOptions defaults = {});
 
+/// The seed alone, which a model has before it is prepared.
+std::uint64_t read_seed(const RunArguments& arguments);
+
+/// Names and values of "name=value". Throws UsageError, also for a name that is there twice.
+using Settings = std::vector<std::pair<std::string, std::string>>;
+Settings settings_of(const std::vector<std::string>& sets);
 /// "name=value" of file and command line; what the command line sets is not taken from the file.
 std::vector<std::string> effective_sets(const RunArguments& arguments);
 

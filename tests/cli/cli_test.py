@@ -12,6 +12,7 @@ import pty
 import re
 import resource
 import select
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -94,7 +95,7 @@ class Help(Case):
             self.assertIn(word, done.out)
 
     def test_every_command_has_help_with_examples(self):
-        for command in ["list", "describe", "run", "compare"]:
+        for command in ["list", "describe", "run", "compare", "sweep"]:
             done = self.run_ok(command, "--help")
             self.assertIn(f"Usage: orrery {command}", done.out)
             self.assertIn(f"  orrery {command}", done.out)
@@ -1012,16 +1013,20 @@ class Options(Case):
              "conservative-mode": "in-place", "expanded-mode": "single", "handover": "pull",
              "barrier": "event", "oversize": "deny", "preempt": "tick", "tick": "200us"}
     OF_THE_COMMAND = {"help", "engine", "engines", "set", "config", "out", "force", "quiet", "json",
-                      "repeats", "verbose"}
+                      "repeats", "verbose", "snapshots", "snapshot-every", "snapshot-at",
+                      "snapshot-wall", "snapshot-check", "end-after-snapshot", "ranks", "mpi"}
 
     def options(self):
         """Name and a value that is not the default (None for a flag), from the help."""
         found = {}
+        parts = self.folder / "parts.txt"
+        parts.write_text("0\n" * 8)
+        names = self.NAMES | {"partition": str(parts), "write-partition": str(self.folder / "w.txt")}
         for line in self.run_ok("run", "--help").out.splitlines():
             match = re.match(r"  (?:-\w,)?--([a-z-]+)(?: ([A-Z]+|on\|off)\b(?!=))?", line)
             if match and match[1] not in self.OF_THE_COMMAND:
                 name, kind = match.groups()
-                found[name] = None if kind is None else self.NAMES.get(name) or self.VALUES[kind]
+                found[name] = None if kind is None else names.get(name) or self.VALUES[kind]
         self.assertGreater(len(found), 20)
         return found
 
@@ -1270,6 +1275,412 @@ class Interrupt(Case):
         out = self.folder / "out"
         self.start("run", *LONG, "--out", out)
         self.refused(2, "run", "phold", *SMALL, "--out", out, says=["another run"])
+
+
+class OverRanks:
+    """A run over processes: the same results, one voice, and no rank left behind."""
+
+    MODEL = ["phold", "--until", "20s", "--set", "lps=300", "lookahead=0.1s"]
+    ENDLESS = ["phold", "--until", "100000000s", "--set", "lps=300", "lookahead=0.1s"]
+
+    def start(self, ranks):
+        words = [ORRERY, "run", *self.ENDLESS, *self.OVER, "--ranks", str(ranks)]
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        for end in [process.stderr.close, process.stdout.close, process.wait, process.kill]:
+            self.addCleanup(end)  # called in reverse
+        deadline = time.monotonic() + PATIENCE_S
+        while (len(self.children(process)) < ranks or not self.is_watching(process)) and \
+                time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(1)
+        self.assertIsNone(process.poll(), "the run is too short for this test")
+        return process
+
+    def is_watching(self, process):
+        """Whether rank 0 takes signals itself: it has blocked them, and waits."""
+        status = pathlib.Path(f"/proc/{self.children(process)[0]}/status").read_text()
+        blocked = int(re.search(r"SigBlk:\s*(\w+)", status)[1], 16)
+        return blocked >> (signal.SIGINT - 1) & 1
+
+    def children(self, process):
+        path = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        return [int(word) for word in path.read_text().split()]
+
+    def expect_equal(self, alone, over, ranks):
+        for field in ["fingerprint", "committed", "reached_ticks", "end"]:
+            self.assertEqual(over["run"][field], alone["run"][field], field)
+        for part in ["metrics", "results"]:
+            self.assertEqual(over[part], alone[part])
+        self.assertEqual(over["run"]["ranks"], ranks)
+        self.assertEqual(len(over["run"]["hosts"]), ranks)
+
+    def test_ranks_give_the_same(self):
+        alone = self.run_json(*self.MODEL, "--engine", "sequential")
+        self.assertEqual(alone["run"]["ranks"], 1)
+        for ranks in [2, 3]:
+            with self.subTest(ranks=ranks):
+                over = self.run_json(*self.MODEL, *self.OVER, "--ranks", ranks)
+                self.expect_equal(alone, over, ranks)
+                self.assertEqual(over["run"]["back_end"], "local")
+
+    def test_rows_of_all_ranks_are_in_the_files(self):
+        tables = []
+        for name, words in [("alone", ["--engine", "sequential"]),
+                            ("over", [*self.OVER, "--ranks", 2])]:
+            out = self.folder / name
+            self.run_ok("run", MISFIT, "--until", "20s", *words, "--out", out)
+            tables.append((out / "track.csv").read_bytes())
+        self.assertGreater(tables[0].count(b"\n"), 10)
+        self.assertEqual(tables[0], tables[1])
+
+    def test_faults_are_those_of_one_process(self):
+        words = ["run", MISFIT, "--set", "does=throw", "--quiet"]
+        alone = Done([*words, "--engine", "sequential"])
+        over = Done([*words, *self.OVER, "--ranks", 2])
+        self.assertEqual((alone.code, over.code), (3, 3))
+        self.assertEqual(over.err, alone.err)
+
+    def test_a_rank_that_dies_ends_the_run(self):
+        process = self.start(3)
+        ranks = self.children(process)
+        begin = time.monotonic()
+        os.kill(ranks[1], signal.SIGKILL)
+        _, stderr = process.communicate(timeout=PATIENCE_S)
+        self.assertLess(time.monotonic() - begin, 20 if SANITIZE else 10)  # it promises 2 s
+        self.assertEqual(process.returncode, 4, stderr)
+        self.assertIn(f"rank 1 (process {ranks[1]}) was ended by signal 9", stderr)
+        for rank in ranks:
+            self.assertFalse(pathlib.Path(f"/proc/{rank}").exists())
+
+    def test_a_rank_that_does_not_answer_is_ended(self):
+        process = self.start(2)
+        ranks = self.children(process)
+        os.kill(ranks[0], signal.SIGSTOP)
+        os.kill(ranks[1], signal.SIGKILL)
+        _, stderr = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 4, stderr)
+        self.assertIn(f"rank 1 (process {ranks[1]}) was ended by signal 9", stderr)
+        self.assertFalse(pathlib.Path(f"/proc/{ranks[0]}").exists())
+
+    def test_ctrl_c_ends_in_order(self):
+        process = self.start(2)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 130, stderr)
+        self.assertIn("interrupted", stdout)
+        self.assertEqual(stderr.count("stopping at the next commit point"), 1)
+
+    def test_a_stopped_rank_is_waited_for(self):
+        words = ["phold", "--until", "100s" if SANITIZE else "2000s", "--set", "lps=300",
+                 "lookahead=0.1s"]
+        alone = self.run_json(*words, "--engine", "sequential")
+        process = subprocess.Popen(
+            [ORRERY, "run", *words, *self.OVER, "--ranks", "3", "--json", "--quiet"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        deadline = time.monotonic() + PATIENCE_S
+        while len(self.children(process)) < 3 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        for rank in self.children(process):
+            os.kill(rank, signal.SIGSTOP)
+            time.sleep(0.3)
+            os.kill(rank, signal.SIGCONT)
+        stdout, stderr = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 0, stderr)
+        self.expect_equal(alone, json.loads(stdout), 3)
+
+    def mpi(self, library, *words, command="run", second=None, cwd=None):
+        """A run by that launcher, or a reason to skip it. `second`: words of rank 1 that differ."""
+        launcher = shutil.which(f"mpirun.{library}")
+        plugin = pathlib.Path(ORRERY).parent / f"orrery-mpi-{library}.so"
+        if launcher is None or not plugin.exists():
+            self.skipTest(f"no launcher or no plugin of {library}")
+        if SANITIZE:
+            self.skipTest("the libraries of MPI are none of a sanitizer's")
+        many = ["--oversubscribe"] if library == "openmpi" else []
+        root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        ranks = ["-n", "2", ORRERY, command, *words]
+        if second is not None:
+            ranks = ["-n", "1", *ranks[2:], ":", "-n", "1", *second]
+        return subprocess.run([launcher, *many, *ranks],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=PATIENCE_S, check=False, env=os.environ | root, cwd=cwd)
+
+    def test_mpi_gives_the_same(self):
+        alone = self.run_json(*self.MODEL, "--engine", "sequential")
+        for library in ["openmpi", "mpich"]:
+            with self.subTest(library=library):
+                done = self.mpi(library, *self.MODEL, *self.OVER, "--json", "--quiet")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                over = json.loads(done.stdout)
+                self.expect_equal(alone, over, 2)
+                self.assertIn("MPI", over["run"]["back_end"])
+
+    def test_crashes_are_faults_under_mpi(self):
+        """The libraries leave malloc and the signals of crashes to us."""
+        for library in ["openmpi", "mpich"]:
+            with self.subTest(library=library):
+                done = self.mpi(library, ENDER, "--set", "how=segv", *self.OVER, "--quiet")
+                self.assertIn("model fault in LP", done.stderr)
+                self.assertIn("SIGSEGV", done.stderr)
+
+    def test_snapshots_under_mpi(self):
+        alone = self.run_json(*self.MODEL, "--engine", "sequential")
+        for library in ["openmpi", "mpich"]:
+            with self.subTest(library=library):
+                out = self.folder / library
+                done = self.mpi(library, *self.MODEL, *self.OVER, "--out", out, "--snapshot-at",
+                                "5s,10s", "--end-after-snapshot", "--snapshot-check", "--quiet")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("came to the same world", done.stdout)
+                done = self.mpi(library, out, *self.OVER, "--json", "--quiet", command="resume")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.expect_equal(alone, json.loads(done.stdout), 2)
+
+
+class Ranks(OverRanks, Case):
+    OVER = ["--engine", "conservative", "--workers", "1"]
+
+    def test_refusals_are_one_sentence(self):
+        for words, part in [([*self.MODEL, "--ranks", "0"], "--ranks can be 1 to 64"),
+                            ([*self.MODEL, "--ranks", "2", "--engine", "sequential"],
+                             "runs in one process"),
+                            ([*self.MODEL, *self.OVER, "--ranks", "2",
+                              "--conservative-mode", "in-place"],
+                             "one worker execute everything"),
+                            (["phold", "--ranks", "2", "--set", "lps=x"], "lps"),
+                            (["phold", "--ranks", "2", "--engine", "conservative"],
+                             "promise one, or use engine auto or timewarp"),
+                            ([MISFIT, "--ranks", "2", "--set", "does=refuse"], "map.txt, line 7"),
+                            (["nosuch", "--ranks", "2"], "there is no model")]:
+            with self.subTest(words=words):
+                self.refused(2, "run", *words, says=[part])
+
+    def test_ranks_go_with_their_parent(self):
+        process = self.start(2)
+        ranks = self.children(process)
+        process.kill()
+        process.communicate(timeout=PATIENCE_S)
+        deadline = time.monotonic() + PATIENCE_S
+        while any(self.is_alive(rank) for rank in ranks) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertFalse([rank for rank in ranks if self.is_alive(rank)])
+
+    def is_alive(self, pid):
+        try:
+            return " Z " not in pathlib.Path(f"/proc/{pid}/stat").read_text()
+        except FileNotFoundError:
+            return False
+
+    def test_partitions(self):
+        """Written, changed by hand, and read again; each rank has its LPs, whatever they are."""
+        alone = self.run_json(*self.MODEL, "--engine", "sequential")
+        file = self.folder / "parts.txt"
+        over = self.run_json(*self.MODEL, *self.OVER, "--ranks", 2, "--write-partition", file)
+        self.expect_equal(alone, over, 2)
+        first, *parts = file.read_text().splitlines()
+        self.assertEqual(first, "# rank of each of 300 LPs, 0 to 1")
+        self.assertEqual({parts.count("0"), parts.count("1")}, {150})
+        file.write_text("\n".join(str(int(lp % 10 == 3)) for lp in range(300)) + "\n")
+        for words in [[*self.OVER, "--ranks", 2],
+                      ["--engine", "conservative", "--workers", 2, "--threads", 2],
+                      ["--engine", "timewarp", "--workers", 2]]:
+            with self.subTest(words=words):
+                ran = self.run_json(*self.MODEL, *words, "--partition", file)
+                self.assertEqual(ran["run"]["fingerprint"], alone["run"]["fingerprint"])
+                self.assertEqual(ran["options"]["partition"], str(file))
+        self.refused(2, "run", *self.MODEL, *self.OVER, "--partition", file,
+                     says=["line 4: there is no worker 1, the run has one, 0"])
+        over = [*self.MODEL, *self.OVER, "--ranks", 2, "--partition"]
+        self.refused(2, "run", *over, self.folder / "none", says=["cannot read it: No such file"])
+        file.write_text("0\n1\n")
+        self.refused(2, "run", *over, file, says=["it has 2 numbers, and the model 300 LPs"])
+        # Of each process its own.
+        self.refused(2, "run", *over, "/proc/self/stat",
+                     says=["its partition '/proc/self/stat' differs from that of rank 0 on host "])
+
+    def test_several_launchers_are_not_guessed(self):
+        mixed = os.environ | {"OMPI_COMM_WORLD_SIZE": "2", "PMI_RANK": "0"}
+        self.refused(2, "run", *self.MODEL, says=["--mpi openmpi or --mpi mpich"], env=mixed)
+        openmpi = os.environ | {"OMPI_COMM_WORLD_SIZE": "2"}
+        self.refused(2, "run", *self.MODEL, "--ranks", "2", says=["give one of both"], env=openmpi)
+        self.refused(2, "compare", "phold", says=["runs in one process"], env=openmpi)
+        self.refused(2, "run", *self.MODEL, "--mpi", "other", says=["openmpi or mpich"])
+
+    def test_ranks_need_one_folder_for_snapshots(self):
+        words = [ORRERY, "run", *self.MODEL, *self.OVER, "--snapshots", "--quiet", "--out"]
+        here, elsewhere = self.folder / "here", self.folder / "elsewhere"
+        elsewhere.mkdir()
+        for library in ["openmpi", "mpich"]:
+            for first, second, says in [(here, here, None), ("there", "there", "does not see folder"),
+                                        (here, elsewhere, "what it was asked for differs")]:
+                with self.subTest(library=library, second=second):
+                    done = self.mpi(library, *words[2:], first, "--force", cwd=self.folder,
+                                    second=["-wdir", elsewhere, *words, second, "--force"])
+                    self.assertEqual(done.returncode != 0, says is not None, done.stderr)
+                    self.assertIn(says or "", done.stderr)
+
+    def test_ranks_that_differ_are_refused(self):
+        words = [*self.MODEL, *self.OVER, "--quiet"]
+        fewer = [word.replace("lps=300", "lps=299") for word in words]
+        other = self.folder / "orrery"
+        other.write_bytes(pathlib.Path(ORRERY).read_bytes() + b"another build")
+        other.chmod(0o755)
+        for plugin in pathlib.Path(ORRERY).parent.glob("orrery-mpi-*.so"):
+            shutil.copy(plugin, self.folder)
+        for library in ["openmpi", "mpich"]:
+            for second, part in [([ORRERY, "run", *words, "--seed", "2"], "what it was asked for"),
+                                 ([ORRERY, "run", *fewer], "what it was asked for"),
+                                 ([other, "run", *words], "its build of orrery")]:
+                with self.subTest(library=library, part=part):
+                    done = self.mpi(library, *words, second=second)
+                    self.assertEqual(done.stderr.count("orrery: "), 1, done.stderr)
+                    self.assertRegex(done.stderr, f"rank 1 on host [^ ]+: {part} differs from that "
+                                                  "of rank 0 on host ")
+                    self.assertNotEqual(done.returncode, 0)
+
+
+class AutoRanks(Case):
+    """What runs over ranks without --engine."""
+
+    MODEL = ["phold", "--until", "40s", "--set", "lps=300", "lookahead=200ms"]
+
+    def test_tries_what_spans_ranks(self):
+        alone = self.run_json(*self.MODEL, "--engine", "sequential")
+        over = self.run_json(*self.MODEL, "--ranks", 2, "--workers", 2)
+        self.assertEqual(over["options"]["engine"], "auto")
+        self.assertEqual(over["run"]["fingerprint"], alone["run"]["fingerprint"])
+        self.assertEqual(over["metrics"], alone["metrics"])
+        self.assertLessEqual({one["engine"] for one in over["engines"]}, {"timewarp", "conservative"})
+
+    def test_changes_hands(self):
+        words = ["phold", "--until", "400s", *self.MODEL[3:]]
+        alone = self.run_json(*words, "--engine", "sequential")
+        over = self.run_json(*words, "--ranks", 3, "--workers", 1, "--hand-over-every", 50)
+        self.assertEqual(over["run"]["fingerprint"], alone["run"]["fingerprint"])
+        self.assertGreater(over["statistics"]["hand_overs"]["value"], 3)
+
+    def test_runs_what_only_one_of_them_can(self):
+        """Without a promised delay, and where a file parts LPs that the other keeps together."""
+        done = self.run_ok("run", "phold", "--until", "2s", "--set", "lps=64", "--ranks", 2, "--workers", 1)
+        self.assertIn("timewarp", done.out)
+        words = ["pcs", "--until", "2min", "--set", "cells=16", "handoff_delay=0s"]
+        parts = self.folder / "parts.txt"
+        parts.write_text("0\n1\n" * 8)
+        alone = self.run_json(*words, "--engine", "sequential")
+        over = self.run_json(*words, "--ranks", 2, "--workers", 1, "--partition", parts)
+        self.assertEqual(over["run"]["fingerprint"], alone["run"]["fingerprint"])
+        self.refused(2, "run", *words, "--ranks", 2, "--candidates", "sequential",
+                     says=["it runs in one process"])
+
+
+class TimeWarpRanks(OverRanks, Case):
+    OVER = ["--engine", "timewarp", "--workers", "1"]
+
+    def test_handlers_are_interrupted_under_mpi(self):
+        """Its libraries leave the signal of interruptions to us, too."""
+        words = ["phold", "--until", "5s", "--set", "lps=16", "work=2000000"]
+        alone = self.run_json(*words, "--engine", "sequential")
+        for library in ["openmpi", "mpich"]:
+            with self.subTest(library=library):
+                done = self.mpi(library, *words, *self.OVER, "--preempt", "both", "--json", "--quiet")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                over = json.loads(done.stdout)
+                self.expect_equal(alone, over, 2)
+                self.assertGreater(over["statistics"]["interrupted"]["value"], 0)
+
+
+class TwoHosts(Case):
+    """Two namespaces with a cable in between, each with a network, a host name, and ranks that
+    reach each other over TCP alone, as on two machines."""
+
+    ADDRESSES = ["10.77.0.1", "10.77.0.2"]
+    MODEL = ["phold", "--until", "20s", "--set", "lps=300", "lookahead=0.1s"]
+
+    def setUp(self):
+        super().setUp()
+        self.names = [f"orrery{os.getpid()}{letter}" for letter in "ab"]
+        self.agent = self.folder / "agent"
+        if SANITIZE:
+            self.skipTest("the libraries of MPI are none of a sanitizer's")
+        if shutil.which("ip") is None or shutil.which("unshare") is None:
+            self.skipTest("no commands ip and unshare (packages iproute2, util-linux)")
+        for name in self.names:
+            made = subprocess.run(["ip", "netns", "add", name], capture_output=True, check=False)
+            if made.returncode != 0:
+                self.skipTest(f"no network namespaces: {made.stderr.decode()}")
+            self.addCleanup(subprocess.run, ["ip", "netns", "del", name], check=True)
+        self.ip("link", "add", "cable", "netns", self.names[0], "type", "veth", "peer", "name", "cable",
+                "netns", self.names[1])
+        for name, address in zip(self.names, self.ADDRESSES):
+            self.ip("-n", name, "addr", "add", f"{address}/24", "dev", "cable")
+            for device in ["lo", "cable"]:
+                self.ip("-n", name, "link", "set", device, "up")
+        entered = subprocess.run(self.on_first_host("true"), capture_output=True, check=False)
+        if entered.returncode != 0:
+            self.skipTest(f"namespaces cannot be entered: {entered.stderr.decode()}")
+        self.write_agent()
+
+    def on_first_host(self, *words):
+        return ["ip", "netns", "exec", self.names[0], "unshare", "--uts", "sh", "-c",
+                f"hostname {self.names[0]} && exec \"$@\"", "sh", *words]
+
+    def ip(self, *words):
+        done = subprocess.run(["ip", *words], capture_output=True, check=False)
+        if done.returncode != 0:
+            self.skipTest(f"no cable between namespaces: {done.stderr.decode()}")
+
+    def write_agent(self):
+        """What launchers start commands on other hosts with, in place of ssh."""
+        places = "".join(f"{address}) name={name};;\n"
+                         for name, address in zip(self.names, self.ADDRESSES))
+        self.agent.write_text("#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nhost=$1; shift\n"
+                              f"case $host in\n{places}esac\n"
+                              "exec ip netns exec $name unshare --uts sh -c \"hostname $name; $*\"\n")
+        self.agent.chmod(0o755)
+
+    def launch(self, library, *words):
+        launcher = shutil.which(f"mpirun.{library}")
+        if launcher is None or not (pathlib.Path(ORRERY).parent / f"orrery-mpi-{library}.so").exists():
+            self.skipTest(f"no launcher or no plugin of {library}")
+        hosts = ",".join(self.ADDRESSES)
+        how = {"openmpi": ["--mca", "plm_rsh_agent", self.agent, "--mca", "pml", "ob1", "--mca", "btl",
+                           "tcp,self", "--mca", "btl_tcp_if_include", "cable", "--mca",
+                           "oob_tcp_if_include", "cable", "--oversubscribe", "--host", hosts],
+               "mpich": ["-launcher", "rsh", "-launcher-exec", self.agent, "-iface", "cable",
+                         "-hosts", hosts]}[library]
+        root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        words = self.on_first_host(launcher, *how, "-n", "2", ORRERY, "run", *words)
+        return subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=PATIENCE_S, check=False, env=os.environ | root)
+
+    def test_give_the_same(self):
+        alone = self.run_json(*self.MODEL, "--engine", "sequential")
+        for library in ["openmpi", "mpich"]:
+            for engine in ["timewarp", "conservative"]:
+                with self.subTest(library=library, engine=engine):
+                    done = self.launch(library, *self.MODEL, "--engine", engine, "--workers", "1",
+                                       "--json", "--quiet")
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    over = json.loads(done.stdout)
+                    self.assertEqual(over["run"]["fingerprint"], alone["run"]["fingerprint"])
+                    self.assertEqual(over["metrics"], alone["metrics"])
+                    self.assertEqual(over["run"]["hosts"], self.names)
+
+    def test_what_fails_on_one_host_is_told_by_rank_0(self):
+        """An input file that lies on the first one only."""
+        seen, hidden = self.folder / "seen", self.folder / "hidden"
+        for folder in [seen, hidden]:
+            folder.mkdir()
+        file = seen / "parts.txt"
+        file.write_text("0\n1\n" * 150)
+        self.agent.write_text(self.agent.read_text().replace(
+            "unshare --uts sh -c \"", f"unshare --uts --mount sh -c \"mount --bind {hidden} {seen}; "))
+        done = self.launch("openmpi", *self.MODEL, "--partition", file, "--engine", "timewarp",
+                           "--workers", "1", "--quiet")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(f"rank 1 on host {self.names[1]}", done.stderr)
 
 
 class FullDisk(Case):

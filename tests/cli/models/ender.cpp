@@ -71,6 +71,7 @@ class Ender final : public orrery::Model {
     end_in("lp_count");
     return 4;
   }
+  Duration lookahead() const override { return Duration::seconds(1); }
   std::unique_ptr<orrery::LogicalProcessBase> create(LpId id) const override;
   void report(orrery::Report&, orrery::Time) const override { end_in("report"); }
 };

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From the words of `orrery sweep` to what is to be run. Whatever can be refused without executing
+// the model is refused here, for every value of every parameter: a study of hours shall not end
+// with the discovery that its last point cannot be.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/run_arguments.h"
+#include "study/campaign.h"
+#include "study/plan.h"
+
+namespace orrery::cli {
+
+struct SweepPlan {
+  study::Plan plan;
+  study::RunMaker maker;
+  double confidence = 0.95;
+  std::string model_name, model_path;  ///< the path of a shared object; else empty
+  nlohmann::ordered_json identity;     ///< what may not change while the study goes on
+};
+
+/// Throws UsageError, for what a study file says with line and key.
+SweepPlan plan_sweep(const SweepArguments& arguments);
+
+}  // namespace orrery::cli

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Carries out the runs of a plan: starts what is not finished, as many at once as wanted, looks at
+// each point when its replications are there and adds more where a precision is asked for, and goes
+// on past runs that fail. It leaves the reports in the study's folder, from which the tables are
+// made when all is over.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "study/children.h"
+#include "study/plan.h"
+#include "study/study_folder.h"
+#include "study/study_progress.h"
+
+namespace orrery::study {
+
+/// How runs are started.
+struct RunMaker {
+  /// The words that make a run what it is, at this point and with this seed.
+  std::function<std::vector<std::string>(std::size_t point, std::uint64_t seed)> command;
+  std::vector<std::string> manner;         ///< words behind these that leave its results alone
+  std::string program_build, model_build;  ///< see core/modules.h
+  std::size_t jobs = 1;                    ///< runs at once
+};
+
+struct Failure {
+  std::size_t point = 0;
+  std::uint64_t place = 0;  ///< of the replication
+  std::uint64_t seed = 0;
+  int code = 0;
+  std::string sentence;
+};
+
+/// A rule that was not met when replications ran out.
+struct GivenUp {
+  std::size_t point = 0;
+  std::size_t place = 0;  ///< of the rule
+  double share = 0;       ///< that was reached
+};
+
+class Campaign {
+ public:
+  Campaign(const Plan& plan, const StudyFolder& folder, const RunMaker& maker, bool quiet);
+
+  /// Returns the signal that ended it before its end; 0: all runs were made.
+  int carry_out();
+
+  std::uint64_t replications(std::size_t point) const { return points_[point].wanted; }
+  const std::vector<Failure>& failures() const { return failures_; }  ///< in the plan's order
+  const std::vector<GivenUp>& given_up() const { return given_up_; }  ///< in the plan's order
+  std::uint64_t done() const { return done_; }
+  std::uint64_t total() const { return total_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct PointState {
+    std::uint64_t wanted = 0;  ///< replications
+    std::uint64_t open = 0;    ///< of these, how many are not finished
+    bool failed = false;
+    std::vector<std::vector<double>> values;  ///< by rule and replication; NaN: none
+  };
+  struct Run {
+    std::size_t point;
+    std::uint64_t replication;
+  };
+
+  void want(std::size_t point, std::uint64_t replications);
+  void look_at(std::size_t point);
+  std::uint64_t next_count(std::size_t point);
+  Estimate estimate_of(const PointState& point, std::size_t rule) const;
+  void note_values(const Run& run, const nlohmann::ordered_json& report);
+  RunIdentity identity(const Run& run) const;
+  void start_next();
+  void end(const Ended& ended);
+  void fail(const Run& run, int code, const std::string& sentence);
+  void on_signal(int number);
+  void show();
+
+  const Plan& plan_;
+  const StudyFolder& folder_;
+  const RunMaker& maker_;
+  Children children_;
+  const bool quiet_;
+  StudyProgress progress_;
+  std::vector<PointState> points_;
+  std::deque<Run> queue_;
+  std::vector<Run> started_;  ///< by tag
+  std::vector<Failure> failures_;
+  std::vector<GivenUp> given_up_;
+  std::uint64_t kept_ = 0;      ///< finished runs that were found
+  std::uint64_t outdated_ = 0;  ///< those that were found, of another build
+  std::uint64_t done_ = 0, total_ = 0;
+  bool has_checked_rules_ = false;
+  int signal_ = 0;
+};
+
+}  // namespace orrery::study

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "study/picture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+namespace orrery::study {
+namespace {
+
+constexpr double kWidth = 720, kHeight = 440;
+constexpr double kLeft = 88, kRight = 24, kTop = 48, kBottom = 64;
+constexpr double kLegendLine = 18, kLegendWidth = 150;
+constexpr double kSideBySide = 8;  // between bars of one value
+constexpr double kTicks = 6;       // about
+constexpr std::array kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                 "#e69f00", "#56b4e9", "#000000"};
+
+struct Mark {
+  double x, mean, half_width;
+};
+struct Series {
+  std::string name;
+  std::vector<Mark> marks;
+};
+
+struct Scale {
+  double low = 0, high = 1;   // of the values
+  double begin = 0, end = 1;  // on the picture
+  double at(double value) const { return begin + (value - low) / (high - low) * (end - begin); }
+};
+
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      default:
+        result += c;
+    }
+  }
+  return result;
+}
+
+/// Of the parameter on the horizontal axis: numbers of one unit, or else the places of values.
+struct Horizontal {
+  std::size_t parameter = 0;
+  bool is_numeric = false;
+  std::string unit;
+  std::vector<std::string> values;  ///< in the plan's order
+
+  double place_of(const std::string& value) const {
+    Quantity quantity;
+    if (is_numeric && parse_quantity(value, quantity)) return quantity.number;
+    return static_cast<double>(std::find(values.begin(), values.end(), value) - values.begin());
+  }
+};
+
+std::vector<std::string> values_of(const Plan& plan, std::size_t parameter) {
+  std::vector<std::string> values;
+  for (const Settings& point : plan.points) {
+    const std::string& value = point[parameter].second;
+    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+  }
+  return values;
+}
+
+bool are_quantities(const std::vector<std::string>& values, std::string& unit) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Quantity quantity;
+    if (!parse_quantity(values[i], quantity)) return false;
+    if (i > 0 && quantity.unit != unit) return false;
+    unit = quantity.unit;
+  }
+  return true;
+}
+
+Horizontal choose_horizontal(const Plan& plan) {
+  std::optional<Horizontal> first;
+  for (std::size_t parameter = 0; parameter < plan.parameters.size(); ++parameter) {
+    Horizontal horizontal{parameter, false, "", values_of(plan, parameter)};
+    if (horizontal.values.size() < 2) continue;
+    horizontal.is_numeric = are_quantities(horizontal.values, horizontal.unit);
+    if (horizontal.is_numeric) return horizontal;
+    if (!first) first = horizontal;
+  }
+  return first.value_or(Horizontal());
+}
+
+/// "access=csma": what a point has beside its place on the axis.
+std::string series_name(const Settings& point, std::size_t parameter) {
+  Settings others;
+  for (std::size_t i = 0; i < point.size(); ++i)
+    if (i != parameter) others.push_back(point[i]);
+  return others.empty() ? "" : text_of(others);
+}
+
+std::vector<Series> series_of(const StudyResult& study, std::size_t measure,
+                              const Horizontal& horizontal) {
+  std::vector<Series> all;
+  for (const SummaryRow& row : study.summary) {
+    if (row.measure != measure) continue;
+    const Settings& point = study.plan.points[row.point];
+    const std::string name = series_name(point, horizontal.parameter);
+    auto series =
+        std::find_if(all.begin(), all.end(), [&](const Series& one) { return one.name == name; });
+    if (series == all.end()) series = all.insert(all.end(), Series{name, {}});
+    series->marks.push_back({horizontal.place_of(point[horizontal.parameter].second),
+                             row.estimate.mean, row.estimate.half_width.value_or(0)});
+  }
+  for (Series& series : all)
+    std::stable_sort(series.marks.begin(), series.marks.end(),
+                     [](const Mark& a, const Mark& b) { return a.x < b.x; });
+  return all;
+}
+
+/// 1, 2 or 5 times a power of ten.
+double tick_step(double span) {
+  const double rough = span / kTicks, power = std::pow(10, std::floor(std::log10(rough)));
+  for (const double factor : {1.0, 2.0, 5.0})
+    if (rough <= factor * power) return factor * power;
+  return 10 * power;
+}
+
+std::string tick_text(double value, double step) {
+  return fmt::format("{:.6g}", std::fabs(value) < step / 2 ? 0.0 : value);
+}
+
+/// Values between whole ticks, with 0 where it is near.
+Scale scale_of(double low, double high, double begin, double end) {
+  if (low > 0 && low < 0.5 * high) low = 0;
+  if (high < 0 && high > 0.5 * low) high = 0;
+  if (!(high > low)) {
+    const double around = low == 0 ? 1 : std::fabs(low) * 0.1;
+    low -= around;
+    high += around;
+  }
+  const double step = tick_step(high - low);
+  return {std::floor(low / step) * step, std::ceil(high / step) * step, begin, end};
+}
+
+class Drawing {
+ public:
+  Drawing(const StudyResult& study, std::size_t measure, const Horizontal& horizontal,
+          const std::vector<Series>& all)
+      : study_(study), horizontal_(horizontal), all_(all), measure_(study.measure(measure)) {
+    has_legend_ = all.size() > 1;
+    set_scales();
+  }
+
+  std::string text() {
+    begin();
+    vertical_axis();
+    horizontal_axis();
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      if (!horizontal_.is_numeric)  // side by side
+        shift_ =
+            kSideBySide * (static_cast<double>(i) - (static_cast<double>(all_.size()) - 1) / 2);
+      draw(all_[i], kColours[i % kColours.size()]);
+    }
+    if (has_legend_) legend();
+    return svg_ + "</svg>\n";
+  }
+
+ private:
+  void set_scales() {
+    double low = all_[0].marks[0].mean, high = low;
+    double left = all_[0].marks[0].x, right = left;
+    for (const Series& series : all_) {
+      for (const Mark& mark : series.marks) {
+        low = std::min(low, mark.mean - mark.half_width);
+        high = std::max(high, mark.mean + mark.half_width);
+        left = std::min(left, mark.x);
+        right = std::max(right, mark.x);
+      }
+    }
+    y_ = scale_of(low, high, kHeight - kBottom, kTop);
+    const double legend = has_legend_ ? kLegendWidth : 0;
+    const double margin = horizontal_.is_numeric ? 0 : 0.5;
+    if (!(right > left)) right = left + 1;
+    x_ = {left - margin, right + margin, kLeft, kWidth - kRight - legend};
+  }
+
+  template <class... Parts>
+  void put(fmt::format_string<Parts...> format, Parts&&... parts) {
+    svg_ += fmt::format(format, std::forward<Parts>(parts)...) + "\n";
+  }
+
+  void begin() {
+    put(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}" )"
+        R"(font-family="sans-serif" font-size="12">)",
+        kWidth, kHeight);
+    put(R"(<rect width="{}" height="{}" fill="#ffffff"/>)", kWidth, kHeight);
+    put(R"(<text x="{}" y="24" font-size="15">{}: {}</text>)", kLeft, escaped(study_.model_name),
+        escaped(measure_.help.empty() ? measure_.name : measure_.help));
+  }
+
+  void vertical_axis() {
+    const double step = tick_step(y_.high - y_.low);
+    for (double i = std::round(y_.low / step); i * step <= y_.high + step / 2; ++i) {
+      const double y = y_.at(i * step);
+      put(R"(<line x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}" stroke="#dddddd"/>)", x_.begin, y,
+          x_.end, y);
+      put(R"(<text x="{}" y="{:.1f}" text-anchor="end">{}</text>)", x_.begin - 8, y + 4,
+          tick_text(i * step, step));
+    }
+    const double middle = (y_.begin + y_.end) / 2;
+    const std::string unit =
+        measure_.unit.empty() || measure_.unit == "1" ? "" : fmt::format(" ({})", measure_.unit);
+    put(R"svg(<text x="20" y="{0}" text-anchor="middle" transform="rotate(-90 20 {0})">{1}</text>)svg",
+        middle, escaped(measure_.name + unit));
+  }
+
+  void horizontal_axis() {
+    put(R"(<line x1="{}" y1="{}" x2="{}" y2="{}" stroke="#000000"/>)", x_.begin, y_.begin, x_.end,
+        y_.begin);
+    if (horizontal_.is_numeric) {
+      const double step = tick_step(x_.high - x_.low);
+      for (double i = std::ceil(x_.low / step - 1e-9); i * step <= x_.high + step * 1e-9; ++i)
+        horizontal_tick(i * step, tick_text(i * step, step));
+    } else {
+      for (std::size_t i = 0; i < horizontal_.values.size(); ++i)
+        horizontal_tick(static_cast<double>(i), horizontal_.values[i]);
+    }
+    const std::string unit = horizontal_.unit.empty() ? "" : fmt::format(" ({})", horizontal_.unit);
+    put(R"(<text x="{}" y="{}" text-anchor="middle">{}</text>)", (x_.begin + x_.end) / 2,
+        kHeight - 16, escaped(study_.plan.parameters[horizontal_.parameter] + unit));
+  }
+
+  void horizontal_tick(double value, const std::string& label) {
+    const double x = x_.at(value);
+    put(R"(<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" stroke="#000000"/>)", x, y_.begin,
+        y_.begin + 5);
+    put(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", x, y_.begin + 20,
+        escaped(label));
+  }
+
+  void draw(const Series& series, const char* colour) {
+    std::string upper, lower, line;
+    for (const Mark& mark : series.marks) {
+      const double x = x_.at(mark.x);
+      upper += fmt::format("{:.1f},{:.1f} ", x, y_.at(mark.mean + mark.half_width));
+      lower = fmt::format("{:.1f},{:.1f} ", x, y_.at(mark.mean - mark.half_width)) + lower;
+      line += fmt::format("{:.1f},{:.1f} ", x, y_.at(mark.mean));
+    }
+    if (horizontal_.is_numeric) {
+      put(R"(<polygon points="{}{}" fill="{}" fill-opacity="0.2"/>)", upper, lower, colour);
+      put(R"(<polyline points="{}" fill="none" stroke="{}" stroke-width="2"/>)", line, colour);
+    }
+    for (const Mark& mark : series.marks) draw_mark(mark, colour);
+  }
+
+  void draw_mark(const Mark& mark, const char* colour) {
+    const double x = x_.at(mark.x) + shift_;
+    put(R"(<circle cx="{:.1f}" cy="{:.1f}" r="3" fill="{}"/>)", x, y_.at(mark.mean), colour);
+    if (horizontal_.is_numeric) return;
+    put(R"(<line x1="{0:.1f}" y1="{1:.1f}" x2="{0:.1f}" y2="{2:.1f}" stroke="{3}"/>)", x,
+        y_.at(mark.mean - mark.half_width), y_.at(mark.mean + mark.half_width), colour);
+  }
+
+  void legend() {
+    const double x = x_.end + 16;
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      const double y = kTop + kLegendLine * (static_cast<double>(i) + 0.5);
+      put(R"(<line x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}" stroke="{}" stroke-width="3"/>)", x, y,
+          x + 16, y, kColours[i % kColours.size()]);
+      put(R"(<text x="{}" y="{:.1f}">{}</text>)", x + 22, y + 4, escaped(all_[i].name));
+    }
+  }
+
+  const StudyResult& study_;
+  const Horizontal& horizontal_;
+  const std::vector<Series>& all_;
+  const Measure& measure_;
+  bool has_legend_ = false;
+  Scale x_, y_;
+  double shift_ = 0;
+  std::string svg_;
+};
+
+}  // namespace
+
+std::optional<std::string> picture_of(const StudyResult& study, std::size_t measure) {
+  const Horizontal horizontal = choose_horizontal(study.plan);
+  if (horizontal.values.size() < 2) return std::nullopt;
+  const std::vector<Series> all = series_of(study, measure, horizontal);
+  if (all.empty()) return std::nullopt;
+  return Drawing(study, measure, horizontal, all).text();
+}
+
+}  // namespace orrery::study

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The progress line of a study: how many of its runs are over, and how long the others will take if
+// they take as long as those did.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "observe/terminal.h"
+
+namespace orrery::study {
+
+struct StudySample {
+  std::uint64_t done = 0, total = 0, failed = 0, running = 0;
+  std::uint64_t done_before = 0;  ///< that were found finished
+  double seconds = 0;             ///< since the start
+};
+
+/// "12 of 40 runs  30 %  2 running  1 min 03 s left", with a bar on a terminal.
+std::string progress_line(const StudySample& sample, const Terminal& terminal);
+
+/// On standard error: rewritten on a terminal, else a line now and then.
+class StudyProgress {
+ public:
+  explicit StudyProgress(bool quiet);
+  ~StudyProgress() { clear(); }
+  StudyProgress(const StudyProgress&) = delete;
+  StudyProgress& operator=(const StudyProgress&) = delete;
+
+  /// Shows it if it is time to.
+  void show(StudySample sample);
+  /// A line of its own, also where no progress is shown.
+  void say(const std::string& line);
+  /// Takes it away, before something else is printed.
+  void clear();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const Terminal terminal_;
+  const bool quiet_;
+  const Clock::time_point begin_ = Clock::now();
+  Clock::time_point next_;
+  std::size_t shown_width_ = 0;
+};
+
+}  // namespace orrery::study

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A study that is over, and its views: plain tables, study.json, and a text for the terminal. None
+// holds a time, a machine or a number of jobs: the same study gives the same bytes everywhere.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "observe/terminal.h"
+#include "study/campaign.h"
+#include "study/plain_table.h"
+#include "study/records.h"
+#include "study/summary.h"
+
+namespace orrery::study {
+
+struct StudyResult {
+  std::string model_name, model_path;      ///< the path of a shared object; else empty
+  std::string program_build, model_build;  ///< see core/modules.h
+  nlohmann::ordered_json identity;         ///< see StudyFolder
+  Plan plan;
+  double confidence = 0.95;
+  std::string compared;            ///< a parameter; empty: none
+  std::vector<std::size_t> shown;  ///< measures for the terminal and for pictures
+  RunTable runs;
+  std::vector<SummaryRow> summary;
+  std::vector<Difference> differences;
+  std::vector<Failure> failures;
+  std::vector<GivenUp> given_up;
+
+  const Measure& measure(std::size_t place) const { return runs.measures()[place]; }
+};
+
+/// A row for each run: point, seed, parameters, committed events, fingerprint, and all measures.
+PlainTable table_of_runs(const StudyResult& study);
+/// A row for each point and measure.
+PlainTable table_of_summary(const StudyResult& study);
+/// A row for each difference.
+PlainTable table_of_comparison(const StudyResult& study);
+
+/// `files`: names of what lies beside it.
+std::string study_json(const StudyResult& study, const std::vector<std::string>& files);
+
+/// The shown measures, a table each, then the differences, then what was not reached.
+std::string study_text(const StudyResult& study, const Terminal& terminal);
+
+/// "stations=10: throughput is known to 3.2 %, not to 1 %, after 1000 replications"
+std::string given_up_text(const StudyResult& study, const GivenUp& given_up);
+
+}  // namespace orrery::study
