@@ -17,8 +17,8 @@ import time
 import expected
 import options
 import subjects
-from case import Case
-from runs import limit_s
+from case import OF_THE_REFERENCE, Case, Way
+from runs import addresses_can_be_fixed, limit_s
 from shrink import Trial, share, shrink
 from verdict import Failure, judge
 
@@ -27,6 +27,9 @@ VARIANTS = 5
 ENGINE_WEIGHTS = {"sequential": 1, "timewarp": 8, "expanded": 4, "conservative": 8, "checker": 2, "auto": 4}
 OTHERS = 6
 WORKERS = (1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6, 7, 8)
+# Processes, and threads in each: there are two cores or so for all of them.
+RANKS, RANKS_SHARE, WORKERS_OF_A_RANK = (1, 2, 2, 3, 3, 4), 0.25, (1, 1, 2, 3)
+SNAPSHOTS_SHARE = 0.15
 # Of a model in which wrong guesses breed: on the engine that guesses, with little memory.
 BREEDING_WORKERS = (2, 3, 4, 6, 8, 12, 16)
 BREEDING_SHARE, LITTLE_MEMORY_SHARE = 0.8, 0.7
@@ -44,13 +47,15 @@ class Campaign:
         self.trial = Trial(runner)
         self.engines = runner.engines()
         self.uses = {engine: runner.flags_of(engine) for engine in self.engines}
+        self.spanning = {engine for engine in self.engines if runner.spans_ranks(engine)}
+        self.fixed = addresses_can_be_fixed()
         hidden = expected.hidden()
         self.kinds = {s.model: subjects.kinds_of(runner, s, hidden)
                       for s in subjects.SUBJECTS if s.draw is subjects.nasty}
         self.lock = threading.Lock()
         self.passed = self.failed = self.expected = 0
         self.runs_of = collections.Counter()
-        self.rolled_back = 0
+        self.rolled_back = self.over_ranks = self.resumed = 0
         self.shrunk = set()
         self.suspects = []  # (case, failure): seems too slow
         self.end = time.monotonic() + 60 * settings.minutes
@@ -71,6 +76,14 @@ class Campaign:
     def draw_variant(self, rng, subject, drawn, case, committed):
         breeds = drawn.breeds and rng.random() < BREEDING_SHARE
         engine = "timewarp" if breeds else self.draw_engine(rng, drawn, committed)
+        way = self.draw_way(rng, engine, subject, drawn, committed, breeds)
+        variant = case.but(engine=way.engine, workers=way.workers,
+                           options=drawn.options | way.options)
+        if rng.random() < SNAPSHOTS_SHARE and self.travels(subject, drawn, variant):
+            variant = self.draw_snapshot(rng, subject, drawn, variant, committed)
+        return variant.but(options=drawn.options) if expected.avoided(variant) else variant
+
+    def draw_way(self, rng, engine, subject, drawn, committed, breeds=False):
         place = options.Place(engine, self.uses[engine], drawn.until_ticks, subject.reversible,
                               subject.small_requests, drawn.commits, drawn.state_bytes,
                               committed)
@@ -78,10 +91,30 @@ class Campaign:
         if breeds and rng.random() < LITTLE_MEMORY_SHARE:
             chosen |= options.little_memory(rng)
         workers = rng.choice(BREEDING_WORKERS if breeds else WORKERS)
-        if "--workers" not in place.uses:
-            workers = None
-        variant = case.but(engine=engine, workers=workers, options=drawn.options | chosen)
-        return variant.but(options=drawn.options) if expected.avoided(variant) else variant
+        if engine in self.spanning and not breeds and rng.random() < RANKS_SHARE:
+            # An LP that must not roll back may cost a round an event, which takes its time where
+            # processes share a core.
+            held = drawn.sets.get("held") == "yes"
+            chosen["--ranks"] = str(2 if held else rng.choice(RANKS))
+            workers = 1 if held else rng.choice(WORKERS_OF_A_RANK)
+            chosen = options.agree(chosen)
+        return Way(engine, workers if "--workers" in place.uses else None, chosen)
+
+    def travels(self, subject, drawn, variant):
+        """Whether a snapshot can be taken of it and resumed. The LPs of the fuzzer's models hold
+        addresses in libraries."""
+        stays = {"confined", "committed"} & drawn.sets.keys() or drawn.sets.get("held") == "yes"
+        return variant.engine != "checker" and not stays and (self.fixed or not subject.loaded)
+
+    def draw_snapshot(self, rng, subject, drawn, variant, committed):
+        """From it on, any engine that fits."""
+        engine = variant.engine
+        while engine == variant.engine or engine == "checker":
+            engine = self.draw_engine(rng, drawn, committed)
+        then = self.draw_way(rng, engine, subject, drawn, committed)
+        at = max(1, int(drawn.until_ticks * rng.random()))
+        own = {f: v for f, v in then.options.items() if f not in OF_THE_REFERENCE}
+        return variant.but(snapshot_at=f"{at}ticks", then=Way(then.engine, then.workers, own))
 
     def draw_engine(self, rng, drawn, committed):
         fits = {"checker": committed <= MOST_CHECKED, "conservative": drawn.promises}
@@ -117,6 +150,8 @@ class Campaign:
         suspect = failure is not None and failure.kind == "slow"
         with self.lock:
             self.runs_of[case.engine] += 1
+            self.over_ranks += "--ranks" in case.options
+            self.resumed += case.then is not None
             self.rolled_back += outcome.rolled_back > 0
             self.passed += failure is None
             if suspect:

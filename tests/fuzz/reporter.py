@@ -64,7 +64,8 @@ class Reporter:
             if count > MOST_ALIKE:
                 self.say(f"FAILED: {count - MOST_ALIKE} more of {model} on {engine}: {kind}")
         runs = ", ".join(f"{engine} {count}" for engine, count in sorted(campaign.runs_of.items()))
-        self.say(f"\nruns: {runs or 'none'}; {campaign.rolled_back} of them rolled events back")
+        self.say(f"\nruns: {runs or 'none'}; {campaign.rolled_back} of them rolled events back, "
+                 f"{campaign.over_ranks} were over ranks, {campaign.resumed} went on from a snapshot")
         if campaign.expected:
             self.say(f"{campaign.expected} expected failures")
         self.say(f"{campaign.passed} passed, {campaign.failed} failed")

@@ -121,6 +121,16 @@ class Verdicts(unittest.TestCase):
 
 
 class Shrinking(unittest.TestCase):
+    def test_what_fails_without_a_snapshot_is_shown_without(self):
+        class Fails:
+            def run(self, one, limit=60):
+                bad = one.engine == "timewarp"
+                return Outcome(0, 0.1, "", {"fingerprint": "2" if bad else "1"}, engine_seconds=0.01)
+
+        big = case.parse("null --until 9ticks --engine timewarp --snapshot-at 3ticks --then "
+                         "'--engine expanded --burst 64'")
+        self.assertIsNone(shrink.shrink(shrink.Trial(Fails()), big, "fingerprint", 30).then)
+
     def test_what_is_slow_is_made_smaller_while_it_is_slow(self):
         class ThreeAreSlow:
             """For a runner."""
@@ -147,6 +157,16 @@ class Cases(unittest.TestCase):
         self.assertEqual(one.reference().text(), "phold --set lps=4 --set remote=0.5 --until "
                                                  "100ticks --seed 7 --engine sequential")
 
+    def test_a_text_has_the_snapshot_that_it_goes_on_from(self):
+        one = case.Case("phold", {"lps": "4"}, "100ticks", 7, "timewarp", 3, {"--ranks": "2"},
+                        "40ticks", case.Way("expanded", 2, {"--no-bind": "", "--burst": "64"}))
+        self.assertEqual(case.parse(one.text()), one)
+        self.assertIsNone(one.reference().then)
+        self.assertNotIn("--snapshot-at", one.reference().text())
+        for text in ("--snapshot-at 3ticks", "--then '--engine sequential'"):
+            with self.assertRaises(ValueError):
+                case.parse(f"phold --until 9ticks {text}")
+
     def test_what_changes_results_stays_in_the_reference(self):
         one = case.parse("null --until 9ticks --livelock 500 --pending heap")
         self.assertEqual(one.reference().options, {"--livelock": "500"})
@@ -165,19 +185,24 @@ class Cases(unittest.TestCase):
 
 
 class Draws(unittest.TestCase):
-    def test_a_good_share_is_of_models_that_breed_with_many_workers_and_little_memory(self):
+    def test_a_good_share_is_of_each_sort(self):
         runner = Runner(BUILD, FOLDER.parents[1])
         campaign = Campaign(runner, types.SimpleNamespace(models=[], minutes=0), None)
-        groups, many, little = 1_000, 0, 0
+        self.assertEqual(campaign.spanning, {"auto", "timewarp", "conservative"})
+        groups, many, little, ranks, snapshots = 1_000, 0, 0, 0, 0
         for index in range(groups):
             rng = random.Random(f"1/{index}")
             subject, drawn, one = campaign.draw_subject(rng)
             variant = campaign.draw_variant(rng, subject, drawn, one, 10_000)
+            ranks += "--ranks" in variant.options
+            snapshots += variant.then is not None
             if drawn.breeds and variant.engine == "timewarp" and 2 <= variant.workers <= 16:
                 many += 1
                 little += variant.options.get("--memory") in ("1MiB", "2MiB", "3MiB", "4MiB")
         self.assertGreater(many, groups / 10)
         self.assertGreater(little, groups / 20)
+        self.assertGreater(ranks, groups / 20)
+        self.assertGreater(snapshots, groups / 50)
 
 
 class Judged(Runner):

@@ -5,9 +5,11 @@ Failures may be races: a candidate is tried several times, more often if the ori
 Time is bounded; what is found until then is what is shown.
 """
 
+import dataclasses
 import re
 import time
 
+from case import Way
 from runs import allowed_s, limit_s
 from verdict import judge
 
@@ -61,6 +63,12 @@ SIZES = ("lps", "cells", "stations", "modules", "grid")
 
 def candidates(case):
     """Smaller cases, the most worthwhile first."""
+    if case.then is not None:
+        yield case.but(snapshot_at=None, then=None)
+        yield case.but(then=Way("sequential"))
+        for flag in case.then.options:
+            rest = {f: v for f, v in case.then.options.items() if f != flag}
+            yield case.but(then=dataclasses.replace(case.then, options=rest))
     for flag in case.options:
         if flag != "--livelock" or int(case.options[flag]) >= 5000:
             yield case.but(options={f: v for f, v in case.options.items() if f != flag})
