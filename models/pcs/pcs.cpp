@@ -73,24 +73,28 @@ class Pcs final : public orrery::Model {
                                      .maximum = kDay}};
   Parameter<bool> mobility{
       *this, "mobility", true, {.help = "whether mobiles move from cell to cell"}};
-  Parameter<double> fast_share{
-      *this,
-      "fast_share",
-      0.5,
-      {.help = "share of calls from fast mobiles", .minimum = 0.0, .maximum = 1.0}};
+  Parameter<double> fast_share{*this,
+                               "fast_share",
+                               0.5,
+                               {.help = "share of calls from fast mobiles",
+                                .minimum = 0.0,
+                                .maximum = 1.0,
+                                .read_at_use = true}};
   Parameter<Duration> fast_residence{
       *this,
       "fast_residence",
       Duration::seconds(180),
       {.help = "mean time that a fast mobile stays in a cell, exponentially distributed",
        .minimum = Duration::microseconds(1),
-       .maximum = kDay}};
+       .maximum = kDay,
+       .read_at_use = true}};
   Parameter<Duration> slow_residence{*this,
                                      "slow_residence",
                                      Duration::seconds(1800),
                                      {.help = "the same for a slow mobile",
                                       .minimum = Duration::microseconds(1),
-                                      .maximum = kDay}};
+                                      .maximum = kDay,
+                                      .read_at_use = true}};
   Parameter<Duration> handoff_delay{
       *this,
       "handoff_delay",

@@ -71,12 +71,14 @@ class Phold final : public orrery::Model {
       0.25,
       {.help = "share of events sent to a random LP; the rest go to the sender",
        .minimum = 0.0,
-       .maximum = 1.0}};
-  Parameter<Duration> mean{
-      *this,
-      "mean",
-      Duration::seconds(1),
-      {.help = "mean of the exponential part of the delay", .minimum = Duration::zero()}};
+       .maximum = 1.0,
+       .read_at_use = true}};
+  Parameter<Duration> mean{*this,
+                           "mean",
+                           Duration::seconds(1),
+                           {.help = "mean of the exponential part of the delay",
+                            .minimum = Duration::zero(),
+                            .read_at_use = true}};
   Parameter<Duration> lookahead_time{
       *this,
       "lookahead",

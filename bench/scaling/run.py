@@ -1,0 +1,322 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""How runs scale: engines over workers and ranks, measured here, and what a thousand cores would give.
+
+strong    models of one size on more and more cores: the sequential engine, Time Warp and the
+          conservative engine on workers, the conservative engine on ranks of one worker and of two.
+weak      the same with a model that grows with the cores.
+costs     what the conservative engine pays for an event in company, for one that goes to another
+          worker or rank, and for a window between two of which its workers wait for each other, from runs of
+          PHOLD that differ in how many of each they have.
+forecast  what these costs say of more cores than there are here, and where it ends.
+
+The forecast is T(p) = E (c_model + c_event) / p + M(p) c_message / p + W n(p) c_window, with E events
+that take one worker c_model each and in company c_event more (memory that cores share), M(p) that
+cross between p executors, W windows (horizon over lookahead), n(p) others whom one executor waits
+for. M(p) grows as the model is: where everybody sends to everybody the share that crosses is
+1 - 1/p of those sent to others; in the plane it is the length of the cuts, 2 (sqrt(p) - 1) sides of
+the square (and never more than what is sent to others). n(p) is p - 1 for everybody to everybody,
+at most 8 in the plane. It holds where cores are as fast as one here and a network as fast as sockets
+of one machine; it knows no imbalance and no shared memory bandwidth beyond that of the cores here.
+It is checked against the measured runs, and what it misses is printed.
+
+The runs of what is compared alternate; ratios are taken within a round. Tables, a JSON and a picture
+are left.
+"""
+
+import itertools
+import math
+import os
+import statistics
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness import (ROOT, Series, Table, alternate, at_least, check_fingerprints,  # noqa: E402
+                     command, compare, length, measured, panels, parser, require, run_orrery, save_picture,
+                     show_rate, show_ratio, write_record)
+
+FORECAST = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
+MOST_NEIGHBOURS = 8  # of a part of the plane
+
+
+def cores():
+    return len(os.sched_getaffinity(0))
+
+
+class Model:
+    """What is run, and how it is made `factor` times as large."""
+
+    def __init__(self, name, model, sets, least, plane, grow, lookahead):
+        self.name, self.model, self.sets, self.least = name, model, sets, least
+        self.plane, self.grow, self.lookahead = plane, grow, lookahead  # grow: None if it cannot
+
+    def words(self, factor=1):
+        sets = {**self.sets, **(self.grow(factor) if self.grow else {})}
+        return [word for name, value in sets.items() for word in ("--set", f"{name}={value}")]
+
+
+def models(options):
+    grid = options.grid
+    known = [
+        Model("phold", "phold", {"lookahead": "0.1s"}, 20, False,
+              lambda n: {"lps": 8192 * n}, 0.1),
+        Model("phold, 5 us", "phold", {"lookahead": "0.1s", "work": 5000}, 2, False,
+              lambda n: {"lps": 8192 * n}, 0.1),
+        Model("epidemic", "epidemic", {}, 14_400, True, lambda n: {"regions": 100 * n}, 600),
+        Model(f"traffic, {grid} x {grid}", "traffic", {"network": "grid"}, 120, True,
+              lambda n: {"grid": round(grid * math.sqrt(n))}, 1),
+    ]
+    chicago = options.data / "ChicagoSketch"
+    if chicago.with_name("ChicagoSketch_net.tntp").exists():
+        known.append(Model("traffic, Chicago", "traffic",
+                           {"network": chicago, "routes": "free-flow"}, 600, True, None, 1))
+    else:
+        print(f"traffic, Chicago: left out, {chicago}_net.tntp is not there")
+    return [one for one in known if options.only is None or options.only in one.name]
+
+
+def counts(most):
+    """1, 2, 4, ... up to all cores."""
+    return sorted({min(2**i, most) for i in range(most.bit_length() + 1)})
+
+
+def executors(options):
+    """Ways to use p cores, by name: (p, words)."""
+    ways = {"sequential": (1, ["--engine", "sequential"])}
+    for p in counts(options.cores):
+        for engine in ("timewarp", "conservative"):
+            ways[f"{engine} {p}"] = (p, ["--engine", engine, "--workers", p])
+        over = ["--engine", "conservative"]
+        if p > 1:
+            ways[f"{p} ranks x 1"] = (p, [*over, "--ranks", p, "--workers", 1])
+        if p > 2:
+            ways[f"{p // 2} ranks x 2"] = (p, [*over, "--ranks", p // 2, "--workers", 2])
+    return ways
+
+
+# --- strong and weak ------------------------------------------------------------------------------
+
+def scale(options, kind, record):
+    """Of each model each way; the ratio is that to the sequential engine, in weak runs that to its
+    rate on a model of that size: 1 is what one core does."""
+    ways = executors(options)
+    parallel = [name for name in ways if name != "sequential"]
+    found = []
+    for model in models(options):
+        if kind == "weak" and model.grow is None:
+            continue
+        by_factor = {}
+        for name in parallel:
+            by_factor.setdefault(ways[name][0] if kind == "weak" else 1, []).append(name)
+        for factor, names in by_factor.items():
+            until = length(options, model.model, model.words(factor), model.least)
+            run = {"sequential": ways["sequential"][1], **{n: ways[n][1] for n in names}}
+            series = measured(options, run, model.model,
+                              [*model.words(factor), "--until", f"{until:.0f}s"],
+                              f"{kind}, {model.name}")
+            print(f"\n{kind}: {model.name}" + (f", {factor} times as large" if factor > 1 else "") +
+                  f", {until:.0f} s, {show_rate(series[0].median())} events/s sequentially")
+            table = Table(("", 22, ""), ("events/s", 11, show_rate), ("of sequential", 22, show_ratio))
+            table.head("")
+            for one in series[1:]:
+                ratio = compare(one, series[0])
+                table.row("  " + one.name, one.median(), ratio)
+                found.append({"kind": kind, "model": model.name, "factor": factor, "way": one.name,
+                              "executors": ways[one.name][0], "until": until,
+                              "rate": one.median(), "ratio": ratio.record(),
+                              "series": one.record()})
+    record[kind] = found
+
+
+# --- costs ----------------------------------------------------------------------------------------
+
+def least_squares(rows, known, totals):
+    """Coefficients that are not negative, for totals = known + rows x, and the mean relative error:
+    of the subsets of columns the one that fits best without any below zero. Three columns, so all
+    subsets are tried."""
+    import numpy
+
+    a, k, t = numpy.array(rows), numpy.array(known), numpy.array(totals)
+    best = (float(numpy.abs(k / t - 1).mean()), numpy.zeros(a.shape[1]))
+    for size in range(1, a.shape[1] + 1):
+        for columns in itertools.combinations(range(a.shape[1]), size):
+            chosen = list(columns)
+            # Relative errors: short runs say as much as long ones.
+            some = a[:, chosen] / t[:, None]
+            unit = some.max(axis=0)
+            x, *_ = numpy.linalg.lstsq(some / unit, 1 - k / t, rcond=None)
+            if (x < 0).any():
+                continue
+            whole = numpy.zeros(a.shape[1])
+            whole[chosen] = x / unit
+            error = float(numpy.abs((k + a @ whole) / t - 1).mean())
+            if error < best[0]:
+                best = (error, whole)
+    return best[1].tolist(), best[0]
+
+
+def calibrate(options, record):
+    """Costs by back-end: seconds of an event, of a message, of a window."""
+    ways = {"workers": ["--workers", 2], "ranks": ["--ranks", 2, "--workers", 1]}
+    points = {name: [] for name in ways}
+    for remote, lookahead in itertools.product((0.05, 0.25, 0.9), (1.0, 0.1, 0.02)):
+        sets = ["--set", f"remote={remote}", "--set", f"lookahead={lookahead}s"]
+        until = length(options, "phold", sets, 10)
+        series = [Series(name, lambda way=way: run_orrery(
+            "phold", [*sets, "--until", f"{until:.0f}s", "--engine", "conservative",
+                      "--conservative-mode", "promises", *way], build=options.build))
+            for name, way in [("one", ["--workers", 1]), *ways.items()]]
+        alternate(series, options.rounds, f"costs, remote {remote}, lookahead {lookahead}")
+        check_fingerprints(series)
+        for one in series[1:]:
+            points[one.name].append({
+                "remote": remote, "lookahead": lookahead, "windows": until / lookahead,
+                "events": one.median("committed"), "messages": one.median("messages"),
+                "alone": series[0].median("seconds"), "seconds": one.median("seconds")})
+    costs = {}
+    print("\ncosts, from PHOLD on 2 executors (non-negative least squares of relative errors)")
+    table = Table(("", 10, ""), ("event", 12, show_ns), ("message", 12, show_ns),
+                  ("window", 12, show_ns), ("mean error", 12, lambda e: f"{e:.0%}"))
+    table.head("")
+    for name, some in points.items():
+        rows = [[p["events"] / 2, p["messages"] / 2, p["windows"]] for p in some]
+        (event, message, window), error = least_squares(
+            rows, [p["alone"] / 2 for p in some], [p["seconds"] for p in some])
+        costs[name] = {"event": event, "message": message, "window": window, "error": error}
+        table.row("  " + name, event, message, window, error)
+    alone = statistics.median(p["alone"] / p["events"] for p in points["workers"])
+    print(f"  (an event: beside the {show_ns(alone)} that it takes one worker)")
+    record["costs"] = {"points": points, "costs": costs}
+    return costs
+
+
+def show_ns(seconds):
+    for unit, size in (("ns", 1e-9), ("us", 1e-6)):
+        if seconds < 1000 * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e3:.3g} ms"
+
+
+# --- forecast -------------------------------------------------------------------------------------
+
+class Facts:
+    """Of a model on this machine: what does not depend on the number of executors."""
+
+    def __init__(self, options, model, costs):
+        self.model, self.costs = model, costs
+        self.until = length(options, model.model, model.words(), model.least)
+        words = [*model.words(), "--until", f"{self.until:.0f}s"]
+        promises = ["--engine", "conservative", "--conservative-mode", "promises"]
+        series = [Series(name, lambda way=way: run_orrery(model.model, [*words, *promises, *way],
+                                                          build=options.build))
+                  for name, way in [("one", ["--workers", 1]), ("workers", ["--workers", 2]),
+                                    ("ranks", ["--ranks", 2, "--workers", 1])]]
+        alternate(series, options.rounds, f"forecast, {model.name}")
+        check_fingerprints(series)
+        self.alone = series[0].median("seconds")
+        self.events = series[0].median("committed")
+        self.windows = self.until / model.lookahead
+        self.two = {one.name: one.median("seconds") for one in series[1:]}
+        self.crossing = {one.name: one.median("messages") / self.events for one in series[1:]}
+
+    def share(self, name, p):
+        """Of the events, those that cross between p executors."""
+        two = self.crossing[name]
+        if self.model.plane:
+            return min(1.0, two * 2 * (math.sqrt(p) - 1))
+        return min(1.0, 2 * two * (1 - 1 / p))
+
+    def others(self, p):
+        return min(p - 1, MOST_NEIGHBOURS) if self.model.plane else p - 1
+
+    def seconds(self, name, p, size=1):
+        """`size`: times as large. With all parts apart: (events, messages, windows)."""
+        if p == 1:
+            return self.alone * size, 0.0, 0.0
+        cost = self.costs[name]
+        events = size * (self.alone + self.events * cost["event"]) / p
+        messages = self.share(name, p) * self.events * size * cost["message"] / p
+        return events, messages, self.windows * self.others(p) * cost["window"]
+
+
+def where_it_ends(facts, name, weak):
+    """The most executors that do at least half of what they would without each other, and what takes
+    the rest at twice as many."""
+    last = 1
+    for p in FORECAST[1:]:
+        parts = facts.seconds(name, p, p if weak else 1)
+        ideal = facts.alone * (p if weak else 1) / p
+        if ideal / sum(parts) < 0.5:
+            lost = {"events": parts[0] - ideal, "messages": parts[1], "windows": parts[2]}
+            return last, max(lost, key=lost.get)
+        last = p
+    return last, None
+
+
+def forecast(options, costs, record):
+    shown = []
+    print("\nforecast: speed over one worker, and where half of it is lost")
+    table = Table(("", 22, ""), ("over", 9, ""), ("2: measured", 12, "{:.2f}".format),
+                  ("2", 7, "{:.2f}".format), ("16", 7, "{:.1f}".format), ("128", 7, "{:.0f}".format),
+                  ("1024", 7, "{:.0f}".format), ("half at (strong)", 22, ""), ("(weak)", 22, ""))
+    table.head("")
+    for model in models(options):
+        facts = Facts(options, model, costs)
+        for name in costs:
+            speed = {p: facts.alone / sum(facts.seconds(name, p)) for p in FORECAST}
+            weak = {p: p * facts.alone / sum(facts.seconds(name, p, p)) for p in FORECAST}
+            ends = [where_it_ends(facts, name, is_weak) for is_weak in (False, True)]
+            says = [f"{p}+" if word is None else f"{p}, then {word}" for p, word in ends]
+            table.row("  " + model.name, name, facts.alone / facts.two[name], speed[2], speed[16],
+                      speed[128], speed[1024], *says)
+            shown.append({"model": model.name, "over": name, "alone_seconds": facts.alone,
+                          "events": facts.events, "windows": facts.windows,
+                          "crossing": facts.crossing[name],
+                          "measured_2": facts.alone / facts.two[name], "strong": speed,
+                          "weak": weak, "ends": ends})
+    record["forecast"] = shown
+
+
+def draw(record, options):
+    figure, grid = panels(1, 2, 6, 4.5)
+    for axis, kind in zip(grid[0], ("strong", "weak")):
+        for i, one in enumerate(record["forecast"]):
+            colour = f"C{i // 2}"
+            style = "-" if one["over"] == "workers" else "--"
+            axis.plot(list(one[kind]), list(one[kind].values()), style, color=colour, linewidth=1.2,
+                      label=f"{one['model']}, {one['over']}")
+            if kind == "strong":
+                axis.plot([2], [one["measured_2"]], "o" if one["over"] == "workers" else "s",
+                          color=colour, markersize=5)
+        axis.plot(FORECAST, FORECAST, color="black", linewidth=0.6)
+        axis.set(xscale="log", yscale="log", xlabel="executors", ylabel="speed over one worker",
+                 title=f"forecast, {kind}" + (" (points: measured)" if kind == "strong" else ""))
+    grid[0][0].legend(fontsize=7)
+    save_picture(figure, options.out / "scaling.png")
+
+
+def main():
+    made = parser("scaling", __doc__, "results/bench-scaling", 5)
+    made.add_argument("--cores", type=at_least(2), default=cores(), help="the most to use (all)")
+    made.add_argument("--seconds", type=float, default=1.0, help="about, of a sequential run (1)")
+    made.add_argument("--grid", type=at_least(4), default=300, help="side of the grid of traffic (300)")
+    made.add_argument("--data", type=Path, default=ROOT.parent / "shared/data/tntp",
+                      help="folder of Chicago's road network (../shared/data/tntp)")
+    made.add_argument("--only", help="models whose name has this in it")
+    made.add_argument("--parts", default="strong,weak,forecast", help="(strong,weak,forecast)")
+    options = made.parse_args()
+    require(options)
+    record, parts = {"cores": options.cores}, options.parts.split(",")
+    for kind in ("strong", "weak"):
+        if kind in parts:
+            scale(options, kind, record)
+    if "forecast" in parts:
+        forecast(options, calibrate(options, record), record)
+        draw(record, options)
+    write_record(options.out, "scaling", record)
+    print(f"\n{options.out}: scaling.json" + (", scaling.png" if "forecast" in parts else ""))
+
+
+if __name__ == "__main__":
+    command(main)
