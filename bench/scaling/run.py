@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """How runs scale: engines over workers and ranks, measured here, and what a thousand cores would give.
 
-strong    models of one size on more and more cores: the sequential engine, Time Warp and the
-          conservative engine on workers, the conservative engine on ranks of one worker and of two.
+strong    models of one size on more and more cores: the sequential engine, and Time Warp and the
+          conservative engine on the workers of one rank, on ranks of one worker and on ranks of two.
 weak      the same with a model that grows with the cores.
 costs     what the conservative engine pays for an event in company, for one that goes to another
-          worker or rank, and for a window between two of which its workers wait for each other, from runs of
-          PHOLD that differ in how many of each they have.
+          worker or rank, and for a window between two of which its workers wait for each other, from
+          runs of PHOLD that differ in how many of each they have.
 forecast  what these costs say of more cores than there are here, and where it ends.
 
 The forecast is T(p) = E (c_model + c_event) / p + M(p) c_message / p + W n(p) c_window, with E events
@@ -18,7 +18,7 @@ for. M(p) grows as the model is: where everybody sends to everybody the share th
 the square (and never more than what is sent to others). n(p) is p - 1 for everybody to everybody,
 at most 8 in the plane. It holds where cores are as fast as one here and a network as fast as sockets
 of one machine; it knows no imbalance and no shared memory bandwidth beyond that of the cores here.
-It is checked against the measured runs, and what it misses is printed.
+It is printed beside runs on two executors and on as many as there are cores.
 
 The runs of what is compared alternate; ratios are taken within a round. Tables, a JSON and a picture
 are left.
@@ -82,16 +82,15 @@ def counts(most):
 
 
 def executors(options):
-    """Ways to use p cores, by name: (p, words)."""
+    """Ways to use p cores, by name (engine, ranks x workers of each): (p, words)."""
     ways = {"sequential": (1, ["--engine", "sequential"])}
-    for p in counts(options.cores):
-        for engine in ("timewarp", "conservative"):
-            ways[f"{engine} {p}"] = (p, ["--engine", engine, "--workers", p])
-        over = ["--engine", "conservative"]
-        if p > 1:
-            ways[f"{p} ranks x 1"] = (p, [*over, "--ranks", p, "--workers", 1])
-        if p > 2:
-            ways[f"{p // 2} ranks x 2"] = (p, [*over, "--ranks", p // 2, "--workers", 2])
+    for p, engine in itertools.product(counts(options.cores), ("timewarp", "conservative")):
+        for workers in (p, 2, 1):
+            ranks = p // workers
+            over = ["--ranks", ranks] if ranks > 1 else []
+            if ranks > 0:
+                ways[f"{engine} {ranks} x {workers}"] = (
+                    ranks * workers, ["--engine", engine, *over, "--workers", workers])
     return ways
 
 
@@ -208,17 +207,19 @@ class Facts:
         self.until = length(options, model.model, model.words(), model.least)
         words = [*model.words(), "--until", f"{self.until:.0f}s"]
         promises = ["--engine", "conservative", "--conservative-mode", "promises"]
-        series = [Series(name, lambda way=way: run_orrery(model.model, [*words, *promises, *way],
-                                                          build=options.build))
-                  for name, way in [("one", ["--workers", 1]), ("workers", ["--workers", 2]),
-                                    ("ranks", ["--ranks", 2, "--workers", 1])]]
+        ways = {(name, p): Series(f"{p} {name}", lambda way=way: run_orrery(
+                    model.model, [*words, *promises, *way], build=options.build))
+                for p in sorted({1, 2, options.cores})
+                for name, way in (("workers", ["--workers", p]),
+                                  ("ranks", ["--ranks", p, "--workers", 1]))[:min(p, 2)]}
+        series = list(ways.values())
         alternate(series, options.rounds, f"forecast, {model.name}")
         check_fingerprints(series)
         self.alone = series[0].median("seconds")
         self.events = series[0].median("committed")
         self.windows = self.until / model.lookahead
-        self.two = {one.name: one.median("seconds") for one in series[1:]}
-        self.crossing = {one.name: one.median("messages") / self.events for one in series[1:]}
+        self.measured = {way: self.alone / one.median("seconds") for way, one in ways.items()}
+        self.crossing = {name: ways[name, 2].median("messages") / self.events for name in costs}
 
     def share(self, name, p):
         """Of the events, those that cross between p executors."""
@@ -257,24 +258,27 @@ def where_it_ends(facts, name, weak):
 def forecast(options, costs, record):
     shown = []
     print("\nforecast: speed over one worker, and where half of it is lost")
-    table = Table(("", 22, ""), ("over", 9, ""), ("2: measured", 12, "{:.2f}".format),
-                  ("2", 7, "{:.2f}".format), ("16", 7, "{:.1f}".format), ("128", 7, "{:.0f}".format),
-                  ("1024", 7, "{:.0f}".format), ("half at (strong)", 22, ""), ("(weak)", 22, ""))
+    here = sorted({2, options.cores})
+    table = Table(("", 22, ""), ("over", 9, ""),
+                  *((f"{p}{word}", 13 if word else 6, "{:.2f}".format)
+                    for p in here for word in (": measured", "")),
+                  *((str(p), 6, "{:.0f}".format) for p in (64, 256, 1024)),
+                  ("half at (strong)", 22, ""), ("(weak)", 22, ""))
     table.head("")
     for model in models(options):
         facts = Facts(options, model, costs)
         for name in costs:
-            speed = {p: facts.alone / sum(facts.seconds(name, p)) for p in FORECAST}
+            speed = {p: facts.alone / sum(facts.seconds(name, p)) for p in [*here, *FORECAST]}
             weak = {p: p * facts.alone / sum(facts.seconds(name, p, p)) for p in FORECAST}
             ends = [where_it_ends(facts, name, is_weak) for is_weak in (False, True)]
             says = [f"{p}+" if word is None else f"{p}, then {word}" for p, word in ends]
-            table.row("  " + model.name, name, facts.alone / facts.two[name], speed[2], speed[16],
-                      speed[128], speed[1024], *says)
+            beside = [value for p in here for value in (facts.measured[name, p], speed[p])]
+            table.row("  " + model.name, name, *beside, speed[64], speed[256], speed[1024], *says)
             shown.append({"model": model.name, "over": name, "alone_seconds": facts.alone,
                           "events": facts.events, "windows": facts.windows,
                           "crossing": facts.crossing[name],
-                          "measured_2": facts.alone / facts.two[name], "strong": speed,
-                          "weak": weak, "ends": ends})
+                          "measured": {p: facts.measured[name, p] for p in here},
+                          "strong": {p: speed[p] for p in FORECAST}, "weak": weak, "ends": ends})
     record["forecast"] = shown
 
 
@@ -287,8 +291,8 @@ def draw(record, options):
             axis.plot(list(one[kind]), list(one[kind].values()), style, color=colour, linewidth=1.2,
                       label=f"{one['model']}, {one['over']}")
             if kind == "strong":
-                axis.plot([2], [one["measured_2"]], "o" if one["over"] == "workers" else "s",
-                          color=colour, markersize=5)
+                axis.plot(list(one["measured"]), list(one["measured"].values()),
+                          "o" if one["over"] == "workers" else "s", color=colour, markersize=5)
         axis.plot(FORECAST, FORECAST, color="black", linewidth=0.6)
         axis.set(xscale="log", yscale="log", xlabel="executors", ylabel="speed over one worker",
                  title=f"forecast, {kind}" + (" (points: measured)" if kind == "strong" else ""))
