@@ -164,11 +164,16 @@ def measured(options, ways, model, arguments, label):
 
 
 def length(options, model, arguments, least_seconds, engine=("--engine", "sequential")):
-    """Simulated seconds, at least so many, that take about options.seconds on that engine."""
-    probe = run_orrery(model, [*arguments, "--until", f"{least_seconds}s", *engine],
-                       build=options.build)
-    return max(least_seconds,
-               least_seconds * options.seconds / max(probe["seconds"], 1e-4))
+    """Simulated seconds, at least so many, that take about options.seconds on that engine. Models
+    get busier with time, so it goes on from runs that took less than a third of that."""
+    until = least_seconds
+    while True:
+        probe = run_orrery(model, [*arguments, "--until", f"{until}s", *engine],
+                           build=options.build)
+        factor = options.seconds / max(probe["seconds"], 1e-4)
+        if factor < 3:
+            return max(least_seconds, until * factor)
+        until *= min(factor, 8) / 2
 
 
 # --- comparisons ----------------------------------------------------------------------------------

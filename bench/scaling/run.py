@@ -10,10 +10,12 @@ costs     what the conservative engine pays for an event in company, for one tha
           runs of PHOLD that differ in how many of each they have.
 forecast  what these costs say of more cores than there are here, and where it ends.
 
-The forecast is T(p) = E (c_model + c_event) / p + M(p) c_message / p + W n(p) c_window, with E events
-that take one worker c_model each and in company c_event more (memory that cores share), M(p) that
-cross between p executors, W windows (horizon over lookahead), n(p) others whom one executor waits
-for. M(p) grows as the model is: where everybody sends to everybody the share that crosses is
+The forecast is T(p) = E (c_model + c_event) / p + M(p) c_message / p + W (c_window + (n(p) - 1)
+c_other), with E events that take one worker c_model each and in company c_event more (memory that
+cores share), M(p) that cross between p executors, W windows (horizon over lookahead), n(p) others
+whom one executor waits for. The costs are fitted to runs on two executors and on as many as there
+are cores; where these are two c_other cannot be told apart and is taken to be c_window, which is
+too much. M(p) grows as the model is: where everybody sends to everybody the share that crosses is
 1 - 1/p of those sent to others; in the plane it is the length of the cuts, 2 (sqrt(p) - 1) sides of
 the square (and never more than what is sent to others). n(p) is p - 1 for everybody to everybody,
 at most 8 in the plane. It holds where cores are as fast as one here and a network as fast as sockets
@@ -132,14 +134,15 @@ def scale(options, kind, record):
 
 def least_squares(rows, known, totals):
     """Coefficients that are not negative, for totals = known + rows x, and the mean relative error:
-    of the subsets of columns the one that fits best without any below zero. Three columns, so all
-    subsets are tried."""
+    of the subsets of columns the one that fits best without any below zero. There are few columns, so
+    all subsets are tried, but for columns that are zero."""
     import numpy
 
     a, k, t = numpy.array(rows), numpy.array(known), numpy.array(totals)
     best = (float(numpy.abs(k / t - 1).mean()), numpy.zeros(a.shape[1]))
-    for size in range(1, a.shape[1] + 1):
-        for columns in itertools.combinations(range(a.shape[1]), size):
+    usable = [column for column in range(a.shape[1]) if a[:, column].any()]
+    for size in range(1, len(usable) + 1):
+        for columns in itertools.combinations(usable, size):
             chosen = list(columns)
             # Relative errors: short runs say as much as long ones.
             some = a[:, chosen] / t[:, None]
@@ -155,35 +158,63 @@ def least_squares(rows, known, totals):
     return best[1].tolist(), best[0]
 
 
+def executors_here(options):
+    return sorted({2, options.cores})
+
+
+def words_of(name, p):
+    """Arguments for p executors of that kind."""
+    return ["--workers", p] if name == "workers" else ["--ranks", p, "--workers", 1]
+
+
+def promising(options, model, words, ways, label):
+    """Series of the conservative engine that always has all executors, by (kind, number), and by 1
+    that of one worker."""
+    fixed = ["--engine", "conservative", "--conservative-mode", "promises"]
+    series = {way: Series(str(way), lambda more=more: run_orrery(model, [*words, *fixed, *more],
+                                                                 build=options.build))
+              for way, more in [(1, ["--workers", 1]), *((way, words_of(*way)) for way in ways)]}
+    alternate(list(series.values()), options.rounds, label)
+    check_fingerprints(series.values())
+    for one in series.values():
+        if one.failures:
+            raise Failed(one.failures[0])
+    return series
+
+
 def calibrate(options, record):
-    """Costs by back-end: seconds of an event, of a message, of a window."""
-    ways = {"workers": ["--workers", 2], "ranks": ["--ranks", 2, "--workers", 1]}
-    points = {name: [] for name in ways}
+    """Costs by kind of executors: seconds of an event, of a message, of a window, of a window for
+    each other one beyond the first."""
+    points = {"workers": [], "ranks": []}
+    ways = list(itertools.product(points, executors_here(options)))
     for remote, lookahead in itertools.product((0.05, 0.25, 0.9), (1.0, 0.1, 0.02)):
         sets = ["--set", f"remote={remote}", "--set", f"lookahead={lookahead}s"]
         until = length(options, "phold", sets, 10)
-        series = [Series(name, lambda way=way: run_orrery(
-            "phold", [*sets, "--until", f"{until:.0f}s", "--engine", "conservative",
-                      "--conservative-mode", "promises", *way], build=options.build))
-            for name, way in [("one", ["--workers", 1]), *ways.items()]]
-        alternate(series, options.rounds, f"costs, remote {remote}, lookahead {lookahead}")
-        check_fingerprints(series)
-        for one in series[1:]:
-            points[one.name].append({
-                "remote": remote, "lookahead": lookahead, "windows": until / lookahead,
-                "events": one.median("committed"), "messages": one.median("messages"),
-                "alone": series[0].median("seconds"), "seconds": one.median("seconds")})
+        series = promising(options, "phold", [*sets, "--until", f"{until:.0f}s"], ways,
+                           f"costs, remote {remote}, lookahead {lookahead}")
+        for name, p in ways:
+            one = series[name, p]
+            points[name].append({
+                "remote": remote, "lookahead": lookahead, "executors": p,
+                "windows": until / lookahead, "events": one.median("committed"),
+                "messages": one.median("messages"), "alone": series[1].median("seconds"),
+                "seconds": one.median("seconds")})
     costs = {}
-    print("\ncosts, from PHOLD on 2 executors (non-negative least squares of relative errors)")
+    print("\ncosts, from PHOLD (non-negative least squares of relative errors)")
     table = Table(("", 10, ""), ("event", 12, show_ns), ("message", 12, show_ns),
-                  ("window", 12, show_ns), ("mean error", 12, lambda e: f"{e:.0%}"))
+                  ("window", 12, show_ns), ("each other", 12, show_ns),
+                  ("mean error", 12, lambda e: f"{e:.0%}"))
     table.head("")
     for name, some in points.items():
-        rows = [[p["events"] / 2, p["messages"] / 2, p["windows"]] for p in some]
-        (event, message, window), error = least_squares(
-            rows, [p["alone"] / 2 for p in some], [p["seconds"] for p in some])
-        costs[name] = {"event": event, "message": message, "window": window, "error": error}
-        table.row("  " + name, event, message, window, error)
+        rows = [[p["events"] / p["executors"], p["messages"] / p["executors"], p["windows"],
+                 p["windows"] * (p["executors"] - 2)] for p in some]
+        (event, message, window, other), error = least_squares(
+            rows, [p["alone"] / p["executors"] for p in some], [p["seconds"] for p in some])
+        if options.cores == 2:
+            other = window
+        costs[name] = {"event": event, "message": message, "window": window, "other": other,
+                       "error": error}
+        table.row("  " + name, event, message, window, other, error)
     alone = statistics.median(p["alone"] / p["events"] for p in points["workers"])
     print(f"  (an event: beside the {show_ns(alone)} that it takes one worker)")
     record["costs"] = {"points": points, "costs": costs}
@@ -205,21 +236,14 @@ class Facts:
     def __init__(self, options, model, costs):
         self.model, self.costs = model, costs
         self.until = length(options, model.model, model.words(), model.least)
-        words = [*model.words(), "--until", f"{self.until:.0f}s"]
-        promises = ["--engine", "conservative", "--conservative-mode", "promises"]
-        ways = {(name, p): Series(f"{p} {name}", lambda way=way: run_orrery(
-                    model.model, [*words, *promises, *way], build=options.build))
-                for p in sorted({1, 2, options.cores})
-                for name, way in (("workers", ["--workers", p]),
-                                  ("ranks", ["--ranks", p, "--workers", 1]))[:min(p, 2)]}
-        series = list(ways.values())
-        alternate(series, options.rounds, f"forecast, {model.name}")
-        check_fingerprints(series)
-        self.alone = series[0].median("seconds")
-        self.events = series[0].median("committed")
+        series = promising(options, model.model, [*model.words(), "--until", f"{self.until:.0f}s"],
+                           list(itertools.product(costs, executors_here(options))),
+                           f"forecast, {model.name}")
+        self.alone = series[1].median("seconds")
+        self.events = series[1].median("committed")
         self.windows = self.until / model.lookahead
-        self.measured = {way: self.alone / one.median("seconds") for way, one in ways.items()}
-        self.crossing = {name: ways[name, 2].median("messages") / self.events for name in costs}
+        self.measured = {way: self.alone / one.median("seconds") for way, one in series.items()}
+        self.crossing = {name: series[name, 2].median("messages") / self.events for name in costs}
 
     def share(self, name, p):
         """Of the events, those that cross between p executors."""
@@ -238,7 +262,8 @@ class Facts:
         cost = self.costs[name]
         events = size * (self.alone + self.events * cost["event"]) / p
         messages = self.share(name, p) * self.events * size * cost["message"] / p
-        return events, messages, self.windows * self.others(p) * cost["window"]
+        window = cost["window"] + (self.others(p) - 1) * cost["other"]
+        return events, messages, self.windows * window
 
 
 def where_it_ends(facts, name, weak):
@@ -258,7 +283,7 @@ def where_it_ends(facts, name, weak):
 def forecast(options, costs, record):
     shown = []
     print("\nforecast: speed over one worker, and where half of it is lost")
-    here = sorted({2, options.cores})
+    here = executors_here(options)
     table = Table(("", 22, ""), ("over", 9, ""),
                   *((f"{p}{word}", 13 if word else 6, "{:.2f}".format)
                     for p in here for word in (": measured", "")),
