@@ -7,9 +7,11 @@
 // so the value of a key that is made in application mode belongs to the LP. It lies in a slot in
 // the LP's heap, where it is saved and restored with all the rest; no thread's end concerns it.
 //
-// A key is a number of 32 bits, so a table of the process leads from it to the slot. There is one
-// key for each address that ever held a slot. After a rollback an LP gets the same address and so
-// the same key again, nothing has to be taken back, and the table is as small as the LPs' memory.
+// A key is a number of 32 bits: which chunk of the heap the slot is (lp_heap.h). That means the
+// same after a rollback, on another worker and in another process, wherever the heap goes, and
+// needs no table; the heap is that of the LP that asks, or the model's for keys that prepare()
+// made. Heaps of a HeapObserver have no chunks, and live and end in one process: theirs are numbers
+// in a table.
 //
 // Keys of the platform mode are the C library's, also when model code uses them; what it allocates
 // for their values must not lie in an LP's heap.
@@ -23,6 +25,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -30,18 +33,26 @@
 #include <unordered_map>
 
 #include "memory/application_mode.h"
+#include "memory/lp_heap.h"
+#include "memory/model_heap.h"
 #include "memory/next_definition.h"
 
 namespace orrery::memory {
 namespace {
 
-// The C library's keys are below 1024.
+// The C library's keys are below 1024. Of ours the lowest 29 bits say which.
 constexpr pthread_key_t kLpKey = 0x8000'0000;
+constexpr pthread_key_t kModelKey = 0x4000'0000;     // in the model's heap
+constexpr pthread_key_t kObservedKey = 0x2000'0000;  // in the table
+constexpr pthread_key_t kNumber = kObservedKey - 1;
 
 struct Slot {
   void* value;
 };
 
+// One key for each address that ever held a slot: after a rollback an LP gets the same address and
+// so the same key again, nothing has to be taken back, and the table is as small as the LPs'
+// memory.
 class SlotTable {
  public:
   // Never destroyed: threads end at any late hour.
@@ -53,7 +64,7 @@ class SlotTable {
   // The key of a slot; 0 if there are no more.
   pthread_key_t key_of(Slot* slot) {
     const std::lock_guard lock(mutex_);
-    const auto [found, added] = keys_.try_emplace(slot, kLpKey | count_);
+    const auto [found, added] = keys_.try_emplace(slot, kLpKey | kObservedKey | count_);
     if (!added) return found->second;
     if (count_ == kBlocks * kBlockSlots) {
       keys_.erase(found);
@@ -71,7 +82,7 @@ class SlotTable {
   }
   // nullptr for what is no key.
   Slot* slot_of(pthread_key_t key) const noexcept {
-    const std::size_t index = key & ~kLpKey;
+    const std::size_t index = key & kNumber;
     if (index >= kBlocks * kBlockSlots) return nullptr;
     const Block* const block = blocks_[index / kBlockSlots].load(std::memory_order_acquire);
     return block == nullptr ? nullptr : (*block)[index % kBlockSlots];
@@ -87,22 +98,39 @@ class SlotTable {
   pthread_key_t count_ = 0;
 };
 
+// The key of a slot in that heap; 0 if there are no more.
+pthread_key_t key_of(Slot* slot, const LpHeap& heap) {
+  const std::uint64_t number = heap.chunk_number(slot);
+  if (number == LpHeap::kNoChunk) {
+    const PlatformMode platform;
+    return SlotTable::instance().key_of(slot);
+  }
+  if (number > kNumber) return 0;
+  const ModelHeap* const model = model_heap();
+  const pthread_key_t where = model != nullptr && &heap == &model->heap ? kModelKey : 0;
+  return kLpKey | where | static_cast<pthread_key_t>(number);
+}
+
 // In application mode, of whose LP the slot is.
 int make_key(pthread_key_t* key) {
   auto* const slot = static_cast<Slot*>(std::malloc(sizeof(Slot)));
   if (slot == nullptr) return ENOMEM;
   slot->value = nullptr;
-  pthread_key_t made = 0;
-  {
-    const PlatformMode platform;
-    made = SlotTable::instance().key_of(slot);
-  }
+  const pthread_key_t made = key_of(slot, *running_heap());
   if (made == 0) {
     std::free(slot);
     return EAGAIN;
   }
   *key = made;
   return 0;
+}
+
+// nullptr for what is no key, and for an LP's where no LP runs.
+Slot* slot_of(pthread_key_t key) noexcept {
+  if ((key & kObservedKey) != 0) return SlotTable::instance().slot_of(key);
+  const LpHeap* heap = running_heap();
+  if ((key & kModelKey) != 0) heap = model_heap() == nullptr ? nullptr : &model_heap()->heap;
+  return heap == nullptr ? nullptr : static_cast<Slot*>(heap->live_chunk(key & kNumber));
 }
 
 }  // namespace
@@ -121,7 +149,7 @@ ORRERY_EXPORT int pthread_key_create(pthread_key_t* key, void (*destroy)(void*))
 ORRERY_EXPORT int pthread_key_delete(pthread_key_t key) noexcept {
   static constinit std::atomic<int (*)(pthread_key_t)> known{nullptr};
   if (key < specific::kLpKey) return specific::next_definition(known, "pthread_key_delete")(key);
-  specific::Slot* const slot = specific::SlotTable::instance().slot_of(key);
+  specific::Slot* const slot = specific::slot_of(key);
   if (slot == nullptr) return EINVAL;
   std::free(slot);
   return 0;
@@ -130,7 +158,7 @@ ORRERY_EXPORT int pthread_key_delete(pthread_key_t key) noexcept {
 ORRERY_EXPORT void* pthread_getspecific(pthread_key_t key) noexcept {
   static constinit std::atomic<void* (*)(pthread_key_t)> known{nullptr};
   if (key < specific::kLpKey) return specific::next_definition(known, "pthread_getspecific")(key);
-  const specific::Slot* const slot = specific::SlotTable::instance().slot_of(key);
+  const specific::Slot* const slot = specific::slot_of(key);
   return slot == nullptr ? nullptr : slot->value;
 }
 
@@ -140,7 +168,7 @@ ORRERY_EXPORT int pthread_setspecific(pthread_key_t key, const void* value) noex
     const specific::PlatformMode platform;
     return specific::next_definition(known, "pthread_setspecific")(key, value);
   }
-  specific::Slot* const slot = specific::SlotTable::instance().slot_of(key);
+  specific::Slot* const slot = specific::slot_of(key);
   if (slot == nullptr) return EINVAL;
   slot->value = const_cast<void*>(value);
   return 0;

@@ -327,6 +327,25 @@ bool LpHeap::owns(const void* pointer) const noexcept {
   return find(pointer).run != nullptr;
 }
 
+std::uint64_t LpHeap::chunk_number(const void* pointer) const noexcept {
+  const Place place = find(pointer);
+  if (!place.at_start) {
+    return kNoChunk;
+  }
+  return static_cast<std::uint64_t>(place.run - runs()) << kMostLog | place.chunk;
+}
+
+void* LpHeap::live_chunk(std::uint64_t number) const noexcept {
+  const std::uint64_t run_index = number >> kMostLog;
+  const auto chunk = static_cast<unsigned>(number & ((1U << kMostLog) - 1));
+  if (run_index >= run_count_) {
+    return nullptr;
+  }
+  const Run& run = runs()[run_index];
+  const bool live = (run.live_chunks() >> chunk & 1) != 0;
+  return live ? run.base() + chunk * chunk_bytes(run.size_class()) : nullptr;
+}
+
 std::size_t LpHeap::usable_size(const void* pointer) const noexcept {
   const Place place = find(pointer);
   const bool live =

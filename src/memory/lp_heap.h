@@ -150,6 +150,13 @@ class LpHeap {
   // Whether `pointer` lies in a run of this heap, live or not.
   bool owns(const void* pointer) const noexcept;
 
+  // Which of its chunks begins at `pointer`, as a number that stays the same wherever the heap
+  // goes, into another process, too; kNoChunk: none does. And the chunk of a number that may be
+  // any; nullptr if there is none or it is not live.
+  static constexpr std::uint64_t kNoChunk = ~std::uint64_t{0};
+  std::uint64_t chunk_number(const void* pointer) const noexcept;
+  void* live_chunk(std::uint64_t number) const noexcept;
+
   // Bytes in live chunks.
   std::size_t live_bytes() const noexcept { return served_bytes_ - freed_bytes_; }
 
@@ -264,6 +271,7 @@ class LpHeap {
     unsigned chunk = 0;
     bool at_start = false;
   };
+  static constexpr unsigned kMostLog = 6;        // a run has a word for its chunks
   static constexpr std::uint32_t kRowRuns = 16;  // whose rows are the bytes of Store::rows
   union Store {
     Run first{0, 0};  // while capacity_ is 1

@@ -176,24 +176,32 @@ TEST_F(RolledBack, KeysOfThreadSpecificData) {
     pthread_setspecific(system, &key);
   }
   EXPECT_NE(key, other);
-  EXPECT_EQ(pthread_getspecific(key), &value);
-  EXPECT_EQ(pthread_getspecific(other), nullptr);
-  EXPECT_EQ(pthread_getspecific(system), &key);
+  const auto get = [&](pthread_key_t of) {
+    const ApplicationMode mode(heap_);
+    return pthread_getspecific(of);
+  };
+  EXPECT_EQ(get(key), &value);
+  EXPECT_EQ(get(other), nullptr);
+  EXPECT_EQ(get(system), &key);
+  EXPECT_EQ(pthread_getspecific(key), nullptr);  // of which LP?
   run_and_undo([&] {
     if (pthread_getspecific(key) == &value) pthread_setspecific(key, &key);  // on any thread
     pthread_key_delete(key);
     pthread_key_create(&again, nullptr);
   });
   EXPECT_EQ(again, key);
-  EXPECT_EQ(pthread_getspecific(key), &value);
+  EXPECT_EQ(get(key), &value);
   EXPECT_FALSE(destructor_ran);
-  EXPECT_EQ(pthread_key_delete(0xffff'ffff), EINVAL);
-  EXPECT_EQ(pthread_setspecific(0xffff'ffff, &value), EINVAL);
-  EXPECT_EQ(pthread_getspecific(0xffff'ffff), nullptr);
   {
     const ApplicationMode mode(heap_);
-    pthread_key_delete(key);
-    pthread_key_delete(other);
+    for (const pthread_key_t none : {0xffff'ffffU, 0xdfff'ffffU, 0x9fff'ffffU}) {
+      EXPECT_EQ(pthread_key_delete(none), EINVAL) << none;
+      EXPECT_EQ(pthread_setspecific(none, &value), EINVAL) << none;
+      EXPECT_EQ(pthread_getspecific(none), nullptr) << none;
+    }
+    EXPECT_EQ(pthread_key_delete(key), 0);
+    EXPECT_EQ(pthread_setspecific(key, &value), EINVAL);
+    EXPECT_EQ(pthread_key_delete(other), 0);
   }
   EXPECT_EQ(heap_.live_bytes(), 0U);
   EXPECT_EQ(pthread_key_delete(system), 0);

@@ -165,13 +165,17 @@ class Equality(Case):
 
     @unittest.skipIf(SANITIZE, "the fuzzer's models are not built with sanitizers")
     def test_objects_of_all_sorts(self):
-        for name in ("containers", "objects", "allocators", "text", "delays", "reversible", "random"):
-            words = [FUZZ / f"{name}.so"]
+        kinds = [("library", kind) for kind in (
+            "calendar", "bits", "locales", "facets", "sentences", "synchronized_pools", "rounding")]
+        for name, kind in [(name, None) for name in (
+                "containers", "objects", "allocators", "text", "delays", "reversible",
+                "random")] + kinds:
+            words = [FUZZ / f"{name}.so", *sets([f"kind={kind}"] if kind else [])]
             expected = self.whole(*words)
             until = json.loads((self.folder / f"run{self.runs}/report.json").read_text())
             half = until["run"]["reached_ticks"] // 2
             for before, after in (("sequential", "timewarp"), ("timewarp", "sequential")):
-                with self.subTest(model=name, before=before, after=after):
+                with self.subTest(model=name, kind=kind, before=before, after=after):
                     out = self.interrupted(*words, "--snapshot-at", f"{half}ticks", engine=before)
                     if self.manifest(out)["references"] and not addresses_can_be_fixed():
                         self.refused("resume", out, says="addresses by chance cannot be switched off")
