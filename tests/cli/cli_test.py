@@ -1559,7 +1559,7 @@ class AutoRanks(Case):
         alone = self.run_json(*words, "--engine", "sequential")
         over = self.run_json(*words, "--ranks", 3, "--workers", 1, "--hand-over-every", 50)
         self.assertEqual(over["run"]["fingerprint"], alone["run"]["fingerprint"])
-        self.assertGreater(over["statistics"]["hand_overs"]["value"], 3)
+        self.assertGreater(over["statistics"]["hand_overs"]["value"], 0)
 
     def test_runs_what_only_one_of_them_can(self):
         """Without a promised delay, and where a file parts LPs that the other keeps together."""
