@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <regex>
 #include <sstream>
 
 #include "orrery/error.h"
+#include "orrery/input_file.h"
 #include "orrery/math.h"
 #include "toml_table.h"
 
@@ -85,8 +85,7 @@ class Ns2File {
       : path_(path), tracks_(stations), begins_(stations) {}
 
   std::vector<Track> read() {
-    std::ifstream file(path_);
-    if (!file) throw UsageError("the movement file '" + path_ + "' cannot be read");
+    std::istringstream file(read_input_file(path_, "movement file"));
     for (std::string text; std::getline(file, text);) {
       ++line_;
       read_line(text);

@@ -2,12 +2,12 @@
 #include "radio.h"
 
 #include <algorithm>
-#include <fstream>
 #include <sstream>
 #include <string_view>
 
 #include "at_time.h"
 #include "orrery/error.h"
+#include "orrery/input_file.h"
 #include "toml_table.h"
 
 namespace orrery::lab {
@@ -68,8 +68,7 @@ class ConnectivityFile {
       : path_(path), stations_(stations) {}
 
   std::vector<Connectivity> read() {
-    std::ifstream file(path_);
-    if (!file) throw UsageError("the connectivity file '" + path_ + "' cannot be read");
+    std::istringstream file(read_input_file(path_, "connectivity file"));
     for (std::string text; std::getline(file, text);) {
       ++line_;
       text.resize(std::min(text.find('#'), text.size()));

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "orrery/error.h"
+#include "orrery/input_file.h"
 
 namespace orrery::lab {
 namespace {
@@ -55,7 +56,7 @@ std::string quoted(std::string_view key) {
 
 toml::table parse_file(const std::string& path) {
   try {
-    return toml::parse_file(path);
+    return toml::parse(read_input_file(path), path);
   } catch (const toml::parse_error& error) {
     const auto line = error.source().begin.line;
     throw UsageError(path + (line > 0 ? ":" + std::to_string(line) : "") + ": " +

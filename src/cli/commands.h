@@ -12,7 +12,7 @@
 namespace orrery::cli {
 
 inline constexpr int kExitOk = 0;
-inline constexpr int kExitMismatch = 1;  ///< compare found different fingerprints
+inline constexpr int kExitMismatch = 1;  ///< compare or --again found different fingerprints
 inline constexpr int kExitUsage = 2;     ///< options, parameters, input files, output folder
 inline constexpr int kExitFault = 3;     ///< the model did what it must not do
 inline constexpr int kExitSystem = 4;    ///< the system had no memory, no threads

@@ -96,7 +96,7 @@ std::vector<std::string> long_names(const CLI::App& command) {
   std::vector<std::string> names{"model"};
   for (const CLI::Option* option : command.get_options())
     for (const std::string& name : option->get_lnames())
-      if (name != "help" && name != "config") names.push_back(name);
+      if (name != "help" && name != "config" && name != "again") names.push_back(name);
   return names;
 }
 
@@ -122,6 +122,7 @@ void set_option(CLI::App& command, const RunArguments& arguments, const CLI::Con
 }  // namespace
 
 void apply_config_file(CLI::App& command, RunArguments& arguments) {
+  const Listening listening(arguments.inputs);
   for (const CLI::ConfigItem& item : read_items(arguments.config)) {
     if (item.name == "++" || item.name == "--") continue;  // begin and end of a section
     const std::string value = fmt::format("{}", fmt::join(item.inputs, ","));

@@ -7,9 +7,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <new>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -37,7 +40,7 @@ constexpr const char* kExamples = R"(Examples:
   orrery compare phold --workers 1,2            engines side by side
   orrery sweep pcs --set channels=10..50:10     a study: points, replications, intervals
 
-Exit codes: 0 done, 1 fingerprints differ (compare), 2 wrong option, input or output,
+Exit codes: 0 done, 1 fingerprints differ (compare, --again), 2 wrong option, input or output,
 3 model fault, 4 the system had no memory or threads or a rank died, 130 interrupted by Ctrl-C,
 128 + n ended by signal n (139 a crash, 134 abort).)";
 
@@ -49,6 +52,7 @@ constexpr const char* kRunExamples = R"(Examples:
   orrery run --config sioux.toml
   orrery run phold --ranks 2 --engine conservative --set lookahead=0.1s
   mpirun -n 4 orrery run traffic
+  orrery run --again results/sioux --engine sequential
 
 A config file has the same options, for example:
   model = "traffic"
@@ -303,6 +307,24 @@ void parse(CLI::App& app, const std::vector<std::string>& words) {
   app.parse(static_cast<int>(pointers.size()), pointers.data());
 }
 
+/// The words to parse: those that were written, or of the run that --again repeats.
+std::vector<std::string> words_to_parse(int argc, char** argv, Commands& commands) {
+  std::vector<std::string> words = words_of(argc, argv);
+  RunArguments& run = commands.run_arguments;
+  run.command.assign(argv + 1, argv + argc);
+  commands.resume_arguments.command = commands.fork_arguments.command = run.command;
+  const bool asks_help = std::find(words.begin(), words.end(), "--help") != words.end();
+  if (words.size() < 2 || words[1] != commands.run->get_name() || asks_help) return words;
+  std::vector<std::string> given(words.begin() + 2, words.end());
+  const std::optional<std::string> report = take_again(given);
+  if (!report) return words;
+  run.repeated = std::make_shared<Again>(*report);
+  run.command = run.repeated->words(*commands.run, given);
+  words.resize(1);
+  words.insert(words.end(), run.command.begin(), run.command.end());
+  return words;
+}
+
 int main_within_bounds(int argc, char** argv) {
   prctl(PR_SET_NAME, "orrery");  // one that was executed again, or as a rank, is "exe"
   Commands commands;
@@ -310,7 +332,7 @@ int main_within_bounds(int argc, char** argv) {
   commands.resume_arguments.command_line = argv;
   commands.fork_arguments.command_line = argv;
   try {
-    parse(commands.app, words_of(argc, argv));
+    parse(commands.app, words_to_parse(argc, argv, commands));
     const int code = dispatch(commands);
     flush_out();
     return code;

@@ -95,7 +95,7 @@ void show(const RunRecord& record, const RunArguments& arguments) {
   print_out(" {}\n", kReportName);
 }
 
-/// The fault comes behind the results, also if these cannot be shown.
+/// What went wrong comes behind the results, also if these cannot be shown.
 struct ToldAtLast {
   const std::string& sentence;
   ~ToldAtLast() {
@@ -121,13 +121,21 @@ struct Setting {
 void begin_record(const RunArguments& arguments, Setting& setting) {
   RunRecord& record = setting.record;
   record.started = utc_now();
-  for (char* const* word = arguments.command_line; word != nullptr && *word != nullptr; ++word)
-    if (word != arguments.command_line) record.command.emplace_back(*word);
+  record.command = arguments.command;
   record.model = setting.chosen.model.get();
   record.model_name = setting.chosen.name;
   record.model_path = setting.chosen.path;
   record.engine = setting.engine->name;
   record.host = HostFacts::now();
+}
+
+/// The files that were read on the way.
+std::vector<InputFile> prepare_and_listen(const RunArguments& arguments, Model& model,
+                                          Travel& travel) {
+  InputDigests inputs = arguments.inputs;
+  const Listening listening(inputs);
+  prepare_model(model, travel.model_seed(read_seed(arguments)));
+  return inputs.files();
 }
 
 /// Everything that can be refused of a model and options, before anything is executed.
@@ -136,7 +144,9 @@ void prepare(const RunArguments& arguments, const RankPlace& place, Travel& trav
   Model& model = *setting.chosen.model;
   RunOptions& options = setting.record.options;
   travel.note_model(setting.chosen);
-  prepare_model(model, travel.model_seed(read_seed(arguments)));
+  if (arguments.repeated) arguments.repeated->check_builds(setting.chosen.path);
+  setting.record.inputs = prepare_and_listen(arguments, model, travel);
+  if (arguments.repeated) arguments.repeated->check_inputs(setting.record.inputs);
   travel.restore_model(setting.chosen);
   options.until = call_model("default_horizon()", [&] { return model.default_horizon(); });
   travel.set_defaults(options);
@@ -148,6 +158,12 @@ void prepare(const RunArguments& arguments, const RankPlace& place, Travel& trav
   travel.check(*setting.runner, *setting.engine, model);
   if (const std::string why = setting.runner->refusal(model, options); !why.empty())
     throw UsageError(refusal_sentence(*setting.engine, why));
+}
+
+std::string contents_text(const std::vector<InputFile>& inputs) {
+  std::string text;
+  for (const InputFile& one : inputs) text += fmt::format("{} {}\n", one.digest, one.path);
+  return text;
 }
 
 /// Whatever can be refused is refused in here, on all ranks or on none.
@@ -169,6 +185,7 @@ void set_up(const RunArguments& arguments, RankSession& ranks, const TravelMaker
   if (!over_ranks) return;
   RankSession::Facts facts = facts_of(setting.chosen, *setting.engine, record.options);
   facts.emplace_back("what it was asked for", setting.travel->facts_text());
+  facts.emplace_back("what its input files hold", contents_text(record.inputs));
   ranks.compare(facts);
   setting.control.ranks = ranks.transport();
   record.back_end = ranks.transport()->back_end();
@@ -206,13 +223,17 @@ int run_as_rank(const RunArguments& arguments, RankSession& ranks, const TravelM
   record.peak_resident_bytes = peak_resident_bytes();
   if (record.result.end != RunEnd::failed)
     record.derived = derive_values(*chosen.model, record.result);
+  Again::Verdict verdict;
+  if (arguments.repeated) verdict = arguments.repeated->judge(record);
+  if (verdict.equal && !verdict.sentence.empty()) add_notes({verdict.sentence}, record);
   if (output) output->files->publish(record);
-  const ToldAtLast fault{record.result.fault};
+  const ToldAtLast trouble{verdict.equal ? record.result.fault : verdict.sentence};
   show(record, arguments);
   if (!arguments.json) print_out("{}", travel.advice(record));
   flush_out();
   if (record.result.end == RunEnd::fault) return kExitFault;
   if (record.result.end == RunEnd::failed) return kExitSystem;
+  if (!verdict.equal) return kExitMismatch;
   return signal != 0 && !record.complete() ? kExitSignal + signal : kExitOk;
 }
 

@@ -168,6 +168,10 @@ Settings settings_of(const std::vector<std::string>& sets) {
 void add_run_options(CLI::App& command, RunArguments& arguments) {
   add_model(command, arguments);
   add_options_of_a_run(command, arguments);
+  command
+      .add_option("--again", arguments.again,
+                  "Repeat the run of this report.json, or of the folder with it, and compare")
+      ->type_name("FILE");
 }
 
 void add_resume_options(CLI::App& command, ResumeArguments& arguments) {

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "cli/again.h"
+#include "cli/input_digests.h"
 #include "orrery/model.h"
 #include "run/engine.h"
 #include "study/plan.h"
@@ -36,6 +38,10 @@ struct RunArguments {
   std::vector<std::string> file_sets;  ///< those of the config file; `sets` win
   std::string engine, config, out;
   std::string ranks, mpi;               ///< of a run
+  std::string again;                    ///< for the help: it is taken out before (again.h)
+  std::shared_ptr<const Again> repeated;  ///< null: this is no repetition
+  InputDigests inputs;                    ///< read on the way to here
+  std::vector<std::string> command;       ///< for the report
   char* const* command_line = nullptr;  ///< all words, for processes that are started like this one
   bool quiet = false, force = false, json = false, verbose = false;
   SnapshotArguments snapshots;

@@ -9,10 +9,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/input_listener.h"
 #include "orrery/error.h"
 
 namespace orrery {
 namespace {
+
+thread_local InputListener* listener = nullptr;
 
 constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
 constexpr std::string_view kUtf16Marks[] = {"\xff\xfe", "\xfe\xff"};
@@ -53,6 +56,13 @@ bool read_all(int file, std::string& text) {
 
 }  // namespace
 
+Listening::Listening(InputListener& one) : before_(listener) {
+  listener = &one;
+}
+Listening::~Listening() {
+  listener = before_;
+}
+
 std::string read_input_file(const std::string& path, std::string_view what) {
   const std::string named = fmt::format("{}{}'{}'", what, what.empty() ? "" : " ", path);
   const auto refuse = [&](const char* why) {
@@ -66,6 +76,7 @@ std::string read_input_file(const std::string& path, std::string_view what) {
   std::string text;
   text.reserve(static_cast<std::size_t>(facts.st_size));
   if (!read_all(file.number, text)) refuse(std::strerror(errno));
+  if (listener != nullptr) listener->heard(path, text);
   for (const std::string_view mark : kUtf16Marks)
     if (text.starts_with(mark)) refuse("it is UTF-16 text; save it as UTF-8");
   if (text.starts_with(kUtf8Mark)) text.erase(0, kUtf8Mark.size());

@@ -65,6 +65,13 @@ Json options_json(const RunRecord& record) {
   return json;
 }
 
+Json inputs_json(const std::vector<InputFile>& inputs) {
+  Json json = Json::array();
+  for (const InputFile& one : inputs)
+    json.push_back({{"path", one.path}, {"bytes", one.bytes}, {"xxh3_128", one.digest}});
+  return json;
+}
+
 Json host_json(const HostFacts& host) {
   return {{"cpu", host.cpu},
           {"cores", host.cores},
@@ -159,6 +166,7 @@ std::string report_json(const RunRecord& record) {
       {"model", model_json(record)},
       {"parameters", parameters_json(*record.model)},
       {"options", options_json(record)},
+      {"inputs", inputs_json(record.inputs)},
       {"host", host_json(record.host)},
       {"run", run_json(record)},
       {"results", results_json(record.derived)},

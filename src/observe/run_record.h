@@ -4,6 +4,7 @@
 // ran. The report file, the database and the summary on the terminal are three views of it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,11 +23,19 @@ struct DerivedValue {
   std::optional<std::string> text = {};  ///< instead of `value`
 };
 
+/// A file that the model, or the command for it, has read.
+struct InputFile {
+  std::string path;
+  std::uint64_t bytes = 0;
+  std::string digest;  ///< XXH3, 128 bits (Collet), in hexadecimal digits: against slips, not forgers
+};
+
 struct RunRecord {
   const Model* model = nullptr;
   std::string model_name;
   std::string model_path;            ///< of a shared object; else empty
   std::vector<std::string> command;  ///< the words behind "orrery"; empty where there are none
+  std::vector<InputFile> inputs;     ///< in the order in which they were first read
   std::string engine;
   RunOptions options;
   std::string started;  ///< UTC, ISO 8601

@@ -1002,6 +1002,104 @@ class Config(Case):
         self.assertEqual(json.loads(done.out)["parameters"]["lps"]["value"], 8)
 
 
+class Again(Case):
+    """--again repeats the run of a report, or says what is not as it was."""
+
+    def setUp(self):
+        super().setUp()
+        self.first = self.folder / "first"
+
+    def test_a_run(self):
+        self.run_ok("run", "phold", *SMALL, "--seed", 5, "remote=0.5", "--engine", "timewarp", "--out", self.first)
+        again = self.folder / "again"
+        done = self.run_ok("run", "--again", self.first, "--engine", "sequential", "--out", again)
+        self.assertIn(f"the same as '{self.first}/report.json'", done.out)
+        first, second = self.report(self.first), self.report(again)
+        for part in ["parameters", "metrics", "inputs"]:
+            self.assertEqual(first[part], second[part])
+        self.assertEqual(second["run"]["fingerprint"], first["run"]["fingerprint"])
+        self.assertEqual(second["options"]["engine"], "sequential")
+        self.assertEqual(second["command"][:2], ["run", "phold"])
+        self.assertNotIn("--again", second["command"])
+        self.assertEqual(second["command"].count("--out"), 1)
+        # And of the repetition, over ranks.
+        third = json.loads(self.run_ok("run", f"--again={again}/report.json", "--engine", "timewarp",
+                                       "--ranks", 2, "--workers", 1, "--json", "--quiet").out)
+        self.assertEqual(third["run"]["fingerprint"], first["run"]["fingerprint"])
+        self.assertEqual(third["run"]["ranks"], 2)
+
+    def test_input_files(self):
+        config = self.folder / "small.toml"
+        config.write_text('until = "20s"\n[set]\nlps = 64\n')
+        self.run_ok("run", "phold", "--config", config, "--out", self.first)
+        inputs = self.report(self.first)["inputs"]
+        self.assertEqual([(one["path"], one["bytes"]) for one in inputs],
+                         [(str(config), config.stat().st_size)])
+        self.assertRegex(inputs[0]["xxh3_128"], r"\A[0-9a-f]{32}\Z")
+        self.run_ok("run", "--again", self.first)
+        config.write_text('until = "20s"\n[set]\nlps = 65\n')
+        self.refused(2, "run", "--again", self.first,
+                     says=[f"cannot repeat '{self.first}/report.json': input file '{config}' has changed"])
+        config.unlink()
+        self.refused(2, "run", "--again", self.first, says=["cannot read config file"])
+
+    def test_input_files_of_a_model(self):
+        network = pathlib.Path(os.environ["ORRERY_DATA"]) / "traffic/sioux-falls"
+        files = {name: network.with_name(f"{network.name}_{name}.tntp").read_text()
+                 for name in ["net", "trips"]}
+        for name, text in files.items():
+            (self.folder / f"city_{name}.tntp").write_text(text)
+        words = ["traffic", "--set", f"network={self.folder}/city", "routes=free-flow", "--until", "10min"]
+        self.run_ok("run", *words, "--out", self.first)
+        read = [pathlib.Path(one["path"]).name for one in self.report(self.first)["inputs"]]
+        self.assertEqual(sorted(read), ["city_net.tntp", "city_trips.tntp"])
+        self.run_ok("run", "--again", self.first, "--engine", "sequential")
+        with open(self.folder / "city_trips.tntp", "a", encoding="utf-8") as stream:
+            stream.write("\n")
+        self.refused(2, "run", "--again", self.first, says=["city_trips.tntp' has changed since"])
+
+    def test_another_build(self):
+        self.run_ok("run", MISFIT, "--until", "20s", "--out", self.first)
+        self.run_ok("run", "--again", self.first)
+        path = self.first / "report.json"
+        whole = json.loads(path.read_text())
+        for part, says in [("orrery", "another build of orrery"), ("model", f"'{MISFIT}' was another build")]:
+            path.write_text(json.dumps(whole | {part: whole[part] | {"build": "00ff"}}))
+            self.refused(2, "run", "--again", self.first, says=[says, "(00ff, this is "])
+
+    def test_another_result(self):
+        self.run_ok("run", "phold", *SMALL, "--out", self.first)
+        path = self.first / "report.json"
+        whole = json.loads(path.read_text())
+        path.write_text(json.dumps(whole | {"run": whole["run"] | {"fingerprint": "0" * 16}}))
+        done = Done(["run", "--again", self.first])
+        self.assertEqual(done.code, 1)
+        self.assertIn("the fingerprints differ", done.err)
+        self.assertIn("events", done.out)
+        path.write_text(json.dumps(whole | {"complete": False}))
+        self.assertIn("not compared", self.run_ok("run", "--again", self.first).out)
+
+    def test_refusals(self):
+        self.run_ok("run", "phold", *SMALL, "--out", self.first)
+        for words, says in [(["--seed", "3"], "'--seed 3' would make it another run"),
+                            (["--set", "lps=3"], "'--set lps=3' would"),
+                            (["--until=3s"], "'--until=3s' would"), (["pcs"], "'pcs' would")]:
+            self.refused(2, "run", "--again", self.first, *words, says=[says])
+        self.refused(2, "run", "--again", says=["--again needs a value"])
+        self.refused(2, "run", "--again=", says=["--again is given an empty value"])
+        self.refused(2, "run", "--again", self.first, "--again", self.first, says=["more than once"])
+        self.refused(2, "run", "--again", self.folder / "none", says=["cannot read report", "No such"])
+        other = self.folder / "other.json"
+        for text, says in [("{}", "it is no report of a run"), ("[", "it is no report of a run"),
+                           ('{"schema": 1, "command": ["resume", "x"]}', "went on from a snapshot"),
+                           ('{"schema": 9}', "of another version")]:
+            other.write_text(text)
+            self.refused(2, "run", "--again", other, says=[f"cannot repeat '{other}': ", says])
+        config = self.folder / "again.toml"
+        config.write_text(f'model = "phold"\nagain = "{self.first}"\n')
+        self.refused(2, "run", "--config", config, says=["there is no option 'again'"])
+
+
 class Options(Case):
     """What is derived from the declarations of options; each that the help shows is tried."""
 

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/again.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <string_view>
+
+#include "core/modules.h"
+#include "observe/output_folder.h"
+#include "observe/report.h"
+#include "orrery/error.h"
+#include "orrery/input_file.h"
+
+namespace orrery::cli {
+namespace {
+
+constexpr std::string_view kFlag = "--again";
+/// What a run leaves and shows: never repeated.
+constexpr std::array<std::string_view, 5> kOutput{"--out", "--force", "--quiet", "--json",
+                                                  "--verbose"};
+/// What makes a run another one.
+constexpr std::array<std::string_view, 4> kIdentity{"--set", "--config", "--seed", "--until"};
+
+template <class Names>
+bool has(const Names& names, std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+/// An option with its value, or a word that belongs to none.
+struct Piece {
+  std::string option;
+  std::vector<std::string> words;
+};
+
+std::vector<Piece> pieces_of(const CLI::App& run, const std::vector<std::string>& words) {
+  std::vector<Piece> pieces;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    Piece piece{"", {words[i]}};
+    if (words[i].starts_with("--")) {
+      piece.option = words[i].substr(0, words[i].find('='));
+      const CLI::Option* const option = run.get_option_no_throw(piece.option);
+      const bool takes_next = option != nullptr && option->get_items_expected_min() > 0 &&
+                              piece.option.size() == words[i].size();
+      if (takes_next && i + 1 < words.size()) piece.words.push_back(words[++i]);
+    }
+    pieces.push_back(std::move(piece));
+  }
+  return pieces;
+}
+
+std::string text_at(const nlohmann::json& json, const char* object, const char* key) {
+  return json.value(object, nlohmann::json::object()).value(key, std::string());
+}
+
+/// Digests by path.
+std::map<std::string, std::string> digests(const nlohmann::json& report) {
+  std::map<std::string, std::string> found;
+  for (const nlohmann::json& one : report.at("inputs"))
+    found[one.at("path").get<std::string>()] = one.at("xxh3_128").get<std::string>();
+  return found;
+}
+
+std::string existing_report(const std::string& path) {
+  std::error_code none;
+  return std::filesystem::is_directory(path, none)
+             ? (std::filesystem::path(path) / kReportName).string()
+             : path;
+}
+
+}  // namespace
+
+Again::Again(const std::string& path)
+    : path_(existing_report(path)),
+      report_(nlohmann::json::parse(read_input_file(path_, "report"), nullptr, false)) {
+  try {
+    if (report_.at("schema") != kReportSchema) refuse("it is of another version of Orrery");
+    const auto command = report_.at("command").get<std::vector<std::string>>();
+    if (command.empty()) refuse("no command has made it");
+    if (command.front() != "run")
+      refuse(fmt::format("'orrery {}' has made it, which went on from a snapshot; repeat the run "
+                         "that took that",
+                         command.front()));
+    digests(report_);
+    report_.at("run").at("fingerprint").get<std::string>();
+    report_.at("complete").get<bool>();
+  } catch (const nlohmann::json::exception&) {
+    refuse("it is no report of a run");
+  }
+}
+
+void Again::refuse(const std::string& why) const {
+  throw UsageError(fmt::format("cannot repeat '{}': {}", path_, why));
+}
+
+std::vector<std::string> Again::words(const CLI::App& run,
+                                      const std::vector<std::string>& given) const {
+  std::vector<std::string> replaced, words;
+  for (const Piece& piece : pieces_of(run, given)) {
+    if (piece.option.empty() || has(kIdentity, piece.option))
+      refuse(fmt::format("'{}' would make it another run; without {} it is one",
+                         fmt::join(piece.words, " "), kFlag));
+    replaced.push_back(piece.option);
+  }
+  for (const Piece& piece : pieces_of(run, report_["command"])) {
+    if (has(kOutput, piece.option) || has(replaced, piece.option)) continue;
+    words.insert(words.end(), piece.words.begin(), piece.words.end());
+  }
+  words.insert(words.end(), given.begin(), given.end());
+  return words;
+}
+
+void Again::check_builds(const std::string& model_path) const {
+  if (const std::string then = text_at(report_, "orrery", "build"); then != build_of_program())
+    refuse(fmt::format("it was made by another build of orrery ({}, this is {})", then,
+                       build_of_program()));
+  if (model_path.empty()) return;
+  if (const std::string then = text_at(report_, "model", "build");
+      then != build_of_model(model_path))
+    refuse(fmt::format("'{}' was another build then ({}, this is {})", model_path, then,
+                       build_of_model(model_path)));
+}
+
+void Again::check_inputs(const std::vector<InputFile>& inputs) const {
+  std::map<std::string, std::string> then = digests(report_);
+  std::vector<std::string> changes;
+  for (const InputFile& one : inputs) {
+    const auto found = then.find(one.path);
+    if (found == then.end()) {
+      changes.push_back(fmt::format("input file '{}' was not read then", one.path));
+      continue;
+    }
+    if (found->second != one.digest)
+      changes.push_back(fmt::format("input file '{}' has changed since", one.path));
+    then.erase(found);
+  }
+  for (const auto& [path, digest] : then)
+    changes.push_back(fmt::format("input file '{}' was read then, and is not now", path));
+  if (!changes.empty()) refuse(fmt::format("{}", fmt::join(changes, "; ")));
+}
+
+Again::Verdict Again::judge(const RunRecord& record) const {
+  if (!record.complete() || !report_["complete"].get<bool>())
+    return {true, fmt::format("not compared with '{}', since one of the two did not reach its "
+                              "horizon",
+                              path_)};
+  const std::string then = report_["run"]["fingerprint"];
+  const std::string now = fmt::format("{:016x}", record.result.fingerprint);
+  if (now == then) return {true, fmt::format("the same as '{}'", path_)};
+  return {false, fmt::format("the fingerprints differ ({}, in '{}' {}): the model depends on "
+                             "something that is neither its LPs' state nor its input files",
+                             now, path_, then)};
+}
+
+std::optional<std::string> take_again(std::vector<std::string>& words) {
+  const auto is_ours = [](const std::string& word) {
+    return word == kFlag || word.starts_with(std::string(kFlag) + "=");
+  };
+  const auto found = std::find_if(words.begin(), words.end(), is_ours);
+  if (found == words.end()) return std::nullopt;
+  const bool apart = found->size() == kFlag.size();
+  if (apart && found + 1 == words.end()) throw UsageError("--again needs a value");
+  std::string value = apart ? found[1] : found->substr(kFlag.size() + 1);
+  words.erase(found, found + (apart ? 2 : 1));
+  if (std::any_of(words.begin(), words.end(), is_ours))
+    throw UsageError("--again is given more than once");
+  if (value.empty())
+    throw UsageError("--again is given an empty value; give it another or leave it away");
+  return value;
+}
+
+}  // namespace orrery::cli
