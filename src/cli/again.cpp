@@ -81,9 +81,10 @@ Again::Again(const std::string& path)
     const auto command = report_.at("command").get<std::vector<std::string>>();
     if (command.empty()) refuse("no command has made it");
     if (command.front() != "run")
-      refuse(fmt::format("'orrery {}' has made it, which went on from a snapshot; repeat the run "
-                         "that took that",
-                         command.front()));
+      refuse(
+          fmt::format("'orrery {}' has made it, which went on from a snapshot; repeat the run "
+                      "that took that",
+                      command.front()));
     digests(report_);
     report_.at("run").at("fingerprint").get<std::string>();
     report_.at("complete").get<bool>();

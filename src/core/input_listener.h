@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who wants to know which input files are read: a report says what a run was made from. It hangs off
-// the thread, since models read their files by a plain function (orrery/input_file.h).
+// Who wants to know which input files are read: a report says what a run was made from. It hangs
+// off the thread, since models read their files by a plain function (orrery/input_file.h).
 #pragma once
 
 #include <string>

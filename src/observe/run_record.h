@@ -27,7 +27,7 @@ struct DerivedValue {
 struct InputFile {
   std::string path;
   std::uint64_t bytes = 0;
-  std::string digest;  ///< XXH3, 128 bits (Collet), in hexadecimal digits: against slips, not forgers
+  std::string digest;  ///< observe/input_digest.h
 };
 
 struct RunRecord {

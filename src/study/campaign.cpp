@@ -65,7 +65,8 @@ int Campaign::carry_out() {
     progress_.say(fmt::format("{} of {} runs are finished already and kept", kept_, total_));
   if (outdated_ > 0)
     progress_.say(fmt::format(
-        "{} finished runs are of another build of the program or the model and are made again",
+        "{} finished runs are of another build of the program or the model, or of input files that "
+        "have changed, and are made again",
         outdated_));
   while (children_.running() > 0 || (!queue_.empty() && signal_ == 0)) {
     while (signal_ == 0 && !queue_.empty() && children_.running() < maker_.jobs) start_next();
@@ -90,8 +91,9 @@ void Campaign::want(std::size_t point, std::uint64_t replications) {
     Json report;
     const Found found =
         look_for_run(folder_.run_folder(point, plan_.seed(replication)), identity(run), report);
-    if (found == Found::of_another_build) ++outdated_;
-    if (found == Found::finished) {
+    const bool is_kept = found == Found::finished && inputs_.are_those_of(report);
+    if (found == Found::of_another_build || (found == Found::finished && !is_kept)) ++outdated_;
+    if (is_kept) {
       ++kept_;
       ++done_;
       note_values(run, report);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "study/children.h"
+#include "study/inputs_now.h"
 #include "study/plan.h"
 #include "study/study_folder.h"
 #include "study/study_progress.h"
@@ -90,13 +91,14 @@ class Campaign {
   Children children_;
   const bool quiet_;
   StudyProgress progress_;
+  InputsNow inputs_;
   std::vector<PointState> points_;
   std::deque<Run> queue_;
   std::vector<Run> started_;  ///< by tag
   std::vector<Failure> failures_;
   std::vector<GivenUp> given_up_;
   std::uint64_t kept_ = 0;      ///< finished runs that were found
-  std::uint64_t outdated_ = 0;  ///< those that were found, of another build
+  std::uint64_t outdated_ = 0;  ///< those that were found, of another build or other inputs
   std::uint64_t done_ = 0, total_ = 0;
   bool has_checked_rules_ = false;
   int signal_ = 0;

@@ -386,6 +386,19 @@ class Resume(SweepCase):
         self.assertEqual(files_of(whole), files_of(killed))
         self.assertEqual([path for path in killed.rglob("*.part")], [])
 
+    def test_changed_input_is_run_again(self):
+        data = pathlib.Path(os.environ["ORRERY_DATA"]) / "traffic"
+        for part in ["net", "trips"]:
+            (self.folder / f"city_{part}.tntp").write_text((data / f"sioux-falls_{part}.tntp").read_text())
+        words = ["sweep", "traffic", "--set", f"network={self.folder}/city", "routes=free-flow",
+                 "--until", "1min", "--seeds", "1..3", "--out", self.out()]
+        self.run_ok(*words)
+        self.assertIn("3 of 3 runs are finished already", Done(words).err)
+        with open(self.folder / "city_trips.tntp", "a", encoding="utf-8") as stream:
+            stream.write("\n")
+        self.assertIn("3 finished runs are of another build of the program or the model, or of input "
+                      "files that have changed", Done(words).err)
+
     def test_signals_end_it_in_order(self):
         whole = self.out("whole")
         self.run_ok("sweep", *self.WORDS, "--out", whole)

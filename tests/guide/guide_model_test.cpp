@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The models that docs/guide-models.md and docs/from-another-simulator.md show do what the pages say
-// of them, on every engine.
+// The models that docs/guide-models.md and docs/from-another-simulator.md show do what the pages
+// say of them, on every engine.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -39,8 +39,9 @@ TEST(PageForOthers, LettersAreTheSameOnEveryEngine) {
   }
 }
 
-// A network of Jackson's (Operations Research 5, 1957): each office is an M/M/2 by itself, busy half
-// of the time, where letters wait 40 s on average; two hops on average of 2 min + 40 s + 30 min.
+// A network of Jackson's (Operations Research 5, 1957): each office is an M/M/2 by itself, busy
+// half of the time, where letters wait 40 s on average; two hops on average of 2 min + 40 s + 30
+// min.
 TEST(PageForOthers, LettersTakeWhatJacksonSays) {
   const Simulation run("post", {}, Duration::days(kSanitizers ? 1 : 7));
   EXPECT_NEAR(run.metric("desk_wait").mean(), 40, kSanitizers ? 4 : 1);
