@@ -104,8 +104,12 @@ class Case(unittest.TestCase):
 
     def numbers(self, out):
         """Of those that are whole: with a manifest of the run, not only of a rank's part."""
-        return sorted(int(file.stem) for file in (out / "snapshots").glob("*.json")
-                      if file.stem.isdigit())
+        try:
+            names = os.listdir(out / "snapshots")
+        except FileNotFoundError:  # not yet, or a run that begins anew has just removed it
+            return []
+        stems = [name.removesuffix(".json") for name in names if name.endswith(".json")]
+        return sorted(int(stem) for stem in stems if stem.isdigit())
 
     def start(self, *words):
         process = subprocess.Popen([ORRERY, *map(str, words)], stdin=subprocess.DEVNULL,
