@@ -19,7 +19,7 @@ inline constexpr int kExitSystem = 4;    ///< the system had no memory, no threa
 inline constexpr int kExitInternal = 70;
 inline constexpr int kExitSignal = 128;  ///< + the signal: 130 for Ctrl-C
 
-int list_command();
+int list_command(const ListArguments& arguments);
 int describe_command(const DescribeArguments& arguments);  ///< of a model or an engine
 int measure_command(const DescribeArguments& arguments);   ///< describe --measure
 int run_command(const RunArguments& arguments);

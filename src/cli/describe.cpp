@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/describe_json.h"
 #include "cli/standard_output.h"
 #include "core/duration_text.h"
 #include "core/float_environment.h"
@@ -139,10 +140,18 @@ int describe_command(const DescribeArguments& arguments) {
   const Terminal terminal = Terminal::of(STDOUT_FILENO);
   if (summary_of(name_or_path).empty())
     for (const EngineInfo& engine : engines())
-      if (engine.name == name_or_path) return describe_engine(engine, terminal);
+      if (engine.name == name_or_path) {
+        if (!arguments.json) return describe_engine(engine, terminal);
+        print_out("{}", engine_json(engine));
+        return kExitOk;
+      }
   std::string name;
   const auto model =
       call_model("the model's constructor", [&] { return make_model(name_or_path, &name); });
+  if (arguments.json) {
+    print_out("{}", model_json(*model, name, summary_of(name)));
+    return kExitOk;
+  }
   print_out("{}: {}\n", terminal.bold(name), summary_of(name));
   print_parameters(*model, terminal);
   print_metrics(*model, terminal);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/describe_json.h"
 #include "cli/standard_output.h"
 #include "core/model_registry.h"
 #include "observe/text_table.h"
@@ -22,7 +23,11 @@ void print(const char* heading, const Infos& infos, const Terminal& terminal) {
 
 }  // namespace
 
-int list_command() {
+int list_command(const ListArguments& arguments) {
+  if (arguments.json) {
+    print_out("{}", list_json());
+    return kExitOk;
+  }
   const Terminal terminal = Terminal::of(STDOUT_FILENO);
   print("Models", models(), terminal);
   print("Engines", engines(), terminal);

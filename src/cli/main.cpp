@@ -136,6 +136,7 @@ struct Commands {
   CLI::App app{"Orrery runs discrete-event models on several engines, with equal results.",
                "orrery"};
   CLI::App *list, *describe, *run, *resume, *fork, *snapshot, *compare, *sweep;
+  ListArguments list_arguments;
   DescribeArguments describe_arguments;
   RunArguments run_arguments;
   ResumeArguments resume_arguments, fork_arguments;
@@ -149,7 +150,9 @@ struct Commands {
     app.require_subcommand(0, 1);
     app.allow_extras();  // left-over words are refused by us, with near matches
     app.formatter(std::make_shared<HelpFormatter>("COMMAND [OPTIONS]"));
-    list = add("list", "Show the models and the engines", "", "Example:\n  orrery list");
+    list = add("list", "Show the models and the engines", "",
+               "Examples:\n  orrery list\n  orrery list --json");
+    add_list_options(*list, list_arguments);
     describe =
         add("describe",
             "Show a model's parameters, metrics, tables and lookahead, or an engine's options",
@@ -240,7 +243,7 @@ int dispatch(Commands& commands) {
   }
   CLI::App* command = chosen.front();
   refuse_extras(*command, "orrery " + command->get_name());
-  if (command == commands.list) return list_command();
+  if (command == commands.list) return list_command(commands.list_arguments);
   if (command == commands.describe) {
     if (commands.describe_arguments.words.empty())
       throw UsageError(

@@ -201,6 +201,10 @@ void add_compare_options(CLI::App& command, CompareArguments& arguments) {
   add_own_options(command, arguments);
 }
 
+void add_list_options(CLI::App& command, ListArguments& arguments) {
+  command.add_flag("--json", arguments.json, "Print what is there as JSON, with all options");
+}
+
 void add_describe_options(CLI::App& command, DescribeArguments& arguments) {
   command
       .add_option("NAME", arguments.words,
@@ -213,7 +217,7 @@ void add_describe_options(CLI::App& command, DescribeArguments& arguments) {
   for (const OptionBase* option : all_options())
     if (option->declaration().universal) add_option(command, *option, arguments.texts[option]);
   command.add_flag("--quiet", arguments.quiet, "Show no progress");
-  command.add_flag("--json", arguments.json, "Print what was measured as JSON");
+  command.add_flag("--json", arguments.json, "Print what is there, or was measured, as JSON");
 }
 
 void add_sweep_options(CLI::App& command, SweepArguments& arguments) {
@@ -270,8 +274,7 @@ std::string SweepArguments::place_in_file(const std::string& key) const {
 std::string DescribeArguments::needing_a_run() const {
   for (const auto& [option, text] : texts)
     if (!text.empty()) return option->flag();
-  if (!sets.empty()) return "--set";
-  return json ? "--json" : "";
+  return sets.empty() ? "" : "--set";
 }
 
 void complete_arguments(CLI::App& command, RunArguments& arguments) {

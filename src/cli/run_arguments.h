@@ -91,6 +91,11 @@ struct SweepArguments : RunArguments {
   std::string place_in_file(const std::string& key) const;
 };
 
+/// `orrery list`
+struct ListArguments {
+  bool json = false;
+};
+
 /// `model` may be an engine.
 struct DescribeArguments : RunArguments {
   bool measure = false;
@@ -108,6 +113,7 @@ void add_snapshot_command_options(CLI::App& command, SnapshotCommandArguments& a
 void add_compare_options(CLI::App& command, CompareArguments& arguments);
 /// The same for `sweep`, which gives its runs seeds.
 void add_sweep_options(CLI::App& command, SweepArguments& arguments);
+void add_list_options(CLI::App& command, ListArguments& arguments);
 /// For `describe`: those that every engine honours.
 void add_describe_options(CLI::App& command, DescribeArguments& arguments);
 

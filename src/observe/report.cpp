@@ -17,23 +17,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A parameter's text as the JSON type that it is. Durations stay text ("10 ms"): their unit is
-/// part of them.
-Json typed(const std::string& type, const std::string& text) {
-  const char* begin = text.data();
-  const char* end = begin + text.size();
-  if (type == "integer") {
-    std::int64_t value = 0;
-    if (std::from_chars(begin, end, value).ec == std::errc{}) return value;
-  } else if (type == "real") {
-    double value = 0;
-    if (std::from_chars(begin, end, value).ec == std::errc{}) return value;
-  } else if (type == "yes/no") {
-    return text == "yes";
-  }
-  return text;
-}
-
 Json model_json(const RunRecord& record) {
   Json json = {{"name", record.model_name},
                {"lps", record.model->lp_count()},
@@ -48,8 +31,8 @@ Json model_json(const RunRecord& record) {
 Json parameters_json(const Model& model) {
   Json json = Json::object();
   for (const ParameterBase* p : model.parameters()) {
-    json[p->name()] = {{"value", typed(p->type_text(), p->value_text())},
-                       {"default", typed(p->type_text(), p->default_text())},
+    json[p->name()] = {{"value", typed_json(p->type_text(), p->value_text())},
+                       {"default", typed_json(p->type_text(), p->default_text())},
                        {"type", p->type_text()},
                        {"unit", p->unit()}};
   }
@@ -154,6 +137,21 @@ Json results_json(const std::vector<DerivedValue>& results) {
 }
 
 }  // namespace
+
+Json typed_json(const std::string& type, const std::string& text) {
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  if (type == "integer") {
+    std::int64_t value = 0;
+    if (std::from_chars(begin, end, value).ec == std::errc{}) return value;
+  } else if (type == "real") {
+    double value = 0;
+    if (std::from_chars(begin, end, value).ec == std::errc{}) return value;
+  } else if (type == "yes/no") {
+    return text == "yes";
+  }
+  return text;
+}
 
 std::string report_json(const RunRecord& record) {
   Json json = {

@@ -4,6 +4,7 @@
 // fields; a change of their meaning raises kReportSchema.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "observe/run_record.h"
@@ -11,6 +12,10 @@
 namespace orrery {
 
 inline constexpr int kReportSchema = 1;
+
+/// What a parameter's text says, as the JSON type that it is. Durations stay text ("10 ms"): their
+/// unit is part of them.
+nlohmann::ordered_json typed_json(const std::string& type, const std::string& text);
 
 /// The report as indented JSON with a newline at its end.
 std::string report_json(const RunRecord& record);
