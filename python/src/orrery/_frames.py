@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DataFrames from what the command writes: objects of JSON, and the CSV files of a run's tables and
+of a study, with the types that the command has given their columns rather than those that the texts
+look like (a fingerprint may look like a number, and a table may be empty)."""
+
+import csv
+import difflib
+import errno
+import json
+import pathlib
+import sqlite3
+import urllib.parse
+from collections.abc import Mapping
+
+import pandas
+
+from ._errors import UsageError
+
+TYPES = {"integer": "int64", "real": "float64"}
+
+
+def read_json(path):
+    try:
+        found = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read '{path}': {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(f"'{path}' is no whole JSON file: {error}") from None
+    if not isinstance(found, dict):
+        raise UsageError(f"'{path}' was not written by the orrery command")
+    return found
+
+
+def frame_of(objects, columns=None):
+    """A row for each name; a number that is not finite is null in JSON."""
+    frame = pandas.DataFrame.from_dict(objects, orient="index", columns=columns if not objects else None)
+    if objects and columns:
+        frame = frame.reindex(columns=columns)
+    for column in frame:
+        values = frame[column]
+        if values.isna().any() and not any(isinstance(value, str) for value in values):
+            frame[column] = values.astype("float64")
+    frame.index.name = "name"
+    return frame
+
+
+def table_facts(folder):
+    """By table: the types and units of its columns and how many rows it has; {} without the database."""
+    path = pathlib.Path(folder, "results.sqlite").absolute()
+    if not path.is_file():
+        return {}
+    facts = {}
+    try:
+        uri = f"file:{urllib.parse.quote(str(path))}?mode=ro&immutable=1"
+        database = sqlite3.connect(uri, uri=True)
+        try:
+            for table, column, kind, unit in database.execute(
+                    "SELECT table_name, column_name, type, unit FROM orrery_columns"):
+                facts.setdefault(table, {"types": {}, "units": {}})
+                facts[table]["types"][column] = TYPES.get(kind, "object")
+                facts[table]["units"][column] = unit
+            for table, fact in facts.items():
+                quoted = table.replace('"', '""')
+                # Rows are numbered as they come; counting them would read them all.
+                fact["rows"] = database.execute(f'SELECT max(rowid) FROM "{quoted}"').fetchone()[0] or 0
+        finally:
+            database.close()
+    except sqlite3.Error as error:
+        raise UsageError(f"cannot read '{path}': {error}; it was cut off or changed") from None
+    return facts
+
+
+def read_table(folder, name, facts):
+    """One of a run's tables, complete or not at all."""
+    path = pathlib.Path(folder, name + ".csv")
+    fact = facts.get(name)
+    require_line_end(path)
+    frame = read_csv(path, dtype=fact and fact["types"], float_precision="round_trip")
+    if fact and len(frame) != fact["rows"]:
+        raise UsageError(f"'{path}' has {len(frame)} rows and results.sqlite {fact['rows']}; one of them "
+                         "was cut off or changed")
+    if fact:
+        frame.attrs["units"] = fact["units"]
+    return frame
+
+
+def require_line_end(path):
+    """Half of a number is a number, too."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(-1, 2)
+            last = file.read()
+    except OSError as error:
+        last = b"\n" if error.errno != errno.EINVAL else b""  # it is not there, or it is empty
+    if last != b"\n":
+        raise UsageError(f"the last line of '{path}' has no end; it was cut off")
+
+
+def read_csv(path, **options):
+    try:
+        return pandas.read_csv(path, **options)
+    except OSError as error:
+        raise UsageError(f"cannot read '{path}': {error.strerror}") from None
+    except (ValueError, OverflowError) as error:  # of the parser, too
+        raise UsageError(f"'{path}' is not what the command wrote: {error}; it was cut off or "
+                         "changed") from None
+
+
+def read_study_table(path, names, texts):
+    """A table of a study. `names`: of parameters; their values are numbers if all are, else texts, and
+    a text may be "None"; all else that is empty is missing."""
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            header = next(csv.reader(file), [])
+    except OSError as error:
+        raise UsageError(f"cannot read '{path}': {error.strerror}") from None
+    return read_csv(path, keep_default_na=False, float_precision="round_trip",
+                    na_values={column: [""] for column in header if column not in {*names, *texts}},
+                    dtype={column: str for column in texts if column in header})
+
+
+class Tables(Mapping):
+    """By name, read when they are asked for. What was read is kept."""
+
+    def __init__(self, folder, names, temporary=None):
+        self._temporary = temporary  # is there as long as its tables are wanted
+        self._folder, self._names, self._frames, self._facts = folder, list(names), {}, None
+
+    def __iter__(self):
+        return iter(self._names)
+
+    def __len__(self):
+        return len(self._names)
+
+    def __getitem__(self, name):
+        if name not in self._names:
+            raise KeyError(unknown("table", name, self._names))
+        if name not in self._frames:
+            if self._facts is None:
+                self._facts = table_facts(self._folder)
+            self._frames[name] = read_table(self._folder, name, self._facts)
+        return self._frames[name]
+
+    def __repr__(self):
+        return f"tables: {', '.join(self._names) or 'none'}"
+
+
+def unknown(kind, name, names):
+    """The sentence for a name that is not there."""
+    names = list(names)
+    near = difflib.get_close_matches(str(name), names, 1)
+    meant = f"; did you mean '{near[0]}'?" if near else ""
+    return f"there is no {kind} '{name}'{meant} ({kind}s: {', '.join(names) or 'none'})"

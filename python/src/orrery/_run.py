@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run: `orrery.run` starts it, `Run` is what it has left.
+
+A run always has a folder, as `orrery run --out` leaves it; without `out` it is a temporary one that
+lives as long as the Run. So a table is read when it is asked for, and never twice in memory."""
+
+import os
+import pathlib
+import shutil
+import tempfile
+import weakref
+
+from . import _html as html, _progress as progress_lines, _words as words
+from ._command import sentence_of
+from ._errors import Interrupted, UsageError, error_of
+from ._frames import Tables, frame_of, read_json, unknown
+from ._process import call
+
+SCHEMA = 1  # of report.json
+METRIC_COLUMNS = ["unit", "help", "count", "sum", "mean", "deviation", "minimum", "maximum"]
+VALUE_COLUMNS = ["value", "unit", "help"]
+
+
+def run(model, /, *, engine=None, until=None, seed=None, workers=None, ranks=None, out=None, force=False,
+        parameters=None, options=None, progress=None, **settings):
+    """Runs a model and returns a Run. docs/python.md says all; in short:
+
+    model       a name (orrery.models()), or the path of a shared object
+    until       simulated time, a timedelta or a text such as "100s", "2h"
+    out         folder of the results; without it a temporary one, which goes with the Run
+    force       replaces the results of an earlier run in that folder
+    settings    parameters of the model (orrery.describe(model)) and further options of
+                `orrery run`, such as checkpoint="copy"
+    parameters, options
+                the same, for names that are both or that Python does not take
+    progress    False: show none
+
+    Raises UsageError, ModelFault, SystemFailure, or Interrupted at Ctrl-C, whose `result` is what was
+    committed."""
+    named = {"engine": engine, "until": until, "seed": seed, "workers": workers, "ranks": ranks, "out": out,
+             "force": force}
+    request = words.Request(model, named, settings, options, parameters, words.RUN_OPTIONS)
+    return Place(request.options, "report.json").run(["run"], request.words(), progress, Run)
+
+
+class TemporaryFolder:
+    """One that lives as long as this object, or the process."""
+
+    def __init__(self):
+        self.path = pathlib.Path(tempfile.mkdtemp(prefix="orrery-"))
+        self._end = weakref.finalize(self, _remove, self.path, os.getpid())
+
+
+def _remove(path, owner):
+    if os.getpid() == owner:  # and not a fork of it
+        shutil.rmtree(path, ignore_errors=True)
+
+
+class Place:
+    """The folder of results: the one that was asked for, or a temporary one."""
+
+    def __init__(self, options, report):
+        self.temporary, out = None, options.pop("out", None)
+        if out is None:
+            self.temporary = TemporaryFolder()
+            out = self.temporary.path / "results"
+        self.folder, self._report = pathlib.Path(out), report
+
+    def run(self, verb, request, progress, kind):
+        before = self._stamp()
+        done = call([*verb, *request, f"--out={self.folder}"], progress_lines.screen(progress))
+        result = None
+        if self._stamp() != before:
+            result = kind(self.folder, temporary=self.temporary, lines=done.lines, output=done.output)
+        sentence = sentence_of(done.lines)
+        if done.interrupts:
+            raise Interrupted(sentence or "interrupted", code=done.code, lines=done.lines, result=result)
+        if done.code != 0:
+            raise error_of(done.code, sentence, done.lines, result)
+        if result is None:  # a study whose files are the same is written again all the same
+            raise UsageError(f"the command has left no report in '{self.folder}'")
+        return result
+
+    def _stamp(self):
+        """Of the report; it is renamed into place, so a new one is another file."""
+        try:
+            status = (self.folder / self._report).stat()
+        except OSError:
+            return None
+        return status.st_ino, status.st_mtime_ns
+
+
+class Run:
+    """What a run has left. `report` is all of report.json; the rest of the properties are views."""
+
+    def __init__(self, folder, temporary=None, lines=(), output=""):
+        self.folder = pathlib.Path(folder)
+        self._temporary = temporary
+        path = self.folder / "report.json"
+        self.report = read_json(path)
+        if not {"schema", "orrery", "run", "metrics", "results", "files"} <= self.report.keys():
+            raise UsageError(f"'{path}' is not the report of an orrery run")
+        if self.report["schema"] > SCHEMA:
+            raise UsageError(f"'{path}' has the schema {self.report['schema']}, this package reads "
+                             f"{SCHEMA}; install a newer one")
+        self.messages = list(lines)
+        self.output = output
+        self.tables = Tables(self.folder, [name[:-len(".csv")] for name in self.report["files"]
+                                           if name.endswith(".csv")], temporary)
+
+    @property
+    def model(self):
+        return self.report["model"]["name"]
+
+    @property
+    def parameters(self):
+        """By name: value, default, type, unit."""
+        return frame_of(self.report["parameters"], ["value", "default", "type", "unit"])
+
+    @property
+    def results(self):
+        """What the model derived: value, unit, help. run["NAME"] is a value alone."""
+        return frame_of(self.report["results"], VALUE_COLUMNS)
+
+    @property
+    def metrics(self):
+        """Over all committed events: count, sum, mean, deviation, minimum, maximum."""
+        return frame_of(self.report["metrics"], METRIC_COLUMNS)
+
+    @property
+    def statistics(self):
+        """The engine's own figures."""
+        return frame_of(self.report["statistics"], VALUE_COLUMNS)
+
+    @property
+    def complete(self):
+        """Whether the run has reached its horizon."""
+        return self.report["complete"]
+
+    @property
+    def fingerprint(self):
+        return self.report["run"]["fingerprint"]
+
+    @property
+    def notes(self):
+        return self.report["notes"]
+
+    @property
+    def seconds(self):
+        """Wall-clock time."""
+        return self.report["run"]["seconds"]["wall"]
+
+    @property
+    def rate(self):
+        """Committed events per second."""
+        return self.report["run"]["events_per_second"]
+
+    @property
+    def tick_seconds(self):
+        return self.report["model"]["tick_seconds"]
+
+    def __getitem__(self, name):
+        """A result."""
+        if name not in self.report["results"]:
+            raise KeyError(unknown("result", name, self.report["results"]))
+        return self.report["results"][name]["value"]
+
+    def plot(self, table, y, x=None, by=None, ax=None, **options):
+        """A column of a table over simulated time, or over the column `x`; a line for each value of
+        the column `by`. Returns the axes."""
+        from ._plot import plot_table
+        return plot_table(self, table, y, x, by, ax, options)
+
+    def __repr__(self):
+        facts = self.report["run"]
+        return (f"<orrery.Run {self.model} on {self.report['options']['engine']}: {facts['end']} at "
+                f"{facts['reached']}, {facts['committed']:,} events, fingerprint {self.fingerprint}>")
+
+    def _repr_html_(self):
+        return html.run_html(self)

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many runs: `orrery.sweep` makes a study, `Study` is what it has left. As with a run, there always is a
+folder: one that goes on where it was stopped if `out` names it, else a temporary one."""
+
+import pathlib
+
+import pandas
+
+from . import _html as html, _words as words
+from ._errors import UsageError
+from ._frames import frame_of, read_json, read_study_table, unknown
+from ._run import Place, Run
+
+SCHEMA = 1  # of study.json
+
+
+def sweep(model, /, *, seeds=None, until=None, engine=None, workers=None, jobs=None, compare=None,
+          until_precision=None, max_seeds=None, confidence=None, show=None, out=None, force=False,
+          parameters=None, options=None, progress=None, **settings):
+    """Runs a model at all combinations of its parameters' values, each with all seeds, and returns a
+    Study. docs/python.md says all; in short:
+
+    model       as in orrery.run, or the path of a study file (.toml)
+    settings, parameters
+                a value, or several: a list, a range, an array; or a text as `orrery sweep` takes it,
+                "10..50:10"
+    seeds       of the replications of each point (1..10)
+    jobs        runs at once
+    compare     a parameter: differences between its values, seed by seed
+    until_precision
+                {"measure": 0.05}: replications until the interval is that narrow (of the mean)
+    out         folder of the study; the same call goes on there after an interruption
+
+    Raises the error of the first run that failed; its `result` is the study of the others."""
+    named = {"seeds": seeds, "until": until, "engine": engine, "workers": workers, "jobs": jobs,
+             "compare": compare, "max-seeds": max_seeds, "confidence": confidence, "show": show, "out": out,
+             "force": force}
+    request = words.Request(model, named, settings, options, parameters, words.SWEEP_OPTIONS)
+    rules = [f"--until-precision={rule}" for rule in _rules(until_precision)]
+    return Place(request.options, "study.json").run(["sweep"], request.words(several=True) + rules, progress,
+                                                    Study)
+
+
+def _rules(wanted):
+    if wanted is None or isinstance(wanted, str):
+        return [wanted] if wanted else []
+    if hasattr(wanted, "items"):
+        return [f"{name}={words.value_text(share)}" for name, share in wanted.items()]
+    return list(wanted)
+
+
+class Study:
+    """What a study has left. `report` is all of study.json."""
+
+    def __init__(self, folder, temporary=None, lines=(), output=""):
+        self.folder = pathlib.Path(folder)
+        self._temporary = temporary
+        path = self.folder / "study.json"
+        self.report = read_json(path)
+        if not {"schema", "orrery", "plan", "measures", "points"} <= self.report.keys():
+            raise UsageError(f"'{path}' is not the report of an orrery study")
+        if self.report["schema"] > SCHEMA:
+            raise UsageError(f"'{path}' has the schema {self.report['schema']}, this package reads "
+                             f"{SCHEMA}; install a newer one")
+        self.messages = list(lines)
+        self.output = output
+        self._frames = {}
+
+    @property
+    def model(self):
+        return self.report["model"]["name"]
+
+    @property
+    def parameters(self):
+        """Names of those that vary."""
+        return list(self.report["plan"]["parameters"])
+
+    @property
+    def measures(self):
+        """Results and metrics: unit, help."""
+        return frame_of(self.report["measures"], ["unit", "help"])
+
+    @property
+    def confidence(self):
+        return self.report["confidence"]
+
+    @property
+    def complete(self):
+        """Whether no run has failed."""
+        return self.report["complete"]
+
+    @property
+    def points(self):
+        """The settings of each point, by its number, and its runs."""
+        rows = {one["point"]: {**one["settings"], "runs": one["runs"]} for one in self.report["points"]}
+        frame = pandas.DataFrame.from_dict(rows, orient="index")
+        frame.index.name = "point"
+        return frame
+
+    @property
+    def runs(self):
+        """A row for each run: point, seed, what varies, fingerprint, all results and metrics."""
+        return self._table("runs")
+
+    @property
+    def summary(self):
+        """A row for each measure and point: n, mean, deviation, half_width, low, high."""
+        return self._table("summary")
+
+    @property
+    def comparison(self):
+        """With compare=...: a row for each measure and pair of values; else None."""
+        return self._table("comparison") if "comparison" in self.report else None
+
+    @property
+    def failures(self):
+        """Runs that failed: point, seed, exit_code, sentence."""
+        return pandas.DataFrame(self.report["failures"], columns=["point", "seed", "exit_code", "sentence"])
+
+    @property
+    def given_up(self):
+        """Precisions that were not reached."""
+        return pandas.DataFrame(self.report["given_up"], columns=["point", "measure", "wanted", "reached"])
+
+    def _table(self, name):
+        if name not in self._frames:
+            texts = ["measure", "unit", "fingerprint"]
+            frame = read_study_table(self.folder / f"{name}.csv", self.parameters, texts)
+            if name == "comparison":
+                frame["differs"] = frame["differs"].astype(bool)
+            self._frames[name] = frame
+        return self._frames[name]
+
+    def shown(self):
+        """The model's results that are numbers, or its metrics' means."""
+        names = list(dict.fromkeys(self.summary["measure"]))
+        return [name for name in names if "." not in name] or [n for n in names if n.endswith(".mean")]
+
+    def means(self, measure):
+        """The rows of the summary about one measure; a metric's own name means its mean."""
+        rows = self.summary[self.summary["measure"] == measure]
+        if rows.empty:
+            rows = self.summary[self.summary["measure"] == f"{measure}.mean"]
+        if rows.empty:
+            raise KeyError(unknown("measure", measure, self.measures.index))
+        return rows.drop(columns=["measure", "unit"]).reset_index(drop=True)
+
+    def run(self, point, seed):
+        """One of its runs."""
+        folder = self.folder / "runs" / f"point-{point}" / f"seed-{seed}"
+        if not (folder / "report.json").exists():
+            raise KeyError(f"there is no run of point {point} with seed {seed}; .runs has all")
+        return Run(folder, temporary=self._temporary)
+
+    def table(self, name):
+        """A table of the model, of all runs one after the other, with point, seed and what varies."""
+        parts = []
+        for row in self.runs[["point", "seed", *self._columns()]].to_dict("records"):
+            part = self.run(row["point"], row["seed"]).tables[name]
+            lead = pandas.DataFrame({key: [value] * len(part) for key, value in row.items()}, index=part.index)
+            parts.append(pandas.concat([lead, part], axis=1))
+        return pandas.concat(parts, ignore_index=True)
+
+    def _columns(self):
+        """Of the parameters, as the tables call them: one of the name of another column has a prefix."""
+        return [name for name in self.parameters if name in self.runs.columns]
+
+    def plot(self, measure=None, x=None, ax=None):
+        """The means of a measure with bands of their intervals, over the parameter `x` (the first one
+        that varies), a line for each combination of the others. Returns the axes."""
+        from ._plot import plot_study
+        return plot_study(self, measure, x, ax)
+
+    def __repr__(self):
+        return (f"<orrery.Study of {self.model}: {len(self.points)} points, {len(self.runs)} runs"
+                f"{'' if self.complete else ', some failed'}>")
+
+    def _repr_html_(self):
+        return html.study_html(self)
