@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails if a relative link in a Markdown file leads nowhere: no such file, or no such heading in it.
+"""Fails if a relative link in a Markdown file or a notebook leads nowhere: no such file, or no such heading in it.
 
 Usage: check_links.py [FILE ...]     without files: all of the repository's
 """
@@ -50,7 +50,7 @@ def dead_links(path):
 
 
 def all_files():
-    return [path for path in sorted(ROOT.rglob("*.md"))
+    return [path for path in sorted([*ROOT.rglob("*.md"), *ROOT.rglob("*.ipynb")])
             if not NOT_OURS & set(path.relative_to(ROOT).parts)]
 
 

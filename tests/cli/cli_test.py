@@ -109,6 +109,22 @@ class Help(Case):
         for name in ["phold", "pcs", "traffic", *ENGINES]:
             self.assertRegex(done.out, rf"(?m)^  {name}  +\S")
 
+    def test_list_and_describe_as_json(self):
+        listed = json.loads(self.run_ok("list", "--json").out)
+        self.assertEqual(set(listed), {"orrery", "models", "engines", "options"})
+        self.assertIn("yardstick", listed["engines"]["sequential"]["summary"])
+        self.assertEqual(listed["options"]["no-bind"]["type"], "")
+        model = json.loads(self.run_ok("describe", MISFIT, "--json").out)
+        self.assertEqual((model["model"], model["tick_seconds"]), ("misfit", 1e-9))
+        self.assertEqual(model["parameters"]["rows"],
+                         {"type": "integer", "default": 1, "unit": "", "range": "0 .. 1000",
+                          "help": "rows per step", "fork_may_change": False})
+        self.assertEqual(model["metrics"], {"steps": {"unit": "1", "help": "steps done"}})
+        self.assertEqual(model["tables"]["track"]["columns"]["noise"], {"type": "real", "unit": ""})
+        engine = json.loads(self.run_ok("describe", "sequential", "--json").out)
+        self.assertLess(set(engine["options"]), set(listed["options"]))
+        self.refused(2, "describe", "trafic", "--json", says=["'traffic'"])
+
     def test_describe_shows_types_ranges_defaults(self):
         done = self.run_ok("describe", "phold")
         self.assertRegex(done.out, r"(?m)^  lps +integer +8192 +1 \.\. 67108864 +logical")

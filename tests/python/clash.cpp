@@ -35,8 +35,8 @@ class Clash final : public orrery::Model {
                      "hard",
                      {{"large", ColumnType::integer}, {"value", ColumnType::real, "m/s"}},
                      "numbers"};
-  orrery::Table empty{*this, "empty", {{"from", ColumnType::integer}, {"share", ColumnType::real}},
-                      "no rows"};
+  orrery::Table empty{
+      *this, "empty", {{"from", ColumnType::integer}, {"share", ColumnType::real}}, "no rows"};
 
   std::uint64_t lp_count() const override { return 1; }
   std::unique_ptr<orrery::LogicalProcessBase> create(LpId) const override;

@@ -541,6 +541,70 @@ class Progress(Case):
         self.assertEqual(told[-1], "")
 
 
+class Kernel(Case):
+    """What a notebook's front end is told, by a kernel of its own."""
+
+    def setUp(self):
+        super().setUp()
+        try:
+            import ipykernel  # noqa: F401
+            from jupyter_client.manager import KernelManager
+        except ImportError as error:
+            self.skipTest(f"{error}; apt-get install python3-nbconvert python3-ipykernel")
+        manager = KernelManager(kernel_name="python3")
+        manager.start_kernel(env={**os.environ, "HOME": str(self.folder), "IPYTHONDIR": str(self.folder),
+                                  "PYDEVD_DISABLE_FILE_VALIDATION": "1"}, stderr=subprocess.DEVNULL)
+        self.addCleanup(manager.shutdown_kernel, now=True)
+        client = manager.client()
+        client.start_channels()
+        self.addCleanup(client.stop_channels)
+        client.wait_for_ready(timeout=PATIENCE_S)
+        self.manager, self.client = manager, client
+        self.execute("import orrery; orrery.describe('phold').name")
+
+    def execute(self, code, on_message=lambda kind, content: None):
+        """All that the kernel says until it is idle: pairs of kind and content."""
+        request, said = self.client.execute(code), []
+        while True:
+            message = self.client.get_iopub_msg(timeout=PATIENCE_S)
+            if message["parent_header"].get("msg_id") != request:
+                continue
+            kind, content = message["msg_type"], message["content"]
+            if kind == "status" and content["execution_state"] == "idle":
+                return said
+            if kind not in ("status", "execute_input"):
+                said.append((kind, content))
+                on_message(kind, content)
+
+    def test_a_short_run_shows_itself_and_no_progress(self):
+        said = self.execute("orrery.run('phold', lps=16, until='1s')")
+        self.assertEqual([kind for kind, _ in said], ["execute_result"])
+        self.assertIn("<b>phold</b>", said[0][1]["data"]["text/html"])
+
+    def test_progress_is_one_line_that_goes(self):
+        said = self.execute("orrery.run('phold', lps=256, until='100000s', engine='sequential').complete")
+        lines = [content["data"]["text/plain"] for kind, content in said if "display_data" in kind]
+        self.assertEqual(said[0][0], "display_data")
+        self.assertEqual({kind for kind, _ in said[1:-1]}, {"update_display_data"})
+        self.assertEqual(len({content["transient"]["display_id"] for _, content in said[:-1]}), 1)
+        self.assertRegex(lines[0], r"\A +\d+ %  .*ev/s")
+        self.assertEqual(lines[-1], "")
+        self.assertEqual(said[-1][1]["data"]["text/plain"], "True")
+
+    def test_the_interrupt_button(self):
+        interrupted = []
+
+        def on_message(kind, content):
+            if kind == "display_data":
+                interrupted.append(content)
+                self.manager.interrupt_kernel()
+        said = self.execute(f"orrery.run('phold', lps=256, until='{ENDLESS}')", on_message)
+        self.assertEqual(len(interrupted), 1)
+        self.assertEqual((said[-1][0], said[-1][1]["ename"]), ("error", "Interrupted"))
+        said = self.execute("import sys; print(sys.last_value.result.report['run']['end'])")
+        self.assertEqual(said[-1][1]["text"], "interrupted\n")
+
+
 class Studies(Case):
     GRID = {"cells": 4, "inter_arrival": datetime.timedelta(seconds=20), "until": "200s",
             "channels": range(2, 5, 2), "mobility": [True, False]}
