@@ -77,6 +77,7 @@ def main(path, build, write=""):
         os.environ.update(ORRERY=f"{home}/orrery/bin/orrery", HOME=home, IPYTHONDIR=f"{home}/ipython",
                           TMPDIR=home, PYDEVD_DISABLE_FILE_VALIDATION="1",
                           PYTHONPATH=str(path.parents[1] / "python/src"))
+        os.environ.pop("MPLBACKEND", None)  # pictures go into the notebook
         execute(after, str(path.parent))
         text = nbformat.writes(after)
         assert home not in text, "an output has a path of this machine"

@@ -182,19 +182,17 @@ class Runs(Case):
         self.assertEqual(again(force=True).fingerprint, run.fingerprint)
 
     def test_temporary_folders_go_with_their_runs(self):
-        run = orrery.run("pcs", **SMALL)
-        folder = run.folder
-        tables = run.tables
-        self.assertTrue(folder.exists())
-        copy = pickle.loads(pickle.dumps(dict(run.report)))
-        self.assertEqual(copy, run.report)
-        self.assertGreater(len(tables["cells"]), 0)
-        del run
+        self.addCleanup(setattr, tempfile, "tempdir", tempfile.tempdir)
+        tempfile.tempdir = str(self.folder)
+        tables = orrery.run("pcs", **SMALL).tables
         gc.collect()
-        self.assertFalse(folder.exists())
+        self.assertEqual(len(list(self.folder.iterdir())), 1)
+        self.assertEqual(len(tables["cells"]), 4)
+        del tables
         with self.assertRaises(orrery.UsageError):
             orrery.run("pcs", cells=-1)
-        self.assertFalse(folder.parent.exists())
+        gc.collect()
+        self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_in_a_notebook(self):
         shown = orrery.run("pcs", **SMALL)._repr_html_()
