@@ -101,7 +101,9 @@ class Command(Case):
         self.assertIn("<b>traffic</b>", told._repr_html_())
         self.assertEqual(orrery.describe(pathlib.Path(CLASH)).parameters.type["flag"], "yes/no")
         self.refused(orrery.UsageError, lambda: orrery.describe("trafic"), "did you mean 'traffic'?")
-        self.assertEqual(by_hand("describe", "auto", "--json").returncode, 0)
+        self.assertIn("--window", by_hand("describe", "timewarp").stdout)
+        self.assertIn("window", orrery.describe("timewarp").options.index)
+        self.refused(orrery.UsageError, lambda: orrery.run("timewarp"), "no model 'timewarp'")
 
     def test_where_the_command_is(self):
         self.assertEqual(orrery.command(), PROGRAM)
@@ -179,6 +181,11 @@ class Runs(Case):
         self.assertTrue((self.folder / "out/results.sqlite").exists())
         again = lambda **more: orrery.run("pcs", **SMALL, out=str(self.folder / "out"), **more)
         self.refused(orrery.UsageError, again, "--force")
+        self.refused(orrery.UsageError, lambda: orrery.run("pcs", **SMALL, out=""), "--out is given an empty")
+        copy = pickle.loads(pickle.dumps(run))
+        self.assertEqual(len(copy.tables["cells"]), 4)
+        with self.assertRaisesRegex(TypeError, "out=..."):
+            pickle.dumps(orrery.run("pcs", **SMALL))
         self.assertEqual(again(force=True).fingerprint, run.fingerprint)
 
     def test_temporary_folders_go_with_their_runs(self):
@@ -562,7 +569,7 @@ class Kernel(Case):
 
     def execute(self, code, on_message=lambda kind, content: None):
         """All that the kernel says until it is idle: pairs of kind and content."""
-        request, said = self.client.execute(code), []
+        request, said = self.client.execute(code, stop_on_error=False), []
         while True:
             message = self.client.get_iopub_msg(timeout=PATIENCE_S)
             if message["parent_header"].get("msg_id") != request:
@@ -619,7 +626,7 @@ class Studies(Case):
             pandas.testing.assert_frame_equal(getattr(ours, name), getattr(theirs, name))
         self.assertEqual(ours.parameters, ["channels", "mobility"])
         self.assertEqual((len(ours.runs), ours.complete, len(ours.failures)), (12, True, 0))
-        self.assertEqual(list(ours.points["channels"].astype(str)), ["2", "2", "4", "4"])
+        self.assertEqual(list(ours.points["channels"]), [2, 2, 4, 4])
         self.assertEqual(ours.comparison["differs"].dtype, bool)
         self.assertIn("<b>pcs</b>", ours._repr_html_())
 
@@ -658,7 +665,7 @@ class Studies(Case):
         for given, texts in [("2..4:2", ["2", "4"]), (numpy.linspace(2, 4, 3), ["2", "3", "4"]),
                              (pandas.Series([5, 6]), ["5", "6"]), ((3, 2), ["3", "2"])]:
             study = orrery.sweep("pcs", **grid, channels=given)
-            self.assertEqual(list(study.points["channels"]), texts)
+            self.assertEqual(list(map(str, study.points["channels"])), texts)
         self.refused(orrery.UsageError, lambda: orrery.sweep("pcs", **grid, channels=[]), "list is empty")
         self.refused(orrery.UsageError, lambda: orrery.sweep(CLASH, text=["a,b", "c"]), "'a,b'", "study file")
         self.refused(orrery.UsageError, lambda: orrery.sweep("pcs", **grid, chanels=[1]), "'channels'")

@@ -22,19 +22,23 @@ def options():
 
 
 def describe(model):
-    """The parameters, metrics and tables of a model, given as in orrery.run."""
+    """The parameters, metrics and tables of a model, given as in orrery.run; the options that an engine
+    uses."""
     return Description(description(words.model_text(model)))
 
 
 class Description:
-    """`parameters` and `metrics` are DataFrames, `tables` has one for the columns of each table."""
+    """`parameters`, `metrics` and an engine's `options` are DataFrames, `tables` has one for the columns
+    of each table."""
 
     def __init__(self, found):
-        self.name, self.summary, self.tick_seconds = found["model"], found["summary"], found["tick_seconds"]
-        self.parameters = frame_of(found["parameters"], ["type", "default", "unit", "range", "help"])
-        self.metrics = frame_of(found["metrics"], ["unit", "help"])
+        self.name, self.summary = found.get("model") or found["engine"], found["summary"]
+        self.tick_seconds = found.get("tick_seconds")
+        self.options = frame_of(found.get("options", {}), ["type", "default", "help"])
+        self.parameters = frame_of(found.get("parameters", {}), ["type", "default", "unit", "range", "help"])
+        self.metrics = frame_of(found.get("metrics", {}), ["unit", "help"])
         self.tables = {}
-        for name, table in found["tables"].items():
+        for name, table in found.get("tables", {}).items():
             self.tables[name] = frame_of(table["columns"], ["type", "unit"])
             self.tables[name].attrs["help"] = table["help"]
 

@@ -74,6 +74,7 @@ def study_html(study):
 
 def description_html(description):
     parts = [head(description.name, description.summary),
+             table(description.options, ["default", "type", "help"]),
              table(description.parameters, ["default", "unit", "type", "range", "help"]),
              table(description.metrics, ["unit", "help"])]
     for name, columns in description.tables.items():

@@ -48,7 +48,12 @@ class TemporaryFolder:
 
     def __init__(self):
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="orrery-"))
+        # Not by tempfile.TemporaryDirectory, which warns of being left to its end.
         self._end = weakref.finalize(self, _remove, self.path, os.getpid())
+
+    def __reduce__(self):
+        raise TypeError("results in a temporary folder cannot be sent to another process; give them a "
+                        "folder: out=...")
 
 
 def _remove(path, owner):
@@ -64,16 +69,19 @@ class Place:
         if out is None:
             self.temporary = TemporaryFolder()
             out = self.temporary.path / "results"
-        self.folder, self._report = pathlib.Path(out), report
+        self._out, self._report = words.value_text(out), report
+        self.folder = pathlib.Path(self._out)
 
     def run(self, verb, request, progress, kind):
         before = self._stamp()
-        done = call([*verb, *request, f"--out={self.folder}"], progress_lines.screen(progress))
+        done = call([*verb, *request, f"--out={self._out}"], progress_lines.screen(progress))
         result = None
         if self._stamp() != before:
             result = kind(self.folder, temporary=self.temporary, lines=done.lines, output=done.output)
         sentence = sentence_of(done.lines)
         if done.interrupts:
+            if self.temporary and result is None:
+                sentence = "interrupted; there is nothing to keep without out=..."
             raise Interrupted(sentence or "interrupted", code=done.code, lines=done.lines, result=result)
         if done.code != 0:
             raise error_of(done.code, sentence, done.lines, result)

@@ -2,6 +2,7 @@
 """Many runs: `orrery.sweep` makes a study, `Study` is what it has left. As with a run, there always is a
 folder: one that goes on where it was stopped if `out` names it, else a temporary one."""
 
+import contextlib
 import pathlib
 
 import pandas
@@ -94,6 +95,9 @@ class Study:
         """The settings of each point, by its number, and its runs."""
         rows = {one["point"]: {**one["settings"], "runs": one["runs"]} for one in self.report["points"]}
         frame = pandas.DataFrame.from_dict(rows, orient="index")
+        for name in self.parameters:
+            with contextlib.suppress(ValueError):
+                frame[name] = pandas.to_numeric(frame[name])
         frame.index.name = "point"
         return frame
 

@@ -115,7 +115,7 @@ class Request:
                           if value is not None and value is not False}
         self._keywords.update(keywords)
         if not self.model.endswith(".toml"):
-            self._check_names(description(self.model)["parameters"])
+            self._check_names(description(self.model).get("parameters", {}))
         self.options = {name.replace("_", "-"): value for name, value in (options or {}).items()}
         self.parameters = dict(parameters or {})
         for name, value in self._keywords.items():
