@@ -16,6 +16,9 @@ import pandas
 
 from ._errors import UsageError
 
+# To the last bit; from pandas 3.1 on without being asked.
+EXACTLY = {} if tuple(map(int, pandas.__version__.split(".")[:2])) >= (3, 1) else \
+    {"float_precision": "round_trip"}
 TYPES = {"integer": "int64", "real": "float64"}
 
 
@@ -75,7 +78,7 @@ def read_table(folder, name, facts):
     path = pathlib.Path(folder, name + ".csv")
     fact = facts.get(name)
     require_line_end(path)
-    frame = read_csv(path, dtype=fact and fact["types"], float_precision="round_trip")
+    frame = read_csv(path, dtype=fact and fact["types"])
     if fact and len(frame) != fact["rows"]:
         raise UsageError(f"'{path}' has {len(frame)} rows and results.sqlite {fact['rows']}; one of them "
                          "was cut off or changed")
@@ -98,7 +101,7 @@ def require_line_end(path):
 
 def read_csv(path, **options):
     try:
-        return pandas.read_csv(path, **options)
+        return pandas.read_csv(path, **EXACTLY, **options)
     except OSError as error:
         raise UsageError(f"cannot read '{path}': {error.strerror}") from None
     except (ValueError, OverflowError) as error:  # of the parser, too
@@ -114,7 +117,7 @@ def read_study_table(path, names, texts):
             header = next(csv.reader(file), [])
     except OSError as error:
         raise UsageError(f"cannot read '{path}': {error.strerror}") from None
-    return read_csv(path, keep_default_na=False, float_precision="round_trip",
+    return read_csv(path, keep_default_na=False,
                     na_values={column: [""] for column in header if column not in {*names, *texts}},
                     dtype={column: str for column in texts if column in header})
 
