@@ -281,9 +281,9 @@ class Values(Case):
             self.refused(orrery.UsageError, lambda: orrery.run("phold", options={name: "x"}), "--" + name)
 
     def test_models(self):
-        with contextlib.chdir(pathlib.Path(CLASH).parent) if hasattr(contextlib, "chdir") else \
-                contextlib.nullcontext():
-            self.assertEqual(orrery.run(pathlib.Path("clash.so"), until="2s").model, "clash")
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(pathlib.Path(CLASH).parent)
+        self.assertEqual(orrery.run(pathlib.Path("clash.so"), until="2s").model, "clash")
         for model in ["", "--help", "-x", "a=b", None, 3]:
             self.refused(orrery.UsageError, lambda: orrery.run(model), "neither the name of a model")
         self.refused(orrery.UsageError, lambda: orrery.run(self.folder / "none.so"), "none.so")
@@ -409,13 +409,35 @@ class Interrupts(Case):
                 if error.result is not None:
                     print(error.result.report["run"]["end"], len(error.result.metrics))"""
 
-    def interrupt(self, call, signals=(signal.SIGINT,), wait_s=2.5, wait=lambda: None):
+    def descendants(self, pid):
+        with contextlib.suppress(OSError):
+            for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+                yield int(child)
+                yield from self.descendants(child)
+
+    def start(self, call):
+        """Python's process and the number of the command's, which executes events by now."""
         process = self.python(self.script(call), start_new_session=True)
         self.assertEqual(process.stdout.readline(), "begin\n")
-        wait()
-        for number in signals:
-            time.sleep(wait_s)
-            os.killpg(process.pid, number)  # as terminals and notebooks do
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            for child in self.descendants(process.pid):  # ranks are children of the command
+                with contextlib.suppress(OSError):
+                    status = pathlib.Path(f"/proc/{child}/status").read_text()
+                    # It takes SIGINT from a descriptor, once it watches its run.
+                    if int(re.search(r"(?m)^SigBlk:\s*(\w+)$", status)[1], 16) >> (signal.SIGINT - 1) & 1:
+                        time.sleep(1)
+                        return process, child
+            if process.poll() is not None or time.monotonic() > deadline:
+                process.kill()
+                self.fail(process.communicate())
+            time.sleep(0.02)
+
+    def interrupt(self, call, times=1):
+        process, _ = self.start(call)
+        for _ in range(times):
+            os.killpg(process.pid, signal.SIGINT)  # as terminals and notebooks do
+            time.sleep(1)
         return process.communicate(timeout=PATIENCE_S)
 
     def test_one(self):
@@ -427,20 +449,18 @@ class Interrupts(Case):
             self.assertIn("stopping at the next commit point", err)
 
     def test_two(self):
-        out, err = self.interrupt(f"orrery.run({MISFIT!r}, does='hang', engine='sequential')",
-                                  [signal.SIGINT] * 2, 1.5)
+        out, err = self.interrupt(f"orrery.run({MISFIT!r}, does='hang', engine='sequential')", times=2)
         self.assertRegex(out, r"\AInterrupted 130 None", err)
 
+    def test_over_ranks(self):
+        out, err = self.interrupt(f"orrery.run('phold', lps=256, until='{ENDLESS}', lookahead='100ms', ranks=2)")
+        self.assertRegex(out, r"\AInterrupted 130 <orrery.Run phold on auto: interrupted at", err)
+
     def test_another_signal_to_the_command(self):
-        script = self.script(f"""import subprocess, threading; real = subprocess.Popen
-                def start(*words, **options):
-                    process = real(*words, **options)
-                    threading.Timer(2.5, process.terminate).start()
-                    return process
-                subprocess.Popen = start
-                orrery.run('phold', lps=256, until='{ENDLESS}')""")
-        out, err = self.python(script).communicate(timeout=PATIENCE_S)
-        self.assertRegex(out, r"\nInterrupted 143 <orrery.Run phold", err)
+        process, child = self.start(f"orrery.run('phold', lps=256, until='{ENDLESS}')")
+        os.kill(child, signal.SIGTERM)
+        out, err = process.communicate(timeout=PATIENCE_S)
+        self.assertRegex(out, r"\AInterrupted 143 <orrery.Run phold", err)
 
     def test_a_handler_is_left_as_it_was(self):
         before = signal.getsignal(signal.SIGINT)
@@ -448,17 +468,11 @@ class Interrupts(Case):
         self.assertIs(signal.getsignal(signal.SIGINT), before)
 
     def test_nothing_outlives_python(self):
-        process = self.python(self.script(f"orrery.run('phold', lps=256, until='{ENDLESS}')"))
-        self.assertEqual(process.stdout.readline(), "begin\n")
-        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        deadline = time.monotonic() + PATIENCE_S
-        while not (running := children.read_text().split()):
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.02)
-        time.sleep(1)
+        process, child = self.start(f"orrery.run('phold', lps=256, until='{ENDLESS}')")
         process.kill()
         process.wait()
-        while pathlib.Path(f"/proc/{running[0]}/exe").exists():
+        deadline = time.monotonic() + PATIENCE_S
+        while os.path.exists(f"/proc/{child}/exe"):
             self.assertLess(time.monotonic(), deadline, "the command goes on")
             time.sleep(0.05)
 
@@ -466,14 +480,14 @@ class Interrupts(Case):
         out = self.folder / "study"
         call = (f"orrery.sweep('pcs', cells=16, channels=range(2, 9, 2), until='20000s', seeds=range(1, 6), "
                 f"out='{out}')")
-
-        def wait():
-            deadline = time.monotonic() + PATIENCE_S
-            while not list(out.glob("runs/*/*/report.json")):
-                self.assertLess(time.monotonic(), deadline)
-                time.sleep(0.01)
-        told, err = self.interrupt(call, wait_s=0, wait=wait)
-        self.assertRegex(told, r"\AInterrupted 130 None .*the same command goes on", err)
+        process = self.python(self.script(call), start_new_session=True)
+        deadline = time.monotonic() + PATIENCE_S
+        while not list(out.glob("runs/*/*/report.json")):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        told, err = process.communicate(timeout=PATIENCE_S)
+        self.assertRegex(told, r"\Abegin\nInterrupted 130 None .*the same command goes on", err)
         self.refused(orrery.UsageError, lambda: orrery.load(out), "is not finished")
         study = eval(call)
         self.assertEqual(len(study.runs), 20)
