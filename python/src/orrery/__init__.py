@@ -6,13 +6,14 @@ from ._command import VERSION as __version__
 from ._command import command
 from ._describe import Description, describe, engines, models, options
 from ._errors import (CommandNotFound, InternalError, Interrupted, ModelCrash, ModelFault, OrreryError,
-                     SystemFailure, UsageError)
+                     SystemFailure, UnknownName, UsageError)
 from ._folders import load
 from ._run import Run, run
 from ._study import Study, sweep
 
 __all__ = ["CommandNotFound", "Description", "InternalError", "Interrupted", "ModelCrash", "ModelFault",
-           "OrreryError", "Run", "Study", "SystemFailure", "UsageError", "command", "describe", "engines",
+           "OrreryError", "Run", "Study", "SystemFailure", "UnknownName", "UsageError",
+           "command", "describe", "engines",
            "load", "models", "options", "run", "sweep"]
 
 for _name in __all__:

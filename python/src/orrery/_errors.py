@@ -16,6 +16,13 @@ class UsageError(OrreryError, ValueError):
     """A wrong name, value, input file or folder (exit code 2)."""
 
 
+class UnknownName(UsageError, KeyError):
+    """A table, result, measure or column that is not there."""
+
+    def __str__(self):  # a KeyError shows its text in quotes
+        return self.args[0]
+
+
 class CommandNotFound(OrreryError):
     """There is no command to be started, or it is none of ours."""
 

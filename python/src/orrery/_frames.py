@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 import pandas
 
-from ._errors import UsageError
+from ._errors import UnknownName, UsageError
 
 # To the last bit; from pandas 3.1 on without being asked.
 EXACTLY = {} if tuple(map(int, pandas.__version__.split(".")[:2])) >= (3, 1) else \
@@ -135,9 +135,12 @@ class Tables(Mapping):
     def __len__(self):
         return len(self._names)
 
+    def __contains__(self, name):
+        return name in self._names
+
     def __getitem__(self, name):
         if name not in self._names:
-            raise KeyError(unknown("table", name, self._names))
+            raise unknown("table", name, self._names)
         if name not in self._frames:
             if self._facts is None:
                 self._facts = table_facts(self._folder)
@@ -149,8 +152,8 @@ class Tables(Mapping):
 
 
 def unknown(kind, name, names):
-    """The sentence for a name that is not there."""
+    """The error for a name that is not there."""
     names = list(names)
     near = difflib.get_close_matches(str(name), names, 1)
     meant = f"; did you mean '{near[0]}'?" if near else ""
-    return f"there is no {kind} '{name}'{meant} ({kind}s: {', '.join(names) or 'none'})"
+    return UnknownName(f"there is no {kind} '{name}'{meant} ({kind}s: {', '.join(names) or 'none'})")

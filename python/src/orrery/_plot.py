@@ -37,7 +37,7 @@ def plot_table(run, table, y, x, by, ax, options):
     frame = run.tables[table]
     for column in [y, x, by]:
         if column is not None and column not in frame:
-            raise KeyError(unknown("column", column, frame.columns))
+            raise unknown("column", column, frame.columns)
     units = frame.attrs.get("units", {})
     ax = axes_of(ax)
     for value, part in [(None, frame)] if by is None else frame.groupby(by):
@@ -59,7 +59,7 @@ def plot_study(study, measure, x, ax):
     names = [name for name in study.parameters if name in rows]
     x = x or next(iter(names), None)
     if x is not None and x not in names:
-        raise KeyError(unknown("parameter", x, names))
+        raise unknown("parameter", x, names)
     others = [name for name in names if name != x]
     ax = axes_of(ax)
     for label, part in _lines(rows, others):

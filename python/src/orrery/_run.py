@@ -102,7 +102,7 @@ class Run:
     """What a run has left. `report` is all of report.json; the rest of the properties are views."""
 
     def __init__(self, folder, temporary=None, lines=(), output=""):
-        self.folder = pathlib.Path(folder)
+        self.folder = pathlib.Path(folder).absolute()
         self._temporary = temporary
         path = self.folder / "report.json"
         self.report = read_json(path)
@@ -170,7 +170,7 @@ class Run:
     def __getitem__(self, name):
         """A result."""
         if name not in self.report["results"]:
-            raise KeyError(unknown("result", name, self.report["results"]))
+            raise unknown("result", name, self.report["results"])
         return self.report["results"][name]["value"]
 
     def plot(self, table, y, x=None, by=None, ax=None, **options):

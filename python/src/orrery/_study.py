@@ -8,7 +8,7 @@ import pathlib
 import pandas
 
 from . import _html as html, _words as words
-from ._errors import UsageError
+from ._errors import UnknownName, UsageError
 from ._frames import frame_of, read_json, read_study_table, unknown
 from ._run import Place, Run
 
@@ -54,7 +54,7 @@ class Study:
     """What a study has left. `report` is all of study.json."""
 
     def __init__(self, folder, temporary=None, lines=(), output=""):
-        self.folder = pathlib.Path(folder)
+        self.folder = pathlib.Path(folder).absolute()
         self._temporary = temporary
         path = self.folder / "study.json"
         self.report = read_json(path)
@@ -146,14 +146,14 @@ class Study:
         if rows.empty:
             rows = self.summary[self.summary["measure"] == f"{measure}.mean"]
         if rows.empty:
-            raise KeyError(unknown("measure", measure, self.measures.index))
+            raise unknown("measure", measure, self.measures.index)
         return rows.drop(columns=["measure", "unit"]).reset_index(drop=True)
 
     def run(self, point, seed):
         """One of its runs."""
         folder = self.folder / "runs" / f"point-{point}" / f"seed-{seed}"
         if not (folder / "report.json").exists():
-            raise KeyError(f"there is no run of point {point} with seed {seed}; .runs has all")
+            raise UnknownName(f"there is no run of point {point} with seed {seed}; .runs has all")
         return Run(folder, temporary=self._temporary)
 
     def table(self, name):
