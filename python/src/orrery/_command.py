@@ -16,8 +16,9 @@ import warnings
 from ._errors import CommandNotFound, error_of
 
 VERSION = "0.1.0"
-HOW_TO = ("build it ('./dev build' in the repository; then it is build/release/bin/orrery) and say where it "
-          "is: by PATH, by the environment variable ORRERY, or by orrery.command('/path/to/orrery')")
+HOW_TO = ("build it ('./dev build' in the repository; then it is build/release/bin/orrery) and say "
+          "where it is: by PATH, by the environment variable ORRERY, or by "
+          "orrery.command('/path/to/orrery')")
 
 _chosen = None
 
@@ -30,7 +31,8 @@ def command(path=None):
     if _chosen:
         return _chosen
     if os.environ.get("ORRERY"):
-        return _program(os.environ["ORRERY"], f"the environment variable ORRERY ({os.environ['ORRERY']})")
+        path = os.environ["ORRERY"]
+        return _program(path, f"the environment variable ORRERY ({path})")
     found = shutil.which("orrery")
     if found is None:
         raise CommandNotFound(f"there is no command 'orrery' in PATH; {HOW_TO}")
@@ -78,11 +80,11 @@ def _listing(stamp):
         found = _json("list", "--json")
         version = found["orrery"]["version"]
     except Exception as error:
-        raise CommandNotFound(
-            f"'{path}' is not the command orrery {VERSION} ({_version_text(path)}); {HOW_TO}") from error
+        raise CommandNotFound(f"'{path}' is not the command orrery {VERSION} "
+                              f"({_version_text(path)}); {HOW_TO}") from error
     if version.split(".")[:2] != VERSION.split(".")[:2]:
-        warnings.warn(f"the command '{path}' is orrery {version} and this package {VERSION}; install "
-                      "both from one source", stacklevel=2)
+        warnings.warn(f"the command '{path}' is orrery {version} and this package {VERSION}; "
+                      "install both from one source", stacklevel=2)
     return found
 
 

@@ -22,20 +22,21 @@ def options():
 
 
 def describe(model):
-    """The parameters, metrics and tables of a model, given as in orrery.run; the options that an engine
-    uses."""
+    """The parameters, metrics and tables of a model, given as in orrery.run; the options that
+    an engine uses."""
     return Description(description(words.model_text(model)))
 
 
 class Description:
-    """`parameters`, `metrics` and an engine's `options` are DataFrames, `tables` has one for the columns
-    of each table."""
+    """`parameters`, `metrics` and an engine's `options` are DataFrames, `tables` has one for
+    the columns of each table."""
 
     def __init__(self, found):
         self.name, self.summary = found.get("model") or found["engine"], found["summary"]
         self.tick_seconds = found.get("tick_seconds")
         self.options = frame_of(found.get("options", {}), ["type", "default", "help"])
-        self.parameters = frame_of(found.get("parameters", {}), ["type", "default", "unit", "range", "help"])
+        self.parameters = frame_of(found.get("parameters", {}),
+                                   ["type", "default", "unit", "range", "help"])
         self.metrics = frame_of(found.get("metrics", {}), ["unit", "help"])
         self.tables = {}
         for name, table in found.get("tables", {}).items():

@@ -44,8 +44,8 @@ class InternalError(OrreryError, RuntimeError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, or the command was told to end (exit codes 130 and 143). `result` holds what a run had
-    committed, marked as not complete; None if there is nothing."""
+    """Ctrl-C, or the command was told to end (exit codes 130 and 143). `result` holds what a
+    run had committed, marked as not complete; None if there is nothing."""
 
     def __init__(self, sentence="", *, code=None, lines=(), result=None):
         super().__init__(sentence)

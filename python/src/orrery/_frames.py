@@ -36,8 +36,10 @@ def read_json(path):
 
 def frame_of(objects, columns=None):
     """A row for each name; a number that is not finite is null in JSON."""
-    frame = pandas.DataFrame.from_dict(objects, orient="index", columns=columns if not objects else None)
-    if objects and columns:
+    if not objects:
+        return pandas.DataFrame(columns=columns).rename_axis(index="name")
+    frame = pandas.DataFrame.from_dict(objects, orient="index")
+    if columns:
         frame = frame.reindex(columns=columns)
     for column in frame:
         values = frame[column]
@@ -48,7 +50,8 @@ def frame_of(objects, columns=None):
 
 
 def table_facts(folder):
-    """By table: the types and units of its columns and how many rows it has; {} without the database."""
+    """By table: the types and units of its columns and how many rows it has; {} without
+    the database."""
     path = pathlib.Path(folder, "results.sqlite").absolute()
     if not path.is_file():
         return {}
@@ -65,7 +68,8 @@ def table_facts(folder):
             for table, fact in facts.items():
                 quoted = table.replace('"', '""')
                 # Rows are numbered as they come; counting them would read them all.
-                fact["rows"] = database.execute(f'SELECT max(rowid) FROM "{quoted}"').fetchone()[0] or 0
+                found = database.execute(f'SELECT max(rowid) FROM "{quoted}"').fetchone()
+                fact["rows"] = found[0] or 0
         finally:
             database.close()
     except sqlite3.Error as error:
@@ -80,8 +84,8 @@ def read_table(folder, name, facts):
     require_line_end(path)
     frame = read_csv(path, dtype=fact and fact["types"])
     if fact and len(frame) != fact["rows"]:
-        raise UsageError(f"'{path}' has {len(frame)} rows and results.sqlite {fact['rows']}; one of them "
-                         "was cut off or changed")
+        raise UsageError(f"'{path}' has {len(frame)} rows and results.sqlite {fact['rows']}; one "
+                         "of them was cut off or changed")
     if fact:
         frame.attrs["units"] = fact["units"]
     return frame
@@ -110,15 +114,16 @@ def read_csv(path, **options):
 
 
 def read_study_table(path, names, texts):
-    """A table of a study. `names`: of parameters; their values are numbers if all are, else texts, and
-    a text may be "None"; all else that is empty is missing."""
+    """A table of a study. `names`: of parameters; their values are numbers if all are, else
+    texts, and a text may be "None"; all else that is empty is missing."""
     try:
         with open(path, newline="", encoding="utf-8") as file:
             header = next(csv.reader(file), [])
     except OSError as error:
         raise UsageError(f"cannot read '{path}': {error.strerror}") from None
     return read_csv(path, keep_default_na=False,
-                    na_values={column: [""] for column in header if column not in {*names, *texts}},
+                    na_values={column: [""] for column in header
+                               if column not in {*names, *texts}},
                     dtype={column: str for column in texts if column in header})
 
 
@@ -156,4 +161,5 @@ def unknown(kind, name, names):
     names = list(names)
     near = difflib.get_close_matches(str(name), names, 1)
     meant = f"; did you mean '{near[0]}'?" if near else ""
-    return UnknownName(f"there is no {kind} '{name}'{meant} ({kind}s: {', '.join(names) or 'none'})")
+    return UnknownName(f"there is no {kind} '{name}'{meant} "
+                       f"({kind}s: {', '.join(names) or 'none'})")

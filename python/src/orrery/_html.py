@@ -8,14 +8,15 @@ WIDEST = 80  # characters of a cell
 
 def table(frame, columns, index=True):
     """Those columns that are there and say something, numbers with six digits."""
-    shown = [column for column in columns if column in frame and (frame[column].astype(str) != "").any()]
+    shown = [column for column in columns
+             if column in frame and (frame[column].astype(str) != "").any()]
     if frame.empty or not shown:
         return ""
     import pandas
     with pandas.option_context("display.max_colwidth", WIDEST):
         return frame[shown].rename_axis(index=None).to_html(
-            border=0, index=index, na_rep="", max_rows=60, formatters={column: cell for column in shown
-                                                          if frame[column].dtype != "int64"})
+            border=0, index=index, na_rep="", max_rows=60,
+            formatters={column: cell for column in shown if frame[column].dtype != "int64"})
 
 
 def cell(value):
@@ -41,8 +42,8 @@ def run_html(run):
             f"{facts['committed']:,} events, {facts['reached']} simulated")
     if not run.complete:
         text += f" ({facts['end']})"
-    timing = (f"{facts['seconds']['wall']:.3g} s, {facts['events_per_second'] or 0:.3g} events/s, fingerprint "
-              f"{run.fingerprint}")
+    timing = (f"{facts['seconds']['wall']:.3g} s, {facts['events_per_second'] or 0:.3g} events/s, "
+              f"fingerprint {run.fingerprint}")
     parts = [head(run.model, text), small(timing),
              table(run.results, ["value", "unit", "help"]),
              table(run.metrics, ["count", "mean", "deviation", "minimum", "maximum", "unit"])]
@@ -55,8 +56,8 @@ def run_html(run):
 def study_html(study):
     runs = len(study.runs)
     points = len(study.points)
-    text = (f"{points} point{'s' if points != 1 else ''}, {runs} run{'s' if runs != 1 else ''}; intervals "
-            f"cover the mean with {100 * study.confidence:g} %")
+    text = (f"{points} point{'s' if points != 1 else ''}, {runs} run{'s' if runs != 1 else ''}; "
+            f"intervals cover the mean with {100 * study.confidence:g} %")
     parts = [head(study.model, text)]
     shown = study.shown()
     for frame in [study.summary, study.comparison]:

@@ -19,7 +19,7 @@ def axes_of(ax):
     try:
         from matplotlib import pyplot
     except ImportError:
-        raise UsageError("plots need matplotlib: pip install matplotlib (or orrery[plot])") from None
+        raise UsageError("plots need matplotlib: pip install matplotlib") from None
     return pyplot.subplots()[1]
 
 
@@ -66,7 +66,8 @@ def plot_study(study, measure, x, ax):
         along = positions(part[x]) if x is not None else part["point"]
         line, = ax.plot(along, part["mean"], marker="o", label=label)
         if part["half_width"].notna().any():
-            ax.fill_between(along, part["low"], part["high"], color=line.get_color(), alpha=0.2, linewidth=0)
+            ax.fill_between(along, part["low"], part["high"], color=line.get_color(), alpha=0.2,
+                            linewidth=0)
     if others:
         ax.legend()
     fact = study.report["measures"].get(measure) or study.report["measures"][f"{measure}.mean"]

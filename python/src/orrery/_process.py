@@ -114,7 +114,8 @@ class Lines:
             return
         if self._drawn and "orrery: " in line:
             line = line[line.index("orrery: "):]
-        is_detail = line.startswith("  ") and self._lines and self._lines[-1].startswith(("orrery: ", "  "))
+        follows_sentence = self._lines and self._lines[-1].startswith(("orrery: ", "  "))
+        is_detail = line.startswith("  ") and follows_sentence
         self._lines.append(line)
         # What the model prints, and what the command answers to a signal.
         if line.startswith("orrery: stopping") or not (line.startswith("orrery: ") or is_detail):
@@ -136,7 +137,8 @@ class Interrupts(contextlib.AbstractContextManager):
         self.count, self._process, self._before = 0, None, None
 
     def __enter__(self):
-        if threading.current_thread() is threading.main_thread() and callable(signal.getsignal(signal.SIGINT)):
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main and callable(signal.getsignal(signal.SIGINT)):
             self._before = signal.signal(signal.SIGINT, self._take)
         return self
 

@@ -72,11 +72,13 @@ class Log(Quiet):
 
 class Terminal(Quiet):
     words = ()
-    environment = {"TERM": os.environ.get("TERM") if os.environ.get("TERM") not in (None, "", "dumb")
-                   else "xterm", "NO_COLOR": "1"}
-
     def __init__(self):
         self._shown = ""
+
+    @property
+    def environment(self):
+        kind = os.environ.get("TERM", "")
+        return {"TERM": "xterm" if kind in ("", "dumb") else kind, "NO_COLOR": "1"}
 
     def columns(self):
         try:

@@ -21,8 +21,8 @@ METRIC_COLUMNS = ["unit", "help", "count", "sum", "mean", "deviation", "minimum"
 VALUE_COLUMNS = ["value", "unit", "help"]
 
 
-def run(model, /, *, engine=None, until=None, seed=None, workers=None, ranks=None, out=None, force=False,
-        parameters=None, options=None, progress=None, **settings):
+def run(model, /, *, engine=None, until=None, seed=None, workers=None, ranks=None, out=None,
+        force=False, parameters=None, options=None, progress=None, **settings):
     """Runs a model and returns a Run. docs/python.md says all; in short:
 
     model       a name (orrery.models()), or the path of a shared object
@@ -35,10 +35,10 @@ def run(model, /, *, engine=None, until=None, seed=None, workers=None, ranks=Non
                 the same, for names that are both or that Python does not take
     progress    False: show none
 
-    Raises UsageError, ModelFault, SystemFailure, or Interrupted at Ctrl-C, whose `result` is what was
-    committed."""
-    named = {"engine": engine, "until": until, "seed": seed, "workers": workers, "ranks": ranks, "out": out,
-             "force": force}
+    Raises UsageError, ModelFault, SystemFailure, or Interrupted at Ctrl-C, whose `result` is what
+    was committed."""
+    named = {"engine": engine, "until": until, "seed": seed, "workers": workers, "ranks": ranks,
+             "out": out, "force": force}
     request = words.Request(model, named, settings, options, parameters, words.RUN_OPTIONS)
     return Place(request.options, "report.json").run(["run"], request.words(), progress, Run)
 
@@ -52,8 +52,8 @@ class TemporaryFolder:
         self._end = weakref.finalize(self, _remove, self.path, os.getpid())
 
     def __reduce__(self):
-        raise TypeError("results in a temporary folder cannot be sent to another process; give them a "
-                        "folder: out=...")
+        raise TypeError("results in a temporary folder cannot be sent to another process; give "
+                        "them a folder: out=...")
 
 
 def _remove(path, owner):
@@ -77,12 +77,13 @@ class Place:
         done = call([*verb, *request, f"--out={self._out}"], progress_lines.screen(progress))
         result = None
         if self._stamp() != before:
-            result = kind(self.folder, temporary=self.temporary, lines=done.lines, output=done.output)
+            result = kind(self.folder, self.temporary, done.lines, done.output)
         sentence = sentence_of(done.lines)
         if done.interrupts:
             if self.temporary and result is None:
                 sentence = "interrupted; there is nothing to keep without out=..."
-            raise Interrupted(sentence or "interrupted", code=done.code, lines=done.lines, result=result)
+            raise Interrupted(sentence or "interrupted", code=done.code, lines=done.lines,
+                              result=result)
         if done.code != 0:
             raise error_of(done.code, sentence, done.lines, result)
         if result is None:  # a study whose files are the same is written again all the same
@@ -109,12 +110,12 @@ class Run:
         if not {"schema", "orrery", "run", "metrics", "results", "files"} <= self.report.keys():
             raise UsageError(f"'{path}' is not the report of an orrery run")
         if self.report["schema"] > SCHEMA:
-            raise UsageError(f"'{path}' has the schema {self.report['schema']}, this package reads "
-                             f"{SCHEMA}; install a newer one")
+            raise UsageError(f"'{path}' has the schema {self.report['schema']}, this package "
+                             f"reads {SCHEMA}; install a newer one")
         self.messages = list(lines)
         self.output = output
-        self.tables = Tables(self.folder, [name[:-len(".csv")] for name in self.report["files"]
-                                           if name.endswith(".csv")], temporary)
+        names = [name[:-len(".csv")] for name in self.report["files"] if name.endswith(".csv")]
+        self.tables = Tables(self.folder, names, temporary)
 
     @property
     def model(self):
@@ -180,9 +181,9 @@ class Run:
         return plot_table(self, table, y, x, by, ax, options)
 
     def __repr__(self):
-        facts = self.report["run"]
-        return (f"<orrery.Run {self.model} on {self.report['options']['engine']}: {facts['end']} at "
-                f"{facts['reached']}, {facts['committed']:,} events, fingerprint {self.fingerprint}>")
+        facts, engine = self.report["run"], self.report["options"]["engine"]
+        return (f"<orrery.Run {self.model} on {engine}: {facts['end']} at {facts['reached']}, "
+                f"{facts['committed']:,} events, fingerprint {self.fingerprint}>")
 
     def _repr_html_(self):
         return html.run_html(self)

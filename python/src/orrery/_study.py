@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many runs: `orrery.sweep` makes a study, `Study` is what it has left. As with a run, there always is a
-folder: one that goes on where it was stopped if `out` names it, else a temporary one."""
+"""Many runs: `orrery.sweep` makes a study, `Study` is what it has left. As with a run, there always
+is a folder: one that goes on where it was stopped if `out` names it, else a temporary one."""
 
 import contextlib
 import pathlib
@@ -18,13 +18,13 @@ SCHEMA = 1  # of study.json
 def sweep(model, /, *, seeds=None, until=None, engine=None, workers=None, jobs=None, compare=None,
           until_precision=None, max_seeds=None, confidence=None, show=None, out=None, force=False,
           parameters=None, options=None, progress=None, **settings):
-    """Runs a model at all combinations of its parameters' values, each with all seeds, and returns a
-    Study. docs/python.md says all; in short:
+    """Runs a model at all combinations of its parameters' values, each with all seeds, and returns
+    a Study. docs/python.md says all; in short:
 
     model       as in orrery.run, or the path of a study file (.toml)
     settings, parameters
-                a value, or several: a list, a range, an array; or a text as `orrery sweep` takes it,
-                "10..50:10"
+                a value, or several: a list, a range, an array; or a text as `orrery sweep` takes
+                it, "10..50:10"
     seeds       of the replications of each point (1..10)
     jobs        runs at once
     compare     a parameter: differences between its values, seed by seed
@@ -34,12 +34,12 @@ def sweep(model, /, *, seeds=None, until=None, engine=None, workers=None, jobs=N
 
     Raises the error of the first run that failed; its `result` is the study of the others."""
     named = {"seeds": seeds, "until": until, "engine": engine, "workers": workers, "jobs": jobs,
-             "compare": compare, "max-seeds": max_seeds, "confidence": confidence, "show": show, "out": out,
-             "force": force}
+             "compare": compare, "max-seeds": max_seeds, "confidence": confidence, "show": show,
+             "out": out, "force": force}
     request = words.Request(model, named, settings, options, parameters, words.SWEEP_OPTIONS)
     rules = [f"--until-precision={rule}" for rule in _rules(until_precision)]
-    return Place(request.options, "study.json").run(["sweep"], request.words(several=True) + rules, progress,
-                                                    Study)
+    place = Place(request.options, "study.json")
+    return place.run(["sweep"], request.words(several=True) + rules, progress, Study)
 
 
 def _rules(wanted):
@@ -61,8 +61,8 @@ class Study:
         if not {"schema", "orrery", "plan", "measures", "points"} <= self.report.keys():
             raise UsageError(f"'{path}' is not the report of an orrery study")
         if self.report["schema"] > SCHEMA:
-            raise UsageError(f"'{path}' has the schema {self.report['schema']}, this package reads "
-                             f"{SCHEMA}; install a newer one")
+            raise UsageError(f"'{path}' has the schema {self.report['schema']}, this package "
+                             f"reads {SCHEMA}; install a newer one")
         self.messages = list(lines)
         self.output = output
         self._frames = {}
@@ -93,7 +93,8 @@ class Study:
     @property
     def points(self):
         """The settings of each point, by its number, and its runs."""
-        rows = {one["point"]: {**one["settings"], "runs": one["runs"]} for one in self.report["points"]}
+        rows = {one["point"]: {**one["settings"], "runs": one["runs"]}
+                for one in self.report["points"]}
         frame = pandas.DataFrame.from_dict(rows, orient="index")
         for name in self.parameters:
             with contextlib.suppress(ValueError):
@@ -119,12 +120,14 @@ class Study:
     @property
     def failures(self):
         """Runs that failed: point, seed, exit_code, sentence."""
-        return pandas.DataFrame(self.report["failures"], columns=["point", "seed", "exit_code", "sentence"])
+        return pandas.DataFrame(self.report["failures"],
+                                columns=["point", "seed", "exit_code", "sentence"])
 
     @property
     def given_up(self):
         """Precisions that were not reached."""
-        return pandas.DataFrame(self.report["given_up"], columns=["point", "measure", "wanted", "reached"])
+        return pandas.DataFrame(self.report["given_up"],
+                                columns=["point", "measure", "wanted", "reached"])
 
     def _table(self, name):
         if name not in self._frames:
@@ -138,7 +141,8 @@ class Study:
     def shown(self):
         """The model's results that are numbers, or its metrics' means."""
         names = list(dict.fromkeys(self.summary["measure"]))
-        return [name for name in names if "." not in name] or [n for n in names if n.endswith(".mean")]
+        results = [name for name in names if "." not in name]
+        return results or [name for name in names if name.endswith(".mean")]
 
     def means(self, measure):
         """The rows of the summary about one measure; a metric's own name means its mean."""
@@ -157,21 +161,23 @@ class Study:
         return Run(folder, temporary=self._temporary)
 
     def table(self, name):
-        """A table of the model, of all runs one after the other, with point, seed and what varies."""
+        """A table of the model, of all runs one after the other, with point, seed and what
+        varies."""
         parts = []
         for row in self.runs[["point", "seed", *self._columns()]].to_dict("records"):
             part = self.run(row["point"], row["seed"]).tables[name]
-            lead = pandas.DataFrame({key: [value] * len(part) for key, value in row.items()}, index=part.index)
+            lead = pandas.DataFrame({key: [value] * len(part) for key, value in row.items()},
+                                    index=part.index)
             parts.append(pandas.concat([lead, part], axis=1))
         return pandas.concat(parts, ignore_index=True)
 
     def _columns(self):
-        """Of the parameters, as the tables call them: one of the name of another column has a prefix."""
+        """Of the parameters; one that is called as another column is has another name there."""
         return [name for name in self.parameters if name in self.runs.columns]
 
     def plot(self, measure=None, x=None, ax=None):
-        """The means of a measure with bands of their intervals, over the parameter `x` (the first one
-        that varies), a line for each combination of the others. Returns the axes."""
+        """The means of a measure with bands of their intervals, over the parameter `x` (the first
+        one that varies), a line for each combination of the others. Returns the axes."""
         from ._plot import plot_study
         return plot_study(self, measure, x, ax)
 

@@ -15,13 +15,14 @@ import pathlib
 from ._command import description, listing
 from ._errors import UsageError
 
-# What `orrery run` and `orrery sweep` take beside the options of runs, which `orrery list --json` names.
+# What `orrery run` and `orrery sweep` take beside the options of runs, which `orrery list --json`
+# names.
 RUN_OPTIONS = frozenset({
     "engine", "out", "force", "config", "verbose", "ranks", "mpi", "snapshot-every", "snapshot-at",
     "snapshot-wall", "snapshots", "snapshot-check", "end-after-snapshot"})
 SWEEP_OPTIONS = frozenset({
-    "engine", "out", "force", "seeds", "jobs", "confidence", "until-precision", "max-seeds", "compare",
-    "show"})
+    "engine", "out", "force", "seeds", "jobs", "confidence", "until-precision", "max-seeds",
+    "compare", "show"})
 # These are the package's own affair.
 RESERVED = frozenset({"set", "json", "quiet", "help"})
 
@@ -77,8 +78,8 @@ def values_text(name, value):
     texts = [value_text(one) for one in value]
     for text in texts:
         if "," in text or ".." in text:
-            raise UsageError(f"{name}: '{text}' cannot stand in a list, for it has a comma or two dots, "
-                             "which mean something there; put the list into a study file, "
+            raise UsageError(f"{name}: '{text}' cannot stand in a list, for it has a comma or two "
+                             "dots, which mean something there; put the list into a study file, "
                              "orrery.sweep('FILE.toml')")
     if not texts:
         raise UsageError(f"{name}: the list is empty")
@@ -92,7 +93,8 @@ def model_text(model):
         return text if "/" in text else "./" + text
     text = os.fspath(model) if isinstance(model, os.PathLike) else model
     if not isinstance(text, str) or not text or text.startswith("-") or "=" in text.split("/")[0]:
-        raise UsageError(f"{model!r} is neither the name of a model nor a path; orrery.models() has the names")
+        raise UsageError(f"{model!r} is neither the name of a model nor a path; orrery.models() "
+                         "has the names")
     return text
 
 
@@ -122,23 +124,25 @@ class Request:
             self._sort(name, value)
 
     def _check_names(self, known):
-        """`known`: the model's parameters. What may be a misspelt parameter is the command's to tell."""
+        """`known`: the model's parameters. What may be a misspelt one is the command's to tell."""
         for name in self._keywords:
             if self._is_option(name) and name in known:
-                raise UsageError(f"'{name}' is an option of the command and a parameter of the model; "
-                                 f"write options={{'{name}': ...}} or parameters={{'{name}': ...}}")
+                raise UsageError(f"'{name}' is an option of the command and a parameter of the "
+                                 f"model; write options={{'{name}': ...}} or "
+                                 f"parameters={{'{name}': ...}}")
             if self._is_option(name) or name in known or difflib.get_close_matches(name, known):
                 continue
             if near := difflib.get_close_matches(name.replace("_", "-"), self._own, 1, 0.75):
-                raise UsageError(f"'{name}' is neither a parameter of the model nor an option of the "
-                                 f"command; did you mean the option '{near[0].replace('-', '_')}'?")
+                raise UsageError(f"'{name}' is neither a parameter of the model nor an option of "
+                                 f"the command; did you mean the option '{near[0].replace('-', '_')}'?")
 
     def _is_option(self, name):
         return name.replace("_", "-") in self._own
 
     def _sort(self, name, value):
         is_option = self._is_option(name)
-        group, name = (self.options, name.replace("_", "-")) if is_option else (self.parameters, name)
+        group = self.options if is_option else self.parameters
+        name = name.replace("_", "-") if is_option else name
         if name in group:
             raise UsageError(f"'{name}' is given twice, as a keyword and in "
                              f"{'options' if is_option else 'parameters'}={{...}}")
