@@ -10,6 +10,7 @@ from ._errors import UsageError
 from ._frames import unknown
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600, "d": 86_400}
+MOST_IN_LEGEND = 20
 _DURATION = re.compile(r"([\d.]+(?:e[-+]?\d+)?) ?(ns|us|ms|s|min|h|d)")
 
 
@@ -45,7 +46,7 @@ def plot_table(run, table, y, x, by, ax, options):
         ax.plot(along, part[y], label=None if by is None else f"{by} = {value}", **options)
     ax.set_xlabel("simulated time [s]" if x is None else with_unit(x, units.get(x)))
     ax.set_ylabel(with_unit(y, units.get(y)))
-    if by is not None:
+    if by is not None and frame[by].nunique() <= MOST_IN_LEGEND:
         ax.legend()
     return ax
 
