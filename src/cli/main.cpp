@@ -8,7 +8,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <new>
@@ -210,6 +213,18 @@ void refuse_extras(const CLI::App& command, const std::string& name) {
         fmt::format("'{0}' does not know what to do with '{1}' ('{0} --help' helps)", name, word));
 }
 
+/// Whoever starts the command and wants to have it ended with himself, however that happens, names
+/// his process in ORRERY_PARENT. It is nothing for processes that the command starts.
+void end_with_parent() {
+  const char* const text = std::getenv("ORRERY_PARENT");
+  if (text == nullptr) return;
+  const auto parent = static_cast<pid_t>(std::strtol(text, nullptr, 10));
+  unsetenv("ORRERY_PARENT");
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  // It may be gone already.
+  if (getppid() != parent && kill(parent, 0) != 0 && errno == ESRCH) _exit(kExitSignal + SIGTERM);
+}
+
 /// "orrery NAME ..." is "orrery-NAME ..." where that lies beside this program: what belongs to one
 /// model need not be known here.
 void try_beside(int argc, char** argv) {
@@ -365,6 +380,7 @@ int main_within_bounds(int argc, char** argv) {
 }  // namespace orrery::cli
 
 int main(int argc, char** argv) {
+  orrery::cli::end_with_parent();
   orrery::cli::try_beside(argc, argv);
   orrery::cli::hold_standard_streams();
   const orrery::CrashGuard guard;

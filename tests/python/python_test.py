@@ -136,6 +136,13 @@ class Command(Case):
             warnings.simplefilter("error")
             orrery.models()
 
+    def test_a_script_that_starts_it(self):
+        path = self.folder / "orrery.sh"
+        path.write_text(f'#!/bin/sh\n{PROGRAM} "$@"\nexit $?\n')
+        path.chmod(0o755)
+        os.environ["ORRERY"] = str(path)
+        self.assertTrue(orrery.run("pcs", **SMALL).complete)
+
     def test_another_program(self):
         os.environ["ORRERY"] = shutil.which("true")
         self.refused(orrery.CommandNotFound, orrery.models, "is not the command orrery")

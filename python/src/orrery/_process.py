@@ -3,12 +3,11 @@
 
 It has a session of its own, so that Ctrl-C in a terminal and the interrupt button of a notebook,
 which send their signal to all of a process group, reach it once and by us: the first SIGINT lets a
-run end in order with a report of what it has committed, a second one ends it at once. It dies with
-this process."""
+run end in order with a report of what it has committed, a second one ends it at once. And it ends
+with this process, which is named in ORRERY_PARENT."""
 
 import codecs
 import contextlib
-import ctypes
 import os
 import select
 import signal
@@ -20,8 +19,6 @@ from ._command import command
 
 OUTPUT_LIMIT = 1 << 20  # bytes of standard output that are kept
 AFTERWARDS_S = 0.2  # for what is still on its way when the command has ended
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None)
 
 
 class Done:
@@ -32,16 +29,16 @@ class Done:
         self.code, self.lines, self.output, self.interrupts = code, lines, output, interrupts
 
 
-def call(words, screen, cwd=None):
+def call(words, screen):
     """Starts the command and waits for its end, whatever comes."""
     program = command()
     ours, theirs = screen.open()
     with tempfile.TemporaryFile() as output, Interrupts() as interrupts:
         try:
-            process = subprocess.Popen(
-                [program, *words, *screen.words], stdin=subprocess.DEVNULL, stdout=output,
-                stderr=theirs, env={**os.environ, **screen.environment}, cwd=cwd,
-                start_new_session=True, preexec_fn=_die_with_parent)
+            process = _start([program, *words, *screen.words], output, theirs, screen.environment)
+        except BaseException:
+            os.close(ours)
+            raise
         finally:
             os.close(theirs)
         interrupts.pass_to(process)
@@ -60,14 +57,17 @@ def call(words, screen, cwd=None):
     return Done(code if code >= 0 else 128 - code, lines.end(), text, interrupts.count)
 
 
-def _die_with_parent():
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+def _start(words, output, errors, environment):
+    environment = {**os.environ, **environment, "ORRERY_PARENT": str(os.getpid())}
+    return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=output, stderr=errors,
+                            env=environment, start_new_session=True)
 
 
 def _read_all(descriptor, process, lines):
+    poller = select.poll()  # select knows no descriptors from 1024 on
+    poller.register(descriptor, select.POLLIN)
     while True:
-        ready, _, _ = select.select([descriptor], [], [], AFTERWARDS_S)
-        if not ready:
+        if not poller.poll(1000 * AFTERWARDS_S):
             # Somebody else may hold the other end: what a model started.
             if process.poll() is not None:
                 return
