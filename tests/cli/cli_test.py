@@ -1128,7 +1128,7 @@ class Options(Case):
              "barrier": "event", "oversize": "deny", "preempt": "tick", "tick": "200us"}
     OF_THE_COMMAND = {"help", "engine", "engines", "set", "config", "out", "force", "quiet", "json",
                       "repeats", "verbose", "snapshots", "snapshot-every", "snapshot-at",
-                      "snapshot-wall", "snapshot-check", "end-after-snapshot", "ranks", "mpi"}
+                      "snapshot-wall", "snapshot-check", "end-after-snapshot", "ranks", "mpi", "again"}
 
     def options(self):
         """Name and a value that is not the default (None for a flag), from the help."""
