@@ -288,7 +288,8 @@ TEST(LabTopology, EveryFileInTheFolderIsOne) {
 TEST(LabTopology, RefusesByLineAndKey) {
   EXPECT_EQ(refusal("[[host]]\nname = "),
             ":2: Error while parsing key-value pair: encountered end-of-file");
-  EXPECT_NE(refusal("").find("there is no [[host]]"), std::string::npos);
+  EXPECT_NE(refusal("").find("it is empty"), std::string::npos);
+  EXPECT_NE(refusal("# nobody\n").find("there is no [[host]]"), std::string::npos);
   EXPECT_EQ(refusal("[host]\nname='a'\n"), ":1: 'host' is written [[host]]");
   EXPECT_EQ(refusal("[[host]]\n"), ":1: 'name' is missing");
   EXPECT_EQ(refusal("[[host]]\nname=3\n"), ":2: 'name' is a text in quotes");
