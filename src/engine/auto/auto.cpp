@@ -55,6 +55,9 @@ class Tour final : GoalKeeper {
                              " has the run from start to end; name an engine to choose another");
     while (take_step(result) && !agreement_.of_rank_0(is_there())) {
     }
+    // A slice may end by its number of events just where the run does.
+    if (result.end == RunEnd::paused && world_.cut >= Key::start_of(options_.until))
+      result.end = RunEnd::completed;
     control_.engine.store(nullptr, std::memory_order_relaxed);
     result.workers = widest_;
     const Policy* const policy = policy_ ? &*policy_ : nullptr;

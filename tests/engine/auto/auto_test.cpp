@@ -77,6 +77,16 @@ TEST(Auto, HandsOverAndCommitsTheSame) {
   }
 }
 
+TEST(Auto, IsThroughWhereASliceEndsWithTheRun) {
+  const RandomModel model = some_model();
+  const Outcome expected = run_model(model, "sequential", {});
+  const std::uint64_t all = expected.result.committed;
+  for (const char* first :
+       {"sequential,expanded:1", "expanded:1,sequential", "timewarp:1,sequential"})
+    for (const std::uint64_t events : {all, (all + 1) / 2, (all + 2) / 3})
+      expect_same(expected, run_model(model, "auto", in_turns(events, first)), first);
+}
+
 TEST(Auto, TellsItsPeriods) {
   const RandomModel model = some_model();
   const Outcome outcome = run_model(model, "auto", in_turns(50));
