@@ -18,6 +18,8 @@
 namespace orrery::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr std::string_view kFlag = "--again";
 /// What a run leaves and shows: never repeated.
 constexpr std::array<std::string_view, 5> kOutput{"--out", "--force", "--quiet", "--json",
@@ -52,14 +54,10 @@ std::vector<Piece> pieces_of(const CLI::App& run, const std::vector<std::string>
   return pieces;
 }
 
-std::string text_at(const nlohmann::json& json, const char* object, const char* key) {
-  return json.value(object, nlohmann::json::object()).value(key, std::string());
-}
-
 /// Digests by path.
-std::map<std::string, std::string> digests(const nlohmann::json& report) {
+std::map<std::string, std::string> digests(const Json& report) {
   std::map<std::string, std::string> found;
-  for (const nlohmann::json& one : report.at("inputs"))
+  for (const Json& one : report.at("inputs"))
     found[one.at("path").get<std::string>()] = one.at("xxh3_128").get<std::string>();
   return found;
 }
@@ -75,7 +73,7 @@ std::string existing_report(const std::string& path) {
 
 Again::Again(const std::string& path)
     : path_(existing_report(path)),
-      report_(nlohmann::json::parse(read_input_file(path_, "report"), nullptr, false)) {
+      report_(Json::parse(read_input_file(path_, "report"), nullptr, false)) {
   try {
     if (report_.at("schema") != kReportSchema) refuse("it is of another version of Orrery");
     const auto command = report_.at("command").get<std::vector<std::string>>();
@@ -99,27 +97,29 @@ void Again::refuse(const std::string& why) const {
 
 std::vector<std::string> Again::words(const CLI::App& run,
                                       const std::vector<std::string>& given) const {
-  std::vector<std::string> replaced, words;
+  std::vector<std::string> replaced, words, anew;
   for (const Piece& piece : pieces_of(run, given)) {
+    if (piece.option == kFlag) continue;
     if (piece.option.empty() || has(kIdentity, piece.option))
       refuse(fmt::format("'{}' would make it another run; without {} it is one",
                          fmt::join(piece.words, " "), kFlag));
     replaced.push_back(piece.option);
+    anew.insert(anew.end(), piece.words.begin(), piece.words.end());
   }
   for (const Piece& piece : pieces_of(run, report_["command"])) {
     if (has(kOutput, piece.option) || has(replaced, piece.option)) continue;
     words.insert(words.end(), piece.words.begin(), piece.words.end());
   }
-  words.insert(words.end(), given.begin(), given.end());
+  words.insert(words.end(), anew.begin(), anew.end());
   return words;
 }
 
 void Again::check_builds(const std::string& model_path) const {
-  if (const std::string then = text_at(report_, "orrery", "build"); then != build_of_program())
+  if (const std::string then = report_text(report_, "orrery", "build"); then != build_of_program())
     refuse(fmt::format("it was made by another build of orrery ({}, this is {})", then,
                        build_of_program()));
   if (model_path.empty()) return;
-  if (const std::string then = text_at(report_, "model", "build");
+  if (const std::string then = report_text(report_, "model", "build");
       then != build_of_model(model_path))
     refuse(fmt::format("'{}' was another build then ({}, this is {})", model_path, then,
                        build_of_model(model_path)));
@@ -154,23 +154,6 @@ Again::Verdict Again::judge(const RunRecord& record) const {
   return {false, fmt::format("the fingerprints differ ({}, in '{}' {}): the model depends on "
                              "something that is neither its LPs' state nor its input files",
                              now, path_, then)};
-}
-
-std::optional<std::string> take_again(std::vector<std::string>& words) {
-  const auto is_ours = [](const std::string& word) {
-    return word == kFlag || word.starts_with(std::string(kFlag) + "=");
-  };
-  const auto found = std::find_if(words.begin(), words.end(), is_ours);
-  if (found == words.end()) return std::nullopt;
-  const bool apart = found->size() == kFlag.size();
-  if (apart && found + 1 == words.end()) throw UsageError("--again needs a value");
-  std::string value = apart ? found[1] : found->substr(kFlag.size() + 1);
-  words.erase(found, found + (apart ? 2 : 1));
-  if (std::any_of(words.begin(), words.end(), is_ours))
-    throw UsageError("--again is given more than once");
-  if (value.empty())
-    throw UsageError("--again is given an empty value; give it another or leave it away");
-  return value;
 }
 
 }  // namespace orrery::cli

@@ -9,7 +9,6 @@
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +22,9 @@ class Again {
   /// repeated.
   explicit Again(const std::string& path);
 
-  /// The words of the repeated command, behind the program's name. `given`: those that stand beside
-  /// --again and win; throws UsageError if they would make it another run. `run`: knows options.
+  /// The words of the repeated command, behind the program's name. `given`: those behind `orrery
+  /// run`; what stands beside --again wins. Throws UsageError if it would make it another run.
+  /// `run`: knows options.
   std::vector<std::string> words(const CLI::App& run, const std::vector<std::string>& given) const;
 
   /// Throws UsageError if program or model are of another build than they were.
@@ -42,10 +42,7 @@ class Again {
   [[noreturn]] void refuse(const std::string& why) const;
 
   std::string path_;
-  nlohmann::json report_;
+  nlohmann::ordered_json report_;
 };
-
-/// Where a word of `words`, those behind "orrery run", is --again: takes it and its value out.
-std::optional<std::string> take_again(std::vector<std::string>& words);
 
 }  // namespace orrery::cli

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -325,37 +324,39 @@ void parse(CLI::App& app, const std::vector<std::string>& words) {
   app.parse(static_cast<int>(pointers.size()), pointers.data());
 }
 
-/// The words to parse: those that were written, or of the run that --again repeats.
-std::vector<std::string> words_to_parse(int argc, char** argv, Commands& commands) {
-  std::vector<std::string> words = words_of(argc, argv);
-  RunArguments& run = commands.run_arguments;
-  run.command.assign(argv + 1, argv + argc);
-  commands.resume_arguments.command = commands.fork_arguments.command = run.command;
-  const bool asks_help = std::find(words.begin(), words.end(), "--help") != words.end();
-  if (words.size() < 2 || words[1] != commands.run->get_name() || asks_help) return words;
-  std::vector<std::string> given(words.begin() + 2, words.end());
-  const std::optional<std::string> report = take_again(given);
-  if (!report) return words;
-  run.repeated = std::make_shared<Again>(*report);
-  run.command = run.repeated->words(*commands.run, given);
+void read(Commands& commands, const std::vector<std::string>& words, char** argv) {
+  for (RunArguments* run :
+       {&commands.run_arguments, static_cast<RunArguments*>(&commands.resume_arguments),
+        static_cast<RunArguments*>(&commands.fork_arguments)}) {
+    run->command_line = argv;
+    run->command.assign(words.begin() + 1, words.end());
+  }
+  parse(commands.app, words);
+}
+
+/// As if the command of the run that --again names had been written.
+void read_again(std::optional<Commands>& commands, std::vector<std::string> words, char** argv) {
+  const auto repeated = std::make_shared<Again>(commands->run_arguments.again);
+  const std::vector<std::string> given(words.begin() + 2, words.end());
+  const std::vector<std::string> command = repeated->words(*commands->run, given);
   words.resize(1);
-  words.insert(words.end(), run.command.begin(), run.command.end());
-  return words;
+  words.insert(words.end(), command.begin(), command.end());
+  read(commands.emplace(), words, argv);
+  commands->run_arguments.repeated = repeated;
 }
 
 int main_within_bounds(int argc, char** argv) {
   prctl(PR_SET_NAME, "orrery");  // one that was executed again, or as a rank, is "exe"
-  Commands commands;
-  commands.run_arguments.command_line = argv;
-  commands.resume_arguments.command_line = argv;
-  commands.fork_arguments.command_line = argv;
+  std::optional<Commands> commands(std::in_place);
   try {
-    parse(commands.app, words_to_parse(argc, argv, commands));
-    const int code = dispatch(commands);
+    const std::vector<std::string> words = words_of(argc, argv);
+    read(*commands, words, argv);
+    if (!commands->run_arguments.again.empty()) read_again(commands, words, argv);
+    const int code = dispatch(*commands);
     flush_out();
     return code;
   } catch (const CLI::Success& help) {
-    return show_help(commands.app, help);
+    return show_help(commands->app, help);
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string text = error.what();
     const bool repeated = text.find("received") != std::string::npos;

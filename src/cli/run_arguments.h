@@ -38,7 +38,7 @@ struct RunArguments {
   std::vector<std::string> file_sets;  ///< those of the config file; `sets` win
   std::string engine, config, out;
   std::string ranks, mpi;                 ///< of a run
-  std::string again;                      ///< for the help: it is taken out before (again.h)
+  std::string again;                      ///< report of the run to repeat
   std::shared_ptr<const Again> repeated;  ///< null: this is no repetition
   InputDigests inputs;                    ///< read on the way to here
   std::vector<std::string> command;       ///< for the report

@@ -153,6 +153,13 @@ Json typed_json(const std::string& type, const std::string& text) {
   return text;
 }
 
+std::string report_text(const Json& json, const char* outer, const char* inner) {
+  const auto found = json.find(outer);
+  if (found == json.end() || !found->is_object()) return "";
+  const auto value = found->find(inner);
+  return value != found->end() && value->is_string() ? value->get<std::string>() : "";
+}
+
 std::string report_json(const RunRecord& record) {
   Json json = {
       {"schema", kReportSchema},

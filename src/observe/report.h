@@ -17,6 +17,9 @@ inline constexpr int kReportSchema = 1;
 /// unit is part of them.
 nlohmann::ordered_json typed_json(const std::string& type, const std::string& text);
 
+/// The text of a field of a report that was read, as of "orrery", "build"; empty if there is none.
+std::string report_text(const nlohmann::ordered_json& report, const char* outer, const char* inner);
+
 /// The report as indented JSON with a newline at its end.
 std::string report_json(const RunRecord& record);
 

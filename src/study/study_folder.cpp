@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "core/file_output.h"
+#include "observe/report.h"
 #include "orrery/error.h"
 
 namespace orrery::study {
@@ -28,13 +29,6 @@ Json read_json(const std::string& path) {
   std::ifstream stream(path);
   if (!stream) return {};
   return Json::parse(stream, nullptr, false);
-}
-
-std::string text_at(const Json& json, const char* outer, const char* inner) {
-  const auto found = json.find(outer);
-  if (found == json.end() || !found->is_object()) return "";
-  const auto value = found->find(inner);
-  return value != found->end() && value->is_string() ? value->get<std::string>() : "";
 }
 
 /// Names that are not UTF-8 are written with stand-ins, and compared as they are written.
@@ -67,8 +61,8 @@ Found look_for_run(const std::string& folder, const RunIdentity& wanted, Json& r
   if (!report.is_object() || report.value("complete", false) == false) return Found::nothing;
   if (!report.contains("command") || !begins_with(report["command"], wanted.command))
     return Found::another;
-  const bool is_same_build = text_at(report, "orrery", "build") == wanted.program_build &&
-                             text_at(report, "model", "build") == wanted.model_build;
+  const bool is_same_build = report_text(report, "orrery", "build") == wanted.program_build &&
+                             report_text(report, "model", "build") == wanted.model_build;
   return is_same_build ? Found::finished : Found::of_another_build;
 }
 
