@@ -56,10 +56,15 @@ class TemporaryFolder {
   std::string path_;
 };
 
+/// A run that failed may have left the report of an earlier one, which is not what was asked for
+/// now.
 void read_runs(const SweepPlan& sweep, const study::Campaign& campaign,
                const study::StudyFolder& folder, study::RunTable& runs) {
+  std::set<std::pair<std::size_t, std::uint64_t>> failed;
+  for (const study::Failure& one : campaign.failures()) failed.emplace(one.point, one.place);
   for (std::size_t point = 0; point < sweep.plan.points.size(); ++point) {
     for (std::uint64_t i = 0; i < campaign.replications(point); ++i) {
+      if (failed.contains({point, i})) continue;
       const std::uint64_t seed = sweep.plan.seed(i);
       const study::RunIdentity identity{sweep.maker.command(point, seed), sweep.maker.program_build,
                                         sweep.maker.model_build};

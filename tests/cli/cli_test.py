@@ -1668,6 +1668,14 @@ class AutoRanks(Case):
         self.assertEqual(over["metrics"], alone["metrics"])
         self.assertLessEqual({one["engine"] for one in over["engines"]}, {"timewarp", "conservative"})
 
+    def test_writes_the_partition_that_it_uses(self):
+        """That of the engine that is particular about it, as --engine conservative does."""
+        words = ["traffic", "--until", "5min", "--ranks", 2, "--workers", 1, "--write-partition"]
+        alone, chosen = self.folder / "alone.txt", self.folder / "chosen.txt"
+        self.run_ok("run", *words, alone, "--engine", "conservative", "--quiet")
+        self.run_ok("run", *words, chosen, "--quiet")
+        self.assertEqual(chosen.read_text(), alone.read_text())
+
     def test_changes_hands(self):
         words = ["phold", "--until", "400s", *self.MODEL[3:]]
         alone = self.run_json(*words, "--engine", "sequential")

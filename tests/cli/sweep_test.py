@@ -398,6 +398,12 @@ class Resume(SweepCase):
             stream.write("\n")
         self.assertIn("3 finished runs are of another build of the program or the model, or of input "
                       "files that have changed", Done(words).err)
+        # Where they fail this time, the reports that lie there are no part of the study.
+        (self.folder / "city_trips.tntp").write_text("nonsense")
+        failed = Done([*words, "--json"])
+        self.assertEqual(failed.code, 2)
+        self.assertIn("3 of 3 runs failed", failed.err)
+        self.assertEqual(rows_of(self.out() / "runs.csv"), [])
 
     def test_signals_end_it_in_order(self):
         whole = self.out("whole")

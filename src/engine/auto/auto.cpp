@@ -254,6 +254,7 @@ class AutoEngine final : public WorldEngine {
     RunOptions widest = options;
     widest.workers = candidates_->most_workers();
     const std::optional<World::Layout> dealt = deal_to_ranks(model, graph, widest, notes);
+    if (dealt) widest.set(write_partition_option(), {});  // it is written, and this is not used
     if (std::string note = note_partly_used(candidates_->all(), options); !note.empty())
       notes.push_back(std::move(note));
     World::Layout layout;
