@@ -34,9 +34,9 @@ def expected(kind, ranks):
     return list(range(1, ranks - 1)) if kind == "cnd" else list(range(1, ranks + 1))
 
 
-def error_of(lines, kind, ranks, rounds=ROUNDS):
+def error_of(lines, kind, ranks):
     """(E, messages that did not come). Places are among those that came."""
-    seen = [[] for _ in range(rounds)]
+    seen = [[] for _ in range(ROUNDS)]
     for line in lines.split("\n"):
         if line:
             round_, number = map(int, line.split())
@@ -47,7 +47,7 @@ def error_of(lines, kind, ranks, rounds=ROUNDS):
         came = [number for number in expected(kind, ranks) if number in place]
         total += sum(abs(place[number] - i) for i, number in enumerate(came))
         missing += len(expected(kind, ranks)) - len(came)
-    return total / rounds, missing
+    return total / ROUNDS, missing
 
 
 def seconds_of_a_round(kind, ranks):

@@ -47,6 +47,14 @@ struct ReceiverSettings {
   double sensitivity_w = 0.0;   ///< weakest signal that can be locked on
   double preamble_ratio = 0.0;  ///< SINR at its beginning that locking takes
   Demand preamble;              ///< of the basic rate
+
+  static ReceiverSettings of(Judgement judgement) {
+    return {.judgement = judgement,
+            .noise_w = watts_of_dbm(kNoiseDbm),
+            .sensitivity_w = watts_of_dbm(kBasicRate.sensitivity_dbm),
+            .preamble_ratio = ratio_of_db(kPreambleDetectionDb),
+            .preamble = Demand::of(kBasicRate)};
+  }
 };
 
 struct Signal {

@@ -65,12 +65,16 @@ std::string script_of(const Host& host) {
   return script + "wait\n";
 }
 
+}  // namespace
+
 void write_file(const std::filesystem::path& path, const std::string& text) {
   std::ofstream file(path);
   file << text;
   file.close();
   if (!file) throw UsageError("'" + path.string() + "' cannot be written");
 }
+
+namespace {
 
 /// Nothing there shows the machine's date.
 void set_times(const std::filesystem::path& folder) {

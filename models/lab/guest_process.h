@@ -70,4 +70,7 @@ class GuestProcess {
   std::vector<std::filesystem::path> groups_;
 };
 
+/// Throws UsageError if it cannot be written.
+void write_file(const std::filesystem::path& path, const std::string& text);
+
 }  // namespace orrery::lab

@@ -127,10 +127,7 @@ void Lab::report_executed(Report& report) const {
     executed.add(host(id), guest_settings(host(id), id, folder.value(), kernel.value()));
   const std::string list = executed.csv();
   const std::filesystem::path path = std::filesystem::path(folder.value()) / "executed.csv";
-  std::ofstream file(path);
-  file << list;
-  file.close();
-  if (!file) throw UsageError("'" + path.string() + "' cannot be written");
+  write_file(path, list);
   report.value("executed_files", static_cast<double>(executed.count()), "",
                "programs, scripts and libraries that hosts executed: executed.csv in 'folder'");
   report.text("executed", sha256(list), "SHA-256 of executed.csv");

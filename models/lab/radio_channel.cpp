@@ -29,11 +29,7 @@ Duration acknowledgement_airtime(const wireless::Rate& data) {
 RadioChannel::RadioChannel(const Radio& radio, std::span<const Address> addresses,
                            std::uint64_t random_key, Listener& listener)
     : radio_(radio), listener_(listener), stations_(radio.stations()) {
-  receiver_.judgement = radio.reception;
-  receiver_.noise_w = wireless::watts_of_dbm(wireless::kNoiseDbm);
-  receiver_.sensitivity_w = wireless::watts_of_dbm(wireless::kBasicRate.sensitivity_dbm);
-  receiver_.preamble = wireless::Demand::of(wireless::kBasicRate);
-  receiver_.preamble_ratio = wireless::ratio_of_db(wireless::kPreambleDetectionDb);
+  receiver_ = wireless::ReceiverSettings::of(radio.reception);
   for (std::uint32_t i = 0; i < stations_.size(); ++i) {
     stations_[i].random = Random(random_key, i);
     owners_[ethernet::number_of(addresses[i])] = i;

@@ -56,15 +56,11 @@ void Wireless::check_relations() const {
 void Wireless::set_receiver() {
   has_fading_ = fading.value() == "rayleigh";
   busy_from_w_ = watts_of_dbm(carrier_sense);
-  receiver_.judgement = reception.value() == "collision"   ? Judgement::collision
-                        : reception.value() == "threshold" ? Judgement::threshold
-                                                           : Judgement::error_rate;
-  receiver_.noise_w = watts_of_dbm(kNoiseDbm);
-  receiver_.sensitivity_w = watts_of_dbm(kBasicRate.sensitivity_dbm);
-  receiver_.preamble = Demand::of(kBasicRate);
+  receiver_ = ReceiverSettings::of(reception.value() == "collision"   ? Judgement::collision
+                                   : reception.value() == "threshold" ? Judgement::threshold
+                                                                      : Judgement::error_rate);
   data_demand_ = Demand::of(*data_rate_);
   ack_demand_ = Demand::of(*ack_rate_);
-  receiver_.preamble_ratio = ratio_of_db(kPreambleDetectionDb);
 }
 
 Plan Wireless::plan() const {

@@ -3,18 +3,16 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <charconv>
 #include <csignal>
-#include <fstream>
-#include <iterator>
 #include <new>
 #include <thread>
 
 #include "cli/commands.h"
 #include "core/fingerprint.h"
+#include "observe/input_digest.h"
 #include "orrery/error.h"
 #include "run/model_checks.h"
 #include "run/placement.h"
@@ -83,12 +81,6 @@ std::string mpi_library(const RunArguments& arguments) {
         "the environment speaks of Open MPI (OMPI_COMM_WORLD_SIZE or PMIX_RANK) and of MPICH "
         "(PMI_RANK or PMI_SIZE): let --mpi openmpi or --mpi mpich decide");
   return found.openmpi ? "openmpi" : "mpich";
-}
-
-std::string file_hash(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  return fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
 }
 
 std::string options_text(const EngineInfo& engine, const RunOptions& options, double tick_seconds) {
@@ -248,11 +240,11 @@ int RankSession::abandon(const std::string& sentence) {
 
 RankSession::Facts facts_of(const ChosenModel& model, const EngineInfo& engine,
                             const RunOptions& options) {
-  RankSession::Facts facts = {{"its build of orrery", file_hash("/proc/self/exe")}};
+  RankSession::Facts facts = {{"its build of orrery", input_digest_of("/proc/self/exe")}};
   if (!model.path.empty())
-    facts.emplace_back("its model '" + model.path + "'", file_hash(model.path));
+    facts.emplace_back("its model '" + model.path + "'", input_digest_of(model.path));
   if (const std::string& path = options.get(partition_option()); !path.empty())
-    facts.emplace_back("its partition '" + path + "'", file_hash(path));
+    facts.emplace_back("its partition '" + path + "'", input_digest_of(path));
   facts.emplace_back("what it was asked for",
                      options_text(engine, options, model.model->tick_seconds()) + ", " +
                          parameters_text(*model.model));

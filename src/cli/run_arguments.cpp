@@ -254,8 +254,7 @@ void add_sweep_options(CLI::App& command, SweepArguments& arguments) {
       .add_option("--engine", arguments.engine,
                   "Engine of each run (sequential, if runs share cores)")
       ->type_name("NAME");
-  for (const OptionBase* option : all_options())
-    if (option->name() != "seed") add_option(command, *option, arguments.texts[option]);
+  add_declared_options(command, arguments, &seed_option());
   add("--out", arguments.out, "DIR", "Leave the results in this folder, and go on there");
   command.add_flag("--force", arguments.force,
                    "Replace another study in that folder; runs that both have are kept");

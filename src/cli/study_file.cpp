@@ -136,7 +136,6 @@ class StudyFile {
       const Entry head{kPointTable, &one, one.source().begin.line};
       Settings point;
       for (const Entry& entry : entries_of(*one.as_table())) {
-        arguments_.lines.try_emplace("point." + entry.key, entry.line);
         point.emplace_back(entry.key, text_of(entry, *entry.node));
       }
       arguments_.points.push_back(in_order_of_first(head, std::move(point)));

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/file_output.h"
 #include "observe/number_text.h"
 #include "orrery/error.h"
 
@@ -28,28 +29,26 @@ constexpr const char* kMetaTables = R"(
                                PRIMARY KEY (table_name, column_name));
 )";
 
-std::string sql_name(std::string_view name) {
-  std::string text(1, '"');
-  for (const char c : name) text.append(c == '"' ? 2 : 1, c);
-  text += '"';
-  return text;
-}
-
 const char* sql_type(ColumnType type) {
   return type == ColumnType::integer ? "INTEGER" : "REAL";
 }
 
 void synchronise(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  // EINVAL, EROFS: a file system that has no such thing.
-  const bool safe =
-      descriptor >= 0 && (fsync(descriptor) == 0 || errno == EINVAL || errno == EROFS);
+  const bool safe = descriptor >= 0 && orrery::synchronise(descriptor);
   const int error = errno;
   if (descriptor >= 0) close(descriptor);
   if (!safe) throw UsageError(fmt::format("cannot write '{}': {}", path, std::strerror(error)));
 }
 
 }  // namespace
+
+std::string sql_name(std::string_view name) {
+  std::string text(1, '"');
+  for (const char c : name) text.append(c == '"' ? 2 : 1, c);
+  text += '"';
+  return text;
+}
 
 Database::Database(std::string path, const Model& model) : path_(std::move(path)), model_(model) {
   std::error_code ignored;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "observe/row_store.h"
@@ -45,5 +46,8 @@ class Database {
   sqlite3* connection_ = nullptr;
   std::vector<sqlite3_stmt*> inserts_;  // by table index
 };
+
+/// A name as SQL writes it.
+std::string sql_name(std::string_view name);
 
 }  // namespace orrery

@@ -33,12 +33,13 @@ class OutputFolder {
   /// Makes the files visible: removes those of an earlier run that its report names, renames ours,
   /// and at last writes the final file. Throws UsageError if the disk refuses.
   void publish(std::string_view final_text);
+  /// The final file of an earlier run and the files that it names. `publish` does it, too.
+  void remove_earlier_run() const;
 
  private:
   std::string in_folder(std::string_view name) const;
   std::string temporary(std::string_view name) const;
   void create_and_lock();
-  void remove_earlier_run() const;
   void rename_into_place(std::string_view name) const;
   void synchronise_names() const;
 

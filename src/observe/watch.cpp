@@ -28,13 +28,12 @@ void write_stderr(const std::string& text) {
   if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;
 }
 
-/// A process started with a signal ignored (a background job of a script) shall keep ignoring it.
+}  // namespace
+
 bool is_ignored(int number) {
   struct sigaction action {};
   return sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
-
-}  // namespace
 
 Watch::Watch(RunControl& control, const Settings& settings)
     : control_(control),

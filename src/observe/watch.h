@@ -81,4 +81,7 @@ class Watch {
   std::thread thread_;
 };
 
+/// A process started with a signal ignored (a background job of a script) shall keep ignoring it.
+bool is_ignored(int number);
+
 }  // namespace orrery

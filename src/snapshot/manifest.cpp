@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "core/duration_text.h"
+#include "core/modules.h"
 #include "memory/region.h"
 #include "orrery/error.h"
 
@@ -176,12 +177,8 @@ std::uint64_t checksum(const void* bytes, std::size_t count) {
 
 Ground Ground::of_this_process(const std::string& model_path) {
   Ground ground;
-  const std::vector<Module> modules = loaded_modules();
-  if (!modules.empty()) ground.program = modules.front().build_id;
-  std::error_code unknown;
-  for (const Module& module : modules)
-    if (!model_path.empty() && std::filesystem::equivalent(module.path, model_path, unknown))
-      ground.model_object = module.build_id;
+  ground.program = build_of_program();
+  if (!model_path.empty()) ground.model_object = build_of_model(model_path);
   const auto& region = memory::Region::instance();
   ground.region_base = reinterpret_cast<std::uintptr_t>(region.base());
   ground.region_bytes = region.bytes();

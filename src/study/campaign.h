@@ -6,7 +6,6 @@
 // made when all is over.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -60,8 +59,6 @@ class Campaign {
   std::uint64_t total() const { return total_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   struct PointState {
     std::uint64_t wanted = 0;  ///< replications
     std::uint64_t open = 0;    ///< of these, how many are not finished

@@ -14,6 +14,7 @@
 #include <ctime>
 #include <string_view>
 
+#include "observe/watch.h"
 #include "orrery/error.h"
 #include "run/supervised_run.h"
 
@@ -24,11 +25,6 @@ constexpr int kExitSignal = 128;
 constexpr int kExitNoProgram = 127;
 constexpr std::size_t kMostErrorBytes = 64 * 1024;
 constexpr std::string_view kPrefix = "orrery: ";
-
-bool is_ignored(int number) {
-  struct sigaction action {};
-  return sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
-}
 
 /// In the new process, where nothing but system calls is allowed.
 [[noreturn]] void become_run(pid_t parent, const sigset_t& mask, int errors, char* const* words) {

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "study/inputs_now.h"
 
-#include <fstream>
-#include <iterator>
-
 #include "observe/input_digest.h"
 
 namespace orrery::study {
@@ -18,10 +15,7 @@ bool InputsNow::are_those_of(const nlohmann::ordered_json& report) {
 
 const std::string& InputsNow::digest_of(const std::string& path) {
   const auto [found, is_new] = digests_.try_emplace(path);
-  if (is_new) {
-    std::ifstream file(path, std::ios::binary);
-    if (file) found->second = input_digest(std::string(std::istreambuf_iterator<char>(file), {}));
-  }
+  if (is_new) found->second = input_digest_of(path);
   return found->second;
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/text.h"
 #include "observe/csv.h"
+#include "observe/database.h"
 #include "orrery/error.h"
 
 namespace orrery::study {
@@ -21,12 +22,6 @@ std::string field_of(const Cell& cell) {
   if (const auto* number = std::get_if<double>(&cell)) return fmt::format("{}", *number);
   if (const auto* whole = std::get_if<std::int64_t>(&cell)) return std::to_string(*whole);
   return "";
-}
-
-std::string sql_name(const std::string& name) {
-  std::string text(1, '"');
-  for (const char c : name) text.append(c == '"' ? 2 : 1, c);
-  return text + '"';
 }
 
 /// A file that is private until it is complete, as in observe/database.h.

@@ -32,7 +32,6 @@ PrecisionRule PrecisionRule::parse(const std::string& text, double default_confi
   }
   PrecisionRule rule;
   rule.measure = text.substr(0, equals);
-  rule.text = text;
   const std::string rest = text.substr(equals + 1);
   const std::size_t at = rest.find('@');
   rule.share = read_probability("the share in --until-precision", rest.substr(0, at));

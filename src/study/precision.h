@@ -34,7 +34,6 @@ struct PrecisionRule {
   std::string measure;
   double share = 0;          ///< of the mean, that the half-width may be
   double confidence = 0.95;  ///< of the interval
-  std::string text;          ///< as it was written
 
   /// "throughput=0.01@0.95", or without the confidence. Throws UsageError.
   static PrecisionRule parse(const std::string& text, double default_confidence);

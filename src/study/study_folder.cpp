@@ -76,7 +76,7 @@ StudyFolder::StudyFolder(const std::string& path, const Json& plan, bool force)
     }
   }
   if (!has_plan(plan, force)) {
-    remove_earlier_study();
+    output_.remove_earlier_run();  // so that no moment shows its study.json beside another plan
     write_plan(plan);
   }
 }
@@ -103,19 +103,6 @@ bool StudyFolder::has_plan(const Json& plan, bool force) const {
         path(), difference_text(name, before, value)));
   }
   return true;
-}
-
-/// Its study.json first, so that no moment shows that beside another plan.
-void StudyFolder::remove_earlier_study() const {
-  const Json old = read_json(in_folder(kStudyName));
-  std::error_code ignored;
-  fs::remove(in_folder(kStudyName), ignored);
-  if (!old.is_object() || !old.contains("files") || !old["files"].is_array()) return;
-  for (const Json& name : old["files"]) {
-    const std::string text = name.is_string() ? name.get<std::string>() : "";
-    if (!text.empty() && text.find('/') == std::string::npos && text != "." && text != "..")
-      fs::remove(in_folder(text), ignored);
-  }
 }
 
 void StudyFolder::write_plan(const Json& plan) const {

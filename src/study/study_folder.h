@@ -49,7 +49,6 @@ class StudyFolder {
 
  private:
   bool has_plan(const nlohmann::ordered_json& plan, bool force) const;
-  void remove_earlier_study() const;
   void write_plan(const nlohmann::ordered_json& plan) const;
   std::string in_folder(std::string_view name) const;
 

@@ -34,6 +34,17 @@ def read_json(path):
     return found
 
 
+def read_report(path, kind, keys, schema):
+    """report.json or study.json, if it is one that this package knows."""
+    found = read_json(path)
+    if not keys | {"schema", "orrery"} <= found.keys():
+        raise UsageError(f"'{path}' is not the report of an orrery {kind}")
+    if found["schema"] > schema:
+        raise UsageError(f"'{path}' has the schema {found['schema']}, this package reads {schema}; "
+                         "install a newer one")
+    return found
+
+
 def frame_of(objects, columns=None):
     """A row for each name; a number that is not finite is null in JSON."""
     if not objects:

@@ -13,7 +13,7 @@ import weakref
 from . import _html as html, _progress as progress_lines, _words as words
 from ._command import sentence_of
 from ._errors import Interrupted, UsageError, error_of
-from ._frames import Tables, frame_of, read_json, unknown
+from ._frames import Tables, frame_of, read_report, unknown
 from ._process import call
 
 SCHEMA = 1  # of report.json
@@ -105,13 +105,8 @@ class Run:
     def __init__(self, folder, temporary=None, lines=(), output=""):
         self.folder = pathlib.Path(folder).absolute()
         self._temporary = temporary
-        path = self.folder / "report.json"
-        self.report = read_json(path)
-        if not {"schema", "orrery", "run", "metrics", "results", "files"} <= self.report.keys():
-            raise UsageError(f"'{path}' is not the report of an orrery run")
-        if self.report["schema"] > SCHEMA:
-            raise UsageError(f"'{path}' has the schema {self.report['schema']}, this package "
-                             f"reads {SCHEMA}; install a newer one")
+        self.report = read_report(self.folder / "report.json", "run",
+                                  {"run", "metrics", "results", "files"}, SCHEMA)
         self.messages = list(lines)
         self.output = output
         names = [name[:-len(".csv")] for name in self.report["files"] if name.endswith(".csv")]

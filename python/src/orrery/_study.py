@@ -8,8 +8,8 @@ import pathlib
 import pandas
 
 from . import _html as html, _words as words
-from ._errors import UnknownName, UsageError
-from ._frames import frame_of, read_json, read_study_table, unknown
+from ._errors import UnknownName
+from ._frames import frame_of, read_report, read_study_table, unknown
 from ._run import Place, Run
 
 SCHEMA = 1  # of study.json
@@ -56,13 +56,8 @@ class Study:
     def __init__(self, folder, temporary=None, lines=(), output=""):
         self.folder = pathlib.Path(folder).absolute()
         self._temporary = temporary
-        path = self.folder / "study.json"
-        self.report = read_json(path)
-        if not {"schema", "orrery", "plan", "measures", "points"} <= self.report.keys():
-            raise UsageError(f"'{path}' is not the report of an orrery study")
-        if self.report["schema"] > SCHEMA:
-            raise UsageError(f"'{path}' has the schema {self.report['schema']}, this package "
-                             f"reads {SCHEMA}; install a newer one")
+        self.report = read_report(self.folder / "study.json", "study",
+                                  {"plan", "measures", "points"}, SCHEMA)
         self.messages = list(lines)
         self.output = output
         self._frames = {}
