@@ -97,14 +97,10 @@ std::vector<double> RunTable::values(std::size_t point, std::size_t measure) con
 }
 
 std::optional<double> value_in(const Json& report, std::string_view name) {
-  const std::string mean = std::string(name) + std::string(kMean);
-  std::optional<double> exact, of_metric;
-  for_each_measure(report, [&](const Measure& measure, const Json& value) {
-    if (!value.is_number()) return;
-    if (measure.name == name && !exact) exact = value.get<double>();
-    if (measure.name == mean) of_metric = value.get<double>();
-  });
-  return exact ? exact : of_metric;
+  RunTable alone;
+  alone.add(0, 0, report);
+  const auto place = alone.find(name);
+  return place ? alone.rows().front().numbers[*place] : std::nullopt;
 }
 
 }  // namespace orrery::study

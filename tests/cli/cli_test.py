@@ -67,6 +67,15 @@ class Case(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
+    def popen(self, *words, **options):
+        """The command, running; it is ended at the latest with the test."""
+        process = subprocess.Popen([ORRERY, *map(str, words)], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   **options)
+        for end in [process.stderr.close, process.stdout.close, process.wait, process.kill]:
+            self.addCleanup(end)  # called in reverse
+        return process
+
     def run_ok(self, *words, **options):
         done = Done(words, **options)
         self.assertEqual(done.code, 0, done.err)
@@ -1338,11 +1347,7 @@ class Compare(Case):
 
 class Interrupt(Case):
     def start(self, *words, **options):
-        process = subprocess.Popen([ORRERY, *map(str, words)], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   **options)
-        for end in [process.stderr.close, process.stdout.close, process.wait, process.kill]:
-            self.addCleanup(end)  # called in reverse
+        process = self.popen(*words, **options)
         wait_for_watch(process)
         self.assertIsNone(process.poll(), "the run is too short for this test")
         return process
@@ -1398,11 +1403,7 @@ class OverRanks:
     ENDLESS = ["phold", "--until", "100000000s", "--set", "lps=300", "lookahead=0.1s"]
 
     def start(self, ranks):
-        words = [ORRERY, "run", *self.ENDLESS, *self.OVER, "--ranks", str(ranks)]
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True)
-        for end in [process.stderr.close, process.stdout.close, process.wait, process.kill]:
-            self.addCleanup(end)  # called in reverse
+        process = self.popen("run", *self.ENDLESS, *self.OVER, "--ranks", ranks)
         deadline = time.monotonic() + PATIENCE_S
         while (len(self.children(process)) < ranks or not self.is_watching(process)) and \
                 time.monotonic() < deadline:

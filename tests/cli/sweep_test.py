@@ -351,12 +351,7 @@ class Resume(SweepCase):
              "--jobs", "2", "--quiet"]
 
     def start(self, out):
-        process = subprocess.Popen([ORRERY, "sweep", *self.WORDS, "--out", out],
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True, start_new_session=True)
-        for end in [process.stderr.close, process.stdout.close, process.wait, process.kill]:
-            self.addCleanup(end)
-        return process
+        return self.popen("sweep", *self.WORDS, "--out", out, start_new_session=True)
 
     def finished(self, out):
         return len(list(out.glob("runs/*/*/report.json")))
@@ -423,12 +418,8 @@ class Resume(SweepCase):
 
     def test_a_run_that_is_killed_has_failed(self):
         out = self.out()
-        process = subprocess.Popen([ORRERY, "sweep", MISFIT, "--set", "does=nothing,hang", "--until",
-                                    "20s", "--seeds", "1", "--jobs", "1", "--out", out],
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True)
-        for end in [process.stderr.close, process.stdout.close, process.wait, process.kill]:
-            self.addCleanup(end)
+        process = self.popen("sweep", MISFIT, "--set", "does=nothing,hang", "--until", "20s",
+                             "--seeds", "1", "--jobs", "1", "--out", out)
         self.wait_until_finished(out, 1, process)
         children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
         deadline = time.monotonic() + PATIENCE_S
