@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <new>
 #include <string>
 
 #include "observe/host.h"
@@ -79,12 +80,16 @@ void Watch::run() {
   for (;;) {
     poll(descriptors, 2, wait_ms(next));
     if (descriptors[0].revents != 0) return;
-    if (descriptors[1].revents != 0) on_signal();
-    if (signal() != 0) end_if_stuck();
-    ask_for_halts();
-    if (Clock::now() < next) continue;
-    if (settings_.show_progress) show();
-    next = Clock::now() + std::chrono::milliseconds(period_ms);
+    const bool show_now = Clock::now() >= next && settings_.show_progress;
+    if (Clock::now() >= next) next = Clock::now() + std::chrono::milliseconds(period_ms);
+    try {
+      if (descriptors[1].revents != 0) on_signal();
+      if (signal() != 0) end_if_stuck();
+      ask_for_halts();
+      if (show_now) show();
+    } catch (const std::bad_alloc&) {
+      // A run that is short of memory may go on or end; a line less about it must not decide that.
+    }
   }
 }
 

@@ -2,11 +2,12 @@
 #include "run/handler_clock.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace orrery {
 
-std::optional<LongHandler> HandlerClock::look() {
+std::optional<LongHandler> HandlerClock::look() try {
   const Clock::time_point now = Clock::now();
   std::vector<Seen> seen;
   for (const WatchedThreads::Sighting& sighting : threads_.look()) {
@@ -21,6 +22,8 @@ std::optional<LongHandler> HandlerClock::look() {
   if (longest == seen_.end()) return std::nullopt;
   return LongHandler{longest->sighting.code, longest->sighting.thread,
                      std::chrono::duration<double>(now - longest->since).count()};
+} catch (const std::bad_alloc&) {
+  return std::nullopt;
 }
 
 }  // namespace orrery

@@ -24,7 +24,8 @@ class HandlerClock {
 
   explicit HandlerClock(WatchedThreads& threads) : threads_(threads) {}
 
-  /// Asks all threads; the call that has lasted longest, if any thread is in model code.
+  /// Asks all threads; the call that has lasted longest, if any thread is in model code. None while
+  /// there is no memory to ask with: the run must not end for the sake of who watches it.
   std::optional<LongHandler> look();
   /// What was seen means nothing any more: the run has gone on.
   void forget() { seen_.clear(); }

@@ -692,6 +692,18 @@ class ScarceSystem(Case):
                 self.assertFalse(report["complete"])
                 self.assertEqual(report["run"]["end"], "failed")
 
+    def test_who_watches_waits_for_memory(self):
+        """Progress is shown several times while the model has taken all memory there is."""
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        done = subprocess.run([ORRERY, "run", MISFIT, "--set", "does=starve", "at=1",
+                               "--engine", "sequential", "--until", "20s"], stderr=theirs,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                              preexec_fn=self.limit(400), timeout=PATIENCE_S)
+        os.close(theirs)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("fingerprint", done.stdout)
+
     def test_the_checker_does_not_blame_the_model(self):
         # What is left may suffice for some of an event's executions.
         for mebibytes in [200, 256, 300]:

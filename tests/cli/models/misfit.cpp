@@ -4,8 +4,11 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <new>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "orrery/orrery.h"
@@ -32,7 +35,7 @@ class Misfit final : public orrery::Model {
       "nothing",
       {.help = "what goes wrong",
        .choices = {"nothing", "throw", "negative", "nowhere", "livelock", "hang", "clock", "static",
-                   "prepare", "signal", "refuse", "report", "hoard", "large", "haste",
+                   "prepare", "signal", "refuse", "report", "hoard", "large", "starve", "haste",
                    "misdirect"}}};
   orrery::Parameter<std::int64_t> at{*this, "at", 10, {.help = "at this step", .minimum = 1}};
   orrery::Parameter<std::int64_t> lps{*this, "lps", 4, {.help = "LPs", .minimum = 0}};
@@ -98,7 +101,20 @@ class Walker final : public orrery::LogicalProcess<Walker, Step> {
     if (does == "haste") context.schedule(1, Duration::milliseconds(399), Step{});
     if (does == "hoard") hoard_.resize(std::size_t{1} << 45);
     if (does == "large") hoard_.resize(100'000);
+    if (does == "starve") starve();
     while (does == "hang") std::this_thread::yield();
+  }
+
+  /// Takes all memory that the process may have, for longer than progress waits.
+  static void starve() {
+    struct Block {
+      Block* next;
+    };
+    Block* taken = nullptr;
+    for (std::size_t size = std::size_t{1} << 24; size >= sizeof(Block); size /= 2)
+      while (void* const memory = std::malloc(size)) taken = new (memory) Block{taken};
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    while (taken) std::free(std::exchange(taken, taken->next));
   }
 
   const Misfit& model_;
