@@ -27,6 +27,7 @@ namespace orrery {
 
 class LogicalProcessBase;
 class Ledger;
+struct Observation;
 
 /// What start(), handlers and finish() have in common: the clock, the name, and what they report.
 class OutputContext {
@@ -41,8 +42,12 @@ class OutputContext {
   /// LPs in the model.
   LpId lp_count() const { return lp_count_; }
 
-  /// Adds a value to a metric.
+  /// Adds a value to a metric. Model fault: it is a level.
   void record(const Metric& metric, double value);
+  /// A level of this LP (Keep::level) has this value from now on. Its time begins with the first
+  /// call and ends with the run; what is set several times at one time counts as set last. Model
+  /// fault: the metric keeps values.
+  void level(const Metric& metric, double value);
 
   /// Adds a row to a table: as many values as it has columns, in their order, integers for integer
   /// columns. A mismatch is a model fault.
@@ -64,14 +69,16 @@ class OutputContext {
   virtual void append_row(const Table& table, std::span<const std::uint64_t> cells) = 0;
   /// Called before `bytes` at `address`, in the LP's memory, change, if `reversing_`.
   virtual void save_before(const void* address, std::size_t bytes);
+  /// What a metric counts once it commits.
+  virtual void observe(const Observation& observation);
   /// What the platform keeps for the LP in the LP's memory; made when it is needed first.
   Ledger& ledger();
 
   Time now_;
   LpId self_ = 0;
   LpId lp_count_ = 0;
-  std::uint32_t metric_count_ = 0;
-  bool reversing_ = false;  // the event may be undone by its reverse handler
+  std::uint32_t metric_bytes_ = 0;  // of what it keeps of all metrics
+  bool reversing_ = false;          // the event may be undone by its reverse handler
   LogicalProcessBase* lp_ = nullptr;
   std::uint64_t hash_ = 0;  // the LP's running fingerprint
 
@@ -93,6 +100,7 @@ class OutputContext {
     ((mask |= std::is_integral_v<Values> ? bit : 0u, bit <<= 1), ...);
     return mask;
   }
+  void tally(const Metric& metric, double value, double before);
   void emit_cells(const Table& table, std::span<const std::uint64_t> cells, std::uint32_t integers);
 };
 

@@ -112,6 +112,8 @@ class Model {
 
   const std::vector<ParameterBase*>& parameters() const { return parameters_; }
   const std::vector<const Metric*>& metrics() const { return metrics_; }
+  /// What an LP keeps of all metrics, for engines.
+  std::uint32_t metric_bytes() const { return metric_bytes_; }
   const std::vector<const Table*>& tables() const { return tables_; }
   const std::vector<std::string>& notes() const { return notes_; }
 
@@ -136,6 +138,7 @@ class Model {
   friend struct ModelAccess;
   std::vector<ParameterBase*> parameters_;
   std::vector<const Metric*> metrics_;
+  std::uint32_t metric_bytes_ = 0;
   std::vector<const Table*> tables_;
   std::vector<std::string> notes_;
   std::uint64_t seed_ = 1;  // of the run
@@ -149,7 +152,7 @@ std::string find_model_data(std::string_view name);
 namespace detail {
 
 /// Grows with every change of the public headers that breaks compiled models.
-inline constexpr int kAbiVersion = 7;
+inline constexpr int kAbiVersion = 8;
 
 using ModelFactory = std::unique_ptr<Model> (*)();
 void register_model(const char* name, const char* summary, ModelFactory factory, int abi_version);

@@ -3,6 +3,9 @@
 // What a model reports: metrics (numbers summarised over the run), tables (rows, kept in time
 // order) and derived values. A model declares them as members; handlers refer to them by those
 // members; only what commits is ever seen.
+//
+// All that a metric keeps has the same bits on every engine: what is added up as floating-point
+// numbers is added in one order, what is counted side by side is counted in integers.
 #pragma once
 
 #include <cstdint>
@@ -12,26 +15,75 @@
 #include <type_traits>
 #include <vector>
 
+#include "orrery/time.h"
+
 namespace orrery {
 
 class Model;
 
-/// A number that handlers record; the run reports its count, sum, mean, standard deviation, minimum
-/// and maximum over all committed events.
+/// What a metric keeps; joined by `|`.
+enum class Keep : std::uint8_t {
+  /// Of the values that are recorded: count, sum, mean, standard deviation, minimum, maximum.
+  summary = 0,
+  /// These, and quantiles of the values, each wrong by at most 1/256 of itself (0.4 %); whole
+  /// numbers up to 256 are exact. The values are counted in buckets whose width grows with them, as
+  /// in HdrHistogram (Tene) and DDSketch (Masson, Rim and Lee: DDSketch: a fast and fully-mergeable
+  /// quantile sketch with relative-error guarantees, VLDB 2019).
+  histogram = 1,
+  /// These, and count and sum for each simulated second of the run.
+  rate = 2,
+  /// No values at moments but one that lasts until the next (a queue's length, busy servers), set
+  /// by `level`: mean, deviation and extremes over time. Not together with the others.
+  level = 4,
+};
+constexpr Keep operator|(Keep a, Keep b) {
+  return static_cast<Keep>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+
+/// A number that handlers record; the run reports what it is to keep of all committed events.
 class Metric {
  public:
-  /// `unit` may be empty ("1"); `help` is one line.
-  Metric(Model& model, std::string name, std::string unit, std::string help);
+  /// `unit` may be empty ("1"); `help` is one line. Throws UsageError for a level that is to keep
+  /// something else, too.
+  Metric(Model& model, std::string name, std::string unit, std::string help,
+         Keep keep = Keep::summary);
   Metric(const Metric&) = delete;
   Metric& operator=(const Metric&) = delete;
 
+  /// For the model's constructor or prepare(): nothing before that time counts. Values that are
+  /// recorded earlier are dropped; a level keeps its value, and its time counts from then on. For a
+  /// warm-up.
+  void observe_from(Time from) { observed_from_ = from; }
+  Time observed_from() const { return observed_from_; }
+
+  /// The same, to keep a time series as well: count, sum, mean and extremes of the values of each
+  /// interval, of a level its mean over time, added up over all LPs. Intervals begin at multiples
+  /// of `interval`. They are written to files only (docs/report.md). Throws UsageError for an
+  /// interval that is not above zero. A model fault: a value is recorded in an interval beyond the
+  /// first million (2^20), so choose one with the horizon in mind.
+  void series(Duration interval);
+  bool has_series() const { return interval_ > Duration::zero(); }
+  Duration interval() const { return interval_; }
+  /// Where intervals would be too many.
+  Time series_end() const { return series_end_; }
+
+  bool keeps(Keep one) const {
+    return (static_cast<unsigned>(keep_) & static_cast<unsigned>(one)) != 0;
+  }
+  bool is_level() const { return keeps(Keep::level); }
   std::uint32_t index() const { return index_; }
   const std::string& name() const { return name_; }
   const std::string& unit() const { return unit_; }
   const std::string& help() const { return help_; }
+  /// Where its state lies among those of an LP, in bytes: for engines.
+  std::uint32_t offset() const { return offset_; }
 
  private:
-  std::uint32_t index_;
+  std::uint32_t index_, offset_;
+  Keep keep_;
+  Time observed_from_ = Time::zero();
+  Duration interval_ = Duration::zero();
+  Time series_end_ = Time::max();
   std::string name_, unit_, help_;
 };
 
@@ -80,11 +132,37 @@ struct Summary {
   double deviation() const;
 };
 
+/// What is known of a level: of each LP over the time from its first `level` to the end of the run,
+/// and combined in the order of the LPs.
+struct LevelSummary {
+  std::uint64_t lps = 0;      ///< that have the level
+  std::uint64_t changes = 0;  ///< calls of `level`
+  double ticks = 0.0;         ///< that it was watched, summed over the LPs
+  double area = 0.0;          ///< value * ticks, summed over time and LPs
+  double squares = 0.0;       ///< of differences from the mean, * ticks (West 1979)
+  double minimum = 0.0;       ///< of what lasted for some time
+  double maximum = 0.0;
+  double total = 0.0;  ///< sum of the LPs' means: of the whole model, where LPs are parts of it
+
+  /// Over time, of one LP.
+  double mean() const { return ticks == 0 ? 0.0 : area / ticks; }
+  /// Standard deviation of the value at a moment and an LP that are chosen at random.
+  double deviation() const;
+  void merge(const LevelSummary& other);
+};
+
 /// What `Model::report` writes: values derived from the metrics of the whole run.
 class Report {
  public:
   virtual ~Report() = default;
+  /// Of a level, all 0.
   virtual const Summary& total(const Metric& metric) const = 0;
+  /// The smallest value that the share `q` of all values, from 0 to 1, does not exceed; of a metric
+  /// that keeps a histogram, within its error. 0 if there are no values.
+  virtual double quantile(const Metric& metric, double q) const = 0;
+  virtual const LevelSummary& level(const Metric& metric) const = 0;
+  /// Simulated seconds that the metric was observed: what rates are divided by.
+  virtual double seconds(const Metric& metric) const = 0;
   /// Adds a named result. `help` is one line; `unit` may be empty.
   virtual void value(std::string_view name, double value, std::string_view unit,
                      std::string_view help) = 0;

@@ -6,6 +6,7 @@
 
 #include "core/fingerprint.h"
 #include "core/ledger.h"
+#include "core/tally.h"
 #include "core/withdrawn.h"
 #include "memory/application_mode.h"
 #include "orrery/error.h"
@@ -20,16 +21,43 @@ LogicalProcessBase::~LogicalProcessBase() {
 }
 
 Ledger& OutputContext::ledger() {
-  if (lp_->ledger_ == nullptr) lp_->ledger_ = Ledger::create(metric_count_);
+  if (lp_->ledger_ == nullptr) lp_->ledger_ = Ledger::create(metric_bytes_);
   return *lp_->ledger_;
 }
 
 void OutputContext::record(const Metric& metric, double value) {
-  Summary& summary = ledger().metrics()[metric.index()];
+  if (metric.is_level()) [[unlikely]]
+    throw ModelFault("it records a value of metric '" + metric.name() +
+                     "', which keeps a level: call level(metric, value)");
+  if (now_ < metric.observed_from()) return;
+  Summary& summary = ledger().summary(metric);
   if (reversing_) [[unlikely]]
     save_before(&summary, sizeof summary);
   summary.add(value);
+  if (Tally::counts(metric)) tally(metric, value, 0);
 }
+
+void OutputContext::level(const Metric& metric, double value) {
+  if (!metric.is_level()) [[unlikely]]
+    throw ModelFault("it sets the level of metric '" + metric.name() +
+                     "', which keeps values: call record(metric, value), or let the metric "
+                     "keep Keep::level");
+  LevelState& level = ledger().level(metric);
+  if (reversing_) [[unlikely]]
+    save_before(&level, sizeof level);
+  const double before = level.value;
+  level.set(value, now_, metric.observed_from());
+  if (Tally::counts(metric)) tally(metric, value, before);
+}
+
+void OutputContext::tally(const Metric& metric, double value, double before) {
+  if (now_ >= metric.series_end()) [[unlikely]]
+    throw ModelFault("the series of metric '" + metric.name() +
+                     "' has come to its 1048576th interval; give it longer ones");
+  observe({metric.index(), now_, value, before});
+}
+
+void OutputContext::observe(const Observation&) {}
 
 void OutputContext::save_before(const void*, std::size_t) {}
 

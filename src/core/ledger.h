@@ -6,9 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <cstring>
 #include <new>
 
+#include "core/level_state.h"
 #include "core/timer_set.h"
 #include "orrery/results.h"
 
@@ -21,10 +22,11 @@ class Ledger {
   static constexpr Extent kNone = 0xff;
 
   /// One allocation; in the LP's application mode, as all that is called here.
-  static Ledger* create(std::size_t metrics) {
-    void* const memory = ::operator new(sizeof(Ledger) + metrics * sizeof(Summary));
+  /// All bits of a metric's state are 0 where nothing was recorded.
+  static Ledger* create(std::size_t metric_bytes) {
+    void* const memory = ::operator new(sizeof(Ledger) + metric_bytes);
     auto* const ledger = new (memory) Ledger;
-    std::uninitialized_value_construct_n(ledger->metrics(), metrics);
+    std::memset(ledger->metrics(), 0, metric_bytes);
     return ledger;
   }
   static void destroy(Ledger* ledger) {
@@ -36,11 +38,19 @@ class Ledger {
     return ledger == nullptr ? kNone : static_cast<Extent>(ledger->timers.pieces());
   }
 
-  Summary* metrics() { return reinterpret_cast<Summary*>(this + 1); }
-  const Summary* metrics() const { return reinterpret_cast<const Summary*>(this + 1); }
+  /// A Summary or a LevelState for each metric, at Metric::offset().
+  std::byte* metrics() { return reinterpret_cast<std::byte*>(this + 1); }
+  const std::byte* metrics() const { return reinterpret_cast<const std::byte*>(this + 1); }
+  Summary& summary(const Metric& metric) {
+    return *reinterpret_cast<Summary*>(metrics() + metric.offset());
+  }
+  LevelState& level(const Metric& metric) {
+    return *reinterpret_cast<LevelState*>(metrics() + metric.offset());
+  }
 
   TimerSet timers;
 };
-static_assert(sizeof(Ledger) % alignof(Summary) == 0, "metrics lie behind it");
+static_assert(sizeof(Ledger) % alignof(Summary) == 0 && sizeof(Summary) % alignof(LevelState) == 0,
+              "metrics lie behind it");
 
 }  // namespace orrery

@@ -3,6 +3,8 @@
 // What engines may do to an LP that models may not.
 #pragma once
 
+#include <cstddef>
+
 #include "core/ledger.h"
 #include "orrery/logical_process.h"
 
@@ -13,8 +15,8 @@ struct LogicalProcessAccess {
   /// nullptr: the platform keeps nothing for it there.
   static const Ledger* ledger(const LogicalProcessBase& lp) { return lp.ledger_; }
   static Ledger* ledger(LogicalProcessBase& lp) { return lp.ledger_; }
-  /// nullptr if there is no ledger.
-  static const Summary* metrics(const LogicalProcessBase& lp) {
+  /// What Ledger::metrics has; nullptr if there is no ledger.
+  static const std::byte* metrics(const LogicalProcessBase& lp) {
     return lp.ledger_ == nullptr ? nullptr : lp.ledger_->metrics();
   }
   /// In the LP's application mode: brings the ledger's memory, not what is in it, back to an extent

@@ -4,20 +4,40 @@
 // floating-point expressions, so that sums have the same bits everywhere.
 #include "orrery/results.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "core/level_state.h"
 #include "orrery/error.h"
 #include "orrery/model.h"
 
 namespace orrery {
 
-Metric::Metric(Model& model, std::string name, std::string unit, std::string help)
+Metric::Metric(Model& model, std::string name, std::string unit, std::string help, Keep keep)
     : index_(static_cast<std::uint32_t>(model.metrics_.size())),
+      offset_(model.metric_bytes_),
+      keep_(keep),
       name_(std::move(name)),
       unit_(std::move(unit)),
       help_(std::move(help)) {
+  if (is_level() && keep != Keep::level)
+    throw UsageError("metric '" + name_ +
+                     "' keeps a level, and something else that only recorded values have");
   model.metrics_.push_back(this);
+  model.metric_bytes_ += is_level() ? sizeof(LevelState) : sizeof(Summary);
+}
+
+void Metric::series(Duration interval) {
+  constexpr std::int64_t kMostIntervals = std::int64_t{1} << 20;
+  if (interval <= Duration::zero())
+    throw UsageError("metric '" + name_ + "': an interval of its series lasts " +
+                     std::to_string(interval.ticks()) + " ticks; 1 or more are needed");
+  interval_ = interval;
+  std::int64_t end;
+  series_end_ = __builtin_mul_overflow(interval.ticks(), kMostIntervals, &end)
+                    ? Time::max()
+                    : Time::from_ticks(end);
 }
 
 Table::Table(Model& model, std::string name, std::vector<Column> columns, std::string help)
@@ -63,6 +83,29 @@ void Summary::merge(const Summary& other) {
 
 double Summary::deviation() const {
   return count < 2 ? 0.0 : std::sqrt(squares / static_cast<double>(count - 1));
+}
+
+double LevelSummary::deviation() const {
+  return ticks == 0 ? 0.0 : std::sqrt(squares / ticks);
+}
+
+void LevelSummary::merge(const LevelSummary& other) {
+  lps += other.lps;
+  changes += other.changes;
+  if (other.ticks == 0) return;
+  if (ticks == 0) {
+    minimum = other.minimum;
+    maximum = other.maximum;
+  } else {
+    const double distance = other.mean() - mean();
+    squares += distance * distance * (ticks * other.ticks / (ticks + other.ticks));
+    minimum = std::min(minimum, other.minimum);
+    maximum = std::max(maximum, other.maximum);
+  }
+  ticks += other.ticks;
+  area += other.area;
+  squares += other.squares;
+  total += other.total;
 }
 
 }  // namespace orrery

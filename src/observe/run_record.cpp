@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "core/float_environment.h"
+#include "observe/metric_figures.h"
 #include "orrery/error.h"
 #include "run/model_checks.h"
 
@@ -19,11 +20,20 @@ double per_second(double amount, double seconds) {
 
 class DerivedReport final : public Report {
  public:
-  explicit DerivedReport(const RunResult& result) : result_(result) {}
+  DerivedReport(const Model& model, const RunResult& result) : model_(model), result_(result) {}
 
   const Summary& total(const Metric& metric) const override {
     static const Summary nothing;  // an engine that failed early may have no metrics
     return metric.index() < result_.metrics.size() ? result_.metrics[metric.index()] : nothing;
+  }
+  double quantile(const Metric& metric, double q) const override {
+    return quantile_of(metric, result_, q).value_or(0);
+  }
+  const LevelSummary& level(const Metric& metric) const override {
+    return level_of(metric, result_);
+  }
+  double seconds(const Metric& metric) const override {
+    return observed_seconds(metric, model_, result_);
   }
   void value(std::string_view name, double value, std::string_view unit,
              std::string_view help) override {
@@ -36,6 +46,7 @@ class DerivedReport final : public Report {
   std::vector<DerivedValue> values;
 
  private:
+  const Model& model_;
   const RunResult& result_;
 };
 
@@ -77,7 +88,7 @@ const char* run_end_text(RunEnd end) {
 }
 
 std::vector<DerivedValue> derive_values(const Model& model, const RunResult& result) {
-  DerivedReport report(result);
+  DerivedReport report(model, result);
   ensure_default_floats();  // destructors of LPs are the model's, too
   const FloatGuard floats;
   call_model("report()", [&] {

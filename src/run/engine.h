@@ -8,12 +8,14 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/rows.h"
+#include "core/tally.h"
 #include "orrery/model.h"
 #include "run/activity.h"
 #include "run/edge_kind.h"
@@ -102,6 +104,8 @@ struct RunResult {
   unsigned workers = 1;                 ///< of each rank; of this one where they differ
   unsigned ranks = 1;                   ///< what else is told is told at rank 0
   std::vector<Summary> metrics;         ///< in the model's order
+  std::vector<LevelSummary> levels;     ///< in the same; empty of a run that has no metrics
+  std::optional<Tally> tally;           ///< what else metrics have counted; empty likewise
   std::vector<Statistic> statistics;    ///< of the engine
   std::string account;                  ///< how it went by these, in one sentence for the terminal
   std::vector<EnginePeriod> periods;    ///< of a run that went from engine to engine

@@ -13,6 +13,7 @@
 //   void send(const EventHeader& header, const Payload& payload)   an event before the horizon;
 //                                                               write_payload (payload.h) copies it
 //   void append_row(const Row& row)                             a row of the event being handled
+//   void observe(const Key& key, LpId lp, const Observation&)   a value of it to be tallied
 // and, for engines with reverse handlers (else they are not asked for),
 //   void save_before(const void* address, std::size_t bytes), void remember(const void*,
 //   std::size_t)
@@ -33,6 +34,7 @@
 #include "core/kernel_state.h"
 #include "core/payload.h"
 #include "core/rows.h"
+#include "core/tally.h"
 #include "core/withdrawn.h"
 #include "orrery/context.h"
 #include "orrery/error.h"
@@ -55,7 +57,7 @@ class Execution final : public Context, public HandlerExecution {
         livelock_microsteps_(options.livelock_microsteps) {
     horizon_ = options.until;
     lp_count_ = static_cast<LpId>(model.lp_count());
-    metric_count_ = static_cast<std::uint32_t>(model.metrics().size());
+    metric_bytes_ = model.metric_bytes();
   }
 
   /// An LP's start(), in three steps like an event: begin, call, end.
@@ -153,6 +155,10 @@ class Execution final : public Context, public HandlerExecution {
   }
   void append_row(const Table& table, std::span<const std::uint64_t> cells) override {
     outbox_.append_row({cause_, rows_++, self_, table.index(), cells});
+  }
+  void observe(const Observation& observation) override {
+    if constexpr (requires { outbox_.observe(cause_, self_, observation); })
+      outbox_.observe(cause_, self_, observation);
   }
   void save_before(const void* address, std::size_t bytes) override {
     if constexpr (requires { outbox_.save_before(address, bytes); })

@@ -6,9 +6,11 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "core/float_environment.h"
 #include "core/rows.h"
+#include "core/tally.h"
 #include "memory/application_mode.h"
 #include "orrery/context.h"
 #include "orrery/logical_process.h"
@@ -19,14 +21,15 @@ namespace orrery {
 
 class FinalExecution final : public FinalContext {
  public:
-  /// `hash`: the LP's fingerprint. `rows`: takes what it emits; nullptr: nobody wants it.
+  /// `hash`: the LP's fingerprint. `rows`, `observations`: take what it emits and what metrics
+  /// count; nullptr: nobody wants it.
   FinalExecution(const Model& model, Time end, LpId id, LogicalProcessBase& lp, std::uint64_t hash,
-                 RowBuffer* rows)
-      : rows_(rows) {
+                 RowBuffer* rows, std::vector<Observation>* observations)
+      : rows_(rows), observations_(observations) {
     now_ = end;
     self_ = id;
     lp_count_ = static_cast<LpId>(model.lp_count());
-    metric_count_ = static_cast<std::uint32_t>(model.metrics().size());
+    metric_bytes_ = model.metric_bytes();
     lp_ = &lp;
     hash_ = hash;
   }
@@ -44,7 +47,14 @@ class FinalExecution final : public FinalContext {
     const memory::PlatformMode platform;  // finish() may run in the LP's application mode
     rows_->append({Key::end_of(now_), ordinal_++, self_, table.index(), cells});
   }
+  void observe(const Observation& observation) override {
+    if (observations_ == nullptr) return;
+    const memory::PlatformMode platform;
+    observations_->push_back(observation);
+  }
+
   RowBuffer* const rows_;
+  std::vector<Observation>* const observations_;
   std::uint32_t ordinal_ = 0;
 };
 

@@ -23,7 +23,8 @@ Finisher::Finisher(const Model& model, Time end, RowSink* rows, Metrics metrics)
       end_(end),
       rows_(rows),
       apart_(metrics == Metrics::apart),
-      totals_(model.metrics().size()) {}
+      tally_(model),
+      totals_(model, end) {}
 
 void Finisher::finish(LpId id, LogicalProcessBase& lp, std::uint64_t hash) {
   const std::size_t rows = buffer_.mark();
@@ -37,25 +38,33 @@ void Finisher::finish(LpId id, LogicalProcessBase& lp, std::uint64_t hash, memor
 }
 
 void Finisher::call(LpId id, LogicalProcessBase& lp, std::uint64_t hash) {
-  FinalExecution execution(model_, end_, id, lp, hash, rows_ == nullptr ? nullptr : &buffer_);
+  observations_.clear();
+  FinalExecution execution(model_, end_, id, lp, hash, rows_ == nullptr ? nullptr : &buffer_,
+                           &observations_);
   execution.call();
   heap_misuse().raise();  // before anything of it counts
   hash = execution.hash();
   const memory::PlatformMode platform;
-  if (const Summary* metrics = LogicalProcessAccess::metrics(lp)) {
+  for (const Observation& one : observations_) tally_at_end(one);
+  if (const std::byte* metrics = LogicalProcessAccess::metrics(lp)) {
     add_metrics(id, metrics);
-    hash = fingerprint::add_bytes(hash, metrics, totals_.size() * sizeof(Summary));
+    hash = fingerprint::add_bytes(hash, metrics, model_.metric_bytes());
   }
   part_.fingerprint += fingerprint::contribution(id, hash);
 }
 
-void Finisher::add_metrics(LpId id, const Summary* metrics) {
-  if (apart_) {
-    part_.lps.push_back(id);
-    part_.metrics.insert(part_.metrics.end(), metrics, metrics + totals_.size());
-    return;
-  }
-  for (std::size_t i = 0; i < totals_.size(); ++i) totals_[i].merge(metrics[i]);
+/// What happens at the end of the run belongs to the last interval of a series. A level that is set
+/// there has no time.
+void Finisher::tally_at_end(Observation one) {
+  if (model_.metrics()[one.metric]->is_level()) return;
+  one.time = std::max(Time::zero(), end_ - Duration::from_ticks(1));
+  tally_.add(one);
+}
+
+void Finisher::add_metrics(LpId id, const std::byte* metrics) {
+  if (!apart_) return totals_.add(metrics);
+  part_.lps.push_back(id);
+  part_.metrics.insert(part_.metrics.end(), metrics, metrics + model_.metric_bytes());
 }
 
 void Finisher::note_fault(LpId id, std::size_t rows) {
@@ -75,34 +84,37 @@ void Finisher::hand_rows_over() {
 
 Finisher::Part Finisher::take_part() {
   hand_rows_over();
+  part_.tally = tally_.words();
   return std::move(part_);
 }
 
 void Finisher::store(RunResult& result) {
   hand_rows_over();
   result.fingerprint = part_.fingerprint;
-  result.metrics = totals_;
+  totals_.store(result);
+  result.tally = std::move(tally_);
   if (part_.fault.empty()) return;
   result.end = RunEnd::fault;
   result.fault = part_.fault;
 }
 
-void Finisher::store(const Model& model, std::vector<Part> parts, RunResult& result) {
-  const std::size_t metrics = model.metrics().size();
-  result.metrics.assign(metrics, Summary());
+void Finisher::store(const Model& model, Time end, std::vector<Part> parts, RunResult& result) {
   result.fingerprint = 0;
+  result.tally.emplace(model);
   const Part* failed = nullptr;
-  std::vector<std::pair<LpId, const Summary*>> all;
+  std::vector<std::pair<LpId, const std::byte*>> all;
   for (const Part& part : parts) {
     result.fingerprint += part.fingerprint;
+    result.tally->merge_words(part.tally);
     if (!part.fault.empty() && (failed == nullptr || part.fault_lp < failed->fault_lp))
       failed = &part;
     for (std::size_t i = 0; i < part.lps.size(); ++i)
-      all.emplace_back(part.lps[i], part.metrics.data() + i * metrics);
+      all.emplace_back(part.lps[i], part.metrics.data() + i * model.metric_bytes());
   }
   std::sort(all.begin(), all.end());
-  for (const auto& [id, one] : all)
-    for (std::size_t i = 0; i < metrics; ++i) result.metrics[i].merge(one[i]);
+  MetricTotals totals(model, end);
+  for (const auto& [id, one] : all) totals.add(one);
+  totals.store(result);
   if (failed == nullptr) return;
   result.end = RunEnd::fault;
   result.fault = failed->fault;

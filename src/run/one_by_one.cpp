@@ -73,6 +73,9 @@ class OneByOne {
       run.send(header, payload);
     }
     void append_row(const Row& row) { run.append_row(row); }
+    void observe(const Key&, LpId, const Observation& observation) {
+      run.world_.tally.add(observation);
+    }
   };
 
   RunEnd loop() {

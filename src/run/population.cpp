@@ -18,9 +18,10 @@
 namespace orrery {
 namespace {
 
-/// What start() sends and emits.
+/// What start() sends, emits and records.
 struct StartOutbox {
   EventList& pending;
+  Tally& tally;
   RowBuffer& rows;
   const bool keep_rows;
 
@@ -34,6 +35,7 @@ struct StartOutbox {
     const memory::PlatformMode platform;
     rows.append(row);
   }
+  void observe(const Key&, LpId, const Observation& observation) { tally.add(observation); }
 };
 
 class Population {
@@ -43,6 +45,7 @@ class Population {
         options_(options),
         control_(control),
         team_(team),
+        tallies_(world.parts(), world.tally),
         rows_(world.parts()),
         notes_(team.workers()) {}
 
@@ -65,6 +68,9 @@ class Population {
     for (const std::string& note : notes_)
       if (!note.empty()) result.notes.push_back(note);
   }
+  void add_tallies() {
+    for (const Tally& tally : tallies_) world_.tally.merge(tally);
+  }
   void hand_rows_over() {
     for (unsigned part = 0; part < world_.parts(); ++part)
       if (!rows_[part].empty()) control_.rows->commit(part, rows_[part]);
@@ -76,7 +82,7 @@ class Population {
   void set_up(int phase, unsigned part) {
     Execution<StartOutbox> execution(
         world_.model(), world_.promises(), options_,
-        StartOutbox{world_.pending[part], rows_[part], control_.rows != nullptr});
+        StartOutbox{world_.pending[part], tallies_[part], rows_[part], control_.rows != nullptr});
     const ThreadWatch watched(control_.threads, world_.model(), execution, false);
     if (phase == kMaking && world_.on_heaps()) world_.make_heaps(part);
     bool failed = false;
@@ -117,7 +123,8 @@ class Population {
   const RunOptions& options_;
   RunControl& control_;
   Team& team_;
-  std::vector<RowBuffer> rows_;     ///< by part
+  std::vector<Tally> tallies_;  ///< by part, like the next
+  std::vector<RowBuffer> rows_;
   std::vector<std::string> notes_;  ///< by thread
 };
 
@@ -144,6 +151,7 @@ bool populate(World& world, const RunOptions& options, RunControl& control, RunR
     return false;
   }
   population.add_notes(result);
+  population.add_tallies();
   if (control.rows != nullptr) population.hand_rows_over();
   return true;
 }

@@ -57,7 +57,12 @@ namespace {
 
 Parcel end_parcel(const Finisher::Part& part, const RunResult& result) {
   ByteWriter own;
-  own.put(part.fingerprint).put(part.lps).put(part.metrics).put(part.fault_lp).put(part.fault);
+  own.put(part.fingerprint)
+      .put(part.lps)
+      .put(part.metrics)
+      .put(part.tally)
+      .put(part.fault_lp)
+      .put(part.fault);
   own.put(result.peak_memory_bytes).put(std::uint64_t{result.notes.size()});
   for (const std::string& note : result.notes) own.put(note);
   return own.take();
@@ -82,7 +87,8 @@ void share_end(transport::RankTransport& ranks, const Model& model, Finisher::Pa
     Finisher::Part& one = parts.emplace_back();
     one.fingerprint = reader.get<std::uint64_t>();
     one.lps = reader.get_list<LpId>();
-    one.metrics = reader.get_list<Summary>();
+    one.metrics = reader.get_list<std::byte>();
+    one.tally = reader.get_list<std::uint64_t>();
     one.fault_lp = reader.get<LpId>();
     one.fault = reader.get_text();
     result.peak_memory_bytes += reader.get<std::uint64_t>();
@@ -90,7 +96,7 @@ void share_end(transport::RankTransport& ranks, const Model& model, Finisher::Pa
       if (const std::string note = reader.get_text(); rank > 0)
         add_note(result.notes, note, ranks.place(rank));
   }
-  Finisher::store(model, std::move(parts), result);
+  Finisher::store(model, result.reached, std::move(parts), result);
 }
 
 }  // namespace orrery

@@ -24,6 +24,7 @@
 #include "core/huge_pages.h"
 #include "core/kernel_state.h"
 #include "core/key.h"
+#include "core/tally.h"
 #include "memory/arena.h"
 #include "memory/lp_heap.h"
 #include "orrery/logical_process.h"
@@ -134,6 +135,7 @@ class World {
   std::uint64_t committed = 0;  ///< events, of all ranks, like the next
   std::uint64_t executed = 0;   ///< committed, and rolled back
   LivelockTrail trail;          ///< of what is committed
+  Tally tally;                  ///< the same, without what finish() records
   bool failed = false;          ///< the run has ended with a fault
 
  private:

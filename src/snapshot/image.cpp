@@ -114,6 +114,21 @@ void read_contents(Reader& reader, const LpHeap& heap) {
   });
 }
 
+/// Sections lie at multiples of 16.
+void restore_tally(Bytes section, Tally& tally) {
+  Reader reader(section);
+  const auto count = reader.take<std::uint64_t>();
+  if (count > section.size() / sizeof count) refuse("a tally is cut off");
+  std::vector<std::uint64_t> words(count);
+  const std::byte* const from = reader.take(count * sizeof count);
+  if (count > 0) std::memcpy(words.data(), from, count * sizeof count);
+  try {
+    tally.merge_words(words);
+  } catch (const std::logic_error& error) {
+    refuse(error.what());
+  }
+}
+
 /// What ranks had from an earlier snapshot each of them has written down; `known`: extents that are
 /// here already.
 void restore_ground(Bytes section, std::set<std::uint64_t>& known, Arena& ground) {
@@ -209,6 +224,7 @@ void Image::take(World& world, const memory::ModelHeap* model) {
   take_ground(world);
   take_lps(world);
   take_events(world);
+  if (!world.tally.is_idle()) take_tally(world);
 }
 
 std::size_t Image::size(Section section) const {
@@ -296,6 +312,14 @@ void Image::take_events(const World& world) {
     });
 }
 
+void Image::take_tally(const World& world) {
+  std::vector<std::uint64_t> words = world.tally.words();
+  words.insert(words.begin(), words.size());
+  if (words.size() % 2 != 0) words.push_back(0);
+  const std::size_t bytes = words.size() * sizeof(std::uint64_t);
+  std::memcpy(logs_[kTally].extend(bytes), words.data(), bytes);
+}
+
 // ---- Bringing back
 
 ModelMatch compare_model(Bytes section, const memory::ModelHeap& model) {
@@ -331,6 +355,8 @@ void restore(const std::vector<SectionBytes>& images, World& world, Time until) 
   for (const SectionBytes& sections : images) {
     found += restore_lps(sections, world);
     restore_events(sections[kEvents], world, until);
+    if (world.place().rank == 0 && !world.tally.is_idle())
+      restore_tally(sections[kTally], world.tally);
   }
   for (LpId id = 0; id < world.lp_count(); ++id) wanted += world.is_here(id) ? 1 : 0;
   if (found != wanted) refuse(fmt::format("{} LPs of {}", found, wanted));

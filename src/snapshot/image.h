@@ -5,16 +5,17 @@
 // addresses, so that ordinary C++ objects need nothing to travel; core/modules.h and
 // memory/region.h say why addresses mean the same there.
 //
-// Five sections, of records at multiples of 16 bytes:
+// Six sections, of records at multiples of 16 bytes:
 //   model   the model's heap: runs (memory/lp_heap.h), then live chunks
 //   ground  extents and areas of all arenas: where in the region heaps lie
 //   lps     of each LP its object's address and kernel state, the runs of its heap, live chunks
 //   index   which LPs follow each other in `lps`, and where every so many of them begin: several
 //           threads read and write them
 //   events  what is pending, as it lies in EventList
+//   tally   what metrics have counted (core/tally.h): how many words, the words
 //
-// A rank writes the LPs that it has; a world may be filled from images of several ranks, and takes
-// what it has of each.
+// A rank writes the LPs that it has and what it has counted; a world may be filled from images of
+// several ranks, and takes what it has of each. What all have counted is rank 0's from then on.
 //
 // Taking it is copying, on all cores, into memory that is kept for the next time; what is slow,
 // checksums and the disk, comes afterwards and on another thread (writer.h).
@@ -33,9 +34,9 @@
 
 namespace orrery::snapshot {
 
-inline constexpr std::array<std::string_view, 5> kSections{"model", "ground", "lps", "index",
-                                                           "events"};
-enum Section : unsigned { kModel, kGround, kLps, kIndex, kEvents };
+inline constexpr std::array<std::string_view, 6> kSections{"model", "ground", "lps",
+                                                           "index", "events", "tally"};
+enum Section : unsigned { kModel, kGround, kLps, kIndex, kEvents, kTally };
 
 using Bytes = std::span<const std::byte>;
 using SectionBytes = std::array<Bytes, kSections.size()>;
@@ -76,6 +77,7 @@ class Image {
   void take_lps(World& world);
   static void take_part(World& world, Part& part, ByteLog& log);
   void take_events(const World& world);
+  void take_tally(const World& world);
 
   std::array<ByteLog, kSections.size()> logs_;
   std::vector<ByteLog> lps_;  ///< by part

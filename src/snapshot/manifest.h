@@ -19,7 +19,7 @@
 
 namespace orrery::snapshot {
 
-inline constexpr int kFormat = 2;
+inline constexpr int kFormat = 3;
 inline constexpr std::size_t kSumBytes = std::size_t{1} << 20;
 
 /// XXH3, 64 bits (Collet): a checksum against damage, not against forgers.

@@ -36,7 +36,7 @@ class EventRecorder final : public Context {
 
   EventRecorder(const Model& model, Time until) : model_(model) {
     lp_count_ = static_cast<LpId>(model.lp_count());
-    metric_count_ = static_cast<std::uint32_t>(model.metrics().size());
+    metric_bytes_ = model.metric_bytes();
     for (LpId id = 0; id < lp_count_; ++id) lps_.push_back({model.create(id)});
     for (LpId id = 0; id < lp_count_; ++id) {
       begin(id, Key::start_of(Time::zero()));

@@ -23,6 +23,7 @@
 #include "../../models/pcs/radio.h"
 #include "core/event_header.h"
 #include "core/model_registry.h"
+#include "observe/metric_figures.h"
 #include "run/engine.h"
 #include "run/faults.h"
 #include "run/finish.h"
@@ -110,6 +111,15 @@ class Values final : public Report {
   const Summary& total(const Metric& metric) const override {
     return run_.result.metrics.at(metric.index());
   }
+  double quantile(const Metric& metric, double q) const override {
+    return quantile_of(metric, run_.result, q).value_or(0);
+  }
+  const LevelSummary& level(const Metric& metric) const override {
+    return level_of(metric, run_.result);
+  }
+  double seconds(const Metric& metric) const override {
+    return observed_seconds(metric, *run_.model, run_.result);
+  }
   void value(std::string_view name, double value, std::string_view, std::string_view) override {
     values_[std::string(name)] = value;
   }
@@ -133,7 +143,7 @@ class Stage final : public Context {
 
   explicit Stage(const Model& model) : model_(model) {
     lp_count_ = static_cast<LpId>(model.lp_count());
-    metric_count_ = static_cast<std::uint32_t>(model.metrics().size());
+    metric_bytes_ = model.metric_bytes();
     for (LpId id = 0; id < lp_count_; ++id) lps_.push_back({model.create(id)});
     for (LpId id = 0; id < lp_count_; ++id) {
       begin(id, Key::start_of(Time::zero()));

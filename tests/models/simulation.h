@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "equality/run_model.h"
+#include "observe/metric_figures.h"
 
 namespace orrery::testing {
 
@@ -61,6 +62,16 @@ class Simulation final : private Report {
     throw std::out_of_range("no metric " + name);
   }
 
+  /// One of its figures, "p99" for instance.
+  double figure(const std::string& name, const std::string& figure) const {
+    for (const Metric* metric : model_->metrics()) {
+      if (metric->name() != name) continue;
+      for (const MetricFigure& one : figures_of(*metric, *model_, outcome_.result))
+        if (one.name == figure) return one.value.value();
+    }
+    throw std::out_of_range("no " + name + "." + figure);
+  }
+
   std::vector<Line> table(const std::string& name) const {
     for (const Table* table : model_->tables())
       if (table->name() == name) return lines_of(*table);
@@ -70,6 +81,15 @@ class Simulation final : private Report {
  private:
   const Summary& total(const Metric& metric) const override {
     return outcome_.result.metrics.at(metric.index());
+  }
+  double quantile(const Metric& metric, double q) const override {
+    return quantile_of(metric, outcome_.result, q).value_or(0);
+  }
+  const LevelSummary& level(const Metric& metric) const override {
+    return level_of(metric, outcome_.result);
+  }
+  double seconds(const Metric& metric) const override {
+    return observed_seconds(metric, *model_, outcome_.result);
   }
   void value(std::string_view name, double value, std::string_view, std::string_view) override {
     values_[std::string(name)] = value;

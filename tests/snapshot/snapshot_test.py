@@ -28,7 +28,7 @@ SANITIZE = os.environ.get("SANITIZE", "")
 ENGINES = ["sequential", "timewarp", "expanded", "auto"]
 PATIENCE_S = 300
 SYS_PERSONALITY = 135
-SECTIONS = ["model", "ground", "lps", "index", "events"]
+SECTIONS = ["model", "ground", "lps", "index", "events", "tally"]
 # (model, parameters, horizon, a time on the way); small enough for many runs.
 MODELS = [
     ("phold", ["lps=600"], "40s", "15s"),
@@ -165,6 +165,21 @@ class Equality(Case):
                               ("conservative", "conservative")):
             with self.subTest(before=before, after=after):
                 out = self.interrupted(*words, "--snapshot-at", "300ms", engine=before)
+                self.assertEqual(self.resumed(out, "--engine", after), expected)
+
+    def test_metrics_of_every_kind(self):
+        """What they have counted goes on with the run; levels last over the halt."""
+        words = [DRAWN, "--until", "100s"]
+        expected = self.whole(*words)
+        kept = expected[3]
+        self.assertLess(kept["waits"]["p50"], kept["waits"]["p99.9"])
+        self.assertGreater(kept["pace"]["total"], 0)
+        self.assertEqual(len(expected[5]["waits.series.csv"].splitlines()), 16)
+        self.assertIn("pace.series.csv", expected[5])
+        for before, after in (("sequential", "timewarp"), ("timewarp", "expanded"),
+                              ("expanded", "sequential"), ("auto", "auto")):
+            with self.subTest(before=before, after=after):
+                out = self.interrupted(*words, "--snapshot-at", "33s", engine=before)
                 self.assertEqual(self.resumed(out, "--engine", after), expected)
 
     @unittest.skipIf(SANITIZE, "the fuzzer's models are not built with sanitizers")
@@ -361,6 +376,21 @@ class OverRanks(Case):
                         self.assertEqual(self.resumed(self.copy(out), "--engine", *after), expected)
             with self.subTest(model=model):
                 self.assertEqual(len(sums), 1, "all come to the same world")
+
+    def test_metrics_of_every_kind(self):
+        """What ranks have counted is added up once, however many go on."""
+        words = [DRAWN, "--until", "100s"]
+        expected = self.whole(*words)
+        for before, after in ((2, 3), (3, 1), (1, 2)):
+            with self.subTest(before=before, after=after):
+                out = self.out()
+                self.ok("run", *words, "--engine", "timewarp", "--ranks", before, "--workers", 1,
+                        "--out", out, "--snapshot-at", "40s", "--end-after-snapshot", "--quiet")
+                for at in ("60s", "80s"):
+                    self.ok("resume", out, "--engine", "timewarp", "--ranks", after, "--workers", 1,
+                            "--snapshot-at", at, "--end-after-snapshot", "--quiet")
+                self.assertEqual(self.resumed(out, "--engine", "timewarp", "--ranks", before,
+                                              "--workers", 1), expected)
 
     def test_from_ranks_to_ranks_to_ranks(self):
         """LPs change ranks, and what they have taken since then lies elsewhere for each."""

@@ -139,6 +139,7 @@ class Run {
       survey_.note(current_.key, executed.sends[i]);
       if (executed.sends[i].time() < options_.until) pending_.push(checker_.make_event(i));
     }
+    for (const Observation& one : executed.observations) tally_.add(one);
     if (control_.rows == nullptr) return;
     executed.rows.for_each([this](const Row& row) { rows_.append(row); });
   }
@@ -158,6 +159,7 @@ class Run {
   void finish(RunResult& result) {
     poll();
     Finisher finisher(model_, result.reached, control_.rows);
+    if (result.end != RunEnd::fault) finisher.add(tally_);
     bool whole = result.end != RunEnd::fault;
     for (LpId id = 0; id < lps_; ++id) {
       if (whole && !finish_lp(id, finisher)) {
@@ -243,6 +245,7 @@ class Run {
   const CrashWatch crash_watch_{checker_};
   Pending pending_;
   RowBuffer rows_;
+  Tally tally_{model_};
   Job current_{Job::Kind::create, 0, {}, nullptr};
   std::uint64_t committed_ = 0;
   Time now_, reached_;

@@ -13,6 +13,7 @@
 #include "core/event_header.h"
 #include "core/payload.h"
 #include "core/rows.h"
+#include "core/tally.h"
 #include "engine/checker/guard.h"
 #include "engine/checker/world.h"
 #include "memory/application_mode.h"
@@ -30,6 +31,7 @@ struct Effects {
   std::vector<Sent> sends;  ///< those at or after the horizon, too
   std::vector<std::byte> payloads;
   RowBuffer rows;
+  std::vector<Observation> observations;
   checkpoint::KernelState kernel;  ///< after it, if it went well
   std::string fault;               ///< a sentence, if it failed
   std::vector<AllocationStep> steps;
@@ -42,11 +44,14 @@ struct Effects {
     sends.clear();
     payloads.clear();
     rows.clear();
+    observations.clear();
     fault.clear();
     steps.clear();
     image.clear();
   }
-  Effects without_image() const { return {world, sends, payloads, rows, kernel, fault, steps, {}}; }
+  Effects without_image() const {
+    return {world, sends, payloads, rows, observations, kernel, fault, steps, {}};
+  }
   const std::byte* payload_of(const Sent& sent) const { return payloads.data() + sent.payload; }
   template <class Payload>
   void add_send(const EventHeader& header, const Payload& payload) {
@@ -74,6 +79,10 @@ struct Outbox {
     record(row);
     scrub_stack(stack_world);
   }
+  void observe(const Key&, LpId, const Observation& observation) {
+    record(observation);
+    scrub_stack(stack_world);
+  }
   void save_before(const void* address, std::size_t bytes) {
     if (undo_log != nullptr) undo_log->save_before(address, bytes);
     scrub_stack(stack_world);
@@ -92,6 +101,10 @@ struct Outbox {
   [[gnu::noinline]] void record(const Row& row) {
     const memory::PlatformMode platform;
     effects->rows.append(row);
+  }
+  [[gnu::noinline]] void record(const Observation& observation) {
+    const memory::PlatformMode platform;
+    effects->observations.push_back(observation);
   }
 };
 

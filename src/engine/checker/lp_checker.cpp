@@ -173,7 +173,8 @@ void LpChecker::call() {
   } else if (job.kind == Job::Kind::start) {
     execution_.call_start();
   } else if (job.kind == Job::Kind::finish) {
-    FinalExecution last(model_, job.key.time(), job.lp, *object, lp.kernel.hash, &effects.rows);
+    FinalExecution last(model_, job.key.time(), job.lp, *object, lp.kernel.hash, &effects.rows,
+                        &effects.observations);
     last.call();
     effects.kernel.hash = last.hash();
   } else {
@@ -340,10 +341,10 @@ void LpChecker::verify_twin(const Job& job) {
 }
 
 bool LpChecker::metrics_differ(const CheckedLp& lp) const {
-  const Summary* const mine = LogicalProcessAccess::metrics(*lp.object);
-  const Summary* const twins = LogicalProcessAccess::metrics(*lp.twin);
+  const std::byte* const mine = LogicalProcessAccess::metrics(*lp.object);
+  const std::byte* const twins = LogicalProcessAccess::metrics(*lp.twin);
   if (mine == nullptr || twins == nullptr) return mine != twins;
-  return std::memcmp(mine, twins, model_.metrics().size() * sizeof(Summary)) != 0;
+  return std::memcmp(mine, twins, model_.metric_bytes()) != 0;
 }
 
 void LpChecker::save(const memory::LpHeap& heap, std::vector<std::byte>& image) {

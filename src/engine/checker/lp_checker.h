@@ -245,6 +245,7 @@ class LpChecker {
   std::string cause(const Job& job);
   std::string cause_outside(memory::OutsideCallSet calls, const void* variable) const;
   std::string place_text(const Allocation& allocation) const;
+  const Metric& metric_at(std::uint32_t offset) const;
   std::string address_text(const CheckedLp& lp, const std::byte* address) const;
   const std::byte* address_in_image(const CheckedLp& lp, std::size_t image_bytes,
                                     std::size_t at) const;

@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <iterator>
 #include <typeinfo>
 
 #include "core/logical_process_access.h"
@@ -230,6 +231,15 @@ std::string LpChecker::place_text(const Allocation& allocation) const {
   return text + ")";
 }
 
+/// Whose state has that byte of those of an LP.
+const Metric& LpChecker::metric_at(std::uint32_t offset) const {
+  const auto& metrics = model_.metrics();
+  const auto behind = std::upper_bound(
+      metrics.begin(), metrics.end(), offset,
+      [](std::uint32_t place, const Metric* metric) { return place < metric->offset(); });
+  return **std::prev(behind);
+}
+
 std::string LpChecker::address_text(const CheckedLp& lp, const std::byte* address) const {
   const Allocation* covering = nullptr;
   lp.memory.live.for_each([&](const Allocation& live) {
@@ -247,8 +257,7 @@ std::string LpChecker::address_text(const CheckedLp& lp, const std::byte* addres
   if (ledger != nullptr && covering->covers(reinterpret_cast<const std::byte*>(ledger))) {
     const std::ptrdiff_t at = address - reinterpret_cast<const std::byte*>(ledger->metrics());
     if (at < 0) return "its set of timers";
-    return fmt::format("metric '{}'",
-                       model_.metrics()[static_cast<std::size_t>(at) / sizeof(Summary)]->name());
+    return fmt::format("metric '{}'", metric_at(static_cast<std::uint32_t>(at)).name());
   }
   return fmt::format("an allocation of {} bytes{} + {}", covering->bytes, place_text(*covering),
                      offset);

@@ -17,6 +17,7 @@ void Run<Pending>::conclude(RunResult& result) {
   for (unsigned i = 0; i < shared_.workers; ++i) {
     ahead += executed_ahead_[i];
     world.trail.merge(workers_[i]->trail());
+    world.tally.merge(workers_[i]->tally());
     result.peak_memory_bytes += workers_[i]->memory_bytes();
     if (!refusals_[i].empty()) result.notes.push_back(refusals_[i]);
   }

@@ -59,6 +59,7 @@ class alignas(64) Worker {
   const WorkerStatistics& statistics() const { return statistics_; }
   const std::optional<HandlerFault>& fault() const { return fault_; }
   const LivelockTrail& trail() const { return trail_; }
+  const Tally& tally() const { return tally_; }
   /// At the end of the last round.
   std::uint64_t executed_by_all() const { return executed_by_all_; }
   std::uint64_t memory_bytes() const { return pending_.bytes() + history_.bytes(); }
@@ -100,6 +101,9 @@ class alignas(64) Worker {
       worker.send(header, payload);
     }
     void append_row(const Row& row) { worker.append_row(row); }
+    void observe(const Key&, LpId, const Observation& observation) {
+      worker.tally_.add(observation);
+    }
   };
   struct RoundHooks;
   /// When a period in place ends, however it ends.
@@ -211,6 +215,7 @@ class alignas(64) Worker {
 
   History history_;
   RowBuffer rows_, ready_, kept_;
+  Tally tally_{shared_.model};
   std::size_t rows_before_ = 0;  ///< the event being handled; valid once it has emitted
   WithdrawnCount withdrawn_;
   LivelockTrail trail_;

@@ -43,6 +43,7 @@ using Pool = EventPool<64>;
 /// Where sends and rows of an execution go.
 struct Outbox {
   Pool& pool;
+  Tally& tally;
   RowBuffer& rows;
   const bool keep_rows;
   Event* sent = nullptr;
@@ -63,6 +64,7 @@ struct Outbox {
     if (row.ordinal == 0) rows_before = rows.mark();
     rows.append(row);
   }
+  void observe(const Key&, LpId, const Observation& observation) { tally.add(observation); }
 };
 
 class Executor {
@@ -73,7 +75,9 @@ class Executor {
       : lps_(lps),
         arena_(arena),
         pool_(depot),
-        execution_(world.model(), world.promises(), options, Outbox{pool_, rows, keep_rows}) {}
+        tally_(world.model()),
+        execution_(world.model(), world.promises(), options,
+                   Outbox{pool_, tally_, rows, keep_rows}) {}
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
@@ -124,6 +128,7 @@ class Executor {
   void release(Event* event) { pool_.release(event, event->bytes()); }
   /// Key of the event that was executed last.
   const Key& last_key() const { return execution_.cause(); }
+  const Tally& tally() const { return tally_; }
   /// The fault of lowest key that this thread met.
   const std::optional<HandlerFault>& fault() const { return fault_; }
 
@@ -142,6 +147,7 @@ class Executor {
   std::vector<LpRecord>& lps_;
   memory::Arena* const arena_;
   Pool pool_;
+  Tally tally_;
   Execution<Outbox> execution_;
   std::optional<HandlerFault> fault_;
 };

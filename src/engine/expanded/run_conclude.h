@@ -24,6 +24,7 @@ void Run<Pending>::conclude(RunResult& result) {
   const std::uint64_t taken_back = failed ? history_.take_back(end, lps_) : 0;
   history_.forget(end, world_.trail);
   if (failed) describe_fault(result);
+  for (const auto& executor : executors_) world_.tally.merge(executor->tally());
   if (has_rows_) commit_rows(end);
   if (control_.rows != nullptr)
     control_.rows->advance(0, std::min(end, Key::end_of(options_.until)));

@@ -10,7 +10,7 @@
 namespace orrery::timewarp {
 
 Commitment::Commitment(Shared& shared, unsigned index, Mailbox& mailbox, History& history,
-                       HeldEvents& held, FaultList& faults, EmittedRows& rows,
+                       HeldEvents& held, FaultList& faults, Emitted& emitted,
                        WorkerStatistics& statistics)
     : shared_(shared),
       index_(index),
@@ -18,7 +18,7 @@ Commitment::Commitment(Shared& shared, unsigned index, Mailbox& mailbox, History
       history_(history),
       held_(held),
       faults_(faults),
-      rows_(rows),
+      emitted_(emitted),
       statistics_(statistics),
       optimism_(shared.settings.window_ticks, shared.memory_budget_bytes, shared.all_workers()) {
   if (index == 0 && shared.cache.automatic && shared.cache.colouring.on)
@@ -71,11 +71,9 @@ bool Commitment::adopt(const GvtReport& sum, const Local& local) {
   if (faults_.trail.concerns(gvt_)) [[unlikely]]
     history_.note_steps(gvt_);
   mailbox_.commit_abroad(gvt_);
-  history_.commit_all(gvt_, mailbox_, [this](LpId id) {
-    if (rows_.wanted) rows_.speculative.commit(id, gvt_, rows_.ready);
-  });
+  history_.commit_all(gvt_, mailbox_, [this](LpId id) { emitted_.commit(id, gvt_); });
   commit_held();
-  if (rows_.wanted) hand_rows_over();
+  if (emitted_.has_rows) hand_rows_over();
   const std::uint64_t committed =
       statistics_.executed - statistics_.rolled_back - history_.uncommitted() - held_.uncommitted();
   ORRERY_ASSERT(committed >= committed_, "what is committed stays so");
@@ -96,7 +94,7 @@ bool Commitment::adopt_alone(const Key& gvt, bool nothing_left, const Local& loc
   sum.committed = sum.executed;
   sum.pressing_bytes = sum.memory_bytes;
   adjust(sum, local);
-  if (rows_.wanted) hand_rows_over();
+  if (emitted_.has_rows) hand_rows_over();
   return decide_end(sum, nothing_left);
 }
 
@@ -116,7 +114,7 @@ bool Commitment::decide_end(const GvtReport& sum, bool nothing_left) {
 /// Of events that cannot be undone: what GVT has passed.
 void Commitment::commit_held() {
   held_.commit(gvt_, [this](const HeldEvents::Final& one) {
-    if (rows_.wanted) rows_.speculative.commit(one.lp, gvt_, rows_.ready);
+    emitted_.commit(one.lp, gvt_);
     faults_.trail.note(one.key, one.lp);
   });
 }
@@ -124,7 +122,7 @@ void Commitment::commit_held() {
 /// Rows of finish() are still to come, at the end of the run's last instant.
 void Commitment::hand_rows_over() {
   RowSink& sink = *shared_.control.rows;
-  if (!rows_.ready.empty()) sink.commit(index_, rows_.ready);
+  if (!emitted_.ready.empty()) sink.commit(index_, emitted_.ready);
   sink.advance(index_, std::min(gvt_, Key::end_of(shared_.options.until)));
 }
 

@@ -8,19 +8,19 @@
 #include <cstdint>
 #include <optional>
 
+#include "engine/timewarp/emitted.h"
 #include "engine/timewarp/fault_list.h"
 #include "engine/timewarp/held.h"
 #include "engine/timewarp/history.h"
 #include "engine/timewarp/optimism.h"
 #include "engine/timewarp/shared.h"
-#include "engine/timewarp/speculative_rows.h"
 
 namespace orrery::timewarp {
 
 class Commitment {
  public:
   Commitment(Shared& shared, unsigned index, Mailbox& mailbox, History& history, HeldEvents& held,
-             FaultList& faults, EmittedRows& rows, WorkerStatistics& statistics);
+             FaultList& faults, Emitted& emitted, WorkerStatistics& statistics);
   Commitment(const Commitment&) = delete;
   Commitment& operator=(const Commitment&) = delete;
 
@@ -85,7 +85,7 @@ class Commitment {
   History& history_;
   HeldEvents& held_;
   FaultList& faults_;
-  EmittedRows& rows_;
+  Emitted& emitted_;
   WorkerStatistics& statistics_;
   Optimism optimism_;
   std::optional<CacheTuning> cache_tuning_;  ///< of worker 0, if automatic

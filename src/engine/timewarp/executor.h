@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/timewarp/emitted.h"
 #include "engine/timewarp/fault_list.h"
 #include "engine/timewarp/lp_state.h"
 #include "engine/timewarp/mailbox.h"
-#include "engine/timewarp/speculative_rows.h"
 #include "run/execution.h"
 #include "run/guarded_call.h"
 #include "run/world.h"
@@ -23,12 +23,12 @@ namespace orrery::timewarp {
 inline constexpr const char* kFailedCoasting =
     " (it went well when it was executed first: the handler depends on something outside the LP)";
 
-/// Where sends and rows of an execution go.
+/// Where sends, rows and values of an execution go.
 template <class Pending>
 struct Outbox {
   Mailbox& mailbox;
   Pending& pending;
-  EmittedRows& rows;
+  Emitted& emitted;
   checkpoint::UndoLog& undo_log;
   const bool speculative;    ///< what is executed may be rolled back
   TwEvent* cause = nullptr;  ///< whose sends are cancelled with it; nullptr: they are final
@@ -42,13 +42,19 @@ struct Outbox {
     if (mailbox.send(header, payload, cause, event)) pending.push(event);
   }
   void append_row(const Row& row) {
-    if (!rows.wanted || coasting) return;
+    if (!emitted.has_rows || coasting) return;
     const memory::PlatformMode platform;
     if (speculative) {
-      rows.speculative.append(row.lp, row);
+      emitted.rows.append(row.lp, row);
     } else {
-      rows.ready.append(row);
+      emitted.ready.append(row);
     }
+  }
+  void observe(const Key& key, LpId lp, const Observation& observation) {
+    if (coasting) return;
+    if (!speculative) return emitted.tally.add(observation);
+    const memory::PlatformMode platform;
+    emitted.values.append(lp, key, observation);
   }
   void save_before(const void* address, std::size_t bytes) { undo_log.save_before(address, bytes); }
   void remember(const void* value, std::size_t bytes) { undo_log.remember(value, bytes); }
@@ -59,7 +65,7 @@ class Executor {
  public:
   Executor(const World& world, const RunOptions& options, LpTable& lps, FaultList& faults,
            const Outbox<Pending>& outbox)
-      : world_(world), options_(options), lps_(lps), faults_(faults), rows_(outbox.rows) {
+      : world_(world), options_(options), lps_(lps), faults_(faults), emitted_(outbox.emitted) {
     levels_.push_back(make_level(outbox));
     execution_ = levels_.front().get();
   }
@@ -109,7 +115,7 @@ class Executor {
   bool run_final(LpState& lp, TwEvent* event) {
     execution_->set_reversing(false);
     if (call<Place::own>(lp, event, "")) return true;
-    if (rows_.wanted) rows_.speculative.roll_back(event->receiver, event->key());
+    emitted_.roll_back(event->receiver, event->key());
     return false;
   }
   /// The same again, without effects outside the LP.
@@ -130,7 +136,7 @@ class Executor {
     const Outbox<Pending>& outbox = execution_->outbox();
     execution_->begin(*event, event->payload(), *lp.object, lp.kernel);
     if (!outbox.speculative) {
-      rows_before_ = rows_.ready.mark();
+      rows_before_ = emitted_.ready.mark();
       faults_.trail.note(event->key(), event->receiver);
     }
     const auto action = [execution = execution_] { execution->call(); };
@@ -152,7 +158,7 @@ class Executor {
     if (succeeded) [[likely]] {
       execution_->end(lp.kernel);
     } else if (!execution_->outbox().speculative) {
-      rows_.ready.return_to(rows_before_);
+      emitted_.ready.return_to(rows_before_);
     }
   }
   /// An LP that allocated something keeps its checkpoints through its heap from now on.
@@ -173,7 +179,7 @@ class Executor {
   const RunOptions& options_;
   LpTable& lps_;
   FaultList& faults_;
-  EmittedRows& rows_;
+  Emitted& emitted_;
   Level* execution_;  ///< of the handler that runs
   /// One for each handler that is interrupted, and one more: handlers keep their Context.
   std::vector<std::unique_ptr<Level>> levels_;

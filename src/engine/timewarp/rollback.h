@@ -22,7 +22,7 @@ class Rollback {
  public:
   Rollback(LpTable& lps, Pending& pending, Mailbox& mailbox, History& history,
            WithdrawnTimers& withdrawn, Executor<Pending>& executor, FaultList& faults,
-           EmittedRows& rows, Suspensions& suspensions, WorkerStatistics& statistics)
+           Emitted& emitted, Suspensions& suspensions, WorkerStatistics& statistics)
       : lps_(lps),
         pending_(pending),
         mailbox_(mailbox),
@@ -30,7 +30,7 @@ class Rollback {
         withdrawn_(withdrawn),
         executor_(executor),
         faults_(faults),
-        rows_(rows),
+        emitted_(emitted),
         suspensions_(suspensions),
         statistics_(statistics) {}
 
@@ -79,7 +79,7 @@ class Rollback {
       for (std::uint32_t i = lp.count; i-- > remaining;) undo(events[i]);
       withdrawn_.put_back(id, lp, to, pending_);
     }
-    if (rows_.wanted) rows_.speculative.roll_back(id, events[remaining]->key());
+    emitted_.roll_back(id, events[remaining]->key());
     const std::uint64_t start = read_cycles();
     coast(lp, history_.restore(id, lp, remaining), remaining);
     history_.note_rollback(id, lp, read_cycles() - start);
@@ -98,7 +98,7 @@ class Rollback {
     if (first == nullptr) return;
     ++statistics_.rollbacks;
     statistics_.rolled_back += undone;
-    if (rows_.wanted) rows_.speculative.roll_back(id, first->key());
+    emitted_.roll_back(id, first->key());
   }
 
   /// Its handler has changed what it has changed, and does not go on.
@@ -128,7 +128,7 @@ class Rollback {
   WithdrawnTimers& withdrawn_;
   Executor<Pending>& executor_;
   FaultList& faults_;
-  EmittedRows& rows_;
+  Emitted& emitted_;
   Suspensions& suspensions_;
   WorkerStatistics& statistics_;
   Key gvt_;

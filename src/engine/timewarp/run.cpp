@@ -219,7 +219,10 @@ class Run {
     if (shared_.team.take_failure(shared_.model, result_)) return;
     const Ending& ending = workers_[0]->ending();
     result_.end = ending.end;
-    for (const auto& worker : workers_) shared_.world.trail.merge(worker->faults().trail);
+    for (const auto& worker : workers_) {
+      shared_.world.trail.merge(worker->faults().trail);
+      shared_.world.tally.merge(worker->tally());
+    }
     const auto ends = share_ends(shared_.control.ranks, own_end(ending.reached));
     if (ending.end == RunEnd::fault)
       result_.fault = describe_fault(ends, ending.reached, shared_.options.livelock_microsteps);

@@ -61,14 +61,4 @@ class SpeculativeRows {
   std::size_t held_ = 0;
 };
 
-/// A worker's rows: of guesses, and those that are final and go to the sink next.
-struct EmittedRows {
-  explicit EmittedRows(bool are_wanted) : wanted(are_wanted) {}
-  std::size_t bytes() const { return ready.bytes() + speculative.bytes(); }
-
-  const bool wanted;  ///< somebody takes them, and the model has tables
-  SpeculativeRows speculative;
-  RowBuffer ready;
-};
-
 }  // namespace orrery::timewarp

@@ -129,6 +129,7 @@ class Worker {
   const WorkerStatistics& statistics() const { return statistics_; }
   const History& history() const { return history_; }
   const FaultList& faults() const { return faults_; }
+  const Tally& tally() const { return emitted_.tally; }
   const HeldEvents& held() const { return held_; }
 
  private:
@@ -180,7 +181,7 @@ class Worker {
   Suspensions suspensions_;
   WithdrawnTimers withdrawn_;
   WithdrawnCount withdrawn_count_;
-  EmittedRows rows_;
+  Emitted emitted_;
   Pending pending_;
   LookAhead<LpState> look_ahead_;
   Executor<Pending> executor_;
@@ -224,13 +225,13 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
       history_(lps_, arena_, shared.settings.strategy, shared.settings.offload,
                shared.copy_queue(index), shared.tracker, faults_, statistics_),
       held_(shared.world.executions()),
-      rows_(shared.control.rows != nullptr && !shared.model.tables().empty()),
+      emitted_(shared.model, shared.control),
       executor_(shared.world, shared.options, lps_, faults_,
-                {mailbox_, pending_, rows_, history_.undo_log(), speculative_}),
-      rollback_(lps_, pending_, mailbox_, history_, withdrawn_, executor_, faults_, rows_,
+                {mailbox_, pending_, emitted_, history_.undo_log(), speculative_}),
+      rollback_(lps_, pending_, mailbox_, history_, withdrawn_, executor_, faults_, emitted_,
                 suspensions_, statistics_),
       sweep_(pending_, mailbox_, faults_, history_, withdrawn_, held_),
-      commitment_(shared, index, mailbox_, history_, held_, faults_, rows_, statistics_),
+      commitment_(shared, index, mailbox_, history_, held_, faults_, emitted_, statistics_),
       cut_(shared.cut_events, shared.end),
       balance_(shared.balance_terms()),
       batch_cycles_limit_(cycles_in(kBatchSeconds)) {
@@ -573,7 +574,7 @@ Commitment::Local Worker<Pending>::local() {
 
 template <class Pending>
 std::int64_t Worker<Pending>::memory_bytes() const {
-  return static_cast<std::int64_t>(rows_.bytes() + pending_.bytes() + arena_.taken_bytes()) +
+  return static_cast<std::int64_t>(emitted_.bytes() + pending_.bytes() + arena_.taken_bytes()) +
          mailbox_.used_bytes() + history_.memory_bytes();
 }
 

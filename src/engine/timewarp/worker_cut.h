@@ -80,8 +80,7 @@ template <class Pending>
 void Worker<Pending>::check_cut() {
   sweep_.check_cut(commitment_.gvt());
   ORRERY_ASSERT(history_.uncommitted() == 0, "at a cut everything executed is committed");
-  ORRERY_ASSERT(!rows_.wanted || (rows_.ready.empty() && rows_.speculative.empty()),
-                "at a cut all rows are handed over");
+  ORRERY_ASSERT(emitted_.empty(), "at a cut all rows are handed over, and all values counted");
   for (LpId id = 0; id < lps_.count(); ++id) {
     if (shared_.owners[id] != index_) continue;
     [[maybe_unused]] const LpState& lp = lps_[id];
