@@ -45,12 +45,25 @@ void print_parameters(const Model& model, const Terminal& terminal) {
             table.empty() ? "  none\n" : table.text(terminal));
 }
 
+/// Beside what every metric has.
+std::string kept(const Metric& metric) {
+  std::string text;
+  const auto add = [&text](bool is_kept, const char* name) {
+    if (is_kept) text += (text.empty() ? "" : ", ") + std::string(name);
+  };
+  add(metric.is_level(), "level");
+  add(metric.keeps(Keep::histogram), "quantiles");
+  add(metric.keeps(Keep::rate), "rate");
+  add(metric.has_series(), "series");
+  return text;
+}
+
 void print_metrics(const Model& model, const Terminal& terminal) {
-  TextTable table({{"name"}, {"unit"}, {"meaning"}});
-  for (const Metric* m : model.metrics()) table.add({m->name(), m->unit(), m->help()});
+  TextTable table({{"name"}, {"unit"}, {"also"}, {"meaning"}});
+  for (const Metric* m : model.metrics()) table.add({m->name(), m->unit(), kept(*m), m->help()});
   if (!table.empty())
-    print_out("\n{} (count, mean, deviation, extremes)\n{}", terminal.bold("Metrics"),
-              table.text(terminal));
+    print_out("\n{} (count, mean, deviation, extremes; of a level over time)\n{}",
+              terminal.bold("Metrics"), table.text(terminal));
 }
 
 void print_tables(const Model& model, const Terminal& terminal) {

@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "core/file_output.h"
+#include "observe/metric_figures.h"
 #include "observe/number_text.h"
 #include "orrery/error.h"
 
@@ -24,6 +25,13 @@ constexpr const char* kMetaTables = R"(
                                   help TEXT);
   CREATE TABLE orrery_metrics (name TEXT PRIMARY KEY, unit TEXT, help TEXT, count INTEGER, sum REAL,
                                mean REAL, deviation REAL, minimum REAL, maximum REAL);
+  CREATE TABLE orrery_figures (metric TEXT, figure TEXT, unit TEXT, value REAL,
+                               PRIMARY KEY (metric, figure));
+  CREATE TABLE orrery_histograms (metric TEXT, value REAL, count INTEGER,
+                                  PRIMARY KEY (metric, value));
+  CREATE TABLE orrery_series (metric TEXT, begin_ticks INTEGER, end_ticks INTEGER, count INTEGER,
+                              sum REAL, mean REAL, minimum REAL, maximum REAL,
+                              PRIMARY KEY (metric, begin_ticks));
   CREATE TABLE orrery_results (name TEXT PRIMARY KEY, unit TEXT, help TEXT, value);
   CREATE TABLE orrery_columns (table_name TEXT, column_name TEXT, type TEXT, unit TEXT,
                                PRIMARY KEY (table_name, column_name));
@@ -141,9 +149,17 @@ void Database::write_record(const RunRecord& record) {
   for (std::size_t i = 0; i < result.metrics.size(); ++i) {
     const Metric& m = *model_.metrics()[i];
     const Summary& s = result.metrics[i];
-    insert("INSERT INTO orrery_metrics VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-           {m.name(), m.unit(), m.help()},
-           {static_cast<double>(s.count), s.sum, s.mean(), s.deviation(), s.minimum, s.maximum});
+    if (!m.is_level())
+      insert("INSERT INTO orrery_metrics VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             {m.name(), m.unit(), m.help()},
+             {static_cast<double>(s.count), s.sum, s.mean(), s.deviation(), s.minimum, s.maximum});
+    for (const MetricFigure& figure : figures_of(m, model_, result))
+      if (figure.value)
+        insert("INSERT INTO orrery_figures VALUES (?, ?, ?, ?)",
+               {m.name(), figure.name, unit_of_figure(figure.name, m.unit())}, {*figure.value});
+    if (!result.tally) continue;
+    if (m.keeps(Keep::histogram)) write_histogram(m, result.tally->histogram(m));
+    if (m.has_series()) write_series(m, result);
   }
   for (const DerivedValue& value : record.derived) {
     std::vector<std::string> texts = {value.name, value.unit, value.help};
@@ -154,6 +170,34 @@ void Database::write_record(const RunRecord& record) {
       numbers.push_back(value.value);
     }
     insert("INSERT OR REPLACE INTO orrery_results VALUES (?, ?, ?, ?)", texts, numbers);
+  }
+}
+
+void Database::write_histogram(const Metric& metric, const Histogram& histogram) {
+  histogram.for_each([&](double value, std::uint64_t count) {
+    insert("INSERT INTO orrery_histograms VALUES (?, ?, ?)", {metric.name()},
+           {value, static_cast<double>(count)});
+  });
+}
+
+/// Of a level there are neither sums nor extremes.
+void Database::write_series(const Metric& metric, const RunResult& result) {
+  const Series& series = result.tally->series(metric);
+  for (const auto& one : series.intervals(metric.observed_from(), result.reached)) {
+    const auto number = [](auto n) { return static_cast<double>(n); };
+    std::vector<double> numbers = {number(one.begin.ticks()), number(one.end.ticks()),
+                                   number(one.count)};
+    if (series.of_level()) {
+      numbers.push_back(one.mean);
+      insert(
+          "INSERT INTO orrery_series (metric, begin_ticks, end_ticks, count, mean) "
+          "VALUES (?, ?, ?, ?, ?)",
+          {metric.name()}, numbers);
+      continue;
+    }
+    numbers.push_back(one.sum);
+    if (one.count > 0) numbers.insert(numbers.end(), {one.mean, one.minimum, one.maximum});
+    insert("INSERT INTO orrery_series VALUES (?, ?, ?, ?, ?, ?, ?, ?)", {metric.name()}, numbers);
   }
 }
 

@@ -37,6 +37,8 @@ class Database {
   void create_table(const Table& table);
   void describe_columns(const Table& table);
   void write_record(const RunRecord& record);
+  void write_series(const Metric& metric, const RunResult& result);
+  void write_histogram(const Metric& metric, const Histogram& histogram);
   void insert(const std::string& sql, const std::vector<std::string>& texts,
               const std::vector<double>& numbers);
   void check(int code) const;

@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "core/duration_text.h"
+#include "core/histogram.h"
 #include "core/modules.h"
 #include "observe/edge_view.h"
+#include "observe/metric_figures.h"
 #include "observe/number_text.h"
 #include "run/faults.h"
 
@@ -91,15 +93,23 @@ Json run_json(const RunRecord& record) {
   return json;
 }
 
+Json figure_json(const MetricFigure& figure) {
+  if (!figure.value) return nullptr;
+  if (figure.name == "count" || figure.name == "lps")
+    return static_cast<std::uint64_t>(*figure.value);
+  return *figure.value;
+}
+
 Json metrics_json(const RunRecord& record) {
   Json json = Json::object();
   const auto& metrics = record.model->metrics();
   for (std::size_t i = 0; i < metrics.size() && i < record.result.metrics.size(); ++i) {
-    const Summary& s = record.result.metrics[i];
-    json[metrics[i]->name()] = {{"unit", metrics[i]->unit()}, {"help", metrics[i]->help()},
-                                {"count", s.count},           {"sum", s.sum},
-                                {"mean", s.mean()},           {"deviation", s.deviation()},
-                                {"minimum", s.minimum},       {"maximum", s.maximum}};
+    const Metric& metric = *metrics[i];
+    Json& one = json[metric.name()] = {{"unit", metric.unit()}, {"help", metric.help()}};
+    for (const MetricFigure& figure : figures_of(metric, *record.model, record.result))
+      one[figure.name] = figure_json(figure);
+    if (metric.keeps(Keep::histogram)) one["quantile_error"] = Histogram::kRelativeError;
+    if (metric.has_series()) one["series_interval_ticks"] = metric.interval().ticks();
   }
   return json;
 }

@@ -45,11 +45,11 @@ void check_names(const Model& model) {
   }
 }
 
-std::string file_name(std::string name) {
+std::string file_name(std::string name, const char* ending = ".csv") {
   const auto is_plain = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; };
   for (char& c : name)
     if (!is_plain(static_cast<unsigned char>(c))) c = '_';
-  return name + ".csv";
+  return name + ending;
 }
 
 }  // namespace
@@ -84,7 +84,31 @@ void ResultFiles::write(const Row& row) {
   file.write("\n");
 }
 
+/// Where there was nothing, there is no mean.
+void ResultFiles::add_series(const Metric& metric, const RunRecord& record) {
+  const Series& series = record.result.tally->series(metric);
+  auto file = std::make_unique<FileWriter>(folder_.add(file_name(metric.name(), ".series.csv")));
+  file->write(series.of_level() ? "begin_ticks,end_ticks,changes,mean\n"
+                                : "begin_ticks,end_ticks,count,sum,mean,minimum,maximum\n");
+  for (const auto& one : series.intervals(metric.observed_from(), record.result.reached)) {
+    auto out = std::back_inserter(file->buffer());
+    out = fmt::format_to(out, "{},{},{}", one.begin.ticks(), one.end.ticks(), one.count);
+    if (series.of_level()) {
+      fmt::format_to(out, ",{}", one.mean);
+    } else if (one.count == 0) {
+      fmt::format_to(out, ",0,,,");
+    } else {
+      fmt::format_to(out, ",{},{},{},{}", one.sum, one.mean, one.minimum, one.maximum);
+    }
+    file->write("\n");
+  }
+  csv_.push_back(std::move(file));
+}
+
 void ResultFiles::publish(RunRecord& record) {
+  if (record.result.tally)
+    for (const Metric* metric : model_.metrics())
+      if (metric->has_series()) add_series(*metric, record);
   record.files = folder_.names();
   for (auto& file : csv_) file->finish();
   database_->finish(record);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The files of a run in its output folder: the database, one CSV file for each table, and the
-// report. They are the last stop of the rows; see row_store.h for how rows come here in order.
+// The files of a run in its output folder: the database, one CSV file for each table and each time
+// series, and the report. They are the last stop of the rows; see row_store.h for how rows come
+// here in order.
 #pragma once
 
 #include <memory>
@@ -28,10 +29,11 @@ class ResultFiles final : public RowWriter {
 
  private:
   void add_csv(const Table& table);
+  void add_series(const Metric& metric, const RunRecord& record);
   OutputFolder& folder_;
   const Model& model_;
   std::unique_ptr<Database> database_;
-  std::vector<std::unique_ptr<FileWriter>> csv_;  // by table index
+  std::vector<std::unique_ptr<FileWriter>> csv_;  // by table index; then series
 };
 
 }  // namespace orrery

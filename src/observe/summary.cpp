@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "core/histogram.h"
 #include "observe/edge_view.h"
+#include "observe/metric_figures.h"
 #include "observe/number_text.h"
 #include "observe/text_table.h"
 #include "run/faults.h"
@@ -68,6 +70,7 @@ std::string metric_table(const RunRecord& record, const Terminal& terminal) {
                    {"unit"}});
   for (std::size_t i = 0; i < record.result.metrics.size(); ++i) {
     const Metric& metric = *record.model->metrics()[i];
+    if (metric.is_level()) continue;
     const Summary& s = record.result.metrics[i];
     if (s.count == 0) {
       table.add({metric.name(), "0", "-", "-", "-", "-", unit_text(metric.unit())});
@@ -77,6 +80,41 @@ std::string metric_table(const RunRecord& record, const Terminal& terminal) {
                number_text(s.minimum), number_text(s.maximum), unit_text(metric.unit())});
   }
   return table.text(terminal);
+}
+
+/// Some figures, of one unit, of the metrics that keep something.
+std::string figure_table(const RunRecord& record, const Terminal& terminal, Keep kept,
+                         const char* heading, const std::vector<const char*>& names) {
+  std::vector<TextTable::Column> columns = {{heading}};
+  for (const char* name : names) columns.push_back({name, Align::right});
+  columns.push_back({"unit"});
+  TextTable table(columns);
+  for (std::size_t i = 0; i < record.result.metrics.size(); ++i) {
+    const Metric& metric = *record.model->metrics()[i];
+    if (!metric.keeps(kept)) continue;
+    std::vector<std::string> cells = {metric.name()};
+    const auto figures = figures_of(metric, *record.model, record.result);
+    for (const char* name : names)
+      for (const MetricFigure& figure : figures)
+        if (figure.name == name) cells.push_back(figure.value ? number_text(*figure.value) : "-");
+    cells.push_back(unit_text(unit_of_figure(names.back(), metric.unit())));
+    table.add(std::move(cells));
+  }
+  return table.text(terminal);
+}
+
+std::string kept_tables(const RunRecord& record, const Terminal& terminal) {
+  std::string text;
+  const auto add = [&](const std::string& table) {
+    if (!table.empty()) text += (text.empty() ? "" : "\n") + table;
+  };
+  std::vector<const char*> quantiles;
+  for (const NamedQuantile& one : kNamedQuantiles) quantiles.push_back(one.name);
+  add(figure_table(record, terminal, Keep::histogram, "quantiles", quantiles));
+  add(figure_table(record, terminal, Keep::level, "level",
+                   {"total", "mean", "deviation", "minimum", "maximum"}));
+  add(figure_table(record, terminal, Keep::rate, "each second", {"rate", "sum_rate"}));
+  return text;
 }
 
 std::vector<std::string> statistic_cells(const Statistic& statistic) {
@@ -105,9 +143,10 @@ std::string engine_text(const RunRecord& record, const Terminal& terminal, Detai
 
 std::string summary_text(const RunRecord& record, const Terminal& terminal, Detail detail) {
   std::string text = heading(record, terminal) + run_table(record, terminal);
-  for (const auto& part : {derived_table(record, terminal), metric_table(record, terminal),
-                           edge_table(*record.model, record.result.edges, terminal),
-                           engine_text(record, terminal, detail)})
+  for (const auto& part :
+       {derived_table(record, terminal), metric_table(record, terminal),
+        kept_tables(record, terminal), edge_table(*record.model, record.result.edges, terminal),
+        engine_text(record, terminal, detail)})
     if (!part.empty()) text += "\n" + part;
   for (const std::string& note : record.result.notes) text += "\nnote: " + note + "\n";
   return text;

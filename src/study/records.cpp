@@ -2,20 +2,25 @@
 #include "study/records.h"
 
 #include <algorithm>
-#include <array>
+#include <string_view>
+
+#include "observe/metric_figures.h"
 
 namespace orrery::study {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Of a metric; all but the first have its unit.
-constexpr std::array kFigures = {"count", "sum", "mean", "deviation", "minimum", "maximum"};
 constexpr std::string_view kMean = ".mean";
 
 std::string text_at(const Json& json, const char* key) {
   const auto found = json.find(key);
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+/// Where there are no values there is no such figure of them.
+bool is_of_values(std::string_view figure) {
+  return figure == "mean" || figure == "deviation" || figure == "minimum" || figure == "maximum";
 }
 
 /// `action` gets every measure of a report with its value.
@@ -29,11 +34,12 @@ void for_each_measure(const Json& report, Action&& action) {
   const Json nothing;  // a metric without values has no mean and no extremes
   for (const auto& [name, metric] : report.at("metrics").items()) {
     const bool is_empty = metric.at("count") == 0;
-    for (const std::string figure : kFigures) {
-      const bool is_count = figure == "count";
-      action(Measure{name + "." + figure, is_count ? "" : text_at(metric, "unit"),
+    for (const std::string figure : kFigureNames) {
+      const auto found = metric.find(figure);
+      if (found == metric.end()) continue;
+      action(Measure{name + "." + figure, unit_of_figure(figure, text_at(metric, "unit")),
                      text_at(metric, "help"), false, false},
-             is_empty && !is_count && figure != "sum" ? nothing : metric.at(figure));
+             is_empty && is_of_values(figure) ? nothing : *found);
     }
   }
 }

@@ -7,6 +7,7 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "observe/summary.h"
 #include "orrery/error.h"
@@ -95,6 +96,78 @@ TEST(Report, SummarisesMetricsAndDerivesValues) {
   EXPECT_EQ(json["results"]["digest"]["value"], "f00d");
   EXPECT_NE(summary_text(record_of(shop), Terminal{}, Detail::results).find("f00d"),
             std::string::npos);
+}
+
+/// A shop whose metrics keep all that there is.
+class Market final : public Model {
+ public:
+  Market() { queue.series(Duration::seconds(4)); }
+  std::uint64_t lp_count() const override { return 2; }
+  std::unique_ptr<LogicalProcessBase> create(LpId) const override { return nullptr; }
+  Metric wait{*this, "wait", "s", "time in line", Keep::histogram | Keep::rate};
+  Metric queue{*this, "queue", "", "length of a line", Keep::level};
+  Metric never{*this, "never", "", "not recorded", Keep::histogram};
+};
+
+RunRecord record_of(const Market& market) {
+  RunRecord record;
+  record.model = &market;
+  record.model_name = "market";
+  record.engine = "sequential";
+  record.options.until = record.result.reached = Time::zero() + Duration::seconds(10);
+  record.result.metrics.resize(3);
+  record.result.levels.resize(3);
+  record.result.tally.emplace(market);
+  for (int n = 1; n <= 1000; ++n) {
+    record.result.metrics[0].add(n);
+    record.result.tally->add({market.wait.index(), Time::zero(), static_cast<double>(n), 0});
+  }
+  record.result.levels[1] = {.lps = 2,
+                             .changes = 3,
+                             .ticks = 20e9,
+                             .area = 30e9,
+                             .squares = 5e9,
+                             .minimum = 0,
+                             .maximum = 4,
+                             .total = 3};
+  return record;
+}
+
+TEST(Report, TellsWhatMetricsKeep) {
+  const Market market;
+  const RunRecord record = record_of(market);
+  const Json json = Json::parse(report_json(record))["metrics"];
+  const Json& wait = json["wait"];
+  for (const auto& [name, exact] :
+       {std::pair{"p50", 500.0}, {"p90", 900.0}, {"p99", 990.0}, {"p99.9", 999.0}})
+    EXPECT_NEAR(wait[name].get<double>(), exact, exact / 256) << name;
+  EXPECT_EQ(wait["quantile_error"], 1.0 / 256);
+  EXPECT_EQ(wait["rate"], 100.0);
+  EXPECT_EQ(wait["sum_rate"], 50050.0);
+  EXPECT_EQ(json["queue"]["mean"], 1.5);
+  EXPECT_EQ(json["queue"]["deviation"], 0.5);
+  EXPECT_EQ(json["queue"]["total"], 3.0);
+  EXPECT_EQ(json["queue"]["lps"], 2);
+  EXPECT_EQ(json["queue"]["count"], 3);
+  EXPECT_EQ(json["queue"]["seconds"], 20.0);
+  EXPECT_EQ(json["queue"]["series_interval_ticks"], 4'000'000'000);
+  EXPECT_FALSE(json["queue"].contains("sum"));
+  EXPECT_TRUE(json["never"]["p50"].is_null());
+  EXPECT_EQ(json["never"]["mean"], 0.0);
+  const std::string text = summary_text(record, Terminal{}, Detail::results);
+  for (const char* part : {"quantiles", "p99.9", "level", "total", "each second", "s/s"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
+/// The bucket of the largest value may lie above it.
+TEST(Report, NoQuantileIsBeyondTheExtremes) {
+  const Market market;
+  RunRecord record = record_of(market);
+  record.result.metrics[2].add(1.003);
+  record.result.tally->add({market.never.index(), Time::zero(), 1.003, 0});
+  const Json json = Json::parse(report_json(record))["metrics"]["never"];
+  EXPECT_EQ(json["p50"], 1.003);
+  EXPECT_EQ(json["p99.9"], 1.003);
 }
 
 TEST(Report, InterruptedRunIsNotComplete) {

@@ -72,6 +72,37 @@ std::string cell(const std::string& path, const std::string& sql) {
   return result;
 }
 
+/// Whatever a metric has is a measure with a unit of its own.
+TEST(Records, TakeAllFiguresOfMetrics) {
+  Json report = report_of(1, 2, 0);
+  report["metrics"] = {{"delay",
+                        {{"unit", "s"},
+                         {"help", ""},
+                         {"count", 2},
+                         {"mean", 1.5},
+                         {"p99", 2.0},
+                         {"p99.9", nullptr},
+                         {"quantile_error", 0.004},
+                         {"rate", 0.25},
+                         {"sum_rate", 0.5}}},
+                       {"queue", {{"unit", ""}, {"help", ""}, {"count", 0}, {"total", 3.5}}}};
+  RunTable table;
+  table.add(0, 1, report);
+  const auto unit_of = [&](const char* name) {
+    return table.measures().at(table.find(name).value()).unit;
+  };
+  EXPECT_EQ(unit_of("delay"), "s");
+  EXPECT_EQ(unit_of("delay.p99"), "s");
+  EXPECT_EQ(unit_of("delay.rate"), "1/s");
+  EXPECT_EQ(unit_of("delay.sum_rate"), "s/s");
+  EXPECT_EQ(unit_of("delay.count"), "");
+  EXPECT_FALSE(table.find("delay.quantile_error").has_value());
+  EXPECT_EQ(table.values(0, *table.find("delay.p99")), std::vector<double>{2.0});
+  EXPECT_TRUE(table.values(0, *table.find("delay.p99.9")).empty());
+  EXPECT_EQ(table.values(0, *table.find("queue.total")), std::vector<double>{3.5});
+  EXPECT_EQ(value_in(report, "delay.p99"), 2.0);
+}
+
 TEST(Records, KeepTheOrderOfReportsAndKnowNames) {
   const StudyResult study = small_study();
   const auto& measures = study.runs.measures();
