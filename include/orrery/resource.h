@@ -80,12 +80,14 @@ struct ResourceStatistics {
 
 /// The usual metrics of a resource: a member of the model, as a Metric is. "desk" gives
 /// desk_utilisation, desk_queue, desk_balked and desk_reneged, which Resource::record records once
-/// for each LP, so they are means over LPs, and desk_wait, which the LP records of each customer.
+/// for each LP, so they are means over LPs, and desk_wait, which the LP records of each customer
+/// and which has quantiles.
 class ResourceMetrics {
  public:
   /// `tick_seconds`: length of the model's tick.
   ResourceMetrics(Model& model, const std::string& name, double tick_seconds = 1e-9)
-      : wait(model, name + "_wait", "s", "time that a customer waited for a server"),
+      : wait(model, name + "_wait", "s", "time that a customer waited for a server",
+             Keep::histogram),
         utilisation(model, name + "_utilisation", "", "busy servers of an LP, as a share of all"),
         queue(model, name + "_queue", "", "waiting customers of an LP, on average over time"),
         balked(model, name + "_balked", "", "share of an LP's customers that found the queue full"),

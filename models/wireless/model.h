@@ -197,7 +197,8 @@ class Wireless final : public orrery::Model {
        .minimum = Duration::zero(),
        .maximum = Duration::seconds(86'400)}};
 
-  Metric delay{*this, "delay", "s", "of a packet from its creation to its destination"};
+  Metric delay{*this, "delay", "s", "of a packet from its creation to its destination",
+               orrery::Keep::histogram};
   Metric hops{*this, "hops", "", "links that a delivered packet has gone"};
   // What can be counted is recorded once a station, at the end.
   Metric generated{*this, "generated", "", "packets that a station made"};

@@ -2,7 +2,7 @@
 //
 // A model that draws wherever it can: a table in prepare() whose size depends on the seed, the LPs
 // in create(), and their steps from streams by name. A run that goes on must find what it began
-// with.
+// with. Its metrics keep all that metrics can, which has to go on, too.
 #include <vector>
 
 #include "orrery/orrery.h"
@@ -24,6 +24,7 @@ class Drawn final : public orrery::Model {
     Random random = this->random("table");
     table.resize(1000 + random.below(100'000));
     for (double& entry : table) entry = random.uniform(0.5, 1.5);
+    for (orrery::Metric* metric : {&waits, &pace}) metric->series(Duration::seconds(7));
   }
   std::uint64_t lp_count() const override { return 20; }
   std::unique_ptr<orrery::LogicalProcessBase> create(LpId id) const override;
@@ -31,7 +32,9 @@ class Drawn final : public orrery::Model {
     return orrery::Time::zero() + Duration::seconds(200);
   }
   std::vector<double> table;
-  const orrery::Metric waits{*this, "waits", "s", "between steps"};
+  orrery::Metric waits{*this, "waits", "s", "between steps",
+                       orrery::Keep::histogram | orrery::Keep::rate};
+  orrery::Metric pace{*this, "pace", "s", "the latest wait", orrery::Keep::level};
 };
 
 class Walker final : public orrery::LogicalProcess<Walker, Step> {
@@ -43,6 +46,7 @@ class Walker final : public orrery::LogicalProcess<Walker, Step> {
     Random& own = context.random(steps_);
     const double wait = pace_ * factor * model_.table[own.below(model_.table.size())];
     context.record(model_.waits, wait);
+    context.level(model_.pace, wait);
     const auto to = static_cast<LpId>(own.below(context.lp_count()));
     context.schedule(to, Duration::from_seconds(wait), Step{step.number + 1});
   }
