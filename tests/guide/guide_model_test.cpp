@@ -4,7 +4,9 @@
 // say of them, on every engine.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
+#include <utility>
 
 #include "models/simulation.h"
 
@@ -28,6 +30,40 @@ TEST(GuideModel, AnotherDeskShortensTheQueueAndLeavesArrivals) {
   EXPECT_LE(two.metric("desk_wait").maximum, 300);
   // Nearly all are served by three, and by two those who do not give up.
   EXPECT_LT(two.metric("desk_wait").count, three.metric("desk_wait").count);
+}
+
+TEST(GuideModel, TillsKeepTheSameOnEveryEngine) {
+  constexpr Duration kHalfHour = Duration::minutes(30);
+  const Simulation expected("market", {}, kHalfHour);
+  for (const char* engine : {"timewarp", "expanded", "plain", "checker"}) {
+    const Duration until = engine == std::string("checker") ? Duration::minutes(6) : kHalfHour;
+    const Simulation same("market", {}, until), actual("market", {}, until, 1, engine, 2);
+    expect_same_commit(same.outcome(), actual.outcome(), engine);
+    for (const auto& [metric, figure] : {std::pair{"stay", "p50"},
+                                         {"stay", "p99"},
+                                         {"stay", "rate"},
+                                         {"present", "total"},
+                                         {"present", "deviation"}})
+      EXPECT_EQ(actual.figure(metric, figure), same.figure(metric, figure))
+          << engine << ": " << metric << "." << figure;
+    EXPECT_EQ(actual["patience"], same["patience"]) << engine;
+  }
+  EXPECT_GT(expected["patience"], expected.figure("stay", "p90"));
+}
+
+/// A stay in M/M/1 is exponential with the mean 1 / (1/3 - 1/5) s, and Little's law gives how many
+/// are present. The bounds are five times the deviations of 20 seeds, or more.
+TEST(GuideModel, TillsAreAsTheorySays) {
+  const Simulation run("market", {}, Duration::hours(4));
+  constexpr double kMean = 7.5;
+  EXPECT_NEAR(run.figure("stay", "mean"), kMean, 0.06 * kMean);
+  EXPECT_NEAR(run.figure("stay", "p50"), kMean * std::log(2.0), 0.06 * kMean * std::log(2.0));
+  EXPECT_NEAR(run.figure("stay", "p99"), kMean * std::log(100.0), 0.1 * kMean * std::log(100.0));
+  EXPECT_NEAR(run["patience"], kMean * std::log(20.0), 0.08 * kMean * std::log(20.0));
+  EXPECT_NEAR(run.figure("stay", "rate"), 40 / 5.0, 0.03 * 40 / 5.0);
+  EXPECT_NEAR(run.figure("present", "mean"), 1.5, 0.08 * 1.5);
+  EXPECT_NEAR(run.figure("present", "total"), 60, 0.08 * 60);
+  EXPECT_NEAR(run.figure("present", "deviation"), std::sqrt(0.6) / 0.4, 0.12 * 1.94);
 }
 
 TEST(PageForOthers, LettersAreTheSameOnEveryEngine) {
