@@ -29,7 +29,6 @@ using orrery::Column;
 using orrery::ColumnType;
 using orrery::Context;
 using orrery::Duration;
-using orrery::Keep;
 using orrery::Metric;
 using orrery::Parameter;
 using orrery::Time;
@@ -147,8 +146,7 @@ class Pcs final : public orrery::Model {
        .maximum = 365 * kDay}};
 
   // Events would be dear to summarise one by one: what can be counted is recorded once a cell.
-  Metric call_seconds{*this, "call_duration", "s", "duration of a call that was completed",
-                      Keep::histogram};
+  Metric call_seconds{*this, "call_duration", "s", "duration of a call that was completed"};
   Metric power_w{*this, "power", "W", "transmit power at call setup and hand-off"};
   Metric arrivals{*this, "arrivals", "", "new calls of a cell"};
   Metric blocked{*this, "blocked", "", "new calls of a cell that found no channel"};

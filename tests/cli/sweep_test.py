@@ -72,13 +72,12 @@ class Study(SweepCase):
         self.assertEqual(report["command"][:2], ["run", "pcs"])
 
     def test_quantiles_are_measures(self):
-        done = self.sweep(*SMALL, "--set", "channels=4", "--seeds", "1..3", "--show",
-                          "call_duration.p99", "--out", self.out())
-        self.assertIn("call_duration.p99", done.out)
-        alone = self.run_json(*SMALL, "--set", "channels=4", "--seed", "2")
+        words = ["wireless", "--until", "300ms", "--set", "stations=8"]
+        done = self.sweep(*words, "--seeds", "1..3", "--show", "delay.p99", "--out", self.out())
+        self.assertIn("delay.p99", done.out)
+        alone = self.run_json(*words, "--seed", "2")
         row = rows_of(self.out() / "runs.csv")[1]
-        self.assertEqual(float(row["call_duration.p99.9"]),
-                         alone["metrics"]["call_duration"]["p99.9"])
+        self.assertEqual(float(row["delay.p99.9"]), alone["metrics"]["delay"]["p99.9"])
 
     def test_summary_is_that_of_the_runs(self):
         self.sweep(*GRID, "--seeds", "1..5", "--confidence", "0.9", "--out", self.out())

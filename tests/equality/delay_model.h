@@ -101,7 +101,7 @@ class DelayModel : public Model {
   DelayModelOptions options;
   Witness* witness = nullptr;                      ///< of events of LPs that must not roll back
   std::vector<std::vector<Neighbour>> neighbours;  ///< of each LP
-  const Metric values{*this, "values", "", "values noted"};
+  const Metric values{*this, "values", "", "values noted", Keep::histogram};
   const Table notes{*this, "notes", {{"value", ColumnType::integer}}, "some events"};
 
  private:

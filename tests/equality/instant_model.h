@@ -26,7 +26,7 @@ class InstantModel final : public Model {
 
   const std::uint32_t steps;  ///< at an instant
   const Table passed{*this, "passed", {{"value", ColumnType::integer}}, "some events"};
-  const Metric values{*this, "values", "", "of the tokens"};
+  const Metric values{*this, "values", "", "of the tokens", Keep::histogram};
 };
 
 class InstantLp final : public LogicalProcess<InstantLp, Pass> {

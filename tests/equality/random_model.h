@@ -113,8 +113,8 @@ class RandomModel : public Model {
 
   RandomModelOptions options;
   Witness* witness = nullptr;  ///< of events of LPs that must not roll back
-  const Metric values{*this, "values", "", "values noted"};
-  const Metric waits{*this, "waits", "ticks", "delays chosen"};
+  const Metric values{*this, "values", "", "values noted", Keep::histogram};
+  const Metric waits{*this, "waits", "ticks", "delays chosen", Keep::histogram};
   const Table notes{
       *this, "notes", {{"value", ColumnType::integer}, {"share", ColumnType::real}}, "some events"};
 };

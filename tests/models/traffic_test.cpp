@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/model_registry.h"
+#include "observe/run_record.h"
 #include "run/engine.h"
 #include "run/model_checks.h"
 #include "run/promises.h"
@@ -63,22 +64,6 @@ class Rows final : public orrery::RowSink {
   std::map<std::string, std::vector<std::map<std::string, double>>> tables_;
 };
 
-class ValueReport final : public orrery::Report {
- public:
-  explicit ValueReport(const orrery::RunResult& result) : result_(result) {}
-  const orrery::Summary& total(const orrery::Metric& metric) const override {
-    return result_.metrics[metric.index()];
-  }
-  void value(std::string_view name, double value, std::string_view, std::string_view) override {
-    values[std::string(name)] = value;
-  }
-  void text(std::string_view, std::string_view, std::string_view) override {}
-  std::map<std::string, double> values;
-
- private:
-  const orrery::RunResult& result_;
-};
-
 /// A run and what it left.
 struct Outcome {
   orrery::RunResult result;
@@ -111,9 +96,8 @@ Outcome run(const Settings& settings, double until_s = 0, std::uint64_t seed = 1
   EXPECT_EQ(outcome.result.end, orrery::RunEnd::completed) << outcome.result.fault;
   for (const orrery::Metric* metric : model->metrics())
     outcome.metrics[metric->name()] = outcome.result.metrics[metric->index()];
-  ValueReport report(outcome.result);
-  model->report(report, outcome.result.reached);
-  outcome.values = report.values;
+  for (const orrery::DerivedValue& one : orrery::derive_values(*model, outcome.result))
+    outcome.values[one.name] = one.value;
   for (const char* table : {"links", "nodes", "trips", "course"})
     outcome.tables[table] = rows[table];
   outcome.lookahead = model->lookahead();

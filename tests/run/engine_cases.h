@@ -122,6 +122,10 @@ inline void expect_same(const Outcome& expected, const Outcome& actual, const st
     EXPECT_EQ(bits(a.minimum), bits(b.minimum)) << "metric " << i;
     EXPECT_EQ(bits(a.maximum), bits(b.maximum)) << "metric " << i;
   }
+  ASSERT_EQ(actual.result.tally.has_value(), expected.result.tally.has_value());
+  if (!expected.result.tally) return;
+  EXPECT_TRUE(actual.result.tally->words() == expected.result.tally->words())
+      << "metrics have counted otherwise";
 }
 
 /// Base of test suites that run on every engine.

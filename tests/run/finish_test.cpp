@@ -61,7 +61,7 @@ class EndingModel : public Model {
     return std::make_unique<EndingLp>(*this);
   }
 
-  Metric size{*this, "size", "", "Values of very different size"};
+  Metric size{*this, "size", "", "Values of very different size", Keep::histogram};
   Metric inverse{*this, "inverse", "", "One by these"};
   Table ends{*this, "ends", {{"number", ColumnType::integer}}, "One row for each value"};
   std::vector<std::vector<double>> values;  ///< of each LP
@@ -142,6 +142,7 @@ void expect_same(const RunResult& whole, const RunResult& merged) {
   for (std::size_t i = 0; i < whole.metrics.size(); ++i)
     EXPECT_TRUE(same_bits(merged.metrics[i], whole.metrics[i]))
         << "metric " << i << ": " << merged.metrics[i].sum << " and " << whole.metrics[i].sum;
+  EXPECT_EQ(merged.tally->words(), whole.tally->words());
 }
 
 /// What a merge of each part's own totals would give.
@@ -149,7 +150,11 @@ Summary sum_of_parts(const std::vector<Finisher::Part>& parts) {
   Summary sum;
   for (const Finisher::Part& part : parts) {
     Summary own;
-    for (std::size_t i = 0; i < part.lps.size(); ++i) own.merge(part.metrics[2 * i]);
+    for (std::size_t i = 0; i < part.lps.size(); ++i) {
+      Summary one;  // the first of two
+      std::memcpy(&one, part.metrics.data() + 2 * i * sizeof one, sizeof one);
+      own.merge(one);
+    }
     sum.merge(own);
   }
   return sum;
@@ -174,7 +179,7 @@ TEST(Finisher, PartsMakeTheSameWholeInAnyPartitionAndOrder) {
     hard_cases += same_bits(sum_of_parts(parts), whole.metrics[0]) ? 0 : 1;
     RunResult merged;
     merged.fingerprint = 77;  // of a result that is stored anew
-    Finisher::store(model, std::move(parts), merged);
+    Finisher::store(model, kEnd, std::move(parts), merged);
     expect_same(whole, merged);
     EXPECT_EQ(part_rows.sorted(), whole_rows.sorted());
     EXPECT_EQ(part_rows.texts.size(), merged.metrics[0].count) << "of a failed LP none leaves";
@@ -205,7 +210,7 @@ TEST(Finisher, TellsTheFaultOfTheLowestLp) {
     std::vector<Finisher::Part> parts = end_in_parts(model, nullptr, owners, 2);
     if (turned) std::reverse(parts.begin(), parts.end());
     RunResult result;
-    Finisher::store(model, std::move(parts), result);
+    Finisher::store(model, kEnd, std::move(parts), result);
     EXPECT_EQ(result.end, RunEnd::fault);
     EXPECT_NE(result.fault.find("LP 12, event finish()"), std::string::npos) << result.fault;
     EXPECT_NE(result.fault.find("the books of 12 do not balance"), std::string::npos);
@@ -218,7 +223,7 @@ TEST(Finisher, OfAFaultOfLpZeroTellsThatOne) {
   std::vector<unsigned> owners(EndingModel::kLps, 0);
   owners[0] = 1;
   RunResult result;
-  Finisher::store(model, end_in_parts(model, nullptr, owners, 2), result);
+  Finisher::store(model, kEnd, end_in_parts(model, nullptr, owners, 2), result);
   EXPECT_NE(result.fault.find("LP 0,"), std::string::npos) << result.fault;
 }
 
@@ -236,7 +241,7 @@ TEST(Finisher, AbandonedLpsCountWithWhatTheyCommittedOnly) {
   std::vector<Finisher::Part> parts;
   parts.push_back(high.take_part());
   parts.push_back(low.take_part());
-  Finisher::store(model, std::move(parts), merged);
+  Finisher::store(model, kEnd, std::move(parts), merged);
   expect_same(whole, merged);
   EXPECT_EQ(whole.metrics[0].count, 0u) << "no finish() was called";
   EXPECT_NE(whole.fingerprint, end_in_one_place(model, nullptr).fingerprint);
@@ -245,7 +250,7 @@ TEST(Finisher, AbandonedLpsCountWithWhatTheyCommittedOnly) {
 TEST(Finisher, OfNoPartsIsEmpty) {
   const EndingModel model(1);
   RunResult result;
-  Finisher::store(model, {}, result);
+  Finisher::store(model, kEnd, {}, result);
   EXPECT_EQ(result.fingerprint, 0u);
   ASSERT_EQ(result.metrics.size(), 2u);
   EXPECT_EQ(result.metrics[0].count, 0u);

@@ -44,7 +44,7 @@ class Causal final : public Model {
                                           "endless", "memory", "storm", "flood"}}};
   Parameter<std::int64_t> commits_at{
       *this, "commits_at", 0, {.help = "LP 0 does so at this tick of its own (0: never)"}};
-  const Metric answered{*this, "answered", "1", "answers, scaled"};
+  const Metric answered{*this, "answered", "1", "answers, scaled", Keep::histogram};
   const Table answers{*this, "answers", {{"value", ColumnType::integer}}, "some answers"};
 
   std::uint64_t lp_count() const override { return static_cast<std::uint64_t>(lps.value()); }

@@ -93,7 +93,8 @@ class NastyModel : public Model {
       *this, "expanded", 0, {.help = "share of expanded events", .minimum = 0.0, .maximum = 1.0}};
   Parameter<std::int64_t> fault_at{
       *this, "fault_at", 0, {.help = "the last LP fails at this event (0: never)", .minimum = 0}};
-  const Metric share{*this, "share", "1", "digests, scaled"};
+  const Metric share{*this, "share", "1", "digests, scaled", Keep::histogram};
+  const Metric latest{*this, "latest", "1", "the same, as it stands", Keep::level};
   const Table steps{
       *this, "steps", {{"value", ColumnType::integer}, {"share", ColumnType::real}}, "some events"};
 };
@@ -113,6 +114,7 @@ class NastyLp final : public LogicalProcess<NastyLp, Step> {
     digest_ = mix(digest_, habit_->change(context.random(), step.value));
     if (events_ % 8 == 0) digest_ = mix(digest_, habit_->digest());
     context.record(model_.share, static_cast<double>(digest_ >> 40) * 0.1);
+    context.level(model_.latest, static_cast<double>(digest_ >> 40) * 0.1);
     if (digest_ % 8 == 0)
       context.emit(model_.steps, digest_, static_cast<double>(step.value % 1000) * 0.001);
     send(context, digest_);

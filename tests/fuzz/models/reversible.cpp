@@ -23,7 +23,8 @@ class Reversible final : public Model {
       *this, "spread", 10, {.help = "delays are at most this many ticks", .minimum = 1}};
   Parameter<std::int64_t> fault_at{
       *this, "fault_at", 0, {.help = "the last LP fails at this event (0: never)", .minimum = 0}};
-  const Metric values{*this, "values", "1", "values, scaled"};
+  const Metric values{*this, "values", "1", "values, scaled", Keep::histogram};
+  const Metric latest{*this, "latest", "1", "the same, as it stands", Keep::level};
   const Table turns{*this, "turns", {{"digest", ColumnType::integer}}, "some events"};
 
   std::uint64_t lp_count() const override { return static_cast<std::uint64_t>(lps.value()); }
@@ -46,6 +47,7 @@ class ReversibleLp final : public LogicalProcess<ReversibleLp, Put, Turn> {
     // Memory that an event allocates, its reverse frees; none is ever freed by an event.
     if (put.value % 8 == 0) newest_ = new Node{put.value, newest_};
     context.record(model_.values, static_cast<double>(slot % 1000) * 0.1);
+    context.level(model_.latest, static_cast<double>(slot % 1000) * 0.1);
     send(context, digest_);
   }
   void reverse(ReverseContext& context, const Put& put) {
