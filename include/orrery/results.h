@@ -61,7 +61,7 @@ class Metric {
   /// of `interval`. They are written to files only (docs/report.md). Throws UsageError for an
   /// interval that is not above zero. A model fault: a value is recorded in an interval beyond the
   /// first million (2^20), so choose one with the horizon in mind.
-  void series(Duration interval);
+  void series(Duration interval) { set_series(interval); }
   bool has_series() const { return interval_ > Duration::zero(); }
   Duration interval() const { return interval_; }
   /// Where intervals would be too many.
@@ -79,11 +79,15 @@ class Metric {
   std::uint32_t offset() const { return offset_; }
 
  private:
+  friend struct ModelAccess;
+  void set_series(Duration interval) const;
+
   std::uint32_t index_, offset_;
   Keep keep_;
-  Time observed_from_ = Time::zero();
-  Duration interval_ = Duration::zero();
-  Time series_end_ = Time::max();
+  // A run may be asked for more than the model declares, also where a metric is a constant.
+  mutable Time observed_from_ = Time::zero();
+  mutable Duration interval_ = Duration::zero();
+  mutable Time series_end_ = Time::max();
   std::string name_, unit_, help_;
 };
 

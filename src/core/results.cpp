@@ -28,7 +28,7 @@ Metric::Metric(Model& model, std::string name, std::string unit, std::string hel
   model.metric_bytes_ += is_level() ? sizeof(LevelState) : sizeof(Summary);
 }
 
-void Metric::series(Duration interval) {
+void Metric::set_series(Duration interval) const {
   constexpr std::int64_t kMostIntervals = std::int64_t{1} << 20;
   if (interval <= Duration::zero())
     throw UsageError("metric '" + name_ + "': an interval of its series lasts " +

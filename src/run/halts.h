@@ -19,6 +19,10 @@ class RunHalts {
   virtual bool at_halt(World& world) = 0;
   /// It is over: nothing will be asked of the world any more.
   virtual void at_end(RunResult& result) = 0;
+  /// How a run ends that at_halt has ended.
+  virtual RunEnd end() const { return RunEnd::interrupted; }
+  /// Whether the world is copied to where other processes find it, so that it has to lie on heaps.
+  virtual bool moves_the_world() const { return true; }
 };
 
 /// Where a world comes from that does not begin with its model's start.

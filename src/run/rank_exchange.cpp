@@ -55,14 +55,29 @@ void share_set_up(transport::RankTransport& ranks, std::optional<SetUpFailure>& 
 
 namespace {
 
-Parcel end_parcel(const Finisher::Part& part, const RunResult& result) {
-  ByteWriter own;
+void put_part(const Finisher::Part& part, ByteWriter& own) {
   own.put(part.fingerprint)
       .put(part.lps)
       .put(part.metrics)
       .put(part.tally)
       .put(part.fault_lp)
       .put(part.fault);
+}
+
+Finisher::Part get_part(ByteReader& reader) {
+  Finisher::Part part;
+  part.fingerprint = reader.get<std::uint64_t>();
+  part.lps = reader.get_list<LpId>();
+  part.metrics = reader.get_list<std::byte>();
+  part.tally = reader.get_list<std::uint64_t>();
+  part.fault_lp = reader.get<LpId>();
+  part.fault = reader.get_text();
+  return part;
+}
+
+Parcel end_parcel(const Finisher::Part& part, const RunResult& result) {
+  ByteWriter own;
+  put_part(part, own);
   own.put(result.peak_memory_bytes).put(std::uint64_t{result.notes.size()});
   for (const std::string& note : result.notes) own.put(note);
   return own.take();
@@ -76,6 +91,18 @@ void add_note(std::vector<std::string>& notes, const std::string& note, const st
 
 }  // namespace
 
+std::vector<Finisher::Part> share_parts(transport::RankTransport& ranks,
+                                        const Finisher::Part& part) {
+  ByteWriter own;
+  put_part(part, own);
+  std::vector<Finisher::Part> parts;
+  for (const Parcel& parcel : ranks.gather_everywhere(own.take())) {
+    ByteReader reader(parcel);
+    parts.push_back(get_part(reader));
+  }
+  return parts;
+}
+
 void share_end(transport::RankTransport& ranks, const Model& model, Finisher::Part part,
                RunResult& result) {
   result.ranks = ranks.ranks();
@@ -84,13 +111,7 @@ void share_end(transport::RankTransport& ranks, const Model& model, Finisher::Pa
   result.peak_memory_bytes = 0;
   for (unsigned rank = 0; rank < all.size(); ++rank) {
     ByteReader reader(all[rank]);
-    Finisher::Part& one = parts.emplace_back();
-    one.fingerprint = reader.get<std::uint64_t>();
-    one.lps = reader.get_list<LpId>();
-    one.metrics = reader.get_list<std::byte>();
-    one.tally = reader.get_list<std::uint64_t>();
-    one.fault_lp = reader.get<LpId>();
-    one.fault = reader.get_text();
+    parts.push_back(get_part(reader));
     result.peak_memory_bytes += reader.get<std::uint64_t>();
     for (auto notes = reader.get<std::uint64_t>(); notes > 0; --notes)
       if (const std::string note = reader.get_text(); rank > 0)

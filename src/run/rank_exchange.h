@@ -24,6 +24,10 @@ void check_placement(transport::RankTransport& ranks, const World& world);
 void share_set_up(transport::RankTransport& ranks, std::optional<SetUpFailure>& failure,
                   bool& stopped);
 
+/// What each rank has of the metrics, for all ranks.
+std::vector<Finisher::Part> share_parts(transport::RankTransport& ranks,
+                                        const Finisher::Part& part);
+
 /// The result of the whole run, at rank 0: fingerprint, metrics, fault of a finish(), memory and
 /// notes. Elsewhere the result says nothing of these.
 void share_end(transport::RankTransport& ranks, const Model& model, Finisher::Part part,

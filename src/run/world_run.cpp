@@ -27,7 +27,8 @@ World make_world(const WorldEngine& engine, const Model& model, const RunOptions
                  const RunControl& control, RunResult& result) {
   const CommunicationGraph graph = communication_of(model);
   World::Layout where = engine.layout(model, graph, options, result.notes);
-  const bool travels = control.halts != nullptr || control.origin != nullptr;
+  const bool travels =
+      (control.halts != nullptr && control.halts->moves_the_world()) || control.origin != nullptr;
   if (travels && where.arenas.empty()) where.arenas.resize(where.part_count);
   if (!where.arenas.empty()) memory::prepare_library_state();
   return {model, std::move(where), Promises(model, graph), options.livelock_microsteps};
@@ -137,7 +138,7 @@ void WorldEngine::advance_with_halts(World& world, const RunOptions& options, Ru
     seconds += watch.lap();
     if (result.end == RunEnd::paused) flush_rows();
   } while (result.end == RunEnd::paused && control.halts->at_halt(world));
-  if (result.end == RunEnd::paused) result.end = RunEnd::interrupted;
+  if (result.end == RunEnd::paused) result.end = control.halts->end();
   seconds += watch.lap();
   control.halts->at_end(result);
   result.loop_seconds = seconds - (result.startup_seconds - startup);
