@@ -61,6 +61,19 @@ std::vector<MetricFigure> figures_of(const Metric& metric, const Model& model,
   return figures;
 }
 
+bool is_of_values(std::string_view figure) {
+  return figure == "mean" || figure == "deviation" || figure == "minimum" || figure == "maximum";
+}
+
+std::optional<double> figure_of(const Metric& metric, const Model& model, const RunResult& result,
+                                std::string_view figure) {
+  if (!metric.is_level() && summary_of(metric, result).count == 0 && is_of_values(figure))
+    return {};
+  for (const MetricFigure& one : figures_of(metric, model, result))
+    if (one.name == figure) return one.value;
+  return {};
+}
+
 /// Extremes are known exactly, and no quantile lies beyond them.
 std::optional<double> quantile_of(const Metric& metric, const RunResult& result, double q) {
   const Summary& summary = summary_of(metric, result);

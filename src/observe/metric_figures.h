@@ -32,6 +32,12 @@ std::string unit_of_figure(std::string_view figure, const std::string& unit);
 std::vector<MetricFigure> figures_of(const Metric& metric, const Model& model,
                                      const RunResult& result);
 
+/// Of a metric without values there is none of these: their summaries say 0.
+bool is_of_values(std::string_view figure);
+/// One of them, by name, where there is something that it could be of.
+std::optional<double> figure_of(const Metric& metric, const Model& model, const RunResult& result,
+                                std::string_view figure);
+
 /// The smallest value that the share `q` does not exceed; nothing if no values were counted.
 std::optional<double> quantile_of(const Metric& metric, const RunResult& result, double q);
 /// Empty if the run has none.

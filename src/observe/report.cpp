@@ -9,10 +9,12 @@
 #include "core/duration_text.h"
 #include "core/histogram.h"
 #include "core/modules.h"
+#include "observe/batch_means.h"
 #include "observe/edge_view.h"
 #include "observe/metric_figures.h"
 #include "observe/number_text.h"
 #include "run/faults.h"
+#include "run/observation.h"
 
 namespace orrery {
 namespace {
@@ -100,6 +102,15 @@ Json figure_json(const MetricFigure& figure) {
   return *figure.value;
 }
 
+Json batches_json(const Metric& metric, const RunRecord& record) {
+  const std::optional<BatchMeans> means = batch_means(metric, record.result);
+  if (!means) return nullptr;
+  return {{"batches", means->batches},           {"batch_ticks", means->batch.ticks()},
+          {"begin_ticks", means->begin.ticks()}, {"mean", means->mean},
+          {"half_width", means->half_width},     {"confidence", means->confidence},
+          {"correlation", means->correlation}};
+}
+
 Json metrics_json(const RunRecord& record) {
   Json json = Json::object();
   const auto& metrics = record.model->metrics();
@@ -111,6 +122,9 @@ Json metrics_json(const RunRecord& record) {
     if (metric.keeps(Keep::histogram)) one["quantile_error"] = Histogram::kRelativeError;
     if (metric.has_series()) one["series_interval_ticks"] = metric.interval().ticks();
   }
+  for (const Metric* metric : batched_metrics(*record.model, record.options))
+    if (json.contains(metric->name()))
+      json[metric->name()]["batch_means"] = batches_json(*metric, record);
   return json;
 }
 

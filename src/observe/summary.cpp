@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include "core/histogram.h"
+#include "observe/batch_means.h"
 #include "observe/edge_view.h"
 #include "observe/metric_figures.h"
 #include "observe/number_text.h"
 #include "observe/text_table.h"
 #include "run/faults.h"
+#include "run/observation.h"
 
 namespace orrery {
 namespace {
@@ -103,6 +105,34 @@ std::string figure_table(const RunRecord& record, const Terminal& terminal, Keep
   return table.text(terminal);
 }
 
+/// The intervals from one run, and which of them say too little.
+std::string batches_table(const RunRecord& record, const Terminal& terminal) {
+  TextTable table({{"batch means"},
+                   {"mean", Align::right},
+                   {"+/- (95 %)", Align::right},
+                   {"batches", Align::right},
+                   {"correlation", Align::right},
+                   {"unit"}});
+  std::string warnings;
+  for (const Metric* metric : batched_metrics(*record.model, record.options)) {
+    const std::optional<BatchMeans> means = batch_means(*metric, record.result);
+    if (!means) {
+      table.add({metric->name(), "-", "-", "0", "-", unit_text(metric->unit())});
+      warnings += fmt::format("  {}: the run is too short for {} batches with values\n",
+                              metric->name(), kBatches);
+      continue;
+    }
+    table.add({metric->name(), number_text(means->mean), number_text(means->half_width),
+               grouped(means->batches), number_text(means->correlation),
+               unit_text(metric->unit())});
+    if (!means->are_independent())
+      warnings += fmt::format(
+          "  {}: the batches depend on each other, so the interval is too narrow; run longer\n",
+          metric->name());
+  }
+  return table.empty() ? "" : table.text(terminal) + warnings;
+}
+
 std::string kept_tables(const RunRecord& record, const Terminal& terminal) {
   std::string text;
   const auto add = [&](const std::string& table) {
@@ -114,6 +144,7 @@ std::string kept_tables(const RunRecord& record, const Terminal& terminal) {
   add(figure_table(record, terminal, Keep::level, "level",
                    {"total", "mean", "deviation", "minimum", "maximum"}));
   add(figure_table(record, terminal, Keep::rate, "each second", {"rate", "sum_rate"}));
+  add(batches_table(record, terminal));
   return text;
 }
 

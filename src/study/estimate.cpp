@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "study/student.h"
+#include "observe/student.h"
 
 namespace orrery::study {
 

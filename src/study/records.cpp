@@ -18,11 +18,6 @@ std::string text_at(const Json& json, const char* key) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-/// Where there are no values there is no such figure of them.
-bool is_of_values(std::string_view figure) {
-  return figure == "mean" || figure == "deviation" || figure == "minimum" || figure == "maximum";
-}
-
 /// `action` gets every measure of a report with its value.
 template <class Action>
 void for_each_measure(const Json& report, Action&& action) {

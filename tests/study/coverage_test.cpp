@@ -7,11 +7,15 @@
 // many customers who are too far apart to know of each other.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <random>
+#include <utility>
 #include <vector>
 
+#include "core/series.h"
+#include "observe/batch_means.h"
 #include "study/estimate.h"
 #include "study/precision.h"
 
@@ -112,6 +116,79 @@ TEST(Coverage, UntilPrecisionFromTenReplicationsOn) {
     EXPECT_GE(result.replications, one.least) << one.rule << " of " << one.customers;
     EXPECT_LE(result.replications, one.most) << one.rule << " of " << one.customers;
   }
+}
+
+/// One run of an M/M/1 queue that begins empty, by the recursion of D. V. Lindley ("The theory of
+/// queues with a single server", 1952): the stays of its customers and how many are there.
+class Queue {
+ public:
+  static constexpr double kArrivals = 0.5, kServices = 1;  ///< each second: the mean stay is 2 s
+
+  Queue(std::uint64_t seed, double seconds, double batches)
+      : generator_(seed),
+        stays_(interval(seconds, batches), false),
+        present_(interval(seconds, batches), true) {
+    for (double arrival = step(kArrivals), departure = 0; arrival < seconds;
+         arrival += step(kArrivals)) {
+      departure = std::max(arrival, departure) + step(kServices);
+      change(arrival, departure);
+      if (departure < seconds) stays_.add(time(departure), departure - arrival);
+    }
+    count(seconds);
+  }
+
+  const Series& stays() const { return stays_; }
+  const Series& present() const { return present_; }
+  static Time time(double seconds) {
+    return Time::from_ticks(static_cast<std::int64_t>(seconds * 1e6));
+  }
+
+ private:
+  static Duration interval(double seconds, double batches) {
+    return time(seconds / batches) - Time::zero();
+  }
+  double step(double rate) {
+    return -std::log1p(-static_cast<double>(generator_() >> 11) * 0x1p-53) / rate;
+  }
+  void change(double arrival, double departure) {
+    changes_.emplace_back(arrival, 1);
+    changes_.emplace_back(departure, -1);
+  }
+  void count(double seconds) {
+    std::sort(changes_.begin(), changes_.end());
+    double level = 0;
+    for (const auto& [when, by] : changes_) {
+      if (when >= seconds) break;
+      present_.change(time(when), level + by, level);
+      level += by;
+    }
+  }
+
+  std::mt19937_64 generator_;
+  Series stays_, present_;
+  std::vector<std::pair<double, int>> changes_;
+};
+
+TEST(Coverage, OfBatchMeans) {
+  constexpr int kRuns = 1000;  // a share of 95 % has a standard error of 0.7 %
+  constexpr double kSeconds = 30'000, kWarmUp = 100, kIntervals = 1200;
+  const Time begin = Queue::time(kWarmUp), end = Queue::time(kSeconds);
+  int stays = 0, present = 0, dependent = 0;
+  for (int run = 0; run < kRuns; ++run) {
+    const Queue queue(static_cast<std::uint64_t>(run) + 1, kSeconds, kIntervals);
+    const auto stay = batch_means(queue.stays().intervals(begin, end), false);
+    const auto level = batch_means(queue.present().intervals(begin, end), true);
+    stays += std::fabs(stay->mean - 2) <= stay->half_width;
+    present += std::fabs(level->mean - 1) <= level->half_width;
+    dependent += !stay->are_independent();
+  }
+  RecordProperty("stays", stays);
+  RecordProperty("present", present);
+  EXPECT_GE(stays, kLeast * kRuns);
+  EXPECT_LE(stays, kMost * kRuns);
+  EXPECT_GE(present, kLeast * kRuns);
+  EXPECT_LE(present, kMost * kRuns);
+  EXPECT_LE(dependent, 0.08 * kRuns);  // once in twenty by chance
 }
 
 /// All of three differences at once.

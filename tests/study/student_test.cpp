@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "study/student.h"
+#include "observe/student.h"
 
 #include <gtest/gtest.h>
 

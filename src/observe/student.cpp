@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "study/student.h"
+#include "observe/student.h"
 
 #include <cmath>
 #include <numbers>
 
 #include "core/assert.h"
 
-namespace orrery::study {
+namespace orrery {
 
 double student_probability(double t, std::uint64_t degrees) {
   ORRERY_ASSERT(degrees >= 1, "a distribution has degrees of freedom");
@@ -41,4 +41,4 @@ double student_quantile(double probability, std::uint64_t degrees) {
   }
 }
 
-}  // namespace orrery::study
+}  // namespace orrery

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-namespace orrery::study {
+namespace orrery {
 
 /// The probability that |T| < t, for t >= 0 and 1 or more degrees of freedom.
 double student_probability(double t, std::uint64_t degrees);
@@ -18,4 +18,4 @@ double student_probability(double t, std::uint64_t degrees);
 /// The t with that probability, which lies between 0 and 1 without them: 2.262 for 0.95 and 9.
 double student_quantile(double probability, std::uint64_t degrees);
 
-}  // namespace orrery::study
+}  // namespace orrery

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "observe/batch_means.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "observe/student.h"
+
+namespace orrery {
+namespace {
+
+/// What a batch adds to the two sums whose ratio is the mean.
+struct Batch {
+  double amount = 0, weight = 0;
+};
+
+Batch batch_of(std::span<const Series::Interval> intervals, bool of_level) {
+  Batch batch;
+  for (const Series::Interval& one : intervals) {
+    batch.amount += of_level ? one.mean : one.sum;
+    batch.weight += of_level ? 1.0 : static_cast<double>(one.count);
+  }
+  return batch;
+}
+
+/// Of each with the next, about 0.
+double correlation_of(const std::vector<double>& rests) {
+  double products = 0, squares = 0;
+  for (std::size_t i = 0; i < rests.size(); ++i) {
+    squares += rests[i] * rests[i];
+    if (i > 0) products += rests[i] * rests[i - 1];
+  }
+  return squares > 0 ? products / squares : 0;
+}
+
+/// What is left of a batch if every observation had the mean.
+std::vector<double> rests_of(const std::vector<Batch>& batches, double mean) {
+  std::vector<double> rests;
+  for (const Batch& one : batches) rests.push_back(one.amount - mean * one.weight);
+  return rests;
+}
+
+}  // namespace
+
+double BatchMeans::precision() const {
+  if (half_width == 0) return 0;
+  return mean == 0 ? std::numeric_limits<double>::infinity() : half_width / std::abs(mean);
+}
+
+std::optional<BatchMeans> batch_means(std::span<const Series::Interval> intervals, bool of_level,
+                                      double confidence) {
+  const std::size_t length = intervals.size() / kBatches;
+  if (length == 0) return {};
+  const auto used = intervals.subspan(intervals.size() - length * kBatches);
+  std::vector<Batch> batches;
+  Batch all;
+  for (unsigned i = 0; i < kBatches; ++i) {
+    const Batch& one = batches.emplace_back(batch_of(used.subspan(i * length, length), of_level));
+    all.amount += one.amount;
+    all.weight += one.weight;
+  }
+  if (all.weight == 0) return {};
+  BatchMeans means{.batches = kBatches, .mean = all.amount / all.weight, .confidence = confidence};
+  const std::vector<double> rests = rests_of(batches, means.mean);
+  double squares = 0;
+  for (const double rest : rests) squares += rest * rest;
+  const double deviation = std::sqrt(squares / (kBatches - 1.0));
+  means.half_width = student_quantile(confidence, kBatches - 1) * deviation *
+                     std::sqrt(double{kBatches}) / all.weight;
+  means.correlation = correlation_of(rests);
+  means.begin = used.front().begin;
+  means.batch = used[length - 1].end - used.front().begin;
+  return means;
+}
+
+std::optional<BatchMeans> batch_means(const Metric& metric, const RunResult& result,
+                                      double confidence) {
+  if (!metric.has_series() || !result.tally) return {};
+  std::vector<Series::Interval> intervals =
+      result.tally->series(metric).intervals(metric.observed_from(), result.reached);
+  std::erase_if(intervals, [&](const Series::Interval& one) {
+    return one.begin < metric.observed_from() || one.end - one.begin < metric.interval();
+  });
+  return batch_means(intervals, metric.is_level(), confidence);
+}
+
+}  // namespace orrery

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A confidence interval from one long run: its observations are divided into batches of the same
+// simulated time, and the means of batches are taken as a sample (R. W. Conway, "Some tactical
+// problems in digital simulation", Management Science 10(1), 1963; B. Schmeiser, "Batch size
+// effects in the analysis of simulation output", Operations Research 30(3), 1982, who shows that 10
+// to 30 batches are enough whatever the run's length). Batches follow each other, so they are alike
+// and independent only if they are long against the time for which the model remembers; whether
+// they are is told by the correlation of each with the next.
+//
+// Of values, a batch has a sum and a count, and the mean is the ratio of both: its interval is that
+// of a ratio estimator (W. G. Cochran, "Sampling Techniques", 3rd ed., 1977, 6.4). Of a level it is
+// the mean over time, of all LPs together.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "core/series.h"
+#include "run/engine.h"
+
+namespace orrery {
+
+inline constexpr unsigned kBatches = 30;
+/// Above this, a correlation of neighbours among so many batches is no chance any more: 1.645
+/// standard deviations of 1 / sqrt(30), exceeded by independent ones once in twenty runs (J. von
+/// Neumann, "Distribution of the ratio of the mean square successive difference to the variance",
+/// Annals of Mathematical Statistics 12(4), 1941).
+inline constexpr double kMostCorrelation = 0.3;
+
+struct BatchMeans {
+  std::uint64_t batches = 0;
+  double mean = 0;
+  double half_width = 0;   ///< of the interval mean +/- this
+  double correlation = 0;  ///< of a batch with the next
+  double confidence = 0.95;
+  Duration batch{};  ///< simulated time of each
+  Time begin{};      ///< of the first; what the batches leave over is at the beginning
+
+  bool are_independent() const { return correlation <= kMostCorrelation; }
+  /// half_width / |mean|; infinite where the mean is 0 and the interval is not.
+  double precision() const;
+};
+
+/// Of the intervals that were watched wholly, in order; nothing if these are too few, or have no
+/// values.
+std::optional<BatchMeans> batch_means(std::span<const Series::Interval> intervals, bool of_level,
+                                      double confidence = 0.95);
+/// Of a metric with a series, up to where the run has come.
+std::optional<BatchMeans> batch_means(const Metric& metric, const RunResult& result,
+                                      double confidence = 0.95);
+
+}  // namespace orrery

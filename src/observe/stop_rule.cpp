@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "observe/stop_rule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "core/model_registry.h"
+#include "observe/batch_means.h"
+#include "observe/metric_figures.h"
+#include "observe/number_text.h"
+#include "orrery/error.h"
+#include "run/faults.h"
+#include "run/metrics_so_far.h"
+#include "run/observation.h"
+
+namespace orrery {
+namespace {
+
+constexpr const char* kPrecision = "precision";
+constexpr const char* kFlag = "--stop-when";
+
+std::string trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return "";
+  return std::string(text.substr(first, text.find_last_not_of(" \t") - first + 1));
+}
+
+std::vector<std::string> parts_of(const std::string& text) {
+  constexpr std::string_view kAnd = " and ";
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(kAnd, at), text.size());
+    parts.push_back(trimmed(std::string_view(text).substr(at, end - at)));
+    at = end == text.size() ? end + 1 : end + kAnd.size();
+  }
+  return parts;
+}
+
+[[noreturn]] void refuse(const std::string& text) {
+  throw UsageError(
+      fmt::format("{} cannot be '{}': a metric's figure, a relation (<, <=, >, >=) and a number "
+                  "are expected, such as 'wait.count >= 100000'; 'and' joins several",
+                  kFlag, text));
+}
+
+double number_of(const std::string& digits, const std::string& text) {
+  double value = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, value);
+  if (error != std::errc() || stop != end) refuse(text);
+  return value;
+}
+
+std::vector<std::string> figures_of_kind(const Metric& metric, const Model& model, bool batched) {
+  std::vector<std::string> names;
+  for (const MetricFigure& one : figures_of(metric, model, RunResult())) names.push_back(one.name);
+  if (batched) names.emplace_back(kPrecision);
+  return names;
+}
+
+}  // namespace
+
+StopRule::StopRule(const Model& model, std::string text, const std::vector<const Metric*>& batched)
+    : model_(model), text_(std::move(text)) {
+  for (const std::string& part : parts_of(text_)) conditions_.push_back(parse(part, batched));
+}
+
+StopRule::Condition StopRule::parse(const std::string& text,
+                                    const std::vector<const Metric*>& batched) const {
+  const std::size_t sign = text.find_first_of("<>");
+  if (sign == std::string::npos) refuse(text);
+  const bool with_bound = sign + 1 < text.size() && text[sign + 1] == '=';
+  const std::string left = trimmed(text.substr(0, sign));
+  const std::size_t dot = left.find('.', name_bytes(left));  // "p99.9" has one, too
+  if (dot == std::string::npos || dot == 0) refuse(text);
+  Condition condition;
+  condition.figure = left.substr(dot + 1);
+  condition.metric = metric_of(left.substr(0, dot), condition.figure, batched);
+  condition.relation = text[sign] == '<' ? with_bound ? Relation::at_most : Relation::less
+                       : with_bound      ? Relation::at_least
+                                         : Relation::more;
+  condition.bound = number_of(trimmed(text.substr(sign + (with_bound ? 2 : 1))), text);
+  return condition;
+}
+
+/// Of the metric that the text begins with, if it does; names may have dots.
+std::size_t StopRule::name_bytes(const std::string& text) const {
+  std::size_t longest = 0;
+  for (const Metric* metric : model_.metrics())
+    if (text.starts_with(metric->name() + ".")) longest = std::max(longest, metric->name().size());
+  return longest;
+}
+
+const Metric* StopRule::metric_of(const std::string& name, const std::string& figure,
+                                  const std::vector<const Metric*>& batched) const {
+  const Metric& metric = find_metric(model_, name, kFlag);
+  const bool has_batches = std::find(batched.begin(), batched.end(), &metric) != batched.end();
+  const std::vector<std::string> figures = figures_of_kind(metric, model_, has_batches);
+  if (std::find(figures.begin(), figures.end(), figure) != figures.end()) return &metric;
+  if (figure == kPrecision)
+    throw UsageError(
+        fmt::format("{}: the precision of '{}' needs --batch-means {}", kFlag, name, name));
+  throw UsageError(fmt::format("{}: metric '{}' has no figure '{}'{} (it has {})", kFlag, name,
+                               figure, near_matches(figure, figures), listed(figures)));
+}
+
+std::optional<double> StopRule::value(const Condition& condition, const RunResult& so_far) const {
+  if (condition.figure == kPrecision) {
+    const auto means = batch_means(*condition.metric, so_far);
+    return means ? std::optional(means->precision()) : std::nullopt;
+  }
+  return figure_of(*condition.metric, model_, so_far, condition.figure);
+}
+
+bool StopRule::fulfils(const Condition& condition, double value) {
+  switch (condition.relation) {
+    case Relation::less:
+      return value < condition.bound;
+    case Relation::at_most:
+      return value <= condition.bound;
+    case Relation::more:
+      return value > condition.bound;
+    case Relation::at_least:
+      return value >= condition.bound;
+  }
+  return false;
+}
+
+bool StopRule::holds(const RunResult& so_far) const {
+  return std::all_of(conditions_.begin(), conditions_.end(), [&](const Condition& one) {
+    const std::optional<double> now = value(one, so_far);
+    return now && fulfils(one, *now);
+  });
+}
+
+std::string StopRule::state(const RunResult& so_far) const {
+  std::string text;
+  for (const Condition& one : conditions_) {
+    const std::optional<double> now = value(one, so_far);
+    text += fmt::format("{}{}.{} was {}", text.empty() ? "" : " and ", one.metric->name(),
+                        one.figure, now ? number_text(*now) : "not known");
+  }
+  return text;
+}
+
+Goal StopHalts::next_goal(const World& world) {
+  Goal goal = others_ != nullptr ? others_->next_goal(world) : Goal{};
+  others_until_ = goal.until;
+  const std::int64_t last = world.cut.time().ticks() / step_.ticks();
+  const bool reaches = last < Time::max().ticks() / step_.ticks();
+  look_ = reaches ? Time::from_ticks((last + 1) * step_.ticks()) : Time::max();
+  goal.until = std::min(goal.until, look_);
+  return goal;
+}
+
+/// The halt may be for both, or, where it is not at the time of a look, because somebody asked.
+bool StopHalts::at_halt(World& world) {
+  const bool to_look = world.cut >= Key::start_of(look_);
+  const bool for_others = world.cut >= Key::start_of(others_until_) || !to_look;
+  if (others_ != nullptr && for_others && !others_->at_halt(world)) return false;
+  return !to_look || !is_time_to_stop(world);
+}
+
+bool StopHalts::is_time_to_stop(World& world) {
+  const RunResult now = metrics_so_far(world, look_, control_.ranks);
+  if (!rule_.holds(now)) return false;
+  // An engine may put its cut at the first event behind the time; nothing lies between.
+  world.cut = std::min(world.cut, Key::start_of(look_));
+  note_ = fmt::format("the run stopped at {}, as asked for: {}", time_text(world.model(), look_),
+                      rule_.state(now));
+  return true;
+}
+
+void StopHalts::at_end(RunResult& result) {
+  if (others_ != nullptr) others_->at_end(result);
+  if (!note_.empty()) result.notes.push_back(note_);
+  if (note_.empty() && result.end == RunEnd::completed)
+    result.notes.push_back(
+        fmt::format("{} '{}' was never so, up to the run's end", kFlag, rule_.text()));
+}
+
+RunEnd StopHalts::end() const {
+  if (!note_.empty()) return RunEnd::completed;
+  return others_ != nullptr ? others_->end() : RunEnd::interrupted;
+}
+
+}  // namespace orrery
