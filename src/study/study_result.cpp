@@ -8,6 +8,7 @@
 
 #include "observe/number_text.h"
 #include "observe/text_table.h"
+#include "study/warm_up.h"
 
 namespace orrery::study {
 namespace {
@@ -194,6 +195,26 @@ std::string differences_text(const StudyResult& study, std::size_t place,
 }
 
 /// What the intervals of the table are.
+Json warm_up_json(const StudyResult& study) {
+  if (!study.warm_up) return nullptr;
+  const FixedWarmUp& one = *study.warm_up;
+  return {{"metric", one.metric},
+          {"ticks", one.ticks},
+          {"text", one.text},
+          {"longest_at", one.point + 1},
+          {"pilots", kPilots}};
+}
+
+std::string warm_up_text(const StudyResult& study) {
+  if (!study.warm_up) return "";
+  const FixedWarmUp& one = *study.warm_up;
+  std::string text =
+      fmt::format("warm-up: {}, by {} pilots at each point for {}", one.text, kPilots, one.metric);
+  if (study.plan.points.size() > 1)
+    text += fmt::format("; {} needs the longest", text_of(study.plan.points[one.point]));
+  return text + "\n";
+}
+
 std::string heading_text(const StudyResult& study, const Terminal& terminal) {
   const std::size_t points = study.plan.points.size(), runs = study.runs.rows().size();
   return fmt::format("{}: {} point{}, {} run{}; intervals cover the mean with {}\n",
@@ -278,6 +299,7 @@ std::string study_json(const StudyResult& study, const std::vector<std::string>&
                {"orrery", {{"version", ORRERY_VERSION}, {"build", study.program_build}}},
                {"model", std::move(model)},
                {"plan", study.identity},
+               {"warm_up", warm_up_json(study)},
                {"confidence", study.confidence},
                {"measures", measures_json(study)},
                {"points", points_json(study)},
@@ -293,7 +315,7 @@ std::string study_json(const StudyResult& study, const std::vector<std::string>&
 }
 
 std::string study_text(const StudyResult& study, const Terminal& terminal) {
-  std::string text = heading_text(study, terminal);
+  std::string text = heading_text(study, terminal) + warm_up_text(study);
   if (study.shown.empty()) text += "\nthe model reports neither results nor metrics\n";
   for (const std::size_t place : study.shown) text += measure_text(study, place, terminal);
   if (!study.compared.empty())

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,20 @@
 
 namespace orrery::study {
 
+/// A warm-up that pilots have told (study/warm_up.h).
+struct FixedWarmUp {
+  std::string metric;
+  std::int64_t ticks = 0;
+  std::string text;       ///< "350 s"
+  std::size_t point = 0;  ///< that needs the longest
+};
+
 struct StudyResult {
   std::string model_name, model_path;      ///< the path of a shared object; else empty
   std::string program_build, model_build;  ///< see core/modules.h
   nlohmann::ordered_json identity;         ///< see StudyFolder
   Plan plan;
+  std::optional<FixedWarmUp> warm_up;
   double confidence = 0.95;
   std::string compared;            ///< a parameter; empty: none
   std::vector<std::size_t> shown;  ///< measures for the terminal and for pictures

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "study/warm_up.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "orrery/error.h"
+
+namespace orrery::study {
+namespace {
+
+constexpr std::size_t kBatch = 5, kLeastBatches = 10;
+/// Of fewer batches the estimated error would be that of chance.
+constexpr std::size_t kLeastRest = 5;
+
+[[noreturn]] void refuse(const std::string& path, const char* why) {
+  throw UsageError(fmt::format("cannot read the series of a pilot from '{}': {}", path, why));
+}
+
+std::vector<double> batch_means(std::span<const double> values) {
+  std::vector<double> means;
+  for (std::size_t i = 0; i + kBatch <= values.size(); i += kBatch) {
+    double sum = 0;
+    for (const double value : values.subspan(i, kBatch)) sum += value;
+    means.push_back(sum / kBatch);
+  }
+  return means;
+}
+
+}  // namespace
+
+void add_pilot(const std::string& path, const std::string& metric,
+               std::vector<PilotInterval>& sums) {
+  sqlite3* opened = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
+  const std::unique_ptr<sqlite3, int (*)(sqlite3*)> database(opened, sqlite3_close);
+  sqlite3_stmt* prepared = nullptr;
+  if (code != SQLITE_OK ||
+      sqlite3_prepare_v2(opened,
+                         "SELECT end_ticks, count, sum, mean FROM orrery_series WHERE metric = ? "
+                         "ORDER BY begin_ticks",
+                         -1, &prepared, nullptr) != SQLITE_OK)
+    refuse(path, opened == nullptr ? "there is no memory" : sqlite3_errmsg(opened));
+  const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> rows(prepared, sqlite3_finalize);
+  sqlite3_bind_text(prepared, 1, metric.c_str(), -1, SQLITE_STATIC);
+  std::size_t place = 0;
+  for (; sqlite3_step(prepared) == SQLITE_ROW; ++place) {
+    if (place == sums.size()) sums.emplace_back();
+    PilotInterval& one = sums[place];
+    one.end_ticks = std::max<std::int64_t>(one.end_ticks, sqlite3_column_int64(prepared, 0));
+    const bool of_level = sqlite3_column_type(prepared, 2) == SQLITE_NULL &&
+                          sqlite3_column_type(prepared, 3) != SQLITE_NULL;
+    one.amount += sqlite3_column_double(prepared, of_level ? 3 : 2);
+    one.weight += of_level ? 1.0 : sqlite3_column_double(prepared, 1);
+  }
+  if (place == 0) refuse(path, "there is none");
+}
+
+/// From behind, so that each error is one addition further.
+std::optional<std::size_t> mser5(std::span<const double> values) {
+  const std::vector<double> means = batch_means(values);
+  if (means.size() < kLeastBatches) return {};
+  std::size_t best = 0;
+  double least = INFINITY, mean = 0, squares = 0;  // Welford's
+  for (std::size_t left = means.size(); left-- > 0;) {
+    const auto rest = static_cast<double>(means.size() - left);
+    const double distance = means[left] - mean;
+    mean += distance / rest;
+    squares += distance * (means[left] - mean);
+    if (means.size() - left < kLeastRest) continue;
+    const double error = squares / (rest * rest);
+    if (error > least) continue;
+    least = error;
+    best = left;
+  }
+  return best * kBatch;
+}
+
+WarmUp warm_up_of(std::span<const PilotInterval> sums) {
+  std::vector<double> means;
+  std::vector<std::int64_t> ends;
+  for (const PilotInterval& one : sums) {
+    if (one.weight == 0) continue;
+    means.push_back(one.amount / one.weight);
+    ends.push_back(one.end_ticks);
+  }
+  const auto left_away = mser5(means);
+  if (!left_away) return {0, true};
+  if (*left_away == 0) return {0, false};
+  const std::int64_t ticks = ends[*left_away - 1];
+  return {ticks, ticks > sums.back().end_ticks / 2};
+}
+
+std::int64_t rounded_up(std::int64_t ticks, double tick_seconds) {
+  if (ticks <= 0) return 0;
+  constexpr double kNearly = 1e-9;  // 350 s shall not be 360 s for the sake of a last bit
+  const double seconds = static_cast<double>(ticks) * tick_seconds;
+  const double unit = std::pow(10.0, std::floor(std::log10(seconds)) - 1);
+  const double rounded = std::ceil(seconds / unit * (1 - kNearly)) * unit;
+  return std::max(ticks, static_cast<std::int64_t>(std::llround(rounded / tick_seconds)));
+}
+
+}  // namespace orrery::study
