@@ -28,6 +28,7 @@
 #include "observe/text_table.h"
 #include "orrery/error.h"
 #include "run/model_checks.h"
+#include "run/observation.h"
 #include "run/option_forms.h"
 
 extern char** environ;
@@ -93,6 +94,7 @@ std::vector<std::string> leave_out(const CompareArguments& arguments, Model& mod
                                    const RunOptions& options,
                                    std::vector<const EngineInfo*>& chosen) {
   prepare_model(model, options.seed);
+  observe(model, options);
   std::vector<std::string> notes;
   std::erase_if(chosen, [&](const EngineInfo* engine) {
     const std::string why = engine->make()->refusal(model, options);

@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/rank_session.h"
 #include "cli/standard_output.h"
+#include "cli/stopping.h"
 #include "cli/travel.h"
 #include "core/modules.h"
 #include "observe/report.h"
@@ -22,6 +23,7 @@
 #include "observe/watch.h"
 #include "orrery/error.h"
 #include "run/model_checks.h"
+#include "run/observation.h"
 #include "run/supervised_run.h"
 
 namespace orrery::cli {
@@ -66,14 +68,15 @@ Watch::Settings watch_settings(const RunRecord& record, const Travel& travel, bo
 }
 
 /// Runs the engine under observation. Returns the signal that ended the run, 0 if none did.
-int execute(RunRecord& record, Engine& engine, Travel& travel, RunControl& control,
-            std::optional<Output>& output, bool quiet) {
+int execute(RunRecord& record, Engine& engine, Travel& travel, Stopping& stopping,
+            RunControl& control, std::optional<Output>& output, bool quiet) {
   // First of all: the threads of store and engine must not take the signals that it waits for.
   Watch watch(control, watch_settings(record, travel, quiet));
   const ThreadWatch watched(control.threads, *record.model);
   RowStore* const store = output ? output->open(*record.model, control, travel) : nullptr;
   control.rows = store;
   travel.begin(control, store);
+  stopping.begin(control);
   const auto start = Clock::now();
   record.result = run_supervised(engine, *record.model, record.options, control);
   record.wall_seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -116,6 +119,7 @@ struct Setting {
   RunRecord record;
   std::string unused;  ///< options
   std::unique_ptr<Travel> travel;
+  Stopping stopping;
 };
 
 void begin_record(const RunArguments& arguments, Setting& setting) {
@@ -153,9 +157,11 @@ void prepare(const RunArguments& arguments, const RankPlace& place, Travel& trav
   options = read_options(arguments, model, options);
   options.place = place;
   travel.set_options(options, model);
+  observe(model, options);
   setting.unused = note_unused_options(*setting.engine, options);
   setting.runner = setting.engine->make();
   travel.check(*setting.runner, *setting.engine, model);
+  setting.stopping.prepare(*setting.runner, *setting.engine, model, options);
   if (const std::string why = setting.runner->refusal(model, options); !why.empty())
     throw UsageError(refusal_sentence(*setting.engine, why));
 }
@@ -206,7 +212,7 @@ int run_as_rank(const RunArguments& arguments, RankSession& ranks, const TravelM
   const ChosenModel& chosen = setting.chosen;
   int signal = 0;
   try {
-    signal = execute(record, *setting.runner, travel, setting.control, output,
+    signal = execute(record, *setting.runner, travel, setting.stopping, setting.control, output,
                      arguments.quiet || !ranks.is_first());
   } catch (const UsageError&) {  // the same on all ranks
     ranks.part();

@@ -12,6 +12,7 @@
 #include "core/model_registry.h"
 #include "orrery/error.h"
 #include "run/model_checks.h"
+#include "run/observation.h"
 
 namespace orrery::cli {
 namespace {
@@ -214,8 +215,11 @@ void add_describe_options(CLI::App& command, DescribeArguments& arguments) {
                    "Run the model and show the smallest delays of its sends beside what it "
                    "promises; the options below are for that");
   add_set(command, arguments);
+  const OptionList observations = observation_options();  // it shows no metrics
   for (const OptionBase* option : all_options())
-    if (option->declaration().universal) add_option(command, *option, arguments.texts[option]);
+    if (option->declaration().universal &&
+        std::find(observations.begin(), observations.end(), option) == observations.end())
+      add_option(command, *option, arguments.texts[option]);
   command.add_flag("--quiet", arguments.quiet, "Show no progress");
   command.add_flag("--json", arguments.json, "Print what is there, or was measured, as JSON");
 }

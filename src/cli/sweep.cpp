@@ -15,6 +15,7 @@
 #include <set>
 
 #include "cli/commands.h"
+#include "cli/pilots.h"
 #include "cli/standard_output.h"
 #include "cli/sweep_plan.h"
 #include "core/model_registry.h"
@@ -191,12 +192,14 @@ int judge(const StudyResult& study) {
 }
 
 int sweep_in(const SweepArguments& arguments, const std::string& path) {
-  const SweepPlan sweep = plan_sweep(arguments);
+  SweepPlan sweep = plan_sweep(arguments);
   study::StudyFolder folder(path, sweep.identity, arguments.force);
+  const std::optional<study::FixedWarmUp> warm_up = fix_warm_up(sweep, path, arguments);
   study::Campaign campaign(sweep.plan, folder, sweep.maker, arguments.quiet);
   if (const int signal = campaign.carry_out(); signal != 0)
     return end_interrupted(arguments, campaign, signal);
-  const StudyResult study = evaluate(arguments, sweep, campaign, folder);
+  StudyResult study = evaluate(arguments, sweep, campaign, folder);
+  study.warm_up = warm_up;
   const std::vector<std::string> files = write_files(study, folder.output());
   show(arguments, study, files);
   return judge(study);
@@ -210,6 +213,8 @@ int sweep_command(const SweepArguments& arguments) {
     if (!arguments.out.empty()) return sweep_in(arguments, arguments.out);
     const TemporaryFolder folder;
     return sweep_in(arguments, folder.path());
+  } catch (const PilotsEnded& ended) {
+    return ended.code;
   } catch (const SystemFailure& failure) {
     fmt::print(stderr, "orrery: {}\n", failure.what());
     return kExitSystem;

@@ -11,6 +11,7 @@
 #include "core/modules.h"
 #include "observe/host.h"
 #include "orrery/error.h"
+#include "run/observation.h"
 #include "run/option_forms.h"
 
 namespace orrery::cli {
@@ -147,6 +148,22 @@ std::vector<std::string> option_words(const SweepArguments& arguments) {
   return words;
 }
 
+/// Takes "auto:METRIC" out of the options of runs, which would not understand it.
+std::string take_warm_up_metric(SweepArguments& arguments, const Model& model) {
+  std::string& text = arguments.texts[&warm_up_option()];
+  if (!text.starts_with("auto")) return "";
+  return at_key(arguments, "warm-up", "", [&] {
+    constexpr std::string_view kPrefix = "auto:";
+    if (!text.starts_with(kPrefix) || text.size() == kPrefix.size())
+      throw UsageError(fmt::format(
+          "--warm-up auto needs the metric that has to settle: auto:METRIC, not '{}'", text));
+    const std::string metric = text.substr(kPrefix.size());
+    find_metric(model, metric, warm_up_option().flag());
+    text.clear();
+    return metric;
+  });
+}
+
 /// Before any list of them is made.
 void check_size(const study::Plan& plan) {
   if (plan.points.size() * plan.seeds.size() <= kMostRuns) return;
@@ -227,8 +244,9 @@ SweepPlan plan_sweep(const SweepArguments& given) {
   bare.model = arguments.model;
   const ChosenModel chosen = at_key(arguments, "model", "", [&] { return choose_model(bare); });
   check_values(arguments, axes, *chosen.model);
-  check_options(arguments, *chosen.model);
   SweepPlan sweep;
+  sweep.warm_up_metric = take_warm_up_metric(arguments, *chosen.model);
+  check_options(arguments, *chosen.model);
   sweep.model_name = chosen.name;
   sweep.model_path = chosen.path;
   const Settings fixed = take_fixed(axes);
@@ -244,6 +262,7 @@ SweepPlan plan_sweep(const SweepArguments& given) {
   check_size(sweep.plan);
   share_cores(arguments, sweep);
   sweep.identity = identity_of(arguments, sweep.plan, fixed);
+  if (!sweep.warm_up_metric.empty()) sweep.identity["warm_up"] = "auto:" + sweep.warm_up_metric;
   sweep.maker.program_build = build_of_program();
   if (!chosen.path.empty()) sweep.maker.model_build = build_of_model(chosen.path);
   const auto options = option_words(arguments);

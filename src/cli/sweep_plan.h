@@ -17,6 +17,7 @@ namespace orrery::cli {
 struct SweepPlan {
   study::Plan plan;
   study::RunMaker maker;
+  std::string warm_up_metric;  ///< pilots are to tell how long it takes to settle; empty: none
   double confidence = 0.95;
   std::string model_name, model_path;  ///< the path of a shared object; else empty
   nlohmann::ordered_json identity;     ///< what may not change while the study goes on

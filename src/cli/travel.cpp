@@ -21,6 +21,7 @@
 #include "run/faults.h"
 #include "run/lp_executions.h"
 #include "run/model_checks.h"
+#include "run/observation.h"
 #include "transport/ranks/bytes.h"
 #include "transport/ranks/rank_transport.h"
 
@@ -88,6 +89,8 @@ void refuse_others(const ResumeArguments& arguments) {
     if (flag == "--seed" && !arguments.is_fork)
       refuse(flag, "a run that is resumed keeps its seed ('orrery fork' changes it)");
     if (flag == "--livelock") refuse(flag, "it stays what it was");
+    for (const OptionBase* lasting : lasting_observation_options())
+      if (option == lasting) refuse(flag, "what is observed stays what it was");
   }
   if (!arguments.is_fork && !effective_sets(arguments).empty())
     refuse("--set", "a run that is resumed keeps its parameters ('orrery fork' changes some)");
@@ -124,6 +127,7 @@ Travel::Travel(const RunArguments& arguments, transport::RankTransport* ranks)
     throw UsageError("--end-after-snapshot needs --snapshot-at");
   start_memory();
   facts_.parameters = map_of(effective_sets(arguments));
+  note_observations(arguments);
 }
 
 Travel::Travel(const ResumeArguments& arguments, transport::RankTransport* ranks)
@@ -139,10 +143,18 @@ Travel::Travel(const ResumeArguments& arguments, transport::RankTransport* ranks
     for (const std::string& note : arrival_->notes()) tell(note);
   facts_ = arrival_->manifest();
   if (is_fork_) facts_.number = 0;
+  note_observations(arguments);
   model_arguments_.model = facts_.model_path.empty() ? facts_.model : facts_.model_path;
   for (const auto& [name, value] : facts_.parameters)
     model_arguments_.sets.push_back(name + "=" + value);
   if (is_fork_) changes_ = map_of(effective_sets(arguments));
+}
+
+/// For those who resume it.
+void Travel::note_observations(const RunArguments& arguments) {
+  for (const OptionBase* option : observation_options())
+    if (const std::string text = arguments.text(*option); !text.empty())
+      facts_.observed[option->name()] = text;
 }
 
 bool Travel::is_first() const {
@@ -209,6 +221,9 @@ void Travel::set_defaults(RunOptions& options) const {
   options.until = Time::from_ticks(facts_.until_ticks);
   options.seed = facts_.seed;
   options.livelock_microsteps = facts_.livelock_microsteps;
+  for (const OptionBase* option : observation_options())
+    if (const auto found = facts_.observed.find(option->name()); found != facts_.observed.end())
+      option->read(found->second, facts_.tick_seconds, options);
 }
 
 void Travel::set_options(const RunOptions& options, const Model& model) {

@@ -68,6 +68,7 @@ class Travel {
  private:
   bool is_first() const;
   void start_memory();
+  void note_observations(const RunArguments& arguments);
   void share_folder();
   void read_times(const Model& model);
 

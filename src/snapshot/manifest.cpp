@@ -100,6 +100,7 @@ Json body_json(const Manifest& m) {
             {"model_seed", hex(m.model_seed)},
             {"until_ticks", m.until_ticks},
             {"livelock_microsteps", m.livelock_microsteps},
+            {"observed", m.observed},
             {"wall_seconds", m.wall_seconds},
             {"snapshot_every_ticks", m.every_ticks},
             {"snapshot_wall_seconds", m.wall_every_seconds},
@@ -131,6 +132,7 @@ void read_model_and_run(const Json& json, Manifest& m) {
   m.model_seed = from_hex(run.at("model_seed"));
   m.until_ticks = run.at("until_ticks");
   m.livelock_microsteps = run.at("livelock_microsteps");
+  m.observed = run.at("observed").get<std::map<std::string, std::string>>();
   m.wall_seconds = run.at("wall_seconds");
   m.every_ticks = run.at("snapshot_every_ticks");
   m.wall_every_seconds = run.at("snapshot_wall_seconds");

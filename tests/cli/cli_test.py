@@ -1256,6 +1256,132 @@ class Options(Case):
         self.assertNotIn("--window", done.out)
 
 
+class Observation(Case):
+    """What is observed beside what the model declares, and until when."""
+
+    PCS = ["pcs", "--set", "cells=49", "--until", "20min", "--quiet"]
+    WORLDS = [["sequential"], ["timewarp", "--workers", "2"], ["conservative", "--workers", "2"],
+              ["expanded", "--workers", "2"], ["auto", "--workers", "2"]]
+
+    def left(self, report):
+        run = report["run"]
+        return (run["fingerprint"], run["committed"], run["reached_ticks"], report["metrics"],
+                report["results"])
+
+    def ran(self, *words):
+        return self.run_json(*self.PCS, *words)
+
+    def test_a_warm_up_leaves_out_what_comes_before(self):
+        words = [MISFIT, "--engine", "sequential"]
+        whole = self.run_json(*words, "--until", "40s")["metrics"]["steps"]["count"]
+        before = self.run_json(*words, "--until", "15s")["metrics"]["steps"]["count"]
+        report = self.run_json(*words, "--until", "40s", "--warm-up", "15s")
+        self.assertEqual(report["metrics"]["steps"]["count"], whole - before)
+        self.assertEqual(report["options"]["warm_up_ticks"], 15_000_000_000)
+
+    def test_a_warm_up_is_the_same_on_all_engines(self):
+        words = ["--warm-up", "7min", "--series", "power=90s,call_duration=5min"]
+        expected = self.left(self.ran(*words, "--engine", "sequential"))
+        for engine in [*self.WORLDS, ["checker"]]:
+            with self.subTest(engine=engine):
+                self.assertEqual(self.left(self.ran(*words, "--engine", *engine)), expected)
+
+    def test_series_of_any_metric(self):
+        out = self.folder / "out"
+        report = self.ran("--series", "power=90s", "--out", out)
+        self.assertEqual(report["metrics"]["power"]["series_interval_ticks"], 90_000_000_000)
+        with open(out / "power.series.csv", newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(len(rows), 14)
+        self.assertEqual(sum(int(row["count"]) for row in rows), report["metrics"]["power"]["count"])
+
+    def test_batch_means(self):
+        done = self.run_ok("run", *self.PCS, "--batch-means", "power,call_duration")
+        self.assertRegex(done.out, r"(?m)^batch means .*95 %")
+        report = self.ran("--batch-means", "power,call_duration")
+        power = report["metrics"]["power"]
+        means = power["batch_means"]
+        self.assertEqual((means["batches"], means["confidence"]), (30, 0.95))
+        self.assertLess(abs(means["mean"] - power["mean"]), means["half_width"])
+        self.assertGreater(means["half_width"], 0)
+        self.assertNotIn("batch_means", report["metrics"]["arrivals"])
+
+    def test_batches_need_values(self):
+        words = [MISFIT, "--until", "3s", "--batch-means", "steps"]
+        self.assertIsNone(self.run_json(*words)["metrics"]["steps"]["batch_means"])
+        self.assertIn("too short", self.run_ok("run", *words, "--quiet").out)
+
+    def stopped(self, report):
+        self.assertEqual(report["run"]["end"], "completed")
+        note = [note for note in report["notes"] if "as asked for" in note]
+        self.assertEqual(len(note), 1, report["notes"])
+        return note[0]
+
+    def test_a_run_stops_at_the_same_time_on_all_engines(self):
+        words = ["--stop-when", "power.count >= 1500 and power.mean < 2", "--stop-check", "30s"]
+        first = self.ran(*words, "--engine", "sequential")
+        self.assertIn("power.count was ", self.stopped(first))
+        ticks = first["run"]["reached_ticks"]
+        self.assertEqual(ticks % 30_000_000_000, 0)
+        self.assertLess(ticks, first["options"]["until_ticks"])
+        cut = self.run_json(*self.PCS[:3], "--until", f"{ticks}ticks", "--engine", "sequential")
+        self.assertEqual(self.left(cut), self.left(first))
+        before = self.run_json(*self.PCS[:3], "--until", f"{ticks - 30_000_000_000}ticks")
+        self.assertLess(before["metrics"]["power"]["count"], 1500)
+        for engine in self.WORLDS[1:]:
+            with self.subTest(engine=engine):
+                again = self.ran(*words, "--engine", *engine)
+                self.stopped(again)
+                self.assertEqual(self.left(again), self.left(first))
+
+    def test_over_ranks(self):
+        words = ["--stop-when", "power.count>1500", "--warm-up", "1min", "--batch-means", "power"]
+        expected = self.ran(*words, "--engine", "sequential")
+        for engine in ["timewarp", "conservative"]:
+            with self.subTest(engine=engine):
+                over = self.ran(*words, "--engine", engine, "--ranks", "2", "--workers", "1")
+                self.assertEqual(self.stopped(over), self.stopped(expected))
+                self.assertEqual(self.left(over), self.left(expected))
+
+    def test_until_an_interval_is_narrow(self):
+        report = self.ran("--batch-means", "power", "--stop-when", "power.precision<=0.05",
+                          "--warm-up", "2min")
+        self.assertIn("power.precision was 0.0", self.stopped(report))
+        means = report["metrics"]["power"]["batch_means"]
+        self.assertLessEqual(means["half_width"] / means["mean"], 0.05)
+
+    def test_what_is_never_so_is_told(self):
+        report = self.ran("--stop-when", "power.count >= 1e9")
+        self.assertEqual(report["run"]["reached_ticks"], report["options"]["until_ticks"])
+        self.assertTrue(any("was never so" in note for note in report["notes"]), report["notes"])
+        whole = self.ran()
+        self.assertEqual(self.left(report), self.left(whole))
+
+    def test_what_has_no_value_fulfils_nothing(self):
+        report = self.run_json(MISFIT, "--until", "9s", "--set", "lps=1", "--warm-up", "8500ms",
+                               "--stop-when", "steps.mean < 5", "--stop-check", "1s")
+        self.assertEqual(report["run"]["reached_ticks"], 9_000_000_000)
+
+    def test_refusals(self):
+        def no(*words, says):
+            self.refused(2, "run", *self.PCS, *words, says=says)
+        no("--warm-up", "20min", says=["--warm-up", "nothing would be observed"])
+        no("--warm-up", "soon", says=["--warm-up", "'soon'", "units"])
+        no("--warm-up", "auto:power", says=["--warm-up", "orrery sweep"])
+        no("--series", "power", says=["--series", "'power'", "METRIC=TIME"])
+        no("--series", "powr=1s", says=["did you mean 'power'?"])
+        no("--series", "power=1us", says=["--series", "1048576", "power"])
+        no("--batch-means", "delay", says=["--batch-means", "no metric 'delay'"])
+        no("--stop-when", "power", says=["--stop-when", "'power'"])
+        no("--stop-when", "power.count = 5", says=["--stop-when"])
+        no("--stop-when", "power.count > many", says=["--stop-when"])
+        no("--stop-when", "power.count > 5 and", says=["--stop-when"])
+        no("--stop-when", "power.p51 > 5", says=["no figure 'p51'"])
+        no("--stop-when", "power.precision < 0.1", says=["--batch-means power"])
+        no("--stop-check", "1s", says=["--stop-check needs --stop-when"])
+        no("--stop-when", "power.count>5", "--engine", "checker", says=["checker", "--stop-when"])
+
+
 class Committed(Case):
     """What an LP does outside, once and in order, whatever is rolled back around it."""
     ENGINES = [["sequential"], ["timewarp", "--workers", "2"], ["timewarp", "--workers", "4"],

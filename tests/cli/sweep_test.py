@@ -192,6 +192,52 @@ class Precision(SweepCase):
                      says=["no run reports", "did you mean 'carried_load'"])
 
 
+class WarmUp(SweepCase):
+    WORDS = ["pcs", "--set", "cells=9", "--set", "channels=2,6", "--set", "inter_arrival=20s",
+             "--until", "2h", "--warm-up", "auto:power", "--seeds", "1..3"]
+
+    def test_pilots_fix_it(self):
+        done = self.sweep(*self.WORDS, "--out", self.out())
+        study = json.loads((self.out() / "study.json").read_text())
+        told = study["warm_up"]
+        self.assertEqual((told["metric"], told["pilots"]), ("power", 5))
+        self.assertIn(f"warm-up: {told['text']}, by 5 pilots at each point for power", done.out)
+        for point in (1, 2):
+            report = json.loads((self.out() / f"runs/point-{point}/seed-2/report.json").read_text())
+            self.assertEqual(report["options"]["warm_up_ticks"], told["ticks"])
+            pilots = sorted(path.name for path in (self.out() / f"pilots/runs/point-{point}").iterdir())
+            self.assertEqual(pilots, [f"seed-{1_000_003 + i}" for i in range(1, 6)])
+        self.assertLess(told["ticks"], 3_600_000_000_000)
+
+    def test_it_is_the_same_when_the_study_goes_on(self):
+        self.sweep(*self.WORDS, "--out", self.out())
+        left = files_of(self.out())
+        pilot = next((self.out() / "pilots/runs/point-1").iterdir()) / "report.json"
+        made = pilot.stat().st_mtime_ns
+        self.sweep(*self.WORDS, "--out", self.out())
+        self.assertEqual(files_of(self.out()), left)
+        self.assertEqual(pilot.stat().st_mtime_ns, made)
+
+    def test_refusals(self):
+        def no(warm_up, says, code=2):
+            self.refused(code, "sweep", *SMALL, "--warm-up", warm_up, "--quiet", says=says)
+        no("auto", ["--warm-up auto", "auto:METRIC"])
+        no("auto:", ["auto:METRIC"])
+        no("auto:powr", ["did you mean 'power'?"])
+        no("soon", ["--warm-up", "'soon'"])
+
+    def test_runs_that_are_too_short(self):
+        self.refused(2, "sweep", MISFIT, "--until", "12s", "--seeds", "1..2", "--quiet",
+                     "--warm-up", "auto:steps", says=["too short", "--until"])
+
+    def test_pilots_that_fail(self):
+        done = Done(["sweep", MISFIT, "--until", "20s", "--set", "does=throw", "--quiet",
+                     "--warm-up", "auto:steps"])
+        self.assertEqual(done.code, 3, done.err)
+        self.assertIn("the wheel came off", done.err)
+        self.assertIn("5 of 5 pilots for the warm-up failed", done.err)
+
+
 class StudyFile(SweepCase):
     def test_a_file_holds_the_same(self):
         path = self.write(f'''

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/stopping.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "orrery/error.h"
+#include "run/observation.h"
+#include "run/world_engine.h"
+
+namespace orrery::cli {
+
+void Stopping::prepare(const Engine& engine, const EngineInfo& info, const Model& model,
+                       const RunOptions& options) {
+  constexpr std::int64_t kLooks = 100;
+  const std::string& condition = options.get(stop_when_option());
+  const std::int64_t step = options.get(stop_check_option());
+  if (condition.empty() && step > 0)
+    throw UsageError("--stop-check needs --stop-when: the condition that is looked at");
+  if (condition.empty()) return;
+  if (dynamic_cast<const WorldEngine*>(&engine) == nullptr)
+    throw UsageError(fmt::format(
+        "engine {} keeps its LPs to itself: it cannot stop for --stop-when", info.name));
+  rule_.emplace(model, condition, batched_metrics(model, options));
+  step_ = Duration::from_ticks(
+      step > 0 ? step : std::max<std::int64_t>(1, options.until.ticks() / kLooks));
+}
+
+void Stopping::begin(RunControl& control) {
+  if (!rule_) return;
+  halts_.emplace(*rule_, step_, control, control.halts);
+  control.halts = &*halts_;
+}
+
+}  // namespace orrery::cli
