@@ -118,7 +118,7 @@ void add_snapshot_options(CLI::App& command, SnapshotArguments& arguments) {
 /// Of a run, be it from the start or from a snapshot.
 void add_options_of_a_run(CLI::App& command, RunArguments& arguments) {
   command.add_option("--engine", arguments.engine, "Engine ('orrery list'; auto)")
-      ->type_name("NAME");
+      ->type_name("ENGINE");
   add_declared_options(command, arguments);
   add_own_options(command, arguments);
   command.add_flag("--verbose", arguments.verbose, "Show all figures of the engine");
@@ -129,8 +129,9 @@ void add_options_of_a_run(CLI::App& command, RunArguments& arguments) {
       ->type_name("N");
   command
       .add_option("--mpi", arguments.mpi,
-                  "Started by an MPI launcher: openmpi, mpich (the one that the environment names)")
-      ->type_name("NAME");
+                  "MPI library of the launcher that has started this (the one that the environment "
+                  "names)")
+      ->type_name("openmpi|mpich");
 }
 
 /// An empty value means nothing to any option; a script with an unset variable gives one. Without
@@ -191,7 +192,7 @@ void add_snapshot_command_options(CLI::App& command, SnapshotCommandArguments& a
 void add_compare_options(CLI::App& command, CompareArguments& arguments) {
   add_model(command, arguments);
   command.add_option("--engines", arguments.engines, "Engines (all there are)")
-      ->type_name("NAME,...");
+      ->type_name("ENGINE,...");
   const OptionBase& workers = workers_option();
   command
       .add_option(workers.flag(), arguments.workers,
@@ -204,6 +205,19 @@ void add_compare_options(CLI::App& command, CompareArguments& arguments) {
 
 void add_list_options(CLI::App& command, ListArguments& arguments) {
   command.add_flag("--json", arguments.json, "Print what is there as JSON, with all options");
+}
+
+void add_manual_options(CLI::App& command, ManualArguments& arguments) {
+  command.add_option("COMMAND", arguments.command, "Name of a command (orrery itself)")
+      ->type_name("");
+  command
+      .add_option("--into", arguments.into,
+                  "Write the pages of all commands into this folder, orrery-NAME.1 each")
+      ->type_name("DIR");
+}
+
+void add_completion_options(CLI::App& command, CompletionArguments& arguments) {
+  command.add_option("SHELL", arguments.shell, "'bash' or 'zsh'")->type_name("");
 }
 
 void add_describe_options(CLI::App& command, DescribeArguments& arguments) {
@@ -250,14 +264,14 @@ void add_sweep_options(CLI::App& command, SweepArguments& arguments) {
       ->type_name("MEASURE=SHARE[@CONFIDENCE]")
       ->allow_extra_args(false);
   add("--max-seeds", arguments.max_seeds, "N", "Replications at which that gives up (1000)");
-  add("--compare", arguments.compared, "NAME",
+  add("--compare", arguments.compared, "PARAMETER",
       "Show the differences between the values of this parameter");
   add("--show", arguments.shown, "MEASURE,...",
       "Results and metrics for the terminal and for pictures (the model's results)");
   command
       .add_option("--engine", arguments.engine,
                   "Engine of each run (sequential, if runs share cores)")
-      ->type_name("NAME");
+      ->type_name("ENGINE");
   add_declared_options(command, arguments, &seed_option());
   add("--out", arguments.out, "DIR", "Leave the results in this folder, and go on there");
   command.add_flag("--force", arguments.force,

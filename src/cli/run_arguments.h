@@ -96,6 +96,16 @@ struct ListArguments {
   bool json = false;
 };
 
+/// `orrery manual [COMMAND] [--into DIR]`
+struct ManualArguments {
+  std::string command, into;
+};
+
+/// `orrery completion bash|zsh`
+struct CompletionArguments {
+  std::string shell;
+};
+
 /// `model` may be an engine.
 struct DescribeArguments : RunArguments {
   bool measure = false;
@@ -114,6 +124,8 @@ void add_compare_options(CLI::App& command, CompareArguments& arguments);
 /// The same for `sweep`, which gives its runs seeds.
 void add_sweep_options(CLI::App& command, SweepArguments& arguments);
 void add_list_options(CLI::App& command, ListArguments& arguments);
+void add_manual_options(CLI::App& command, ManualArguments& arguments);
+void add_completion_options(CLI::App& command, CompletionArguments& arguments);
 /// For `describe`: those that every engine honours.
 void add_describe_options(CLI::App& command, DescribeArguments& arguments);
 

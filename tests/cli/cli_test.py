@@ -1142,7 +1142,7 @@ class Options(Case):
 
     # Valid for every option of its type, and no option's default.
     VALUES = {"TIME": "7s", "N": "3", "SIZE": "2MiB", "SHARE": "0.5", "on|off": "off",
-              "LIST": "sequential", "EVENTS": "50"}
+              "ENGINE": "sequential", "EVENTS": "50"}
     # Where one value does not fit all options of a type, and what the others need beside it.
     NAMES = {"pending": "heap", "checkpoint": "copy", "offload": "mono", "copier": "synchronous",
              "conservative-mode": "in-place", "expanded-mode": "single", "handover": "pull",

@@ -28,7 +28,7 @@ OptionForm<std::uint64_t> events_or_never() {
 
 const Option<std::string> kCandidates{
     {.name = "candidates",
-     .type = "LIST",
+     .type = "ENGINE,...",
      .help = "Engines to choose among, each perhaps with its workers: sequential,timewarp:4",
      .group = kGroup,
      .field = "candidates",

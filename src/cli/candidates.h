@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What can stand at a place of a command line, found from how the place is declared: operands of
+// commands and types of options are words of one small language.
+//
+//   MODEL       a model's name or a shared object   ENGINE     an engine's name
+//   FILE, DIR   as they say                         X.toml     a file of that kind
+//   COMMAND     a subcommand                        PARAMETER  of the model on the line
+//   NAME=VALUE, NAME=VALUES                         its parameters with their values
+//   a|B         either: in lower case the word itself; else one of these kinds
+//   A,...       a list
+//
+// Any other name is that of a value of which only the option knows what it can be.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "run/option.h"
+
+namespace orrery::cli {
+
+/// In the order in which they were added; only what begins like the word at the cursor.
+class Candidates {
+ public:
+  /// `current`: the word as far as it goes up to the cursor.
+  explicit Candidates(std::string current) : current_(std::move(current)) {}
+
+  const std::string& current() const { return current_; }
+  void add(const std::string& word, const std::string& help = "") { add("word", word, help); }
+  /// The word goes on behind it.
+  void add_part(const std::string& word, const std::string& help = "") { add("part", word, help); }
+  /// Files that match the pattern, and folders; `prefix` is what stands before in the same word.
+  void add_files(const std::string& pattern, const std::string& prefix);
+  void add_folders(const std::string& prefix);
+
+  /// What shells read: a line each, "word|part TAB text TAB help" or "file|folder TAB pattern TAB
+  /// prefix".
+  const std::string& lines() const { return lines_; }
+
+ private:
+  void add(const char* kind, const std::string& word, const std::string& help);
+
+  std::string current_, lines_;
+};
+
+/// A place in a command line.
+struct Place {
+  const CommandLine& commands;
+  std::string model;                     ///< name or file, of the line; empty: none
+  std::vector<std::string> set;          ///< the parameters that have a value already
+  bool is_fork = false;                  ///< which may change some of them only
+  const OptionBase* declared = nullptr;  ///< the option whose value it is, if it is one of a run
+};
+
+/// All that `type` allows, behind `prefix`, with which the current word begins.
+void add_values(Candidates& candidates, std::string_view type, const std::string& prefix,
+                const Place& place);
+
+}  // namespace orrery::cli

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The subcommands with their options, declared once and for all who need them: whoever reads a
+// command line, writes the manual or completes words.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "cli/run_arguments.h"
+
+namespace orrery::cli {
+
+class CommandLine {
+ public:
+  CommandLine();
+
+  CLI::App app;
+  CLI::App *list, *describe, *run, *resume, *fork, *snapshot, *compare, *sweep, *manual,
+      *completion;
+  ListArguments list_arguments;
+  DescribeArguments describe_arguments;
+  RunArguments run_arguments;
+  ResumeArguments resume_arguments, fork_arguments;
+  SnapshotCommandArguments snapshot_arguments;
+  CompareArguments compare_arguments;
+  SweepArguments sweep_arguments;
+  ManualArguments manual_arguments;
+  CompletionArguments completion_arguments;
+
+ private:
+  CLI::App* add(const char* name);
+};
+
+}  // namespace orrery::cli

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// orrery completion SHELL: the script through which a shell asks for candidates (complete.h).
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/standard_output.h"
+#include "orrery/error.h"
+
+namespace orrery::cli {
+namespace {
+
+/// bash parts words at "=" and ":", and replaces only the last part: the words are put together
+/// again, and what lies before the part is taken off what comes back.
+constexpr const char* kBash = R"sh(# Completion of orrery in bash, by 'orrery completion bash'.
+
+# Sets words: those of the line up to the cursor.
+_orrery_words() {
+  local rest=${COMP_LINE:0:COMP_POINT} i word blanks
+  words=()
+  for ((i = 0; i <= COMP_CWORD; ++i)); do
+    blanks=${rest%%[![:space:]]*}
+    rest=${rest#"$blanks"}
+    word=${COMP_WORDS[i]}
+    ((i < COMP_CWORD)) || word=$rest
+    rest=${rest#"$word"}
+    if ((i == 0)) || [[ -n $blanks ]]; then words+=("$word"); else words[-1]+=$word; fi
+  done
+}
+
+# Adds to found: files and folders behind PREFIX, or only the folders. PATTERN PREFIX ONLY
+_orrery_files() {
+  local begun=${current#"$2"} name
+  while IFS= read -r name; do
+    found+=("$2$name")
+  done < <(
+    compgen -d -- "$begun"
+    [[ -n $3 ]] || compgen -f -X "!$1" -- "$begun"
+  )
+}
+
+_orrery() {
+  local words current shown kind text more name found=() open='' files='' spaced=()
+  _orrery_words
+  current=${words[-1]}
+  while IFS=$'\t' read -r kind text more; do
+    case $kind in
+      word) found+=("$text"); spaced[${#found[@]}]=1 ;;
+      part) found+=("$text"); open=1 ;;
+      file) files=1; _orrery_files "$text" "$more" '' ;;
+      folder) files=1; _orrery_files "$text" "$more" 1 ;;
+    esac
+  done < <("${words[0]/#\~\//$HOME/}" complete -- "${words[@]:1}" 2>/dev/null)
+  if [[ -n $files ]]; then compopt -o filenames 2>/dev/null; open=''; fi
+  if [[ -n $open ]]; then compopt -o nospace 2>/dev/null; fi
+  shown=''
+  if [[ $current == *[=:]* ]]; then
+    shown=${current%"${current##*[=:]}"}
+    [[ $COMP_WORDBREAKS == *"${shown: -1}"* ]] || shown=''
+  fi
+  COMPREPLY=()
+  local i
+  for ((i = 0; i < ${#found[@]}; ++i)); do
+    name=${found[i]#"$shown"}
+    if [[ -n $open && -n ${spaced[i + 1]:-} ]]; then name+=' '; fi
+    COMPREPLY+=("$name")
+  done
+}
+
+complete -F _orrery orrery
+)sh";
+
+constexpr const char* kZsh = R"sh(#compdef orrery
+# Completion of orrery in zsh, by 'orrery completion zsh'.
+
+_orrery() {
+  local kind text more begun
+  local -a plain plain_shown parts parts_shown file_patterns
+  local file_prefix='' folders=''
+  begun=$PREFIX
+  while IFS=$'\t' read -r kind text more; do
+    case $kind in
+      word) plain+=("$text"); plain_shown+=("$text${more:+  -- $more}") ;;
+      part) parts+=("$text"); parts_shown+=("$text${more:+  -- $more}") ;;
+      file) file_patterns+=("$text"); file_prefix=$more ;;
+      folder) folders=1; file_prefix=$more ;;
+    esac
+  done < <("${(Q)words[1]/#\~\//$HOME/}" complete -- "${(@Q)words[2,CURRENT-1]}" "$begun" 2>/dev/null)
+  (( $#plain )) && compadd -l -d plain_shown -a plain
+  (( $#parts )) && compadd -l -S '' -d parts_shown -a parts
+  [[ -z $file_prefix ]] || compset -P "${(b)file_prefix}"
+  if (( $#file_patterns )); then
+    for text in $file_patterns; do _files -g "$text"; done
+  elif [[ -n $folders ]]; then
+    _files -/
+  fi
+}
+
+if [[ $funcstack[1] == _orrery ]]; then _orrery "$@"; else compdef _orrery orrery; fi
+)sh";
+
+}  // namespace
+
+int completion_command(const CompletionArguments& arguments) {
+  if (arguments.shell != "bash" && arguments.shell != "zsh")
+    throw UsageError(
+        arguments.shell.empty()
+            ? "for which shell? 'orrery completion SHELL' needs one: bash or zsh"
+            : fmt::format("there is completion for bash and zsh, not for '{}'", arguments.shell));
+  print_out("{}", arguments.shell == "bash" ? kBash : kZsh);
+  return kExitOk;
+}
+
+}  // namespace orrery::cli

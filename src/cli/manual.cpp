@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// orrery manual: the manual pages, from what is declared of commands and options (command_line.h)
+// and told of them (command_texts.h). A page that somebody writes beside the program is wrong at
+// the next option; these cannot be.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "cli/beside.h"
+#include "cli/command_line.h"
+#include "cli/command_texts.h"
+#include "cli/commands.h"
+#include "cli/roff.h"
+#include "cli/standard_output.h"
+#include "core/model_registry.h"
+#include "orrery/error.h"
+
+namespace orrery::cli {
+namespace {
+
+std::string page_name(std::string_view command) {
+  return command.empty() ? "orrery" : fmt::format("orrery-{}", command);
+}
+
+std::string sentence(std::string text) {
+  if (!text.ends_with(".")) text += ".";
+  return text;
+}
+
+/// No date: a page is as old as its version, and two builds of it are the same.
+std::string head(std::string_view command, std::string_view summary) {
+  if (summary.ends_with('.')) summary.remove_suffix(1);
+  std::string title = page_name(command);
+  std::transform(title.begin(), title.end(), title.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return fmt::format(".TH {} 1 \"\" \"Orrery {}\" \"Orrery\"\n.ad l\n{}{} \\- {}\n", roff(title),
+                     ORRERY_VERSION, roff_section("NAME"), roff(page_name(command)), roff(summary));
+}
+
+/// Upper case is for what a user puts there.
+std::string typed(std::string_view words) {
+  std::string text;
+  for (std::size_t begin = 0; begin < words.size();) {
+    const std::size_t end = std::min(words.find_first_of(" |", begin), words.size());
+    const std::string_view word = words.substr(begin, end - begin);
+    const bool is_literal = word.starts_with("-") || (!word.empty() && std::islower(word[0]));
+    text += is_literal ? roff_bold(word) : roff_italic(word);
+    if (end < words.size()) text += words[end];
+    begin = end + 1;
+  }
+  return text;
+}
+
+std::string synopsis(const CommandText& text) {
+  const std::string command = text.name.empty() ? "orrery" : fmt::format("orrery {}", text.name);
+  return fmt::format("{}{} {}\n", roff_section("SYNOPSIS"), roff_bold(command),
+                     typed(text.operands));
+}
+
+std::string names_of(const CLI::Option& option) {
+  if (option.get_positional()) return roff_italic(option.get_name(true, false));
+  std::string names;
+  for (const std::string& name : option.get_snames()) names += roff_bold("-" + name) + ", ";
+  for (const std::string& name : option.get_lnames())
+    names += (names.empty() || names.ends_with(", ") ? "" : ", ") + roff_bold("--" + name);
+  const std::string type = option.get_type_name();
+  return option.get_items_expected_max() == 0 || type.empty() ? names : names + " " + typed(type);
+}
+
+std::string option_entry(const CLI::Option& option) {
+  return roff_entry(names_of(option), sentence(option.get_description()));
+}
+
+/// Operands first; then the group with the options that every command has, without a heading.
+std::string options(const CLI::App& command) {
+  std::string text = roff_section("OPTIONS");
+  for (const CLI::Option* option : command.get_options())
+    if (option->get_positional()) text += option_entry(*option);
+  for (const std::string& group : command.get_groups()) {
+    if (group != "Options") text += roff_subsection(group);
+    for (const CLI::Option* option : command.get_options())
+      if (option->get_group() == group && !option->get_positional()) text += option_entry(*option);
+  }
+  return text;
+}
+
+std::string entries(std::string_view heading, std::span<const Entry> list, bool are_names) {
+  if (list.empty()) return "";
+  std::string text = roff_section(heading);
+  for (const Entry& entry : list)
+    text += roff_entry(are_names ? roff_italic(entry.name) : roff_bold(entry.name), entry.meaning);
+  return text;
+}
+
+std::vector<std::string> all_commands(const CommandLine& commands) {
+  std::vector<std::string> names{""};
+  for (const CLI::App* command : commands.app.get_subcommands(nullptr))
+    names.push_back(command->get_name());
+  for (const std::string& name : commands_beside()) names.push_back(name);
+  return names;
+}
+
+std::string see_also(const CommandLine& commands, std::string_view command) {
+  std::string text = roff_section("SEE ALSO");
+  std::string_view separator;
+  for (const std::string& name : all_commands(commands)) {
+    if (name == command) continue;
+    text += fmt::format("{}{}(1)", separator, roff_bold(page_name(name)));
+    separator = ",\n";
+  }
+  return text + "\n";
+}
+
+/// The first sentence of a help that begins with its usage.
+std::string summary_in(const std::string& help) {
+  const std::size_t begin = help.find("\n\n");
+  if (begin == std::string::npos) return "";
+  return help.substr(begin + 2, help.find_first_of(".\n", begin + 2) - begin - 2);
+}
+
+/// What is known of a program beside this one is what it says itself.
+std::string page_of_program_beside(const CommandLine& commands, const std::string& name) {
+  const std::string help = help_of_command_beside(name);
+  const std::size_t end = help.find('\n');
+  const std::string usage = help.substr(0, end), colon = ": ";
+  return head(name, summary_in(help)) + roff_section("SYNOPSIS") +
+         roff(usage.substr(usage.find(colon) + colon.size())) + "\n" + roff_section("DESCRIPTION") +
+         roff_prose(help.substr(end)) + see_also(commands, name);
+}
+
+std::string commands_section(const CommandLine& commands) {
+  std::string text = roff_section("COMMANDS");
+  for (const CLI::App* command : commands.app.get_subcommands(nullptr))
+    text += roff_entry(roff_bold(page_name(command->get_name())) + "(1)",
+                       sentence(command->get_description()));
+  for (const std::string& name : commands_beside())
+    text += roff_entry(roff_bold(page_name(name)) + "(1)",
+                       sentence(summary_in(help_of_command_beside(name))));
+  return text;
+}
+
+std::string page_of(const CommandLine& commands, const CLI::App& command, const CommandText& text) {
+  const bool is_orrery = text.name.empty();
+  std::string page = head(text.name, text.summary) + synopsis(text) + roff_section("DESCRIPTION");
+  page += roff_prose(sentence(std::string(text.summary)));
+  page += roff_prose(text.prose);
+  if (is_orrery) page += commands_section(commands);
+  page += options(command) + roff_section("EXAMPLES") + roff_lines(text.examples);
+  page += roff_prose(text.more);
+  page += entries("EXIT STATUS", exit_codes(), false) + entries("FILES", text.files, true) +
+          entries("ENVIRONMENT", environment_texts(), false);
+  return page + see_also(commands, text.name);
+}
+
+/// Empty `name`: of orrery itself.
+std::string page(const CommandLine& commands, const std::string& name) {
+  if (name.empty()) return page_of(commands, commands.app, command_text(name));
+  const auto found = commands.app.get_subcommands(
+      [&](const CLI::App* command) { return command->get_name() == name; });
+  if (!found.empty()) return page_of(commands, *found.front(), command_text(name));
+  const std::vector<std::string> names = all_commands(commands);
+  if (std::find(names.begin(), names.end(), name) != names.end())
+    return page_of_program_beside(commands, name);
+  throw UsageError(fmt::format("there is no command '{}'{}", name, near_matches(name, names)));
+}
+
+void write_pages(const CommandLine& commands, const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  for (const std::string& name : all_commands(commands)) {
+    const std::filesystem::path path = folder / (page_name(name) + ".1");
+    std::ofstream file(path);
+    file << page(commands, name);
+    file.close();
+    if (!file) throw UsageError(fmt::format("cannot write '{}'", path.string()));
+  }
+}
+
+}  // namespace
+
+int manual_command(const CommandLine& commands, const ManualArguments& arguments) {
+  if (arguments.into.empty()) {
+    print_out("{}", page(commands, arguments.command));
+  } else if (arguments.command.empty()) {
+    write_pages(commands, arguments.into);
+  } else {
+    throw UsageError("--into is for the pages of all commands; leave the name away");
+  }
+  return kExitOk;
+}
+
+}  // namespace orrery::cli
