@@ -112,6 +112,19 @@ void add_names_of_parameters(Candidates& candidates, const std::string& prefix,
       candidates.add(prefix + p->name(), p->help());
 }
 
+/// `behind`: what has to follow a name.
+void add_metrics(Candidates& candidates, const std::string& prefix, const Place& place,
+                 const std::string& behind = "") {
+  const std::unique_ptr<Model> model = model_of(place);
+  if (model == nullptr) return;
+  for (const Metric* metric : model->metrics()) {
+    if (behind.empty())
+      candidates.add(prefix + metric->name(), metric->help());
+    else
+      candidates.add_part(prefix + metric->name() + behind, metric->help());
+  }
+}
+
 template <class Infos>
 void add_names(Candidates& candidates, const std::string& prefix, const Infos& infos) {
   for (const auto& info : infos) candidates.add(prefix + info.name, info.summary);
@@ -138,6 +151,12 @@ void add_alternative(Candidates& candidates, const std::string& type, const std:
     add_commands(candidates, prefix, place);
   } else if (type == "PARAMETER") {
     add_names_of_parameters(candidates, prefix, place);
+  } else if (type == "METRIC") {
+    add_metrics(candidates, prefix, place);
+  } else if (type == "METRIC=TIME") {
+    add_metrics(candidates, prefix, place, "=");
+  } else if (type == "CONDITION") {
+    add_metrics(candidates, prefix, place, ".");
   } else if (type.starts_with("NAME=")) {
     add_settings(candidates, prefix, place, type == "NAME=VALUES");
   } else if (type == "DIR") {

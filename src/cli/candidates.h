@@ -6,6 +6,7 @@
 //   MODEL       a model's name or a shared object   ENGINE     an engine's name
 //   FILE, DIR   as they say                         X.toml     a file of that kind
 //   COMMAND     a subcommand                        PARAMETER  of the model on the line
+//   METRIC, METRIC=TIME, CONDITION                  its metrics, with what follows them
 //   NAME=VALUE, NAME=VALUES                         its parameters with their values
 //   a|B         either: in lower case the word itself; else one of these kinds
 //   A,...       a list

@@ -103,6 +103,7 @@ orrery run ./mm1.so --set load=0.9
 orrery run --config sioux.toml
 orrery run phold --ranks 2 --engine conservative --set lookahead=0.1s
 mpirun -n 4 orrery run traffic
+orrery run pcs --warm-up 1h --batch-means power --stop-when 'power.precision < 0.01'
 orrery run --again results/sioux --engine sequential)",
      .more = R"(A config file has the same options, for example:
   model = "traffic"
@@ -159,6 +160,7 @@ only the runs that were under way: the same command goes on.)",
          R"(orrery sweep pcs --set cells=49 channels=10..50:10 --seeds 1..20 --out results/channels
 orrery sweep wireless --set stations=10..50:10 access=csma,aloha --compare access
 orrery sweep ./mm1.so --set load=0.5,0.8 --until-precision mean_stay=0.01@0.95
+orrery sweep pcs --set channels=10,20 --warm-up auto:power --until 5h
 orrery sweep channels.toml --jobs 2)",
      .more = R"(A study file has the same options, for example:
   model = "pcs"

@@ -1297,7 +1297,7 @@ class Observation(Case):
 
     def test_batch_means(self):
         done = self.run_ok("run", *self.PCS, "--batch-means", "power,call_duration")
-        self.assertRegex(done.out, r"(?m)^batch means .*95 %")
+        self.assertRegex(done.out, r"(?m)^  batch means .*95 %")
         report = self.ran("--batch-means", "power,call_duration")
         power = report["metrics"]["power"]
         means = power["batch_means"]
@@ -1307,7 +1307,7 @@ class Observation(Case):
         self.assertNotIn("batch_means", report["metrics"]["arrivals"])
 
     def test_batches_need_values(self):
-        words = [MISFIT, "--until", "3s", "--batch-means", "steps"]
+        words = [MISFIT, "--until", "20 ticks", "--batch-means", "steps"]
         self.assertIsNone(self.run_json(*words)["metrics"]["steps"]["batch_means"])
         self.assertIn("too short", self.run_ok("run", *words, "--quiet").out)
 

@@ -108,6 +108,12 @@ class Completion(Case):
         self.assertEqual(self.lines("run", "--config", ""), [["file", "*", ""]])
         self.assertEqual(self.words("run", "phold", "--seed", ""), [])
 
+    def test_metrics_of_the_model_on_the_line(self):
+        self.assertEqual(self.words("run", "pcs", "--batch-means", "power,call"),
+                         ["power,call_duration"])
+        self.assertEqual(self.words("run", "pcs", "--series", "pow"), ["power="])
+        self.assertEqual(self.words("run", "pcs", "--stop-when", "pow"), ["power."])
+
     def test_operands(self):
         self.assertEqual(self.words("snapshot", ""), ["info", "verify"])
         self.assertEqual(self.lines("snapshot", "info", ""), [["folder", "*", ""]])
