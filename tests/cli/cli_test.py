@@ -1146,10 +1146,12 @@ class Options(Case):
     # Where one value does not fit all options of a type, and what the others need beside it.
     NAMES = {"pending": "heap", "checkpoint": "copy", "offload": "mono", "copier": "synchronous",
              "conservative-mode": "in-place", "expanded-mode": "single", "handover": "pull",
-             "barrier": "event", "oversize": "deny", "preempt": "tick", "tick": "200us"}
+             "barrier": "event", "oversize": "deny", "preempt": "tick", "tick": "200us",
+             "warm-up": "1s", "series": "power=1s", "batch-means": "power"}
     OF_THE_COMMAND = {"help", "engine", "engines", "set", "config", "out", "force", "quiet", "json",
                       "repeats", "verbose", "snapshots", "snapshot-every", "snapshot-at",
-                      "snapshot-wall", "snapshot-check", "end-after-snapshot", "ranks", "mpi", "again"}
+                      "snapshot-wall", "snapshot-check", "end-after-snapshot", "ranks", "mpi", "again",
+                      "stop-when", "stop-check"}  # which add notes; see Observation
 
     def options(self):
         """Name and a value that is not the default (None for a flag), from the help."""
@@ -1161,7 +1163,7 @@ class Options(Case):
             match = re.match(r"  (?:-\w,)?--([a-z-]+)(?: ([A-Z]+|on\|off)\b(?!=))?", line)
             if match and match[1] not in self.OF_THE_COMMAND:
                 name, kind = match.groups()
-                found[name] = None if kind is None else names.get(name) or self.VALUES[kind]
+                found[name] = names.get(name) or (None if kind is None else self.VALUES[kind])
         self.assertGreater(len(found), 20)
         return found
 
@@ -1180,7 +1182,7 @@ class Options(Case):
         self.fail(f"no engine honours --{name}")
 
     def test_each_reaches_the_report_by_every_way(self):
-        run = ["phold", "--set", "lps=8", "--set", "lookahead=100ms"]
+        run = ["pcs", "--set", "cells=8", "--set", "handoff_delay=100ms"]
         for name, value in self.options().items():
             until = [] if name == "until" else ["--until", "2s"]
             engine = self.engine_of(name)
@@ -1206,7 +1208,7 @@ class Options(Case):
         used = self.run_ok("describe", "sequential").out
         for name, value in self.options().items():
             with self.subTest(option=name):
-                report = self.run_json("phold", "--set", "lps=8", "--engine", "sequential",
+                report = self.run_json("pcs", "--set", "cells=8", "--engine", "sequential",
                                        "--until", "2s", *(self.words(name, value) if name != "until"
                                                           else []))
                 notes = [note for note in report["notes"] if "does not use" in note]
@@ -1349,6 +1351,19 @@ class Observation(Case):
         self.assertIn("power.precision was 0.0", self.stopped(report))
         means = report["metrics"]["power"]["batch_means"]
         self.assertLessEqual(means["half_width"] / means["mean"], 0.05)
+
+    def test_a_condition_comes_by_every_way(self):
+        words = ["--stop-when", "power.count >= 1500", "--stop-check", "30s"]
+        direct = self.ran(*words)
+        path = self.folder / "stop.toml"
+        path.write_text('stop-when = "power.count >= 1500"\nstop-check = "30s"\n')
+        by_file = self.ran("--config", path)
+        self.assertEqual(by_file["options"], direct["options"])
+        self.assertEqual(self.left(by_file), self.left(direct))
+        done = self.run_ok("compare", *self.PCS, *words, "--engines", "sequential,timewarp",
+                           "--repeats", "1", "--json")
+        for report in json.loads(done.out)["reports"]:
+            self.assertEqual(self.left(report), self.left(direct))
 
     def test_what_is_never_so_is_told(self):
         report = self.ran("--stop-when", "power.count >= 1e9")

@@ -133,6 +133,18 @@ def addresses_can_be_fixed():
 
 
 class Equality(Case):
+    def test_what_is_observed_goes_on(self):
+        words = ["pcs", "--set", "cells=49", "--until", "20min", "--warm-up", "4min", "--series",
+                 "power=90s", "--batch-means", "call_duration", "--stop-when", "power.count>=15000"]
+        expected = self.whole(*words)
+        for at in ["3min", "9min"]:
+            out = self.interrupted(*words, "--snapshot-at", at)
+            for engine in ENGINES:
+                with self.subTest(engine=engine, at=at):
+                    self.assertEqual(self.resumed(self.copy(out), "--engine", engine), expected)
+        for option in [["--warm-up", "1min"], ["--series", "power=1min"], ["--batch-means", "power"]]:
+            self.refused("resume", out, *option, says="what is observed stays what it was")
+
     def test_every_engine_to_every_engine(self):
         for model, parameters, until, at in MODELS:
             words = [model, "--until", until, *sets(parameters)]
