@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Servers that processes of an LP wait for: orrery/resource.h, which keeps the books, with
+// co_await. A model includes orrery/process.h.
+//
+// A process has a server as long as it has the value that co_await gives it, so it cannot forget to
+// give it back, whatever way it leaves the block, and an interrupt gives it back, too.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "orrery/process_kernel.h"
+#include "orrery/resource.h"
+#include "orrery/time.h"
+
+namespace orrery {
+
+class Servers;
+
+namespace detail {
+class Acquire;
+}
+
+/// A server that a process has, or what has become of the wish.
+class [[nodiscard("a server is given back where this value ends")]] Server {
+ public:
+  Server(Server && other) noexcept
+      : kernel_(std::exchange(other.kernel_, nullptr)),
+        servers_(other.servers_),
+        admission_(other.admission_),
+        waited_(other.waited_) {}
+  Server& operator=(Server&& other) {
+    release();
+    kernel_ = std::exchange(other.kernel_, nullptr);
+    servers_ = other.servers_;
+    admission_ = other.admission_;
+    waited_ = other.waited_;
+    return *this;
+  }
+  /// Gives it back, but not where the LP comes to its end.
+  ~Server() {
+    if (kernel_ != nullptr && kernel_->is_in_event()) release();
+  }
+
+  /// Whether the process has it: neither did it find the queue full, nor has it given up waiting,
+  /// nor has it given the server back.
+  explicit operator bool() const {
+    return kernel_ != nullptr;
+  }
+  /// The queue was full.
+  bool has_balked() const {
+    return admission_ == Admission::balked;
+  }
+  /// How long the process has waited, for the server or in vain.
+  Duration waited() const {
+    return waited_;
+  }
+  /// Gives it back before its end.
+  void release();
+
+ private:
+  friend class detail::Acquire;
+  Server(ProcessKernel * kernel, Servers & servers, Admission admission, Duration waited)
+      : kernel_(kernel), servers_(&servers), admission_(admission), waited_(waited) {}
+
+  ProcessKernel* kernel_;  // null: there is none to give back
+  Servers* servers_;
+  Admission admission_;
+  Duration waited_;
+};
+
+namespace detail {
+
+class Acquire final : public ListedWait {
+ public:
+  Acquire(Servers& servers, std::int64_t priority, Limit patience)
+      : servers_(servers), priority_(priority), patience_(patience) {}
+  bool await_suspend(ProcessHandle frame);
+  [[nodiscard]] Server await_resume();
+  void withdraw() override;
+
+ private:
+  friend class orrery::Servers;
+  friend class orrery::Server;
+
+  Servers& servers_;
+  const std::int64_t priority_;
+  const Limit patience_;
+  Admission admission_ = Admission::queued;
+  std::uint64_t ticket_ = 0;
+  Duration waited_;
+};
+
+}  // namespace detail
+
+class Servers {
+ public:
+  static constexpr std::uint64_t kUnlimited = Resource<detail::Acquire*>::kUnlimited;
+
+  /// `servers`: 1 or more. `queue_limit`: most processes that may wait; 0: none does.
+  explicit Servers(std::uint64_t servers, std::uint64_t queue_limit = kUnlimited)
+      : books_(servers, queue_limit) {}
+
+  /// `const Server server = co_await desk.acquire();` Smaller priorities come first, equal ones in
+  /// the order in which they came. Without a limit of the queue the server is always there.
+  [[nodiscard("co_await it")]] detail::Acquire acquire(std::int64_t priority = 0) {
+    return {*this, priority, {}};
+  }
+  /// The same, but the process waits no longer than `patience`.
+  [[nodiscard("co_await it")]] detail::Acquire acquire_for(Duration patience,
+                                                           std::int64_t priority = 0) {
+    return {*this, priority, {true, patience}};
+  }
+
+  std::uint64_t servers() const { return books_.servers(); }
+  std::uint64_t busy() const { return books_.busy(); }
+  bool is_free() const { return books_.is_free(); }
+  std::uint64_t waiting() const { return books_.waiting(); }
+
+  /// As those of Resource.
+  ResourceStatistics statistics(Time now) const { return books_.statistics(now); }
+  void restart_statistics(Time now) { books_.restart_statistics(now); }
+  void record(OutputContext& context, const ResourceMetrics& metrics) const {
+    books_.record(context, metrics);
+  }
+
+ private:
+  friend class detail::Acquire;
+  friend class Server;
+
+  void release(Time now) {
+    const auto next = books_.release(now);
+    if (!next) return;
+    next->customer->admission_ = Admission::served;
+    next->customer->waited_ = next->waited;
+    waiting_.wake(*next->customer);
+  }
+
+  Resource<detail::Acquire*> books_;
+  detail::WaitList waiting_;  // of those in the queue
+};
+
+inline void Server::release() {
+  ProcessKernel* const kernel = std::exchange(kernel_, nullptr);
+  if (kernel != nullptr) servers_->release(kernel->context().now());
+}
+
+namespace detail {
+
+inline bool Acquire::await_suspend(ProcessHandle frame) {
+  if (!may_wait(frame)) return false;
+  ticket_ = servers_.books_.next_ticket();
+  admission_ = servers_.books_.request(now(), this, priority_);
+  if (admission_ != Admission::queued) return false;
+  wait_in(servers_.waiting_, patience_);
+  return true;
+}
+
+inline void Acquire::withdraw() {
+  unlink();
+  if (const auto gone = servers_.books_.renege(now(), ticket_)) waited_ = gone->waited;
+}
+
+inline Server Acquire::await_resume() {
+  settle();
+  const bool served = admission_ == Admission::served;
+  return Server(served ? &kernel() : nullptr, servers_, admission_, waited_);
+}
+
+}  // namespace detail
+}  // namespace orrery

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a process waits for that has no state but those who wait: the clock, the end of another
+// process, a signal. A model includes orrery/process.h.
+#pragma once
+
+#include "orrery/process_kernel.h"
+#include "orrery/time.h"
+
+namespace orrery {
+
+namespace detail {
+
+class Delay final : public Wait {
+ public:
+  explicit Delay(Duration duration) : duration_(duration) {}
+  bool await_suspend(ProcessHandle frame) {
+    process_ = frame.promise().process;
+    if (!ProcessKernel::may_wait(*process_)) return false;
+    const ProcessKernel& kernel = *process_->kernel;
+    Context& context = kernel.context();
+    context.schedule(context.self(), duration_, kernel.wake_of(*process_));
+    process_->waiting = true;
+    return true;
+  }
+  void await_resume() const { ProcessKernel::throw_if_interrupted(*process_); }
+
+ private:
+  const Duration duration_;
+  ProcessPromise* process_ = nullptr;
+};
+
+class Ended final : public ListedWait {
+ public:
+  explicit Ended(ProcessRef process) : awaited_(process) {}
+  bool await_suspend(ProcessHandle frame) {
+    if (!may_wait(frame)) return false;
+    ProcessPromise* const awaited = kernel().find(awaited_);
+    if (awaited == nullptr) return false;
+    wait_in(awaited->waiting_for_end, Limit());
+    return true;
+  }
+  void await_resume() { settle(); }
+
+ private:
+  const ProcessRef awaited_;
+};
+
+class SignalWait final : public ListedWait {
+ public:
+  SignalWait(WaitList& list, Limit limit) : list_(list), limit_(limit) {}
+  bool await_suspend(ProcessHandle frame) {
+    if (!may_wait(frame)) return false;
+    wait_in(list_, limit_);
+    return true;
+  }
+  bool await_resume() { return settle() == Woken::as_wished; }
+
+ private:
+  WaitList& list_;
+  const Limit limit_;
+};
+
+}  // namespace detail
+
+/// `co_await delay(d)`: goes on `d` later. A zero delay is an event, too: what else happens at this
+/// time and was there before comes first. Model faults as of Context::schedule. A delay that ends
+/// at the horizon or later does not end.
+[[nodiscard("co_await it")]] inline detail::Delay delay(Duration duration) {
+  return detail::Delay(duration);
+}
+
+/// `co_await ended(process)`: goes on when that process of the same LP has ended; at once if it
+/// has.
+[[nodiscard("co_await it")]] inline detail::Ended ended(ProcessRef process) {
+  return detail::Ended(process);
+}
+
+/// Something that happens now and then, for whoever waits for it at that time. It is not kept: a
+/// process that comes later waits for the next time. So ask first whether there is anything to wait
+/// for: `while (level_ < needed) co_await filled_.wait();`
+class Signal {
+ public:
+  /// `co_await signal.wait()`.
+  [[nodiscard("co_await it")]] detail::SignalWait wait() { return {waiting_, {}}; }
+  /// The same, no longer than `limit`: false if it did not come.
+  [[nodiscard("co_await it")]] detail::SignalWait wait_for(Duration limit) {
+    return {waiting_, {true, limit}};
+  }
+
+  /// Whoever waits goes on, later in this event, in the order in which they came.
+  void notify_all() { waiting_.wake_all(); }
+  /// The one who has waited longest goes on. False if there is none.
+  bool notify_one() {
+    if (waiting_.is_empty()) return false;
+    waiting_.wake(waiting_.first());
+    return true;
+  }
+  bool is_awaited() const { return !waiting_.is_empty(); }
+
+ private:
+  detail::WaitList waiting_;
+};
+
+}  // namespace orrery
