@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots, resumed and forked runs, seen from outside. Needs ORRERY (the command), STRAY (a
-model), FUZZ (a folder with the fuzzer's models, which may be empty) and SANITIZE in the environment;
+"""Snapshots, resumed and forked runs, seen from outside. Needs ORRERY (the command), STRAY,
+DRAWN and SHOPS (models), FUZZ (a folder with the fuzzer's models, which may be empty) and SANITIZE in the environment;
 ctest sets them."""
 
 import ctypes
@@ -23,6 +23,7 @@ import unittest
 ORRERY = os.environ["ORRERY"]
 STRAY = os.environ["STRAY"]
 DRAWN = os.environ["DRAWN"]
+SHOPS = os.environ["SHOPS"]
 FUZZ = pathlib.Path(os.environ["FUZZ"])
 SANITIZE = os.environ.get("SANITIZE", "")
 ENGINES = ["sequential", "timewarp", "expanded", "auto"]
@@ -212,6 +213,50 @@ class Equality(Case):
                         self.refused("resume", out, says="addresses by chance cannot be switched off")
                         continue
                     self.assertEqual(self.resumed(out, "--engine", after), expected)
+
+
+class Waiting(Case):
+    """Processes that wait where a snapshot is taken go on in another program, on any engine."""
+
+    WORDS = [SHOPS, "--until", "120ms"]
+
+    def test_on_every_engine(self):
+        expected = self.whole(*self.WORDS)
+        sums = set()
+        for before in ENGINES:
+            out = self.interrupted(*self.WORDS, "--snapshot-at", "50ms", engine=before)
+            sums.add(self.manifest(out)["fingerprint"])
+            self.ok("snapshot", "verify", out)
+            for after in ENGINES if not SANITIZE else ["timewarp"]:
+                with self.subTest(before=before, after=after):
+                    self.assertEqual(self.resumed(self.copy(out), "--engine", after), expected)
+        self.assertEqual(len(sums), 1, "all engines come to the same world")
+
+    def test_again_and_again(self):
+        """Also of frames that lie where an earlier program has put them, and over ranks."""
+        expected = self.whole(*self.WORDS)
+        out = self.interrupted(*self.WORDS, "--snapshot-at", "10ms")
+        for at, engine in enumerate((["timewarp", "--workers", 2], ["expanded"],
+                                     ["timewarp", "--ranks", 2, "--workers", 1], ["sequential"]), 2):
+            self.ok("resume", out, "--engine", *engine, "--snapshot-at", f"{at}0ms",
+                    "--end-after-snapshot", "--quiet")
+        self.assertEqual(self.resumed(out, "--engine", "auto"), expected)
+
+    @unittest.skipIf(SANITIZE, "sanitizers leave traces of their own on the stack")
+    def test_nothing_differs_on_the_checker(self):
+        """Frames are compared byte for byte, and compilers lay them out as they like: here those of
+        a shared object."""
+        done = self.ok("run", SHOPS, "--until", "60ms", "--engine", "checker", "--quiet")
+        self.assertIn("the checker found no difference", done.stderr + done.stdout)
+
+    def test_forks_draw_other_numbers(self):
+        out = self.interrupted(*self.WORDS, "--snapshot-at", "50ms")
+        fork = self.out()
+        self.ok("fork", out, "--out", fork, "--seed", 6, "--engine", "timewarp", "--quiet")
+        other = self.out()
+        self.ok("fork", out, "--out", other, "--seed", 6, "--engine", "sequential", "--quiet")
+        self.assertEqual(self.left(fork), self.left(other))
+        self.assertNotEqual(self.left(fork), self.whole(*self.WORDS))
 
 
 class Moments(Case):
