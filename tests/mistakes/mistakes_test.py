@@ -114,6 +114,41 @@ class Mistakes(unittest.TestCase):
         self.one("a parameter is a std::int64_t", TICKS % "",
                  MODEL.replace("Model {", "Model { Parameter<int> lps{*this, \"lps\", 3, {}};"))
 
+    def process(self, members, events="Tick"):
+        return f"""#include "orrery/process.h"
+                   struct L : ProcessLp<L, {events}> {{
+                     void handle(const Tick& tick) {{ number = tick.number; }}
+                     {members}
+                     int number = 0;
+                   }};"""
+
+    def test_processes(self):
+        found = self.errors(self.process(
+            """struct Part { L& lp; Process run(int times) {
+                 for (int i = 0; i < times; ++i) co_await delay(Duration::seconds(lp.number)); } };
+               void begin() override { spawn(life(3)); }
+               Process life(int times) { Part part{*this}; co_await part.run(times); }
+               static Process of_any(const L& lp, const Model& model, L* other, int& count) {
+                 co_await delay(Duration::seconds(lp.number)); }""") + MODEL)
+        self.assertEqual(found, [])
+
+    def test_processes_that_keep_what_will_be_gone(self):
+        sentence = "a process takes its parameters by value"
+        body = "{ co_await delay(Duration::seconds(number)); }"
+        for parameter in ("const Tick&", "Tick&&", "std::span<const std::byte>", "const int&"):
+            self.one(sentence, self.process(f"Process life({parameter}) {body}"))
+        self.one(sentence, self.process(
+            "void begin() override { spawn([this]() -> Process "
+            "{ co_await delay(Duration::seconds(number)); }()); }"))
+        for parameter in ("Context&", "Context*", "FinalContext&", "OutputContext&"):
+            self.one("a process takes no context", self.process(f"Process life({parameter}) {body}"))
+
+    def test_process_lps(self):
+        self.one("an event type in the list of this LP has no handler: write 'public: void "
+                 "handle(const E& event)'", self.process("", "Tick, Tock"))
+        self.one("processes cannot be undone by reverse handlers",
+                 self.process("void reverse(ReverseContext&, const Tick&) {}"))
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
