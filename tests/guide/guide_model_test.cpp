@@ -66,6 +66,22 @@ TEST(GuideModel, TillsAreAsTheorySays) {
   EXPECT_NEAR(run.figure("present", "deviation"), std::sqrt(0.6) / 0.4, 0.12 * 1.94);
 }
 
+TEST(GuideModel, BakeriesAreTheSameOnEveryEngine) {
+  const Simulation expected("town", {}, kDay);
+  for (const char* engine : {"timewarp", "conservative", "expanded", "plain", "checker"}) {
+    const Simulation actual("town", {}, kDay, 1, engine, 2);
+    expect_same_commit(expected.outcome(), actual.outcome(), engine);
+  }
+  EXPECT_GT(expected.metric("carts").sum, 0);
+  EXPECT_GT(expected.metric("clerk_reneged").mean(), 0);
+}
+
+TEST(GuideModel, AnotherClerkServesThoseWhoGaveUp) {
+  const Simulation two("town", {}, kDay), three("town", {{"clerks", "3"}}, kDay);
+  EXPECT_GT(two.metric("clerk_reneged").mean(), 2 * three.metric("clerk_reneged").mean());
+  EXPECT_LE(two.metric("clerk_wait").maximum, 300);
+}
+
 TEST(PageForOthers, LettersAreTheSameOnEveryEngine) {
   const Simulation expected("post", {{"offices", "9"}}, kDay);
   for (const char* engine : {"timewarp", "conservative", "expanded", "checker"}) {
