@@ -82,6 +82,7 @@ int execute(RunRecord& record, Engine& engine, Travel& travel, Stopping& stoppin
   record.wall_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (output) output->close(record.result.end == RunEnd::failed, travel);
   watch.stop();
+  record.progress = watch.progress(record.result);
   return watch.signal();
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -144,6 +145,24 @@ Json periods_json(const std::vector<EnginePeriod>& periods) {
   return json;
 }
 
+/// A list for each counter; all have one length.
+Json progress_json(const std::vector<ProgressPoint>& points) {
+  const bool has_engines = std::any_of(
+      points.begin(), points.end(), [](const ProgressPoint& one) { return one.engine != nullptr; });
+  Json json = Json::object();
+  for (const ProgressPoint& one : points) {
+    json["wall_seconds"].push_back(one.wall_seconds);
+    json["simulated_seconds"].push_back(one.simulated_seconds);
+    json["committed"].push_back(one.committed);
+    json["executed"].push_back(one.executed);
+    json["memory_bytes"].push_back(one.memory_bytes);
+    if (!has_engines) continue;
+    json["engine"].push_back(one.engine == nullptr ? "" : one.engine);
+    json["workers"].push_back(one.workers);
+  }
+  return json;
+}
+
 /// Name, unit, help and value of results and statistics.
 template <class Values>
 Json values_json(const Values& values) {
@@ -211,6 +230,7 @@ std::string report_json(const RunRecord& record) {
   }
   if (!record.result.account.empty()) json["account"] = record.result.account;
   if (!record.result.periods.empty()) json["engines"] = periods_json(record.result.periods);
+  if (!record.progress.empty()) json["progress"] = progress_json(record.progress);
   if (!record.result.edges.empty()) json["edges"] = edges_json(*record.model, record.result.edges);
   // Names that are not UTF-8 must not cost the whole report.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "observe/host.h"
+#include "observe/progress_log.h"
 #include "orrery/model.h"
 #include "run/engine.h"
 
@@ -44,6 +45,7 @@ struct RunRecord {
   HostFacts host;
   double wall_seconds = 0;  ///< the engine's run, from start-up to shut-down
   std::uint64_t peak_resident_bytes = 0;
+  std::vector<ProgressPoint> progress;
   std::string back_end;            ///< that ranks talk through; empty: there is one
   std::vector<std::string> hosts;  ///< of the ranks, the same
   std::vector<std::string> files;  ///< names within the output folder

@@ -29,6 +29,11 @@ void write_stderr(const std::string& text) {
   if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;
 }
 
+void name_engine(const EnginePeriod& period, ProgressPoint& point) {
+  point.engine = find_engine(period.engine).name.c_str();
+  point.workers = period.workers;
+}
+
 }  // namespace
 
 bool is_ignored(int number) {
@@ -43,6 +48,7 @@ Watch::Watch(RunControl& control, const Settings& settings)
       meter_(settings.horizon_seconds),
       handlers_(control.threads) {
   open_descriptors();
+  next_sample_ = start_ + sample_period();
   if (settings_.halt_every_seconds > 0) next_halt_ = start_ + halt_period();
   thread_ = std::thread([this] { run(); });
 }
@@ -90,12 +96,67 @@ void Watch::run() {
     } catch (const std::bad_alloc&) {
       // A run that is short of memory may go on or end; a line less about it must not decide that.
     }
+    keep_sample();
   }
 }
 
 Watch::Clock::duration Watch::halt_period() const {
   return std::chrono::duration_cast<Clock::duration>(
       std::chrono::duration<double>(settings_.halt_every_seconds));
+}
+
+/// One that cannot be taken, for want of memory to ask the system in, is left out.
+void Watch::keep_sample() {
+  if (Clock::now() < next_sample_) return;
+  next_sample_ = Clock::now() + sample_period();
+  try {
+    log_.add(look());
+  } catch (const std::bad_alloc&) {
+    // As above.
+  }
+}
+
+Watch::Clock::duration Watch::sample_period() const {
+  return std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double>(log_.interval()));
+}
+
+ProgressPoint Watch::look() const {
+  ProgressPoint point;
+  point.wall_seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  point.simulated_seconds =
+      static_cast<double>(control_.gvt_ticks.load(std::memory_order_relaxed)) *
+      settings_.tick_seconds;
+  point.committed = control_.committed.load(std::memory_order_relaxed);
+  point.executed = control_.executed.load(std::memory_order_relaxed);
+  point.memory_bytes = resident_bytes();
+  point.engine = control_.engine.load(std::memory_order_relaxed);
+  point.workers = control_.workers.load(std::memory_order_relaxed);
+  return point;
+}
+
+/// Of a run that goes on from elsewhere it is not known what had been executed by then; that much,
+/// if nothing was rolled back since.
+std::vector<ProgressPoint> Watch::progress(const RunResult& result) const {
+  const auto seconds = [this](Time time) {
+    return static_cast<double>(time.ticks()) * settings_.tick_seconds;
+  };
+  ProgressPoint end = look();
+  end.simulated_seconds = seconds(result.reached);
+  end.committed = result.committed;
+  end.executed = result.executed;
+  ProgressPoint begin;
+  begin.memory_bytes = memory_before_;
+  if (!result.periods.empty()) {
+    name_engine(result.periods.front(), begin);
+    name_engine(result.periods.back(), end);
+  }
+  begin.simulated_seconds = seconds(result.begun);
+  begin.committed = result.committed_before;
+  const std::uint64_t since = result.committed - std::min(result.committed, begin.committed);
+  begin.executed = result.executed - std::min(result.executed, since);
+  if (begin.committed == 0) begin.executed = 0;
+  return log_.between(begin, end);
 }
 
 /// By the clock. After a long one the next is not due at once.
@@ -107,7 +168,7 @@ void Watch::ask_for_halts() {
 }
 
 int Watch::wait_ms(Clock::time_point next) const {
-  next = std::min(next, next_halt_);
+  next = std::min({next, next_halt_, next_sample_});
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
   const auto most = signal() != 0 ? kStuckPeriodMs : kLogPeriodMs;
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, most));
@@ -177,18 +238,11 @@ void Watch::end_stuck(const LongHandler& handler) {
 }
 
 void Watch::show() {
-  ProgressSample sample;
-  sample.wall_seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-  sample.simulated_seconds =
-      static_cast<double>(control_.gvt_ticks.load(std::memory_order_relaxed)) *
-      settings_.tick_seconds;
-  sample.committed = control_.committed.load(std::memory_order_relaxed);
-  sample.executed = control_.executed.load(std::memory_order_relaxed);
-  sample.memory_bytes = resident_bytes();
-  if (const char* engine = control_.engine.load(std::memory_order_relaxed)) {
-    const unsigned workers = control_.workers.load(std::memory_order_relaxed);
-    sample.engine = engine + (workers > 1 ? " x" + std::to_string(workers) : std::string());
-  }
+  const ProgressPoint now = look();
+  ProgressSample sample{now.wall_seconds, now.simulated_seconds, now.committed, now.executed,
+                        now.memory_bytes};
+  if (now.engine != nullptr)
+    sample.engine = now.engine + (now.workers > 1 ? " x" + std::to_string(now.workers) : "");
   meter_.add(sample);
   const bool stands_still =
       sample.committed == last_.committed && sample.executed == last_.executed;

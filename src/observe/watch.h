@@ -5,7 +5,7 @@
 // taken from a descriptor instead of a handler, so nothing here needs to be safe inside a handler
 // and no state is global; a second signal ends the process at once. The thread reads the engine's
 // counters with relaxed loads and writes nothing of its but `stop_requested`, so watching costs the
-// engine nothing.
+// engine nothing. Whether progress is shown or not, it keeps samples of it for the report.
 //
 // A handler that does not return holds the run up, and cannot be stopped in order. When the
 // counters stand still the threads are asked what they execute (run/activity.h), and progress names
@@ -17,7 +17,9 @@
 #include <csignal>
 #include <thread>
 
+#include "observe/host.h"
 #include "observe/progress.h"
+#include "observe/progress_log.h"
 #include "observe/terminal.h"
 #include "run/engine.h"
 #include "run/handler_clock.h"
@@ -47,6 +49,9 @@ class Watch {
   void stop();
   /// The signal that asked the run to end; 0 if none did.
   int signal() const { return signal_.load(std::memory_order_relaxed); }
+  /// How the run went, when the thread has ended: the samples between where the run began and what
+  /// is left of it.
+  std::vector<ProgressPoint> progress(const RunResult& result) const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -58,6 +63,9 @@ class Watch {
   void ask_to_stop(int number);
   void ask_for_halts();
   Clock::duration halt_period() const;
+  void keep_sample();
+  Clock::duration sample_period() const;
+  ProgressPoint look() const;
   void end_if_stuck();
   [[noreturn]] void end_stuck(const LongHandler& handler);
   void say(const std::string& line);
@@ -69,10 +77,13 @@ class Watch {
   const Terminal terminal_;
   ProgressMeter meter_;
   ProgressSample last_;
+  ProgressLog log_;
   HandlerClock handlers_;
   Clock::time_point signalled_;
   Clock::time_point next_halt_ = Clock::time_point::max();
   const Clock::time_point start_ = Clock::now();
+  Clock::time_point next_sample_ = start_;
+  const std::uint64_t memory_before_ = resident_bytes();
   std::size_t shown_width_ = 0;
   sigset_t blocked_{}, before_{};
   int signals_ = -1, ending_ = -1;
