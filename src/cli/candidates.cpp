@@ -187,12 +187,13 @@ void Candidates::add_folders(const std::string& prefix) {
 
 void add_values(Candidates& candidates, std::string_view type, const std::string& prefix,
                 const Place& place) {
-  constexpr std::string_view kList = ",...";
+  constexpr std::string_view kList = ",...", kRepeated = "...";
   if (type.ends_with(kList)) {
     type.remove_suffix(kList.size());
     add_alternative(candidates, std::string(type), list_prefix(candidates, prefix), place);
     return;
   }
+  if (type.ends_with(kRepeated)) type.remove_suffix(kRepeated.size());
   for (const std::string& alternative : split(type, "|"))
     add_alternative(candidates, alternative, prefix, place);
 }

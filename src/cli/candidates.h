@@ -9,7 +9,7 @@
 //   METRIC, METRIC=TIME, CONDITION                  its metrics, with what follows them
 //   NAME=VALUE, NAME=VALUES                         its parameters with their values
 //   a|B         either: in lower case the word itself; else one of these kinds
-//   A,...       a list
+//   A,...       a list                              A...       several words
 //
 // Any other name is that of a value of which only the option knows what it can be.
 #pragma once

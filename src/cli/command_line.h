@@ -15,8 +15,8 @@ class CommandLine {
   CommandLine();
 
   CLI::App app;
-  CLI::App *list, *describe, *run, *resume, *fork, *snapshot, *compare, *sweep, *manual,
-      *completion;
+  CLI::App *list, *describe, *run, *resume, *fork, *snapshot, *compare, *sweep, *report,
+      *manual, *completion;
   ListArguments list_arguments;
   DescribeArguments describe_arguments;
   RunArguments run_arguments;
@@ -24,6 +24,7 @@ class CommandLine {
   SnapshotCommandArguments snapshot_arguments;
   CompareArguments compare_arguments;
   SweepArguments sweep_arguments;
+  PageArguments page_arguments;
   ManualArguments manual_arguments;
   CompletionArguments completion_arguments;
 

@@ -57,6 +57,11 @@ constexpr Entry kSweepFiles[] = {
     {"DIR/runs/point-N/seed-S", "What a run left."},
 };
 
+constexpr Entry kPageFiles[] = {
+    {"DIR/report.html", "The page of a run or a study, where --out names no other."},
+    {"comparison.html", "That of several, in the current folder."},
+};
+
 constexpr CommandText kTexts[] = {
     {.name = "",
      .summary = "Orrery runs discrete-event models on several engines, with equal results.",
@@ -72,7 +77,8 @@ orrery run phold --until 20s --set lps=1000   one run, results on the terminal
 orrery run traffic --out results/sioux        one run, results in a folder
 orrery resume results/sioux                   an interrupted run, from its last snapshot
 orrery compare phold --workers 1,2            engines side by side
-orrery sweep pcs --set channels=10..50:10     a study: points, replications, intervals)",
+orrery sweep pcs --set channels=10..50:10     a study: points, replications, intervals
+orrery report results/sioux                   a page of a run, for the browser)",
      .files = kOwnFiles},
     {.name = "list",
      .summary = "Show the models and the engines",
@@ -170,6 +176,17 @@ orrery sweep channels.toml --jobs 2)",
   cells = 49
   channels = "10..50:10")",
      .files = kSweepFiles},
+    {.name = "report",
+     .summary = "Make a page of a run, of several side by side, or of a study",
+     .operands = "DIR... [OPTIONS]",
+     .prose =
+         R"(One HTML file without any other: what was run, its results, metrics, tables and pictures, how the
+engine behaved over time, and what limited the run. Several runs are compared with the first.)",
+     .examples = R"(orrery report results/sioux
+orrery report results/sioux --out sioux.html
+orrery report results/csma results/aloha --out access.html
+orrery report results/channels                the page of a study)",
+     .files = kPageFiles},
     {.name = "manual",
      .summary = "Print the manual page of a command, or write all of them into a folder",
      .operands = "[COMMAND] [OPTIONS]",

@@ -27,6 +27,7 @@ int resume_command(const ResumeArguments& arguments);  ///< and fork
 int snapshot_command(const SnapshotCommandArguments& arguments);
 int compare_command(const CompareArguments& arguments);
 int sweep_command(const SweepArguments& arguments);
+int page_command(const PageArguments& arguments);  ///< report
 class CommandLine;
 int manual_command(const CommandLine& commands, const ManualArguments& arguments);
 int completion_command(const CompletionArguments& arguments);

@@ -108,7 +108,9 @@ class LineOfCommand {
   }
 
   void take_operand(const std::string& word) {
-    if (types_[operands_++].starts_with("MODEL")) place_.model = word;
+    constexpr std::string_view kRepeated = "...";
+    if (types_[operands_].starts_with("MODEL")) place_.model = word;
+    if (!types_[operands_].ends_with(kRepeated)) ++operands_;
     place_.is_fork = command_.get_name() == "fork";
     if (place_.is_fork) place_.model = model_of_run(word);
   }

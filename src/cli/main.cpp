@@ -110,6 +110,10 @@ int dispatch(CommandLine& commands) {
     return resume_command(arguments);
   }
   if (command == commands.snapshot) return snapshot_command(commands.snapshot_arguments);
+  if (command == commands.report) {
+    complete_arguments(*command, commands.page_arguments);
+    return page_command(commands.page_arguments);
+  }
   if (command == commands.manual) return manual_command(commands, commands.manual_arguments);
   if (command == commands.completion) return completion_command(commands.completion_arguments);
   if (command == commands.sweep) {

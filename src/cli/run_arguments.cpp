@@ -203,6 +203,18 @@ void add_compare_options(CLI::App& command, CompareArguments& arguments) {
   add_own_options(command, arguments);
 }
 
+void add_page_options(CLI::App& command, PageArguments& arguments) {
+  command
+      .add_option("DIR", arguments.folders,
+                  "Folder of a run or a study; several runs stand side by side")
+      ->type_name("");
+  command
+      .add_option("--out", arguments.out,
+                  "The page (report.html in the folder; of several, comparison.html here)")
+      ->type_name("FILE");
+  command.add_flag("--force", arguments.force, "Replace a file that is no such page");
+}
+
 void add_list_options(CLI::App& command, ListArguments& arguments) {
   command.add_flag("--json", arguments.json, "Print what is there as JSON, with all options");
 }
@@ -319,6 +331,13 @@ void complete_arguments(CLI::App& command, ResumeArguments& arguments) {
   arguments.model = folder;
   complete_arguments(command, static_cast<RunArguments&>(arguments));
   arguments.folder = folder;
+}
+
+void complete_arguments(const CLI::App& command, const PageArguments& arguments) {
+  refuse_missing_values(command);
+  if (arguments.folders.empty())
+    throw UsageError(
+        "which run? 'orrery report DIR' needs the folder that 'orrery run --out DIR' left");
 }
 
 void complete_arguments(CLI::App& command, SweepArguments& arguments) {

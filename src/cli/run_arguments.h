@@ -91,6 +91,13 @@ struct SweepArguments : RunArguments {
   std::string place_in_file(const std::string& key) const;
 };
 
+/// `orrery report DIR ...`
+struct PageArguments {
+  std::vector<std::string> folders;
+  std::string out;
+  bool force = false;
+};
+
 /// `orrery list`
 struct ListArguments {
   bool json = false;
@@ -123,6 +130,7 @@ void add_snapshot_command_options(CLI::App& command, SnapshotCommandArguments& a
 void add_compare_options(CLI::App& command, CompareArguments& arguments);
 /// The same for `sweep`, which gives its runs seeds.
 void add_sweep_options(CLI::App& command, SweepArguments& arguments);
+void add_page_options(CLI::App& command, PageArguments& arguments);
 void add_list_options(CLI::App& command, ListArguments& arguments);
 void add_manual_options(CLI::App& command, ManualArguments& arguments);
 void add_completion_options(CLI::App& command, CompletionArguments& arguments);
@@ -135,6 +143,9 @@ void complete_arguments(CLI::App& command, RunArguments& arguments);
 
 /// The same where a folder stands in the place of a model.
 void complete_arguments(CLI::App& command, ResumeArguments& arguments);
+
+/// What belongs to `report`, which takes folders alone.
+void complete_arguments(const CLI::App& command, const PageArguments& arguments);
 
 /// The same where the model may be a study file.
 void complete_arguments(CLI::App& command, SweepArguments& arguments);

@@ -111,6 +111,7 @@ void OutputFolder::remove_earlier_run() const {
   const auto old = nlohmann::json::parse(stream, nullptr, false);
   std::error_code ignored;
   fs::remove(in_folder(final_name_), ignored);
+  if (const std::string page = in_folder(kPageName); is_page(page)) fs::remove(page, ignored);
   if (!old.is_object() || !old.contains("files") || !old["files"].is_array()) return;
   for (const auto& name : old["files"])
     if (name.is_string() && is_plain_name(name.get<std::string>()))
@@ -120,6 +121,13 @@ void OutputFolder::remove_earlier_run() const {
 void OutputFolder::rename_into_place(std::string_view name) const {
   if (std::rename(temporary(name).c_str(), in_folder(name).c_str()) != 0)
     throw UsageError(fmt::format("cannot write '{}': {}", in_folder(name), reason(errno)));
+}
+
+bool is_page(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::string begin(kPageMark.size(), ' ');
+  return stream.read(begin.data(), static_cast<std::streamsize>(begin.size())) &&
+         begin == kPageMark;
 }
 
 FileWriter::FileWriter(std::string path) : path_(std::move(path)) {

@@ -15,6 +15,15 @@ namespace orrery {
 
 inline constexpr std::string_view kReportName = "report.json";
 inline constexpr std::string_view kComparisonName = "compare.json";
+/// Of a study: what it has come to, and what it consists of (study/study_folder.h).
+inline constexpr std::string_view kStudyName = "study.json";
+inline constexpr std::string_view kPlanName = "plan.json";
+
+/// The page that `orrery report` makes of a run, in its folder, and how all such pages begin.
+inline constexpr std::string_view kPageName = "report.html";
+inline constexpr std::string_view kPageMark = "<!DOCTYPE html>\n<!-- a page of orrery report -->";
+/// Whether that file is such a page.
+bool is_page(const std::string& path);
 
 class OutputFolder {
  public:
@@ -33,7 +42,8 @@ class OutputFolder {
   /// Makes the files visible: removes those of an earlier run that its report names, renames ours,
   /// and at last writes the final file. Throws UsageError if the disk refuses.
   void publish(std::string_view final_text);
-  /// The final file of an earlier run and the files that it names. `publish` does it, too.
+  /// The final file of an earlier run, the files that it names, and a page of it. `publish` does
+  /// it, too.
   void remove_earlier_run() const;
 
  private:

@@ -8,14 +8,22 @@
 #include <cmath>
 #include <vector>
 
+#include "page/markup.h"
+#include "page/scale.h"
+
 namespace orrery::study {
 namespace {
+
+using page::escaped;
+using page::Scale;
+using page::scale_of;
+using page::tick_step;
+using page::tick_text;
 
 constexpr double kWidth = 720, kHeight = 440;
 constexpr double kLeft = 88, kRight = 24, kTop = 48, kBottom = 64;
 constexpr double kLegendLine = 18, kLegendWidth = 150;
 constexpr double kSideBySide = 8;  // between bars of one value
-constexpr double kTicks = 6;       // about
 constexpr std::array kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                  "#e69f00", "#56b4e9", "#000000"};
 
@@ -26,32 +34,6 @@ struct Series {
   std::string name;
   std::vector<Mark> marks;
 };
-
-struct Scale {
-  double low = 0, high = 1;   // of the values
-  double begin = 0, end = 1;  // on the picture
-  double at(double value) const { return begin + (value - low) / (high - low) * (end - begin); }
-};
-
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
 
 /// Of the parameter on the horizontal axis: numbers of one unit, or else the places of values.
 struct Horizontal {
@@ -123,31 +105,6 @@ std::vector<Series> series_of(const StudyResult& study, std::size_t measure,
     std::stable_sort(series.marks.begin(), series.marks.end(),
                      [](const Mark& a, const Mark& b) { return a.x < b.x; });
   return all;
-}
-
-/// 1, 2 or 5 times a power of ten.
-double tick_step(double span) {
-  const double rough = span / kTicks, power = std::pow(10, std::floor(std::log10(rough)));
-  for (const double factor : {1.0, 2.0, 5.0})
-    if (rough <= factor * power) return factor * power;
-  return 10 * power;
-}
-
-std::string tick_text(double value, double step) {
-  return fmt::format("{:.6g}", std::fabs(value) < step / 2 ? 0.0 : value);
-}
-
-/// Values between whole ticks, with 0 where it is near.
-Scale scale_of(double low, double high, double begin, double end) {
-  if (low > 0 && low < 0.5 * high) low = 0;
-  if (high < 0 && high > 0.5 * low) high = 0;
-  if (!(high > low)) {
-    const double around = low == 0 ? 1 : std::fabs(low) * 0.1;
-    low -= around;
-    high += around;
-  }
-  const double step = tick_step(high - low);
-  return {std::floor(low / step) * step, std::ceil(high / step) * step, begin, end};
 }
 
 class Drawing {

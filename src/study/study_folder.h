@@ -20,8 +20,8 @@
 
 namespace orrery::study {
 
-inline constexpr std::string_view kStudyName = "study.json";
-inline constexpr std::string_view kPlanName = "plan.json";
+using orrery::kPlanName;
+using orrery::kStudyName;
 
 /// What makes a run the one that is wanted.
 struct RunIdentity {

@@ -120,6 +120,7 @@ class Completion(Case):
         self.assertEqual(self.lines("fork", "")[0], ["folder", "*", ""])
         self.assertEqual(self.words("completion", ""), ["bash", "zsh"])
         self.assertIn("sweep", self.words("manual", ""))
+        self.assertEqual(self.lines("report", "a", "b", ""), [["folder", "*", ""]])
         self.assertIn(["file", "*.toml", ""], self.lines("sweep", ""))
 
     def test_what_makes_no_sense_has_no_candidates(self):

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The frame of a page: one file that a browser shows without any other, with or without a network,
+// on a light or a dark screen and on paper. Its only script unfolds what is folded before the page
+// is printed; a policy in the page itself forbids it to load anything.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orrery::page {
+
+struct Section {
+  std::string title;   ///< is escaped
+  std::string markup;  ///< empty: the section is left out
+};
+
+/// `head`: markup above the sections.
+std::string document_of(std::string_view title, const std::string& head,
+                        const std::vector<Section>& sections);
+
+}  // namespace orrery::page

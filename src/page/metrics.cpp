@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "page/metrics.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "observe/metric_figures.h"
+#include "observe/number_text.h"
+#include "page/chart.h"
+#include "page/markup.h"
+
+namespace orrery::page {
+namespace {
+
+constexpr double kWidestBand = 8;  // times what means span; a wider one would flatten them
+constexpr std::array kQuantiles = {"p50", "p90", "p99", "p99.9"};
+
+double tick_seconds(const RunFolder& run) {
+  return number_at(run.report, {"model", "tick_seconds"}).value_or(1e-9);
+}
+
+/// In which the simulated time of all is to be read.
+TimeUnit simulated_unit(const std::vector<NamedRun>& runs) {
+  double longest = 0;
+  for (const NamedRun& run : runs)
+    longest =
+        std::max(longest, number_at(run.folder->report, {"run", "reached_seconds"}).value_or(0));
+  return unit_of_span(longest);
+}
+
+std::string labelled(const std::string& name, const std::string& unit) {
+  return unit.empty() || unit == "1" ? name : fmt::format("{} ({})", name, unit);
+}
+
+std::string line_name(const std::vector<NamedRun>& runs, std::size_t i) {
+  return runs.size() > 1 ? runs[i].name : "";
+}
+
+/// Of the first run that has the metric.
+const Json& metric_json(const std::vector<NamedRun>& runs, const std::string& metric) {
+  for (const NamedRun& run : runs)
+    if (const Json& json = at(run.folder->report, {"metrics", metric.c_str()}); json.is_object())
+      return json;
+  return at(Json(), {""});
+}
+
+std::string caption(const std::string& name, const std::string& help) {
+  return help.empty() ? name : name + ": " + help;
+}
+
+double total(const std::vector<double>& counts) {
+  double sum = 0;
+  for (const double count : counts) sum += count;
+  return sum;
+}
+
+void add_bars(const Bins& bins, const std::vector<double>& counts, Chart& chart) {
+  const double all = total(counts);
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] > 0)
+      chart.bars.push_back(
+          {bins.edges[i], bins.edges[i + 1], counts[i],
+           fmt::format("{} to {}: {} ({})", number_text(bins.edges[i]),
+                       number_text(bins.edges[i + 1]), number_text(std::round(counts[i])),
+                       percent_text(counts[i] / all))});
+}
+
+void add_outline(const Bins& bins, const std::vector<double>& counts, const std::string& name,
+                 Chart& chart) {
+  const double all = total(counts);
+  Line line{name, {{bins.edges[0], 0}}, true, false, false};
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    line.points.push_back({bins.edges[i + 1], all > 0 ? 100 * counts[i] / all : 0});
+  line.points.push_back({bins.edges.back(), 0});
+  chart.lines.push_back(std::move(line));
+}
+
+void add_quantiles(const Json& metric, Chart& chart) {
+  for (const char* name : kQuantiles)
+    if (const auto value = number_at(metric, {name}))
+      chart.markers.push_back({*value, fmt::format("{} {:.4g}", name, *value)});
+}
+
+std::string histogram_chart(const std::vector<NamedRun>& runs, const std::string& metric) {
+  std::vector<std::vector<Counted>> histograms;
+  for (const NamedRun& run : runs) {
+    const auto found = run.folder->histograms.find(metric);
+    histograms.push_back(found == run.folder->histograms.end() ? std::vector<Counted>()
+                                                               : found->second);
+  }
+  const Bins bins = bins_for(histograms);
+  if (bins.edges.empty()) return "";
+  const Json& json = metric_json(runs, metric);
+  Chart chart{.title = caption(metric, text_at(json, {"help"})),
+              .x_label = labelled(metric, text_at(json, {"unit"})),
+              .y_label = runs.size() > 1 ? "% of values" : "values"};
+  chart.logarithmic_x = bins.logarithmic;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::vector<double> counts = filled(bins, histograms[i]);
+    if (runs.size() == 1)
+      add_bars(bins, counts, chart);
+    else
+      add_outline(bins, counts, runs[i].name, chart);
+  }
+  if (runs.size() == 1) add_quantiles(json, chart);
+  return figure_of(chart);
+}
+
+/// Where it does not flatten the means.
+void add_band(const std::vector<SeriesPoint>& points, double scale, Chart& chart) {
+  Band band;
+  double low = 0, high = 0, least = 0, most = 0;
+  bool first = true;
+  for (const SeriesPoint& one : points) {
+    if (!one.mean || !one.minimum || !one.maximum) continue;
+    const double x = (one.begin_ticks + one.end_ticks) / 2 * scale;
+    band.lower.push_back({x, *one.minimum});
+    band.upper.push_back({x, *one.maximum});
+    low = first ? *one.mean : std::min(low, *one.mean);
+    high = first ? *one.mean : std::max(high, *one.mean);
+    least = first ? *one.minimum : std::min(least, *one.minimum);
+    most = first ? *one.maximum : std::max(most, *one.maximum);
+    first = false;
+  }
+  if (band.lower.size() > 1 && most - least <= kWidestBand * std::max(high - low, high * 0.1)) {
+    chart.bands.push_back(std::move(band));
+    chart.title += " (mean; band: smallest to largest)";
+  } else {
+    chart.title += " (mean)";
+  }
+}
+
+std::string series_chart(const std::vector<NamedRun>& runs, const std::string& metric) {
+  const TimeUnit unit = simulated_unit(runs);
+  const Json& json = metric_json(runs, metric);
+  Chart chart{.title = caption(metric, text_at(json, {"help"})),
+              .x_label = fmt::format("simulated time ({})", unit.name),
+              .y_label = labelled(metric, text_at(json, {"unit"}))};
+  chart.from_zero = false;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto found = runs[i].folder->series.find(metric);
+    if (found == runs[i].folder->series.end()) continue;
+    const double scale = tick_seconds(*runs[i].folder) / unit.seconds;
+    Line line{line_name(runs, i), {}, false, false, false};
+    for (const SeriesPoint& one : found->second)
+      if (one.mean)
+        line.points.push_back({(one.begin_ticks + one.end_ticks) / 2 * scale, *one.mean});
+    chart.lines.push_back(std::move(line));
+    if (runs.size() == 1) add_band(found->second, scale, chart);
+  }
+  return figure_of(chart);
+}
+
+std::string charts_box(const std::string& figures) {
+  return figures.empty() ? "" : "<div class=\"charts\">\n" + figures + "</div>\n";
+}
+
+/// Names in the order of the first run that has them.
+std::vector<std::string> metric_names(const std::vector<NamedRun>& runs) {
+  std::vector<std::string> names;
+  for (const NamedRun& run : runs) {
+    const Json& metrics = at(run.folder->report, {"metrics"});
+    if (!metrics.is_object()) continue;
+    for (const auto& [name, json] : metrics.items())
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+/// Of no values there is nothing but their count.
+Cell figure_cell(const Json& metric, const char* figure) {
+  const bool of_nothing = number_at(metric, {"count"}).value_or(1) == 0;
+  if (of_nothing && std::string_view(figure) != "count") return number_cell("-");
+  return value_cell(at(metric, {figure}));
+}
+
+struct Kind {
+  const char* title;
+  bool (*is_of)(const Json& metric);
+  std::vector<const char*> figures;
+};
+
+bool is_level(const Json& metric) {
+  return metric.contains("lps");
+}
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> all = {
+      {"Values",
+       [](const Json& m) { return !is_level(m); },
+       {"count", "mean", "deviation", "minimum", "maximum", "sum"}},
+      {"Quantiles",
+       [](const Json& m) { return m.contains("p50"); },
+       {"p50", "p90", "p99", "p99.9"}},
+      {"Levels, over time",
+       is_level,
+       {"total", "mean", "deviation", "minimum", "maximum", "count", "lps", "seconds"}},
+      {"For each simulated second",
+       [](const Json& m) { return m.contains("rate"); },
+       {"rate", "sum_rate"}}};
+  return all;
+}
+
+std::string kind_table(const Json& metrics, const Kind& kind) {
+  std::vector<Cell> headings = {text_cell("metric")};
+  for (const char* figure : kind.figures) headings.push_back(number_cell(figure));
+  headings.push_back(text_cell("unit"));
+  headings.push_back(text_cell("meaning"));
+  TableMarkup table(headings);
+  for (const auto& [name, metric] : metrics.items()) {
+    if (!metric.is_object() || !kind.is_of(metric)) continue;
+    std::vector<Cell> cells = {text_cell(name)};
+    for (const char* figure : kind.figures) cells.push_back(figure_cell(metric, figure));
+    const std::string unit = text_at(metric, {"unit"});
+    cells.push_back(text_cell(unit == "1" ? "" : unit));
+    cells.push_back(text_cell(text_at(metric, {"help"})));
+    table.add(cells);
+  }
+  if (table.empty()) return "";
+  return fmt::format("<h3>{}</h3>\n", kind.title) + table.text();
+}
+
+Line course_line(const Course& course, const std::string& name, double scale) {
+  Line line{name, {}, false, false, false};
+  for (const auto& [ticks, mean] : course.points) line.points.push_back({ticks * scale, mean});
+  return line;
+}
+
+Chart course_chart(const std::string& table, const Course& course, const TimeUnit& unit) {
+  Chart chart{.title = fmt::format("{}: {}", table, course.column),
+              .x_label = fmt::format("simulated time ({})", unit.name),
+              .y_label = labelled(course.column, course.unit)};
+  chart.from_zero = false;
+  return chart;
+}
+
+const Course* find_course(const RunFolder& run, const std::string& table,
+                          const std::string& column) {
+  for (const TablePreview& one : run.tables)
+    for (const Course& course : one.courses)
+      if (one.name == table && course.column == column) return &course;
+  return nullptr;
+}
+
+std::string table_markup(const TablePreview& preview, const RunFolder& run) {
+  std::vector<Cell> headings;
+  for (const Column& column : preview.columns)
+    headings.push_back(number_cell(labelled(column.name, column.unit)));
+  TableMarkup table(headings);
+  for (const auto& row : preview.first_rows) {
+    std::vector<Cell> cells;
+    for (const std::string& text : row) cells.push_back(number_cell(text));
+    table.add(cells);
+  }
+  const std::string rows = grouped(preview.rows);
+  std::string text =
+      fmt::format("<h3>{}</h3>\n<p class=\"small\">{}{}</p>\n", escaped(preview.name),
+                  preview.rows == 0   ? "no rows"
+                  : preview.rows == 1 ? "1 row"
+                                      : rows + " rows",
+                  preview.rows > preview.first_rows.size() ? "; the first ones:" : "");
+  if (preview.rows > 0) text += table.text();
+  const TimeUnit unit = simulated_unit({{"", &run}});
+  std::string figures;
+  for (const Course& course : preview.courses) {
+    Chart chart = course_chart(preview.name, course, unit);
+    chart.lines.push_back(course_line(course, "", tick_seconds(run) / unit.seconds));
+    figures += figure_of(chart);
+  }
+  if (figures.empty()) return text;
+  text += "<p class=\"small\">Over time, each the mean of the rows at that time:</p>\n";
+  return text + charts_box(figures);
+}
+
+}  // namespace
+
+std::string figures_markup(const Json& report) {
+  const Json& metrics = at(report, {"metrics"});
+  if (!metrics.is_object()) return "";
+  std::string text;
+  for (const Kind& kind : kinds()) text += kind_table(metrics, kind);
+  return text;
+}
+
+std::string metric_charts(const std::vector<NamedRun>& runs) {
+  std::string histograms, series;
+  for (const std::string& name : metric_names(runs)) {
+    histograms += histogram_chart(runs, name);
+    series += series_chart(runs, name);
+  }
+  std::string text;
+  if (!histograms.empty()) text += "<h3>Histograms</h3>\n" + charts_box(histograms);
+  if (!series.empty()) text += "<h3>Time series</h3>\n" + charts_box(series);
+  return text;
+}
+
+std::string tables_markup(const RunFolder& run) {
+  std::string text;
+  for (const TablePreview& one : run.tables) text += table_markup(one, run);
+  return text;
+}
+
+std::string course_charts(const std::vector<NamedRun>& runs) {
+  const TimeUnit unit = simulated_unit(runs);
+  std::string figures;
+  std::set<std::string> done;
+  for (const NamedRun& first : runs) {
+    for (const TablePreview& table : first.folder->tables) {
+      for (const Course& course : table.courses) {
+        Chart chart = course_chart(table.name, course, unit);
+        if (!done.insert(chart.title).second) continue;
+        for (const NamedRun& run : runs)
+          if (const Course* one = find_course(*run.folder, table.name, course.column))
+            chart.lines.push_back(
+                course_line(*one, run.name, tick_seconds(*run.folder) / unit.seconds));
+        figures += figure_of(chart);
+      }
+    }
+  }
+  return charts_box(figures);
+}
+
+}  // namespace orrery::page
