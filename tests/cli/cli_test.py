@@ -104,7 +104,7 @@ class Help(Case):
             self.assertIn(word, done.out)
 
     def test_every_command_has_help_with_examples(self):
-        for command in ["list", "describe", "run", "compare", "sweep"]:
+        for command in ["list", "describe", "run", "compare", "sweep", "report"]:
             done = self.run_ok(command, "--help")
             self.assertIn(f"Usage: orrery {command}", done.out)
             self.assertIn(f"  orrery {command}", done.out)

@@ -69,11 +69,13 @@ def main(tutorial_path, build):
         output = run_tutorial(tutorial, pathlib.Path(build).resolve(), home)
         reports = {name: json.loads((home / f"mm1/{name}/report.json").read_text())
                    for name in ["sequential", "timewarp"]}
+        both = (home / "mm1/both.html").read_text(encoding="utf-8")
         comparison = json.loads((home / "mm1/comparison/compare.json").read_text())
     # At load 0.8 and 200,000 customers a standard error of the mean stay is about 2 %.
     check_against_theory(reports["timewarp"], 0.8, 0.08)
     check_against_theory(reports["sequential"], 0.5, 0.03)  # replaced by the tutorial's last run
     assert comparison["fingerprints_equal"]
+    assert "The fingerprints are equal" in both
     assert "the checker found no difference" in output
     assert re.search(r"customer \d+ stayed \d+\.\d s", output)
 
