@@ -29,7 +29,12 @@ std::vector<ProgressPoint> ProgressLog::between(const ProgressPoint& begin,
     const bool in_order = one.wall_seconds > all.back().wall_seconds &&
                           one.wall_seconds < end.wall_seconds &&
                           one.committed >= all.back().committed && one.committed <= end.committed;
-    if (in_order) all.push_back(one);
+    if (!in_order) continue;
+    const ProgressPoint before = all.back();
+    all.push_back(one);
+    if (one.engine != nullptr) continue;
+    all.back().engine = before.engine;
+    all.back().workers = before.workers;
   }
   all.push_back(end);
   return all;

@@ -36,7 +36,8 @@ class ProgressLog {
   std::span<const ProgressPoint> points() const { return {points_.data(), size_}; }
 
   /// The log of a run that is over, with `begin` and `end`, which are certain. What was seen before
-  /// `begin`, when a run that goes on had not yet come to where it went on, is left out.
+  /// `begin`, when a run that goes on had not yet come to where it went on, is left out; where no
+  /// engine had the run, it is told with the one before.
   std::vector<ProgressPoint> between(const ProgressPoint& begin, const ProgressPoint& end) const;
 
  private:

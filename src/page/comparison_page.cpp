@@ -90,23 +90,27 @@ std::string difference_markup(const Runs& runs) {
   return table.text();
 }
 
+std::string relative_text(double first, double difference) {
+  if (difference == 0) return "=";
+  if (first == 0) return "-";
+  const double percent = 100 * difference / std::fabs(first);
+  if (std::fabs(percent) < 1000) return fmt::format("{:+.3g} %", percent);
+  return fmt::format("{}{} %", percent > 0 ? "+" : "", number_text(std::round(percent)));
+}
+
 /// Of the numbers of all runs, and of the later ones how they differ from the first.
 std::vector<Cell> compared_cells(const std::string& name, const std::vector<const Json*>& values) {
   std::vector<Cell> cells = {text_cell(name)};
   for (const Json* value : values) cells.push_back(value_cell(*value));
-  const bool is_number = values.front()->is_number();
+  const Json& first = *values.front();
   for (std::size_t i = 1; i < values.size(); ++i) {
-    if (!is_number || !values[i]->is_number()) {
+    if (!first.is_number() || !values[i]->is_number()) {
       cells.insert(cells.end(), {number_cell(""), number_cell("")});
       continue;
     }
-    const double first = values.front()->get<double>();
-    const double difference = values[i]->get<double>() - first;
+    const double difference = values[i]->get<double>() - first.get<double>();
     cells.push_back(value_cell(difference));
-    cells.push_back(
-        number_cell(difference == 0 ? "="
-                    : first == 0    ? "-"
-                                 : fmt::format("{:+.3g} %", 100 * difference / std::fabs(first))));
+    cells.push_back(number_cell(relative_text(first.get<double>(), difference)));
   }
   return cells;
 }

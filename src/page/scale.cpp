@@ -8,15 +8,16 @@
 namespace orrery::page {
 namespace {
 
-constexpr double kManyDecades = 4;  // from which on only powers of ten are marked
-constexpr double kFewDecades = 1;   // up to which 1, 2 and 5 are too few
+constexpr double kManyDecades = 2.5;  // from which on only powers of ten are marked
+constexpr double kMostDecades = 8;    // that are all marked
+constexpr double kFewDecades = 1;     // up to which 1, 2 and 5 are too few
 
 std::vector<double> decades(const Scale& scale) {
   const double span = std::log10(scale.high / scale.low);
   std::vector<double> parts = {1, 2, 5};
   if (span > kManyDecades) parts = {1};
   if (span < kFewDecades) parts = {1, 1.5, 2, 3, 4, 5, 6, 8};
-  const double step = std::ceil(span / (2 * kManyDecades));
+  const double step = std::ceil(span / kMostDecades);
   std::vector<double> all;
   for (double power = std::floor(std::log10(scale.low)); power <= std::log10(scale.high);
        power += step)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "page/study_page.h"
 
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -52,6 +53,10 @@ std::string plan_markup(const Json& study, const std::string& path) {
   return text + "</dl>\n";
 }
 
+std::string half_width_text(double half) {
+  return half < 100 ? fmt::format("{:.2g}", half) : number_text(std::round(half));
+}
+
 /// "0.123 +/- 0.004" for each point, by measure.
 std::map<std::string, std::map<int, Cell>> summaries(const Json& study) {
   std::map<std::string, std::map<int, Cell>> all;
@@ -59,7 +64,7 @@ std::map<std::string, std::map<int, Cell>> summaries(const Json& study) {
     const int point = static_cast<int>(number_at(row, {"point"}).value_or(0));
     Cell cell = value_cell(at(row, {"mean"}));
     if (const auto half = number_at(row, {"half_width"}))
-      cell.markup += escaped(" ± " + fmt::format("{:.2g}", *half));
+      cell.markup += escaped(" ± " + half_width_text(*half));
     all[text_at(row, {"measure"})][point] = cell;
   }
   return all;

@@ -69,5 +69,19 @@ TEST(ProgressLog, LeavesOutWhatIsNotBetweenTheEnds) {
   EXPECT_EQ(all[2].wall_seconds, 3);
 }
 
+TEST(ProgressLog, TellsTheEngineBeforeWhereThereIsNone) {
+  ProgressLog log;
+  ProgressPoint begin = point(0), end = point(4), other = point(2);
+  begin.engine = end.engine = "sequential";
+  other.engine = "timewarp";
+  other.workers = 2;
+  for (const ProgressPoint& one : {point(1), other, point(3)}) log.add(one);
+  const auto all = log.between(begin, end);
+  ASSERT_EQ(all.size(), 5U);
+  EXPECT_STREQ(all[1].engine, "sequential");
+  EXPECT_STREQ(all[3].engine, "timewarp");
+  EXPECT_EQ(all[3].workers, 2U);
+}
+
 }  // namespace
 }  // namespace orrery

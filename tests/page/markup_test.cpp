@@ -60,9 +60,10 @@ TEST(Scales, HaveRoundMarks) {
   EXPECT_EQ(scale.high, 10);
   EXPECT_EQ(scale.at(5), 50);
   EXPECT_EQ(ticks_of(scale), (std::vector<double>{0, 2, 4, 6, 8, 10}));
-  const Scale decades{1, 1000, 0, 3, true};
+  const Scale decades{1, 100, 0, 2, true};
   EXPECT_NEAR(decades.at(10), 1, 1e-12);
-  EXPECT_EQ(ticks_of(decades).size(), 10U);
+  EXPECT_EQ(ticks_of(decades), (std::vector<double>{1, 2, 5, 10, 20, 50, 100}));
+  EXPECT_EQ(ticks_of({1, 1000, 0, 3, true}), (std::vector<double>{1, 10, 100, 1000}));
 }
 
 TEST(Units, OfTime) {
