@@ -146,9 +146,6 @@ class Drawing {
       path += place(one.x, one.y);
       before = &one;
     }
-    if (line.filled && !line.points.empty())
-      put("<polygon class=\"s{}\" points=\"{}{}{}\"/>", colour,
-          place(line.points.front().x, y_.low), path, place(line.points.back().x, y_.low));
     put("<polyline class=\"c{}{}\" points=\"{}\"/>", colour, line.dashed ? " dashed" : "", path);
     if (line.points.size() == 1)
       put("<circle class=\"d{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"/>", colour,

@@ -19,7 +19,6 @@ struct Line {
   std::string name;           ///< for the legend; empty: none
   std::vector<Point> points;  ///< by x
   bool steps = false;         ///< each value holds from the point before
-  bool filled = false;        ///< down to the axis
   bool dashed = false;
 };
 

@@ -26,11 +26,11 @@ h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; padding-bottom: .2rem;
   border-bottom: 1px solid var(--rule); }
 h3 { font-size: 1rem; margin: 1.3rem 0 .4rem; }
 p { margin: .4rem 0; max-width: 48rem; }
-.sub, .small, figcaption small { color: var(--faint); }
+.sub, .small { color: var(--faint); }
 .small { font-size: .85rem; }
 nav { margin: 1rem 0 0; font-size: .9rem; display: flex; flex-wrap: wrap; gap: .2rem 1rem; }
 a { color: var(--c0); }
-code, .mono { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, monospace; font-size: .87em;
+code { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, monospace; font-size: .87em;
   overflow-wrap: anywhere; }
 .note, .warn, .bad, .good { padding: .5rem .8rem; border-radius: .3rem; background: var(--box);
   margin: .7rem 0; max-width: none; overflow-wrap: anywhere; white-space: pre-line; }

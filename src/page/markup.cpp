@@ -10,8 +10,8 @@ std::string attribute(std::string_view style) {
   return style.empty() ? "" : fmt::format(" class=\"{}\"", style);
 }
 
-std::string row_of(const std::vector<Cell>& cells, const char* tag, std::string_view style) {
-  std::string text = fmt::format("<tr{}>", attribute(style));
+std::string row_of(const std::vector<Cell>& cells, const char* tag) {
+  std::string text = "<tr>";
   for (const Cell& cell : cells)
     text += fmt::format("<{0}{1}>{2}</{0}>", tag, attribute(cell.style), cell.markup);
   return text + "</tr>\n";
@@ -60,13 +60,12 @@ Cell value_cell(const Json& value) {
           "n"};
 }
 
-TableMarkup::TableMarkup(const std::vector<Cell>& headings, std::string_view style) {
-  text_ = fmt::format("<div class=\"wide\"><table{}><thead>{}</thead><tbody>\n", attribute(style),
-                      row_of(headings, "th", ""));
+TableMarkup::TableMarkup(const std::vector<Cell>& headings) {
+  text_ = "<div class=\"wide\"><table><thead>" + row_of(headings, "th") + "</thead><tbody>\n";
 }
 
-void TableMarkup::add(const std::vector<Cell>& cells, std::string_view style) {
-  text_ += row_of(cells, "td", style);
+void TableMarkup::add(const std::vector<Cell>& cells) {
+  text_ += row_of(cells, "td");
   ++rows_;
 }
 

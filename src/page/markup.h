@@ -19,10 +19,9 @@ namespace orrery::page {
 /// (control characters, bytes that are not UTF-8) is shown as "\x1b".
 std::string escaped(std::string_view text);
 
-/// "class" of a cell or a table; empty: none.
 struct Cell {
   std::string markup;
-  const char* style = "";
+  const char* style = "";  ///< its class; empty: none
 };
 Cell text_cell(std::string_view text);    ///< is escaped
 Cell number_cell(std::string_view text);  ///< is escaped, and set to the right
@@ -32,8 +31,8 @@ Cell value_cell(const Json& value);
 /// A table with headings, within a box that scrolls if it is too wide.
 class TableMarkup {
  public:
-  explicit TableMarkup(const std::vector<Cell>& headings, std::string_view style = "");
-  void add(const std::vector<Cell>& cells, std::string_view style = "");
+  explicit TableMarkup(const std::vector<Cell>& headings);
+  void add(const std::vector<Cell>& cells);
   bool empty() const { return rows_ == 0; }
   std::string text() const { return text_ + "</tbody></table></div>\n"; }
 

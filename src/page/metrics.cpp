@@ -6,7 +6,6 @@
 #include <cmath>
 #include <set>
 
-#include "observe/metric_figures.h"
 #include "observe/number_text.h"
 #include "page/chart.h"
 #include "page/markup.h"
@@ -70,7 +69,7 @@ void add_bars(const Bins& bins, const std::vector<double>& counts, Chart& chart)
 void add_outline(const Bins& bins, const std::vector<double>& counts, const std::string& name,
                  Chart& chart) {
   const double all = total(counts);
-  Line line{name, {{bins.edges[0], 0}}, true, false, false};
+  Line line{name, {{bins.edges[0], 0}}, true};
   for (std::size_t i = 0; i < counts.size(); ++i)
     line.points.push_back({bins.edges[i + 1], all > 0 ? 100 * counts[i] / all : 0});
   line.points.push_back({bins.edges.back(), 0});
@@ -143,7 +142,7 @@ std::string series_chart(const std::vector<NamedRun>& runs, const std::string& m
     const auto found = runs[i].folder->series.find(metric);
     if (found == runs[i].folder->series.end()) continue;
     const double scale = tick_seconds(*runs[i].folder) / unit.seconds;
-    Line line{line_name(runs, i), {}, false, false, false};
+    Line line{line_name(runs, i), {}};
     for (const SeriesPoint& one : found->second)
       if (one.mean)
         line.points.push_back({(one.begin_ticks + one.end_ticks) / 2 * scale, *one.mean});
@@ -223,7 +222,7 @@ std::string kind_table(const Json& metrics, const Kind& kind) {
 }
 
 Line course_line(const Course& course, const std::string& name, double scale) {
-  Line line{name, {}, false, false, false};
+  Line line{name, {}};
   for (const auto& [ticks, mean] : course.points) line.points.push_back({ticks * scale, mean});
   return line;
 }

@@ -24,7 +24,7 @@ struct Sampled {
 /// Rates between samples, each at the later one.
 Line rate_line(const std::string& name, const std::vector<double>& wall,
                const std::vector<double>& counter, double unit) {
-  Line line{name, {}, true, false, false};
+  Line line{name, {}, true};
   for (std::size_t i = 1; i < wall.size(); ++i) {
     const double seconds = wall[i] - wall[i - 1];
     if (!(seconds > 0)) continue;
@@ -37,7 +37,7 @@ Line rate_line(const std::string& name, const std::vector<double>& wall,
 
 Line value_line(const std::string& name, const std::vector<double>& wall,
                 const std::vector<double>& values, double x_unit, double y_unit) {
-  Line line{name, {}, false, false, false};
+  Line line{name, {}};
   for (std::size_t i = 0; i < wall.size(); ++i)
     line.points.push_back({wall[i] / x_unit, values[i] / y_unit});
   return line;

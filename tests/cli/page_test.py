@@ -5,7 +5,6 @@ nothing else. Needs the environment of cli_test.py, and SHOP, a model with odd t
 is installed, it shows a page once."""
 
 import base64
-import html.parser
 import json
 import os
 import re
@@ -16,73 +15,12 @@ import subprocess
 import unittest
 
 from cli_test import Case, Done, wait_for_watch
+from html_page import Page
 
 SHOP = os.environ["SHOP"]
-VOID = {"meta", "link", "img", "br", "hr", "input"}
-# Attributes by which a page could ask for something.
-REFERENCES = {"src", "href", "srcset", "action", "data", "poster", "xlink:href", "background"}
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9"
                        "awAAAABJRU5ErkJggg==")
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
-
-
-class Page(html.parser.HTMLParser):
-    """A page's texts, tables and references; fails on tags that do not match."""
-
-    def __init__(self, text):
-        super().__init__(convert_charrefs=True)
-        self.source, self.open, self.tags = text, [], []
-        self.references, self.rows, self.text, self.ids = [], [], "", set()
-        self.headings, self.labels, self.sections = [], [], []
-        self.feed(text)
-        self.close()
-        assert not self.open, f"not closed: {self.open}"
-
-    def handle_starttag(self, tag, attributes):
-        attributes = dict(attributes)
-        self.tags.append(tag)
-        self.references += [value for name, value in attributes.items() if name in REFERENCES]
-        if "id" in attributes:
-            self.ids.add(attributes["id"])
-        if tag == "svg":
-            self.labels.append(attributes["aria-label"])
-        if tag == "tr":
-            self.rows.append([])
-            self.sections.append(self.headings[-1])
-        if tag in ("td", "th"):
-            self.rows[-1].append("")
-        if tag == "data":
-            self.rows[-1][-1] = float(attributes["value"])
-        if tag == "h2":
-            self.headings.append("")
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attributes):
-        self.handle_starttag(tag, attributes)
-        if tag not in VOID:
-            self.handle_endtag(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open and self.open[-1] == tag, f"</{tag}> within {self.open[-3:]}"
-        self.open.pop()
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] in ("style", "script"):
-            return
-        self.text += data
-        if "h2" in self.open:
-            self.headings[-1] += data
-        if self.open and ("td" in self.open or "th" in self.open):
-            if isinstance(self.rows[-1][-1], str):
-                self.rows[-1][-1] += data
-
-    def row(self, first, section=None):
-        """The first one in the section, if one is named."""
-        found = [row for row, place in zip(self.rows, self.sections)
-                 if row and row[0] == first and section in (None, place)]
-        assert found, f"no row begins with {first}"
-        return found[0]
 
 
 class PageCase(Case):
