@@ -298,7 +298,8 @@ void judge_standstill(const Progress& progress, const Facts& f, Findings& all) {
 
 void judge_trend(const Progress& progress, const Facts& f, Findings& all) {
   if (progress.size() < kTrendPoints || f.loop < kShortLoopSeconds) return;
-  const double begin = f.startup, end = progress.wall.back(), quarter = (end - begin) / 4;
+  const double begin = f.startup, end = std::min(progress.wall.back(), begin + f.loop);
+  const double quarter = (end - begin) / 4;
   const double first = progress.rate(begin, begin + quarter);
   const double last = progress.rate(end - quarter, end);
   if (!(first > 0 && last > 0) || std::max(first / last, last / first) < kChangedRate) return;

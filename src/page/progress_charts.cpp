@@ -100,6 +100,7 @@ std::string simulated_chart(const std::vector<Sampled>& runs, const TimeUnit& un
   return figure_of(chart);
 }
 
+/// Without the end, when LPs and events are gone.
 std::string memory_chart(const std::vector<Sampled>& runs, const TimeUnit& unit) {
   Chart chart{.title = "Memory of the process",
               .x_label = fmt::format("wall-clock time ({})", unit.name),
@@ -107,6 +108,8 @@ std::string memory_chart(const std::vector<Sampled>& runs, const TimeUnit& unit)
   for (const Sampled& run : runs)
     chart.lines.push_back(
         value_line(run.name, run.progress.wall, run.progress.memory, unit.seconds, kMebibyte));
+  for (Line& line : chart.lines)
+    if (line.points.size() > 2) line.points.pop_back();
   return figure_of(chart);
 }
 

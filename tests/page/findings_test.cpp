@@ -203,6 +203,9 @@ TEST(Findings, TellChangesOverTime) {
   expect_places(slower);
   EXPECT_TRUE(says(with_samples({0, 5, 10, 20, 40, 80, 120, 160, 200}), "became faster"));
   EXPECT_FALSE(says(with_samples({0, 40, 50, 51}), "slowed down"));  // too few samples
+  Json ended = with_samples({0, 10, 20, 30, 40, 50, 60, 60, 60});
+  ended["run"]["seconds"]["loop"] = 6;
+  EXPECT_FALSE(says(ended, "slowed down"));  // what comes after the last event
 }
 
 TEST(Findings, TellStandstills) {
