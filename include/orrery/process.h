@@ -63,7 +63,6 @@ namespace orrery {
 class ProcessHost {
  public:
   // ---- Processes
-  // ---------------------------------------------------------------------------------
 
   /// Makes a process, which begins later in this event, behind those that were woken before.
   ProcessRef spawn(Process process) { return kernel_.spawn(std::move(process)); }
@@ -79,7 +78,6 @@ class ProcessHost {
   std::uint64_t process_count() const { return kernel_.process_count(); }
 
   // ---- As in orrery/context.h
-  // --------------------------------------------------------------------
 
   Time now() const { return context().now(); }
   LpId self() const { return context().self(); }

@@ -15,8 +15,8 @@ class CommandLine {
   CommandLine();
 
   CLI::App app;
-  CLI::App *list, *describe, *run, *resume, *fork, *snapshot, *compare, *sweep, *report,
-      *manual, *completion;
+  CLI::App *list, *describe, *run, *resume, *fork, *snapshot, *compare, *sweep, *report, *manual,
+      *completion;
   ListArguments list_arguments;
   DescribeArguments describe_arguments;
   RunArguments run_arguments;
