@@ -9,6 +9,7 @@ machine for itself.
 
 import collections
 import concurrent.futures
+import dataclasses
 import itertools
 import random
 import threading
@@ -68,6 +69,8 @@ class Campaign:
         weights = [s.model in asked if asked else s.weight for s in subjects.SUBJECTS]
         subject = rng.choices(subjects.SUBJECTS, weights)[0]
         drawn = subject.draw(rng, self.kinds.get(subject.model, ()))
+        drawn = dataclasses.replace(
+            drawn, options=drawn.options | subjects.observed(rng, subject, drawn))
         model = self.runner.model_path(subject.model) if subject.loaded else subject.model
         case = Case(model, drawn.sets, f"{drawn.until_ticks}ticks", rng.randrange(1_000_000),
                     "sequential", None, drawn.options)
@@ -104,7 +107,9 @@ class Campaign:
         """Whether a snapshot can be taken of it and resumed. The LPs of the fuzzer's models hold
         addresses in libraries."""
         stays = {"confined", "committed"} & drawn.sets.keys() or drawn.sets.get("held") == "yes"
-        return variant.engine != "checker" and not stays and (self.fixed or not subject.loaded)
+        may_end_before = "--stop-when" in drawn.options
+        return (variant.engine != "checker" and not stays and not may_end_before
+                and (self.fixed or not subject.loaded))
 
     def draw_snapshot(self, rng, subject, drawn, variant, committed):
         """From it on, any engine that fits."""
@@ -117,7 +122,8 @@ class Campaign:
         return variant.but(snapshot_at=f"{at}ticks", then=Way(then.engine, then.workers, own))
 
     def draw_engine(self, rng, drawn, committed):
-        fits = {"checker": committed <= MOST_CHECKED, "conservative": drawn.promises}
+        fits = {"checker": committed <= MOST_CHECKED and "--stop-when" not in drawn.options,
+                "conservative": drawn.promises}
         names = [e for e in self.engines if fits.get(e, True)]
         return rng.choices(names, [ENGINE_WEIGHTS.get(e, OTHERS) for e in names])[0]
 

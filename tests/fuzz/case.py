@@ -13,7 +13,8 @@ import shlex
 FLAGS = {"--no-bind"}
 # What changes results, and so belongs to the reference run too, and stays what it was when a run is
 # resumed.
-OF_THE_REFERENCE = {"--livelock"}
+OF_THE_REFERENCE = {"--livelock", "--warm-up", "--series", "--batch-means", "--stop-when",
+                    "--stop-check"}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -190,10 +190,12 @@ class Draws(unittest.TestCase):
         campaign = Campaign(runner, types.SimpleNamespace(models=[], minutes=0), None)
         self.assertEqual(campaign.spanning, {"auto", "timewarp", "conservative"})
         groups, many, little, ranks, snapshots = 1_000, 0, 0, 0, 0
+        seen = set()
         for index in range(groups):
             rng = random.Random(f"1/{index}")
             subject, drawn, one = campaign.draw_subject(rng)
             variant = campaign.draw_variant(rng, subject, drawn, one, 10_000)
+            seen |= one.options.keys()
             ranks += "--ranks" in variant.options
             snapshots += variant.then is not None
             if drawn.breeds and variant.engine == "timewarp" and 2 <= variant.workers <= 16:
@@ -203,6 +205,7 @@ class Draws(unittest.TestCase):
         self.assertGreater(little, groups / 20)
         self.assertGreater(ranks, groups / 20)
         self.assertGreater(snapshots, groups / 50)
+        self.assertEqual(seen, case.OF_THE_REFERENCE)
 
 
 class Judged(Runner):

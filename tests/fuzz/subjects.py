@@ -31,6 +31,27 @@ class Subject:
     loaded: bool = True
     reversible: bool = False
     small_requests: bool = False
+    metrics: tuple = ()  # some of the model's
+
+
+OBSERVED_SHARE = 0.4
+
+
+def observed(random, subject, drawn):
+    """What is asked to be observed beside what the model declares, and until when."""
+    if not subject.metrics or random.random() > OBSERVED_SHARE:
+        return {}
+    chosen, until, metric = {}, drawn.until_ticks, some(random, *subject.metrics)
+    if random.random() < 0.5:
+        chosen["--warm-up"] = f"{int(until * 0.9 * random.random())}ticks"
+    if random.random() < 0.5:
+        chosen["--series"] = f"{metric}={max(1, until // some(random, 3, 50, 1000))}ticks"
+    if random.random() < 0.3:
+        chosen["--batch-means"] = some(random, *subject.metrics)
+    if random.random() < 0.3:
+        chosen["--stop-when"] = f"{metric}.count >= {some(random, 1, 10, 100)}"
+        chosen["--stop-check"] = f"{max(1, until // some(random, 3, 20, 100))}ticks"
+    return chosen
 
 
 def some(random, *values):
@@ -179,24 +200,26 @@ def null(random, _):
     return Drawn(sets, length(random, 1_000, 400_000))
 
 
+NASTY_METRICS = ("share", "latest")
 SUBJECTS = [
-    Subject("random", 6, random_model, small_requests=True),
-    Subject("delays", 5, delays, small_requests=True),
-    Subject("containers", 4, nasty),
-    Subject("objects", 4, nasty),
-    Subject("control_flow", 4, nasty),
-    Subject("allocators", 3, nasty),
-    Subject("text", 2, nasty),
-    Subject("library", 1, nasty),
-    Subject("causal", 4, causal),
-    Subject("causal", 7, flood),
+    Subject("random", 6, random_model, small_requests=True, metrics=("values", "waits")),
+    Subject("delays", 5, delays, small_requests=True, metrics=("values",)),
+    Subject("containers", 4, nasty, metrics=NASTY_METRICS),
+    Subject("objects", 4, nasty, metrics=NASTY_METRICS),
+    Subject("control_flow", 4, nasty, metrics=NASTY_METRICS),
+    Subject("allocators", 3, nasty, metrics=NASTY_METRICS),
+    Subject("text", 2, nasty, metrics=NASTY_METRICS),
+    Subject("library", 1, nasty, metrics=NASTY_METRICS),
+    Subject("causal", 4, causal, metrics=("answered",)),
+    Subject("causal", 7, flood, metrics=("answered",)),
     Subject("livelock", 1, livelock),
-    Subject("reversible", 3, reversible, reversible=True, small_requests=True),
+    Subject("reversible", 3, reversible, reversible=True, small_requests=True,
+            metrics=("values", "latest")),
     Subject("phold", 3, phold, loaded=False, reversible=True),
-    Subject("pcs", 2, pcs, loaded=False),
-    Subject("traffic", 1, traffic, loaded=False),
-    Subject("wireless", 2, wireless, loaded=False),
-    Subject("epidemic", 2, epidemic, loaded=False),
+    Subject("pcs", 2, pcs, loaded=False, metrics=("power", "call_duration")),
+    Subject("traffic", 1, traffic, loaded=False, metrics=("trip_time",)),
+    Subject("wireless", 2, wireless, loaded=False, metrics=("delay", "hops")),
+    Subject("epidemic", 2, epidemic, loaded=False, metrics=("trips",)),
     Subject("null", 1, null, loaded=False),
     Subject("wrong", 0, nasty),  # wrong on purpose: for selfcheck.py, which asks for it
 ]
