@@ -535,7 +535,8 @@ class OverRanks(Case):
 class Damage(Case):
     def setUp(self):
         super().setUp()
-        self.words = ["pcs", "--until", "12min", "--set", "cells=49"]
+        # The series is for the tally, which would be empty.
+        self.words = ["pcs", "--until", "12min", "--set", "cells=49", "--series", "power=1min"]
         self.expected = self.whole(*self.words)
         self.kept = self.interrupted(*self.words, "--snapshot-at", "4min,8min", engine="timewarp")
 
