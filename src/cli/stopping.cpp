@@ -23,13 +23,14 @@ void Stopping::prepare(const Engine& engine, const EngineInfo& info, const Model
     throw UsageError(fmt::format(
         "engine {} keeps its LPs to itself: it cannot stop for --stop-when", info.name));
   rule_.emplace(model, condition, batched_metrics(model, options));
+  until_ = options.until;
   step_ = Duration::from_ticks(
       step > 0 ? step : std::max<std::int64_t>(1, options.until.ticks() / kLooks));
 }
 
 void Stopping::begin(RunControl& control) {
   if (!rule_) return;
-  halts_.emplace(*rule_, step_, control, control.halts);
+  halts_.emplace(*rule_, step_, until_, control, control.halts);
   control.halts = &*halts_;
 }
 

@@ -22,6 +22,7 @@ class Stopping {
 
  private:
   Duration step_;
+  Time until_;
   std::optional<StopRule> rule_;
   std::optional<StopHalts> halts_;
 };

@@ -147,32 +147,45 @@ std::string StopRule::state(const RunResult& so_far) const {
   return text;
 }
 
+Time StopHalts::look_after(Time time) const {
+  const std::int64_t last = time.ticks() / step_.ticks();
+  const bool reaches = last < (until_.ticks() - 1) / step_.ticks();
+  return reaches ? Time::from_ticks((last + 1) * step_.ticks()) : Time::max();
+}
+
+bool StopHalts::is_behind_look(const World& world) const {
+  return *look_ != Time::max() && world.cut >= Key::start_of(*look_);
+}
+
 Goal StopHalts::next_goal(const World& world) {
+  if (!look_) look_ = look_after(world.cut.time());
   Goal goal = others_ != nullptr ? others_->next_goal(world) : Goal{};
   others_until_ = goal.until;
-  const std::int64_t last = world.cut.time().ticks() / step_.ticks();
-  const bool reaches = last < Time::max().ticks() / step_.ticks();
-  look_ = reaches ? Time::from_ticks((last + 1) * step_.ticks()) : Time::max();
-  goal.until = std::min(goal.until, look_);
+  goal.until = std::min(goal.until, *look_);
   return goal;
 }
 
 /// The halt may be for both, or, where it is not at the time of a look, because somebody asked.
+/// Looks come first: who begins at a snapshot begins with the looks behind it.
 bool StopHalts::at_halt(World& world) {
-  const bool to_look = world.cut >= Key::start_of(look_);
+  const bool to_look = is_behind_look(world);
   const bool for_others = world.cut >= Key::start_of(others_until_) || !to_look;
-  if (others_ != nullptr && for_others && !others_->at_halt(world)) return false;
-  return !to_look || !is_time_to_stop(world);
+  if (is_time_to_stop(world)) return false;
+  return others_ == nullptr || !for_others || others_->at_halt(world);
 }
 
+/// An engine may put its cut at the first event behind the goal, and so behind several looks. Each
+/// of them counts: what is known of levels and rates changes without events.
 bool StopHalts::is_time_to_stop(World& world) {
-  const RunResult now = metrics_so_far(world, look_, control_.ranks);
-  if (!rule_.holds(now)) return false;
-  // An engine may put its cut at the first event behind the time; nothing lies between.
-  world.cut = std::min(world.cut, Key::start_of(look_));
-  note_ = fmt::format("the run stopped at {}, as asked for: {}", time_text(world.model(), look_),
-                      rule_.state(now));
-  return true;
+  for (; is_behind_look(world); look_ = look_after(*look_)) {
+    const RunResult now = metrics_so_far(world, *look_, control_.ranks);
+    if (!rule_.holds(now)) continue;
+    world.cut = std::min(world.cut, Key::start_of(*look_));
+    note_ = fmt::format("the run stopped at {}, as asked for: {}", time_text(world.model(), *look_),
+                        rule_.state(now));
+    return true;
+  }
+  return false;
 }
 
 void StopHalts::at_end(RunResult& result) {

@@ -58,9 +58,11 @@ class StopRule {
 /// Halts a run for its rule, and for what else it halts for.
 class StopHalts final : public RunHalts {
  public:
-  /// `step`: from one look to the next, not 0. `others`: null, or outlives this.
-  StopHalts(const StopRule& rule, Duration step, const RunControl& control, RunHalts* others)
-      : rule_(rule), step_(step), control_(control), others_(others) {}
+  /// `step`: from one look to the next, not 0. `until`: of the run. `others`: null, or outlives
+  /// this.
+  StopHalts(const StopRule& rule, Duration step, Time until, const RunControl& control,
+            RunHalts* others)
+      : rule_(rule), step_(step), until_(until), control_(control), others_(others) {}
 
   Goal next_goal(const World& world) override;
   bool at_halt(World& world) override;
@@ -69,13 +71,16 @@ class StopHalts final : public RunHalts {
   bool moves_the_world() const override { return others_ != nullptr && others_->moves_the_world(); }
 
  private:
+  Time look_after(Time time) const;
+  bool is_behind_look(const World& world) const;
   bool is_time_to_stop(World& world);
 
   const StopRule& rule_;
   const Duration step_;
+  const Time until_;
   const RunControl& control_;
   RunHalts* const others_;
-  Time look_ = Time::max();          ///< the next one
+  std::optional<Time> look_;         ///< the next one, once the world is known
   Time others_until_ = Time::max();  ///< of the goal of the others
   std::string note_;                 ///< once the rule has stopped the run
 };

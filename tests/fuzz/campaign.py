@@ -95,11 +95,11 @@ class Campaign:
             chosen |= options.little_memory(rng)
         workers = rng.choice(BREEDING_WORKERS if breeds else WORKERS)
         if engine in self.spanning and not breeds and rng.random() < RANKS_SHARE:
-            # An LP that must not roll back may cost a round an event, which takes its time where
-            # processes share a core.
-            held = drawn.sets.get("held") == "yes"
-            chosen["--ranks"] = str(2 if held else rng.choice(RANKS))
-            workers = 1 if held else rng.choice(WORKERS_OF_A_RANK)
+            # An LP that must not roll back may cost a round an event, and guesses that breed wait
+            # for rounds, too, which takes its time where processes share a core.
+            rounds = drawn.sets.get("held") == "yes" or drawn.breeds
+            chosen["--ranks"] = str(2 if rounds else rng.choice(RANKS))
+            workers = 1 if rounds else rng.choice(WORKERS_OF_A_RANK)
             chosen = options.agree(chosen)
         return Way(engine, workers if "--workers" in place.uses else None, chosen)
 

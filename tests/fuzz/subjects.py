@@ -49,7 +49,10 @@ def observed(random, subject, drawn):
     if random.random() < 0.3:
         chosen["--batch-means"] = some(random, *subject.metrics)
     if random.random() < 0.3:
-        chosen["--stop-when"] = f"{metric}.count >= {some(random, 1, 10, 100)}"
+        # A level is watched for longer also where nothing happens.
+        seconds = until * 1e-9 * some(random, 0.2, 1, 5)
+        chosen["--stop-when"] = (f"latest.seconds >= {seconds:.9f}" if metric == "latest" else
+                                 f"{metric}.count >= {some(random, 1, 10, 100)}")
         chosen["--stop-check"] = f"{max(1, until // some(random, 3, 20, 100))}ticks"
     return chosen
 
