@@ -33,15 +33,20 @@ study::Plan pilot_plan(const study::Plan& plan) {
   return pilots;
 }
 
+/// Runs with one more option.
+void add_option(study::RunMaker& maker, const OptionBase& option, const std::string& value) {
+  maker.command = [runs = maker.command, word = option.flag() + "=" + value](std::size_t point,
+                                                                             std::uint64_t seed) {
+    std::vector<std::string> words = runs(point, seed);
+    words.push_back(word);
+    return words;
+  };
+}
+
 /// The same runs, observed from their beginning.
 study::RunMaker pilot_maker(const SweepPlan& sweep) {
   study::RunMaker maker = sweep.maker;
-  maker.command = [runs = sweep.maker.command, metric = sweep.warm_up_metric](std::size_t point,
-                                                                              std::uint64_t seed) {
-    std::vector<std::string> words = runs(point, seed);
-    words.push_back(batch_means_option().flag() + "=" + metric);
-    return words;
-  };
+  add_option(maker, batch_means_option(), sweep.warm_up_metric);
   return maker;
 }
 
@@ -63,9 +68,7 @@ PointWarmUp warm_up_at(std::size_t point, const study::Plan& plan, const std::st
   for (const std::uint64_t seed : plan.seeds) {
     const std::string run = folder.run_folder(point, seed);
     nlohmann::ordered_json report;
-    const study::RunIdentity identity{maker.command(point, seed), maker.program_build,
-                                      maker.model_build};
-    if (look_for_run(run, identity, report) != study::Found::finished)
+    if (look_for_run(run, maker.identity(point, seed), report) != study::Found::finished)
       throw UsageError(fmt::format("a pilot's results in '{}' were changed meanwhile", run));
     result.tick_seconds = report.at("model").at("tick_seconds");
     study::add_pilot(fmt::format("{}/{}", run, ResultFiles::kDatabaseName), metric, sums);
@@ -118,13 +121,7 @@ std::optional<study::FixedWarmUp> fix_warm_up(SweepPlan& sweep, const std::strin
     throw PilotsEnded{campaign.failures().front().code};
   }
   study::FixedWarmUp fixed = longest(sweep, plan, pilots, maker);
-  sweep.maker.command = [runs = sweep.maker.command,
-                         option = warm_up_option().flag() + "=" + fixed.text](std::size_t point,
-                                                                              std::uint64_t seed) {
-    std::vector<std::string> words = runs(point, seed);
-    words.push_back(option);
-    return words;
-  };
+  add_option(sweep.maker, warm_up_option(), fixed.text);
   return fixed;
 }
 

@@ -67,10 +67,9 @@ void read_runs(const SweepPlan& sweep, const study::Campaign& campaign,
     for (std::uint64_t i = 0; i < campaign.replications(point); ++i) {
       if (failed.contains({point, i})) continue;
       const std::uint64_t seed = sweep.plan.seed(i);
-      const study::RunIdentity identity{sweep.maker.command(point, seed), sweep.maker.program_build,
-                                        sweep.maker.model_build};
       nlohmann::ordered_json report;
-      if (look_for_run(folder.run_folder(point, seed), identity, report) == study::Found::finished)
+      if (look_for_run(folder.run_folder(point, seed), sweep.maker.identity(point, seed), report) ==
+          study::Found::finished)
         runs.add(point, seed, report);
     }
   }

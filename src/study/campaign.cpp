@@ -149,8 +149,7 @@ void Campaign::note_values(const Run& run, const Json& report) {
 }
 
 RunIdentity Campaign::identity(const Run& run) const {
-  return {maker_.command(run.point, plan_.seed(run.replication)), maker_.program_build,
-          maker_.model_build};
+  return maker_.identity(run.point, plan_.seed(run.replication));
 }
 
 void Campaign::start_next() {

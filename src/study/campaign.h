@@ -28,6 +28,10 @@ struct RunMaker {
   std::vector<std::string> manner;         ///< words behind these that leave its results alone
   std::string program_build, model_build;  ///< see core/modules.h
   std::size_t jobs = 1;                    ///< runs at once
+
+  RunIdentity identity(std::size_t point, std::uint64_t seed) const {
+    return {command(point, seed), program_build, model_build};
+  }
 };
 
 struct Failure {
