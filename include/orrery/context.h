@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string_view>
 #include <type_traits>
 
 #include "orrery/event.h"
@@ -28,6 +29,29 @@ namespace orrery {
 class LogicalProcessBase;
 class Ledger;
 struct Observation;
+
+namespace detail {
+
+template <class V>
+inline constexpr bool is_text =
+    std::is_convertible_v<const V&, std::string_view> && !std::is_null_pointer_v<V>;
+
+/// Which values of a row are integers, and which are texts: a bit for each.
+struct ValueKinds {
+  std::uint32_t integers = 0, texts = 0;
+};
+
+template <class... Values>
+constexpr ValueKinds kinds_of() {
+  ValueKinds kinds;
+  std::uint32_t bit = 1;
+  ((kinds.integers |= std::is_integral_v<Values> ? bit : 0u,
+    kinds.texts |= is_text<Values> ? bit : 0u, bit <<= 1),
+   ...);
+  return kinds;
+}
+
+}  // namespace detail
 
 /// What start(), handlers and finish() have in common: the clock, the name, and what they report.
 class OutputContext {
@@ -50,16 +74,24 @@ class OutputContext {
   void level(const Metric& metric, double value);
 
   /// Adds a row to a table: as many values as it has columns, in their order, integers for integer
-  /// columns. A mismatch is a model fault.
+  /// columns, floating point for real ones, for text columns whatever a std::string_view can be
+  /// made from. A mismatch is a model fault, and so are more than 4096 bytes of text in a row.
   template <class... Values>
-  void emit(const Table& table, Values... values) {
-    constexpr bool numbers = (std::is_arithmetic_v<Values> && ...);
-    static_assert(numbers, "a row holds numbers only: emit() takes integers and floating point");
+  void emit(const Table& table, const Values&... values) {
+    constexpr bool possible = ((std::is_arithmetic_v<Values> || detail::is_text<Values>)&&...);
+    static_assert(possible,
+                  "a row holds numbers and texts: emit() takes integers, floating point, "
+                  "and what a std::string_view can be made from");
     static_assert(sizeof...(Values) > 0, "a row has as many values as its table has columns");
-    if constexpr (numbers && sizeof...(Values) > 0) {
+    if constexpr (possible && sizeof...(Values) > 0) {
+      constexpr detail::ValueKinds kinds = detail::kinds_of<Values...>();
       const std::uint64_t cells[] = {cell(values)...};
-      constexpr std::uint32_t integers = integer_mask<Values...>();
-      emit_cells(table, cells, integers);
+      if constexpr (kinds.texts == 0) {
+        emit_numbers(table, cells, kinds);
+      } else {
+        const std::string_view texts[] = {text(values)...};
+        emit_texts(table, cells, texts, kinds);
+      }
     }
   }
 
@@ -84,9 +116,11 @@ class OutputContext {
 
  private:
   template <class V>
-  static std::uint64_t cell(V value) {
+  static std::uint64_t cell(const V& value) {
     std::uint64_t bits = 0;
-    if constexpr (std::is_floating_point_v<V>) {
+    if constexpr (detail::is_text<V>) {
+      bits = std::string_view(value).size();
+    } else if constexpr (std::is_floating_point_v<V>) {
       const double wide = value;
       std::memcpy(&bits, &wide, sizeof bits);
     } else {
@@ -94,14 +128,20 @@ class OutputContext {
     }
     return bits;
   }
-  template <class... Values>
-  static constexpr std::uint32_t integer_mask() {
-    std::uint32_t mask = 0, bit = 1;
-    ((mask |= std::is_integral_v<Values> ? bit : 0u, bit <<= 1), ...);
-    return mask;
+  template <class V>
+  static std::string_view text(const V& value) {
+    if constexpr (detail::is_text<V>) {
+      return value;
+    } else {
+      return {};
+    }
   }
   void tally(const Metric& metric, double value, double before);
-  void emit_cells(const Table& table, std::span<const std::uint64_t> cells, std::uint32_t integers);
+  void emit_numbers(const Table& table, std::span<const std::uint64_t> cells,
+                    detail::ValueKinds kinds);
+  void emit_texts(const Table& table, std::span<const std::uint64_t> cells,
+                  std::span<const std::string_view> texts, detail::ValueKinds kinds);
+  void add_row(const Table& table, std::span<const std::uint64_t> cells);
 };
 
 /// What a handler sees.

@@ -91,7 +91,9 @@ class Metric {
   std::string name_, unit_, help_;
 };
 
-enum class ColumnType : std::uint8_t { integer, real };
+enum class ColumnType : std::uint8_t { integer, real, text };
+/// "integer", "real", "text"
+const char* name_of(ColumnType type);
 
 struct Column {
   std::string name;
@@ -100,10 +102,11 @@ struct Column {
 };
 
 /// A table of rows that handlers emit. Every row also gets the time (in ticks) and the LP that
-/// emitted it. At most 16 columns.
+/// emitted it. At most 16 columns; the texts of a row are at most 4096 bytes together, in UTF-8.
 class Table {
  public:
   static constexpr std::size_t kMaxColumns = 16;
+  static constexpr std::size_t kMaxTextBytes = 4096;
   Table(Model& model, std::string name, std::vector<Column> columns, std::string help);
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;

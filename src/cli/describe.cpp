@@ -74,8 +74,7 @@ void print_tables(const Model& model, const Terminal& terminal) {
     TextTable columns({{""}, {""}, {""}, {""}});
     columns.add({"", "time_ticks", "integer", "ticks"});
     columns.add({"", "lp", "integer", ""});
-    for (const Column& c : t->columns())
-      columns.add({"", c.name, c.type == ColumnType::integer ? "integer" : "real", c.unit});
+    for (const Column& c : t->columns()) columns.add({"", c.name, name_of(c.type), c.unit});
     print_out("{}", columns.text(terminal));
   }
 }

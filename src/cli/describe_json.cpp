@@ -50,7 +50,7 @@ Json columns_json(const Table& table) {
   json["time_ticks"] = {{"type", "integer"}, {"unit", "ticks"}};
   json["lp"] = {{"type", "integer"}, {"unit", ""}};
   for (const Column& c : table.columns()) {
-    json[c.name] = {{"type", c.type == ColumnType::integer ? "integer" : "real"}, {"unit", c.unit}};
+    json[c.name] = {{"type", name_of(c.type)}, {"unit", c.unit}};
   }
   return json;
 }

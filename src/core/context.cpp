@@ -6,6 +6,7 @@
 
 #include "core/fingerprint.h"
 #include "core/ledger.h"
+#include "core/row_cells.h"
 #include "core/tally.h"
 #include "core/withdrawn.h"
 #include "memory/application_mode.h"
@@ -84,29 +85,62 @@ std::string counted(std::size_t n, const char* noun) {
   return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
 }
 
-void check_row(const Table& table, std::size_t values, std::uint32_t integers) {
+ColumnType kind_of_value(detail::ValueKinds kinds, std::size_t i) {
+  if (((kinds.integers >> i) & 1) != 0) return ColumnType::integer;
+  return ((kinds.texts >> i) & 1) != 0 ? ColumnType::text : ColumnType::real;
+}
+
+const char* describe_value(ColumnType kind) {
+  switch (kind) {
+    case ColumnType::integer:
+      return "an integer";
+    case ColumnType::real:
+      return "a floating-point number";
+    case ColumnType::text:
+      return "a text";
+  }
+  return "";
+}
+
+void check_row(const Table& table, std::size_t values, detail::ValueKinds kinds) {
   const auto& columns = table.columns();
   if (values != columns.size()) {
     throw ModelFault("emit() to table '" + table.name() + "' with " + counted(values, "value") +
                      ", but it has " + counted(columns.size(), "column"));
   }
   for (std::size_t i = 0; i < values; ++i) {
-    const bool is_integer = ((integers >> i) & 1) != 0;
-    if (is_integer == (columns[i].type == ColumnType::integer)) continue;
+    const ColumnType kind = kind_of_value(kinds, i);
+    if (kind == columns[i].type) continue;
     throw ModelFault("emit() to table '" + table.name() + "': value " + std::to_string(i + 1) +
-                     (is_integer ? " is an integer" : " is a floating-point number") +
-                     ", its column '" + columns[i].name + "' is not");
+                     " is " + describe_value(kind) + ", its column '" + columns[i].name +
+                     "' is not");
   }
 }
 
 }  // namespace
 
-void OutputContext::emit_cells(const Table& table, std::span<const std::uint64_t> cells,
-                               std::uint32_t integers) {
-  check_row(table, cells.size(), integers);
+void OutputContext::add_row(const Table& table, std::span<const std::uint64_t> cells) {
   hash_ = fingerprint::add_word(hash_, table.index());
   hash_ = fingerprint::add_bytes(hash_, cells.data(), cells.size_bytes());
   append_row(table, cells);
+}
+
+void OutputContext::emit_numbers(const Table& table, std::span<const std::uint64_t> cells,
+                                 detail::ValueKinds kinds) {
+  check_row(table, cells.size(), kinds);
+  add_row(table, cells);
+}
+
+void OutputContext::emit_texts(const Table& table, std::span<const std::uint64_t> cells,
+                               std::span<const std::string_view> texts, detail::ValueKinds kinds) {
+  check_row(table, cells.size(), kinds);
+  row_cells::Words words;
+  const std::size_t count = row_cells::pack(cells, texts, words);
+  if (count == 0) {
+    throw ModelFault("emit() to table '" + table.name() + "' with more than " +
+                     std::to_string(Table::kMaxTextBytes) + " bytes of text");
+  }
+  add_row(table, {words.data(), count});
 }
 
 void Context::refuse_duration(LpId destination, Duration delay, Duration duration) const {

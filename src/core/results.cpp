@@ -40,6 +40,18 @@ void Metric::set_series(Duration interval) const {
                     : Time::from_ticks(end);
 }
 
+const char* name_of(ColumnType type) {
+  switch (type) {
+    case ColumnType::integer:
+      return "integer";
+    case ColumnType::real:
+      return "real";
+    case ColumnType::text:
+      return "text";
+  }
+  return "";
+}
+
 Table::Table(Model& model, std::string name, std::vector<Column> columns, std::string help)
     : index_(static_cast<std::uint32_t>(model.tables_.size())),
       name_(std::move(name)),

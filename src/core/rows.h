@@ -18,11 +18,11 @@ struct Row {
   std::uint32_t ordinal;  ///< counts the rows of that event
   LpId lp;
   std::uint32_t table;
-  std::span<const std::uint64_t> cells;  ///< doubles as their bits
+  std::span<const std::uint64_t> cells;  ///< see row_cells.h
 };
 
 /// A row in words: time, microstep and sender, send count, ordinal and LP, table and number of
-/// cells, the cells.
+/// words of cells, these words.
 struct PackedRow {
   static constexpr std::size_t kHeadWords = 5;
 

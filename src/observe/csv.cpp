@@ -3,8 +3,8 @@
 
 namespace orrery {
 
-std::string csv_text(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+std::string csv_text(std::string_view text) {
+  if (text.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(text);
   std::string quoted(1, '"');
   for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
   quoted += '"';

@@ -6,12 +6,13 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <type_traits>
 
 #include "core/file_output.h"
+#include "core/row_cells.h"
 #include "observe/metric_figures.h"
 #include "observe/number_text.h"
 #include "orrery/error.h"
@@ -38,7 +39,15 @@ constexpr const char* kMetaTables = R"(
 )";
 
 const char* sql_type(ColumnType type) {
-  return type == ColumnType::integer ? "INTEGER" : "REAL";
+  switch (type) {
+    case ColumnType::integer:
+      return "INTEGER";
+    case ColumnType::real:
+      return "REAL";
+    case ColumnType::text:
+      return "TEXT";
+  }
+  return "";
 }
 
 void synchronise(const std::string& path) {
@@ -93,23 +102,25 @@ void Database::describe_columns(const Table& table) {
   insert(sql, {table.name(), "time_ticks", "integer", "ticks"}, {});
   insert(sql, {table.name(), "lp", "integer", ""}, {});
   for (const Column& column : table.columns()) {
-    const char* type = column.type == ColumnType::integer ? "integer" : "real";
-    insert(sql, {table.name(), column.name, type, column.unit}, {});
+    insert(sql, {table.name(), column.name, name_of(column.type), column.unit}, {});
   }
 }
 
 void Database::write(const Row& row) {
   sqlite3_stmt* statement = inserts_[row.table];
-  const auto& columns = model_.tables()[row.table]->columns();
   sqlite3_bind_int64(statement, 1, row.key.time().ticks());
   sqlite3_bind_int64(statement, 2, row.lp);
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    const int place = static_cast<int>(i) + 3;
-    if (columns[i].type == ColumnType::integer)
-      sqlite3_bind_int64(statement, place, static_cast<std::int64_t>(row.cells[i]));
-    else
-      sqlite3_bind_double(statement, place, std::bit_cast<double>(row.cells[i]));
-  }
+  int place = 2;
+  row_cells::for_each(*model_.tables()[row.table], row.cells, [&]<class T>(const T& value) {
+    ++place;
+    if constexpr (std::is_same_v<T, std::int64_t>)
+      sqlite3_bind_int64(statement, place, value);
+    else if constexpr (std::is_same_v<T, double>)
+      sqlite3_bind_double(statement, place, value);
+    else  // it lies there until the statement has run
+      sqlite3_bind_text(statement, place, value.data(), static_cast<int>(value.size()),
+                        SQLITE_STATIC);
+  });
   check(sqlite3_step(statement));
   sqlite3_reset(statement);
 }

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <iterator>
 #include <set>
+#include <string_view>
+#include <type_traits>
 
+#include "core/row_cells.h"
 #include "observe/csv.h"
 #include "observe/report.h"
 #include "orrery/error.h"
@@ -72,15 +74,14 @@ void ResultFiles::add_csv(const Table& table) {
 void ResultFiles::write(const Row& row) {
   database_->write(row);
   FileWriter& file = *csv_[row.table];
-  const auto& columns = model_.tables()[row.table]->columns();
   auto out = std::back_inserter(file.buffer());
   out = fmt::format_to(out, "{},{}", row.key.time().ticks(), row.lp);
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (columns[i].type == ColumnType::integer)
-      out = fmt::format_to(out, ",{}", static_cast<std::int64_t>(row.cells[i]));
-    else  // the shortest digits that read back as the same number
-      out = fmt::format_to(out, ",{}", std::bit_cast<double>(row.cells[i]));
-  }
+  row_cells::for_each(*model_.tables()[row.table], row.cells, [&]<class T>(const T& value) {
+    if constexpr (std::is_same_v<T, std::string_view>)
+      out = fmt::format_to(out, ",{}", csv_text(value));
+    else  // of a double the shortest digits that read back as the same number
+      out = fmt::format_to(out, ",{}", value);
+  });
   file.write("\n");
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "observe/batch_means.h"
 #include "observe/number_text.h"
 #include "page/chart.h"
 #include "page/markup.h"
@@ -16,8 +17,11 @@ namespace {
 constexpr double kWidestBand = 8;  // times what means span; a wider one would flatten them
 constexpr std::array kQuantiles = {"p50", "p90", "p99", "p99.9"};
 
+double tick_seconds(const Json& report) {
+  return number_at(report, {"model", "tick_seconds"}).value_or(1e-9);
+}
 double tick_seconds(const RunFolder& run) {
-  return number_at(run.report, {"model", "tick_seconds"}).value_or(1e-9);
+  return tick_seconds(run.report);
 }
 
 /// In which the simulated time of all is to be read.
@@ -221,6 +225,41 @@ std::string kind_table(const Json& metrics, const Kind& kind) {
   return fmt::format("<h3>{}</h3>\n", kind.title) + table.text();
 }
 
+/// What is to be said of an interval that should not be trusted, in a paragraph; "" of one that
+/// may.
+std::string batches_warning(const std::string& metric, const Json& means) {
+  std::string sentence;
+  if (!means.is_object())
+    sentence = "the run is too short for batches with values";
+  else if (number_at(means, {"correlation"}).value_or(0) > kMostCorrelation)
+    sentence = "the batches depend on each other, so the interval is too narrow; run longer";
+  if (sentence.empty()) return "";
+  return fmt::format("<p class=\"warn\">{}: {}.</p>\n", escaped(metric), sentence);
+}
+
+/// Intervals from one run.
+std::string batches_markup(const Json& metrics, double tick_seconds) {
+  TableMarkup table({text_cell("metric"), number_cell("mean"), number_cell("half width"),
+                     number_cell("confidence"), number_cell("batches"),
+                     number_cell("seconds of each"), number_cell("correlation"),
+                     text_cell("unit")});
+  std::string warnings;
+  for (const auto& [name, metric] : metrics.items()) {
+    if (!metric.is_object() || !metric.contains("batch_means")) continue;
+    const Json& means = metric["batch_means"];
+    warnings += batches_warning(name, means);
+    if (!means.is_object()) continue;
+    const std::string unit = text_at(metric, {"unit"});
+    table.add({text_cell(name), value_cell(at(means, {"mean"})),
+               value_cell(at(means, {"half_width"})), value_cell(at(means, {"confidence"})),
+               value_cell(at(means, {"batches"})),
+               value_cell(number_at(means, {"batch_ticks"}).value_or(0) * tick_seconds),
+               value_cell(at(means, {"correlation"})), text_cell(unit == "1" ? "" : unit)});
+  }
+  if (table.empty() && warnings.empty()) return "";
+  return "<h3>Batch means</h3>\n" + (table.empty() ? "" : table.text()) + warnings;
+}
+
 Line course_line(const Course& course, const std::string& name, double scale) {
   Line line{name, {}};
   for (const auto& [ticks, mean] : course.points) line.points.push_back({ticks * scale, mean});
@@ -243,14 +282,19 @@ const Course* find_course(const RunFolder& run, const std::string& table,
   return nullptr;
 }
 
+Cell cell_of(const Column& column, const std::string& text) {
+  return column.type == "text" ? text_cell(text) : number_cell(text);
+}
+
 std::string table_markup(const TablePreview& preview, const RunFolder& run) {
   std::vector<Cell> headings;
   for (const Column& column : preview.columns)
-    headings.push_back(number_cell(labelled(column.name, column.unit)));
+    headings.push_back(cell_of(column, labelled(column.name, column.unit)));
   TableMarkup table(headings);
   for (const auto& row : preview.first_rows) {
     std::vector<Cell> cells;
-    for (const std::string& text : row) cells.push_back(number_cell(text));
+    for (std::size_t i = 0; i < std::min(row.size(), preview.columns.size()); ++i)
+      cells.push_back(cell_of(preview.columns[i], row[i]));
     table.add(cells);
   }
   const std::string rows = grouped(preview.rows);
@@ -280,7 +324,7 @@ std::string figures_markup(const Json& report) {
   if (!metrics.is_object()) return "";
   std::string text;
   for (const Kind& kind : kinds()) text += kind_table(metrics, kind);
-  return text;
+  return text + batches_markup(metrics, tick_seconds(report));
 }
 
 std::string metric_charts(const std::vector<NamedRun>& runs) {

@@ -147,7 +147,7 @@ Times times_of(const ReadDatabase& database, const std::string& table, std::uint
 
 bool has_course(const Column& column, const Times& times, const std::vector<Moment>& moments) {
   if (moments.size() < kFewestTimes || !changes(moments) || repeats_time(moments)) return false;
-  return !column.is_integer || times.are_looks || variance_ratio(moments) > kVarianceRatio;
+  return column.type != "integer" || times.are_looks || variance_ratio(moments) > kVarianceRatio;
 }
 
 std::vector<Moment> read_moments(const ReadDatabase& database, const std::string& table,
@@ -167,7 +167,7 @@ void read_courses(const ReadDatabase& database, TablePreview& table) {
   const std::string name = sql_name(table.name);
   const Times times = times_of(database, name, table.rows);
   for (const Column& column : table.columns) {
-    if (column.name == "time_ticks" || column.name == "lp") continue;
+    if (column.name == "time_ticks" || column.name == "lp" || column.type == "text") continue;
     const auto moments = read_moments(database, name, sql_name(column.name), times.groups);
     if (!has_course(column, times, moments)) continue;
     Course& course = table.courses.emplace_back(Course{column.name, column.unit, {}});
@@ -193,7 +193,7 @@ void read_tables(const ReadDatabase& database, RunFolder& run) {
   while (query.next()) {
     if (run.tables.empty() || run.tables.back().name != query.text(0))
       run.tables.push_back({query.text(0), {}, {}, 0, {}});
-    run.tables.back().columns.push_back({query.text(1), query.text(3), query.text(2) == "integer"});
+    run.tables.back().columns.push_back({query.text(1), query.text(3), query.text(2)});
   }
   for (TablePreview& table : run.tables) read_table(database, table);
 }

@@ -25,7 +25,7 @@ struct SeriesPoint {
 
 struct Column {
   std::string name, unit;
-  bool is_integer = false;
+  std::string type;  ///< "integer", "real" or "text"
 };
 
 /// A column over the time of the rows.

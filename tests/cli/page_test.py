@@ -5,6 +5,7 @@ nothing else. Needs the environment of cli_test.py, and SHOP, a model with odd t
 is installed, it shows a page once."""
 
 import base64
+import csv
 import json
 import os
 import re
@@ -127,6 +128,17 @@ class Pages(PageCase):
                   if one.startswith("data:")]
         self.assertEqual(images, [PNG, SVG.encode()])
 
+    def test_batch_means(self):
+        folder = self.run_in("shop", SHOP, "--batch-means", "wait,inside,never")
+        page, metrics = self.page(folder), self.report(folder)["metrics"]
+        for name in ["wait", "inside"]:
+            means = metrics[name]["batch_means"]
+            row = [row for row in page.rows if row[0] == name and len(row) == 8][0]
+            self.assertEqual(row[1:5], [means[figure] for figure in
+                             ["mean", "half_width", "confidence", "batches"]])
+        self.assertIn("never: the run is too short for batches with values.", page.text)
+        self.assertNotIn("Batch means", self.page(self.run_in("plain", SHOP)).text)
+
     def test_bars_hold_all_values(self):
         folder = self.run_in("shop", SHOP)
         page = self.page(folder)
@@ -145,11 +157,13 @@ class Pages(PageCase):
     def test_rows_of_tables(self):
         folder = self.run_in("shop", SHOP)
         page = self.page(folder)
-        lines = (folder / "sales.csv").read_text().splitlines()
-        self.assertIn(f"{len(lines) - 1} rows; the first ones:", page.text)
-        first = lines[1].split(",")
-        shown = [row for row in page.rows if row[:2] == first[:2] and len(row) == 4][0]
-        self.assertAlmostEqual(float(shown[2]), float(first[2]), places=5)
+        with open(folder / "sales.csv", newline="", encoding="utf-8") as file:
+            rows = list(csv.reader(file))[1:]
+        self.assertIn(f"{len(rows)} rows; the first ones:", page.text)
+        shown = [row for row in page.rows if row[:2] == rows[0][:2] and len(row) == 5][0]
+        self.assertAlmostEqual(float(shown[2]), float(rows[0][2]), places=5)
+        self.assertEqual(shown[4], rows[0][4])
+        self.assertIn("<b>Ann</b>, \"boss\"", {row[4] for row in page.rows if len(row) == 5})
 
     def test_of_a_fault(self):
         folder = self.run_in("shop", SHOP, "--set", "fail_at=20", code=3)

@@ -7,11 +7,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <memory>
 #include <random>
+#include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
+#include "core/row_cells.h"
 #include "core/rows.h"
 #include "orrery/error.h"
 #include "orrery/model.h"
@@ -201,6 +207,57 @@ TEST(Rows, ComeOutAsTheyWentIn) {
   EXPECT_EQ(i, kept.size());
   buffer.clear();
   EXPECT_TRUE(buffer.empty());
+}
+
+TEST(RowCells, ComeOutAsTheyWentIn) {
+  TableModel model;
+  const Table table(model, "t",
+                    {{"a", ColumnType::text},
+                     {"n", ColumnType::integer},
+                     {"b", ColumnType::text},
+                     {"x", ColumnType::real},
+                     {"c", ColumnType::text}},
+                    "");
+  for (const std::size_t length : {0, 1, 7, 8, 9, 63, 64, 4000}) {
+    std::string a(length, 'q');
+    if (length > 2) a[2] = '\0';
+    const std::string_view texts[] = {a, {}, "", {}, "end"};
+    const std::uint64_t cells[] = {length, static_cast<std::uint64_t>(-5), 0,
+                                   std::bit_cast<std::uint64_t>(0.1), 3};
+    row_cells::Words words;
+    words.fill(~std::uint64_t{0});
+    const std::size_t count = row_cells::pack(cells, texts, words);
+    EXPECT_EQ(count, 5 + (length + 7) / 8 + 1);
+    std::string read;
+    row_cells::for_each(table, {words.data(), count}, [&]<class T>(const T& value) {
+      if constexpr (std::is_same_v<T, std::string_view>)
+        read += std::string(value) + "|";
+      else
+        read += std::to_string(value) + "|";
+    });
+    EXPECT_EQ(read, a + "|-5||0.100000|end|");
+    row_cells::Words again{};
+    EXPECT_EQ(row_cells::pack(cells, texts, again), count);
+    EXPECT_TRUE(std::equal(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count),
+                           again.begin()))
+        << "what is behind a text depends on what was there";
+  }
+}
+
+TEST(RowCells, HaveRoomForTheLongestTextsAndNoMore) {
+  constexpr std::size_t kMost = Table::kMaxTextBytes;
+  const std::string half(kMost / 2, 'x'), more(kMost / 2 + 1, 'x');
+  const std::uint64_t cells[] = {half.size(), half.size()};
+  row_cells::Words words;
+  EXPECT_EQ(row_cells::pack(cells, std::array<std::string_view, 2>{half, half}, words),
+            2 + kMost / 8);
+  EXPECT_EQ(row_cells::pack(cells, std::array<std::string_view, 2>{half, more}, words), 0u);
+  std::array<std::string_view, Table::kMaxColumns> many;
+  std::array<std::uint64_t, Table::kMaxColumns> lengths;
+  const std::string odd(kMost / Table::kMaxColumns - 7, 'y');
+  many.fill(odd);
+  lengths.fill(odd.size());
+  EXPECT_LE(row_cells::pack(lengths, many, words), words.size());
 }
 
 }  // namespace

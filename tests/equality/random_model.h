@@ -115,8 +115,13 @@ class RandomModel : public Model {
   Witness* witness = nullptr;  ///< of events of LPs that must not roll back
   const Metric values{*this, "values", "", "values noted", Keep::histogram};
   const Metric waits{*this, "waits", "ticks", "delays chosen", Keep::histogram};
-  const Table notes{
-      *this, "notes", {{"value", ColumnType::integer}, {"share", ColumnType::real}}, "some events"};
+  const Table notes{*this,
+                    "notes",
+                    {{"value", ColumnType::integer},
+                     {"word", ColumnType::text},
+                     {"share", ColumnType::real},
+                     {"kind", ColumnType::text}},
+                    "some events"};
 };
 
 inline Duration RandomLp::delay(Context& context) {
@@ -231,7 +236,8 @@ inline void RandomLp::handle(Context& context, const Walk& walk) {
   }
   if (extra >= 12) set_reminder(context, walk.value);
   if (model_.options.rows && extra < 6)
-    context.emit(model_.notes, walk.value, static_cast<double>(digest_ >> 40) * 0.125);
+    context.emit(model_.notes, walk.value, std::string(walk.value % 40, 'a'),
+                 static_cast<double>(digest_ >> 40) * 0.125, digest_ % 2 == 0 ? "even" : "");
   context.record(model_.values, static_cast<double>(walk.value % 1000) * 0.1);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A model whose parameters have names that Python's functions and the command use, too, and whose
-// rows hold the numbers that are hard to hand over.
+// rows hold the numbers and texts that are hard to hand over.
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -35,6 +35,10 @@ class Clash final : public orrery::Model {
                      "hard",
                      {{"large", ColumnType::integer}, {"value", ColumnType::real, "m/s"}},
                      "numbers"};
+  orrery::Table words{*this,
+                      "words",
+                      {{"word", ColumnType::text}, {"value", ColumnType::real}},
+                      "texts that are taken for something else"};
   orrery::Table empty{
       *this, "empty", {{"from", ColumnType::integer}, {"share", ColumnType::real}}, "no rows"};
 
@@ -62,6 +66,9 @@ class Node final : public orrery::LogicalProcess<Node, Tick> {
     context.emit(model_.hard, (std::int64_t{1} << 53) + 1, Real::quiet_NaN());
     context.emit(model_.hard, 0, -Real::denorm_min());
     context.emit(model_.hard, 1, 1.0 / 3);
+    for (const char* word : {"", "None", "NA", "nan", "1e3", "007", "a,\"b\"", "two\nlines", " "})
+      context.emit(model_.words, word, std::nan(""));
+    context.emit(model_.words, "\xff is not UTF-8", 0.5);
   }
 
  private:

@@ -315,6 +315,13 @@ class Tables(Case):
         self.assertEqual(len(frame), 0)
         self.assertEqual(list(frame.dtypes.astype(str)), ["int64", "int64", "int64", "float64"])
 
+    def test_texts(self):
+        frame = orrery.run(CLASH).tables["words"]
+        self.assertEqual(list(frame.word), ["", "None", "NA", "nan", "1e3", "007", 'a,"b"',
+                                            "two\nlines", " ", "\\xff is not UTF-8"])
+        self.assertEqual(frame.value.dtype, "float64")
+        self.assertEqual(list(frame.value.isna()), [True] * 9 + [False])
+
     def test_metrics_and_results_that_are_none(self):
         run = orrery.run(CLASH, text="7")
         self.assertEqual(list(run.metrics["count"]), [1, 0])
@@ -327,7 +334,7 @@ class Tables(Case):
 
     def test_names(self):
         tables = orrery.run(CLASH).tables
-        self.assertEqual(sorted(tables), ["empty", "hard"])
+        self.assertEqual(sorted(tables), ["empty", "hard", "words"])
         self.assertIs(tables["hard"], tables["hard"])
         with self.assertRaisesRegex(KeyError, "no table 'hart'; did you mean 'hard'"):
             tables["hart"]

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "run/engine_cases.h"
@@ -148,13 +149,28 @@ TEST_P(Faults, EmitWithWrongColumns) {
       {"real for integer", [](Context& c, const Table& t) { c.emit(t, 1.0, 2.0); },
        "value 1 is a floating-point number, its column 'count' is not"},
       {"integer for real", [](Context& c, const Table& t) { c.emit(t, 1, 2); },
-       "value 2 is an integer, its column 'share' is not"}};
+       "value 2 is an integer, its column 'share' is not"},
+      {"text for real", [](Context& c, const Table& t) { c.emit(t, 1, "much"); },
+       "value 2 is a text, its column 'share' is not"},
+      {"texts too few", [](Context& c, const Table& t) { c.emit(t, "one"); }, "2 columns"}};
   for (const Crime& crime : crimes) {
     SCOPED_TRACE(crime.name);
     ScriptModel model(8);
     misbehave(model, 2, 450, [&](Context& c) { crime.emit(c, model.table); });
     expect_fault(model, {"LP 2", "Step", "'table'", crime.what});
   }
+}
+
+TEST_P(Faults, EmitWithTooMuchText) {
+  ScriptModel model(8);
+  const Table words(model, "words", {{"first", ColumnType::text}, {"second", ColumnType::text}},
+                    "");
+  misbehave(model, 2, 450, [&words](Context& context) {
+    const std::string most(Table::kMaxTextBytes, 'x');
+    context.emit(words, most, "");
+    context.emit(words, most, std::string("y"));
+  });
+  expect_fault(model, {"LP 2", "Step", "'words'", "more than 4096 bytes of text"});
 }
 
 /// Many LPs fail at different times, in an order that differs from their numbers' and from the

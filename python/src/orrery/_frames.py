@@ -19,7 +19,7 @@ from ._errors import UnknownName, UsageError
 # To the last bit; from pandas 3.1 on without being asked.
 EXACTLY = {} if tuple(map(int, pandas.__version__.split(".")[:2])) >= (3, 1) else \
     {"float_precision": "round_trip"}
-TYPES = {"integer": "int64", "real": "float64"}
+TYPES = {"integer": "int64", "real": "float64", "text": "object"}
 
 
 def read_json(path):
@@ -93,13 +93,25 @@ def read_table(folder, name, facts):
     path = pathlib.Path(folder, name + ".csv")
     fact = facts.get(name)
     require_line_end(path)
-    frame = read_csv(path, dtype=fact and fact["types"])
+    frame = read_csv(path, **options_of(fact))
     if fact and len(frame) != fact["rows"]:
         raise UsageError(f"'{path}' has {len(frame)} rows and results.sqlite {fact['rows']}; one "
                          "of them was cut off or changed")
     if fact:
         frame.attrs["units"] = fact["units"]
     return frame
+
+
+def options_of(fact):
+    """How to read a table of which this is known: a text may be empty, or "None"."""
+    if not fact:
+        return {}
+    types = fact["types"]
+    if TYPES["text"] not in types.values():
+        return {"dtype": types}
+    numbers = [column for column in types if types[column] != TYPES["text"]]
+    return {"dtype": types, "keep_default_na": False, "encoding_errors": "backslashreplace",
+            "na_values": {column: ["", "nan", "-nan"] for column in numbers}}
 
 
 def require_line_end(path):

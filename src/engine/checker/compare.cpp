@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <string_view>
+#include <type_traits>
 
+#include "core/row_cells.h"
 #include "run/faults.h"
 
 namespace orrery::checker {
@@ -106,13 +109,15 @@ class Comparison {
     effects.rows.for_each([&](const Row& row) {
       const Table& table = *names_.model.tables()[row.table];
       std::string cells;
-      for (std::size_t i = 0; i < row.cells.size(); ++i) {
-        const bool integer = table.columns()[i].type == ColumnType::integer;
-        const auto real = std::bit_cast<double>(row.cells[i]);
-        cells += (i == 0 ? "" : ", ") +
-                 (integer ? std::to_string(static_cast<std::int64_t>(row.cells[i]))
-                          : fmt::format("{} (bits {:x})", real, row.cells[i]));
-      }
+      row_cells::for_each(table, row.cells, [&]<class T>(const T& value) {
+        if (!cells.empty()) cells += ", ";
+        if constexpr (std::is_same_v<T, double>)
+          cells += fmt::format("{} (bits {:x})", value, std::bit_cast<std::uint64_t>(value));
+        else if constexpr (std::is_same_v<T, std::string_view>)
+          cells += fmt::format("'{}'", value);
+        else
+          cells += fmt::to_string(value);
+      });
       texts.push_back(fmt::format("{}({})", table.name(), cells));
     });
     return texts;

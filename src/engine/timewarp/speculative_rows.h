@@ -4,61 +4,77 @@
 // LPs emit nothing, so they are found by hash and the engine asks only if the model has tables.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
 
 #include "core/rows.h"
-#include "orrery/results.h"
 
 namespace orrery::timewarp {
 
 class SpeculativeRows {
  public:
   void append(LpId lp, const Row& row) {
-    Stored stored{
-        row.key, row.ordinal, row.table, static_cast<std::uint32_t>(row.cells.size()), {}};
-    std::copy(row.cells.begin(), row.cells.end(), stored.cells.begin());
-    rows_[lp].push_back(stored);
-    ++held_;
+    OfLp& of = rows_[lp];
+    of.rows.push_back({row.key, row.ordinal, row.table, of.cells.size()});
+    of.cells.insert(of.cells.end(), row.cells.begin(), row.cells.end());
+    held_bytes_ += bytes_of(1, row.cells.size());
   }
   /// Forgets what the LP's events at or after `from` emitted.
   void roll_back(LpId lp, const Key& from) {
     const auto found = rows_.find(lp);
     if (found == rows_.end()) return;
-    auto& rows = found->second;
+    auto& [rows, cells] = found->second;
     while (!rows.empty() && rows.back().key >= from) {
+      held_bytes_ -= bytes_of(1, cells.size() - rows.back().first_cell);
+      cells.resize(rows.back().first_cell);
       rows.pop_back();
-      --held_;
     }
   }
   /// Moves what the LP's events before `until` emitted to `out`.
   void commit(LpId lp, const Key& until, RowBuffer& out) {
     const auto found = rows_.find(lp);
     if (found == rows_.end()) return;
-    auto& rows = found->second;
+    auto& [rows, cells] = found->second;
     std::size_t n = 0;
     for (; n < rows.size() && rows[n].key < until; ++n) {
-      const Stored& row = rows[n];
-      out.append({row.key, row.ordinal, lp, row.table, {row.cells.data(), row.count}});
+      const std::size_t first = rows[n].first_cell;
+      const std::size_t end = n + 1 < rows.size() ? rows[n + 1].first_cell : cells.size();
+      out.append({rows[n].key, rows[n].ordinal, lp, rows[n].table, {&cells[first], end - first}});
     }
-    held_ -= n;
-    rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(n));
+    drop_first(found->second, n);
     if (rows.empty()) rows_.erase(found);
   }
 
-  bool empty() const { return held_ == 0; }
-  std::size_t bytes() const { return held_ * sizeof(Stored); }
+  bool empty() const { return held_bytes_ == 0; }
+  std::size_t bytes() const { return held_bytes_; }
 
  private:
   struct Stored {
     Key key;
-    std::uint32_t ordinal, table, count;
-    std::array<std::uint64_t, Table::kMaxColumns> cells;
+    std::uint32_t ordinal, table;
+    std::size_t first_cell;  ///< its cells end where those of the next row begin
   };
-  std::unordered_map<LpId, std::vector<Stored>> rows_;
-  std::size_t held_ = 0;
+  struct OfLp {
+    std::vector<Stored> rows;
+    std::vector<std::uint64_t> cells;
+  };
+
+  static std::size_t bytes_of(std::size_t rows, std::size_t cells) {
+    return rows * sizeof(Stored) + cells * sizeof(std::uint64_t);
+  }
+  void drop_first(OfLp& of, std::size_t n) {
+    if (n == 0) return;
+    const std::size_t gone = n < of.rows.size() ? of.rows[n].first_cell : of.cells.size();
+    held_bytes_ -= bytes_of(n, gone);
+    of.rows.erase(of.rows.begin(), of.rows.begin() + static_cast<std::ptrdiff_t>(n));
+    of.cells.erase(of.cells.begin(), of.cells.begin() + static_cast<std::ptrdiff_t>(gone));
+    for (Stored& row : of.rows) row.first_cell -= gone;
+  }
+
+  std::unordered_map<LpId, OfLp> rows_;
+  std::size_t held_bytes_ = 0;
 };
 
 }  // namespace orrery::timewarp

@@ -3,9 +3,11 @@
 // A shop with all that a page can show: values with a histogram, a rate and a series, a level, a
 // table of samples and one of happenings, a result that is text, and everywhere texts that HTML
 // would take for something else. It fails where it is told to.
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "orrery/orrery.h"
 
@@ -19,6 +21,10 @@ using orrery::Parameter;
 
 struct Customer {};
 struct Look {};
+
+/// What a table in a file, a page and a data frame can mistake for something else.
+constexpr std::string_view kClerks[] = {"<b>Ann</b>, \"boss\"", "",           "None", "NA", "1e3",
+                                        "two\nlines",           "Zo\xc3\xab", "a,b"};
 
 class Shop final : public orrery::Model {
  public:
@@ -39,11 +45,12 @@ class Shop final : public orrery::Model {
       "looks",
       {{"shelf", orrery::ColumnType::integer}, {"things", orrery::ColumnType::integer, "<b>"}},
       "what is on the <shelves>"};
-  orrery::Table sales{
-      *this,
-      "sales",
-      {{"price", orrery::ColumnType::real, "EUR"}, {"shelf", orrery::ColumnType::integer}},
-      ""};
+  orrery::Table sales{*this,
+                      "sales",
+                      {{"price", orrery::ColumnType::real, "EUR"},
+                       {"shelf", orrery::ColumnType::integer},
+                       {"clerk", orrery::ColumnType::text}},
+                      ""};
 
   std::uint64_t lp_count() const override { return static_cast<std::uint64_t>(shelves.value()); }
   orrery::Time default_horizon() const override {
@@ -72,7 +79,8 @@ class Shelf final : public orrery::LogicalProcess<Shelf, Customer, Look> {
     context.record(shop_.wait, context.random().exponential(Duration::seconds(3)).to_seconds());
     context.record(shop_.basket, static_cast<double>(context.random().below(12)));
     context.level(shop_.inside, static_cast<double>(context.random().below(5)));
-    context.emit(shop_.sales, context.random().uniform(), context.self());
+    context.emit(shop_.sales, context.random().uniform(), context.self(),
+                 kClerks[served_ % std::size(kClerks)]);
     const auto next = (context.self() + 1) % shop_.lp_count();
     context.schedule(
         next,

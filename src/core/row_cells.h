@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The cells of a row in words. Each column has one, in order: an integer, a double as its bits, or
+// the bytes of a text. The texts themselves follow in the same order, each filled up with zeros to
+// whole words. So a row of numbers is what it would be if there were no texts, all that keeps and
+// carries rows needs to know is how many words there are, and equal rows have equal words.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "orrery/results.h"
+
+namespace orrery::row_cells {
+
+constexpr std::size_t words_of_text(std::size_t bytes) {
+  return (bytes + 7) / 8;
+}
+
+/// Room for any row.
+using Words = std::array<std::uint64_t, 2 * Table::kMaxColumns + Table::kMaxTextBytes / 8>;
+
+/// `texts`: one a column, those of numbers empty. How many words the row has; 0 where its texts
+/// have more than `Table::kMaxTextBytes`.
+inline std::size_t pack(std::span<const std::uint64_t> cells,
+                        std::span<const std::string_view> texts, Words& words) {
+  std::size_t bytes = 0;
+  for (const std::string_view text : texts) {
+    if (text.size() > Table::kMaxTextBytes - bytes) return 0;
+    bytes += text.size();
+  }
+  std::size_t count = cells.size();
+  std::memcpy(words.data(), cells.data(), cells.size_bytes());
+  for (const std::string_view text : texts) {
+    const std::size_t size = words_of_text(text.size());
+    if (size == 0) continue;
+    words[count + size - 1] = 0;
+    std::memcpy(&words[count], text.data(), text.size());
+    count += size;
+  }
+  return count;
+}
+
+/// Calls `visit(value)` for each cell of a row of this table, with a std::int64_t, a double or a
+/// std::string_view.
+template <class Visit>
+void for_each(const Table& table, std::span<const std::uint64_t> cells, Visit&& visit) {
+  const auto& columns = table.columns();
+  std::size_t next_text = columns.size();
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    switch (columns[i].type) {
+      case ColumnType::integer:
+        visit(static_cast<std::int64_t>(cells[i]));
+        break;
+      case ColumnType::real:
+        visit(std::bit_cast<double>(cells[i]));
+        break;
+      case ColumnType::text:
+        visit(std::string_view(reinterpret_cast<const char*>(cells.data() + next_text), cells[i]));
+        next_text += words_of_text(cells[i]);
+        break;
+    }
+  }
+}
+
+}  // namespace orrery::row_cells
