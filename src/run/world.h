@@ -91,6 +91,7 @@ class World {
   Table& lps() { return lps_; }
   Lp& lp(LpId id) { return lps_[id]; }
   memory::LpHeap& heap(LpId id) { return places_[id].heap; }
+  const memory::LpHeap& heap(LpId id) const { return places_[id].heap; }
   std::unique_ptr<Attachment>& attachment(LpId id) { return places_[id].attachment; }
   memory::Arena& arena(unsigned part) { return *arenas_[part]; }
   /// For heaps that are restored with the memory that they had in another process: an arena for

@@ -2,7 +2,8 @@
 //
 // Bytes that are appended and then written to a file: pieces of memory that never move, so that
 // nothing is copied twice, and that stay for the next time, since fresh pages cost more than the
-// copy does. Records lie whole in a piece, at multiples of 16.
+// copy does; for the first time they can be made ready beforehand. Records lie whole in a piece, at
+// multiples of 16.
 #pragma once
 
 #include <algorithm>
@@ -45,6 +46,20 @@ class ByteLog {
     piece.used += bytes;
     size_ += bytes;
     return place;
+  }
+  /// Makes memory ready in which so many bytes of records find room: it is there, not only
+  /// promised, when they come. Of an empty log. Throws std::bad_alloc.
+  void reserve(std::size_t bytes) {
+    std::size_t ready = 0;
+    for (const Piece& piece : pieces_) ready += piece.bytes;
+    while (ready < bytes) {
+      add_piece(std::min(bytes - ready, kPieceBytes));
+      const Piece& piece = pieces_.back();
+      constexpr std::size_t kSmallPageBytes = 4096;
+      for (std::size_t at = 0; at < piece.bytes; at += kSmallPageBytes)
+        *static_cast<volatile std::byte*>(piece.memory + at) = std::byte{0};
+      ready += piece.bytes;
+    }
   }
   template <class T>
   void append(const T& value) {

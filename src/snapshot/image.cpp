@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <set>
+#include <utility>
 
 #include "core/fingerprint.h"
 #include "memory/application_mode.h"
@@ -217,27 +218,68 @@ void restore_events(Bytes section, World& world, Time until) {
 
 // ---- Taking
 
+namespace {
+
+unsigned threads_for(const World& world) {
+  return static_cast<unsigned>(
+      std::clamp<std::uint64_t>(world.lp_count() / kIndexLps, 1, usable_cores()));
+}
+
+std::size_t image_bytes(const LpHeap& heap) {
+  return sizeof(LpRecord) + written_bytes(record_of(heap));
+}
+
+}  // namespace
+
+/// From some of the LPs; they grow while the run goes on, and more memory can be had then.
+ImageNeeds ImageNeeds::of(const World& world) {
+  constexpr LpId kLooks = 1024;
+  constexpr double kMore = 1.125;
+  ImageNeeds needs{threads_for(world)};
+  double bytes = 0, events = 0, looks = 0, here = 0;
+  const LpId step = std::max<LpId>(1, world.lp_count() / kLooks);
+  for (LpId id = 0; id < world.lp_count(); id += step) {
+    ++looks;
+    if (!world.is_here(id)) continue;
+    ++here;
+    bytes += static_cast<double>(image_bytes(world.heap(id)));
+  }
+  for (const EventList& list : world.pending) events += static_cast<double>(list.bytes());
+  const double lps = here > 0 ? bytes / looks * world.lp_count() : 0;
+  needs.lp_bytes = static_cast<std::size_t>(lps * kMore / needs.threads);
+  needs.event_bytes = static_cast<std::size_t>(events * kMore / needs.threads);
+  return needs;
+}
+
+void Image::reserve(const ImageNeeds& needs) {
+  for (const auto& [section, bytes] :
+       {std::pair{kLps, needs.lp_bytes}, std::pair{kEvents, needs.event_bytes}}) {
+    logs_[section].resize(std::max<std::size_t>(logs_[section].size(), needs.threads));
+    for (ByteLog& log : logs_[section]) log.reserve(bytes);
+  }
+}
+
 void Image::take(World& world, const memory::ModelHeap* model) {
-  for (ByteLog& log : logs_) log.clear();
-  for (ByteLog& log : lps_) log.clear();
+  for (auto& logs : logs_) {
+    if (logs.empty()) logs.resize(1);
+    for (ByteLog& log : logs) log.clear();
+  }
   if (model != nullptr) take_model(*model);
   take_ground(world);
-  take_lps(world);
-  take_events(world);
+  take_lps_and_events(world);
   if (!world.tally.is_idle()) take_tally(world);
 }
 
 std::size_t Image::size(Section section) const {
-  std::size_t bytes = logs_[section].size();
-  if (section == kLps)
-    for (const ByteLog& part : lps_) bytes += part.size();
+  std::size_t bytes = 0;
+  for (const ByteLog& log : logs_[section]) bytes += log.size();
   return bytes;
 }
 
 void Image::take_model(const memory::ModelHeap& model) {
   const HeapRecord record = record_of(model.heap);
-  logs_[kModel].append(record);
-  write_heap(model.heap, logs_[kModel].extend(written_bytes(record)));
+  logs_[kModel].front().append(record);
+  write_heap(model.heap, logs_[kModel].front().extend(written_bytes(record)));
 }
 
 void Image::take_ground(const World& world) {
@@ -246,7 +288,7 @@ void Image::take_ground(const World& world) {
     arena.for_each_extent([&](const Arena::Extent&) { ++counts.extents; });
     arena.for_each_area([&](const Area&) { ++counts.areas; });
   });
-  ByteLog& log = logs_[kGround];
+  ByteLog& log = logs_[kGround].front();
   log.append(counts);
   world.for_each_arena([&](const Arena& arena) {
     arena.for_each_extent([&](const Arena::Extent& extent) {
@@ -262,26 +304,29 @@ void Image::take_ground(const World& world) {
   });
 }
 
-void Image::take_lps(World& world) {
+void Image::take_lps_and_events(World& world) {
   const LpId lps = world.lp_count();
-  const auto threads =
-      static_cast<unsigned>(std::clamp<std::uint64_t>(lps / kIndexLps, 1, usable_cores()));
-  lps_.resize(std::max<std::size_t>(lps_.size(), threads));
+  const unsigned threads = threads_for(world);
+  for (const Section section : {kLps, kEvents})
+    logs_[section].resize(std::max<std::size_t>(logs_[section].size(), threads));
   std::vector<Part> parts(threads);
   for (unsigned i = 0; i < threads; ++i) {
     parts[i].begin = static_cast<LpId>(std::uint64_t{lps} * i / threads);
     parts[i].end = static_cast<LpId>(std::uint64_t{lps} * (i + 1) / threads);
   }
-  side_by_side(threads, [&](unsigned i) { take_part(world, parts[i], lps_[i]); });
+  side_by_side(threads, [&](unsigned i) {
+    take_part(world, parts[i], logs_[kLps][i]);
+    take_events(world, i, threads, logs_[kEvents][i]);
+  });
   fingerprint_ = 0;
   std::uint64_t offset = 0;
   for (unsigned i = 0; i < threads; ++i) {
     fingerprint_ += parts[i].fingerprint;
     for (Stretch stretch : parts[i].stretches) {
       stretch.offset += offset;
-      logs_[kIndex].append(stretch);
+      logs_[kIndex].front().append(stretch);
     }
-    offset += lps_[i].size();
+    offset += logs_[kLps][i].size();
   }
 }
 
@@ -303,12 +348,14 @@ void Image::take_part(World& world, Part& part, ByteLog& log) {
   }
 }
 
-/// Events are multiples of 8, which is enough for them.
-void Image::take_events(const World& world) {
+/// One thread's share of the pieces. Events are multiples of 8, which is enough for them.
+void Image::take_events(const World& world, unsigned thread, unsigned threads, ByteLog& log) {
+  std::size_t piece = 0;
   for (const EventList& list : world.pending)
     list.for_each_piece([&](const std::byte* begin, const std::byte* end) {
+      if (piece++ % threads != thread || begin == end) return;
       const auto bytes = static_cast<std::size_t>(end - begin);
-      if (bytes > 0) std::memcpy(logs_[kEvents].extend(bytes), begin, bytes);
+      std::memcpy(log.extend(bytes), begin, bytes);
     });
 }
 
@@ -317,7 +364,7 @@ void Image::take_tally(const World& world) {
   words.insert(words.begin(), words.size());
   if (words.size() % 2 != 0) words.push_back(0);
   const std::size_t bytes = words.size() * sizeof(std::uint64_t);
-  std::memcpy(logs_[kTally].extend(bytes), words.data(), bytes);
+  std::memcpy(logs_[kTally].front().extend(bytes), words.data(), bytes);
 }
 
 // ---- Bringing back

@@ -17,8 +17,9 @@
 // A rank writes the LPs that it has and what it has counted; a world may be filled from images of
 // several ranks, and takes what it has of each. What all have counted is rank 0's from then on.
 //
-// Taking it is copying, on all cores, into memory that is kept for the next time; what is slow,
-// checksums and the disk, comes afterwards and on another thread (writer.h).
+// Taking it is copying, on all cores, into memory that is kept for the next time and made ready for
+// the first; what is slow, checksums and the disk, comes afterwards and on another thread
+// (writer.h).
 #pragma once
 
 #include <array>
@@ -46,8 +47,18 @@ struct alignas(16) Stretch {
   std::uint64_t first, count, offset, unused;
 };
 
+/// Memory that an image of a world will take, by estimate.
+struct ImageNeeds {
+  unsigned threads = 1;
+  std::size_t lp_bytes = 0, event_bytes = 0;  ///< for each thread
+
+  static ImageNeeds of(const World& world);
+};
+
 class Image {
  public:
+  /// Takes memory in advance. Throws std::bad_alloc.
+  void reserve(const ImageNeeds& needs);
   /// Copies a world. By the thread that has it; throws std::bad_alloc. `model`: null if another
   /// rank's image has it, since all have the same.
   void take(World& world, const memory::ModelHeap* model);
@@ -56,11 +67,7 @@ class Image {
   /// visit(Bytes) for the pieces of a section, in order.
   template <class Visit>
   void for_each_piece(Section section, Visit&& visit) const {
-    if (section == kLps) {
-      for (const ByteLog& part : lps_) part.for_each_piece(visit);
-    } else {
-      logs_[section].for_each_piece(visit);
-    }
+    for (const ByteLog& log : logs_[section]) log.for_each_piece(visit);
   }
   /// Of all LPs as far as they have come: the sum that a fingerprint is made of, without what
   /// finish() adds.
@@ -74,13 +81,13 @@ class Image {
   };
   void take_model(const memory::ModelHeap& model);
   void take_ground(const World& world);
-  void take_lps(World& world);
+  void take_lps_and_events(World& world);
   static void take_part(World& world, Part& part, ByteLog& log);
-  void take_events(const World& world);
+  static void take_events(const World& world, unsigned thread, unsigned threads, ByteLog& log);
   void take_tally(const World& world);
 
-  std::array<ByteLog, kSections.size()> logs_;
-  std::vector<ByteLog> lps_;  ///< by part
+  /// Of LPs and events one for each thread, of the others one.
+  std::array<std::vector<ByteLog>, kSections.size()> logs_;
   std::uint64_t fingerprint_ = 0;
 };
 

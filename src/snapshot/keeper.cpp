@@ -41,6 +41,7 @@ Keeper::Keeper(const Folder& folder, Manifest facts, Times times, RunControl& co
       writer_(folder, facts_, {std::move(rows.synchronise), std::move(tell)}) {}
 
 Goal Keeper::next_goal(const World& world) {
+  if (!std::exchange(is_ready_, true)) writer_.reserve(ImageNeeds::of(world));
   Goal goal;
   goal.until = until_ = times_.next(world.cut);
   goal.asked = &control_.halt_requested;

@@ -80,6 +80,7 @@ class Keeper final : public RunHalts {
   unsigned before_ = 0;       ///< the snapshot that this run has taken last; 0: none
   std::string check_note_;
   bool ended_by_plan_ = false;
+  bool is_ready_ = false;  ///< memory for snapshots was asked for
   double longest_take_seconds_ = 0;
   std::string refusal_;  ///< why none could be taken
   Writer writer_;

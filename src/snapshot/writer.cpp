@@ -98,7 +98,27 @@ Image& Writer::image() {
 
 void Writer::wait() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return !manifest_.has_value(); });
+  changed_.wait(lock, [this] { return !manifest_ && !needs_; });
+}
+
+void Writer::reserve(const ImageNeeds& needs) {
+  {
+    const std::lock_guard lock(mutex_);
+    needs_ = needs;
+  }
+  changed_.notify_all();
+}
+
+/// Where there is not enough memory now, there may be when the snapshot is taken; that tells.
+void Writer::reserve_now(std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
+  try {
+    image_.reserve(*needs_);
+  } catch (const std::bad_alloc&) {
+  }
+  lock.lock();
+  needs_.reset();
+  changed_.notify_all();
 }
 
 void Writer::write(Manifest manifest) {
@@ -112,8 +132,12 @@ void Writer::write(Manifest manifest) {
 void Writer::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return manifest_.has_value() || closing_; });
-    if (!manifest_) return;
+    changed_.wait(lock, [this] { return manifest_ || needs_ || closing_; });
+    if (needs_ && !closing_) reserve_now(lock);
+    if (!manifest_) {
+      if (closing_) return;
+      continue;
+    }
     Manifest& manifest = *manifest_;
     lock.unlock();
     Stopwatch watch;

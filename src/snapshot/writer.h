@@ -43,6 +43,8 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
+  /// Makes memory for it ready, beside the run. Before the first snapshot.
+  void reserve(const ImageNeeds& needs);
   /// Where to take the next snapshot into; waits until the one before is written.
   Image& image();
   /// Hands it over; the rest of the manifest is filled in.
@@ -63,6 +65,7 @@ class Writer {
 
  private:
   void run();
+  void reserve_now(std::unique_lock<std::mutex>& lock);
   void write_one(Manifest& manifest);
   void await_parts(Manifest& manifest);
   bool has_parts(const Manifest& manifest) const;
@@ -72,12 +75,13 @@ class Writer {
 
   const Folder folder_;
   const Hooks hooks_;
-  Image image_;                    ///< of the thread while there is a manifest
+  Image image_;                    ///< of the thread while there is a manifest, or needs
   std::uint64_t parts_bytes_ = 0;  ///< of other ranks, of the last one; of the thread
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Manifest> manifest_;
+  std::optional<ImageNeeds> needs_;
   bool closing_ = false;
   unsigned tried_ = 0;  ///< of snapshots up to that number no part is under way
 
