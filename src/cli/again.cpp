@@ -114,10 +114,16 @@ std::vector<std::string> Again::words(const CLI::App& run,
   return words;
 }
 
+/// Where the build is to be had that made the report.
+std::string Again::revision_text() const {
+  const std::string revision = report_text(report_, "orrery", "revision");
+  return revision.empty() ? "" : fmt::format("; its source was revision {}", revision);
+}
+
 void Again::check_builds(const std::string& model_path) const {
   if (const std::string then = report_text(report_, "orrery", "build"); then != build_of_program())
-    refuse(fmt::format("it was made by another build of orrery ({}, this is {})", then,
-                       build_of_program()));
+    refuse(fmt::format("it was made by another build of orrery ({}, this is {}){}", then,
+                       build_of_program(), revision_text()));
   if (model_path.empty()) return;
   if (const std::string then = report_text(report_, "model", "build");
       then != build_of_model(model_path))

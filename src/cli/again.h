@@ -29,6 +29,7 @@ class Again {
 
   /// Throws UsageError if program or model are of another build than they were.
   void check_builds(const std::string& model_path) const;
+  std::string revision_text() const;
   /// The same for input files, once the model is prepared.
   void check_inputs(const std::vector<InputFile>& inputs) const;
   /// Of a run that is over: a note, or what is wrong.

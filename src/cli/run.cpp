@@ -13,6 +13,7 @@
 
 #include "cli/commands.h"
 #include "cli/rank_session.h"
+#include "cli/revision.h"
 #include "cli/standard_output.h"
 #include "cli/stopping.h"
 #include "cli/travel.h"
@@ -127,6 +128,7 @@ void begin_record(const RunArguments& arguments, Setting& setting) {
   RunRecord& record = setting.record;
   record.started = utc_now();
   record.command = arguments.command;
+  record.revision = kRevision;
   record.model = setting.chosen.model.get();
   record.model_name = setting.chosen.name;
   record.model_path = setting.chosen.path;

@@ -16,6 +16,7 @@
 
 #include "cli/commands.h"
 #include "cli/pilots.h"
+#include "cli/revision.h"
 #include "cli/standard_output.h"
 #include "cli/sweep_plan.h"
 #include "core/model_registry.h"
@@ -111,6 +112,7 @@ StudyResult evaluate(const SweepArguments& arguments, const SweepPlan& sweep,
   StudyResult study;
   study.model_name = sweep.model_name;
   study.model_path = sweep.model_path;
+  study.revision = kRevision;
   study.program_build = sweep.maker.program_build;
   study.model_build = sweep.maker.model_build;
   study.identity = sweep.identity;

@@ -145,6 +145,13 @@ Json periods_json(const std::vector<EnginePeriod>& periods) {
   return json;
 }
 
+Json program_json(const RunRecord& record) {
+  Json json = {
+      {"version", ORRERY_VERSION}, {"compiler", __VERSION__}, {"build", build_of_program()}};
+  json["revision"] = record.revision.empty() ? Json(nullptr) : Json(record.revision);
+  return json;
+}
+
 /// A list for each counter; all have one length.
 Json progress_json(const std::vector<ProgressPoint>& points) {
   const bool has_engines = std::any_of(
@@ -207,8 +214,7 @@ std::string report_json(const RunRecord& record) {
   Json json = {
       {"schema", kReportSchema},
       {"complete", record.complete()},
-      {"orrery",
-       {{"version", ORRERY_VERSION}, {"compiler", __VERSION__}, {"build", build_of_program()}}},
+      {"orrery", program_json(record)},
       {"command", record.command},
       {"started", record.started},
       {"model", model_json(record)},

@@ -33,6 +33,7 @@ struct InputFile {
 
 struct RunRecord {
   const Model* model = nullptr;
+  std::string revision;  ///< of the source of the command; empty: unknown
   std::string model_name;
   std::string model_path;            ///< of a shared object; else empty
   std::vector<std::string> command;  ///< the words behind "orrery"; empty where there are none

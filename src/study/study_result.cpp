@@ -296,7 +296,10 @@ std::string study_json(const StudyResult& study, const std::vector<std::string>&
   }
   Json json = {{"schema", kStudySchema},
                {"complete", study.failures.empty()},
-               {"orrery", {{"version", ORRERY_VERSION}, {"build", study.program_build}}},
+               {"orrery",
+                {{"version", ORRERY_VERSION},
+                 {"build", study.program_build},
+                 {"revision", study.revision.empty() ? Json(nullptr) : Json(study.revision)}}},
                {"model", std::move(model)},
                {"plan", study.identity},
                {"warm_up", warm_up_json(study)},

@@ -28,6 +28,7 @@ struct FixedWarmUp {
 
 struct StudyResult {
   std::string model_name, model_path;      ///< the path of a shared object; else empty
+  std::string revision;                    ///< see RunRecord
   std::string program_build, model_build;  ///< see core/modules.h
   nlohmann::ordered_json identity;         ///< see StudyFolder
   Plan plan;

@@ -1097,6 +1097,8 @@ class Again(Case):
 
     def test_another_build(self):
         self.run_ok("run", MISFIT, "--until", "20s", "--out", self.first)
+        revision = self.report(self.first)["orrery"]["revision"]
+        self.assertTrue(revision is None or re.fullmatch(r"[0-9a-f]{40}(\+changes)?", revision), revision)
         self.run_ok("run", "--again", self.first)
         path = self.first / "report.json"
         whole = json.loads(path.read_text())

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The source revision that this command was built from, for the reports of its runs. It is made at
+// each build (cmake/revision.cmake) and is in the command alone, so that a commit costs the linking
+// of one program.
+#pragma once
+
+namespace orrery {
+
+/// A commit of Git in full, with "+changes" behind it if files differed from it; empty if the
+/// command was built outside of a repository.
+extern const char* const kRevision;
+
+}  // namespace orrery
