@@ -218,6 +218,7 @@ void set_up(const RunArguments& arguments, RankSession& ranks, const TravelMaker
   if (!over_ranks) return;
   RankSession::Facts facts = facts_of(setting.chosen, *setting.engine, record.options);
   facts.emplace_back("what it was asked for", setting.travel->facts_text());
+  facts.emplace_back("what is traced", setting.tracing.facts_text());
   facts.emplace_back("what its input files hold", contents_text(record.inputs));
   ranks.compare(facts);
   setting.control.ranks = ranks.transport();

@@ -209,7 +209,8 @@ void add_trace_command_options(CLI::App& command, TraceCommandArguments& argumen
   const auto add = [&](const char* flag, std::string& text, const char* type, const char* help) {
     command.add_option(flag, text, help)->type_name(type);
   };
-  add("--lps", arguments.lps, "LPS", "show: these LPs, such as 0..3,7 (as many as there is room for)");
+  add("--lps", arguments.lps, "LPS",
+      "show: these LPs, such as 0..3,7 (as many as there is room for)");
   add("--from", arguments.from, "TIME", "show: from this simulated time on (the first event)");
   add("--to", arguments.to, "TIME", "show: before this simulated time (the last event)");
   add("--limit", arguments.limit, "N", "show: so many events at most (50)");

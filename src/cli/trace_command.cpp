@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <limits>
+#include <algorithm>
 
 #include "cli/commands.h"
 #include "cli/standard_output.h"
@@ -29,8 +29,8 @@ std::string time_of(const TraceReader& reader, Time time) {
 
 void show_facts(const TraceReader& reader) {
   const trace::Facts& facts = reader.facts();
-  print_out("{}{}{}, {} LPs, seed {}\n", facts.model, facts.parameters.empty() ? "" : " ",
-            facts.parameters, grouped(facts.lps), facts.seed);
+  print_out("{}, {} LPs, seed {}\n", facts.model, grouped(facts.lps), facts.seed);
+  for (const std::string& parameter : facts.parameters) print_out("  {}\n", parameter);
   if (!facts.scope.lps.empty()) print_out("traced LPs: {}\n", trace::text_of(facts.scope.lps));
   if (facts.scope.from > Time::zero())
     print_out("traced from {}\n", time_of(reader, facts.scope.from));
@@ -42,6 +42,7 @@ int info(const TraceCommandArguments& arguments) {
   Time first, last;
   std::uint64_t events = 0;
   while (const std::optional<trace::ReadEvent> event = reader.next()) {
+    if (event->is_start()) continue;
     if (events++ == 0) first = event->key.time();
     last = event->key.time();
   }
@@ -64,9 +65,10 @@ Time read_time(const char* flag, const std::string& text, double tick_seconds, T
   if (text.empty()) return otherwise;
   const auto time = parse_duration(text, tick_seconds);
   if (!time)
-    throw UsageError(fmt::format("{} needs a simulated time such as 250ms or 2h (units: {}), not "
-                                 "'{}'",
-                                 flag, kDurationUnits, text));
+    throw UsageError(
+        fmt::format("{} needs a simulated time such as 250ms or 2h (units: {}), not "
+                    "'{}'",
+                    flag, kDurationUnits, text));
   return Time::zero() + *time;
 }
 
@@ -98,8 +100,9 @@ void show_events(const std::string& heading, const std::vector<trace::ReadEvent>
 void show_facts_that_differ(const TraceReader& a, const TraceReader& b) {
   if (a.facts().seed != b.facts().seed)
     print_out("A has seed {}, B seed {}\n", a.facts().seed, b.facts().seed);
-  if (a.facts().parameters != b.facts().parameters)
-    print_out("A: {}\nB: {}\n", a.facts().parameters, b.facts().parameters);
+  const auto &of_a = a.facts().parameters, &of_b = b.facts().parameters;  // of the same model
+  for (std::size_t i = 0; i < std::min(of_a.size(), of_b.size()); ++i)
+    if (of_a[i] != of_b[i]) print_out("A has {}, B {}\n", of_a[i], of_b[i]);
 }
 
 int diff(const TraceCommandArguments& arguments) {
@@ -139,8 +142,9 @@ int trace_command(const TraceCommandArguments& arguments) {
     throw UsageError(
         "'orrery trace' needs 'info FILE', 'show FILE' or 'diff A B', as in 'orrery trace show "
         "run.pftrace'");
-  const int code = is_diff ? diff(arguments) : words[0] == "info" ? info(arguments)
-                                                                  : show(arguments);
+  const int code = is_diff              ? diff(arguments)
+                   : words[0] == "info" ? info(arguments)
+                                        : show(arguments);
   flush_out();
   return code;
 }

@@ -43,18 +43,17 @@ TraceScope scope_of(const TraceArguments& arguments, const Model& model) {
   return scope;
 }
 
-std::string parameters_of(const Model& model) {
-  std::string text;
+std::vector<std::string> parameters_of(const Model& model) {
+  std::vector<std::string> parameters;
   for (const ParameterBase* one : model.parameters())
-    text += (text.empty() ? "" : " ") + one->name() + "=" + one->value_text();
-  return text;
+    parameters.push_back(one->name() + "=" + one->value_text());
+  return parameters;
 }
 
 void refuse_without_trace(const TraceArguments& arguments) {
-  for (const auto& [flag, text] : {std::pair("--trace-lps", &arguments.lps),
-                                   std::pair("--trace-from", &arguments.from),
-                                   std::pair("--trace-to", &arguments.to),
-                                   std::pair("--trace-size", &arguments.size)})
+  for (const auto& [flag, text] :
+       {std::pair("--trace-lps", &arguments.lps), std::pair("--trace-from", &arguments.from),
+        std::pair("--trace-to", &arguments.to), std::pair("--trace-size", &arguments.size)})
     if (!text->empty())
       throw UsageError(fmt::format("{} needs --trace: the file that is to be written", flag));
 }
@@ -65,17 +64,24 @@ void Tracing::prepare(const TraceArguments& arguments, const ChosenModel& chosen
                       const RunOptions& options, bool is_first) {
   if (arguments.file.empty()) return refuse_without_trace(arguments);
   const Model& model = *chosen.model;
-  facts_ = {chosen.name, parameters_of(model), options.seed, model.tick_seconds(),
-            model.lp_count(), scope_of(arguments, model)};
+  facts_ = {chosen.name,          parameters_of(model), options.seed,
+            model.tick_seconds(), model.lp_count(),     scope_of(arguments, model)};
   most_bytes_ = arguments.size.empty()
                     ? kUsualBytes
                     : option_forms::bytes(kLeastBytes, {}, "such as 64MiB or 1GiB")
                           .read({"--trace-size", arguments.size});
   const unsigned workers = options.workers > 0 ? options.workers : usable_cores();
   const std::uint64_t life_bytes = most_bytes_ / 2 / options.place.ranks;
-  recorder_ = std::make_unique<TraceRecorder>(facts_.scope, workers,
-                                              life_bytes / trace::kRecordBytes);
+  recorder_ =
+      std::make_unique<TraceRecorder>(facts_.scope, workers, life_bytes / trace::kRecordBytes);
   if (is_first) file_.emplace(arguments.file);
+}
+
+std::string Tracing::facts_text() const {
+  if (!is_on()) return "no trace";
+  return fmt::format("a trace of LPs {} from {} to {}, of {} bytes",
+                     trace::text_of(facts_.scope.lps), facts_.scope.from.ticks(),
+                     facts_.scope.to.ticks(), most_bytes_);
 }
 
 void Tracing::begin(RunControl& control) {
@@ -106,13 +112,15 @@ void Tracing::end(RunRecord& record, transport::RankTransport* ranks) {
                           file_->path(), bytes_text(file_->bytes()));
   const auto note = [&](const std::string& text) { record.result.notes.push_back(text); };
   if (const std::optional<Time>& full_at = events_->full_at())
-    note(fmt::format("the trace holds all committed events before {}, and no more: --trace-size "
-                     "gives it more room, --trace-lps, --trace-from and --trace-to less to hold",
-                     duration_text(*full_at - Time::zero(), facts_.tick_seconds)));
+    note(
+        fmt::format("the trace holds all committed events before {}, and no more: --trace-size "
+                    "gives it more room, --trace-lps, --trace-from and --trace-to less to hold",
+                    duration_text(*full_at - Time::zero(), facts_.tick_seconds)));
   if (left_out_ > 0)
-    note(fmt::format("{} records of what workers did did not fit into the trace: --trace-size "
-                     "gives them more room",
-                     grouped(left_out_)));
+    note(
+        fmt::format("{} records of what workers did did not fit into the trace: --trace-size "
+                    "gives them more room",
+                    grouped(left_out_)));
 }
 
 void Tracing::publish() {

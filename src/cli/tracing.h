@@ -24,6 +24,8 @@ class Tracing {
   void prepare(const TraceArguments& arguments, const ChosenModel& chosen,
                const RunOptions& options, bool is_first);
   bool is_on() const { return recorder_ != nullptr; }
+  /// What ranks must have in common of it.
+  std::string facts_text() const;
 
   void begin(RunControl& control);
   /// Where the run's rows go: into the trace, and those of the model to `next`, which may be null.

@@ -29,8 +29,7 @@ struct TracedEvent {
   static constexpr std::uint32_t kTable = ~std::uint32_t{0};
   static constexpr std::size_t kPlainCells = 5;
   static constexpr std::size_t kMostCells = Table::kMaxColumns;
-  static constexpr std::size_t kMostNameBytes =
-      (kMostCells - kPlainCells) * sizeof(std::uint64_t);
+  static constexpr std::size_t kMostNameBytes = (kMostCells - kPlainCells) * sizeof(std::uint64_t);
 
   Key key;
   LpId lp = 0;

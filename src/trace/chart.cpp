@@ -13,41 +13,67 @@
 namespace orrery::trace {
 namespace {
 
-constexpr unsigned kUsualWidth = 100, kTextWidth = 30;
+constexpr unsigned kUsualWidth = 100, kTimeWidth = 15, kTextWidth = 30;
 constexpr std::size_t kLeastColumn = 7, kMostColumn = 12;
 
 /// Characters of lifelines and arrows.
 struct Strokes {
-  const char *life, *line, *right, *left, *from, *event, *cross;
+  const char *life, *line, *right, *left, *from_left, *from_right, *event, *cross;
 };
-constexpr Strokes kUtf8{"│", "─", "▶", "◀", "├", "●", "┼"};
-constexpr Strokes kAscii{"|", "-", ">", "<", "+", "o", "+"};
+constexpr Strokes kUtf8{"│", "─", "▶", "◀", "├", "┤", "●", "┼"};
+constexpr Strokes kAscii{"|", "-", ">", "<", "+", "+", "o", "+"};
 
 struct Shown {
   ReadEvent event;
   std::optional<ReadEvent> cause;
 };
 
-/// The events that are asked for, each with its cause if the trace has it, and what was not shown.
+/// What is drawn, and what is not.
 struct Selection {
+  std::vector<LpId> columns;  ///< in order
   std::vector<Shown> events;
-  std::uint64_t beyond = 0;  ///< events that are asked for and not in the list
+  std::uint64_t without_column = 0, beyond = 0;  ///< events
+
+  bool has_column(LpId lp) const { return std::binary_search(columns.begin(), columns.end(), lp); }
 };
 
+/// What LPs did at the start is no line of its own: what it sent says so.
 bool is_asked_for(const ChartRequest& request, const ReadEvent& event) {
   const TraceScope scope{request.lps, request.from, request.to};
-  return scope.contains(event.lp, event.key.time());
+  return !event.is_start() && scope.contains(event.lp, event.key.time());
 }
 
-Selection select(TraceReader& reader, const ChartRequest& request) {
-  Selection selection;
+/// Of the LPs that the first events are at, and then of those that sent them.
+std::vector<LpId> choose_columns(TraceReader& reader, const ChartRequest& request,
+                                 std::size_t most) {
+  std::set<LpId> receivers, senders;
+  std::uint64_t events = 0;
   reader.rewind();
   while (const std::optional<ReadEvent> event = reader.next()) {
     if (!is_asked_for(request, *event)) continue;
-    if (selection.events.size() < request.limit)
+    if (receivers.size() < most) receivers.insert(event->lp);
+    if (!receivers.contains(event->lp)) continue;
+    senders.insert(event->key.sender());
+    if (++events == request.limit) break;
+  }
+  for (const LpId sender : senders)
+    if (receivers.size() < most) receivers.insert(sender);
+  return {receivers.begin(), receivers.end()};
+}
+
+Selection select(TraceReader& reader, const ChartRequest& request, std::size_t most_columns) {
+  Selection selection;
+  selection.columns = choose_columns(reader, request, most_columns);
+  reader.rewind();
+  while (const std::optional<ReadEvent> event = reader.next()) {
+    if (!is_asked_for(request, *event)) continue;
+    if (!selection.has_column(event->lp)) {
+      ++selection.without_column;
+    } else if (selection.events.size() < request.limit) {
       selection.events.push_back({*event, std::nullopt});
-    else
+    } else {
       ++selection.beyond;
+    }
   }
   return selection;
 }
@@ -67,27 +93,18 @@ void find_causes(TraceReader& reader, Selection& selection) {
 class Chart {
  public:
   Chart(const Selection& selection, double tick_seconds, const Terminal& terminal)
-      : tick_seconds_(tick_seconds),
-        strokes_(terminal.utf8 ? kUtf8 : kAscii),
-        width_(terminal.width == 0 ? kUsualWidth : terminal.width) {
+      : columns_(selection.columns),
+        tick_seconds_(tick_seconds),
+        strokes_(terminal.utf8 ? kUtf8 : kAscii) {
     for (const Shown& one : selection.events)
       time_width_ = std::max(time_width_, time_of(one.event).size());
-    std::set<LpId> lps;
-    for (const Shown& one : selection.events) {
-      lps.insert(one.event.lp);
-      if (!one.event.is_start()) lps.insert(one.event.key.sender());
-    }
-    const std::size_t room = width_ - std::min<std::size_t>(width_, time_width_ + kTextWidth + 4);
-    const std::size_t most = std::max<std::size_t>(room / kLeastColumn, 2);
-    for (const LpId lp : lps)
-      if (columns_.size() < most) columns_.push_back(lp);
-    left_out_ = lps.size() - columns_.size();
-    column_width_ = std::clamp(room / std::max<std::size_t>(columns_.size(), 1), kLeastColumn,
-                               kMostColumn);
+    if (!columns_.empty())
+      column_width_ = std::clamp(room(terminal) / columns_.size(), kLeastColumn, kMostColumn);
   }
 
-  /// LPs for which there is no column.
-  std::size_t left_out() const { return left_out_; }
+  static std::size_t most_columns(const Terminal& terminal) {
+    return std::max<std::size_t>(room(terminal) / kLeastColumn, 2);
+  }
 
   std::string heading() const {
     std::string text = fmt::format("{:>{}}  ", "time", time_width_);
@@ -98,18 +115,21 @@ class Chart {
     return text;
   }
 
-  /// Empty for an event of an LP without a column.
   std::string line(const Shown& shown) {
     const auto to = column_of(shown.event.lp);
-    if (!to) return "";
     const std::string time = time_of(shown.event);
     std::string text =
         fmt::format("{:>{}}  ", std::exchange(last_time_, time) == time ? "" : time, time_width_);
-    const auto from = shown.event.is_start() ? to : column_of(shown.event.key.sender());
+    const auto from = column_of(shown.event.key.sender());
     return text + strokes(from.value_or(*to), *to) + description(shown);
   }
 
  private:
+  /// For lifelines.
+  static std::size_t room(const Terminal& terminal) {
+    const std::size_t width = terminal.width == 0 ? kUsualWidth : terminal.width;
+    return width - std::min<std::size_t>(width, kTimeWidth + kTextWidth);
+  }
   std::string time_of(const ReadEvent& event) const {
     return duration_text(event.key.time() - Time::zero(), tick_seconds_);
   }
@@ -127,7 +147,7 @@ class Chart {
       if (column == to)
         text += strokes_.event;
       else if (column == from)
-        text += from < to ? strokes_.from : (strokes_.from == kUtf8.from ? "┤" : "+");
+        text += from < to ? strokes_.from_left : strokes_.from_right;
       else
         text += column > first && column < last ? strokes_.cross : strokes_.life;
       const bool within = column >= first && column < last;
@@ -143,8 +163,6 @@ class Chart {
   std::string description(const Shown& shown) const {
     const ReadEvent& event = shown.event;
     std::string text(event.type);
-    if (event.is_start()) return text;
-    const std::string own = event.key.sender() == event.lp ? "" : " ";
     if (!column_of(event.key.sender())) text += fmt::format(" from LP {}", event.key.sender());
     if (shown.cause)
       text += shown.cause->is_start() ? ", sent at the start"
@@ -152,11 +170,10 @@ class Chart {
     return text;
   }
 
+  const std::vector<LpId>& columns_;
   const double tick_seconds_;
   const Strokes& strokes_;
-  const std::size_t width_;
-  std::size_t time_width_ = 4, column_width_ = kLeastColumn, left_out_ = 0;
-  std::vector<LpId> columns_;
+  std::size_t time_width_ = 4, column_width_ = kLeastColumn;
   std::string last_time_;
 };
 
@@ -164,24 +181,19 @@ class Chart {
 
 std::string draw_chart(TraceReader& reader, const ChartRequest& request, const Terminal& terminal,
                        const std::function<void(const std::string&)>& line) {
-  Selection selection = select(reader, request);
+  Selection selection = select(reader, request, Chart::most_columns(terminal));
+  if (selection.events.empty()) return "no event of the trace is of these LPs and times";
   find_causes(reader, selection);
   Chart chart(selection, reader.facts().tick_seconds, terminal);
-  std::uint64_t without_column = 0;
-  if (!selection.events.empty()) line(chart.heading());
-  for (const Shown& one : selection.events) {
-    const std::string text = chart.line(one);
-    text.empty() ? void(++without_column) : line(text);
-  }
+  line(chart.heading());
+  for (const Shown& one : selection.events) line(chart.line(one));
   std::string note;
-  if (selection.events.empty()) note = "no event of the trace is of these LPs and times";
-  if (without_column > 0)
-    note = fmt::format("{} events are of LPs for which there is no column; --lps chooses others",
-                       grouped(without_column));
-  if (selection.beyond > 0) {
-    if (!note.empty()) note += "; ";
-    note += fmt::format("{} more events follow (--from, --limit)", grouped(selection.beyond));
-  }
+  if (selection.beyond > 0)
+    note = fmt::format("{} more events of these LPs follow (--from, --limit)",
+                       grouped(selection.beyond));
+  if (selection.without_column > 0)
+    note += fmt::format("{}{} events are of LPs for which there is no column (--lps)",
+                        note.empty() ? "" : "; ", grouped(selection.without_column));
   return note;
 }
 

@@ -46,8 +46,8 @@ CommittedEvents::CommittedEvents(Facts facts, std::uint64_t most_bytes, TraceRec
       names_(1, std::string(kStart)),
       lps_seen_(facts_.lps) {
   constexpr std::uint64_t kFrameBytes = 2048;  // groups, names of notes, head and tail
-  bytes_ = kFrameBytes + facts_.model.size() + facts_.parameters.size() +
-           text_of(facts_.scope.lps).size();
+  bytes_ = kFrameBytes + facts_.model.size() + text_of(facts_.scope.lps).size();
+  for (const std::string& parameter : facts_.parameters) bytes_ += parameter.size() + 1;
 }
 
 void CommittedEvents::write(const Row& row) {
@@ -67,8 +67,8 @@ void CommittedEvents::write(const Row& row) {
       bytes_ += traced.name.size() + 16;
     }
   }
-  const Stored event{traced.key,      traced.lp,    name,
-                     traced.payload_bytes, traced.sends, traced.duration_ticks,
+  const Stored event{traced.key,           traced.lp,        name,
+                     traced.payload_bytes, traced.sends,     traced.duration_ticks,
                      traced.fingerprint,   traced.first_send};
   const std::uint64_t bytes = bytes_of(event);
   if (bytes_ + bytes > most_bytes_) {
@@ -77,6 +77,7 @@ void CommittedEvents::write(const Row& row) {
     return;
   }
   bytes_ += bytes;
+  if (name == 0) ++starts_;
   events_.push_back(event);
 }
 
@@ -160,7 +161,8 @@ class CommittedPackets {
     Packets::Event(packets_, text_, EventKind::instant, 0, kLpsTrack, kHead)
         .note(Note::version, kVersion)
         .note(Note::model, std::string_view(facts.model))
-        .note(Note::parameters, std::string_view(facts.parameters))
+        .note(Note::parameters,
+              std::string_view(fmt::format("{}", fmt::join(facts.parameters, "\n"))))
         .note(Note::seed, facts.seed)
         .note(Note::tick_seconds, facts.tick_seconds)
         .note(Note::lps, facts.lps)

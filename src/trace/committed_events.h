@@ -32,7 +32,8 @@ class CommittedEvents final : public RowWriter {
 
   void write(const Row& row) override;
 
-  std::uint64_t events() const { return events_.size(); }
+  /// Without what LPs did at the start.
+  std::uint64_t events() const { return events_.size() - starts_; }
   bool is_full() const { return full_at_.has_value(); }
   /// Everything before is in the trace; nothing if it never was full.
   const std::optional<Time>& full_at() const { return full_at_; }
@@ -59,7 +60,7 @@ class CommittedEvents final : public RowWriter {
   std::deque<std::string> names_;  ///< of types; 0: start()
   std::unordered_map<EventTypeId, std::uint32_t> types_;
   std::vector<bool> lps_seen_;
-  std::uint64_t bytes_ = 0;
+  std::uint64_t bytes_ = 0, starts_ = 0;
   std::optional<Time> full_at_;
 };
 

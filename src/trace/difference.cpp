@@ -82,14 +82,16 @@ Comparison compare(TraceReader& a, TraceReader& b) {
     difference.a = a.next();
     difference.b = b.next();
     if (!difference.a || !difference.b || *difference.a != *difference.b) break;
+    if (!difference.a->is_start()) ++result.equal;
   }
-  result.equal = difference.place;
   const bool both_end = !difference.a && !difference.b;
-  const bool a_is_cut = !difference.a && !a.tail().whole, b_is_cut = !difference.b && !b.tail().whole;
+  const bool a_is_cut = !difference.a && !a.tail().whole,
+             b_is_cut = !difference.b && !b.tail().whole;
   if (both_end || a_is_cut || b_is_cut) {
     if ((a_is_cut || b_is_cut))
-      result.limit = fmt::format("the size of '{}' was limited, so nothing is known of what follows",
-                                 a_is_cut ? a.path() : b.path());
+      result.limit =
+          fmt::format("the size of '{}' was limited, so nothing is known of what follows",
+                      a_is_cut ? a.path() : b.path());
     return result;
   }
   if (difference.a && difference.b && is_same_place(*difference.a, *difference.b)) {

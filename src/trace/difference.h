@@ -15,18 +15,18 @@
 namespace orrery::trace {
 
 struct Difference {
-  std::uint64_t place = 0;          ///< how many events before it are the same
-  std::optional<ReadEvent> a, b;    ///< what stands there; nothing: that trace has ended
-  std::string what;                 ///< "it is missing in B", "the state of its LP differs after it"
-  std::vector<ReadEvent> before;    ///< at its LP, the last ones, the same in both
-  std::optional<ReadEvent> cause;   ///< if it is among those
+  std::uint64_t place = 0;         ///< in both, with what LPs did at the start
+  std::optional<ReadEvent> a, b;   ///< what stands there; nothing: that trace has ended
+  std::string what;                ///< "it is missing in B", "the state of its LP differs after it"
+  std::vector<ReadEvent> before;   ///< at its LP, the last ones, the same in both
+  std::optional<ReadEvent> cause;  ///< if it is among those
 
   /// The one that differs: of two with different keys the lower.
   const ReadEvent& event() const;
 };
 
 struct Comparison {
-  std::uint64_t equal = 0;                ///< events before the difference, or all
+  std::uint64_t equal = 0;  ///< committed events before the difference, or all
   std::optional<Difference> difference;
   std::string limit;  ///< a sentence, if not all of what was run is in the traces
 };

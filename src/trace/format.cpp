@@ -34,9 +34,10 @@ std::vector<TraceScope::Range> read_ranges(const std::string& flag, const std::s
     const LpId first = number(one.substr(0, dots));
     const LpId last = dots == std::string::npos ? first : number(one.substr(dots + 2));
     if (last < first)
-      throw UsageError(fmt::format("{} cannot be '{}': a range goes from the lower number to the "
-                                   "higher one, as in 0..3",
-                                   flag, one));
+      throw UsageError(
+          fmt::format("{} cannot be '{}': a range goes from the lower number to the "
+                      "higher one, as in 0..3",
+                      flag, one));
     ranges.emplace_back(first, last);
   }
   std::sort(ranges.begin(), ranges.end());

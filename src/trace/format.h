@@ -60,15 +60,39 @@ inline constexpr std::uint64_t kRankTracks = std::uint64_t{1} << 40;  ///< times
 
 /// What is told beside an event, by the number of its name. Numbers are places in kNotes.
 enum class Note : std::uint32_t {
-  ticks = 1, microstep, sender, send, type, payload, duration, fingerprint, first_send, sends,
-  version, model, parameters, seed, tick_seconds, lps, lp_ranges, from, to, events, whole, until,
-  lp, undone, bytes, committed, left_out
+  ticks = 1,
+  microstep,
+  sender,
+  send,
+  type,
+  payload,
+  duration,
+  fingerprint,
+  first_send,
+  sends,
+  version,
+  model,
+  parameters,
+  seed,
+  tick_seconds,
+  lps,
+  lp_ranges,
+  from,
+  to,
+  events,
+  whole,
+  until,
+  lp,
+  undone,
+  bytes,
+  committed,
+  left_out
 };
 inline constexpr std::string_view kNotes[] = {
-    "", "ticks", "microstep", "sender", "send", "type", "payload bytes", "duration", "fingerprint",
-    "first send", "sends", "version", "model", "parameters", "seed", "tick seconds", "LPs",
-    "traced LPs", "from", "to", "events", "whole", "until", "LP", "undone", "bytes", "committed",
-    "left out"};
+    "",         "ticks",        "microstep",  "sender",     "send",    "type",      "payload bytes",
+    "duration", "fingerprint",  "first send", "sends",      "version", "model",     "parameters",
+    "seed",     "tick seconds", "LPs",        "traced LPs", "from",    "to",        "events",
+    "whole",    "until",        "LP",         "undone",     "bytes",   "committed", "left out"};
 
 inline constexpr std::uint64_t kVersion = 1;
 /// The names of the events that say what the trace is of, and where it ends.
@@ -78,7 +102,7 @@ inline constexpr std::string_view kStart = "start";
 /// What was run, as far as it is the same on all engines.
 struct Facts {
   std::string model;
-  std::string parameters;  ///< "lps=1000 remote=0.5"
+  std::vector<std::string> parameters;  ///< "lps=1000"
   std::uint64_t seed = 1;
   double tick_seconds = 1e-9;
   std::uint64_t lps = 0;

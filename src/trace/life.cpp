@@ -14,6 +14,8 @@ namespace orrery::trace {
 namespace {
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 18;
+/// What a record and the ends of all that encloses it may take, tracks of other lanes, and the end.
+constexpr std::uint64_t kRoomBytes = 4096;
 
 std::int64_t steady_nanoseconds() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -52,9 +54,12 @@ std::string title(const Lane& lane, const Lane::Record& record) {
   if (text.empty()) return kind;
   switch (record.kind) {
     case TraceKind::event:
-    case TraceKind::engine: return text;
-    case TraceKind::block: return text + " block";
-    default: return fmt::format("{} ({})", text, kind);
+    case TraceKind::engine:
+      return text;
+    case TraceKind::block:
+      return text + " block";
+    default:
+      return fmt::format("{} ({})", text, kind);
   }
 }
 
@@ -66,19 +71,25 @@ bool is_of_an_lp(TraceKind kind) {
     case TraceKind::rollback:
     case TraceKind::coasting:
     case TraceKind::restore:
-    case TraceKind::checkpoint: return true;
-    default: return false;
+    case TraceKind::checkpoint:
+      return true;
+    default:
+      return false;
   }
 }
 
 /// What `count` is of.
 Note note_of_count(TraceKind kind) {
   switch (kind) {
-    case TraceKind::rollback: return Note::undone;
-    case TraceKind::checkpoint: return Note::bytes;
+    case TraceKind::rollback:
+      return Note::undone;
+    case TraceKind::checkpoint:
+      return Note::bytes;
     case TraceKind::gvt_round:
-    case TraceKind::engine: return Note::committed;
-    default: return Note::events;
+    case TraceKind::engine:
+      return Note::committed;
+    default:
+      return Note::events;
   }
 }
 
@@ -95,8 +106,9 @@ class LifePackets {
         group_((rank + 1) * kRankTracks) {}
 
   std::uint64_t write(const std::vector<Lane>& lanes) {
-    const std::string name = rank_ == 0 ? std::string("workers (wall-clock time)")
-                                        : fmt::format("workers of rank {} (wall-clock time)", rank_);
+    const std::string name = rank_ == 0
+                                 ? std::string("workers (wall-clock time)")
+                                 : fmt::format("workers of rank {} (wall-clock time)", rank_);
     packets_.add_group(text_, group_, static_cast<std::int32_t>(2 + rank_), name,
                        "what each worker did; the axis is wall-clock time, from 0 where the run "
                        "begins");
@@ -130,7 +142,7 @@ class LifePackets {
     std::uint64_t left_out = lane.left_out;
     for (const Lane::Record& record : lane.records) {
       while (!open.empty() && open.back() <= record.begin) end_last(open, track);
-      if (written_ + text_.size() + kRecordBytes > most_bytes_) {
+      if (written_ + text_.size() + kRoomBytes > most_bytes_) {
         ++left_out;
         continue;
       }
@@ -190,8 +202,8 @@ WallClock::WallClock()
 void WallClock::stop() {
   end_cycles_ = read_cycles();
   const std::int64_t elapsed = steady_nanoseconds() - begin_nanoseconds_;
-  nanoseconds_a_cycle_ = static_cast<double>(elapsed) /
-                         static_cast<double>(std::max<std::uint64_t>(end_cycles_ - begin_cycles_, 1));
+  nanoseconds_a_cycle_ = static_cast<double>(elapsed) / static_cast<double>(std::max<std::uint64_t>(
+                                                            end_cycles_ - begin_cycles_, 1));
 }
 
 std::uint64_t WallClock::nanoseconds(std::uint64_t cycles) const {

@@ -50,13 +50,12 @@ class WallClock {
 /// All lanes in which something is, the run's first.
 std::vector<Lane> lanes_of(const TraceRecorder& recorder, const WallClock& clock);
 
-/// What records take in the file at most, one with another.
-inline constexpr std::uint64_t kRecordBytes = 112;
+/// What a record usually takes in the file: so many lanes make room for.
+inline constexpr std::uint64_t kRecordBytes = 72;
 
 /// The packets of a rank's lanes, of which what is beyond `most_bytes` is left out. Returns how
 /// many records are not in the file, with those that no lane had room for.
 std::uint64_t append_life(const std::vector<Lane>& lanes, unsigned rank, double tick_seconds,
-                          std::uint64_t most_bytes,
-                          const std::function<void(std::string&)>& flush);
+                          std::uint64_t most_bytes, const std::function<void(std::string&)>& flush);
 
 }  // namespace orrery::trace

@@ -24,8 +24,8 @@ class Packets {
   /// `rank`: its place among those of the group.
   void add_track(std::string& out, std::uint64_t uuid, std::uint64_t group, std::string_view name,
                  std::uint64_t rank);
-  void add_counter(std::string& out, std::uint64_t uuid, std::uint64_t group,
-                   std::string_view name, std::string_view unit);
+  void add_counter(std::string& out, std::uint64_t uuid, std::uint64_t group, std::string_view name,
+                   std::string_view unit);
 
   /// An event of a track; notes and flows are added while it exists.
   class Event {

