@@ -12,6 +12,8 @@ find_package(SQLite3 REQUIRED)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 
+find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_writer.hpp REQUIRED)  # headers, without a .pc
+
 find_path(METIS_INCLUDE_DIR metis.h)
 find_library(METIS_LIBRARY metis)
 if(METIS_INCLUDE_DIR AND METIS_LIBRARY)

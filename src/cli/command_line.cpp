@@ -47,6 +47,7 @@ CommandLine::CommandLine() : app(std::string(command_text("").summary), "orrery"
   add_resume_options(*(resume = add("resume")), resume_arguments);
   add_resume_options(*(fork = add("fork")), fork_arguments);
   add_snapshot_command_options(*(snapshot = add("snapshot")), snapshot_arguments);
+  add_trace_command_options(*(trace = add("trace")), trace_arguments);
   add_compare_options(*(compare = add("compare")), compare_arguments);
   add_sweep_options(*(sweep = add("sweep")), sweep_arguments);
   add_page_options(*(report = add("report")), page_arguments);

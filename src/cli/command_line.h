@@ -15,13 +15,14 @@ class CommandLine {
   CommandLine();
 
   CLI::App app;
-  CLI::App *list, *describe, *run, *resume, *fork, *snapshot, *compare, *sweep, *report, *manual,
-      *completion;
+  CLI::App *list, *describe, *run, *resume, *fork, *snapshot, *trace, *compare, *sweep, *report,
+      *manual, *completion;
   ListArguments list_arguments;
   DescribeArguments describe_arguments;
   RunArguments run_arguments;
   ResumeArguments resume_arguments, fork_arguments;
   SnapshotCommandArguments snapshot_arguments;
+  TraceCommandArguments trace_arguments;
   CompareArguments compare_arguments;
   SweepArguments sweep_arguments;
   PageArguments page_arguments;

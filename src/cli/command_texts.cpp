@@ -11,7 +11,7 @@ namespace {
 
 constexpr Entry kExitCodes[] = {
     {"0", "done"},
-    {"1", "fingerprints differ (compare, --again)"},
+    {"1", "fingerprints differ (compare, --again), or traces (trace diff)"},
     {"2", "wrong option, input or output"},
     {"3", "model fault"},
     {"4", "the system had no memory or threads or a rank died"},
@@ -40,6 +40,7 @@ constexpr Entry kRunFiles[] = {
      "What was run, and what came out. It is written last: where it is, everything is."},
     {"DIR/results.sqlite", "The same with all tables, for queries."},
     {"DIR/TABLE.csv", "Each table of the model."},
+    {"FILE", "With --trace: the trace, for ui.perfetto.dev and 'orrery trace'."},
     {"DIR/snapshots", "What 'orrery resume' and 'orrery fork' begin with; the last two are kept."},
 };
 
@@ -110,6 +111,7 @@ orrery run --config sioux.toml
 orrery run phold --ranks 2 --engine conservative --set lookahead=0.1s
 mpirun -n 4 orrery run traffic
 orrery run pcs --warm-up 1h --batch-means power --stop-when 'power.precision < 0.01'
+orrery run phold --trace run.pftrace --trace-to 2s
 orrery run --again results/sioux --engine sequential)",
      .more = R"(A config file has the same options, for example:
   model = "traffic"
@@ -146,6 +148,17 @@ orrery fork results/warm --out results/what-if --seed 7)",
 its options asks for it.)",
      .examples = R"(orrery snapshot info results/day      what is there
 orrery snapshot verify results/day    whether it is whole; exit code 2 if it is not)"},
+    {.name = "trace",
+     .summary = "Show a trace, or where the traces of two runs part",
+     .operands = "info|show|diff FILE... [OPTIONS]",
+     .prose =
+         R"(A trace is what 'orrery run --trace FILE' leaves, for ui.perfetto.dev. 'show' draws its committed
+events as a sequence chart; 'diff' names the first one that is not the same in two runs, and exits
+with 1 if there is one.)",
+     .examples = R"(orrery run traffic --trace run.pftrace --trace-to 10min
+orrery trace info run.pftrace                 what it holds
+orrery trace show run.pftrace --lps 0..5      a sequence chart
+orrery trace diff run.pftrace other.pftrace   the first committed event that differs)"},
     {.name = "compare",
      .summary = "Run a model on several engines and compare",
      .operands = "MODEL [OPTIONS]",

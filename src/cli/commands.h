@@ -12,7 +12,7 @@
 namespace orrery::cli {
 
 inline constexpr int kExitOk = 0;
-inline constexpr int kExitMismatch = 1;  ///< compare or --again found different fingerprints
+inline constexpr int kExitMismatch = 1;  ///< compare, --again or trace diff found a difference
 inline constexpr int kExitUsage = 2;     ///< options, parameters, input files, output folder
 inline constexpr int kExitFault = 3;     ///< the model did what it must not do
 inline constexpr int kExitSystem = 4;    ///< the system had no memory, no threads
@@ -25,6 +25,7 @@ int measure_command(const DescribeArguments& arguments);   ///< describe --measu
 int run_command(const RunArguments& arguments);
 int resume_command(const ResumeArguments& arguments);  ///< and fork
 int snapshot_command(const SnapshotCommandArguments& arguments);
+int trace_command(const TraceCommandArguments& arguments);
 int compare_command(const CompareArguments& arguments);
 int sweep_command(const SweepArguments& arguments);
 int page_command(const PageArguments& arguments);  ///< report

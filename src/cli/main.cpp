@@ -110,6 +110,10 @@ int dispatch(CommandLine& commands) {
     return resume_command(arguments);
   }
   if (command == commands.snapshot) return snapshot_command(commands.snapshot_arguments);
+  if (command == commands.trace) {
+    complete_arguments(*command, commands.trace_arguments);
+    return trace_command(commands.trace_arguments);
+  }
   if (command == commands.report) {
     complete_arguments(*command, commands.page_arguments);
     return page_command(commands.page_arguments);

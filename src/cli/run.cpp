@@ -16,6 +16,7 @@
 #include "cli/revision.h"
 #include "cli/standard_output.h"
 #include "cli/stopping.h"
+#include "cli/tracing.h"
 #include "cli/travel.h"
 #include "core/modules.h"
 #include "observe/report.h"
@@ -36,26 +37,45 @@ using Clock = std::chrono::steady_clock;
 struct Output {
   Output(const std::string& path, bool force) : folder(path, kReportName, force) {}
 
-  /// Rows go into the files at once, or where `travel` keeps them.
-  RowStore* open(const Model& model, RunControl& control, Travel& travel) {
+  /// Where the model's rows go: into the files at once, or where `travel` keeps them; null if it
+  /// has no tables.
+  RowWriter* open(const Model& model, Travel& travel) {
     files.emplace(folder, model);
     travel.open(folder.path(), !model.tables().empty());
-    // A run whose results cannot be kept is not worth its time.
-    const auto stop = [&control] { control.stop_requested.store(true, std::memory_order_relaxed); };
     RowWriter* const log = travel.row_writer();
-    if (!model.tables().empty()) store.emplace(log != nullptr ? *log : *files, stop);
-    return store ? &*store : nullptr;
-  }
-  /// When the run is over.
-  void close(bool failed, Travel& travel) {
-    if (!store) return;
-    store->close(failed ? RowStore::Rest::dropped : RowStore::Rest::written);
-    travel.hand_rows_to(*files);
+    if (model.tables().empty()) return nullptr;
+    return log != nullptr ? log : &*files;
   }
 
   OutputFolder folder;
   std::optional<ResultFiles> files;
-  std::optional<RowStore> store;
+};
+
+/// What a run has to do with rows: those of its model's tables, and those that make a trace.
+class RowFlow {
+ public:
+  RowFlow(Tracing& tracing, Travel& travel, std::optional<Output>& output)
+      : tracing_(tracing), travel_(travel), output_(output) {}
+
+  /// Null if nobody wants any.
+  RowStore* open(const Model& model, RunControl& control) {
+    RowWriter* const writer = tracing_.before(output_ ? output_->open(model, travel_) : nullptr);
+    // A run whose results cannot be kept is not worth its time.
+    const auto stop = [&control] { control.stop_requested.store(true, std::memory_order_relaxed); };
+    return writer == nullptr ? nullptr : &store_.emplace(*writer, stop);
+  }
+  /// When the run is over.
+  void close(bool failed) {
+    if (!store_) return;
+    store_->close(failed ? RowStore::Rest::dropped : RowStore::Rest::written);
+    if (output_) travel_.hand_rows_to(*output_->files);
+  }
+
+ private:
+  Tracing& tracing_;
+  Travel& travel_;
+  std::optional<Output>& output_;
+  std::optional<RowStore> store_;
 };
 
 Watch::Settings watch_settings(const RunRecord& record, const Travel& travel, bool quiet) {
@@ -68,20 +88,41 @@ Watch::Settings watch_settings(const RunRecord& record, const Travel& travel, bo
   return settings;
 }
 
+/// Makes what a run has to do with snapshots.
+using TravelMaker = std::function<std::unique_ptr<Travel>(transport::RankTransport*)>;
+
+/// Everything of a run, from the options to its end.
+struct Setting {
+  RunControl control;  // outlives the store, which may ask for a stop as long as it exists
+  std::optional<Output> output;
+  ChosenModel chosen;
+  const EngineInfo* engine = nullptr;
+  std::unique_ptr<Engine> runner;
+  RunRecord record;
+  std::string unused;  ///< options
+  std::unique_ptr<Travel> travel;
+  Stopping stopping;
+  Tracing tracing;
+};
+
 /// Runs the engine under observation. Returns the signal that ended the run, 0 if none did.
-int execute(RunRecord& record, Engine& engine, Travel& travel, Stopping& stopping,
-            RunControl& control, std::optional<Output>& output, bool quiet) {
+int execute(Setting& setting, bool quiet) {
+  RunRecord& record = setting.record;
+  RunControl& control = setting.control;
+  Travel& travel = *setting.travel;
   // First of all: the threads of store and engine must not take the signals that it waits for.
   Watch watch(control, watch_settings(record, travel, quiet));
   const ThreadWatch watched(control.threads, *record.model);
-  RowStore* const store = output ? output->open(*record.model, control, travel) : nullptr;
+  RowFlow rows(setting.tracing, travel, setting.output);
+  RowStore* const store = rows.open(*record.model, control);
   control.rows = store;
   travel.begin(control, store);
-  stopping.begin(control);
+  setting.stopping.begin(control);
+  setting.tracing.begin(control);
   const auto start = Clock::now();
-  record.result = run_supervised(engine, *record.model, record.options, control);
+  record.result = run_supervised(*setting.runner, *record.model, record.options, control);
   record.wall_seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  if (output) output->close(record.result.end == RunEnd::failed, travel);
+  rows.close(record.result.end == RunEnd::failed);
   watch.stop();
   record.progress = watch.progress(record.result);
   return watch.signal();
@@ -106,22 +147,6 @@ struct ToldAtLast {
   ~ToldAtLast() {
     if (!sentence.empty()) fmt::print(stderr, "orrery: {}\n", sentence);
   }
-};
-
-/// Makes what a run has to do with snapshots.
-using TravelMaker = std::function<std::unique_ptr<Travel>(transport::RankTransport*)>;
-
-/// Everything of a run, from the options to its end.
-struct Setting {
-  RunControl control;  // outlives the store, which may ask for a stop as long as it exists
-  std::optional<Output> output;
-  ChosenModel chosen;
-  const EngineInfo* engine = nullptr;
-  std::unique_ptr<Engine> runner;
-  RunRecord record;
-  std::string unused;  ///< options
-  std::unique_ptr<Travel> travel;
-  Stopping stopping;
 };
 
 void begin_record(const RunArguments& arguments, Setting& setting) {
@@ -167,6 +192,7 @@ void prepare(const RunArguments& arguments, const RankPlace& place, Travel& trav
   setting.stopping.prepare(*setting.runner, *setting.engine, model, options);
   if (const std::string why = setting.runner->refusal(model, options); !why.empty())
     throw UsageError(refusal_sentence(*setting.engine, why));
+  setting.tracing.prepare(arguments.trace, setting.chosen, options, place.rank == 0);
 }
 
 std::string contents_text(const std::vector<InputFile>& inputs) {
@@ -194,6 +220,7 @@ void set_up(const RunArguments& arguments, RankSession& ranks, const TravelMaker
   if (!over_ranks) return;
   RankSession::Facts facts = facts_of(setting.chosen, *setting.engine, record.options);
   facts.emplace_back("what it was asked for", setting.travel->facts_text());
+  facts.emplace_back("what is traced", setting.tracing.facts_text());
   facts.emplace_back("what its input files hold", contents_text(record.inputs));
   ranks.compare(facts);
   setting.control.ranks = ranks.transport();
@@ -215,8 +242,7 @@ int run_as_rank(const RunArguments& arguments, RankSession& ranks, const TravelM
   const ChosenModel& chosen = setting.chosen;
   int signal = 0;
   try {
-    signal = execute(record, *setting.runner, travel, setting.stopping, setting.control, output,
-                     arguments.quiet || !ranks.is_first());
+    signal = execute(setting, arguments.quiet || !ranks.is_first());
   } catch (const UsageError&) {  // the same on all ranks
     ranks.part();
     if (!ranks.is_first()) throw ToldByRank0();
@@ -224,6 +250,7 @@ int run_as_rank(const RunArguments& arguments, RankSession& ranks, const TravelM
   }
   if (ranks.transport() != nullptr && record.result.end == RunEnd::failed)
     return ranks.abandon(record.result.fault);
+  setting.tracing.end(record, ranks.transport());
   ranks.part();
   if (!ranks.is_first()) throw ToldByRank0();
   if (!setting.unused.empty()) add_notes({setting.unused}, record);
@@ -236,9 +263,10 @@ int run_as_rank(const RunArguments& arguments, RankSession& ranks, const TravelM
   if (arguments.repeated) verdict = arguments.repeated->judge(record);
   if (verdict.equal && !verdict.sentence.empty()) add_notes({verdict.sentence}, record);
   if (output) output->files->publish(record);
+  setting.tracing.publish();
   const ToldAtLast trouble{verdict.equal ? record.result.fault : verdict.sentence};
   show(record, arguments);
-  if (!arguments.json) print_out("{}", travel.advice(record));
+  if (!arguments.json) print_out("{}{}", setting.tracing.sentence(), travel.advice(record));
   flush_out();
   if (record.result.end == RunEnd::fault) return kExitFault;
   if (record.result.end == RunEnd::failed) return kExitSystem;

@@ -115,6 +115,19 @@ void add_snapshot_options(CLI::App& command, SnapshotArguments& arguments) {
       ->group(group);
 }
 
+void add_trace_options(CLI::App& command, TraceArguments& arguments) {
+  const std::string group = "Trace, for ui.perfetto.dev and 'orrery trace'";
+  const auto add = [&](const char* flag, std::string& text, const char* type, const char* help) {
+    command.add_option(flag, text, help)->type_name(type)->group(group);
+  };
+  add("--trace", arguments.file, "FILE",
+      "Committed events with their causes, and what each worker did when");
+  add("--trace-lps", arguments.lps, "LPS", "Events of these LPs alone, such as 0..3,7 (all)");
+  add("--trace-from", arguments.from, "TIME", "Events from this simulated time on (the start)");
+  add("--trace-to", arguments.to, "TIME", "Events before this simulated time (the end)");
+  add("--trace-size", arguments.size, "SIZE", "The most that the file may take (256MiB)");
+}
+
 /// Of a run, be it from the start or from a snapshot.
 void add_options_of_a_run(CLI::App& command, RunArguments& arguments) {
   command.add_option("--engine", arguments.engine, "Engine ('orrery list'; auto)")
@@ -123,6 +136,7 @@ void add_options_of_a_run(CLI::App& command, RunArguments& arguments) {
   add_own_options(command, arguments);
   command.add_flag("--verbose", arguments.verbose, "Show all figures of the engine");
   add_snapshot_options(command, arguments.snapshots);
+  add_trace_options(command, arguments.trace);
   command
       .add_option("--ranks", arguments.ranks,
                   "Processes on this machine that run the model together (1)")
@@ -187,6 +201,19 @@ void add_snapshot_command_options(CLI::App& command, SnapshotCommandArguments& a
   command.add_option("WORDS", arguments.words, "'info' or 'verify', and the folder of a run")
       ->type_name("");
   command.add_flag("--json", arguments.json, "Print what is there as JSON");
+}
+
+void add_trace_command_options(CLI::App& command, TraceCommandArguments& arguments) {
+  command.add_option("WORDS", arguments.words, "'info', 'show' or 'diff', and traces")
+      ->type_name("");
+  const auto add = [&](const char* flag, std::string& text, const char* type, const char* help) {
+    command.add_option(flag, text, help)->type_name(type);
+  };
+  add("--lps", arguments.lps, "LPS",
+      "show: these LPs, such as 0..3,7 (as many as there is room for)");
+  add("--from", arguments.from, "TIME", "show: from this simulated time on (the first event)");
+  add("--to", arguments.to, "TIME", "show: before this simulated time (the last event)");
+  add("--limit", arguments.limit, "N", "show: so many events at most (50)");
 }
 
 void add_compare_options(CLI::App& command, CompareArguments& arguments) {
@@ -338,6 +365,14 @@ void complete_arguments(const CLI::App& command, const PageArguments& arguments)
   if (arguments.folders.empty())
     throw UsageError(
         "which run? 'orrery report DIR' needs the folder that 'orrery run --out DIR' left");
+}
+
+void complete_arguments(const CLI::App& command, const TraceCommandArguments& arguments) {
+  refuse_missing_values(command);
+  const bool shows = !arguments.words.empty() && arguments.words[0] == "show";
+  for (const char* flag : {"--lps", "--from", "--to", "--limit"})
+    if (!shows && command.get_option(flag)->count() > 0)
+      throw UsageError(fmt::format("{} is for 'orrery trace show'", flag));
 }
 
 void complete_arguments(CLI::App& command, SweepArguments& arguments) {

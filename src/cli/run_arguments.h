@@ -31,6 +31,12 @@ struct SnapshotArguments {
   std::string flag() const;
 };
 
+/// Of a run that is traced.
+struct TraceArguments {
+  std::string file;  ///< empty: it is not
+  std::string lps, from, to, size;
+};
+
 struct RunArguments {
   std::vector<std::string> words;  ///< MODEL, and name=value pairs that follow a --set
   std::string model;
@@ -45,6 +51,7 @@ struct RunArguments {
   char* const* command_line = nullptr;  ///< all words, for processes that are started like this one
   bool quiet = false, force = false, json = false, verbose = false;
   SnapshotArguments snapshots;
+  TraceArguments trace;
   /// Of what is declared as an option of a run (run/option.h); empty: not given. A map, since the
   /// command line writes into its elements.
   std::map<const OptionBase*, std::string> texts;
@@ -68,6 +75,12 @@ struct ResumeArguments : RunArguments {
 struct SnapshotCommandArguments {
   std::vector<std::string> words;
   bool json = false;
+};
+
+/// `orrery trace info|show FILE`, `orrery trace diff A B`
+struct TraceCommandArguments {
+  std::vector<std::string> words;
+  std::string lps, from, to, limit;
 };
 
 struct CompareArguments : RunArguments {
@@ -126,6 +139,7 @@ void add_run_options(CLI::App& command, RunArguments& arguments);
 /// The same for `resume` and `fork`.
 void add_resume_options(CLI::App& command, ResumeArguments& arguments);
 void add_snapshot_command_options(CLI::App& command, SnapshotCommandArguments& arguments);
+void add_trace_command_options(CLI::App& command, TraceCommandArguments& arguments);
 /// The same for `compare`, where engines and numbers of workers are lists.
 void add_compare_options(CLI::App& command, CompareArguments& arguments);
 /// The same for `sweep`, which gives its runs seeds.
@@ -146,6 +160,7 @@ void complete_arguments(CLI::App& command, ResumeArguments& arguments);
 
 /// What belongs to `report`, which takes folders alone.
 void complete_arguments(const CLI::App& command, const PageArguments& arguments);
+void complete_arguments(const CLI::App& command, const TraceCommandArguments& arguments);
 
 /// The same where the model may be a study file.
 void complete_arguments(CLI::App& command, SweepArguments& arguments);

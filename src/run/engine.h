@@ -24,6 +24,7 @@
 namespace orrery {
 
 class RunHalts;
+class TraceRecorder;
 class WorldOrigin;
 namespace transport {
 class RankTransport;
@@ -51,6 +52,11 @@ struct RunControl {
   WorldOrigin* origin = nullptr;
   /// To the other ranks of the run; null: there are none. Then RunOptions::place says the same.
   transport::RankTransport* ranks = nullptr;
+  TraceRecorder* trace = nullptr;  ///< of a run that is traced (trace_recorder.h); else null
+  /// Whether handlers give out anything that goes to `rows`.
+  bool takes_rows(const Model& model) const {
+    return rows != nullptr && (trace != nullptr || !model.tables().empty());
+  }
   WatchedThreads threads;  ///< those that may execute handlers
 };
 

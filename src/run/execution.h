@@ -43,6 +43,8 @@
 #include "run/faults.h"
 #include "run/options.h"
 #include "run/send_rules.h"
+#include "run/trace_recorder.h"
+#include "run/traced_event.h"
 
 namespace orrery {
 
@@ -60,6 +62,13 @@ class Execution final : public Context, public HandlerExecution {
     metric_bytes_ = model.metric_bytes();
   }
 
+  /// Of a run that is traced, before anything is executed. `lane`: of the worker that executes, or
+  /// null, then it is not recorded how long handlers take.
+  void trace_with(TraceRecorder* recorder, TraceLane* lane) {
+    recorder_ = recorder;
+    lane_ = lane;
+  }
+
   /// An LP's start(), in three steps like an event: begin, call, end.
   void begin_start(LpId id, LogicalProcessBase& lp, const KernelState& kernel) {
     begin(id, Key::start_of(Time::zero()), lp, kernel);
@@ -67,9 +76,12 @@ class Execution final : public Context, public HandlerExecution {
     event_ = nullptr;
   }
   void call_start() {
-    const Running running(*this);
-    const FloatGuard floats;
-    lp_->start(*this);
+    {
+      const Running running(*this);
+      const FloatGuard floats;
+      lp_->start(*this);
+    }
+    if (recorder_ != nullptr && sends_ > 0) append_traced({}, 0);
   }
 
   /// An event, not a withdrawn timer. It and its payload stay where they are until the execution
@@ -84,13 +96,19 @@ class Execution final : public Context, public HandlerExecution {
   }
   /// Throws what the handler throws.
   [[gnu::always_inline]] void call() {
-    const Running running(*this);
-    const FloatGuard floats;
-    std::uint32_t bytes = event_->size.bytes();
-    if (event_->size.has_trailer()) [[unlikely]]
-      bytes -= open_trailer();
-    if (!lp_->dispatch(*this, event_->type, payload_, bytes)) [[unlikely]]
-      refuse_type();
+    if (recorder_ != nullptr) [[unlikely]]
+      return call_traced();
+    call_handler();
+  }
+  /// The event's handler was dropped: what began will not end.
+  void note_dropped() {
+    if (lane_ == nullptr || !recorder_->scope().contains(self_, now_)) return;
+    TraceRecord record{begun_cycles_, read_cycles()};
+    record.kind = TraceKind::dropped;
+    record.ticks = now_.ticks();
+    record.lp = self_;
+    record.text = event_name();
+    lane_->add(record);
   }
 
   /// What the platform keeps of the LP is now this.
@@ -126,6 +144,50 @@ class Execution final : public Context, public HandlerExecution {
     sends_ = kernel.sends;
     rows_ = 0;
     random_.begin(seed_, id, kernel.random_position);
+  }
+
+  [[gnu::always_inline]] void call_handler() {
+    const Running running(*this);
+    const FloatGuard floats;
+    std::uint32_t bytes = event_->size.bytes();
+    if (event_->size.has_trailer()) [[unlikely]]
+      bytes -= open_trailer();
+    if (!lp_->dispatch(*this, event_->type, payload_, bytes)) [[unlikely]]
+      refuse_type();
+  }
+  /// In the mode of the handler. It may have wiped its own LP, so what is asked of that is asked
+  /// before.
+  [[gnu::noinline]] void call_traced() {
+    if (!recorder_->scope().contains(self_, now_)) return call_handler();
+    const std::string_view name = lp_->event_name(event_->type);
+    const std::uint64_t sends_before = sends_;
+    {
+      begun_cycles_ = lane_ == nullptr ? 0 : read_cycles();
+      const TraceSpan span(lane_, is_repeated() ? TraceKind::coasted : TraceKind::event,
+                           now_.ticks(), self_, name);
+      call_handler();
+    }
+    append_traced(name, sends_before);
+  }
+  bool is_repeated() const {
+    if constexpr (requires { outbox_.coasting; }) return outbox_.coasting;
+    return false;
+  }
+  /// As the last row of what was executed.
+  void append_traced(std::string_view name, std::uint64_t sends_before) {
+    if (!recorder_->takes_events() || !recorder_->scope().contains(self_, now_)) return;
+    TracedEvent traced;
+    traced.name = name;
+    traced.fingerprint = hash_;
+    traced.first_send = sends_before + 1;
+    traced.sends = static_cast<std::uint32_t>(sends_ - sends_before);
+    if (event_ != nullptr) {
+      traced.type = event_->type;
+      traced.payload_bytes = model_bytes_of(*event_);
+      traced.duration_ticks = minimum_delay_.ticks();
+    }
+    TracedEvent::Cells cells;
+    outbox_.append_row({cause_, rows_++, self_, TracedEvent::kTable, traced.pack(cells)});
   }
 
   void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
@@ -187,6 +249,9 @@ class Execution final : public Context, public HandlerExecution {
   const std::uint64_t seed_;
   const std::uint32_t livelock_microsteps_;
   std::uint32_t rows_ = 0;
+  TraceRecorder* recorder_ = nullptr;  ///< null: the run is not traced
+  TraceLane* lane_ = nullptr;
+  std::uint64_t begun_cycles_ = 0;  ///< of the handler, if there is a lane
   Key cause_;
   const EventHeader* event_ = nullptr;  ///< nullptr: start()
   const void* payload_ = nullptr;

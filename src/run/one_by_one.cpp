@@ -32,7 +32,9 @@ class OneByOne {
         lps_(world.lps()),
         memory_(world),
         execution_(world.model(), world.promises(), options, Outbox{*this}),
-        end_(world.cut) {}
+        end_(world.cut) {
+    if (control.trace != nullptr) execution_.trace_with(control.trace, control.trace->lane(0));
+  }
   OneByOne(const OneByOne&) = delete;
   OneByOne& operator=(const OneByOne&) = delete;
 

@@ -83,6 +83,7 @@ class Population {
     Execution<StartOutbox> execution(
         world_.model(), world_.promises(), options_,
         StartOutbox{world_.pending[part], tallies_[part], rows_[part], control_.rows != nullptr});
+    execution.trace_with(control_.trace, nullptr);
     const ThreadWatch watched(control_.threads, world_.model(), execution, false);
     if (phase == kMaking && world_.on_heaps()) world_.make_heaps(part);
     bool failed = false;

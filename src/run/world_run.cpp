@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "core/model_stack.h"
 #include "memory/library_state.h"
@@ -16,10 +17,15 @@
 #include "run/population.h"
 #include "run/rank_exchange.h"
 #include "run/rank_rows.h"
+#include "run/trace_recorder.h"
 #include "run/world_engine.h"
 
 namespace orrery {
 namespace {
+
+TraceLane* run_lane(const RunControl& control) {
+  return control.trace == nullptr ? nullptr : &control.trace->run_lane();
+}
 
 /// A world without LPs. The graph, which placement and promises need, is gone before LPs are made.
 /// A world that leaves its process or comes from another lies on heaps, whatever its engine needs.
@@ -39,6 +45,7 @@ void finish(World& world, const RunOptions& options, RunControl& control, RunRes
   result.reached = std::min(world.cut.time(), options.until);
   result.committed = world.committed;
   result.executed = world.executed;
+  const TraceSpan span(run_lane(control), TraceKind::finish, result.reached.ticks());
   if (control.rows != nullptr) control.rows->begin(1);
   const bool alone = control.ranks == nullptr;
   Finisher finisher(world.model(), result.reached, control.rows,
@@ -58,6 +65,11 @@ void finish(World& world, const RunOptions& options, RunControl& control, RunRes
   alone ? finisher.store(result)
         : share_end(*control.ranks, world.model(), finisher.take_part(), result);
   if (control.rows != nullptr) control.rows->advance(0, Key::infinity());
+}
+
+bool goes_on(World& world, RunControl& control) {
+  const TraceSpan span(run_lane(control), TraceKind::halt, world.cut.time().ticks());
+  return control.halts->at_halt(world);
 }
 
 /// Rows of a run over ranks go to the sink of rank 0, while this lives.
@@ -96,6 +108,7 @@ void WorldEngine::run_whole(const Model& model, const RunOptions& options, RunCo
   Stopwatch watch;
   const MisuseWatch misuse;  // of LPs that end on this thread
   RowsOfRanks rows(control);
+  std::optional<TraceSpan> setting_up(std::in_place, run_lane(control), TraceKind::set_up);
   World world = make_world(*this, model, options, control, result);
   if (control.ranks != nullptr) check_placement(*control.ranks, world);
   result.workers = world.parts();
@@ -108,6 +121,7 @@ void WorldEngine::run_whole(const Model& model, const RunOptions& options, RunCo
     rows.flush();
     return;
   }
+  setting_up.reset();
   result.startup_seconds = watch.lap();
   const double before = result.startup_seconds;
   if (control.halts == nullptr) {
@@ -137,7 +151,7 @@ void WorldEngine::advance_with_halts(World& world, const RunOptions& options, Ru
     result.add_part(std::move(part), seconds);
     seconds += watch.lap();
     if (result.end == RunEnd::paused) flush_rows();
-  } while (result.end == RunEnd::paused && control.halts->at_halt(world));
+  } while (result.end == RunEnd::paused && goes_on(world, control));
   if (result.end == RunEnd::paused) result.end = control.halts->end();
   seconds += watch.lap();
   control.halts->at_end(result);

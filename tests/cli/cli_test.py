@@ -1153,7 +1153,8 @@ class Options(Case):
     OF_THE_COMMAND = {"help", "engine", "engines", "set", "config", "out", "force", "quiet", "json",
                       "repeats", "verbose", "snapshots", "snapshot-every", "snapshot-at",
                       "snapshot-wall", "snapshot-check", "end-after-snapshot", "ranks", "mpi", "again",
-                      "stop-when", "stop-check"}  # which add notes; see Observation
+                      "stop-when", "stop-check",  # which add notes; see Observation
+                      "trace", "trace-lps", "trace-from", "trace-to", "trace-size"}
 
     def options(self):
         """Name and a value that is not the default (None for a flag), from the help."""

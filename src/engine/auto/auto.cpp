@@ -16,6 +16,7 @@
 #include "engine/auto/policy.h"
 #include "engine/auto/settings.h"
 #include "run/clock.h"
+#include "run/trace_recorder.h"
 #include "run/world_engine.h"
 
 namespace orrery::automatic {
@@ -150,9 +151,12 @@ class Tour final : GoalKeeper {
     watch_step_.lap();
     const std::uint64_t before = world_.committed;
     RunResult one;
+    TraceSpan span(control_.trace == nullptr ? nullptr : &control_.trace->run_lane(),
+                   TraceKind::engine, world_.cut.time().ticks(), 0, candidate.info->name);
     candidate.engine->advance(world_, options_for(candidate, options_), limited(step_.goal),
                               control_, one);
     had_ = {world_.committed - before, one.loop_seconds, had_.wall_seconds + watch_step_.lap()};
+    span.set_count(world_.committed - before);
     const Policy::Outcome rest = since_noted();
     chronicle_.add(candidate, {step_.why, rest.events, rest.wall_seconds, rest.loop_seconds});
     chronicle_.add_result(candidate, one);

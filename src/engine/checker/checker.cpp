@@ -20,6 +20,8 @@
 #include "run/faults.h"
 #include "run/finish.h"
 #include "run/model_checks.h"
+#include "run/trace_recorder.h"
+#include "run/traced_event.h"
 
 namespace orrery::checker {
 namespace {
@@ -142,6 +144,29 @@ class Run {
     for (const Observation& one : executed.observations) tally_.add(one);
     if (control_.rows == nullptr) return;
     executed.rows.for_each([this](const Row& row) { rows_.append(row); });
+    if (control_.trace != nullptr) append_traced(executed);
+  }
+
+  /// Apart from the executions, in which it would be something that they do (effects.h).
+  void append_traced(const Effects& executed) {
+    CheckedEvent* const event = current_.event;
+    if (event == nullptr && executed.sends.empty()) return;
+    if (!control_.trace->takes_events() ||
+        !control_.trace->scope().contains(current_.lp, current_.key.time()))
+      return;
+    TracedEvent traced;
+    traced.fingerprint = executed.kernel.hash;
+    traced.sends = static_cast<std::uint32_t>(executed.sends.size());
+    traced.first_send = executed.kernel.sends - executed.sends.size() + 1;
+    if (event != nullptr) {
+      traced.type = event->type;
+      traced.name = name_of_event(checker_.twin(current_.lp), event->type);
+      traced.payload_bytes = model_bytes_of(*event);
+      traced.duration_ticks = duration_of(*event, event->payload(0)).ticks();
+    }
+    constexpr std::uint32_t kLast = ~std::uint32_t{0};  // behind the rows of the event
+    TracedEvent::Cells cells;
+    rows_.append({current_.key, kLast, current_.lp, TracedEvent::kTable, traced.pack(cells)});
   }
 
   void poll() {

@@ -40,7 +40,7 @@ struct Shared {
         goal(run_goal),
         settings(run_settings),
         control(run_control),
-        has_rows(run_control.rows != nullptr && !model.tables().empty()),
+        has_rows(run_control.takes_rows(model)),
         partition(run_world, most_workers),
         workers(partition.workers()),
         lps(run_world.lp_count()),

@@ -51,7 +51,10 @@ class alignas(64) Worker {
         trail_(shared.options.livelock_microsteps),
         halt_(shared.goal_events),
         member_(shared.rounds, index),
-        backoff_(shared.team.crowded()) {}
+        lane_(shared.control.trace == nullptr ? nullptr : shared.control.trace->lane(index)),
+        backoff_(shared.team.crowded()) {
+    execution_.trace_with(shared.control.trace, lane_);
+  }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
@@ -229,6 +232,7 @@ class alignas(64) Worker {
 
   Halt halt_;
   transport::RoundMember<Rounds> member_;
+  TraceLane* const lane_;  ///< null: the run is not traced
   Backoff backoff_;
 };
 
@@ -413,9 +417,11 @@ void Worker<Pending>::reclaim() {
 
 template <class Pending>
 std::optional<Halt::Ending> Worker<Pending>::run_together() {
+  TraceIdleness idleness(lane_);
   while (!shared_.team.failed()) {
     if (member_.step(RoundHooks{*this})) return halt_.ending();
     bool executed = false;
+    idleness.at_turn();
     if (!fault_ && !holds_ && may_execute()) {
       if (!is_safe(pending_.top())) look();
       if (member_.in_round() && is_safe(pending_.top()))
@@ -427,6 +433,7 @@ std::optional<Halt::Ending> Worker<Pending>::run_together() {
     }
     promise();
     if (shared_.liaison) deal_with_others(executed);
+    idleness.after_turn(!executed);
     if (executed) {
       fruitless_ = 0;
       backoff_.reset();
@@ -442,6 +449,7 @@ std::optional<Halt::Ending> Worker<Pending>::run_together() {
 template <class Pending>
 std::optional<Halt::Ending> Worker<Pending>::run_alone() {
   const Shared::Period& period = shared_.period;
+  const TraceSpan span(lane_, TraceKind::block, period.begin.time().ticks(), 0, "in place");
   const std::uint64_t before = statistics_.executed;
   const auto executed = [&] { return period.executed + statistics_.executed - before; };
   const InPlaceCount count{statistics_, before};

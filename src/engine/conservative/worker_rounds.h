@@ -76,6 +76,9 @@ bool Worker<Pending>::adopt() {
   ++statistics_.rounds;
   Report sum = sum_of_all();
   sum.executed += shared_.period.executed;
+  TraceSpan span(lane_, TraceKind::gvt_round,
+                 std::min(sum.lowest.time(), shared_.options.until).ticks());
+  span.set_count(shared_.world.committed + sum.executed);
   sum.period_is_over |= sum.executed >= shared_.period.end_events;
   raise_bound();
   certain_below_ = certainty(sum);

@@ -81,6 +81,13 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
+  void trace_with(TraceRecorder* recorder, TraceLane* lane) {
+    lane_ = lane;
+    execution_.trace_with(recorder, lane);
+  }
+  /// Null: the run is not traced.
+  TraceLane* lane() const { return lane_; }
+
   /// What the thread executes, for those who watch it.
   const HandlerExecution& execution() const { return execution_; }
   /// A pending event.
@@ -146,6 +153,7 @@ class Executor {
 
   std::vector<LpRecord>& lps_;
   memory::Arena* const arena_;
+  TraceLane* lane_ = nullptr;
   Pool pool_;
   Tally tally_;
   Execution<Outbox> execution_;

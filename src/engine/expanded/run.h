@@ -80,6 +80,7 @@ class Run {
   void bind(bool wanted);
   void work(unsigned worker);
   void work_pulling(unsigned worker);
+  std::uint32_t wait_for_word(unsigned worker, std::uint32_t last);
 
   // The end (run_conclude.h).
   void conclude(RunResult& result);

@@ -14,7 +14,12 @@ void Run<Pending>::loop() {
     block_.end_events = finished_ + goal_.until_look(finished_, kBlockEvents);
     block_.end_cycles = start + tuner_.block_cycles();
     const std::uint64_t cancelled_before = executors_[0]->cancelled_timers();
-    more = run_block(tuner_.mode());
+    {
+      TraceSpan span(executors_[0]->lane(), TraceKind::block, last_key().time().ticks(), 0,
+                     name_of(tuner_.mode()));
+      more = run_block(tuner_.mode());
+      span.set_count(finished_ - finished_before);
+    }
     if (mode_ == Mode::in_place)
       cancelled_timers_ += executors_[0]->cancelled_timers() - cancelled_before;
     tuner_.note({finished_ - finished_before, read_cycles() - start, busy_cycles() - busy_before});

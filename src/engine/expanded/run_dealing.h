@@ -117,6 +117,7 @@ bool Run<Pending>::run_dealt() {
     if (slots_[0].held() > 0) {
       run_own(plan);
     } else if (schedule_.in_progress() > 0) {
+      const TraceSpan span(executors_[0]->lane(), TraceKind::idle);
       doorbell_.wait([this] { return any_results() || team_.failed(); }, patience_);
       check_workers();
     } else {
@@ -178,6 +179,8 @@ void Run<Pending>::execute_given(unsigned worker, std::uint32_t word) {
   const std::uint32_t sample = slot.mask == 0 ? kSampleEvents : 1;
   const bool measured = at % sample == 0;
   const std::uint64_t start = measured ? read_cycles() : 0;
+  TraceSpan span(executor.lane(), TraceKind::batch);
+  span.set_count((Slot::count_of(word) - at) & Slot::kCounterMask);
   for (const std::uint32_t end = Slot::count_of(word); at != end;
        at = (at + 1) & Slot::kCounterMask) {
     slot.results[at & slot.mask] = executor.execute(slot.ring[at & slot.mask]);

@@ -27,7 +27,7 @@ bool Run<Pending>::run_decentralised() {
     serve_all(0);
   }
   for (;;) {
-    const std::uint32_t word = own.wait_for_word(last, patience_);
+    const std::uint32_t word = wait_for_word(0, last);
     last = word;
     if (Slot::command_of(word) != Command::serve) break;
     const std::uint32_t before = own.done.load(std::memory_order_relaxed);

@@ -15,7 +15,7 @@ Run<Pending>::Run(World& world, const RunOptions& options, const Goal& goal,
       settings_(settings),
       control_(control),
       workers_(workers),
-      has_rows_(control.rows != nullptr && !model_.tables().empty()),
+      has_rows_(control.takes_rows(model_)),
       lps_(world.lp_count()),
       slots_(std::make_unique<Slot[]>(workers)),
       schedule_(world.lp_count(), world.executions(), settings.barriers_as_events),
@@ -29,6 +29,8 @@ Run<Pending>::Run(World& world, const RunOptions& options, const Goal& goal,
     memory::Arena* const arena = world.on_heaps() ? &world.arena(i) : nullptr;
     executors_.push_back(
         std::make_unique<Executor>(world, options, control.rows != nullptr, lps_, arena, depot_));
+    if (control.trace != nullptr)
+      executors_.back()->trace_with(control.trace, control.trace->lane(i));
   }
   getrusage(RUSAGE_SELF, &usage_before_);
 }
@@ -126,9 +128,8 @@ void Run<Pending>::check_workers() {
 
 template <class Pending>
 void Run<Pending>::work(unsigned worker) {
-  Slot& slot = slots_[worker];
   for (std::uint32_t word = 0;;) {
-    word = slot.wait_for_word(word, patience_);
+    word = wait_for_word(worker, word);
     execute_given(worker, word);
     if (Slot::command_of(word) == Command::leave) return;
     if (Slot::command_of(word) == Command::serve) {
@@ -137,6 +138,12 @@ void Run<Pending>::work(unsigned worker) {
       doorbell_.ring_if_asleep();
     }
   }
+}
+
+template <class Pending>
+std::uint32_t Run<Pending>::wait_for_word(unsigned worker, std::uint32_t last) {
+  const TraceSpan span(executors_[worker]->lane(), TraceKind::idle);
+  return slots_[worker].wait_for_word(last, patience_);
 }
 
 template <class Pending>

@@ -2,6 +2,7 @@
 #include "engine/expanded/settings.h"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "orrery/error.h"
@@ -14,8 +15,10 @@ constexpr OptionGroup kGroup{.heading = "Expanded events"};
 constexpr const char* kAutomatic = "auto";
 
 /// In the order of Mode.
+constexpr std::string_view kModeNames[] = {"in-place", "single", "batched", "decentralised"};
+
 std::vector<std::string> mode_names() {
-  return {"in-place", "single", "batched", "decentralised"};
+  return {std::begin(kModeNames), std::end(kModeNames)};
 }
 
 std::vector<std::string> mode_choices() {
@@ -27,6 +30,10 @@ std::vector<std::string> mode_choices() {
 const OptionRule rule{[](const RunOptions& options) { Settings::of(options); }};
 
 }  // namespace
+
+std::string_view name_of(Mode mode) {
+  return kModeNames[static_cast<std::size_t>(mode)];
+}
 
 const Option<std::string> kMode{{.name = "expanded-mode",
                                  .type = "NAME",

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "run/options.h"
 
@@ -20,6 +21,9 @@ enum class Mode {
   batched,        ///< it hands over as many as make some microseconds
   decentralised,  ///< workers take events themselves
 };
+
+/// As the option has it.
+std::string_view name_of(Mode mode);
 
 struct Settings {
   /// Throws UsageError for what cannot be.

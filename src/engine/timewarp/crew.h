@@ -37,6 +37,7 @@ class Crew final : Preemptor {
         thread_(thread),
         workers_(std::move(workers)),
         member_(shared.rounds, thread),
+        idleness_(workers_.front()->lane()),
         backoff_(shared.team.crowded()) {}
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
@@ -97,6 +98,7 @@ class Crew final : Preemptor {
   transport::RoundMember<GvtRounds> member_;
   unsigned looks_ = 0;  ///< at a round under way, since the last turns
   bool idle_ = false;   ///< nobody had anything to do in the last turns
+  TraceIdleness idleness_;
   Backoff backoff_;
   Worker<Pending>* at_work_ = nullptr;  ///< whose handlers are called
   bool over_ = false;                   ///< the run has ended
@@ -223,6 +225,7 @@ bool Crew<Pending>::has_late() const {
 /// anything moves.
 template <class Pending>
 bool Crew<Pending>::move_lps() {
+  const TraceSpan span(workers_.front()->lane(), TraceKind::moving);
   const bool moves_elsewhere = shared_.abroad != nullptr;
   if (!workers_.front()->balance().is_on()) {
     for_each([](Worker<Pending>& worker) { worker.end_move(false, true); });
@@ -263,6 +266,7 @@ void Crew<Pending>::take_turns() {
     looks_ = 0;
     bool received = false, executed = false;
     idle_ = false;
+    idleness_.at_turn();
     for_each([&](Worker<Pending>& worker) {
       if (over_) return;
       const auto turn = worker.turn();
@@ -270,6 +274,7 @@ void Crew<Pending>::take_turns() {
       executed |= turn.executed;
     });
     idle_ = !executed;
+    idleness_.after_turn(idle_);
     if (!idle_) {
       backoff_.reset();
     } else if (!received && !has_late()) {
@@ -325,6 +330,7 @@ template <class Pending>
 bool Crew<Pending>::look_around(bool has_room) noexcept {
   Worker<Pending>& worker = *at_work_;
   const std::uint64_t start = read_cycles();
+  const TraceSpan span(worker.lane(), TraceKind::interrupted);
   arm();
   try {
     worker.make_room_for_interrupt();

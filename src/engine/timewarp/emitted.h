@@ -16,9 +16,7 @@ namespace orrery::timewarp {
 
 struct Emitted {
   Emitted(const Model& model, const RunControl& control)
-      : tally(model),
-        has_rows(control.rows != nullptr && !model.tables().empty()),
-        wanted(has_rows || !tally.is_idle()) {}
+      : tally(model), has_rows(control.takes_rows(model)), wanted(has_rows || !tally.is_idle()) {}
 
   /// Undoes what the LP's events at or after `from` gave out.
   void roll_back(LpId lp, const Key& from) {
@@ -40,7 +38,7 @@ struct Emitted {
   std::size_t bytes() const { return ready.bytes() + rows.bytes() + values.bytes(); }
 
   Tally tally;
-  const bool has_rows;  ///< somebody takes them, and the model has tables
+  const bool has_rows;  ///< somebody takes them, and there may be some
   const bool wanted;    ///< there may be something
   SpeculativeRows rows;
   SpeculativeValues values;

@@ -64,8 +64,14 @@ template <class Pending>
 class Executor {
  public:
   Executor(const World& world, const RunOptions& options, LpTable& lps, FaultList& faults,
-           const Outbox<Pending>& outbox)
-      : world_(world), options_(options), lps_(lps), faults_(faults), emitted_(outbox.emitted) {
+           const Outbox<Pending>& outbox, TraceRecorder* recorder, TraceLane* lane)
+      : world_(world),
+        options_(options),
+        lps_(lps),
+        faults_(faults),
+        emitted_(outbox.emitted),
+        recorder_(recorder),
+        lane_(lane) {
     levels_.push_back(make_level(outbox));
     execution_ = levels_.front().get();
   }
@@ -91,6 +97,7 @@ class Executor {
   /// `run` was dropped: as if it had returned false.
   void end_dropped(LpState& lp, TwEvent* event) {
     const bool kept = execution_->outbox().speculative;
+    execution_->note_dropped();
     end_dropped_call([&] { faults_.note(event, lp, kept, ""); });
     end(lp, false);
   }
@@ -109,6 +116,7 @@ class Executor {
   void end_squashed() {
     heap_misuse() = {};
     memory::thread_context.heap_grew = false;
+    execution_->note_dropped();
     execution_->outbox().cause = nullptr;
   }
   /// One that cannot be undone, nor what it sends.
@@ -172,7 +180,9 @@ class Executor {
   using Level = Execution<Outbox<Pending>>;
   std::unique_ptr<Level> make_level(Outbox<Pending> outbox) const {
     outbox.cause = nullptr;
-    return std::make_unique<Level>(world_.model(), world_.promises(), options_, outbox);
+    auto level = std::make_unique<Level>(world_.model(), world_.promises(), options_, outbox);
+    level->trace_with(recorder_, lane_);
+    return level;
   }
 
   const World& world_;
@@ -180,6 +190,8 @@ class Executor {
   LpTable& lps_;
   FaultList& faults_;
   Emitted& emitted_;
+  TraceRecorder* const recorder_;  ///< null, like the lane: the run is not traced
+  TraceLane* const lane_;
   Level* execution_;  ///< of the handler that runs
   /// One for each handler that is interrupted, and one more: handlers keep their Context.
   std::vector<std::unique_ptr<Level>> levels_;

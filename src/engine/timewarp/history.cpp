@@ -14,10 +14,11 @@ namespace orrery::timewarp {
 History::History(LpTable& lps, memory::Arena& arena, const checkpoint::Strategy& strategy,
                  const checkpoint::Offload& offload, checkpoint::CopyQueue* copies,
                  std::shared_ptr<checkpoint::PageTracker> tracker, FaultList& faults,
-                 WorkerStatistics& statistics)
+                 WorkerStatistics& statistics, TraceLane* lane)
     : lps_(lps),
       faults_(faults),
       statistics_(statistics),
+      lane_(lane),
       keeper_(blocks_, strategy, offload, copies, std::move(tracker)),
       journaling_(strategy.automatic() || strategy.name == checkpoint::Strategy::Name::copy),
       interval_(strategy.interval()) {
@@ -73,6 +74,7 @@ void History::dismiss_record(LpId id, LpState& lp) {
 History::Begun History::begin_recorded(LpState& lp, TwEvent* event, Mailbox& mailbox) {
   const checkpoint::Keeper::Lp record = record_of(event->receiver, lp);
   if (record.kept.copying != nullptr) mailbox.flush();  // messages go before copies
+  TraceSpan span(lane_, TraceKind::checkpoint, event->time().ticks(), event->receiver);
   bool reversing = false;
   try {
     reversing = keeper_.before_event(record, lp.next_ordinal());
@@ -82,6 +84,18 @@ History::Begun History::begin_recorded(LpState& lp, TwEvent* event, Mailbox& mai
   }
   append(lp, event);
   return reversing ? Begun::reversible : Begun::recorded;
+}
+
+void History::note_checkpoint(LpId id, const LpState& lp, std::uint64_t start_cycles) {
+  const std::uint64_t end = read_cycles();
+  const auto cost = static_cast<double>(end - start_cycles);
+  checkpoint_cycles_ = checkpoint_cycles_ == 0 ? cost : 0.9 * checkpoint_cycles_ + 0.1 * cost;
+  if (lane_ == nullptr || lp.checkpoints == nullptr) return;
+  TraceRecord record{start_cycles, end};
+  record.kind = TraceKind::checkpoint;
+  record.lp = id;
+  record.count = lp.checkpoints->image_bytes;
+  lane_->add(record);
 }
 
 /// Within a handler of std::bad_alloc: an LP that has a checkpoint gets on without a newer one.

@@ -29,6 +29,7 @@
 #include "engine/timewarp/mailbox.h"
 #include "engine/timewarp/statistics.h"
 #include "memory/block_pool.h"
+#include "run/trace_recorder.h"
 
 namespace orrery::timewarp {
 
@@ -37,7 +38,7 @@ class History {
   History(LpTable& lps, memory::Arena& arena, const checkpoint::Strategy& strategy,
           const checkpoint::Offload& offload, checkpoint::CopyQueue* copies,
           std::shared_ptr<checkpoint::PageTracker> tracker, FaultList& faults,
-          WorkerStatistics& statistics);
+          WorkerStatistics& statistics, TraceLane* lane);
   History(const History&) = delete;
   History& operator=(const History&) = delete;
   ~History();
@@ -212,7 +213,7 @@ class History {
   [[gnu::always_inline]] void take_checkpoint(LpId id, LpState& lp) {
     const std::uint32_t ordinal = lp.next_ordinal();
     if (lp.checkpoints != nullptr && lp.checkpoints->ordinal == ordinal) return;
-    const bool measured = (++statistics_.checkpoints & 63) == 0;
+    const bool measured = (++statistics_.checkpoints & 63) == 0 || lane_ != nullptr;
     const std::uint64_t start = measured ? read_cycles() : 0;
     try {
       if (lp.one_chunk) {
@@ -228,12 +229,9 @@ class History {
       forgo_checkpoint(lp);
     }
     if (measured) [[unlikely]]
-      note_checkpoint_cost(read_cycles() - start);
+      note_checkpoint(id, lp, start);
   }
-  void note_checkpoint_cost(std::uint64_t cycles) {
-    const auto cost = static_cast<double>(cycles);
-    checkpoint_cycles_ = checkpoint_cycles_ == 0 ? cost : 0.9 * checkpoint_cycles_ + 0.1 * cost;
-  }
+  void note_checkpoint(LpId id, const LpState& lp, std::uint64_t start_cycles);
   void forgo_checkpoint(const LpState& lp);
   std::uint32_t restore_small(LpId id, LpState& lp, std::uint32_t remaining);
   std::uint32_t restore_recorded(LpId id, LpState& lp, std::uint32_t remaining);
@@ -272,6 +270,7 @@ class History {
   LpTable& lps_;
   FaultList& faults_;
   WorkerStatistics& statistics_;
+  TraceLane* const lane_;  ///< null: the run is not traced
   memory::BlockPool blocks_;
   Journal journal_{blocks_};
   checkpoint::Keeper keeper_;

@@ -22,7 +22,8 @@ class Rollback {
  public:
   Rollback(LpTable& lps, Pending& pending, Mailbox& mailbox, History& history,
            WithdrawnTimers& withdrawn, Executor<Pending>& executor, FaultList& faults,
-           Emitted& emitted, Suspensions& suspensions, WorkerStatistics& statistics)
+           Emitted& emitted, Suspensions& suspensions, WorkerStatistics& statistics,
+           TraceLane* lane)
       : lps_(lps),
         pending_(pending),
         mailbox_(mailbox),
@@ -32,7 +33,8 @@ class Rollback {
         faults_(faults),
         emitted_(emitted),
         suspensions_(suspensions),
-        statistics_(statistics) {}
+        statistics_(statistics),
+        lane_(lane) {}
 
   /// Undoes the events of LP `id` at or after `to`, and all that came of them on this worker.
   /// Called with no handler running.
@@ -67,7 +69,15 @@ class Rollback {
     LpState& lp = lps_[id];
     if (!suspensions_.empty()) [[unlikely]]
       suspensions_.squash(id, to, [this](Suspensions::One& one) { end_squashed(one); });
-    if (lp.journaled) return roll_back_journaled(id, lp, to, cancelling);
+    TraceSpan span(lane_, TraceKind::rollback, to.time().ticks(), id);
+    const std::uint64_t undone_before = statistics_.rolled_back;
+    lp.journaled ? roll_back_journaled(id, lp, to, cancelling)
+                 : roll_back_history(id, lp, to, cancelling);
+    span.set_count(statistics_.rolled_back - undone_before);
+    if (statistics_.rolled_back == undone_before) span.forget();
+  }
+
+  void roll_back_history(LpId id, LpState& lp, const Key& to, bool cancelling) {
     const std::uint32_t remaining = History::remaining(lp, to);
     if (remaining == lp.count) return;
     ++statistics_.rollbacks;
@@ -81,7 +91,7 @@ class Rollback {
     }
     emitted_.roll_back(id, events[remaining]->key());
     const std::uint64_t start = read_cycles();
-    coast(lp, history_.restore(id, lp, remaining), remaining);
+    coast(id, lp, restore(id, lp, remaining), remaining);
     history_.note_rollback(id, lp, read_cycles() - start);
   }
 
@@ -114,7 +124,15 @@ class Rollback {
     if (mailbox_.undo(event)) pending_.push(event);
   }
 
-  void coast(LpState& lp, std::uint32_t from, std::uint32_t to) {
+  std::uint32_t restore(LpId id, LpState& lp, std::uint32_t remaining) {
+    const TraceSpan span(lane_, TraceKind::restore, 0, id);
+    return history_.restore(id, lp, remaining);
+  }
+
+  void coast(LpId id, LpState& lp, std::uint32_t from, std::uint32_t to) {
+    if (from >= to) return;
+    TraceSpan span(lane_, TraceKind::coasting, lp.history()[from]->time().ticks(), id);
+    span.set_count(to - from);
     for (std::uint32_t i = from; i < to; ++i) {
       ++statistics_.coasted;
       if (!executor_.coast(lp, lp.history()[i])) break;  // the run will end there
@@ -131,6 +149,7 @@ class Rollback {
   Emitted& emitted_;
   Suspensions& suspensions_;
   WorkerStatistics& statistics_;
+  TraceLane* const lane_;  ///< null: the run is not traced
   Key gvt_;
 };
 

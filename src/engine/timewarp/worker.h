@@ -124,6 +124,7 @@ class Worker {
 
   std::uint64_t budget_bytes() const { return commitment_.budget_bytes(); }
   unsigned index() const { return index_; }
+  TraceLane* lane() const { return lane_; }
   const HandlerExecution& execution() const { return executor_.execution(); }
   const Ending& ending() const { return commitment_.ending(); }
   const WorkerStatistics& statistics() const { return statistics_; }
@@ -171,6 +172,7 @@ class Worker {
   Shared& shared_;
   const unsigned index_;
   const bool speculative_;
+  TraceLane* const lane_;  ///< null: the run is not traced
   LpTable& lps_;
   memory::Arena& arena_;
   WorkerStatistics statistics_;
@@ -217,19 +219,21 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
       index_(index),
       speculative_(shared.workers > 1 || shared.abroad != nullptr || shared.settings.offload.on() ||
                    !shared.settings.strategy.automatic()),
+      lane_(shared.control.trace == nullptr ? nullptr : shared.control.trace->lane(index)),
       lps_(shared.lps),
       arena_(shared.arena(index)),
       mailbox_(index, shared.mesh, shared.abroad.get(), shared.owners, shared.depot, arena_,
                statistics_),
       faults_(shared.model, shared.options.livelock_microsteps),
       history_(lps_, arena_, shared.settings.strategy, shared.settings.offload,
-               shared.copy_queue(index), shared.tracker, faults_, statistics_),
+               shared.copy_queue(index), shared.tracker, faults_, statistics_, lane_),
       held_(shared.world.executions()),
       emitted_(shared.model, shared.control),
       executor_(shared.world, shared.options, lps_, faults_,
-                {mailbox_, pending_, emitted_, history_.undo_log(), speculative_}),
+                {mailbox_, pending_, emitted_, history_.undo_log(), speculative_},
+                shared.control.trace, lane_),
       rollback_(lps_, pending_, mailbox_, history_, withdrawn_, executor_, faults_, emitted_,
-                suspensions_, statistics_),
+                suspensions_, statistics_, lane_),
       sweep_(pending_, mailbox_, faults_, history_, withdrawn_, held_),
       commitment_(shared, index, mailbox_, history_, held_, faults_, emitted_, statistics_),
       cut_(shared.cut_events, shared.end),
@@ -516,6 +520,9 @@ bool Worker<Pending>::round_is_due(bool idle) {
 
 template <class Pending>
 bool Worker<Pending>::adopt(const GvtReport& sum) {
+  TraceSpan span(lane_, TraceKind::gvt_round,
+                 std::min(sum.lowest.time(), shared_.options.until).ticks());
+  span.set_count(shared_.world.committed + sum.committed);
   const bool ends = commitment_.adopt(sum, local());
   rollback_.set_gvt(commitment_.gvt());
   if (sum.fault_at_lowest && !sum.fault_is_certain) [[unlikely]]

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// orrery trace info FILE, show FILE and diff A B: what a trace holds, a part of it as a sequence
+// chart, and where the committed events of two runs part.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cli/commands.h"
+#include "cli/standard_output.h"
+#include "core/duration_text.h"
+#include "observe/number_text.h"
+#include "observe/text_table.h"
+#include "orrery/error.h"
+#include "run/option_forms.h"
+#include "trace/chart.h"
+#include "trace/difference.h"
+#include "trace/reader.h"
+
+namespace orrery::cli {
+namespace {
+
+using trace::TraceReader;
+
+std::string time_of(const TraceReader& reader, Time time) {
+  return duration_text(time - Time::zero(), reader.facts().tick_seconds);
+}
+
+void show_facts(const TraceReader& reader) {
+  const trace::Facts& facts = reader.facts();
+  print_out("{}, {} LPs, seed {}\n", facts.model, grouped(facts.lps), facts.seed);
+  for (const std::string& parameter : facts.parameters) print_out("  {}\n", parameter);
+  if (!facts.scope.lps.empty()) print_out("traced LPs: {}\n", trace::text_of(facts.scope.lps));
+  if (facts.scope.from > Time::zero())
+    print_out("traced from {}\n", time_of(reader, facts.scope.from));
+  if (facts.scope.to < Time::max()) print_out("traced to {}\n", time_of(reader, facts.scope.to));
+}
+
+int info(const TraceCommandArguments& arguments) {
+  TraceReader reader(arguments.words[1]);
+  Time first, last;
+  std::uint64_t events = 0;
+  while (const std::optional<trace::ReadEvent> event = reader.next()) {
+    if (event->is_start()) continue;
+    if (events++ == 0) first = event->key.time();
+    last = event->key.time();
+  }
+  show_facts(reader);
+  print_out("{} committed events", grouped(events));
+  if (events > 0) print_out(", from {} to {}", time_of(reader, first), time_of(reader, last));
+  print_out("{}\n", reader.tail().whole
+                        ? ""
+                        : fmt::format("; the trace is whole before {}, where its size was reached",
+                                      time_of(reader, reader.tail().until)));
+  const trace::Life life = reader.life();
+  TextTable table({{"what workers did"}, {"times", TextTable::Align::right}});
+  for (const auto& [name, count] : life.slices) table.add({name, grouped(count)});
+  if (!table.empty()) print_out("\n{}", table.text(Terminal::of(STDOUT_FILENO)));
+  if (life.left_out > 0) print_out("\n{} records did not fit\n", grouped(life.left_out));
+  return kExitOk;
+}
+
+Time read_time(const char* flag, const std::string& text, double tick_seconds, Time otherwise) {
+  if (text.empty()) return otherwise;
+  const auto time = parse_duration(text, tick_seconds);
+  if (!time)
+    throw UsageError(
+        fmt::format("{} needs a simulated time such as 250ms or 2h (units: {}), not "
+                    "'{}'",
+                    flag, kDurationUnits, text));
+  return Time::zero() + *time;
+}
+
+int show(const TraceCommandArguments& arguments) {
+  TraceReader reader(arguments.words[1]);
+  const double tick = reader.facts().tick_seconds;
+  trace::ChartRequest request;
+  request.lps = trace::read_ranges("--lps", arguments.lps);
+  request.from = read_time("--from", arguments.from, tick, Time::zero());
+  request.to = read_time("--to", arguments.to, tick, Time::max());
+  if (!arguments.limit.empty())
+    request.limit = option_forms::read_count("--limit", arguments.limit, 1, 1'000'000);
+  const std::string note =
+      trace::draw_chart(reader, request, Terminal::of(STDOUT_FILENO),
+                        [](const std::string& line) { print_out("{}\n", line); });
+  if (!note.empty()) print_out("{}\n", note);
+  return kExitOk;
+}
+
+void show_events(const std::string& heading, const std::vector<trace::ReadEvent>& events,
+                 double tick_seconds) {
+  if (events.empty()) return;
+  print_out("\n{}\n", heading);
+  for (const trace::ReadEvent& event : events)
+    print_out("  {}\n", trace::text_of(event, tick_seconds));
+}
+
+/// What the two runs were asked for, where that is not the same.
+void show_facts_that_differ(const TraceReader& a, const TraceReader& b) {
+  if (a.facts().seed != b.facts().seed)
+    print_out("A has seed {}, B seed {}\n", a.facts().seed, b.facts().seed);
+  const auto &of_a = a.facts().parameters, &of_b = b.facts().parameters;  // of the same model
+  for (std::size_t i = 0; i < std::min(of_a.size(), of_b.size()); ++i)
+    if (of_a[i] != of_b[i]) print_out("A has {}, B {}\n", of_a[i], of_b[i]);
+}
+
+int diff(const TraceCommandArguments& arguments) {
+  TraceReader a(arguments.words[1]), b(arguments.words[2]);
+  const trace::Comparison found = trace::compare(a, b);
+  if (!found.difference) {
+    print_out("the same {} committed events{}{}\n", grouped(found.equal),
+              found.limit.empty() ? "" : "; ", found.limit);
+    return kExitOk;
+  }
+  const trace::Difference& difference = *found.difference;
+  const double tick = a.facts().tick_seconds;
+  print_out("A is {}, B is {}\n", a.path(), b.path());
+  show_facts_that_differ(a, b);
+  print_out("the same {} committed events, and then\n\n  {}\n\n{}\n", grouped(found.equal),
+            trace::text_of(difference.event(), tick), difference.what);
+  const auto other = [&](const char* name, const std::optional<trace::ReadEvent>& event) {
+    if (!event)
+      print_out("  {} has no more events\n", name);
+    else
+      print_out("  {} goes on with {}; fingerprint {}\n", name, trace::text_of(*event, tick),
+                fingerprint_text(event->fingerprint));
+  };
+  other("A", difference.a);
+  other("B", difference.b);
+  if (difference.cause) show_events("its cause:", {*difference.cause}, tick);
+  show_events("before it at that LP, the same in both:", difference.before, tick);
+  return kExitMismatch;
+}
+
+}  // namespace
+
+int trace_command(const TraceCommandArguments& arguments) {
+  const auto& words = arguments.words;
+  const bool is_diff = words.size() == 3 && words[0] == "diff";
+  if (!is_diff && (words.size() != 2 || (words[0] != "info" && words[0] != "show")))
+    throw UsageError(
+        "'orrery trace' needs 'info FILE', 'show FILE' or 'diff A B', as in 'orrery trace show "
+        "run.pftrace'");
+  const int code = is_diff              ? diff(arguments)
+                   : words[0] == "info" ? info(arguments)
+                                        : show(arguments);
+  flush_out();
+  return code;
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a trace holds of an event: its place in the order, its type and size, the fingerprint of its
+// LP after it, and which sends were its own, so that an effect's cause can be found.
+//
+// It goes the way of the rows that handlers emit (core/rows.h), behind those of the same event, in
+// a table of its own: so it is dropped where the event is rolled back, leaves when the event
+// commits, comes from other ranks, and is sorted, by what does all that for rows anyway. It is no
+// row of the model: it enters neither the fingerprint nor a table. The name of the type goes along,
+// since only the LP knows it, and the LP may be on another rank.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "core/key.h"
+#include "core/rows.h"
+#include "orrery/event.h"
+#include "orrery/results.h"
+
+namespace orrery {
+
+struct TracedEvent {
+  /// In place of the number of a table.
+  static constexpr std::uint32_t kTable = ~std::uint32_t{0};
+  static constexpr std::size_t kPlainCells = 5;
+  static constexpr std::size_t kMostCells = Table::kMaxColumns;
+  static constexpr std::size_t kMostNameBytes = (kMostCells - kPlainCells) * sizeof(std::uint64_t);
+
+  Key key;
+  LpId lp = 0;
+  EventTypeId type = 0;
+  std::string_view name;  ///< of the type; empty: start() of the LP. Longer ones are cut
+  std::uint32_t payload_bytes = 0;
+  std::int64_t duration_ticks = 0;
+  std::uint64_t fingerprint = 0;  ///< of the LP, after the event
+  /// Its own sends are first_send ... first_send + sends - 1 by their send counts.
+  std::uint64_t first_send = 0;
+  std::uint32_t sends = 0;
+
+  using Cells = std::array<std::uint64_t, kMostCells>;
+  /// Fills `cells`; those that are used.
+  std::span<const std::uint64_t> pack(Cells& cells) const {
+    const std::size_t name_bytes = std::min(name.size(), kMostNameBytes);
+    const std::size_t words = (name_bytes + 7) / 8;
+    cells[0] = (std::uint64_t{payload_bytes} << 32) | type;
+    cells[1] = static_cast<std::uint64_t>(duration_ticks);
+    cells[2] = fingerprint;
+    cells[3] = first_send;
+    cells[4] = (std::uint64_t{sends} << 32) | name_bytes;
+    std::fill_n(cells.begin() + kPlainCells, words, 0);
+    std::memcpy(cells.data() + kPlainCells, name.data(), name_bytes);
+    return {cells.data(), kPlainCells + words};
+  }
+  /// The name stays where the row is.
+  static TracedEvent read(const Row& row) {
+    TracedEvent event;
+    event.key = row.key;
+    event.lp = row.lp;
+    event.type = static_cast<EventTypeId>(row.cells[0]);
+    event.payload_bytes = static_cast<std::uint32_t>(row.cells[0] >> 32);
+    event.duration_ticks = static_cast<std::int64_t>(row.cells[1]);
+    event.fingerprint = row.cells[2];
+    event.first_send = row.cells[3];
+    event.sends = static_cast<std::uint32_t>(row.cells[4] >> 32);
+    event.name = {reinterpret_cast<const char*>(row.cells.data() + kPlainCells),
+                  static_cast<std::size_t>(row.cells[4] & 0xffffffff)};
+    return event;
+  }
+};
+
+}  // namespace orrery

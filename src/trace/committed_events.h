@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The committed events of a traced run, in the order of their keys, and their part of the file.
+//
+// They are kept in memory until the run is over (72 bytes each, 16 more while the file is written),
+// because only then is it known which of the events that one sends are in the trace: an arrow that
+// leads nowhere is left out. What they will take in the file is reckoned as they come, upwards and
+// by their contents alone, so that a trace that is full ends at the same event on every engine.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "observe/row_store.h"
+#include "run/trace_recorder.h"
+#include "run/traced_event.h"
+#include "trace/format.h"
+#include "trace/packets.h"
+
+namespace orrery::trace {
+
+/// Takes traced events out of the rows of a run, of which it hands on the model's.
+class CommittedEvents final : public RowWriter {
+ public:
+  /// `most_bytes`: of the file. `next`: null, or outlives this.
+  CommittedEvents(Facts facts, std::uint64_t most_bytes, TraceRecorder& recorder, RowWriter* next);
+
+  void write(const Row& row) override;
+
+  /// Without what LPs did at the start.
+  std::uint64_t events() const { return events_.size() - starts_; }
+  bool is_full() const { return full_at_.has_value(); }
+  /// Everything before is in the trace; nothing if it never was full.
+  const std::optional<Time>& full_at() const { return full_at_; }
+
+  /// Its packets, in pieces: `flush(text)` takes what there is, and clears it.
+  void append_packets(const std::function<void(std::string&)>& flush) const;
+
+ private:
+  friend class CommittedPackets;
+  struct Stored {
+    Key key;
+    LpId lp;
+    std::uint32_t name, payload_bytes, sends;
+    std::int64_t duration_ticks;
+    std::uint64_t fingerprint, first_send;
+  };
+  std::uint64_t bytes_of(const Stored& event);
+
+  const Facts facts_;
+  const std::uint64_t most_bytes_;
+  TraceRecorder& recorder_;
+  RowWriter* const next_;
+  std::deque<Stored> events_;
+  std::deque<std::string> names_;  ///< of types; 0: start()
+  std::unordered_map<EventTypeId, std::uint32_t> types_;
+  std::vector<bool> lps_seen_;
+  std::uint64_t bytes_ = 0, starts_ = 0;
+  std::optional<Time> full_at_;
+};
+
+/// Nanoseconds of the picture for a tick of the model: those that it has, or 1 where a tick is
+/// shorter, so that no two fall together, and where so many would be more than there are.
+class TimeScale {
+ public:
+  TimeScale(double tick_seconds, std::int64_t last_ticks);
+  std::uint64_t timestamp(std::int64_t ticks) const;
+  bool is_real() const { return is_real_; }
+
+ private:
+  double nanoseconds_ = 1;
+  std::int64_t whole_ = 0;  ///< the same, where it is a whole number; else 0
+  bool is_real_ = true;
+};
+
+}  // namespace orrery::trace

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The file of a trace: what it has of the Perfetto format (protos/perfetto/trace/*.proto of the
+// Perfetto project; its numbers of fields, types and flags are below), and how a run is put into
+// it. A file is a row of packets. Packets of one *sequence* share a table of names, each of which
+// is told where it is used first.
+//
+//   sequence 1    committed events, in the order of their keys: a track for each LP, at simulated
+//                 time. The same bytes on every engine: nothing of the run's course is in them.
+//   sequence 2+r  what the workers of rank r did: a track for each, at wall-clock time.
+//
+// Both times begin at 0. ui.perfetto.dev shows one axis for all tracks, so the two lie over each
+// other and have nothing to do with each other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "run/trace_recorder.h"
+
+namespace orrery::trace {
+
+// ---- Of the format
+
+namespace field {
+inline constexpr std::uint32_t kPacket = 1;
+// TracePacket
+inline constexpr std::uint32_t kTimestamp = 8, kSequence = 10, kTrackEvent = 11, kInterned = 12,
+                               kSequenceFlags = 13, kTrackDescriptor = 60;
+// TrackDescriptor
+inline constexpr std::uint32_t kUuid = 1, kTrackName = 2, kProcess = 3, kParent = 5, kCounter = 8,
+                               kChildOrdering = 11, kOrderRank = 12, kDescription = 14;
+// ProcessDescriptor, CounterDescriptor
+inline constexpr std::uint32_t kPid = 1, kProcessName = 6, kUnitName = 6;
+// TrackEvent
+inline constexpr std::uint32_t kAnnotation = 4, kType = 9, kNameIid = 10, kTrackUuid = 11,
+                               kCounterValue = 30, kDoubleCounterValue = 44, kFlows = 47,
+                               kEndingFlows = 48;
+// InternedData, and its EventName and DebugAnnotationName
+inline constexpr std::uint32_t kEventNames = 2, kAnnotationNames = 3, kIid = 1, kName = 2;
+// DebugAnnotation
+inline constexpr std::uint32_t kAnnotationIid = 1, kBool = 2, kUint = 3, kInt = 4, kDouble = 5,
+                               kString = 6, kPointer = 7;
+}  // namespace field
+
+enum class EventKind : std::int32_t { begin = 1, end = 2, instant = 3, counter = 4 };
+inline constexpr std::uint32_t kStateCleared = 1, kNeedsState = 2;  // of kSequenceFlags
+inline constexpr std::int32_t kExplicitOrder = 3;                   // of kChildOrdering
+
+// ---- Ours
+
+inline constexpr std::uint32_t kCommittedSequence = 1, kFirstLifeSequence = 2;
+
+/// Tracks.
+inline constexpr std::uint64_t kLpsTrack = 1, kFirstLpTrack = 16;
+inline constexpr std::uint64_t kRankTracks = std::uint64_t{1} << 40;  ///< times the rank + 1
+
+/// What is told beside an event, by the number of its name. Numbers are places in kNotes.
+enum class Note : std::uint32_t {
+  ticks = 1,
+  microstep,
+  sender,
+  send,
+  type,
+  payload,
+  duration,
+  fingerprint,
+  first_send,
+  sends,
+  version,
+  model,
+  parameters,
+  seed,
+  tick_seconds,
+  lps,
+  lp_ranges,
+  from,
+  to,
+  events,
+  whole,
+  until,
+  lp,
+  undone,
+  bytes,
+  committed,
+  left_out
+};
+inline constexpr std::string_view kNotes[] = {
+    "",         "ticks",        "microstep",  "sender",     "send",    "type",      "payload bytes",
+    "duration", "fingerprint",  "first send", "sends",      "version", "model",     "parameters",
+    "seed",     "tick seconds", "LPs",        "traced LPs", "from",    "to",        "events",
+    "whole",    "until",        "LP",         "undone",     "bytes",   "committed", "left out"};
+
+inline constexpr std::uint64_t kVersion = 1;
+/// The names of the events that say what the trace is of, and where it ends.
+inline constexpr std::string_view kHead = "orrery trace", kTail = "end of the trace";
+inline constexpr std::string_view kStart = "start";
+
+/// What was run, as far as it is the same on all engines.
+struct Facts {
+  std::string model;
+  std::vector<std::string> parameters;  ///< "lps=1000"
+  std::uint64_t seed = 1;
+  double tick_seconds = 1e-9;
+  std::uint64_t lps = 0;
+  TraceScope scope;
+};
+
+/// "0..3,7"; "all".
+std::string text_of(const std::vector<TraceScope::Range>& lps);
+/// The same back. Throws UsageError that names `flag`.
+std::vector<TraceScope::Range> read_ranges(const std::string& flag, const std::string& text);
+
+}  // namespace orrery::trace

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Packets of one sequence, appended to a text. What is interned is told with its first use.
+#pragma once
+
+#include <cstdint>
+#include <protozero/pbf_writer.hpp>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "trace/format.h"
+
+namespace orrery::trace {
+
+class Packets {
+ public:
+  explicit Packets(std::uint32_t sequence) : sequence_(sequence) {}
+
+  /// A group of tracks. The first one of a sequence begins it.
+  void add_group(std::string& out, std::uint64_t uuid, std::int32_t pid, std::string_view name,
+                 std::string_view description);
+  /// `rank`: its place among those of the group.
+  void add_track(std::string& out, std::uint64_t uuid, std::uint64_t group, std::string_view name,
+                 std::uint64_t rank);
+  void add_counter(std::string& out, std::uint64_t uuid, std::uint64_t group, std::string_view name,
+                   std::string_view unit);
+
+  /// An event of a track; notes and flows are added while it exists.
+  class Event {
+   public:
+    /// `name`: empty for an end and a counter.
+    Event(Packets& packets, std::string& out, EventKind kind, std::uint64_t timestamp,
+          std::uint64_t track, std::string_view name = {});
+
+    Event& note(Note name, std::uint64_t value);
+    Event& note(Note name, std::int64_t value);
+    Event& note(Note name, double value);
+    Event& note(Note name, bool value);
+    Event& note(Note name, std::string_view value);
+    /// Shown as an address.
+    Event& note_bits(Note name, std::uint64_t value);
+    Event& flows(const std::vector<std::uint64_t>& ids);
+    Event& ends_flow(std::uint64_t id);
+    Event& counts(std::int64_t value);
+    Event& counts(double value);
+
+   private:
+    protozero::pbf_writer top_, packet_, event_;
+  };
+
+ private:
+  /// Number of a name; `is_new`: it has to be told.
+  std::uint64_t intern(std::string_view name, bool& is_new);
+  void begin(protozero::pbf_writer& packet);
+
+  const std::uint32_t sequence_;
+  bool begun_ = false;
+  std::unordered_map<std::string, std::uint64_t> names_;
+};
+
+}  // namespace orrery::trace
