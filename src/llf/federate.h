@@ -8,7 +8,8 @@
 // the earliest for ever and those it waits for would never run. That is the livelock against which
 // schedulers that cannot see who waits need a threshold.
 //
-// Who sleeps looks for the dead every kWatchNs, so that is how long a token can be lost.
+// Who sleeps looks for the dead every kWatchNs, and where its time is over, so that is how long a
+// token can be lost.
 #pragma once
 
 #include <algorithm>
@@ -219,10 +220,10 @@ class Federate {
           if (state_of(schedule_.word(self_)) != from) return;
           schedule_.change(self_, from, State::ready);
           in_time = false;
-        });
+        }, true);
         end = kForEver;
       } else if (!Policy::wait(slot_.bell, bell, std::min(left, kWatchNs)) && left > kWatchNs) {
-        schedule_.watch();
+        schedule_.look_for_the_dead();
       }
     }
     if (hold_ns_ > 0) held_until_ = Policy::now() + hold_ns_;

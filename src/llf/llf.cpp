@@ -166,7 +166,7 @@ bool enter(llf* joining, const Asked& asked) {
     return false;
   }
   Schedule<Linux> schedule = joining->segment.schedule();
-  schedule.watch();  // the dead keep no names and no room
+  schedule.look_for_the_dead();  // the dead keep no names and no room
   if (!find_room(joining, schedule, joining->segment.lives(), joining->slot)) return false;
   Life& life = joining->segment.lives()[joining->slot];
   life.lock.lock();

@@ -57,7 +57,6 @@ int llf_look(const char* group, llf_view* views, size_t size, unsigned room) {
   if (!exists) return 0;
   unsigned count = 0;
   orrery::llf::Schedule<orrery::llf::Linux> schedule = segment.schedule();
-  schedule.watch();
   schedule.decide([&] {
     for (unsigned i = 0; i < schedule.count(); ++i) {
       const orrery::llf::Word word = schedule.word(i);
@@ -71,6 +70,6 @@ int llf_look(const char* group, llf_view* views, size_t size, unsigned room) {
       view.unread = unread_of(word);
       insert(views, count++, room, view);
     }
-  });
+  }, true);
   return static_cast<int>(count);
 }

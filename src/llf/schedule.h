@@ -53,19 +53,24 @@ class Schedule {
   Slot& slot(unsigned index) const { return slots_[index]; }
   unsigned count() const { return count_; }
 
-  /// Takes the lock, lets `body()` change something, draws all conclusions, rings bells.
+  /// Takes the lock, lets `body()` change something, draws all conclusions, rings bells. With `look`
+  /// it looks for the dead before.
   template <class Body>
-  void decide(Body&& body) {
+  void decide(Body&& body, bool look = false) {
     Rings rings;
-    if (shared_.lock.lock()) bury(rings, true);
+    const bool orphaned = shared_.lock.lock();
+    if (orphaned || look) bury(rings, orphaned);
     body();
-    finish(rings);
+    settle(rings);
+    shared_.lock.unlock();
+    // Without the lock, which those who hear a bell may want.
+    rings.for_each([this](unsigned i) {
+      slots_[i].bell.fetch_add(1, std::memory_order_release);
+      Policy::wake(slots_[i].bell);
+    });
   }
-  /// Looks for the dead, and decides.
-  void watch() {
-    Rings rings;
-    bury(rings, shared_.lock.lock());
-    finish(rings);
+  void look_for_the_dead() {
+    decide([] {}, true);
   }
 
   // For whoever has the lock.
@@ -108,16 +113,6 @@ class Schedule {
     if (!any) return;
     for (unsigned i = 0; i < count_; ++i)
       if (state_of(word(i)) == State::running) rings.add(i);
-  }
-
-  /// Bells are rung without the lock, which those who hear them may want.
-  void finish(Rings& rings) {
-    settle(rings);
-    shared_.lock.unlock();
-    rings.for_each([this](unsigned i) {
-      slots_[i].bell.fetch_add(1, std::memory_order_release);
-      Policy::wake(slots_[i].bell);
-    });
   }
 
   void settle(Rings& rings) {

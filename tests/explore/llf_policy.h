@@ -5,6 +5,7 @@
 // dead is done here: it marks the lock that the thread had, then its life.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "explore/atomics.h"
@@ -30,6 +31,10 @@ class Mortals {
   explicit Mortals(Fate& fate) : fate_(fate) { active = this; }
   static inline Mortals* active = nullptr;
 
+  /// Whether a thread that sleeps after a death hears its clock: a few times only, or a run would
+  /// not end.
+  bool hears_clock() { return clocks_[Execution::active().running()]++ < 3; }
+
   /// A thread that is to die here does.
   void step() {
     if (Execution::active().running() != fate_.thread || dead_ || steps_++ != fate_.step) return;
@@ -39,6 +44,7 @@ class Mortals {
 
  private:
   Fate& fate_;
+  std::array<unsigned, kMostThreads + 1> clocks_{};
   unsigned steps_ = 0;
   bool dead_ = false;
 };
@@ -101,14 +107,13 @@ class MortalLife {
  public:
   bool take_if_dead() {
     std::uint32_t found = kDead;
-    return word_.compare_exchange_strong(found, kAlive, std::memory_order_acq_rel);
+    return word_.compare_exchange_strong(found, kTaken, std::memory_order_acq_rel);
   }
-  bool is_dead() { return word_.fetch_or(0, std::memory_order_acquire) == kDead; }
+  bool is_dead() { return word_.fetch_or(0, std::memory_order_acquire) != kAlive; }
   void note_death() { word_.store(kDead, std::memory_order_release); }
 
  private:
-  // Once it has been taken nobody asks any more.
-  static constexpr std::uint32_t kAlive = 0, kDead = 1;
+  static constexpr std::uint32_t kAlive = 0, kDead = 1, kTaken = 2;
   MortalAtomic<std::uint32_t> word_{kAlive};
 };
 
@@ -132,13 +137,13 @@ struct MortalPolicy {
 
   static inline Life* lives = nullptr;
 
-  /// Time passes only where somebody has died: a run in which a token is lost otherwise has no end
-  /// that a timeout would bring.
+  /// Time passes only where somebody has died: otherwise nothing may depend on it, and a run in which
+  /// it does is a deadlock.
   static bool wait(atomic<std::uint32_t>& bell, std::uint32_t seen, std::int64_t) {
     for (;;) {
       if (bell.fetch_or(0, std::memory_order_acquire) != seen) return true;
       for (unsigned i = 0; i < kFederates; ++i)
-        if (lives[i].is_dead()) return false;
+        if (lives[i].is_dead() && Mortals::active->hears_clock()) return false;
       wait_for_change();
     }
   }
