@@ -46,7 +46,7 @@ class Federate {
       slot_.reason.set(Reason::none);
       seen_ = round_ = shared_.completed.get();
       seen_ |= std::uint64_t{told_} << 32;
-      slot_.word.fetch_or(kNothingUnread, std::memory_order_acq_rel);
+      slot_.word.fetch_or(kNothingUnread, std::memory_order_relaxed);
       schedule_.change(self_, State::free, State::ready);
     });
   }
@@ -81,7 +81,7 @@ class Federate {
       // Also where nothing changes: it is what makes the message seen by a peer that resets its
       // word afterwards.
       Word found = word;
-      if (slot.word.compare_exchange_strong(found, lowered, std::memory_order_acq_rel)) {
+      if (slot.word.compare_exchange_strong(found, lowered, std::memory_order_release)) {
         const State state = state_of(word);
         if (lowered != word && (state == State::waiting || state == State::ready))
           schedule_.decide([] {});
@@ -94,7 +94,7 @@ class Federate {
   std::uint32_t generation_of(unsigned peer) { return generation_of(schedule_.slot(peer)); }
   /// Called before the federate looks for messages: those that it does not find then are announced
   /// anew.
-  void reading_messages() { slot_.word.fetch_or(kNothingUnread, std::memory_order_acq_rel); }
+  void reading_messages() { slot_.word.fetch_or(kNothingUnread, std::memory_order_acquire); }
 
   /// Without a token until there is an unread message, a round of GVT, a death, or `timeout_ns` is
   /// over.
@@ -106,7 +106,7 @@ class Federate {
       slot_.told.set(told_);
       Word nothing = word_of(kNever, State::running);
       waits = slot_.word.compare_exchange_strong(nothing, word_of(kNever, State::waiting),
-                                                 std::memory_order_acq_rel);
+                                                 std::memory_order_relaxed);
     });
     if (waits) sleep(State::waiting, end);
     const Notice notice = told() | (waits && !has_unread() ? 0 : kMessage);

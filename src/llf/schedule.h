@@ -75,21 +75,21 @@ class Schedule {
 
   // For whoever has the lock.
 
-  Word word(unsigned i) const { return slots_[i].word.load(std::memory_order_acquire); }
+  Word word(unsigned i) const { return slots_[i].word.load(std::memory_order_relaxed); }
   void change(unsigned i, State from, State to) {
     if (to == State::ready) {
       slots_[i].ticket.set(shared_.tickets.get());
       shared_.tickets.set(shared_.tickets.get() + 1);
     }
-    slots_[i].word.fetch_add(step_between(from, to), std::memory_order_acq_rel);
+    slots_[i].word.fetch_add(step_between(from, to), std::memory_order_release);
   }
   /// The slot is nobody's from now on.
   void clear(unsigned i) {
     Slot& slot = slots_[i];
     slot.generation.fetch_add(1, std::memory_order_relaxed);
     // Senders leave free slots alone, so nothing comes between the two.
-    slot.word.fetch_and(~kStateMask, std::memory_order_acq_rel);
-    slot.word.fetch_or(kNothingUnread, std::memory_order_acq_rel);
+    slot.word.fetch_and(~kStateMask, std::memory_order_relaxed);
+    slot.word.fetch_or(kNothingUnread, std::memory_order_relaxed);
   }
   std::uint64_t news() const { return shared_.news.load(std::memory_order_relaxed); }
   void open_round() { shared_.news.store(news() + 1, std::memory_order_relaxed); }

@@ -13,14 +13,17 @@
 //   wake(atomic<std::uint32_t>&)
 //   std::int64_t now()                                     nanoseconds, never going back
 //
-// Orders. `word` is changed by read-modify-writes only, all of them acquire and release, since it is
-// what hands things over: a message (whoever finds its time there sees the message), and a token
-// (whoever finds itself running sees what was decided under the lock). `bell` is rung after that, as
-// a release, and read as an acquire: who hears it sees its new state. All else is relaxed: `lvt` is
-// the owner's while it runs and read by others under the lock once it does not; `lowest_ready` and
-// `news` are hints, stored under the lock, that a federate which reads an old value finds at a later
-// safe point, and that nothing is taken from: who acts on them takes the lock. `generation` is read
-// to refuse a message to a federate that is gone, which is no harm to one that comes in its place.
+// Orders. `word` hands over two things. A message: announcing it is a release, and reading messages,
+// which resets the word, an acquire, so that who resets an announcement finds the message. A token:
+// the change to `running` is a release, and the federate that finds itself running acquires, so it
+// sees what was decided under the lock, which it does not take. All changes of a word are
+// read-modify-writes, so none is lost, and a release before others still reaches who acquires after
+// them; all but those two are relaxed. `bell` is rung after the word has changed, as a release, and
+// read as an acquire: who hears it sees its new state. All else is relaxed: `lvt` is the owner's
+// while it runs, and others read it under the lock once it does not; `lowest_ready` and `news` are
+// hints, stored under the lock, that a federate which reads an old value finds at a later safe point,
+// and that nothing is taken from: who acts on them takes the lock. `generation` is read to refuse a
+// message to a federate that is gone, which is no harm to one that comes in its place.
 #pragma once
 
 #include <cstdint>

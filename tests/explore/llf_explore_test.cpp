@@ -141,29 +141,30 @@ class Alone : public Group<kFederates, kTokens> {
   }
 };
 
-/// The first wants to know GVT; the second has an event, the third waits for a message. All come.
+/// The last wants to know GVT; the first has an event, the others wait for messages. All come.
 template <unsigned kFederates, unsigned kTokens>
 class Round : public Group<kFederates, kTokens> {
+  static constexpr unsigned kLast = kFederates - 1;
+
   void live(unsigned self) override {
     auto& federate = this->federate(self);
     const Time lowest = 10 - static_cast<Time>(self);
     federate.set_lvt(lowest);
-    if (self == 1) {
+    if (self == 0) {
       this->work();
-      federate.set_lvt(20);  // later than the first, which gets a token if it has none
+      federate.set_lvt(20);  // later than the last, which gets a token if it has none
     }
-    while (self > 0) {
-      const llf::Notice notice = self == 1 ? federate.safe_point() : federate.wait(kForEver);
+    while (self != kLast) {
+      const llf::Notice notice = self == 0 ? federate.safe_point() : federate.wait(kForEver);
       if ((notice & kGvt) != 0) break;
       if ((notice & kDeath) != 0) return;
-      if (self == 1) wait_for_change();
+      if (self == 0) wait_for_change();
     }
     const auto round = federate.join_round(lowest, 1);
     if (fate.thread != Fate::kNobody) return;
-    require(round.gvt == 10 - static_cast<Time>(kFederates - 1), "GVT is not the lowest report");
+    require(round.gvt == 10 - static_cast<Time>(kLast), "GVT is not the lowest report");
     require(round.balance == kFederates, "the balance is not the sum");
     require(federate.gvt() == llf::kEarliest, "what is said while messages are on their way counts");
-    if (self == 0) require(federate.join_round(lowest, 0).gvt == 10, "a round has one member");
   }
 };
 
@@ -221,6 +222,46 @@ TEST_F(ExploredLlf, LosesNothingToTheDead) {
   expect_survivors_end<Circle<3, 2>>("three in a circle, two tokens", 3);
   expect_survivors_end<Alone<3, 1>>("three alone, one token", 3);
   expect_survivors_end<Round<3, 1>>("a round of three, one token", 3);
+}
+
+/// Makes operations of one kind on one kind of atomic do something else.
+Mutation instead(const std::string& atomic, Operation::Kind kind, std::uint64_t operand) {
+  return [=](Operation& operation) {
+    if (Group<3, 1>::kind_of(operation.atomic) == atomic && operation.kind == kind)
+      operation.operand = operand;
+  };
+}
+
+TEST_F(ExploredLlf, ShowsPlantedErrors) {
+  const Options three{.threads = 3, .deviations = 2};
+  const std::string deadlock = "nobody makes";
+  expect_found("a message is announced before it is there", {},
+               make<Circle<2, 2, Broken::announces_first>>(), deadlock);
+  expect_found("messages are looked for, then called read", {},
+               make<Circle<2, 2, Broken::reads_first>>(), deadlock);
+  expect_found("a federate waits with its token", {},
+               make<Circle<2, 1, Broken::waits_with_token>>(), deadlock);
+  expect_found("bells are not rung", three, make<Circle<3, 1>>(), deadlock,
+               instead("bell", Operation::Kind::fetch_add, 0));
+  expect_found("a round is not made known", three, make<Round<3, 1>>(), "",
+               instead("news", Operation::Kind::store, 0));
+  // The first looks again and again.
+  expect_found("nobody is told that somebody earlier is ready", three, make<Round<3, 1>>(), "no end",
+               instead("lowest_ready", Operation::Kind::store, llf::kNever));
+  expect_found("the lock is not taken", three, make<Alone<3, 2>>(), "",
+               instead("lock", Operation::Kind::compare_exchange, 100));
+}
+
+TEST_F(ExploredLlf, NeedsItsOrders) {
+  // Of the lock, of bells, and of the word that hands over tokens.
+  EXPECT_EQ((expect_orders_needed<Round<2, 2>>("a round of two", {.deviations = 2})), 6u);
+  // Of the word that hands over messages.
+  for (const auto kind : {Operation::Kind::compare_exchange, Operation::Kind::fetch_or})
+    expect_found("two in a circle, relaxed: word " + name_of(kind), {.deviations = 2},
+                 make<Circle<2, 2>>(), "no end", [kind](Operation& operation) {
+                   if (Circle<2, 2>::kind_of(operation.atomic) == "word" && operation.kind == kind)
+                     operation.order = std::memory_order_relaxed;
+                 });
 }
 
 }  // namespace

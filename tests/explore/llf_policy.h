@@ -109,7 +109,7 @@ class MortalLife {
     std::uint32_t found = kDead;
     return word_.compare_exchange_strong(found, kTaken, std::memory_order_acq_rel);
   }
-  bool is_dead() { return word_.fetch_or(0, std::memory_order_acquire) != kAlive; }
+  bool is_dead() { return word_.fetch_or(0, std::memory_order_relaxed) != kAlive; }
   void note_death() { word_.store(kDead, std::memory_order_release); }
 
  private:
@@ -141,7 +141,7 @@ struct MortalPolicy {
   /// it does is a deadlock.
   static bool wait(atomic<std::uint32_t>& bell, std::uint32_t seen, std::int64_t) {
     for (;;) {
-      if (bell.fetch_or(0, std::memory_order_acquire) != seen) return true;
+      if (bell.fetch_or(0, std::memory_order_relaxed) != seen) return true;
       for (unsigned i = 0; i < kFederates; ++i)
         if (lives[i].is_dead() && Mortals::active->hears_clock()) return false;
       wait_for_change();

@@ -296,7 +296,9 @@ TEST(Llf, RunsNoMoreThanThereAreTokens) {
         if (world->inbox[self].load() >= event) break;
         const int notice = outside([&] { return llf_wait(federate, -1); });
         well &= (notice & ~LLF_GVT) == LLF_MESSAGE || notice == LLF_GVT;
-        if (notice == LLF_GVT) llf_pause(federate), llf_resume(federate);
+        // Who waits does not, once there is a round; the message will come all the same.
+        if (notice == LLF_GVT)
+          outside([&] { return llf_pause(federate) | llf_resume(federate); });
       }
     }
     llf_time gvt;
@@ -308,8 +310,24 @@ TEST(Llf, RunsNoMoreThanThereAreTokens) {
   Processes processes;
   for (int i = 0; i < kFederates; ++i) processes.start([&live, i] { return live(i); });
   EXPECT_EQ(processes.failed(), 0);
-  EXPECT_EQ(world->counts.most.load(), 2);
+  EXPECT_LE(world->counts.most.load(), 2);
   EXPECT_FALSE(exists(group));
+}
+
+TEST(Llf, RunsAsManyAsThereAreTokens) {
+  const std::string group = own_group();
+  const llf_options two = options(2);
+  InSharedMemory<std::atomic<int>> running;
+  Processes processes;
+  for (const char* name : {"a", "b"})
+    processes.start([&, name] {
+      llf* federate = llf_join(group.c_str(), name, &two);
+      if (federate == nullptr || llf_meet(federate, 2, -1) != 0) return false;
+      running->fetch_add(1);
+      await([&] { return running->load() == 2; });  // with a token, which only a test may do
+      return llf_leave(federate) == 0;
+    });
+  EXPECT_EQ(processes.failed(), 0);
 }
 
 /// With one token the order of events is that of their times, whoever has them.
