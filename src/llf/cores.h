@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many federates can run at a time: the cores that they may use, less what a control group takes
-// away. Processes that a launcher has bound to a core each may use one, but together many, so a group
-// collects the cores of all.
+// How many federates can run at a time: the cores that they may use, less what a control group
+// takes away. Processes that a launcher has bound to a core each may use one, but together many, so
+// a group collects the cores of all.
 #pragma once
 
 #include <sched.h>
@@ -23,8 +23,8 @@ class Cores {
   std::uint64_t words_[kMost / 64];
 };
 
-/// Whole processors that the calling process' control groups let it use, at least 1; more than there
-/// are if they set no limit.
+/// Whole processors that the calling process' control groups let it use, at least 1; more than
+/// there are if they set no limit.
 unsigned cores_of_control_groups();
 
 /// The same, with the text of /proc/self/cgroup and the folder where control groups are, for tests.

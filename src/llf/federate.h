@@ -3,10 +3,10 @@
 // One federate's part: what it tells of itself, when it gives its token away, how it sleeps. Behind
 // orrery/llf.h, which says what each call promises.
 //
-// A federate that runs gives its token away at its safe points, if one that is ready is earlier, and
-// where it waits. What it may not do is wait with a token, by looking again and again: it would be
-// the earliest for ever and those it waits for would never run. That is the livelock against which
-// schedulers that cannot see who waits need a threshold.
+// A federate that runs gives its token away at its safe points, if one that is ready is earlier,
+// and where it waits. What it may not do is wait with a token, by looking again and again: it would
+// be the earliest for ever and those it waits for would never run. That is the livelock against
+// which schedulers that cannot see who waits need a threshold.
 //
 // Who sleeps looks for the dead every kWatchNs, and where its time is over, so that is how long a
 // token can be lost.
@@ -32,8 +32,11 @@ class Federate {
  public:
   /// `hold_ns`: how long a token is kept at safe points at least.
   Federate(Schedule<Policy> schedule, unsigned self, std::int64_t hold_ns)
-      : schedule_(schedule), shared_(schedule_.shared()), slot_(schedule_.slot(self)),
-        self_(self), hold_ns_(hold_ns) {}
+      : schedule_(schedule),
+        shared_(schedule_.shared()),
+        slot_(schedule_.slot(self)),
+        self_(self),
+        hold_ns_(hold_ns) {}
 
   /// Takes a free slot whose life this thread has; `start` is to follow.
   void enter(std::uint32_t tokens) {
@@ -216,11 +219,13 @@ class Federate {
       if (state_of(slot_.word.load(std::memory_order_acquire)) == State::running) break;
       const std::int64_t left = end == kForEver ? kForEver : end - Policy::now();
       if (left <= 0) {
-        schedule_.decide([&] {
-          if (state_of(schedule_.word(self_)) != from) return;
-          schedule_.change(self_, from, State::ready);
-          in_time = false;
-        }, true);
+        schedule_.decide(
+            [&] {
+              if (state_of(schedule_.word(self_)) != from) return;
+              schedule_.change(self_, from, State::ready);
+              in_time = false;
+            },
+            true);
         end = kForEver;
       } else if (!Policy::wait(slot_.bell, bell, std::min(left, kWatchNs)) && left > kWatchNs) {
         schedule_.look_for_the_dead();
@@ -237,9 +242,9 @@ class Federate {
   const std::int64_t hold_ns_;
   // What only this federate writes, or has seen: its own copies.
   Time lvt_ = kEarliest, gvt_ = kEarliest;
-  std::uint64_t seen_ = 0;    ///< of the news, nothing is to be said of these
-  std::uint32_t round_ = 0;   ///< of GVT, the last it has joined
-  std::uint32_t told_ = 0;    ///< deaths that it has been told of
+  std::uint64_t seen_ = 0;   ///< of the news, nothing is to be said of these
+  std::uint32_t round_ = 0;  ///< of GVT, the last it has joined
+  std::uint32_t told_ = 0;   ///< deaths that it has been told of
   std::int64_t held_until_ = 0;
 };
 

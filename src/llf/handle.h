@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a `llf *` of the C interface points to: a federate with its segment. Whose calls it takes is
-// looked at here: of the thread that joined, not of the child of a fork, which has the memory but not
-// the life.
+// looked at here: of the thread that joined, not of the child of a fork, which has the memory but
+// not the life.
 #pragma once
 
 #include <pthread.h>

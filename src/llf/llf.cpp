@@ -19,9 +19,9 @@ using orrery::llf::Cores;
 using orrery::llf::kSlotBits;
 using orrery::llf::Life;
 using orrery::llf::Linux;
+using orrery::llf::say;
 using orrery::llf::Schedule;
 using orrery::llf::State;
-using orrery::llf::say;
 using orrery::llf::state_of;
 
 static_assert(LLF_EARLIEST == orrery::llf::kEarliest && LLF_NEVER == orrery::llf::kNever);
@@ -234,7 +234,8 @@ int llf_meet(llf* federate, unsigned federates, int64_t timeout_ns) {
   }
   if (federate->federate->meet(static_cast<std::uint16_t>(federates), patience(timeout_ns)))
     return 0;
-  say("federate '%s' waited for %u federates to join group '%s', and they are not there after %.1f s",
+  say("federate '%s' waited for %u federates to join group '%s', and they are not there after %.1f "
+      "s",
       federate->name, federates, federate->group, static_cast<double>(timeout_ns) * 1e-9);
   return LLF_ERROR;
 }

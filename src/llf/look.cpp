@@ -57,19 +57,21 @@ int llf_look(const char* group, llf_view* views, size_t size, unsigned room) {
   if (!exists) return 0;
   unsigned count = 0;
   orrery::llf::Schedule<orrery::llf::Linux> schedule = segment.schedule();
-  schedule.decide([&] {
-    for (unsigned i = 0; i < schedule.count(); ++i) {
-      const orrery::llf::Word word = schedule.word(i);
-      if (state_of(word) == State::free) continue;
-      const auto& slot = schedule.slot(i);
-      llf_view view = {};
-      strcpy(view.name, segment.lives()[i].name);
-      view.process = segment.lives()[i].process;
-      strcpy(view.state, name_of(state_of(word), slot.reason.get()));
-      view.lvt = slot.lvt.load(std::memory_order_relaxed);
-      view.unread = unread_of(word);
-      insert(views, count++, room, view);
-    }
-  }, true);
+  schedule.decide(
+      [&] {
+        for (unsigned i = 0; i < schedule.count(); ++i) {
+          const orrery::llf::Word word = schedule.word(i);
+          if (state_of(word) == State::free) continue;
+          const auto& slot = schedule.slot(i);
+          llf_view view = {};
+          strcpy(view.name, segment.lives()[i].name);
+          view.process = segment.lives()[i].process;
+          strcpy(view.state, name_of(state_of(word), slot.reason.get()));
+          view.lvt = slot.lvt.load(std::memory_order_relaxed);
+          view.unread = unread_of(word);
+          insert(views, count++, room, view);
+        }
+      },
+      true);
   return static_cast<int>(count);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who runs. Every decision is made under the group's lock by whoever has a reason for one, and it is
-// always the same one (`settle`): those that wait and have got what they wait for become ready, and
-// as long as a token is free the ready federate with the least effective LVT (the lower of its LVT
-// and its earliest unread message; of equals the one that is ready longest) gets it. A token is
+// Who runs. Every decision is made under the group's lock by whoever has a reason for one, and it
+// is always the same one (`settle`): those that wait and have got what they wait for become ready,
+// and as long as a token is free the ready federate with the least effective LVT (the lower of its
+// LVT and its earliest unread message; of equals the one that is ready longest) gets it. A token is
 // nothing but the state `running`: there is no count of free ones that could be wrong.
 //
 // A lock and not a lock-free way: a decision looks at all federates, so it would have to be tried
@@ -11,9 +11,9 @@
 // the end at 64 federates. The lock is taken only where somebody goes to sleep or is woken, which
 // costs a hundred times as much.
 //
-// A federate may die anywhere, also with the lock. So `settle` reads nothing that an interrupted one
-// may have left half done: it derives everything from the words, and each change under the lock is
-// completed by one store, before which it has not happened. What an interrupted decision owes (a
+// A federate may die anywhere, also with the lock. So `settle` reads nothing that an interrupted
+// one may have left half done: it derives everything from the words, and each change under the lock
+// is completed by one store, before which it has not happened. What an interrupted decision owes (a
 // token that nobody has, a bell that was not rung, a hint that is old) is made up by the next one,
 // and a next one there is: whoever sleeps looks for the dead from time to time (federate.h).
 #pragma once
@@ -53,8 +53,8 @@ class Schedule {
   Slot& slot(unsigned index) const { return slots_[index]; }
   unsigned count() const { return count_; }
 
-  /// Takes the lock, lets `body()` change something, draws all conclusions, rings bells. With `look`
-  /// it looks for the dead before.
+  /// Takes the lock, lets `body()` change something, draws all conclusions, rings bells. With
+  /// `look` it looks for the dead before.
   template <class Body>
   void decide(Body&& body, bool look = false) {
     Rings rings;

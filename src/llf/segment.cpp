@@ -102,9 +102,10 @@ Segment::Found Segment::look(const char* group) {
     return Found::failed;
   }
   if (header().magic == 0) return Found::blank;
-  if (header().magic != kMagic || header().version != kVersion ||
-      header().slots > kMostSlots || size != bytes_for(header().slots)) {
-    say("/dev/shm%s, of group '%s', was made by another version of liborrery-llf, or is none of its "
+  if (header().magic != kMagic || header().version != kVersion || header().slots > kMostSlots ||
+      size != bytes_for(header().slots)) {
+    say("/dev/shm%s, of group '%s', was made by another version of liborrery-llf, or is none of "
+        "its "
         "segments; if no simulation uses it, remove it",
         name_, group);
     return Found::failed;

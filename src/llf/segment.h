@@ -3,9 +3,9 @@
 // A group in shared memory: how it is made, entered, left and removed.
 //
 // The name of the segment has the user in it, so groups of two users do not meet. Making, entering
-// and leaving are one at a time, by flock on the segment, which the system gives back when its owner
-// dies; no lock that is in the segment could say whether the segment is whole. Whoever enters a
-// segment in which nobody lives has found what a dead run left, removes it and makes another; the
+// and leaving are one at a time, by flock on the segment, which the system gives back when its
+// owner dies; no lock that is in the segment could say whether the segment is whole. Whoever enters
+// a segment in which nobody lives has found what a dead run left, removes it and makes another; the
 // last to leave removes it, too.
 #pragma once
 
@@ -35,8 +35,8 @@ class Segment {
   Segment& operator=(const Segment&) = delete;
   ~Segment() { close(); }
 
-  /// Opens the group's segment and locks it; if nobody lives in it, it is made, with room for `slots`
-  /// and for as many tokens as asked. False: a sentence has been said.
+  /// Opens the group's segment and locks it; if nobody lives in it, it is made, with room for
+  /// `slots` and for as many tokens as asked. False: a sentence has been said.
   bool open_or_make(const char* group, std::uint32_t slots, std::uint32_t tokens);
   /// Opens it as it is, and locks it. `exists` is whether it is there; false: a sentence was said.
   bool open(const char* group, bool& exists);

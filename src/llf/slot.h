@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the federates of a group share: a line that all read at every safe point, a lock with what it
-// guards, and a line for each federate.
+// What the federates of a group share: a line that all read at every safe point, a lock with what
+// it guards, and a line for each federate.
 //
-// Everything is a template over a policy, from which atomics, the lock, the lives and the sleep on a
-// word come, so that tests/explore runs the same code with its own:
+// Everything is a template over a policy, from which atomics, the lock, the lives and the sleep on
+// a word come, so that tests/explore runs the same code with its own:
 //   atomic<T>       as std::atomic
 //   Guarded<T>      plain data behind the lock, with get() and set()
 //   Lock            bool lock(), true if whoever had it died with it; unlock()
@@ -13,17 +13,18 @@
 //   wake(atomic<std::uint32_t>&)
 //   std::int64_t now()                                     nanoseconds, never going back
 //
-// Orders. `word` hands over two things. A message: announcing it is a release, and reading messages,
-// which resets the word, an acquire, so that who resets an announcement finds the message. A token:
-// the change to `running` is a release, and the federate that finds itself running acquires, so it
-// sees what was decided under the lock, which it does not take. All changes of a word are
-// read-modify-writes, so none is lost, and a release before others still reaches who acquires after
-// them; all but those two are relaxed. `bell` is rung after the word has changed, as a release, and
-// read as an acquire: who hears it sees its new state. All else is relaxed: `lvt` is the owner's
-// while it runs, and others read it under the lock once it does not; `lowest_ready` and `news` are
-// hints, stored under the lock, that a federate which reads an old value finds at a later safe point,
-// and that nothing is taken from: who acts on them takes the lock. `generation` is read to refuse a
-// message to a federate that is gone, which is no harm to one that comes in its place.
+// Orders. `word` hands over two things. A message: announcing it is a release, and reading
+// messages, which resets the word, an acquire, so that who resets an announcement finds the
+// message. A token: the change to `running` is a release, and the federate that finds itself
+// running acquires, so it sees what was decided under the lock, which it does not take. All changes
+// of a word are read-modify-writes, so none is lost, and a release before others still reaches who
+// acquires after them; all but those two are relaxed. `bell` is rung after the word has changed, as
+// a release, and read as an acquire: who hears it sees its new state. All else is relaxed: `lvt` is
+// the owner's while it runs, and others read it under the lock once it does not; `lowest_ready` and
+// `news` are hints, stored under the lock, that a federate which reads an old value finds at a
+// later safe point, and that nothing is taken from: who acts on them takes the lock. `generation`
+// is read to refuse a message to a federate that is gone, which is no harm to one that comes in its
+// place.
 #pragma once
 
 #include <cstdint>
@@ -58,8 +59,8 @@ struct alignas(64) Slot {
   Guarded<std::uint64_t> ticket{0};     ///< since when it is ready: first come, first served
   Guarded<Time> lowest{0};              ///< its report to a round of GVT
   Guarded<std::int64_t> balance{0};
-  Guarded<std::uint32_t> round{0};  ///< of GVT, the last it has joined
-  Guarded<std::uint32_t> told{0};   ///< deaths that it has been told of
+  Guarded<std::uint32_t> round{0};   ///< of GVT, the last it has joined
+  Guarded<std::uint32_t> told{0};    ///< deaths that it has been told of
   Guarded<std::uint16_t> needed{0};  ///< while meeting: how many are to be there
   Guarded<Reason> reason{Reason::none};
 };

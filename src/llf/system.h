@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the schedule gets from Linux: atomics, a lock whose owner's death is told to the next, lives,
-// and futexes.
+// What the schedule gets from Linux: atomics, a lock whose owner's death is told to the next,
+// lives, and futexes.
 //
-// A life is a lock that a federate's thread has from joining to leaving. When the thread ends without
-// leaving, in whatever way, the kernel marks the lock (the robust list of its thread). So whether a
-// federate has died is a load and a compare-exchange, which says nothing wrong when a process number
-// is used again, and needs no descriptor of every process in every other, as pidfds would.
+// A life is a lock that a federate's thread has from joining to leaving. When the thread ends
+// without leaving, in whatever way, the kernel marks the lock (the robust list of its thread). So
+// whether a federate has died is a load and a compare-exchange, which says nothing wrong when a
+// process number is used again, and needs no descriptor of every process in every other, as pidfds
+// would.
 #pragma once
 
 #include <pthread.h>

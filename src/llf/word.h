@@ -4,8 +4,8 @@
 // atomic because they are decided upon together: a federate may begin to wait only if nothing is
 // unread, and whoever sends it something must know whether it waits. With two atomics each side
 // would write one and read the other, which needs more than acquire and release, and an order that
-// no reader checks; with one, either the sender's change comes first and the receiver does not wait,
-// or it comes second and the sender sees that it waits.
+// no reader checks; with one, either the sender's change comes first and the receiver does not
+// wait, or it comes second and the sender sees that it waits.
 #pragma once
 
 #include <cstdint>

@@ -37,8 +37,8 @@ class Group : public Scenario {
   Group() : mortals_(fate) {
     Policy::lives = lives_.data();
     for (unsigned i = 0; i < kFederates; ++i)
-      federates_.emplace_back(llf::Schedule<Policy>(shared_, slots_.data(), lives_.data(), kFederates),
-                              i, 0);
+      federates_.emplace_back(
+          llf::Schedule<Policy>(shared_, slots_.data(), lives_.data(), kFederates), i, 0);
     for (Federate& federate : federates_) federate.enter(kTokens);
   }
   static std::string kind_of(unsigned number) {
@@ -64,8 +64,9 @@ class Group : public Scenario {
   void finish() override {
     require(ended_ == kFederates, "a federate did not end");
     for (unsigned i = 0; i < kFederates; ++i)
-      require(fate.reached || llf::state_of(slots_[i].word.load(std::memory_order_relaxed)) ==
-                                  llf::State::free, "a slot is still taken");
+      require(fate.reached ||
+                  llf::state_of(slots_[i].word.load(std::memory_order_relaxed)) == llf::State::free,
+              "a slot is still taken");
   }
 
  protected:
@@ -164,7 +165,8 @@ class Round : public Group<kFederates, kTokens> {
     if (fate.thread != Fate::kNobody) return;
     require(round.gvt == 10 - static_cast<Time>(kLast), "GVT is not the lowest report");
     require(round.balance == kFederates, "the balance is not the sum");
-    require(federate.gvt() == llf::kEarliest, "what is said while messages are on their way counts");
+    require(federate.gvt() == llf::kEarliest,
+            "what is said while messages are on their way counts");
   }
 };
 
@@ -246,8 +248,8 @@ TEST_F(ExploredLlf, ShowsPlantedErrors) {
   expect_found("a round is not made known", three, make<Round<3, 1>>(), "",
                instead("news", Operation::Kind::store, 0));
   // The first looks again and again.
-  expect_found("nobody is told that somebody earlier is ready", three, make<Round<3, 1>>(), "no end",
-               instead("lowest_ready", Operation::Kind::store, llf::kNever));
+  expect_found("nobody is told that somebody earlier is ready", three, make<Round<3, 1>>(),
+               "no end", instead("lowest_ready", Operation::Kind::store, llf::kNever));
   expect_found("the lock is not taken", three, make<Alone<3, 2>>(), "",
                instead("lock", Operation::Kind::compare_exchange, 100));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The policy that src/llf gets in scenarios: its lock, lives and sleep as the system offers them, on
-// explored atomics, and a death before any step that a thread takes. What the kernel does for the
-// dead is done here: it marks the lock that the thread had, then its life.
+// The policy that src/llf gets in scenarios: its lock, lives and sleep as the system offers them,
+// on explored atomics, and a death before any step that a thread takes. What the kernel does for
+// the dead is done here: it marks the lock that the thread had, then its life.
 #pragma once
 
 #include <array>
@@ -137,8 +137,8 @@ struct MortalPolicy {
 
   static inline Life* lives = nullptr;
 
-  /// Time passes only where somebody has died: otherwise nothing may depend on it, and a run in which
-  /// it does is a deadlock.
+  /// Time passes only where somebody has died: otherwise nothing may depend on it, and a run in
+  /// which it does is a deadlock.
   static bool wait(atomic<std::uint32_t>& bell, std::uint32_t seen, std::int64_t) {
     for (;;) {
       if (bell.fetch_or(0, std::memory_order_relaxed) != seen) return true;

@@ -131,11 +131,11 @@ TEST(LlfDeath, OfAProcessThatExits) {
   Processes processes;
   processes.start([&] { return llf_join(group.c_str(), "one", nullptr) != nullptr; });
   EXPECT_EQ(processes.failed(), 0);
-  EXPECT_EQ(access(("/dev/shm/orrery-llf." + std::to_string(geteuid()) + "." + group).c_str(), F_OK),
-            0);
+  EXPECT_EQ(
+      access(("/dev/shm/orrery-llf." + std::to_string(geteuid()) + "." + group).c_str(), F_OK), 0);
   EXPECT_EQ(llf_clean(group.c_str()), 0);
-  EXPECT_NE(access(("/dev/shm/orrery-llf." + std::to_string(geteuid()) + "." + group).c_str(), F_OK),
-            0);
+  EXPECT_NE(
+      access(("/dev/shm/orrery-llf." + std::to_string(geteuid()) + "." + group).c_str(), F_OK), 0);
   EXPECT_EQ(llf_clean(group.c_str()), 0);
 }
 

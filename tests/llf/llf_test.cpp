@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Federates that live: who runs, messages, rounds of GVT, and what is refused in which words.
-#include <gtest/gtest.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -96,8 +96,9 @@ TEST(Llf, RefusesMoreThanThereIsRoomFor) {
   others.start([&] {
     if (llf_join(group.c_str(), "three", &two) != nullptr) return false;
     const std::string said = llf_error();
-    return said == "group '" + group + "' has 2 federates, and no room for 'three'; whoever joins "
-                   "first can ask for more (llf_options.slots, at most 1024)";
+    return said == "group '" + group +
+                       "' has 2 federates, and no room for 'three'; whoever joins "
+                       "first can ask for more (llf_options.slots, at most 1024)";
   });
   EXPECT_EQ(others.end_of(1), 0);
   stage->store(2);
@@ -188,9 +189,9 @@ TEST(Llf, SaysWhoGoesBackBeyondGvt) {
   EXPECT_EQ(gvt, 7);
   EXPECT_EQ(llf_lvt(federate, 7), 0);
   EXPECT_EQ(llf_lvt(federate, 6), LLF_ERROR);
-  EXPECT_EQ(std::string(llf_error()),
-            "federate 'one' of group '" + group + "' gives the LVT 6, which is before its GVT 7; "
-            "what is before GVT cannot be executed any more");
+  EXPECT_EQ(std::string(llf_error()), "federate 'one' of group '" + group +
+                                          "' gives the LVT 6, which is before its GVT 7; "
+                                          "what is before GVT cannot be executed any more");
   EXPECT_EQ(llf_message_to(federate, 0, 6), LLF_ERROR);
   EXPECT_EQ(llf_gvt(federate, 6, 0, &gvt, &in_transit), LLF_ERROR);
   llf_leave(federate);
@@ -297,8 +298,7 @@ TEST(Llf, RunsNoMoreThanThereAreTokens) {
         const int notice = outside([&] { return llf_wait(federate, -1); });
         well &= (notice & ~LLF_GVT) == LLF_MESSAGE || notice == LLF_GVT;
         // Who waits does not, once there is a round; the message will come all the same.
-        if (notice == LLF_GVT)
-          outside([&] { return llf_pause(federate) | llf_resume(federate); });
+        if (notice == LLF_GVT) outside([&] { return llf_pause(federate) | llf_resume(federate); });
       }
     }
     llf_time gvt;
@@ -375,7 +375,8 @@ TEST(Llf, PullsTheOthersIntoARound) {
              llf_leave(federate) == 0;
     });
   };
-  member("begins", [&](llf* federate) { return llf_lvt(federate, 5) == 0 && join_in(federate, 5); });
+  member("begins",
+         [&](llf* federate) { return llf_lvt(federate, 5) == 0 && join_in(federate, 5); });
   member("waits", [&](llf* federate) {
     return llf_lvt(federate, 3) == 0 && llf_wait(federate, -1) == LLF_GVT && join_in(federate, 3);
   });
@@ -428,7 +429,7 @@ TEST(Llf, ShowsWhoIsThere) {
 
 TEST(LlfTimes, OfDoublesKeepTheirOrder) {
   const double infinity = std::numeric_limits<double>::infinity();
-  const std::array<double, 11> ordered{-infinity, -1e300, -2.5,   -1e-300, 0,       1e-300,
+  const std::array<double, 11> ordered{-infinity, -1e300, -2.5, -1e-300, 0,       1e-300,
                                        1,         1.0001, 1e17, 1.7e308, infinity};
   for (std::size_t i = 1; i < ordered.size(); ++i)
     EXPECT_LT(llf_time_of(ordered[i - 1]), llf_time_of(ordered[i])) << ordered[i];
