@@ -334,6 +334,6 @@ int llf_clean(const char* group) {
         segment.header().maker);
     return LLF_ERROR;
   }
-  segment.remove();
+  if (segment.is_open()) segment.remove();
   return 0;
 }

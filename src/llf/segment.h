@@ -38,7 +38,8 @@ class Segment {
   /// Opens the group's segment and locks it; if nobody lives in it, it is made, with room for
   /// `slots` and for as many tokens as asked. False: a sentence has been said.
   bool open_or_make(const char* group, std::uint32_t slots, std::uint32_t tokens);
-  /// Opens it as it is, and locks it. `exists` is whether it is there; false: a sentence was said.
+  /// Opens it as it is, and locks it. `exists` is whether there is one and it was completed; false:
+  /// a sentence was said.
   bool open(const char* group, bool& exists);
   /// What is in it is for others again.
   void unlock();
@@ -48,6 +49,7 @@ class Segment {
   /// Also where it was never opened.
   void close();
 
+  bool is_open() const { return file_ >= 0; }
   bool anybody_lives();
   Header& header() const { return *static_cast<Header*>(memory_); }
   Schedule<Linux> schedule() const;

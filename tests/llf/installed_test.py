@@ -1,17 +1,33 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A program in C that is built against what is installed, by pkg-config and a C compiler alone, with
-the shared library and with the archive. Needs BUILD (the folder of the build) in the environment."""
+the shared library and with the archive; and the loop that docs/llf.md shows, which has to compile. Needs
+BUILD (the folder of the build) in the environment."""
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
 import unittest
 
 BUILD = pathlib.Path(os.environ["BUILD"])
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/llf.md"
 PATIENCE_S = 120
+# What the page leaves to the simulator.
+AROUND = """
+#include <orrery/llf.h>
+extern unsigned ranks;
+extern llf_time time_of_message, time_of_next_event;
+void die(const char *why), take_messages_out_of_the_queue(void), join_the_round(void);
+void execute_one_event(void), put_message_into_the_queue_of(int rank);
+int nothing_can_be_executed(void), over(void);
+void simulate(void);
+void simulate(void) {
+%s
+}
+"""
 PROGRAM = r"""
 #include <orrery/llf.h>
 #include <stdio.h>
@@ -87,13 +103,20 @@ class Installed(unittest.TestCase):
         self.build(*self.flags("--cflags"), self.prefix / "lib/liborrery-llf.a", "-pthread")
         self.expect(self.run_ok("./program"))
 
+    def test_what_the_page_shows(self):
+        shown = re.findall(r"(?ms)^```c\n(.*?)^```", PAGE.read_text())
+        self.assertEqual(len(shown), 1)
+        (self.root / "shown.c").write_text(AROUND % shown[0])
+        self.run_ok("cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+                    *self.flags("--cflags"), "shown.c")
+
     def test_it_exports_what_the_header_declares(self):
         exported = {line.split()[-1].split("@")[0] for line in
                     self.run_ok("nm", "-D", "--defined-only",
                                 self.prefix / "lib/liborrery-llf.so.1").splitlines() if " T " in line}
         header = (self.prefix / "include/orrery/llf.h").read_text()
-        self.assertEqual(exported, {name for name in exported if f"{name}(" in header})
-        self.assertIn("llf_safe_point", exported)
+        declared = set(re.findall(r"\b(llf_\w+)\(", header)) - {"llf_time_of", "llf_double_of"}
+        self.assertEqual(exported, declared)
 
 
 if __name__ == "__main__":

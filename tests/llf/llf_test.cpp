@@ -359,6 +359,29 @@ TEST(Llf, RunsTheLeastLvtFirst) {
     ASSERT_EQ(world->times[static_cast<std::size_t>(i)].load(), i);
 }
 
+/// Threads of one process, too.
+TEST(Llf, RunsThreads) {
+  const std::string group = own_group();
+  const llf_options one = options(1);
+  Counts counts;
+  const auto live = [&](const char* name) {
+    llf* federate = llf_join(group.c_str(), name, &one);
+    ASSERT_NE(federate, nullptr) << llf_error();
+    EXPECT_EQ(llf_meet(federate, 3, -1), 0);
+    for (int event = 0; event < 100; ++event) {
+      counts.enter();
+      EXPECT_EQ(llf_lvt(federate, event), 0);
+      counts.exit();
+      EXPECT_GE(llf_safe_point(federate), 0);
+    }
+    EXPECT_EQ(llf_leave(federate), 0);
+  };
+  std::thread a(live, "a"), b(live, "b"), c(live, "c");
+  a.join(), b.join(), c.join();
+  EXPECT_EQ(counts.most.load(), 1);
+  EXPECT_FALSE(exists(group));
+}
+
 TEST(Llf, PullsTheOthersIntoARound) {
   const std::string group = own_group();
   const llf_options one = options(1);
