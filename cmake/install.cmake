@@ -3,12 +3,21 @@
 # The installed package: the command, the public headers, the data of the models, and a CMake
 # package for out-of-tree models. Models resolve the library's symbols from the command that loads
 # them, so there is no library to install. Manual pages and completion are what the command itself
-# writes, when it is installed.
+# writes, when it is installed. liborrery-llf is for other simulators; pkg-config knows it, with the
+# prefix that the installation has, whatever that of the configuration was.
 include(CMakePackageConfigHelpers)
 install(TARGETS orrery RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(ORRERY_HAVE_LAB)
   install(PROGRAMS models/lab/orrery-lab DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+install(TARGETS orrery_llf_shared orrery_llf_static DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(CODE "
+  set(PROJECT_VERSION \"${PROJECT_VERSION}\")
+  set(CMAKE_INSTALL_LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")
+  set(CMAKE_INSTALL_INCLUDEDIR \"${CMAKE_INSTALL_INCLUDEDIR}\")
+  configure_file(\"${PROJECT_SOURCE_DIR}/cmake/orrery-llf.pc.in\" \"${PROJECT_BINARY_DIR}/orrery-llf.pc\" @ONLY)
+  file(INSTALL \"${PROJECT_BINARY_DIR}/orrery-llf.pc\"
+    DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig\")")
 install(DIRECTORY include/orrery DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY models/ DESTINATION ${CMAKE_INSTALL_DATADIR}/orrery/models USE_SOURCE_PERMISSIONS
   FILES_MATCHING PATTERN "*.tntp" PATTERN "*.toml" PATTERN "*.ini" PATTERN "*.py" PATTERN "*.ns2"

@@ -27,8 +27,11 @@ parallel ones, on any number of threads, and every run commits the same results
 to the last bit.
 .
 This package holds the command orrery with models of road traffic, wireless
-networks, mobile calls and epidemics, studies with confidence intervals, and
-the headers and the CMake package for models of your own.")
+networks, mobile calls and epidemics, studies with confidence intervals, the
+headers and the CMake package for models of your own, and liborrery-llf, which
+schedules the processes of any simulator by their virtual times.")
+# liborrery-llf lies where ld.so looks.
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/debian/triggers)
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_LIST_DIR}/debian/settings.cmake)
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/debian/finish.cmake)
 # For the two of them.

@@ -77,6 +77,8 @@ class Execution {
   void remove(std::size_t position);
 
   // For cells and scenarios.
+  /// The thread whose turn it is, or kOutside.
+  unsigned running() const { return running_; }
   void access(Tracked& at, const Clock& must_precede, const char* what);
   void free(const void* begin, std::size_t bytes);
   void wait_for_change();

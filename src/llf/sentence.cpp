@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A buffer a thread.
+#include "llf/sentence.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+namespace orrery::llf {
+
+namespace {
+thread_local char sentence[768];
+}
+
+void say(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(sentence, sizeof sentence, format, arguments);
+  va_end(arguments);
+}
+
+const char* said() {
+  return sentence;
+}
+
+}  // namespace orrery::llf
