@@ -30,6 +30,11 @@ else()
   message(STATUS "OpenSSL not found: there is no model 'lab' (package libssl-dev)")
 endif()
 
+pkg_check_modules(MICROHTTPD QUIET IMPORTED_TARGET libmicrohttpd)
+if(NOT MICROHTTPD_FOUND)
+  message(STATUS "libmicrohttpd not found: there is no --live (package libmicrohttpd-dev)")
+endif()
+
 pkg_check_modules(LIBDW QUIET IMPORTED_TARGET libdw)
 if(NOT LIBDW_FOUND)
   message(STATUS "libdw not found: crashes of models are told without names of functions "

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/live.h"
 #include "cli/rank_session.h"
 #include "cli/standard_output.h"
 #include "cli/stopping.h"
@@ -68,19 +69,22 @@ Watch::Settings watch_settings(const RunRecord& record, const Travel& travel, bo
 }
 
 /// Runs the engine under observation. Returns the signal that ended the run, 0 if none did.
-int execute(RunRecord& record, Engine& engine, Travel& travel, Stopping& stopping,
+int execute(RunRecord& record, Engine& engine, Travel& travel, Stopping& stopping, Live& live,
             RunControl& control, std::optional<Output>& output, bool quiet) {
   // First of all: the threads of store and engine must not take the signals that it waits for.
   Watch watch(control, watch_settings(record, travel, quiet));
+  const LiveAttachment shown(live, watch);
   const ThreadWatch watched(control.threads, *record.model);
   RowStore* const store = output ? output->open(*record.model, control, travel) : nullptr;
   control.rows = store;
   travel.begin(control, store);
+  live.begin(record, control);
   stopping.begin(control);
   const auto start = Clock::now();
   record.result = run_supervised(engine, *record.model, record.options, control);
   record.wall_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (output) output->close(record.result.end == RunEnd::failed, travel);
+  live.detach();
   watch.stop();
   record.progress = watch.progress(record.result);
   return watch.signal();
@@ -121,6 +125,7 @@ struct Setting {
   std::string unused;  ///< options
   std::unique_ptr<Travel> travel;
   Stopping stopping;
+  Live live;
 };
 
 void begin_record(const RunArguments& arguments, Setting& setting) {
@@ -165,6 +170,7 @@ void prepare(const RunArguments& arguments, const RankPlace& place, Travel& trav
   setting.stopping.prepare(*setting.runner, *setting.engine, model, options);
   if (const std::string why = setting.runner->refusal(model, options); !why.empty())
     throw UsageError(refusal_sentence(*setting.engine, why));
+  setting.live.prepare(arguments, *setting.runner, setting.record, setting.control);
 }
 
 std::string contents_text(const std::vector<InputFile>& inputs) {
@@ -213,8 +219,8 @@ int run_as_rank(const RunArguments& arguments, RankSession& ranks, const TravelM
   const ChosenModel& chosen = setting.chosen;
   int signal = 0;
   try {
-    signal = execute(record, *setting.runner, travel, setting.stopping, setting.control, output,
-                     arguments.quiet || !ranks.is_first());
+    signal = execute(record, *setting.runner, travel, setting.stopping, setting.live,
+                     setting.control, output, arguments.quiet || !ranks.is_first());
   } catch (const UsageError&) {  // the same on all ranks
     ranks.part();
     if (!ranks.is_first()) throw ToldByRank0();
@@ -235,6 +241,7 @@ int run_as_rank(const RunArguments& arguments, RankSession& ranks, const TravelM
   if (verdict.equal && !verdict.sentence.empty()) add_notes({verdict.sentence}, record);
   if (output) output->files->publish(record);
   const ToldAtLast trouble{verdict.equal ? record.result.fault : verdict.sentence};
+  setting.live.end(record, trouble.sentence);
   show(record, arguments);
   if (!arguments.json) print_out("{}", travel.advice(record));
   flush_out();
