@@ -35,7 +35,7 @@ struct Look {
   std::uint64_t number = 0;  ///< from 1
   double wall_seconds = 0;   ///< since the run began
   double since_seconds = 0;  ///< the look before, or the begin
-  std::string reached;       ///< up to where all is committed, as a time
+  double reached_seconds = 0;  ///< up to where all is committed
   Json metrics;              ///< as in a report
   LpMap map;
 };

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "observe/report.h"
-#include "run/faults.h"
 #include "run/metrics_so_far.h"
 #include "transport/ranks/bytes.h"
 #include "transport/ranks/rank_transport.h"
@@ -61,7 +60,7 @@ void LookHalts::look(World& world) {
   if (board_ != nullptr) {
     look.number = looks_;
     look.metrics = report_metrics(record);
-    look.reached = time_text(model_, time);
+    look.reached_seconds = static_cast<double>(time.ticks()) * model_.tick_seconds();
     look.wall_seconds = since_begin_.elapsed();
     look.since_seconds = look.wall_seconds - std::exchange(last_look_, look.wall_seconds);
   }

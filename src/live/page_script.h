@@ -53,8 +53,15 @@ function ramp(stops, share) {
   return stops[below].map((c, i) => c + (place - below) * (stops[below + 1][i] - c));
 }
 
+// About two and a half times as many as rows, and so that the last row is as full as may be.
 function columns() {
-  return Math.min(map.sent.length, Math.ceil(Math.sqrt(map.sent.length * 2.6)));
+  const cells = map.sent.length, wanted = Math.ceil(Math.sqrt(2.6 * cells));
+  let best = Math.min(cells, wanted), gap = Infinity;
+  for (let width = Math.ceil(0.75 * wanted); width <= 1.35 * wanted && width <= cells; ++width) {
+    const left = (width - cells % width) % width;
+    if (left < gap) [best, gap] = [width, left];
+  }
+  return best;
 }
 
 // Events a second that one LP of the cell has sent.

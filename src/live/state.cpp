@@ -9,7 +9,6 @@
 
 #include "observe/number_text.h"
 #include "observe/report.h"
-#include "page/chart.h"
 #include "page/markup.h"
 #include "page/metrics.h"
 #include "page/progress_charts.h"
@@ -18,8 +17,6 @@ namespace orrery::live {
 namespace {
 
 using page::escaped;
-
-constexpr double kNoticeable = 0.995;  // efficiency below which it has a chart
 
 /// How far the counters have come, whether the run goes on or has ended.
 struct Now {
@@ -72,7 +69,8 @@ Json look_json(const View& view, std::uint64_t known_look) {
   const Look& look = *view.look;
   Json json = {{"number", look.number},
                {"wall_seconds", look.wall_seconds},
-               {"reached", look.reached},
+               {"reached_seconds", look.reached_seconds},
+               {"reached", rounded_time_text(look.reached_seconds)},
                {"metrics", look.metrics}};
   if (look.number != known_look) json["map"] = map_json(look);
   return json;
@@ -99,36 +97,15 @@ Json engines_json(const std::vector<ProgressPoint>& points) {
   return json;
 }
 
-std::string efficiency_chart(const std::vector<ProgressPoint>& points) {
-  page::Line line{"", {}, true};
-  const double longest = points.empty() ? 0 : points.back().wall_seconds;
-  const page::TimeUnit unit = page::unit_of_span(longest);
-  for (std::size_t i = 1; i < points.size(); ++i) {
-    const double executed = static_cast<double>(points[i].executed) -
-                            static_cast<double>(points[i - 1].executed);
-    if (!(executed > 0)) continue;
-    const double committed = static_cast<double>(points[i].committed) -
-                             static_cast<double>(points[i - 1].committed);
-    line.points.push_back({points[i].wall_seconds / unit.seconds,
-                           100 * std::clamp(committed / executed, 0.0, 1.0)});
-  }
-  return page::figure_of({.title = "Efficiency: committed of what was executed",
-                          .x_label = fmt::format("wall-clock time ({})", unit.name),
-                          .y_label = "%",
-                          .lines = {std::move(line)}});
-}
-
 std::string charts_markup(const View& view, const Now& now) {
   page::RunFolder run;
   run.report = {{"run", {{"efficiency", now.efficiency}}},
                 {"engines", engines_json(view.points)},
                 {"progress", report_progress(view.points)}};
-  std::string text = page::progress_charts({{"", &run}});
-  if (text.empty())
-    return "<p class=\"small\">There are not yet samples enough for a picture.</p>\n";
-  if (now.efficiency < kNoticeable)
-    text += "<div class=\"charts\">\n" + efficiency_chart(view.points) + "</div>\n";
-  return text;
+  const std::string text = page::progress_charts({{"", &run}});
+  return text.empty()
+             ? "<p class=\"small\">There are not yet samples enough for a picture.</p>\n"
+             : text;
 }
 
 std::string tile(const char* name, const std::string& value, const std::string& below) {
@@ -156,9 +133,9 @@ std::string tiles_markup(const Facts& facts, const View& view, const Now& now) {
   const double pace =
       over && wall > 0 ? point.simulated_seconds / wall : view.meter.simulated_per_second();
   std::string text =
-      tile("rate", short_number(rate) + " ev/s", grouped(point.committed) + " committed");
+      tile("rate", short_number(rate) + " ev/s", short_number(static_cast<double>(point.committed)) + " committed");
   text += tile("simulated time", rounded_time_text(point.simulated_seconds), pace_text(pace));
-  text += tile("efficiency", percent_text(now.efficiency), grouped(point.executed) + " executed");
+  text += tile("efficiency", percent_text(now.efficiency), short_number(static_cast<double>(point.executed)) + " executed");
   text += tile("memory", bytes_text(point.memory_bytes), "of the process");
   text += tile("wall time", span_text(wall), over ? "" : view.meter.left_text());
   return text + tile("engine", point.engine == nullptr ? facts.engine : point.engine,
@@ -172,12 +149,13 @@ std::string metrics_markup(const Facts& facts, const View& view) {
                             : view.look ? page::figures_markup({{"metrics", view.look->metrics}})
                                         : "";
   const std::string reached = view.ending ? view.ending->reached
-                              : view.look ? view.look->reached
+                              : view.look ? rounded_time_text(view.look->reached_seconds)
                                           : "";
   if (reached.empty()) return "<p class=\"small\">The run was not looked at yet.</p>\n";
-  const std::string upto =
-      fmt::format("<p class=\"small\">Of all that was committed before {}.</p>\n", escaped(reached));
-  return (table.empty() ? "<p>The model has no metrics.</p>\n" : table) + upto;
+  if (table.empty()) return "<p class=\"small\">The model has no metrics.</p>\n";
+  return fmt::format("<p class=\"small\">Of all that was committed before {}.</p>\n",
+                     escaped(reached)) +
+         table;
 }
 
 std::string state_markup(const Facts& facts, const View& view, const Now& now) {
