@@ -47,6 +47,7 @@ progress { width: 100%; height: .7rem; accent-color: var(--c0); }
 .ramp { display: inline-block; width: 9rem; height: .8rem; border-radius: .15rem;
   background: linear-gradient(to right, var(--h0), var(--h1), var(--h2), var(--h3)); }
 #hover { min-height: 1.5em; font-variant-numeric: tabular-nums; }
+@media (max-width: 40rem) { #metrics td:last-child { min-width: 15rem; } }
 .swatch { display: inline-block; width: .9em; height: .9em; border-radius: .15em;
   margin: 0 .35em 0 .7em; vertical-align: -.1em; }
 )css";

@@ -107,7 +107,7 @@ function legend(most) {
     if (paint) paint(element);
     place.append(element);
   };
-  by('byowner').hidden = map.owners < 2;
+  by('bysent').hidden = by('byowner').hidden = map.owners < 2;
   by('byowner').textContent = map.owned_by + 's';
   by('bysent').setAttribute('aria-pressed', !owners);
   by('byowner').setAttribute('aria-pressed', owners);
