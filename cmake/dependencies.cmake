@@ -2,7 +2,8 @@
 #
 # Debian packages only; nothing is downloaded. METIS is optional: without it LPs are placed in
 # contiguous blocks, and a run of a model with a communication graph says so. So is libdw: without
-# it the place of a crash is told as module and offset.
+# it the place of a crash is told as module and offset. And libmicrohttpd: without it there is no
+# --live.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
@@ -30,6 +31,11 @@ if(OPENSSL_FOUND)
 else()
   set(ORRERY_HAVE_LAB OFF)
   message(STATUS "OpenSSL not found: there is no model 'lab' (package libssl-dev)")
+endif()
+
+pkg_check_modules(MICROHTTPD QUIET IMPORTED_TARGET libmicrohttpd)
+if(NOT MICROHTTPD_FOUND)
+  message(STATUS "libmicrohttpd not found: there is no --live (package libmicrohttpd-dev)")
 endif()
 
 pkg_check_modules(LIBDW QUIET IMPORTED_TARGET libdw)

@@ -3,7 +3,8 @@
 # The Debian package, made by `./dev package` from what install.cmake installs. Everything is in one
 # package: a model is compiled on the machine where it runs. What the command itself needs is found
 # from its binary (debian/settings.cmake); a compiler is recommended only, since the models that ship
-# need none, and the libraries of MPI are suggested, for plugins that are loaded by who has them.
+# need none, and so is the server of --live; the libraries of MPI are suggested. Both are for plugins
+# that are loaded by runs that want them.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME orrery)
 set(CPACK_PACKAGE_VENDOR "Orrery")

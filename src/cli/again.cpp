@@ -22,8 +22,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFlag = "--again";
 /// What a run leaves and shows: never repeated.
-constexpr std::array<std::string_view, 10> kOutput{
-    "--out",   "--force",     "--quiet",      "--json",     "--verbose",
+constexpr std::array<std::string_view, 11> kOutput{
+    "--out",   "--force",     "--quiet",      "--json",     "--verbose",   "--live",
     "--trace", "--trace-lps", "--trace-from", "--trace-to", "--trace-size"};
 /// What makes a run another one.
 constexpr std::array<std::string_view, 4> kIdentity{"--set", "--config", "--seed", "--until"};

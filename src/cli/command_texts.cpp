@@ -32,7 +32,8 @@ constexpr Entry kEnvironment[] = {
 constexpr Entry kOwnFiles[] = {
     {"PREFIX/share/orrery/models",
      "Input files and scenarios of the models that ship; the command lies in PREFIX/bin."},
-    {"PREFIX/lib/orrery", "Plugins for Open MPI and MPICH, where it was built with them."},
+    {"PREFIX/lib/orrery",
+     "Plugins for Open MPI and MPICH, and the server of --live, where it was built with them."},
 };
 
 constexpr Entry kRunFiles[] = {
@@ -108,6 +109,7 @@ orrery run phold --engine sequential --until 20s --seed 7 --set lps=1000 remote=
 orrery run traffic --workers 4 --out results/sioux --force
 orrery run ./mm1.so --set load=0.9
 orrery run --config sioux.toml
+orrery run traffic --live
 orrery run phold --ranks 2 --engine conservative --set lookahead=0.1s
 mpirun -n 4 orrery run traffic
 orrery run pcs --warm-up 1h --batch-means power --stop-when 'power.precision < 0.01'

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/live.h"
 #include "cli/rank_session.h"
 #include "cli/revision.h"
 #include "cli/standard_output.h"
@@ -103,6 +104,7 @@ struct Setting {
   std::unique_ptr<Travel> travel;
   Stopping stopping;
   Tracing tracing;
+  Live live;
 };
 
 /// Runs the engine under observation. Returns the signal that ended the run, 0 if none did.
@@ -112,17 +114,20 @@ int execute(Setting& setting, bool quiet) {
   Travel& travel = *setting.travel;
   // First of all: the threads of store and engine must not take the signals that it waits for.
   Watch watch(control, watch_settings(record, travel, quiet));
+  const LiveAttachment shown(setting.live, watch);
   const ThreadWatch watched(control.threads, *record.model);
   RowFlow rows(setting.tracing, travel, setting.output);
   RowStore* const store = rows.open(*record.model, control);
   control.rows = store;
   travel.begin(control, store);
+  setting.live.begin(record, control);
   setting.stopping.begin(control);
   setting.tracing.begin(control);
   const auto start = Clock::now();
   record.result = run_supervised(*setting.runner, *record.model, record.options, control);
   record.wall_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   rows.close(record.result.end == RunEnd::failed);
+  setting.live.detach();
   watch.stop();
   record.progress = watch.progress(record.result);
   return watch.signal();
@@ -193,6 +198,7 @@ void prepare(const RunArguments& arguments, const RankPlace& place, Travel& trav
   if (const std::string why = setting.runner->refusal(model, options); !why.empty())
     throw UsageError(refusal_sentence(*setting.engine, why));
   setting.tracing.prepare(arguments.trace, setting.chosen, options, place.rank == 0);
+  setting.live.prepare(arguments, *setting.runner, setting.record, setting.control);
 }
 
 std::string contents_text(const std::vector<InputFile>& inputs) {
@@ -265,6 +271,7 @@ int run_as_rank(const RunArguments& arguments, RankSession& ranks, const TravelM
   if (output) output->files->publish(record);
   setting.tracing.publish();
   const ToldAtLast trouble{verdict.equal ? record.result.fault : verdict.sentence};
+  setting.live.end(record, trouble.sentence);
   show(record, arguments);
   if (!arguments.json) print_out("{}{}", setting.tracing.sentence(), travel.advice(record));
   flush_out();

@@ -43,7 +43,7 @@ struct RunArguments {
   std::vector<std::string> sets;       ///< "name=value"
   std::vector<std::string> file_sets;  ///< those of the config file; `sets` win
   std::string engine, config, out;
-  std::string ranks, mpi;                 ///< of a run
+  std::string ranks, mpi, live;           ///< of a run
   std::string again;                      ///< report of the run to repeat
   std::shared_ptr<const Again> repeated;  ///< null: this is no repetition
   InputDigests inputs;                    ///< read on the way to here

@@ -37,13 +37,18 @@ double ProgressMeter::share() const {
   return std::clamp(last_.simulated_seconds / horizon_seconds_, 0.0, 1.0);
 }
 
+std::optional<double> ProgressMeter::seconds_left() const {
+  if (!(simulated_per_second_ > 0)) return std::nullopt;
+  return (horizon_seconds_ - last_.simulated_seconds) / simulated_per_second_;
+}
+
 std::string ProgressMeter::left_text() const {
-  if (!(simulated_per_second_ > 0)) return "";
-  const double seconds = (horizon_seconds_ - last_.simulated_seconds) / simulated_per_second_;
-  if (seconds < 1) return "<1 s left";
+  const std::optional<double> seconds = seconds_left();
+  if (!seconds) return "";
+  if (*seconds < 1) return "<1 s left";
   // Tenths of a second of a forecast are noise.
-  if (seconds < 59.5) return fmt::format("{:.0f} s left", seconds);
-  return span_text(seconds) + " left";
+  if (*seconds < 59.5) return fmt::format("{:.0f} s left", *seconds);
+  return span_text(*seconds) + " left";
 }
 
 std::string ProgressMeter::percent_text() const {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "observe/terminal.h"
@@ -27,6 +28,12 @@ class ProgressMeter {
   void add(const ProgressSample& sample);
 
   double share() const;
+  double events_per_second() const { return events_per_second_; }
+  double simulated_per_second() const { return simulated_per_second_; }
+  double efficiency() const { return efficiency_; }
+  /// Until the horizon, at this pace; nothing where nothing moves.
+  std::optional<double> seconds_left() const;
+  std::string left_text() const;  ///< "12 s left"; empty likewise
   /// One line without its end, at most `terminal.width` - 1 columns if it has a width; with a bar
   /// if the terminal is interactive.
   std::string line(const Terminal& terminal) const;
@@ -34,7 +41,6 @@ class ProgressMeter {
   std::string line_about(const std::string& where, double seconds, const Terminal& terminal) const;
 
  private:
-  std::string left_text() const;
   std::string percent_text() const;
   double horizon_seconds_;
   ProgressSample last_;

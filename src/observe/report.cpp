@@ -33,26 +33,6 @@ Json model_json(const RunRecord& record) {
   return json;
 }
 
-Json parameters_json(const Model& model) {
-  Json json = Json::object();
-  for (const ParameterBase* p : model.parameters()) {
-    json[p->name()] = {{"value", typed_json(p->type_text(), p->value_text())},
-                       {"default", typed_json(p->type_text(), p->default_text())},
-                       {"type", p->type_text()},
-                       {"unit", p->unit()}};
-  }
-  return json;
-}
-
-Json options_json(const RunRecord& record) {
-  Json json = {{"engine", record.engine}};
-  const double tick_seconds = record.model->tick_seconds();
-  for (const OptionBase* option : all_options())
-    for (const auto& [field, value] : option->report(record.options, tick_seconds))
-      std::visit([&, name = &field](const auto& plain) { json[*name] = plain; }, value);
-  return json;
-}
-
 Json inputs_json(const std::vector<InputFile>& inputs) {
   Json json = Json::array();
   for (const InputFile& one : inputs)
@@ -112,23 +92,6 @@ Json batches_json(const Metric& metric, const RunRecord& record) {
           {"correlation", means->correlation}};
 }
 
-Json metrics_json(const RunRecord& record) {
-  Json json = Json::object();
-  const auto& metrics = record.model->metrics();
-  for (std::size_t i = 0; i < metrics.size() && i < record.result.metrics.size(); ++i) {
-    const Metric& metric = *metrics[i];
-    Json& one = json[metric.name()] = {{"unit", metric.unit()}, {"help", metric.help()}};
-    for (const MetricFigure& figure : figures_of(metric, *record.model, record.result))
-      one[figure.name] = figure_json(figure);
-    if (metric.keeps(Keep::histogram)) one["quantile_error"] = Histogram::kRelativeError;
-    if (metric.has_series()) one["series_interval_ticks"] = metric.interval().ticks();
-  }
-  for (const Metric* metric : batched_metrics(*record.model, record.options))
-    if (json.contains(metric->name()))
-      json[metric->name()]["batch_means"] = batches_json(*metric, record);
-  return json;
-}
-
 /// Of a run that went from engine to engine.
 Json periods_json(const std::vector<EnginePeriod>& periods) {
   Json json = Json::array();
@@ -152,24 +115,6 @@ Json program_json(const RunRecord& record) {
   return json;
 }
 
-/// A list for each counter; all have one length.
-Json progress_json(const std::vector<ProgressPoint>& points) {
-  const bool has_engines = std::any_of(
-      points.begin(), points.end(), [](const ProgressPoint& one) { return one.engine != nullptr; });
-  Json json = Json::object();
-  for (const ProgressPoint& one : points) {
-    json["wall_seconds"].push_back(one.wall_seconds);
-    json["simulated_seconds"].push_back(one.simulated_seconds);
-    json["committed"].push_back(one.committed);
-    json["executed"].push_back(one.executed);
-    json["memory_bytes"].push_back(one.memory_bytes);
-    if (!has_engines) continue;
-    json["engine"].push_back(one.engine == nullptr ? "" : one.engine);
-    json["workers"].push_back(one.workers);
-  }
-  return json;
-}
-
 /// Name, unit, help and value of results and statistics.
 template <class Values>
 Json values_json(const Values& values) {
@@ -187,6 +132,61 @@ Json results_json(const std::vector<DerivedValue>& results) {
 }
 
 }  // namespace
+
+Json report_parameters(const Model& model) {
+  Json json = Json::object();
+  for (const ParameterBase* p : model.parameters()) {
+    json[p->name()] = {{"value", typed_json(p->type_text(), p->value_text())},
+                       {"default", typed_json(p->type_text(), p->default_text())},
+                       {"type", p->type_text()},
+                       {"unit", p->unit()}};
+  }
+  return json;
+}
+
+Json report_options(const RunRecord& record) {
+  Json json = {{"engine", record.engine}};
+  const double tick_seconds = record.model->tick_seconds();
+  for (const OptionBase* option : all_options())
+    for (const auto& [field, value] : option->report(record.options, tick_seconds))
+      std::visit([&, name = &field](const auto& plain) { json[*name] = plain; }, value);
+  return json;
+}
+
+Json report_metrics(const RunRecord& record) {
+  Json json = Json::object();
+  const auto& metrics = record.model->metrics();
+  for (std::size_t i = 0; i < metrics.size() && i < record.result.metrics.size(); ++i) {
+    const Metric& metric = *metrics[i];
+    Json& one = json[metric.name()] = {{"unit", metric.unit()}, {"help", metric.help()}};
+    for (const MetricFigure& figure : figures_of(metric, *record.model, record.result))
+      one[figure.name] = figure_json(figure);
+    if (metric.keeps(Keep::histogram)) one["quantile_error"] = Histogram::kRelativeError;
+    if (metric.has_series()) one["series_interval_ticks"] = metric.interval().ticks();
+  }
+  for (const Metric* metric : batched_metrics(*record.model, record.options))
+    if (json.contains(metric->name()))
+      json[metric->name()]["batch_means"] = batches_json(*metric, record);
+  return json;
+}
+
+/// A list for each counter; all have one length.
+Json report_progress(const std::vector<ProgressPoint>& points) {
+  const bool has_engines = std::any_of(
+      points.begin(), points.end(), [](const ProgressPoint& one) { return one.engine != nullptr; });
+  Json json = Json::object();
+  for (const ProgressPoint& one : points) {
+    json["wall_seconds"].push_back(one.wall_seconds);
+    json["simulated_seconds"].push_back(one.simulated_seconds);
+    json["committed"].push_back(one.committed);
+    json["executed"].push_back(one.executed);
+    json["memory_bytes"].push_back(one.memory_bytes);
+    if (!has_engines) continue;
+    json["engine"].push_back(one.engine == nullptr ? "" : one.engine);
+    json["workers"].push_back(one.workers);
+  }
+  return json;
+}
 
 Json typed_json(const std::string& type, const std::string& text) {
   const char* begin = text.data();
@@ -218,13 +218,13 @@ std::string report_json(const RunRecord& record) {
       {"command", record.command},
       {"started", record.started},
       {"model", model_json(record)},
-      {"parameters", parameters_json(*record.model)},
-      {"options", options_json(record)},
+      {"parameters", report_parameters(*record.model)},
+      {"options", report_options(record)},
       {"inputs", inputs_json(record.inputs)},
       {"host", host_json(record.host)},
       {"run", run_json(record)},
       {"results", results_json(record.derived)},
-      {"metrics", metrics_json(record)},
+      {"metrics", report_metrics(record)},
       {"statistics", values_json(record.result.statistics)},
       {"notes", record.result.notes},
       {"files", record.files},
@@ -236,7 +236,7 @@ std::string report_json(const RunRecord& record) {
   }
   if (!record.result.account.empty()) json["account"] = record.result.account;
   if (!record.result.periods.empty()) json["engines"] = periods_json(record.result.periods);
-  if (!record.progress.empty()) json["progress"] = progress_json(record.progress);
+  if (!record.progress.empty()) json["progress"] = report_progress(record.progress);
   if (!record.result.edges.empty()) json["edges"] = edges_json(*record.model, record.result.edges);
   // Names that are not UTF-8 must not cost the whole report.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -20,6 +20,12 @@ nlohmann::ordered_json typed_json(const std::string& type, const std::string& te
 /// The text of a field of a report that was read, as of "orrery", "build"; empty if there is none.
 std::string report_text(const nlohmann::ordered_json& report, const char* outer, const char* inner);
 
+/// Parts of it, for those who tell of a run before it is over.
+nlohmann::ordered_json report_parameters(const Model& model);
+nlohmann::ordered_json report_options(const RunRecord& record);
+nlohmann::ordered_json report_metrics(const RunRecord& record);
+nlohmann::ordered_json report_progress(const std::vector<ProgressPoint>& points);
+
 /// The report as indented JSON with a newline at its end.
 std::string report_json(const RunRecord& record);
 

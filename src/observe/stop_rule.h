@@ -65,6 +65,9 @@ class StopHalts final : public RunHalts {
       : rule_(rule), step_(step), until_(until), control_(control), others_(others) {}
 
   Goal next_goal(const World& world) override;
+  void note_hand_over(double seconds) override {
+    if (others_ != nullptr) others_->note_hand_over(seconds);
+  }
   bool at_halt(World& world) override;
   void at_end(RunResult& result) override;
   RunEnd end() const override;

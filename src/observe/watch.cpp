@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <new>
 #include <string>
 
@@ -65,6 +66,7 @@ void Watch::open_descriptors() {
   pthread_sigmask(SIG_BLOCK, &blocked_, &before_);
   signals_ = signalfd(-1, &blocked_, SFD_NONBLOCK | SFD_CLOEXEC);
   ending_ = eventfd(0, EFD_CLOEXEC);
+  requests_ = eventfd(0, EFD_CLOEXEC);
 }
 
 void Watch::stop() {
@@ -74,22 +76,24 @@ void Watch::stop() {
   thread_.join();
   close(signals_);
   close(ending_);
+  close(requests_);
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   if (shown_width_ > 0) rewrite("");
 }
 
 void Watch::run() {
   const int period_ms = terminal_.interactive ? kTerminalPeriodMs : kLogPeriodMs;
-  pollfd descriptors[] = {{ending_, POLLIN, 0}, {signals_, POLLIN, 0}};
+  pollfd descriptors[] = {{ending_, POLLIN, 0}, {signals_, POLLIN, 0}, {requests_, POLLIN, 0}};
   const int first_ms = terminal_.interactive ? kFirstLineMs : period_ms;
   auto next = Clock::now() + std::chrono::milliseconds(first_ms);
   for (;;) {
-    poll(descriptors, 2, wait_ms(next));
+    poll(descriptors, std::size(descriptors), wait_ms(next));
     if (descriptors[0].revents != 0) return;
     const bool show_now = Clock::now() >= next && settings_.show_progress;
     if (Clock::now() >= next) next = Clock::now() + std::chrono::milliseconds(period_ms);
     try {
       if (descriptors[1].revents != 0) on_signal();
+      if (descriptors[2].revents != 0) on_request();
       if (signal() != 0) end_if_stuck();
       ask_for_halts();
       if (show_now) show();
@@ -110,7 +114,9 @@ void Watch::keep_sample() {
   if (Clock::now() < next_sample_) return;
   next_sample_ = Clock::now() + sample_period();
   try {
-    log_.add(look());
+    const ProgressPoint now = look();
+    const std::lock_guard lock(log_mutex_);
+    log_.add(now);
   } catch (const std::bad_alloc&) {
     // As above.
   }
@@ -133,6 +139,16 @@ ProgressPoint Watch::look() const {
   point.engine = control_.engine.load(std::memory_order_relaxed);
   point.workers = control_.workers.load(std::memory_order_relaxed);
   return point;
+}
+
+std::vector<ProgressPoint> Watch::so_far() const {
+  std::vector<ProgressPoint> points;
+  {
+    const std::lock_guard lock(log_mutex_);
+    points.assign(log_.points().begin(), log_.points().end());
+  }
+  points.push_back(look());
+  return points;
 }
 
 /// Of a run that goes on from elsewhere it is not known what had been executed by then; that much,
@@ -164,7 +180,7 @@ void Watch::ask_for_halts() {
   const auto now = Clock::now();
   if (now < next_halt_) return;
   next_halt_ = now + halt_period();
-  control_.halt_requested.store(true, std::memory_order_relaxed);
+  control_.request_halt(control_.keep_at_halt);
 }
 
 int Watch::wait_ms(Clock::time_point next) const {
@@ -179,7 +195,7 @@ void Watch::on_signal() {
   if (::read(signals_, &info, sizeof info) != sizeof info) return;
   const int number = static_cast<int>(info.ssi_signo);
   if (number == SIGUSR1) {
-    control_.halt_requested.store(true, std::memory_order_relaxed);
+    control_.request_halt(control_.keep_at_halt);
     return;
   }
   if (signal() != 0) {  // the second one: the user does not want to wait
@@ -195,11 +211,21 @@ void Watch::on_signal() {
   ask_to_stop(number);
 }
 
+void Watch::request_stop() {
+  const std::uint64_t one = 1;
+  if (::write(requests_, &one, sizeof one) < 0) return;  // it holds requests enough
+}
+
+void Watch::on_request() {
+  std::uint64_t count = 0;
+  if (::read(requests_, &count, sizeof count) != sizeof count || signal() != 0) return;
+  ask_to_stop(SIGINT);
+}
+
 void Watch::ask_to_stop(int number) {
   signal_.store(number, std::memory_order_relaxed);
   if (settings_.halts) {
-    control_.stop_at_halt.store(true, std::memory_order_relaxed);
-    control_.halt_requested.store(true, std::memory_order_relaxed);
+    control_.request_halt(control_.stop_at_halt);
   } else {
     control_.stop_requested.store(true, std::memory_order_relaxed);
   }

@@ -15,7 +15,9 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 #include "observe/host.h"
 #include "observe/progress.h"
@@ -45,6 +47,10 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
+  /// As SIGINT does; by any thread, while this lives. More than once is the same as once.
+  void request_stop();
+  /// How the run goes: the samples so far, and the counters now. By any thread, while this lives.
+  std::vector<ProgressPoint> so_far() const;
   /// Ends the thread, removes the progress line and restores the signals.
   void stop();
   /// The signal that asked the run to end; 0 if none did.
@@ -60,6 +66,7 @@ class Watch {
   void run();
   int wait_ms(Clock::time_point next) const;
   void on_signal();
+  void on_request();
   void ask_to_stop(int number);
   void ask_for_halts();
   Clock::duration halt_period() const;
@@ -78,6 +85,7 @@ class Watch {
   ProgressMeter meter_;
   ProgressSample last_;
   ProgressLog log_;
+  mutable std::mutex log_mutex_;  ///< the log has another reader: so_far
   HandlerClock handlers_;
   Clock::time_point signalled_;
   Clock::time_point next_halt_ = Clock::time_point::max();
@@ -86,7 +94,7 @@ class Watch {
   const std::uint64_t memory_before_ = resident_bytes();
   std::size_t shown_width_ = 0;
   sigset_t blocked_{}, before_{};
-  int signals_ = -1, ending_ = -1;
+  int signals_ = -1, ending_ = -1, requests_ = -1;
   // Written by the thread, read by others after it has ended: relaxed is enough.
   std::atomic<int> signal_{0};
   std::thread thread_;

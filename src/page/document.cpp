@@ -100,6 +100,10 @@ constexpr const char* kPolicy =
 
 }  // namespace
 
+std::string page_style() {
+  return kStyle + colour_style() + kPrintStyle;
+}
+
 std::string document_of(std::string_view title, const std::string& head,
                         const std::vector<Section>& sections) {
   std::string text(kPageMark);
@@ -107,8 +111,8 @@ std::string document_of(std::string_view title, const std::string& head,
       "\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<title>{}</title>\n<style>{}{}{}</style>\n<script>{}</script>\n</head>\n<body>\n",
-      kPolicy, escaped(title), kStyle, colour_style(), kPrintStyle, kScript);
+      "<title>{}</title>\n<style>{}</style>\n<script>{}</script>\n</head>\n<body>\n",
+      kPolicy, escaped(title), page_style(), kScript);
   text += head;
   std::string list, body;
   for (std::size_t i = 0; i < sections.size(); ++i) {

@@ -16,6 +16,9 @@ struct Section {
   std::string markup;  ///< empty: the section is left out
 };
 
+/// The style sheet of all pages.
+std::string page_style();
+
 /// `head`: markup above the sections.
 std::string document_of(std::string_view title, const std::string& head,
                         const std::vector<Section>& sections);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How the engines of runs behaved over the wall clock: events a second, how far the run had come,
-// and memory. Of a run that went from engine to engine the engines are shades behind the lines.
+// efficiency and memory. Of a run that went from engine to engine the engines are shades behind the
+// lines.
 #pragma once
 
 #include <string>

@@ -170,17 +170,6 @@ std::string inputs_table(const Json& report) {
   return table.empty() ? "" : table.text();
 }
 
-std::string parameters_markup(const RunFolder& run) {
-  std::size_t changed = 0, usual = 0;
-  std::string text = parameter_rows(run, true, changed);
-  const std::string others = parameter_rows(run, false, usual);
-  if (changed == 0) text = "<p>All parameters have their defaults.</p>\n";
-  if (usual > 0)
-    text += folded(
-        fmt::format("{} parameter{} with the default value", usual, usual == 1 ? "" : "s"), others);
-  return text + options_table(run.report) + inputs_table(run.report);
-}
-
 std::string results_markup(const Json& report) {
   TableMarkup table(
       {text_cell("result"), number_cell("value"), text_cell("unit"), text_cell("meaning")});
@@ -260,6 +249,17 @@ std::string end_banner(const Json& report, const std::string& name) {
   const std::string fault = text_at(report, {"run", "fault"});
   if (!fault.empty()) text += "\n" + fault;
   return fmt::format("<p class=\"{}\">{}</p>\n", fault.empty() ? "warn" : "bad", escaped(text));
+}
+
+std::string parameters_markup(const RunFolder& run) {
+  std::size_t changed = 0, usual = 0;
+  std::string text = parameter_rows(run, true, changed);
+  const std::string others = parameter_rows(run, false, usual);
+  if (changed == 0) text = "<p>All parameters have their defaults.</p>\n";
+  if (usual > 0)
+    text += folded(
+        fmt::format("{} parameter{} with the default value", usual, usual == 1 ? "" : "s"), others);
+  return text + options_table(run.report) + inputs_table(run.report);
 }
 
 std::string shape_text(const Json& report) {

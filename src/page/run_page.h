@@ -15,6 +15,8 @@ std::string page_of_run(const RunFolder& run);
 /// `name`: of the run, where there are several.
 std::string end_banner(const Json& report, const std::string& name = "");
 
+/// Parameters that were changed; folded: the others, options, files read.
+std::string parameters_markup(const RunFolder& run);
 /// "auto, 2 workers, seed 1"
 std::string shape_text(const Json& report);
 /// The words of the command, quoted where a shell needs it.

@@ -16,6 +16,10 @@ class Stopwatch {
     start_ = now;
     return seconds;
   }
+  /// The same, without being asked.
+  double elapsed() const {
+    return std::chrono::duration<double>(Clock::now() - start_).count();
+  }
 
  private:
   using Clock = std::chrono::steady_clock;

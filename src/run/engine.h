@@ -35,9 +35,11 @@ class RankTransport;
 /// from another.
 struct RunControl {
   std::atomic<bool> stop_requested{false};  ///< set once; the engine ends at its next commit point
-  /// Of a run with halts (halts.h): the engine is to pause at its next commit point; and the run is
-  /// to end there. The second is set before the first, and both carry no other data: relaxed.
-  std::atomic<bool> halt_requested{false}, stop_at_halt{false};
+  /// Of a run with halts (halts.h): the engine is to pause at its next commit point. What for:
+  /// the world is to be kept, the run is to end there, somebody wants to look at the world. Set by
+  /// `request_halt`; engines look at the first with relaxed loads.
+  std::atomic<bool> halt_requested{false};
+  std::atomic<bool> keep_at_halt{false}, stop_at_halt{false}, look_at_halt{false};
   std::atomic<std::int64_t> gvt_ticks{0};
   std::atomic<std::uint64_t> committed{0};
   std::atomic<std::uint64_t> executed{0};
@@ -58,6 +60,15 @@ struct RunControl {
     return rows != nullptr && (trace != nullptr || !model.tables().empty());
   }
   WatchedThreads threads;  ///< those that may execute handlers
+
+  /// By any thread; `reason`: one of the three. The exchange releases the reason and carries on
+  /// what an earlier one has released, so whoever takes the request sees all reasons up to then.
+  void request_halt(std::atomic<bool>& reason) {
+    reason.store(true, std::memory_order_relaxed);
+    halt_requested.exchange(true, std::memory_order_release);
+  }
+  /// By who halts, before it looks at reasons: one that comes later has a halt of its own.
+  void take_halt_request() { halt_requested.exchange(false, std::memory_order_acquire); }
 };
 
 enum class RunEnd {

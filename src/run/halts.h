@@ -15,6 +15,9 @@ class RunHalts {
   virtual ~RunHalts() = default;
   /// How far the world is to be taken from where it is.
   virtual Goal next_goal(const World& world) = 0;
+  /// The engine has had the world up to this halt, and that much of the time went into taking it
+  /// and giving it back. Before at_halt.
+  virtual void note_hand_over(double) {}
   /// The engine has paused, and the world is whole. False: the run is to end here.
   virtual bool at_halt(World& world) = 0;
   /// It is over: nothing will be asked of the world any more.

@@ -145,11 +145,15 @@ void WorldEngine::advance_with_halts(World& world, const RunOptions& options, Ru
   const double startup = result.startup_seconds;
   do {
     RunResult part;
-    advance(world, options, control.halts->next_goal(world), control, part);
+    const Goal goal = control.halts->next_goal(world);
+    Stopwatch had;
+    advance(world, options, goal, control, part);
+    const double handing_over = had.lap() - part.loop_seconds;
     const bool is_first = seconds == 0;
     if (is_first) result.startup_seconds += part.startup_seconds;
     result.add_part(std::move(part), seconds);
     seconds += watch.lap();
+    if (result.end == RunEnd::paused) control.halts->note_hand_over(handing_over);
     if (result.end == RunEnd::paused) flush_rows();
   } while (result.end == RunEnd::paused && goes_on(world, control));
   if (result.end == RunEnd::paused) result.end = control.halts->end();

@@ -50,7 +50,7 @@ Goal Keeper::next_goal(const World& world) {
 
 /// A request that comes while the world is copied asks for the next one.
 bool Keeper::at_halt(World& world) {
-  control_.halt_requested.store(false, std::memory_order_relaxed);
+  control_.take_halt_request();
   settle_last();
   take(world);
   std::exception_ptr failure;

@@ -2,18 +2,17 @@
 #include "transport/ranks/mpi_wire.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <filesystem>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/plugin_file.h"
 #include "transport/ranks/mpi_plugin.h"
 
 namespace orrery::transport {
@@ -26,17 +25,6 @@ unsigned number_in(const char* variable) {
   unsigned number = 0;
   if (text != nullptr) std::from_chars(text, text + std::strlen(text), number);
   return number;
-}
-
-/// Beside the command, where it was built; or where it was installed.
-std::string find_plugin(const std::string& library) {
-  const std::string name = "orrery-mpi-" + library + ".so";
-  std::error_code error;
-  const auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-  for (const char* place : {".", "../" ORRERY_PLUGIN_DIR})
-    if (const auto path = folder / place / name; access(path.c_str(), R_OK) == 0)
-      return path.string();
-  return {};
 }
 
 /// Libraries of MPI take signals of crashes and calls of malloc for themselves, which belong to
@@ -54,7 +42,7 @@ void calm_library() {
 }
 
 const OrreryMpi& load(const std::string& library) {
-  const std::string path = find_plugin(library);
+  const std::string path = plugin_file("orrery-mpi-" + library + ".so");
   const std::string package = library == "mpich" ? "libmpich-dev" : "libopenmpi-dev";
   if (path.empty())
     throw RankFailure(

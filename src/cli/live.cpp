@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/live.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <utility>
+
+#include "observe/number_text.h"
+#include "observe/report.h"
+#include "orrery/error.h"
+#include "run/faults.h"
+#include "run/lp_executions.h"
+#include "run/world_engine.h"
+
+namespace orrery::cli {
+namespace {
+
+/// A config file may say that there is to be one, as of any flag.
+std::uint16_t read_port(const std::string& text) {
+  if (text == "true") return 0;
+  std::uint16_t port = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, port);
+  if (read.ec != std::errc() || read.ptr != end)
+    throw UsageError(
+        fmt::format("--live=PORT can be 1 to 65535, or 0 for one that is free, not '{}'", text));
+  return port;
+}
+
+/// Why its world cannot be looked at; empty: it can.
+std::string reason_for_no_looks(const Engine& engine, const std::string& name,
+                                const Model& model) {
+  if (dynamic_cast<const WorldEngine*>(&engine) == nullptr)
+    return fmt::format(
+        "Engine {} keeps its LPs to itself, so metrics and LPs are not shown while it runs.", name);
+  if (LpExecutions(model, Promises()).any_stays_on_thread())
+    return "The model has LPs that stay on their thread, so the run does not halt to be looked at, "
+           "and metrics and LPs are not shown while it lasts.";
+  return "";
+}
+
+}  // namespace
+
+Live::~Live() {
+  if (board_) board_->dismiss();
+}
+
+void Live::prepare(const RunArguments& arguments, const Engine& engine, const RunRecord& record,
+                   RunControl& control) {
+  wanted_ = !arguments.live.empty() && arguments.live != "false";
+  if (!wanted_) return;
+  const std::uint16_t port = read_port(arguments.live);
+  const std::string reason = reason_for_no_looks(engine, record.engine, *record.model);
+  looks_ = reason.empty();
+  if (record.options.place.rank != 0) return;
+  facts_ = live::Facts::of(record);
+  facts_.no_looks = reason;
+  server_.emplace(port);
+  token_ = live::make_token();
+  board_.emplace(control, facts_.horizon_seconds);
+  answers_.emplace(*board_, facts_, token_);
+}
+
+void Live::begin(const RunRecord& record, RunControl& control) {
+  if (!looks_) return;
+  halts_.emplace(*record.model, record.options, control, board_ ? &*board_ : nullptr,
+                 control.halts);
+  control.halts = &*halts_;
+}
+
+void Live::attach(Watch& watch) {
+  if (!board_) return;
+  server_->start(*answers_);
+  fmt::print(stderr, "orrery: live at http://127.0.0.1:{}/{}/\n", server_->port(), token_);
+  board_->attach(watch, looks_);
+}
+
+void Live::detach() {
+  if (board_) board_->detach();
+}
+
+void Live::end(const RunRecord& record, const std::string& sentence) {
+  if (!board_) return;
+  const RunResult& result = record.result;
+  const bool has_results = result.end != RunEnd::failed;
+  live::Ending ending{.end = run_end_text(result.end),
+                      .sentence = sentence,
+                      .reached = time_text(*record.model, result.reached),
+                      .fingerprint = has_results ? fingerprint_text(result.fingerprint) : "",
+                      .metrics = report_metrics(record)};
+  board_->end(std::move(ending), record.progress);
+  board_->dismiss();
+}
+
+}  // namespace orrery::cli

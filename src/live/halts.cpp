@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live/halts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "observe/report.h"
+#include "run/metrics_so_far.h"
+#include "transport/ranks/bytes.h"
+#include "transport/ranks/rank_transport.h"
+
+namespace orrery::live {
+
+Goal LookHalts::next_goal(const World& world) {
+  Goal goal = others_ != nullptr ? others_->next_goal(world) : Goal{};
+  others_until_ = goal.until;
+  goal.asked = &control_.halt_requested;
+  return goal;
+}
+
+void LookHalts::note_hand_over(double seconds) {
+  hand_over_seconds_ = seconds;
+  if (others_ != nullptr) others_->note_hand_over(seconds);
+}
+
+LookHalts::Reasons LookHalts::take_reasons() {
+  control_.take_halt_request();
+  // What was released with the request; relaxed, for nothing else hangs on them.
+  Reasons reasons;
+  reasons.look = control_.look_at_halt.exchange(false, std::memory_order_relaxed);
+  reasons.others = control_.keep_at_halt.exchange(false, std::memory_order_relaxed) ||
+                   control_.stop_at_halt.load(std::memory_order_relaxed);
+  if (control_.ranks == nullptr) return reasons;
+  transport::ByteWriter own;
+  own.put(reasons);
+  const auto all = control_.ranks->gather_everywhere(own.take());
+  return transport::ByteReader(all.front()).get<Reasons>();
+}
+
+bool LookHalts::at_halt(World& world) {
+  const Reasons reasons = take_reasons();
+  if (reasons.look) look(world);
+  const bool for_others = reasons.others || world.cut >= Key::start_of(others_until_);
+  return others_ == nullptr || !for_others || others_->at_halt(world);
+}
+
+/// At a cut within an instant, what is told of levels is what they were when it began.
+void LookHalts::look(World& world) {
+  Stopwatch cost;
+  RunRecord record;
+  record.model = &model_;
+  record.options = options_;
+  const Time time = std::min(world.cut.time(), options_.until);
+  record.result = metrics_so_far(world, time, control_.ranks);
+  const unsigned dealt = control_.workers.load(std::memory_order_relaxed);
+  const unsigned workers = dealt > 0 ? std::min(dealt, world.parts()) : world.parts();
+  Look look;
+  look.map = mapper_.map(world, workers, control_.ranks);
+  ++looks_;
+  if (board_ != nullptr) {
+    look.number = looks_;
+    look.metrics = report_metrics(record);
+    look.reached_seconds = static_cast<double>(time.ticks()) * model_.tick_seconds();
+    look.wall_seconds = since_begin_.elapsed();
+    look.since_seconds = look.wall_seconds - std::exchange(last_look_, look.wall_seconds);
+  }
+  const double seconds = cost.lap() + hand_over_seconds_;
+  cost_seconds_ += seconds;
+  if (board_ != nullptr) board_->put(std::move(look), seconds);
+}
+
+void LookHalts::at_end(RunResult& result) {
+  if (others_ != nullptr) others_->at_end(result);
+  if (looks_ == 0) return;
+  result.statistics.push_back({"looks", "", "times that the run halted to be looked at",
+                               static_cast<double>(looks_)});
+  result.statistics.push_back({"look_seconds", "s", "time that these halts took", cost_seconds_});
+}
+
+RunEnd LookHalts::end() const {
+  return others_ != nullptr ? others_->end() : RunEnd::interrupted;
+}
+
+}  // namespace orrery::live
