@@ -73,6 +73,61 @@ MODELS = [
            "models/epidemic/plot.py OUT"), "curves.png",
           "The disease begins in one region of 16 and comes to the others with those who travel; "
           "{attack_rate:.0%} of the people are infected in the end."),
+    Entry("phold", "[PHOLD](../models/phold/README.md): the benchmark, seen as what it is",
+          ("orrery run phold --until 6s --set lps=8 remote=0.5 --out OUT --trace OUT.pftrace",
+           "tools/plot_trace.py OUT.pftrace --lps --output OUT/causes.png"), "causes.png",
+          "Eight LPs for six seconds of simulated time: each of the {committed} events sends one "
+          "other, to the LP itself or to one at random. From a [trace](trace.md)."),
+    Entry("null", "[Null](../models/null/README.md): nothing but the engine",
+          ("orrery run null --set events=2000 --engine expanded --workers 2 --out OUT "
+           "--trace OUT.pftrace",
+           "tools/plot_trace.py OUT.pftrace --from 50% --to 50.2% --output OUT/trace.png"),
+          "trace.png",
+          "Modules that do nothing but to send themselves the next event, so all that there is to "
+          "see is what handing an event to another thread takes."),
+]
+
+ENGINES = [
+    Entry("timewarp", "[Time Warp](engines/timewarp.md): ahead, and sometimes back",
+          ("orrery run phold --engine timewarp --workers 2 --until 200s --set lps=64 remote=0.9 "
+           "work=5000 --out OUT --trace OUT.pftrace",
+           "tools/plot_trace.py OUT.pftrace --from 60% --to 61% --output OUT/trace.png"),
+          "trace.png",
+          "PHOLD with far too few LPs and nearly all events to others, so that much is guessed "
+          "wrongly: {efficiency:.0%} of what was executed was committed. A worker that gets an event "
+          "for its past undoes what came later; rounds find GVT while events go on."),
+    Entry("conservative", "[Conservative](engines/conservative.md): never too early",
+          ("orrery run phold --engine conservative --workers 2 --until 200s --set lps=64 remote=0.9 "
+           "work=5000 lookahead=100ms --out OUT --trace OUT.pftrace",
+           "tools/plot_trace.py OUT.pftrace --from 60% --to 61% --output OUT/trace.png"),
+          "trace.png",
+          "The same model with a lookahead of a tenth of a second. Nothing is undone; a worker that "
+          "has come to the end of what the other has promised waits."),
+    Entry("expanded", "[Expanded events](engines/expanded.md): what overlaps runs at once",
+          ("orrery run wireless --engine expanded --workers 2 --until 1s --set stations=100 "
+           "gateways=4 load=50 --out OUT --trace OUT.pftrace",
+           "tools/plot_trace.py OUT.pftrace --from 60% --to 60.3% --output OUT/trace.png"),
+          "trace.png",
+          "A wireless mesh, whose events last for microseconds: a worker is handed events that "
+          "start before the earliest of those in progress ends."),
+    Entry("sequential", "[Sequential](engines/sequential.md): one event after the other",
+          ("orrery run pcs --engine sequential --until 10min --out OUT --trace OUT.pftrace",
+           "tools/plot_trace.py OUT.pftrace --from 60% --to 60.3% --output OUT/trace.png"),
+          "trace.png",
+          "Cells of a mobile network. What lies between two events is taking the next one out of "
+          "those that are pending."),
+    Entry("auto", "[Auto](engines/auto.md): measures, and keeps what is best",
+          ("orrery run phold --until 100s --set lps=1024 work=5000 --workers 2 --out OUT "
+           "--trace OUT.pftrace",
+           "tools/plot_trace.py OUT.pftrace --output OUT/trace.png"), "trace.png",
+          "One world goes from engine to engine until it is clear which one pays on this machine "
+          "for this model."),
+    Entry("checker", "[Checker](engines/checker.md): everything twice",
+          ("orrery run phold --engine checker --until 20s --set lps=16 --out OUT --trace OUT.pftrace",
+           "tools/plot_trace.py OUT.pftrace --from 50% --to 52% --output OUT/trace.png"),
+          "trace.png",
+          "Each event is executed, rolled back, compared and executed again; only the first "
+          "execution is in the trace."),
 ]
 
 
@@ -102,8 +157,7 @@ def run(entry, arguments):
         shown = shlex.join(words)
         print(f"-- {shown}", flush=True)
         if words[0] == "orrery":
-            words = [str(arguments.command), *words[1:], "--quiet"]
-            words += ["--force"] if "--out" in words else []
+            words = [str(arguments.command), *words[1:], "--quiet", "--force"]
         elif words[0].endswith(".py"):
             words = [sys.executable, *words]
         try:
@@ -168,7 +222,7 @@ def main():
     arguments = parser.parse_args()
     arguments.scratch, arguments.command = arguments.scratch.resolve(), arguments.command.resolve()
     arguments.scratch.mkdir(parents=True, exist_ok=True)
-    entries = [*MODELS]
+    entries = [*MODELS, *ENGINES]
     known = [entry.name for entry in entries]
     for name in set(arguments.names) - set(known):
         sys.exit(f"gallery.py: there is no '{name}'; there are {', '.join(known)}")
