@@ -61,24 +61,13 @@ int info(const TraceCommandArguments& arguments) {
   return kExitOk;
 }
 
-Time read_time(const char* flag, const std::string& text, double tick_seconds, Time otherwise) {
-  if (text.empty()) return otherwise;
-  const auto time = parse_duration(text, tick_seconds);
-  if (!time)
-    throw UsageError(
-        fmt::format("{} needs a simulated time such as 250ms or 2h (units: {}), not "
-                    "'{}'",
-                    flag, kDurationUnits, text));
-  return Time::zero() + *time;
-}
-
 int show(const TraceCommandArguments& arguments) {
   TraceReader reader(arguments.words[1]);
   const double tick = reader.facts().tick_seconds;
   trace::ChartRequest request;
   request.lps = trace::read_ranges("--lps", arguments.lps);
-  request.from = read_time("--from", arguments.from, tick, Time::zero());
-  request.to = read_time("--to", arguments.to, tick, Time::max());
+  request.from = trace::read_time("--from", arguments.from, tick, Time::zero());
+  request.to = trace::read_time("--to", arguments.to, tick, Time::max());
   if (!arguments.limit.empty())
     request.limit = option_forms::read_count("--limit", arguments.limit, 1, 1'000'000);
   const std::string note =

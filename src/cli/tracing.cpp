@@ -18,16 +18,6 @@ namespace {
 
 constexpr std::uint64_t kUsualBytes = std::uint64_t{256} << 20, kLeastBytes = 64 << 10;
 
-Time read_time(const char* flag, const std::string& text, double tick_seconds, Time otherwise) {
-  if (text.empty()) return otherwise;
-  const auto time = parse_duration(text, tick_seconds);
-  if (!time || *time < Duration::zero())
-    throw UsageError(fmt::format(
-        "{} needs a simulated time such as 250ms, 100s, 15min or 2h (units: {}), not '{}'", flag,
-        kDurationUnits, text));
-  return Time::zero() + *time;
-}
-
 TraceScope scope_of(const TraceArguments& arguments, const Model& model) {
   TraceScope scope;
   const double tick = model.tick_seconds();
@@ -35,8 +25,8 @@ TraceScope scope_of(const TraceArguments& arguments, const Model& model) {
   if (!scope.lps.empty() && scope.lps.back().second >= model.lp_count())
     throw UsageError(fmt::format("--trace-lps: there is no LP {}; the model has {}, from 0 on",
                                  scope.lps.back().second, model.lp_count()));
-  scope.from = read_time("--trace-from", arguments.from, tick, Time::zero());
-  scope.to = read_time("--trace-to", arguments.to, tick, Time::max());
+  scope.from = trace::read_time("--trace-from", arguments.from, tick, Time::zero());
+  scope.to = trace::read_time("--trace-to", arguments.to, tick, Time::max());
   if (scope.to <= scope.from)
     throw UsageError(fmt::format("--trace-to is {} and --trace-from {}: nothing lies between them",
                                  time_text(model, scope.to), time_text(model, scope.from)));

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <tuple>
-
 #include "core/duration_text.h"
 
 namespace orrery::trace {
@@ -88,7 +86,7 @@ Comparison compare(TraceReader& a, TraceReader& b) {
   const bool a_is_cut = !difference.a && !a.tail().whole,
              b_is_cut = !difference.b && !b.tail().whole;
   if (both_end || a_is_cut || b_is_cut) {
-    if ((a_is_cut || b_is_cut))
+    if (a_is_cut || b_is_cut)
       result.limit =
           fmt::format("the size of '{}' was limited, so nothing is known of what follows",
                       a_is_cut ? a.path() : b.path());

@@ -64,7 +64,6 @@ enum class Note : std::uint32_t {
   microstep,
   sender,
   send,
-  type,
   payload,
   duration,
   fingerprint,
@@ -89,10 +88,11 @@ enum class Note : std::uint32_t {
   left_out
 };
 inline constexpr std::string_view kNotes[] = {
-    "",         "ticks",        "microstep",  "sender",     "send",    "type",      "payload bytes",
-    "duration", "fingerprint",  "first send", "sends",      "version", "model",     "parameters",
-    "seed",     "tick seconds", "LPs",        "traced LPs", "from",    "to",        "events",
-    "whole",    "until",        "LP",         "undone",     "bytes",   "committed", "left out"};
+    "",           "ticks",       "microstep",    "sender", "send",       "payload bytes",
+    "duration",   "fingerprint", "first send",   "sends",  "version",    "model",
+    "parameters", "seed",        "tick seconds", "LPs",    "traced LPs", "from",
+    "to",         "events",      "whole",        "until",  "LP",         "undone",
+    "bytes",      "committed",   "left out"};
 
 inline constexpr std::uint64_t kVersion = 1;
 /// The names of the events that say what the trace is of, and where it ends.
@@ -108,6 +108,10 @@ struct Facts {
   std::uint64_t lps = 0;
   TraceScope scope;
 };
+
+/// A simulated time that an option is given; `otherwise` for none. Throws UsageError.
+Time read_time(const std::string& flag, const std::string& text, double tick_seconds,
+               Time otherwise);
 
 /// "0..3,7"; "all".
 std::string text_of(const std::vector<TraceScope::Range>& lps);
