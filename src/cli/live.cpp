@@ -71,9 +71,9 @@ void Live::begin(const RunRecord& record, RunControl& control) {
 
 void Live::attach(Watch& watch) {
   if (!board_) return;
+  board_->attach(watch, looks_);
   server_->start(*answers_);
   fmt::print(stderr, "orrery: live at http://127.0.0.1:{}/{}/\n", server_->port(), token_);
-  board_->attach(watch, looks_);
 }
 
 void Live::detach() {
