@@ -1150,8 +1150,8 @@ class Options(Case):
              "warm-up": "1s", "series": "power=1s", "batch-means": "power"}
     OF_THE_COMMAND = {"help", "engine", "engines", "set", "config", "out", "force", "quiet", "json",
                       "repeats", "verbose", "snapshots", "snapshot-every", "snapshot-at",
-                      "snapshot-wall", "snapshot-check", "end-after-snapshot", "ranks", "mpi", "again",
-                      "stop-when", "stop-check"}  # which add notes; see Observation
+                      "snapshot-wall", "snapshot-check", "end-after-snapshot", "ranks", "mpi",
+                      "live", "again", "stop-when", "stop-check"}  # which add notes; see Observation
 
     def options(self):
         """Name and a value that is not the default (None for a flag), from the help."""
