@@ -29,8 +29,7 @@ std::uint16_t read_port(const std::string& text) {
 }
 
 /// Why its world cannot be looked at; empty: it can.
-std::string reason_for_no_looks(const Engine& engine, const std::string& name,
-                                const Model& model) {
+std::string reason_for_no_looks(const Engine& engine, const std::string& name, const Model& model) {
   if (dynamic_cast<const WorldEngine*>(&engine) == nullptr)
     return fmt::format(
         "Engine {} keeps its LPs to itself, so metrics and LPs are not shown while it runs.", name);
@@ -71,9 +70,9 @@ void Live::begin(const RunRecord& record, RunControl& control) {
 
 void Live::attach(Watch& watch) {
   if (!board_) return;
+  board_->attach(watch, looks_);
   server_->start(*answers_);
   fmt::print(stderr, "orrery: live at http://127.0.0.1:{}/{}/\n", server_->port(), token_);
-  board_->attach(watch, looks_);
 }
 
 void Live::detach() {

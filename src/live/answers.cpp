@@ -94,7 +94,8 @@ bool Answers::is_allowed(const HttpRequest& request, std::string_view& rest) con
 HttpAnswer Answers::answer(const HttpRequest& request) {
   std::string_view rest;
   if (!is_allowed(request, rest))
-    return sentence(kForbidden, "this is a run's own page: take the address that the run has shown");
+    return sentence(kForbidden,
+                    "this is a run's own page: take the address that the run has shown");
   if (rest == "/stop") return stop(request);
   if (request.method() != "GET" && request.method() != "HEAD")
     return sentence(kWrongMethod, "this can be read only");

@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "live/board.h"
-#include "live/http_plugin.h"
 #include "live/facts.h"
+#include "live/http_plugin.h"
 
 namespace orrery::live {
 

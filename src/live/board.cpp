@@ -11,8 +11,10 @@ using namespace std::chrono_literals;
 
 constexpr auto kNewsPeriod = 1s;
 constexpr auto kShortestBetweenLooks = 1s;
-constexpr double kTimesTheCost = 100;
-constexpr auto kReaderIsGone = 3s;     // who has not asked for that long
+// Half a hundredth of the time, and as much for what cannot be seen: answers, and caches that are
+// cold after a halt.
+constexpr double kTimesTheCost = 200;
+constexpr auto kReaderIsGone = 3s;      // who has not asked for that long
 constexpr auto kPatienceAtEnd = 300ms;  // for readers between two questions
 
 }  // namespace
@@ -86,10 +88,11 @@ View Board::view() {
   }
   if (!points_.empty()) {
     const ProgressPoint& now = points_.back();
-    meter_.add({now.wall_seconds, now.simulated_seconds, now.committed, now.executed,
-                now.memory_bytes});
+    meter_.add(
+        {now.wall_seconds, now.simulated_seconds, now.committed, now.executed, now.memory_bytes});
   }
   told_end_ = told_end_ || phase_ == Phase::ended;
+  if (told_end_) changed_.notify_all();
   return {phase_, points_, meter_, look_, ending_, looks_};
 }
 

@@ -32,11 +32,11 @@ using Json = nlohmann::ordered_json;
 
 /// The world at a halt.
 struct Look {
-  std::uint64_t number = 0;  ///< from 1
-  double wall_seconds = 0;   ///< since the run began
-  double since_seconds = 0;  ///< the look before, or the begin
+  std::uint64_t number = 0;    ///< from 1
+  double wall_seconds = 0;     ///< since the run began
+  double since_seconds = 0;    ///< the look before, or the begin
   double reached_seconds = 0;  ///< up to where all is committed
-  Json metrics;              ///< as in a report
+  Json metrics;                ///< as in a report
   LpMap map;
 };
 

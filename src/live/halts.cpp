@@ -72,8 +72,8 @@ void LookHalts::look(World& world) {
 void LookHalts::at_end(RunResult& result) {
   if (others_ != nullptr) others_->at_end(result);
   if (looks_ == 0) return;
-  result.statistics.push_back({"looks", "", "times that the run halted to be looked at",
-                               static_cast<double>(looks_)});
+  result.statistics.push_back(
+      {"looks", "", "times that the run halted to be looked at", static_cast<double>(looks_)});
   result.statistics.push_back({"look_seconds", "s", "time that these halts took", cost_seconds_});
 }
 

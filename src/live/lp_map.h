@@ -19,11 +19,11 @@ struct LpMap {
   static constexpr std::uint16_t kSeveral = 0xffff;
 
   LpId lps = 0;
-  LpId lps_a_cell = 1;              ///< the last cell may have fewer
-  std::vector<std::uint64_t> sent;  ///< by cell
-  std::vector<std::uint16_t> owner; ///< by cell: the rank, or the worker; kSeveral: not one alone
+  LpId lps_a_cell = 1;               ///< the last cell may have fewer
+  std::vector<std::uint64_t> sent;   ///< by cell
+  std::vector<std::uint16_t> owner;  ///< by cell: the rank, or the worker; kSeveral: not one alone
   unsigned owners = 1;
-  bool by_rank = false;             ///< owners are ranks
+  bool by_rank = false;  ///< owners are ranks
 
   LpId first_of(std::size_t cell) const { return static_cast<LpId>(cell * lps_a_cell); }
 };

@@ -105,8 +105,8 @@ std::string page_of(const Facts& facts, const std::string& nonce) {
   const std::string command = page::command_text(facts.run.report);
   if (!command.empty()) text += fmt::format("<p><code>{}</code></p>\n", escaped(command));
   text += kDialog;
-  return text + fmt::format("<script nonce=\"{}\">{}</script>\n</body>\n</html>\n", nonce,
-                            kPageScript);
+  return text +
+         fmt::format("<script nonce=\"{}\">{}</script>\n</body>\n</html>\n", nonce, kPageScript);
 }
 
 }  // namespace orrery::live

@@ -92,8 +92,8 @@ Json engines_json(const std::vector<ProgressPoint>& points) {
     json.back()["seconds"] = one.wall_seconds - json.back()["begin_seconds"].get<double>();
   }
   for (std::size_t i = 0; i + 1 < json.size(); ++i)
-    json[i]["seconds"] = json[i + 1]["begin_seconds"].get<double>() -
-                         json[i]["begin_seconds"].get<double>();
+    json[i]["seconds"] =
+        json[i + 1]["begin_seconds"].get<double>() - json[i]["begin_seconds"].get<double>();
   return json;
 }
 
@@ -103,9 +103,8 @@ std::string charts_markup(const View& view, const Now& now) {
                 {"engines", engines_json(view.points)},
                 {"progress", report_progress(view.points)}};
   const std::string text = page::progress_charts({{"", &run}});
-  return text.empty()
-             ? "<p class=\"small\">There are not yet samples enough for a picture.</p>\n"
-             : text;
+  return text.empty() ? "<p class=\"small\">There are not yet samples enough for a picture.</p>\n"
+                      : text;
 }
 
 std::string tile(const char* name, const std::string& value, const std::string& below) {
@@ -132,10 +131,11 @@ std::string tiles_markup(const Facts& facts, const View& view, const Now& now) {
                                        : view.meter.events_per_second();
   const double pace =
       over && wall > 0 ? point.simulated_seconds / wall : view.meter.simulated_per_second();
-  std::string text =
-      tile("rate", short_number(rate) + " ev/s", short_number(static_cast<double>(point.committed)) + " committed");
+  std::string text = tile("rate", short_number(rate) + " ev/s",
+                          short_number(static_cast<double>(point.committed)) + " committed");
   text += tile("simulated time", rounded_time_text(point.simulated_seconds), pace_text(pace));
-  text += tile("efficiency", percent_text(now.efficiency), short_number(static_cast<double>(point.executed)) + " executed");
+  text += tile("efficiency", percent_text(now.efficiency),
+               short_number(static_cast<double>(point.executed)) + " executed");
   text += tile("memory", bytes_text(point.memory_bytes), "of the process");
   text += tile("wall time", span_text(wall), over ? "" : view.meter.left_text());
   return text + tile("engine", point.engine == nullptr ? facts.engine : point.engine,

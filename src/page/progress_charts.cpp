@@ -90,15 +90,16 @@ std::string events_chart(const std::vector<Sampled>& runs, const TimeUnit& unit)
 /// Of one run, where there is anything to see.
 std::string efficiency_chart(const std::vector<Sampled>& runs, const TimeUnit& unit) {
   if (runs.size() != 1) return "";
-  if (number_at(runs[0].folder->report, {"run", "efficiency"}).value_or(1) >= kNoticeable) return "";
+  if (number_at(runs[0].folder->report, {"run", "efficiency"}).value_or(1) >= kNoticeable)
+    return "";
   const Progress& progress = runs[0].progress;
   Line line{"", {}, true};
   for (std::size_t i = 1; i < progress.size(); ++i) {
     const double executed = progress.executed[i] - progress.executed[i - 1];
     const double committed = progress.committed[i] - progress.committed[i - 1];
     if (executed > 0)
-      line.points.push_back({progress.wall[i] / unit.seconds,
-                             100 * std::clamp(committed / executed, 0.0, 1.0)});
+      line.points.push_back(
+          {progress.wall[i] / unit.seconds, 100 * std::clamp(committed / executed, 0.0, 1.0)});
   }
   return figure_of({.title = "Efficiency: committed of what was executed",
                     .x_label = fmt::format("wall-clock time ({})", unit.name),

@@ -17,9 +17,7 @@ class Stopwatch {
     return seconds;
   }
   /// The same, without being asked.
-  double elapsed() const {
-    return std::chrono::duration<double>(Clock::now() - start_).count();
-  }
+  double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
  private:
   using Clock = std::chrono::steady_clock;

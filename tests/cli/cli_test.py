@@ -1152,8 +1152,8 @@ class Options(Case):
              "warm-up": "1s", "series": "power=1s", "batch-means": "power"}
     OF_THE_COMMAND = {"help", "engine", "engines", "set", "config", "out", "force", "quiet", "json",
                       "repeats", "verbose", "snapshots", "snapshot-every", "snapshot-at",
-                      "snapshot-wall", "snapshot-check", "end-after-snapshot", "ranks", "mpi", "again",
-                      "stop-when", "stop-check",  # which add notes; see Observation
+                      "snapshot-wall", "snapshot-check", "end-after-snapshot", "ranks", "mpi",
+                      "live", "again", "stop-when", "stop-check",  # which add notes; see Observation
                       "trace", "trace-lps", "trace-from", "trace-to", "trace-size"}
 
     def options(self):

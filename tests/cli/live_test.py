@@ -7,18 +7,15 @@ the page."""
 import http.client
 import json
 import re
-import shutil
 import signal
 import socket
-import subprocess
 import time
 import unittest
 import urllib.parse
 
-from cli_test import LONG, MISFIT, ORRERY, PATIENCE_S, Case, Done
+from browser import CHROMIUM, Browser
+from cli_test import LONG, MISFIT, PATIENCE_S, Case
 from html_page import Page
-
-CHROMIUM = shutil.which("chromium")
 
 
 class Reader:
@@ -214,7 +211,7 @@ class Runs(LiveCase):
             self.assertLessEqual(state["committed"], report["run"]["committed"])
 
     def test_are_equal_on_all_engines(self):
-        words = ["pcs", "--set", "cells=64", "--until", "40h"]
+        words = ["pcs", "--set", "cells=64", "--until", "12h"]
         for engine, more in [("sequential", []), ("timewarp", ["--workers", "2"]),
                              ("conservative", ["--workers", "2"]), ("expanded", []),
                              ("auto", [])]:
@@ -222,7 +219,7 @@ class Runs(LiveCase):
                 self.equal_while_it_is_looked_at(*words, "--engine", engine, *more)
 
     def test_are_equal_over_ranks(self):
-        self.equal_while_it_is_looked_at("pcs", "--set", "cells=64", "--until", "20h", "--engine",
+        self.equal_while_it_is_looked_at("pcs", "--set", "cells=64", "--until", "5h", "--engine",
                                          "timewarp", "--workers", "1", "--ranks", "2")
 
     def test_over_ranks_the_first_one_serves(self):
@@ -257,11 +254,11 @@ class Runs(LiveCase):
 
     def test_stop_for_their_metrics_and_take_snapshots_besides(self):
         words = ["pcs", "--set", "cells=64", "--until", "400h", "--stop-when",
-                 "power.count >= 3000000", "--stop-check", "1h"]
+                 "power.count >= 800000", "--stop-check", "1h"]
         expected = self.run_json(*words, "--engine", "sequential")
         out = self.folder / "out"
         process, reader = self.start(*words, "--engine", "timewarp", "--workers", "2", "--out", out,
-                                     "--snapshot-every", "10h")
+                                     "--snapshot-every", "3h")
         reader.follow()
         self.assertEqual(process.wait(PATIENCE_S), 0, process.stderr.read())
         report = self.report(out)
@@ -284,30 +281,56 @@ class Pages(LiveCase):
         self.assertIn(f'<script nonce="{nonce}">', text)
         self.assertNotRegex(text, r"<script>|<style>| style=| on\w+=")
 
-    def browse(self, reader, *options):
-        return subprocess.run(
-            [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-             f"--user-data-dir={self.folder / 'browser'}", *options, reader.address],
-            check=True, timeout=PATIENCE_S, capture_output=True, text=True).stdout
+    def browser(self):
+        return Browser(self.folder / "browser", PATIENCE_S)
 
     @unittest.skipUnless(CHROMIUM, "chromium is not installed")
     def test_a_browser_shows_it(self):
-        process, reader = self.start("pcs", "--set", "cells=64", "--until", "100000h")
-        reader.until(lambda state: state["look"])
-        text = self.browse(reader, "--timeout=3000", "--dump-dom")
-        page = Page(text)
-        self.assertIn("running", page.text)
-        for name in ["Events a second", "Memory of the process"]:
-            self.assertIn(name, page.labels)
-        self.assertIn("64 LPs in the order of their numbers", page.text)
-        self.assertGreater(page.row("power", "Metrics")[1], 0)
-        for width, height in [(1200, 1900), (400, 3200)]:
-            picture = self.folder / f"{width}.png"
-            self.browse(reader, "--timeout=3000", f"--window-size={width},{height}",
-                        f"--screenshot={picture}")
-            self.assertEqual(picture.read_bytes()[:4], b"\x89PNG")
-            self.assertGreater(picture.stat().st_size, 20000)
+        process, reader = self.start("pcs", "--set", "cells=64", "--until", "100000h", "--engine",
+                                     "timewarp", "--workers", "2")
+        with self.browser() as browser:
+            browser.open(reader.address)
+            browser.wait_for("map !== null && map.owners === 2")
+            page = Page("<!DOCTYPE html>" + browser.value("document.documentElement.outerHTML"))
+            self.assertIn("running", page.text)
+            for name in ["Events a second", "Memory of the process"]:
+                self.assertIn(name, page.labels)
+            self.assertIn("64 LPs in the order of their numbers", page.text)
+            self.assertGreater(page.row("power", "Metrics")[1], 0)
+            browser.value("by('byowner').click()")
+            self.assertIn("worker 1", browser.value("by('legend').textContent"))
+            for width, height, dark in [(1200, 900, False), (400, 800, True)]:
+                browser.show_on(width, height, dark)
+                self.assertGreater(len(browser.picture()), 20000)
+                self.assertLessEqual(browser.value("document.documentElement.scrollWidth"), width)
+            self.assertEqual(browser.troubles, [])
         self.assertIsNone(process.poll())
+
+    @unittest.skipUnless(CHROMIUM, "chromium is not installed")
+    def test_the_button_asks_and_then_stops(self):
+        process, reader = self.start(*LONG)
+        with self.browser() as browser:
+            browser.open(reader.address)
+            browser.wait_for("document.querySelector('#state b') !== null")
+            browser.value("by('stop').click()")
+            self.assertTrue(browser.value("by('ask').open"))
+            browser.value("by('goon').click()")
+            self.assertFalse(browser.value("by('ask').open"))
+            self.assertIsNone(process.poll())
+            browser.value("by('stop').click()")
+            browser.value("by('sure').click()")
+            self.assertEqual(process.wait(PATIENCE_S), 130)
+            browser.wait_for("by('state').textContent.includes('interrupted at')")
+            self.assertTrue(browser.value("by('stop').hidden"))
+
+    @unittest.skipUnless(CHROMIUM, "chromium is not installed")
+    def test_a_run_that_is_killed_is_told_to_be_gone(self):
+        process, reader = self.start(*LONG)
+        with self.browser() as browser:
+            browser.open(reader.address)
+            browser.wait_for("document.querySelector('#state b') !== null")
+            process.kill()
+            browser.wait_for("getComputedStyle(by('gone')).display === 'block'")
 
 
 if __name__ == "__main__":

@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/conservative/run.h"
 #include "engine/conservative/settings.h"
+#include "engine/conservative/tempo.h"
 #include "orrery/error.h"
 #include "pending/registry.h"
 #include "run/model_checks.h"
@@ -96,10 +98,22 @@ class ConservativeEngine final : public WorldEngine {
       result.account = "one worker executed all events, in the order of their keys";
       return;
     }
+    Tempo& tempo = tempo_for(world, goal, settings, control);
     pending::with_pending_set<PlainEvent>(options.pending, [&]<class Pending>() {
-      Run<Pending>(world, options, goal, settings, workers, control).advance(result);
+      Run<Pending>(world, options, goal, settings, workers, tempo, control).advance(result);
     });
   }
+
+ private:
+  Tempo& tempo_for(const World& world, const Goal& goal, const Settings& settings,
+                   const RunControl& control) {
+    const bool chooses = settings.mode == Mode::automatic && !goal.is_a_slice() &&
+                         control.ranks == nullptr && !world.executions().any_stays_on_thread();
+    if (!tempo_ || tempo_->chooses() != chooses) tempo_.emplace(chooses);
+    return *tempo_;
+  }
+
+  std::optional<Tempo> tempo_;
 };
 
 const EngineRegistration registration{

@@ -25,8 +25,9 @@ namespace orrery::conservative {
 template <class Pending>
 class Run {
  public:
+  /// `tempo`: how it had best go on, as far as the engine has found out in this world.
   Run(World& world, const RunOptions& options, const Goal& goal, const Settings& settings,
-      unsigned workers, RunControl& control);
+      unsigned workers, Tempo& tempo, RunControl& control);
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   ~Run() {
@@ -79,7 +80,7 @@ class Run {
   std::vector<std::uint64_t> executed_ahead_;  ///< behind the fault, by worker
 
   // Worker 0's.
-  Tempo tempo_;
+  Tempo& tempo_;
   std::vector<std::uint16_t> shared_owners_;  ///< of blocks, while all execute
   Stopwatch watch_;
   std::uint64_t executed_here_ = 0;  ///< by this rank, at the last halt
@@ -90,12 +91,11 @@ class Run {
 
 template <class Pending>
 Run<Pending>::Run(World& world, const RunOptions& options, const Goal& goal,
-                  const Settings& settings, unsigned workers, RunControl& control)
+                  const Settings& settings, unsigned workers, Tempo& tempo, RunControl& control)
     : shared_(world, options, goal, settings, control, workers),
       refusals_(shared_.workers),
       executed_ahead_(shared_.workers),
-      tempo_(settings.mode == Mode::automatic && !goal.pauses() && control.ranks == nullptr &&
-             !world.executions().any_stays_on_thread()),
+      tempo_(tempo),
       shared_owners_(shared_.partition.owners_of_blocks()) {
   for (unsigned i = 0; i < shared_.workers; ++i)
     workers_.push_back(std::make_unique<Worker<Pending>>(shared_, i));

@@ -14,7 +14,8 @@
 // A look is long enough for what it takes to get there: LPs change hands, and their lines come from
 // another core.
 //
-// A run that another engine has taken over for a while does not choose: that engine does.
+// A run that another engine has taken over for a while does not choose: that engine does. One that
+// halts on its way goes on with what it has found out.
 #pragma once
 
 #include <algorithm>
@@ -30,6 +31,8 @@ class Tempo {
  public:
   /// `chooses`: both ways are open; else all execute.
   explicit Tempo(bool chooses) : in_place_(chooses), chooses_(chooses) {}
+
+  bool chooses() const { return chooses_; }
 
   struct Period {
     bool in_place = false;

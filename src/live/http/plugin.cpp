@@ -5,9 +5,13 @@
 // connects and does nothing ties up little, and ends when the server does.
 #include <microhttpd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdarg>
 #include <cstddef>
 #include <memory>
+#include <new>
+#include <thread>
 
 #include "live/http_plugin.h"
 
@@ -21,10 +25,20 @@ constexpr unsigned kMostConnections = 16, kIdleSeconds = 10;
 constexpr std::size_t kConnectionBytes = 8 << 10;  // for the head of a request
 constexpr std::size_t kStackBytes = 512 << 10;
 constexpr std::size_t kMostUploadBytes = 4 << 10;
+constexpr std::chrono::milliseconds kLastAnswers(300), kLook(2);
 
 std::string_view text_of(const char* text) {
   return text == nullptr ? std::string_view() : std::string_view(text);
 }
+
+struct Server {
+  explicit Server(HttpAnswerer& chosen) : answerer(chosen) {}
+  HttpAnswerer& answerer;
+  MHD_Daemon* daemon = nullptr;
+  /// Requests whose head has come and whose answer is not yet sent. Nothing else hangs on it:
+  /// relaxed.
+  std::atomic<unsigned> under_way{0};
+};
 
 class Request final : public HttpRequest {
  public:
@@ -59,9 +73,12 @@ MHD_Result send(MHD_Connection* connection, HttpAnswer answer) {
 /// its end, where it is answered.
 MHD_Result handle(void* context, MHD_Connection* connection, const char* path, const char* method,
                   const char*, const char*, std::size_t* upload_bytes, void** of_request) {
+  auto& server = *static_cast<Server*>(context);
   if (*of_request == nullptr) {
     *of_request = new (std::nothrow) std::size_t(0);
-    return *of_request == nullptr ? MHD_NO : MHD_YES;
+    if (*of_request == nullptr) return MHD_NO;
+    server.under_way.fetch_add(1, std::memory_order_relaxed);
+    return MHD_YES;
   }
   if (*upload_bytes > 0) {
     std::size_t& uploaded = *static_cast<std::size_t*>(*of_request);
@@ -70,34 +87,43 @@ MHD_Result handle(void* context, MHD_Connection* connection, const char* path, c
     return uploaded <= kMostUploadBytes ? MHD_YES : MHD_NO;
   }
   try {
-    return send(connection,
-                static_cast<HttpAnswerer*>(context)->answer(Request(connection, method, path)));
+    return send(connection, server.answerer.answer(Request(connection, method, path)));
   } catch (const std::bad_alloc&) {
     return MHD_NO;  // the connection is closed
   }
 }
 
-void forget(void*, MHD_Connection*, void** of_request, MHD_RequestTerminationCode) {
+void forget(void* context, MHD_Connection*, void** of_request, MHD_RequestTerminationCode) {
+  if (*of_request == nullptr) return;
   delete static_cast<std::size_t*>(*of_request);
   *of_request = nullptr;
+  static_cast<Server*>(context)->under_way.fetch_sub(1, std::memory_order_relaxed);
 }
 
 /// Of connections that break there is nothing to be said.
 void say_nothing(void*, const char*, va_list) {}
 
 void* start(int socket, HttpAnswerer& answerer) {
-  return MHD_start_daemon(
+  auto server = std::make_unique<Server>(answerer);
+  server->daemon = MHD_start_daemon(
       MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_ITC |
           MHD_USE_ERROR_LOG,
-      0, nullptr, nullptr, handle, &answerer, MHD_OPTION_EXTERNAL_LOGGER, say_nothing, nullptr,
+      0, nullptr, nullptr, handle, server.get(), MHD_OPTION_EXTERNAL_LOGGER, say_nothing, nullptr,
       MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_CONNECTION_LIMIT, kMostConnections,
       MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
       kConnectionBytes, MHD_OPTION_THREAD_STACK_SIZE, kStackBytes, MHD_OPTION_NOTIFY_COMPLETED,
-      forget, nullptr, MHD_OPTION_END);
+      forget, server.get(), MHD_OPTION_END);
+  return server->daemon == nullptr ? nullptr : server.release();
 }
 
-void stop(void* server) {
-  MHD_stop_daemon(static_cast<MHD_Daemon*>(server));
+/// Answers that are on their way are sent, as far as their readers take them at once.
+void stop(void* handle_of_server) {
+  const std::unique_ptr<Server> server(static_cast<Server*>(handle_of_server));
+  const auto end = std::chrono::steady_clock::now() + kLastAnswers;
+  while (server->under_way.load(std::memory_order_relaxed) > 0 &&
+         std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(kLook);
+  MHD_stop_daemon(server->daemon);
 }
 
 }  // namespace
