@@ -47,8 +47,7 @@ Live::~Live() {
 
 void Live::prepare(const RunArguments& arguments, const Engine& engine, const RunRecord& record,
                    RunControl& control) {
-  wanted_ = !arguments.live.empty() && arguments.live != "false";
-  if (!wanted_) return;
+  if (arguments.live.empty() || arguments.live == "false") return;
   const std::uint16_t port = read_port(arguments.live);
   const std::string reason = reason_for_no_looks(engine, record.engine, *record.model);
   looks_ = reason.empty();

@@ -4,7 +4,6 @@
 // halt with it.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -41,13 +40,13 @@ class Live {
   void end(const RunRecord& record, const std::string& sentence);
 
  private:
-  bool wanted_ = false, looks_ = false;
+  bool looks_ = false;
   live::Facts facts_;
   std::string token_;
-  std::optional<live::Server> server_;
   std::optional<live::Board> board_;
   std::optional<live::Answers> answers_;
   std::optional<live::LookHalts> halts_;
+  std::optional<live::Server> server_;  ///< ends first: its threads ask the others
 };
 
 /// While a watch is attached.

@@ -86,14 +86,14 @@ View Board::view() {
     points_ = watch_->so_far();
     if (watch_->signal() != 0) phase_ = Phase::stopping;  // by whomever
   }
-  if (!points_.empty()) {
+  if (!points_.empty() && phase_ != Phase::ended) {
     const ProgressPoint& now = points_.back();
     meter_.add(
         {now.wall_seconds, now.simulated_seconds, now.committed, now.executed, now.memory_bytes});
   }
   told_end_ = told_end_ || phase_ == Phase::ended;
   if (told_end_) changed_.notify_all();
-  return {phase_, points_, meter_, look_, ending_, looks_};
+  return {phase_, points_, meter_, look_, ending_};
 }
 
 void Board::wait_for_news() {

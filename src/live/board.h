@@ -9,14 +9,12 @@
 // that has gone by since the last one, whose cost is measured.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,13 +57,11 @@ struct View {
   ProgressMeter meter{0};
   std::shared_ptr<const Look> look;  ///< null: there was none
   std::shared_ptr<const Ending> ending;
-  bool looks = false;  ///< there will be looks
 };
 
 class Board {
  public:
-  Board(RunControl& control, double horizon_seconds)
-      : control_(control), horizon_seconds_(horizon_seconds), meter_(horizon_seconds) {}
+  Board(RunControl& control, double horizon_seconds) : control_(control), meter_(horizon_seconds) {}
 
   // ---- By the thread that runs the engine
 
@@ -95,7 +91,6 @@ class Board {
   bool is_read(Clock::time_point now) const;
 
   RunControl& control_;
-  const double horizon_seconds_;
   std::mutex mutex_;
   std::condition_variable changed_;
   // All of it under the lock.

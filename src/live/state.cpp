@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "observe/number_text.h"
@@ -25,13 +24,15 @@ struct Now {
   double share = 0;
 };
 
-Now now_of(const View& view) {
+Now now_of(const Facts& facts, const View& view) {
   Now now;
   if (!view.points.empty()) now.point = view.points.back();
   if (now.point.executed > 0)
     now.efficiency = std::min(
         1.0, static_cast<double>(now.point.committed) / static_cast<double>(now.point.executed));
-  now.share = view.ending && view.ending->end == "completed" ? 1 : view.meter.share();
+  const double share =
+      facts.horizon_seconds > 0 ? now.point.simulated_seconds / facts.horizon_seconds : 0;
+  now.share = view.ending && view.ending->end == "completed" ? 1 : std::clamp(share, 0.0, 1.0);
   return now;
 }
 
@@ -173,7 +174,7 @@ std::string state_markup(const Facts& facts, const View& view, const Now& now) {
 }  // namespace
 
 std::string state_json(const Facts& facts, const View& view, std::uint64_t known_look) {
-  const Now now = now_of(view);
+  const Now now = now_of(facts, view);
   Json json = {{"schema", kStateSchema}, {"phase", phase_text(view.phase)}};
   json["end"] = view.ending ? Json(view.ending->end) : Json();
   json["sentence"] = view.ending ? Json(view.ending->sentence) : Json();

@@ -74,6 +74,8 @@ class Browser:
 
     def open(self, address):
         self.ask("Page.navigate", url=address)
+        self.wait_for(f"location.href === {json.dumps(address)} && "
+                      "document.readyState === 'complete'")
 
     def value(self, script):
         """Of a JavaScript expression."""

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdarg>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <new>
 #include <thread>
@@ -88,8 +89,8 @@ MHD_Result handle(void* context, MHD_Connection* connection, const char* path, c
   }
   try {
     return send(connection, server.answerer.answer(Request(connection, method, path)));
-  } catch (const std::bad_alloc&) {
-    return MHD_NO;  // the connection is closed
+  } catch (const std::exception&) {  // there is no memory, for instance
+    return MHD_NO;                   // the connection is closed
   }
 }
 
