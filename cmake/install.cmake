@@ -25,6 +25,8 @@ install(DIRECTORY models/ DESTINATION ${CMAKE_INSTALL_DATADIR}/orrery/models USE
   PATTERN "__pycache__" EXCLUDE
   # What the laboratory's hosts are built from.
   PATTERN "kernel" EXCLUDE PATTERN "guest" EXCLUDE PATTERN "olsr" EXCLUDE)
+install(PROGRAMS tools/plot_trace.py DESTINATION ${CMAKE_INSTALL_DATADIR}/orrery/tools)
+install(FILES tools/trace_packets.py DESTINATION ${CMAKE_INSTALL_DATADIR}/orrery/tools)
 file(RELATIVE_PATH ORRERY_PREFIX_FROM_CONFIG "/${CMAKE_INSTALL_LIBDIR}/cmake/orrery" "/")
 configure_package_config_file(cmake/orrery-config.cmake.in
   ${CMAKE_BINARY_DIR}/orrery-config.cmake

@@ -122,6 +122,7 @@ class Contents(Case):
         for name in ["bin/orrery", "include/orrery/orrery.h", "lib/cmake/orrery/orrery-config.cmake",
                      "share/orrery/models/traffic/sioux-falls_net.tntp",
                      "share/orrery/models/traffic/scenarios/sioux-falls.ini",
+                     "share/orrery/tools/plot_trace.py", "share/orrery/tools/trace_packets.py",
                      "share/man/man1/orrery.1.gz", "share/man/man1/orrery-run.1.gz",
                      "share/bash-completion/completions/orrery",
                      "share/zsh/vendor-completions/_orrery", "share/doc/orrery/copyright",
