@@ -115,7 +115,7 @@ class Contents(Case):
         for library in ["libc6", "libstdc++6", "libfmt", "libhwloc", "libsqlite3"]:
             self.assertRegex(self.field("Depends"), rf"\b{re.escape(library)}")
         self.assertIn("g++", self.field("Recommends"))
-        for optional in ["mpi", "g++", "cmake"]:
+        for optional in ["mpi", "microhttpd", "g++", "cmake"]:
             self.assertNotIn(optional, self.field("Depends"))
 
     def test_files_are_where_debian_has_them(self):
@@ -131,8 +131,11 @@ class Contents(Case):
 
     def test_plugins_are_those_of_the_build(self):
         there = {path.name for path in (ROOT / "usr/lib/orrery").glob("*.so")}
-        self.assertEqual(there, {path.name for path in (BUILD / "bin").glob("orrery-mpi-*.so")})
-        self.assertEqual("mpi" in self.field("Suggests"), bool(there))
+        built = [path.name for pattern in ["orrery-mpi-*.so", "orrery-live.so"]
+                 for path in (BUILD / "bin").glob(pattern)]
+        self.assertEqual(there, set(built))
+        self.assertEqual("mpi" in self.field("Suggests"), any("mpi" in name for name in there))
+        self.assertEqual("libmicrohttpd" in self.field("Recommends"), "orrery-live.so" in there)
 
     def test_nothing_tells_where_it_was_built(self):
         for path in (ROOT / "usr").rglob("*"):
