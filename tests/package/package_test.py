@@ -115,7 +115,7 @@ class Contents(Case):
         for library in ["libc6", "libstdc++6", "libfmt", "libhwloc", "libsqlite3"]:
             self.assertRegex(self.field("Depends"), rf"\b{re.escape(library)}")
         self.assertIn("g++", self.field("Recommends"))
-        for optional in ["mpi", "g++", "cmake"]:
+        for optional in ["mpi", "microhttpd", "g++", "cmake"]:
             self.assertNotIn(optional, self.field("Depends"))
 
     def test_files_are_where_debian_has_them(self):
