@@ -79,55 +79,52 @@ MODELS = [
           "Eight LPs for six seconds of simulated time: each of the {committed} events sends one "
           "other, to the LP itself or to one at random. From a [trace](trace.md)."),
     Entry("null", "[Null](../models/null/README.md): nothing but the engine",
-          ("orrery run null --set events=2000 --engine expanded --workers 2 --out OUT "
-           "--trace OUT.pftrace",
-           "tools/plot_trace.py OUT.pftrace --from 50% --to 50.2% --output OUT/trace.png"),
+          ("orrery run null --set events=100 --engine expanded --workers 2 --expanded-mode batched "
+           "--out OUT --trace OUT.pftrace",
+           "tools/plot_trace.py OUT.pftrace --from 50% --to 51.5% --output OUT/trace.png"),
           "trace.png",
-          "Modules that do nothing but to send themselves the next event, so all that there is to "
-          "see is what handing an event to another thread takes."),
+          "Modules that do nothing but send themselves the next event: all that there is to see is "
+          "what the expanded engine takes to give events to another worker, in batches, and to "
+          "hear of their end."),
 ]
 
+PHOLD = ("orrery run phold --engine {} --workers 2 --until 30s --set lps=64 remote=0.9 work=20000 "
+         "lookahead=50ms{} --out OUT --trace OUT.pftrace")
+PART = "tools/plot_trace.py OUT.pftrace --from {} --to {} --output OUT/trace.png"
+
 ENGINES = [
-    Entry("timewarp", "[Time Warp](engines/timewarp.md): ahead, and sometimes back",
-          ("orrery run phold --engine timewarp --workers 2 --until 200s --set lps=64 remote=0.9 "
-           "work=5000 --out OUT --trace OUT.pftrace",
-           "tools/plot_trace.py OUT.pftrace --from 60% --to 61% --output OUT/trace.png"),
-          "trace.png",
-          "PHOLD with far too few LPs and nearly all events to others, so that much is guessed "
-          "wrongly: {efficiency:.0%} of what was executed was committed. A worker that gets an event "
-          "for its past undoes what came later; rounds find GVT while events go on."),
-    Entry("conservative", "[Conservative](engines/conservative.md): never too early",
-          ("orrery run phold --engine conservative --workers 2 --until 200s --set lps=64 remote=0.9 "
-           "work=5000 lookahead=100ms --out OUT --trace OUT.pftrace",
-           "tools/plot_trace.py OUT.pftrace --from 60% --to 61% --output OUT/trace.png"),
-          "trace.png",
-          "The same model with a lookahead of a tenth of a second. Nothing is undone; a worker that "
-          "has come to the end of what the other has promised waits."),
-    Entry("expanded", "[Expanded events](engines/expanded.md): what overlaps runs at once",
-          ("orrery run wireless --engine expanded --workers 2 --until 1s --set stations=100 "
-           "gateways=4 load=50 --out OUT --trace OUT.pftrace",
-           "tools/plot_trace.py OUT.pftrace --from 60% --to 60.3% --output OUT/trace.png"),
-          "trace.png",
-          "A wireless mesh, whose events last for microseconds: a worker is handed events that "
-          "start before the earliest of those in progress ends."),
     Entry("sequential", "[Sequential](engines/sequential.md): one event after the other",
-          ("orrery run pcs --engine sequential --until 10min --out OUT --trace OUT.pftrace",
-           "tools/plot_trace.py OUT.pftrace --from 60% --to 60.3% --output OUT/trace.png"),
+          (PHOLD.format("sequential", "").replace(" --workers 2", ""), PART.format("60%", "62%")),
           "trace.png",
-          "Cells of a mobile network. What lies between two events is taking the next one out of "
-          "those that are pending."),
+          "PHOLD with 64 LPs, nearly all events to others, and 20 us of work in each. What lies "
+          "between two events is taking the next one out of those that are pending."),
+    Entry("conservative", "[Conservative](engines/conservative.md): never too early",
+          (PHOLD.format("conservative --conservative-mode promises", ""), PART.format("60%", "63%")),
+          "trace.png",
+          "The same run. Nothing is undone; a worker that has come to the end of what the other has "
+          "promised waits."),
+    Entry("timewarp", "[Time Warp](engines/timewarp.md): ahead, and sometimes back",
+          (PHOLD.format("timewarp", ""), PART.format("60%", "63%")), "trace.png",
+          "The same run. {efficiency:.0%} of what was executed was committed. A worker that gets an "
+          "event for its past undoes what came later; rounds find GVT while events go on."),
+    Entry("expanded", "[Expanded events](engines/expanded.md): what overlaps runs at once",
+          ("orrery run wireless --engine expanded --expanded-mode batched --workers 2 --until 50ms "
+           "--set stations=100 gateways=4 load=50 --out OUT --trace OUT.pftrace",
+           PART.format("60%", "60.6%")), "trace.png",
+          "A wireless mesh, whose events last for microseconds: what starts before the earliest of "
+          "those in progress ends goes to the other worker, too."),
     Entry("auto", "[Auto](engines/auto.md): measures, and keeps what is best",
-          ("orrery run phold --until 100s --set lps=1024 work=5000 --workers 2 --out OUT "
-           "--trace OUT.pftrace",
+          (PHOLD.format("auto", "").replace("until 30s", "until 100s").replace("lps=64", "lps=256"),
            "tools/plot_trace.py OUT.pftrace --output OUT/trace.png"), "trace.png",
-          "One world goes from engine to engine until it is clear which one pays on this machine "
-          "for this model."),
+          "A larger one: the world goes from engine to engine until it is clear which one pays on "
+          "this machine for this model."),
     Entry("checker", "[Checker](engines/checker.md): everything twice",
-          ("orrery run phold --engine checker --until 20s --set lps=16 --out OUT --trace OUT.pftrace",
-           "tools/plot_trace.py OUT.pftrace --from 50% --to 52% --output OUT/trace.png"),
-          "trace.png",
-          "Each event is executed, rolled back, compared and executed again; only the first "
-          "execution is in the trace."),
+          ("orrery run phold --engine checker --until 6s --set lps=8 remote=0.5 --out OUT "
+           "--trace OUT.pftrace",
+           "tools/plot_trace.py OUT.pftrace --lps --output OUT/causes.png"), "causes.png",
+          "PHOLD again, with each event executed, rolled back, compared and executed again. What it "
+          "commits is what every engine commits, so this is the first picture of PHOLD, to the "
+          "byte."),
 ]
 
 

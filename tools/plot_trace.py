@@ -39,6 +39,7 @@ ENDINGS = {" (coasted)": ("executed again", "#9dc3e6"), " (dropped)": ("dropped"
 EVENTS = ("events", "#2f6fb0")
 # What lies around other things: drawn lower and wider.
 AROUND = {"idle", "batch", "block", "rollback", "interrupted", "set-up", "halt", "finish"}
+FEW = 300  # so many slices of a worker can be told apart
 UNITS = [(1, "s"), (1e3, "ms"), (1e6, "us"), (1e9, "ns")]
 
 
@@ -124,9 +125,11 @@ def draw_workers(trace, begin, end, axes, source):
             x, width = left * factor, max((right - left) * factor, 0)
             boxes[one.depth, one.colour].append(
                 [(x, row - half), (x, row + half), (x + width, row + half), (x + width, row - half)])
+        few = sum(map(len, boxes.values())) < FEW
         for (depth, colour), corners in sorted(boxes.items()):
-            axes.add_collection(PolyCollection(corners, facecolor=colour, edgecolor=colour,
-                                               linewidth=0.4, zorder=2 + depth))
+            axes.add_collection(PolyCollection(corners, facecolor=colour, zorder=2 + depth,
+                                               edgecolor="white" if few else colour,
+                                               linewidth=0.5 if few else 0.3))
     axes.set_yticks(range(len(lanes)), list(lanes))
     axes.set_ylim(len(lanes) - 0.45, -0.55)
     axes.set_xlim(begin * factor, end * factor)

@@ -20,7 +20,16 @@ class HelpFormatter final : public CLI::Formatter {
   std::string make_usage(const CLI::App*, std::string) const override {
     return "Usage: orrery " + usage_ + "\n";
   }
+  /// A flag that may be given a value, "--live{0}" where it is declared, is "--live[=PORT]" here.
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    const std::string name = CLI::Formatter::make_option_name(option, is_positional);
+    const std::size_t brace = name.find('{');
+    return brace == std::string::npos
+               ? name
+               : name.substr(0, brace) + "[=" + option->get_type_name() + "]";
+  }
   std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_items_expected_max() == 0) return "";
     const std::string type = option->get_type_name();
     return type.empty() ? "" : " " + type;
   }

@@ -137,9 +137,11 @@ void add_options_of_a_run(CLI::App& command, RunArguments& arguments) {
   command.add_flag("--verbose", arguments.verbose, "Show all figures of the engine");
   add_snapshot_options(command, arguments.snapshots);
   add_trace_options(command, arguments.trace);
-  command.add_flag("--live{0}", arguments.live,
-                   "Show the run in a browser on this machine while it goes on; --live=PORT names "
-                   "the port");
+  command
+      .add_flag("--live{0}", arguments.live,
+                "Show the run in a browser on this machine while it goes on; --live=PORT names "
+                "the port")
+      ->type_name("PORT");
   command
       .add_option("--ranks", arguments.ranks,
                   "Processes on this machine that run the model together (1)")

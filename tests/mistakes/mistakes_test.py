@@ -99,8 +99,8 @@ class Mistakes(unittest.TestCase):
         sentence = "schedule(destination, delay, event): the destination is the number of an LP"
         self.one(sentence, TICKS % "context.schedule(0, 5, tick);")
         self.one(sentence, TICKS % "context.schedule(Duration::seconds(5), 0, tick);")
-        self.one("a row holds numbers only",
-                 "extern Table table;" + TICKS % 'context.emit(table, tick.number, "x");')
+        self.one("a row holds numbers and texts",
+                 "extern Table table;" + TICKS % "context.emit(table, tick.number, tick);")
         self.one("state() takes numbers",
                  """struct L : LogicalProcess<L, Tick> {
                       void handle(Context&, const Tick&) {}

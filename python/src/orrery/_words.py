@@ -25,7 +25,7 @@ SWEEP_OPTIONS = frozenset({
     "engine", "out", "force", "seeds", "jobs", "confidence", "until-precision", "max-seeds",
     "compare", "show"})
 # These are the package's own affair.
-RESERVED = frozenset({"again", "set", "json", "quiet", "help"})
+RESERVED = frozenset({"again", "live", "set", "json", "quiet", "help"})
 
 _UNITS = [("d", 86_400 * 10**9), ("h", 3600 * 10**9), ("min", 60 * 10**9), ("s", 10**9),
           ("ms", 10**6), ("us", 10**3), ("ns", 1)]

@@ -80,7 +80,7 @@ class Shelf final : public orrery::LogicalProcess<Shelf, Customer, Look> {
     context.record(shop_.basket, static_cast<double>(context.random().below(12)));
     context.level(shop_.inside, static_cast<double>(context.random().below(5)));
     context.emit(shop_.sales, context.random().uniform(), context.self(),
-                 kClerks[served_ % std::size(kClerks)]);
+                 kClerks[(served_ - 1 + context.self()) % std::size(kClerks)]);
     const auto next = (context.self() + 1) % shop_.lp_count();
     context.schedule(
         next,
