@@ -53,7 +53,7 @@ struct TracedEvent {
     cells[3] = first_send;
     cells[4] = (std::uint64_t{sends} << 32) | name_bytes;
     std::fill_n(cells.begin() + kPlainCells, words, 0);
-    std::memcpy(cells.data() + kPlainCells, name.data(), name_bytes);
+    if (name_bytes > 0) std::memcpy(cells.data() + kPlainCells, name.data(), name_bytes);
     return {cells.data(), kPlainCells + words};
   }
   /// The name stays where the row is.
