@@ -17,7 +17,6 @@
 namespace orrery::trace {
 
 using protozero::data_view;
-using protozero::pbf_reader;
 
 namespace {
 
@@ -41,7 +40,7 @@ struct Value {
 
 Value value_of(data_view note) {
   Value value;
-  for (pbf_reader reader(note); reader.next();) {
+  for (CheckedReader reader(note); reader.next();) {
     switch (reader.tag()) {
       case field::kAnnotationIid:
         value.iid = reader.get_uint64();
@@ -115,7 +114,7 @@ struct EventNotes {
 /// The parts of a packet that matter here.
 struct Packet {
   explicit Packet(data_view packet) {
-    for (pbf_reader reader(packet); reader.next();) {
+    for (CheckedReader reader(packet); reader.next();) {
       switch (reader.tag()) {
         case field::kSequence:
           sequence = reader.get_uint32();
@@ -137,7 +136,7 @@ struct Packet {
 
 struct TrackEvent {
   explicit TrackEvent(data_view event) {
-    for (pbf_reader reader(event); reader.next();) {
+    for (CheckedReader reader(event); reader.next();) {
       switch (reader.tag()) {
         case field::kType:
           kind = static_cast<EventKind>(reader.get_enum());
@@ -164,11 +163,11 @@ struct TrackEvent {
 /// visit(list, iid, name)
 template <class Visit>
 void for_each_interned(data_view interned, Visit&& visit) {
-  for (pbf_reader lists(interned); lists.next();) {
+  for (CheckedReader lists(interned); lists.next();) {
     const std::uint32_t list = lists.tag();
     std::uint64_t iid = 0;
     std::string_view name;
-    for (pbf_reader one(lists.get_view()); one.next();) {
+    for (CheckedReader one(lists.get_view()); one.next();) {
       if (one.tag() == field::kIid)
         iid = one.get_uint64();
       else if (one.tag() == field::kName)
@@ -210,7 +209,7 @@ TraceReader::TraceReader(std::string path) : path_(std::move(path)) {
   bytes_ = static_cast<const char*>(map);
   try {
     if (!is_trace(path_)) refuse("it does not begin as one");
-    at_ = pbf_reader(bytes_, size_);
+    at_ = CheckedReader(bytes_, size_);
     read_head();
   } catch (...) {
     munmap(const_cast<char*>(bytes_), size_);
@@ -362,7 +361,7 @@ Life TraceReader::life() const {
     Life life;
     std::map<std::pair<std::uint32_t, std::uint64_t>, std::string> names;
     std::map<std::string, std::uint64_t> slices;
-    for (pbf_reader file(bytes_, size_); file.next(field::kPacket);) {
+    for (CheckedReader file(bytes_, size_); file.next(field::kPacket);) {
       const Packet packet(file.get_view());
       if (packet.sequence < kFirstLifeSequence) continue;
       for_each_interned(packet.interned,

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <protozero/pbf_reader.hpp>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,6 +14,7 @@
 
 #include "core/key.h"
 #include "orrery/error.h"
+#include "trace/checked_reader.h"
 #include "trace/format.h"
 
 namespace orrery::trace {
@@ -86,7 +86,7 @@ class TraceReader {
   const std::string path_;
   const char* bytes_ = nullptr;
   std::size_t size_ = 0;
-  protozero::pbf_reader at_, first_;
+  CheckedReader at_, first_;
   std::unordered_map<std::uint64_t, std::string_view> names_;
   std::unordered_map<std::uint64_t, Note> notes_;
   Facts facts_;
