@@ -39,7 +39,7 @@ ENDINGS = {" (coasted)": ("executed again", "#9dc3e6"), " (dropped)": ("dropped"
 EVENTS = ("events", "#2f6fb0")
 # What lies around other things: drawn lower and wider.
 AROUND = {"idle", "batch", "block", "rollback", "interrupted", "set-up", "halt", "finish"}
-FEW = 300  # so many slices of a worker can be told apart
+FINE = 300  # a slice of a smaller share of the picture has no edge of its own
 UNITS = [(1, "s"), (1e3, "ms"), (1e6, "us"), (1e9, "ns")]
 
 
@@ -123,13 +123,12 @@ def draw_workers(trace, begin, end, axes, source):
             colours[one.kind] = one.colour
             seconds[one.kind] += max(right - left, 0)
             x, width = left * factor, max((right - left) * factor, 0)
-            boxes[one.depth, one.colour].append(
+            edge = "white" if right - left > (end - begin) / FINE else one.colour
+            boxes[one.depth, one.colour, edge].append(
                 [(x, row - half), (x, row + half), (x + width, row + half), (x + width, row - half)])
-        few = sum(map(len, boxes.values())) < FEW
-        for (depth, colour), corners in sorted(boxes.items()):
-            axes.add_collection(PolyCollection(corners, facecolor=colour, zorder=2 + depth,
-                                               edgecolor="white" if few else colour,
-                                               linewidth=0.5 if few else 0.3))
+        for (depth, colour, edge), corners in sorted(boxes.items()):
+            axes.add_collection(PolyCollection(corners, facecolor=colour, edgecolor=edge,
+                                               linewidth=0.5, zorder=2 + depth))
     axes.set_yticks(range(len(lanes)), list(lanes))
     axes.set_ylim(len(lanes) - 0.45, -0.55)
     axes.set_xlim(begin * factor, end * factor)
