@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/duration_text.h"
+#include "core/fingerprint.h"
 
 namespace orrery::trace {
 namespace {
@@ -103,6 +104,16 @@ Comparison compare(TraceReader& a, TraceReader& b) {
   read_rest(b);
   result.difference = std::move(difference);
   return result;
+}
+
+std::uint64_t add_event(std::uint64_t hash, const ReadEvent& event) {
+  for (const std::uint64_t word :
+       {static_cast<std::uint64_t>(event.key.time().ticks()), event.key.upper_word(),
+        std::uint64_t{event.key.lower_word()}, std::uint64_t{event.lp}, event.payload_bytes,
+        static_cast<std::uint64_t>(event.duration_ticks), event.fingerprint, event.first_send,
+        event.sends})
+    hash = fingerprint::add_word(hash, word);
+  return fingerprint::add_bytes(hash, event.type.data(), event.type.size());
 }
 
 std::string text_of(const ReadEvent& event, double tick_seconds) {

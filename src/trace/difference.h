@@ -35,6 +35,10 @@ struct Comparison {
 /// LPs and times.
 Comparison compare(TraceReader& a, TraceReader& b);
 
+/// A number for committed events in their order, which two traces have in common if `compare` finds
+/// no difference (and else but by chance): `hash` with one more.
+std::uint64_t add_event(std::uint64_t hash, const ReadEvent& event);
+
 /// "LP 5, Arrival at 12.5 s (tick 12500), send 7 of LP 3"
 std::string text_of(const ReadEvent& event, double tick_seconds);
 

@@ -70,7 +70,8 @@ class Campaign:
         subject = rng.choices(subjects.SUBJECTS, weights)[0]
         drawn = subject.draw(rng, self.kinds.get(subject.model, ()))
         drawn = dataclasses.replace(
-            drawn, options=drawn.options | subjects.observed(rng, subject, drawn))
+            drawn, options=drawn.options | subjects.observed(rng, subject, drawn)
+            | subjects.traced(rng))
         model = self.runner.model_path(subject.model) if subject.loaded else subject.model
         case = Case(model, drawn.sets, f"{drawn.until_ticks}ticks", rng.randrange(1_000_000),
                     "sequential", None, drawn.options)
@@ -108,7 +109,9 @@ class Campaign:
         addresses in libraries."""
         stays = {"confined", "committed"} & drawn.sets.keys() or drawn.sets.get("held") == "yes"
         may_end_before = "--stop-when" in drawn.options
-        return (variant.engine != "checker" and not stays and not may_end_before
+        # That of a resumed run begins with it.
+        is_traced = "--trace" in drawn.options
+        return (variant.engine != "checker" and not stays and not may_end_before and not is_traced
                 and (self.fixed or not subject.loaded))
 
     def draw_snapshot(self, rng, subject, drawn, variant, committed):

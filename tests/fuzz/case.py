@@ -14,7 +14,7 @@ FLAGS = {"--no-bind"}
 # What changes results, and so belongs to the reference run too, and stays what it was when a run is
 # resumed.
 OF_THE_REFERENCE = {"--livelock", "--warm-up", "--series", "--batch-means", "--stop-when",
-                    "--stop-check"}
+                    "--stop-check", "--trace", "--trace-size"}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,7 +12,7 @@ import re
 
 # They are part of every case.
 OF_THE_CASE = {"--until", "--seed", "--workers", "--warm-up", "--series", "--batch-means",
-               "--stop-when", "--stop-check"}
+               "--stop-when", "--stop-check", "--trace", "--trace-size"}
 # A file that fits the model and its workers, which a case as a command does not carry along;
 # tests/run/partition_file_test.cpp compares engines by several.
 FROM_A_FILE = {"--partition"}

@@ -106,7 +106,10 @@ class Runner:
 
     def run(self, one, limit=LEAST_LIMIT_S):
         with tempfile.TemporaryDirectory(prefix="orrery-fuzz-") as folder:
-            out = pathlib.Path(folder) / "out"
+            out, trace = pathlib.Path(folder) / "out", None
+            if "--trace" in one.options:  # where it does not stay
+                trace = os.path.join(folder, one.options["--trace"])
+                one = one.but(options=one.options | {"--trace": trace})
             words = [self.orrery, "run", *one.words(), *TOLD, "--out", str(out)]
             if one.then is not None:
                 words.append("--end-after-snapshot")
@@ -120,7 +123,17 @@ class Runner:
             outcome = Outcome(code, seconds, stderr)
             if outcome.ended_well():
                 keep_facts(outcome, stdout, out)
+                if trace is not None:
+                    outcome.facts["trace"] = committed_in(self.text_of("trace", "info", trace))
+                outcome.stderr = outcome.stderr.replace(folder, "")
             return outcome
+
+
+def committed_in(text):
+    """Of what 'orrery trace info' says, what is to be equal: not what workers did."""
+    lines = text.splitlines()
+    digest = next(i for i, line in enumerate(lines) if line.startswith("digest "))
+    return lines[:digest + 1]
 
 
 def addresses_can_be_fixed():

@@ -35,6 +35,15 @@ class Subject:
 
 
 OBSERVED_SHARE = 0.4
+TRACED_SHARE = 0.15
+
+
+def traced(random):
+    """What asks for a trace, of which the committed events are compared; a small one is cut off."""
+    if random.random() > TRACED_SHARE:
+        return {}
+    return {"--trace": "run.pftrace"} | (
+        {"--trace-size": "64KiB"} if random.random() < 0.3 else {})
 
 
 def observed(random, subject, drawn):

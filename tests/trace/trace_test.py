@@ -8,6 +8,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -423,6 +424,15 @@ class Show(Case):
         text = self.ok("trace", "info", path).stdout
         self.assertIn(f"{len(Trace(path).handled()):,} committed events, from ", text)
         self.assertRegex(text, r"GVT round +\d")
+
+    def digest(self, path):
+        return re.search(r"^digest (0x[0-9a-f]{16})$", self.ok("trace", "info", path).stdout,
+                         re.MULTILINE).group(1)
+
+    def test_the_digest_says_whether_events_differ(self):
+        a = self.digest(self.file(*SMALL))
+        self.assertEqual(a, self.digest(self.file(*SMALL, "--engine", "timewarp", "--workers", "2")))
+        self.assertNotEqual(a, self.digest(self.file(*SMALL, "--seed", "2")))
 
     def test_nothing_to_show(self):
         path = self.file(*SMALL, "--trace-from", "90s")
