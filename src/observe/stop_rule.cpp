@@ -159,8 +159,7 @@ bool StopHalts::is_behind_look(const World& world) const {
 
 Goal StopHalts::next_goal(const World& world) {
   if (!look_) look_ = look_after(world.cut.time());
-  Goal goal = others_ != nullptr ? others_->next_goal(world) : Goal{};
-  others_until_ = goal.until;
+  Goal goal = goal_of_others(world);
   goal.until = std::min(goal.until, *look_);
   return goal;
 }
@@ -169,9 +168,14 @@ Goal StopHalts::next_goal(const World& world) {
 /// Looks come first: who begins at a snapshot begins with the looks behind it.
 bool StopHalts::at_halt(World& world) {
   const bool to_look = is_behind_look(world);
-  const bool for_others = world.cut >= Key::start_of(others_until_) || !to_look;
+  const bool for_others = is_at_goal_of_others(world) || !to_look;
   if (is_time_to_stop(world)) return false;
-  return others_ == nullptr || !for_others || others_->at_halt(world);
+  return !for_others || show_to_others(world);
+}
+
+/// Whether an engine halts for looks behind the last event is its affair.
+void StopHalts::at_completion(World& world) {
+  if (!is_time_to_stop(world)) ChainedHalts::at_completion(world);
 }
 
 /// An engine may put its cut at the first event behind the goal, and so behind several looks. Each
@@ -189,7 +193,7 @@ bool StopHalts::is_time_to_stop(World& world) {
 }
 
 void StopHalts::at_end(RunResult& result) {
-  if (others_ != nullptr) others_->at_end(result);
+  ChainedHalts::at_end(result);
   if (!note_.empty()) result.notes.push_back(note_);
   if (note_.empty() && result.end == RunEnd::completed)
     result.notes.push_back(
@@ -197,8 +201,7 @@ void StopHalts::at_end(RunResult& result) {
 }
 
 RunEnd StopHalts::end() const {
-  if (!note_.empty()) return RunEnd::completed;
-  return others_ != nullptr ? others_->end() : RunEnd::interrupted;
+  return note_.empty() ? ChainedHalts::end() : RunEnd::completed;
 }
 
 }  // namespace orrery

@@ -56,22 +56,19 @@ class StopRule {
 };
 
 /// Halts a run for its rule, and for what else it halts for.
-class StopHalts final : public RunHalts {
+class StopHalts final : public ChainedHalts {
  public:
   /// `step`: from one look to the next, not 0. `until`: of the run. `others`: null, or outlives
   /// this.
   StopHalts(const StopRule& rule, Duration step, Time until, const RunControl& control,
             RunHalts* others)
-      : rule_(rule), step_(step), until_(until), control_(control), others_(others) {}
+      : ChainedHalts(others), rule_(rule), step_(step), until_(until), control_(control) {}
 
   Goal next_goal(const World& world) override;
-  void note_hand_over(double seconds) override {
-    if (others_ != nullptr) others_->note_hand_over(seconds);
-  }
   bool at_halt(World& world) override;
+  void at_completion(World& world) override;
   void at_end(RunResult& result) override;
   RunEnd end() const override;
-  bool moves_the_world() const override { return others_ != nullptr && others_->moves_the_world(); }
 
  private:
   Time look_after(Time time) const;
@@ -82,10 +79,8 @@ class StopHalts final : public RunHalts {
   const Duration step_;
   const Time until_;
   const RunControl& control_;
-  RunHalts* const others_;
-  std::optional<Time> look_;         ///< the next one, once the world is known
-  Time others_until_ = Time::max();  ///< of the goal of the others
-  std::string note_;                 ///< once the rule has stopped the run
+  std::optional<Time> look_;  ///< the next one, once the world is known
+  std::string note_;          ///< once the rule has stopped the run
 };
 
 }  // namespace orrery

@@ -23,10 +23,6 @@
 namespace orrery {
 namespace {
 
-TraceLane* run_lane(const RunControl& control) {
-  return control.trace == nullptr ? nullptr : &control.trace->run_lane();
-}
-
 /// A world without LPs. The graph, which placement and promises need, is gone before LPs are made.
 /// A world that leaves its process or comes from another lies on heaps, whatever its engine needs.
 World make_world(const WorldEngine& engine, const Model& model, const RunOptions& options,
@@ -45,7 +41,7 @@ void finish(World& world, const RunOptions& options, RunControl& control, RunRes
   result.reached = std::min(world.cut.time(), options.until);
   result.committed = world.committed;
   result.executed = world.executed;
-  const TraceSpan span(run_lane(control), TraceKind::finish, result.reached.ticks());
+  const TraceSpan span(run_lane_of(control.trace), TraceKind::finish, result.reached.ticks());
   if (control.rows != nullptr) control.rows->begin(1);
   const bool alone = control.ranks == nullptr;
   Finisher finisher(world.model(), result.reached, control.rows,
@@ -68,7 +64,7 @@ void finish(World& world, const RunOptions& options, RunControl& control, RunRes
 }
 
 bool goes_on(World& world, RunControl& control) {
-  const TraceSpan span(run_lane(control), TraceKind::halt, world.cut.time().ticks());
+  const TraceSpan span(run_lane_of(control.trace), TraceKind::halt, world.cut.time().ticks());
   return control.halts->at_halt(world);
 }
 
@@ -108,7 +104,7 @@ void WorldEngine::run_whole(const Model& model, const RunOptions& options, RunCo
   Stopwatch watch;
   const MisuseWatch misuse;  // of LPs that end on this thread
   RowsOfRanks rows(control);
-  std::optional<TraceSpan> setting_up(std::in_place, run_lane(control), TraceKind::set_up);
+  std::optional<TraceSpan> setting_up(std::in_place, run_lane_of(control.trace), TraceKind::set_up);
   World world = make_world(*this, model, options, control, result);
   if (control.ranks != nullptr) check_placement(*control.ranks, world);
   result.workers = world.parts();
@@ -156,7 +152,10 @@ void WorldEngine::advance_with_halts(World& world, const RunOptions& options, Ru
     if (result.end == RunEnd::paused) control.halts->note_hand_over(handing_over);
     if (result.end == RunEnd::paused) flush_rows();
   } while (result.end == RunEnd::paused && goes_on(world, control));
-  if (result.end == RunEnd::paused) result.end = control.halts->end();
+  if (result.end == RunEnd::paused)
+    result.end = control.halts->end();
+  else if (result.end == RunEnd::completed)
+    control.halts->at_completion(world);
   seconds += watch.lap();
   control.halts->at_end(result);
   result.loop_seconds = seconds - (result.startup_seconds - startup);

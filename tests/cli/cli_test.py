@@ -1383,6 +1383,16 @@ class Observation(Case):
                                "--stop-when", "steps.mean < 5", "--stop-check", "1s")
         self.assertEqual(report["run"]["reached_ticks"], 9_000_000_000)
 
+    def test_looks_behind_the_last_event_count(self):
+        for engine in [["sequential"], ["timewarp", "--workers", "2"],
+                       ["timewarp", "--workers", "1", "--ranks", "2"], ["auto"]]:
+            with self.subTest(engine=engine):
+                report = self.run_json(MISFIT, "--until", "9500ms", "--set", "lps=2",
+                                       "--engine", *engine, "--stop-when", "steps.count >= 1",
+                                       "--warm-up", "8500ms", "--stop-check", "4600ms")
+                self.assertEqual(report["run"]["reached_ticks"], 9_200_000_000)
+                self.stopped(report)
+
     def test_refusals(self):
         def no(*words, says):
             self.refused(2, "run", *self.PCS, *words, says=says)
