@@ -142,7 +142,7 @@ def figures_of(folder):
     report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     figures = {name: one["value"] for name, one in report["results"].items()}
     figures |= {name: one["value"] for name, one in report["statistics"].items()}
-    return figures | report["run"] | {"name": report["model"]["name"]}
+    return figures | report["run"]
 
 
 def filled(text, figures):

@@ -100,10 +100,7 @@ def draw_engines(slices, row, begin, end, factor, axes):
             axes.text((left + right) / 2 * factor, row, one.name, ha="center", va="center", fontsize=9)
 
 
-def draw_workers(trace, begin, end, axes, source):
-    lanes = lanes_of(trace)
-    if not lanes:
-        sys.exit(f"plot_trace.py: {source} has nothing that workers did")
+def draw_workers(lanes, begin, end, axes):
     ends = [one.end for slices in lanes.values() for one in slices if one.end < math.inf]
     first = min(slices[0].begin for slices in lanes.values())
     begin, end = begin(first, max(ends)), end(first, max(ends))
@@ -144,10 +141,7 @@ def lp_number(trace, track):
     return int(trace.tracks[track][0].split()[-1])
 
 
-def draw_lps(trace, begin, end, axes, source):
-    events = [event for event in trace.committed() if event.track in trace.tracks]
-    if not events:
-        sys.exit(f"plot_trace.py: {source} has no committed events")
+def draw_lps(trace, events, begin, end, axes):
     last = max(event.time for event in events) / 1e9
     begin, end = begin(0, last), end(0, last)
     factor, unit = unit_of(end - begin)
@@ -200,6 +194,14 @@ def read(path):
         sys.exit(f"plot_trace.py: {path} is no trace of orrery, or is damaged")
 
 
+def blank(rows, inches):
+    figure, axes = plt.subplots(figsize=(11, max(2.4, 1.3 + inches * rows)))
+    for side in ["top", "right", "left"]:
+        axes.spines[side].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    return figure, axes
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("file", type=pathlib.Path, help="a trace")
@@ -211,13 +213,18 @@ def main():
     parser.add_argument("-o", "--output", type=pathlib.Path, metavar="PICTURE")
     options = parser.parse_args()
     trace = read(options.file)
-    draw = draw_lps if options.lps else draw_workers
-    rows = len({event.track for event in trace.committed()}) if options.lps else len(lanes_of(trace))
-    figure, axes = plt.subplots(figsize=(11, max(2.4, 1.3 + (0.35 if options.lps else 0.6) * rows)))
-    for side in ["top", "right", "left"]:
-        axes.spines[side].set_visible(False)
-    axes.tick_params(axis="y", length=0)
-    draw(trace, options.begin, options.end, axes, options.file)
+    if options.lps:
+        events = trace.committed()
+        if not events:
+            sys.exit(f"plot_trace.py: {options.file} has no committed events")
+        figure, axes = blank(len({event.track for event in events}), 0.35)
+        draw_lps(trace, events, options.begin, options.end, axes)
+    else:
+        lanes = lanes_of(trace)
+        if not lanes:
+            sys.exit(f"plot_trace.py: {options.file} has nothing that workers did")
+        figure, axes = blank(len(lanes), 0.6)
+        draw_workers(lanes, options.begin, options.end, axes)
     output = options.output or options.file.with_name(options.file.name + ".png")
     figure.savefig(output, dpi=110, bbox_inches="tight")
     print(output)

@@ -40,8 +40,9 @@ void show_facts(const TraceReader& reader) {
 int info(const TraceCommandArguments& arguments) {
   TraceReader reader(arguments.words[1]);
   Time first, last;
-  std::uint64_t events = 0;
+  std::uint64_t events = 0, digest = 0;
   while (const std::optional<trace::ReadEvent> event = reader.next()) {
+    digest = trace::add_event(digest, *event);
     if (event->is_start()) continue;
     if (events++ == 0) first = event->key.time();
     last = event->key.time();
@@ -53,6 +54,7 @@ int info(const TraceCommandArguments& arguments) {
                         ? ""
                         : fmt::format("; the trace is whole before {}, where its size was reached",
                                       time_of(reader, reader.tail().until)));
+  print_out("digest {}\n", fingerprint_text(digest));
   const trace::Life life = reader.life();
   TextTable table({{"what workers did"}, {"times", TextTable::Align::right}});
   for (const auto& [name, count] : life.slices) table.add({name, grouped(count)});
@@ -65,9 +67,9 @@ int show(const TraceCommandArguments& arguments) {
   TraceReader reader(arguments.words[1]);
   const double tick = reader.facts().tick_seconds;
   trace::ChartRequest request;
-  request.lps = trace::read_ranges("--lps", arguments.lps);
-  request.from = trace::read_time("--from", arguments.from, tick, Time::zero());
-  request.to = trace::read_time("--to", arguments.to, tick, Time::max());
+  request.scope.lps = trace::read_ranges("--lps", arguments.lps);
+  request.scope.from = trace::read_time("--from", arguments.from, tick, Time::zero());
+  request.scope.to = trace::read_time("--to", arguments.to, tick, Time::max());
   if (!arguments.limit.empty())
     request.limit = option_forms::read_count("--limit", arguments.limit, 1, 1'000'000);
   const std::string note =

@@ -21,6 +21,15 @@ constexpr std::size_t words_of_text(std::size_t bytes) {
   return (bytes + 7) / 8;
 }
 
+/// Fills words with a text; how many.
+inline std::size_t put_text(std::string_view text, std::uint64_t* words) {
+  const std::size_t size = words_of_text(text.size());
+  if (size == 0) return 0;
+  words[size - 1] = 0;
+  std::memcpy(words, text.data(), text.size());
+  return size;
+}
+
 /// Room for any row.
 using Words = std::array<std::uint64_t, 2 * Table::kMaxColumns + Table::kMaxTextBytes / 8>;
 
@@ -35,13 +44,7 @@ inline std::size_t pack(std::span<const std::uint64_t> cells,
   }
   std::size_t count = cells.size();
   std::memcpy(words.data(), cells.data(), cells.size_bytes());
-  for (const std::string_view text : texts) {
-    const std::size_t size = words_of_text(text.size());
-    if (size == 0) continue;
-    words[count + size - 1] = 0;
-    std::memcpy(&words[count], text.data(), text.size());
-    count += size;
-  }
+  for (const std::string_view text : texts) count += put_text(text, words.data() + count);
   return count;
 }
 

@@ -12,15 +12,14 @@
 namespace orrery::live {
 
 Goal LookHalts::next_goal(const World& world) {
-  Goal goal = others_ != nullptr ? others_->next_goal(world) : Goal{};
-  others_until_ = goal.until;
+  Goal goal = goal_of_others(world);
   goal.asked = &control_.halt_requested;
   return goal;
 }
 
 void LookHalts::note_hand_over(double seconds) {
   hand_over_seconds_ = seconds;
-  if (others_ != nullptr) others_->note_hand_over(seconds);
+  ChainedHalts::note_hand_over(seconds);
 }
 
 LookHalts::Reasons LookHalts::take_reasons() {
@@ -40,8 +39,8 @@ LookHalts::Reasons LookHalts::take_reasons() {
 bool LookHalts::at_halt(World& world) {
   const Reasons reasons = take_reasons();
   if (reasons.look) look(world);
-  const bool for_others = reasons.others || world.cut >= Key::start_of(others_until_);
-  return others_ == nullptr || !for_others || others_->at_halt(world);
+  const bool for_others = reasons.others || is_at_goal_of_others(world);
+  return !for_others || show_to_others(world);
 }
 
 /// At a cut within an instant, what is told of levels is what they were when it began.
@@ -70,15 +69,11 @@ void LookHalts::look(World& world) {
 }
 
 void LookHalts::at_end(RunResult& result) {
-  if (others_ != nullptr) others_->at_end(result);
+  ChainedHalts::at_end(result);
   if (looks_ == 0) return;
   result.statistics.push_back(
       {"looks", "", "times that the run halted to be looked at", static_cast<double>(looks_)});
   result.statistics.push_back({"look_seconds", "s", "time that these halts took", cost_seconds_});
-}
-
-RunEnd LookHalts::end() const {
-  return others_ != nullptr ? others_->end() : RunEnd::interrupted;
 }
 
 }  // namespace orrery::live

@@ -15,19 +15,17 @@
 
 namespace orrery::live {
 
-class LookHalts final : public RunHalts {
+class LookHalts final : public ChainedHalts {
  public:
   /// `board`: null at ranks that nobody asks. `others`: null, or outlives this.
   LookHalts(const Model& model, const RunOptions& options, RunControl& control, Board* board,
             RunHalts* others)
-      : model_(model), options_(options), control_(control), board_(board), others_(others) {}
+      : ChainedHalts(others), model_(model), options_(options), control_(control), board_(board) {}
 
   Goal next_goal(const World& world) override;
   void note_hand_over(double seconds) override;
   bool at_halt(World& world) override;
   void at_end(RunResult& result) override;
-  RunEnd end() const override;
-  bool moves_the_world() const override { return others_ != nullptr && others_->moves_the_world(); }
 
  private:
   /// What a halt is for.
@@ -41,8 +39,6 @@ class LookHalts final : public RunHalts {
   const RunOptions& options_;
   RunControl& control_;
   Board* const board_;
-  RunHalts* const others_;
-  Time others_until_ = Time::max();  ///< of the goal of the others
   LpMapper mapper_;
   Stopwatch since_begin_;
   double hand_over_seconds_ = 0;  ///< of the halt under way

@@ -148,57 +148,39 @@ bool Segment::make(const char* group, std::uint32_t slots, std::uint32_t tokens)
   return true;
 }
 
-bool Segment::open(const char* group, bool& exists) {
+/// Opens what is there under the group's name. `may_make`: there is a file afterwards, perhaps a
+/// blank one.
+Segment::Found Segment::find(const char* group, bool may_make) {
   snprintf(name_, sizeof name_, "/orrery-llf.%u.%s", static_cast<unsigned>(geteuid()), group);
-  exists = true;
   for (;;) {
-    file_ = shm_open(name_, O_RDWR, 0);
-    if (file_ < 0 && errno == ENOENT) {
-      exists = false;
-      return true;
-    }
+    file_ = shm_open(name_, may_make ? O_RDWR | O_CREAT : O_RDWR, 0600);
+    if (file_ < 0 && errno == ENOENT && !may_make) return Found::blank;
     if (file_ < 0) {
-      say("the shared memory of group '%s' (/dev/shm%s) cannot be opened: %s", group, name_,
-          strerror(errno));
-      return false;
+      say("the shared memory of group '%s' (/dev/shm%s) cannot be %s: %s", group, name_,
+          may_make ? "made" : "opened", strerror(errno));
+      return Found::failed;
     }
-    switch (look(group)) {
-      case Found::failed:
-        return false;
-      case Found::ready:
-        return true;
-      case Found::blank:
-        exists = false;
-        return true;
-      case Found::gone:
-        close();
-    }
+    const Found found = look(group);
+    if (found != Found::gone) return found;
+    close();  // its last federate has left between opening and locking
   }
 }
 
+bool Segment::open(const char* group, bool& exists) {
+  const Found found = find(group, false);
+  exists = found != Found::blank;
+  return found != Found::failed;
+}
+
 bool Segment::open_or_make(const char* group, std::uint32_t slots, std::uint32_t tokens) {
-  snprintf(name_, sizeof name_, "/orrery-llf.%u.%s", static_cast<unsigned>(geteuid()), group);
   for (;;) {
-    file_ = shm_open(name_, O_RDWR | O_CREAT, 0600);
-    if (file_ < 0) {
-      say("the shared memory of group '%s' (/dev/shm%s) cannot be made: %s", group, name_,
-          strerror(errno));
-      return false;
-    }
-    switch (look(group)) {
-      case Found::failed:
-        return false;
-      case Found::ready:
-        if (anybody_lives()) return true;
-        // What a dead run has left may still be mapped somewhere, so it is not used again.
-        remove();
-        close();
-        break;
-      case Found::blank:
-        return make(group, slots, tokens);
-      case Found::gone:  // its last federate has left between opening and locking
-        close();
-    }
+    const Found found = find(group, true);
+    if (found == Found::failed) return false;
+    if (found == Found::blank) return make(group, slots, tokens);
+    if (anybody_lives()) return true;
+    // What a dead run has left may still be mapped somewhere, so it is not used again.
+    remove();
+    close();
   }
 }
 

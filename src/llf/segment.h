@@ -57,6 +57,7 @@ class Segment {
 
  private:
   enum class Found { ready, blank, gone, failed };
+  Found find(const char* group, bool may_make);
   Found look(const char* group);
   bool map(std::size_t bytes, const char* group);
   bool make(const char* group, std::uint32_t slots, std::uint32_t tokens);

@@ -28,6 +28,9 @@ inline constexpr unsigned kBatches = 30;
 /// Neumann, "Distribution of the ratio of the mean square successive difference to the variance",
 /// Annals of Mathematical Statistics 12(4), 1941).
 inline constexpr double kMostCorrelation = 0.3;
+/// What is said then.
+inline constexpr std::string_view kDependentBatches =
+    "the batches depend on each other, so the interval is too narrow; run longer";
 
 struct BatchMeans {
   std::uint64_t batches = 0;

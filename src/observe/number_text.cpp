@@ -94,6 +94,10 @@ std::string percent_text(double share) {
   return fmt::format("{:.1f} %", share * 100);
 }
 
+std::string unit_text(const std::string& unit) {
+  return unit == "1" ? "" : unit;
+}
+
 std::string fingerprint_text(std::uint64_t fingerprint) {
   return fmt::format("0x{:016x}", fingerprint);
 }

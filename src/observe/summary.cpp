@@ -17,11 +17,6 @@ namespace {
 
 using Align = TextTable::Align;
 
-/// "1" is how models write that a number has no unit.
-std::string unit_text(const std::string& unit) {
-  return unit == "1" ? "" : unit;
-}
-
 std::string heading(const RunRecord& record, const Terminal& terminal) {
   const unsigned workers = record.result.workers;
   const unsigned ranks = record.result.ranks;
@@ -126,9 +121,7 @@ std::string batches_table(const RunRecord& record, const Terminal& terminal) {
                grouped(means->batches), number_text(means->correlation),
                unit_text(metric->unit())});
     if (!means->are_independent())
-      warnings += fmt::format(
-          "  {}: the batches depend on each other, so the interval is too narrow; run longer\n",
-          metric->name());
+      warnings += fmt::format("  {}: {}\n", metric->name(), kDependentBatches);
   }
   return table.empty() ? "" : table.text(terminal) + warnings;
 }

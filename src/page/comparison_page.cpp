@@ -134,7 +134,7 @@ std::string unit_at(const Runs& runs, const char* outer, const std::string& name
   for (const NamedRun& run : runs)
     if (const std::string unit = text_at(report_of(run), {outer, name.c_str(), "unit"});
         !unit.empty())
-      return unit == "1" ? "" : unit;
+      return unit_text(unit);
   return "";
 }
 

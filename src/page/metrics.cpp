@@ -217,7 +217,7 @@ std::string kind_table(const Json& metrics, const Kind& kind) {
     std::vector<Cell> cells = {text_cell(name)};
     for (const char* figure : kind.figures) cells.push_back(figure_cell(metric, figure));
     const std::string unit = text_at(metric, {"unit"});
-    cells.push_back(text_cell(unit == "1" ? "" : unit));
+    cells.push_back(text_cell(unit_text(unit)));
     cells.push_back(text_cell(text_at(metric, {"help"})));
     table.add(cells);
   }
@@ -232,7 +232,7 @@ std::string batches_warning(const std::string& metric, const Json& means) {
   if (!means.is_object())
     sentence = "the run is too short for batches with values";
   else if (number_at(means, {"correlation"}).value_or(0) > kMostCorrelation)
-    sentence = "the batches depend on each other, so the interval is too narrow; run longer";
+    sentence = kDependentBatches;
   if (sentence.empty()) return "";
   return fmt::format("<p class=\"warn\">{}: {}.</p>\n", escaped(metric), sentence);
 }
@@ -254,7 +254,7 @@ std::string batches_markup(const Json& metrics, double tick_seconds) {
                value_cell(at(means, {"half_width"})), value_cell(at(means, {"confidence"})),
                value_cell(at(means, {"batches"})),
                value_cell(number_at(means, {"batch_ticks"}).value_or(0) * tick_seconds),
-               value_cell(at(means, {"correlation"})), text_cell(unit == "1" ? "" : unit)});
+               value_cell(at(means, {"correlation"})), text_cell(unit_text(unit))});
   }
   if (table.empty() && warnings.empty()) return "";
   return "<h3>Batch means</h3>\n" + (table.empty() ? "" : table.text()) + warnings;

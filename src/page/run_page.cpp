@@ -177,8 +177,8 @@ std::string results_markup(const Json& report) {
   if (!results.is_object()) return "";
   for (const auto& [name, result] : results.items()) {
     const std::string unit = text_at(result, {"unit"});
-    table.add({text_cell(name), value_cell(at(result, {"value"})),
-               text_cell(unit == "1" ? "" : unit), text_cell(text_at(result, {"help"}))});
+    table.add({text_cell(name), value_cell(at(result, {"value"})), text_cell(unit_text(unit)),
+               text_cell(text_at(result, {"help"}))});
   }
   return table.empty() ? "" : table.text();
 }

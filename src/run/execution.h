@@ -176,16 +176,8 @@ class Execution final : public Context, public HandlerExecution {
   /// As the last row of what was executed.
   void append_traced(std::string_view name, std::uint64_t sends_before) {
     if (!recorder_->takes_events() || !recorder_->scope().contains(self_, now_)) return;
-    TracedEvent traced;
-    traced.name = name;
-    traced.fingerprint = hash_;
-    traced.first_send = sends_before + 1;
-    traced.sends = static_cast<std::uint32_t>(sends_ - sends_before);
-    if (event_ != nullptr) {
-      traced.type = event_->type;
-      traced.payload_bytes = model_bytes_of(*event_);
-      traced.duration_ticks = minimum_delay_.ticks();
-    }
+    const TracedEvent traced =
+        TracedEvent::of(event_, name, minimum_delay_, hash_, sends_before, sends_);
     TracedEvent::Cells cells;
     outbox_.append_row({cause_, rows_++, self_, TracedEvent::kTable, traced.pack(cells)});
   }

@@ -24,13 +24,10 @@ constexpr std::int64_t kMostIntervals = std::int64_t{1} << 20;
 OptionForm<std::int64_t> simulated_time() {
   return {.read =
               [](const OptionText& given) {
-                const auto time = parse_duration(given.text, given.tick_seconds);
-                if (time && time->ticks() >= 0) return time->ticks();
-                throw UsageError(fmt::format(
-                    "{} needs a simulated time such as 250ms, 100s, 15min or 2h (units: {}), not "
-                    "'{}'{}",
-                    given.flag, kDurationUnits, given.text,
-                    given.text.starts_with("auto") ? " ('orrery sweep' finds one)" : ""));
+                const bool is_auto = given.text.starts_with("auto");
+                return option_forms::read_simulated_time(
+                           given, is_auto ? " ('orrery sweep' finds one)" : "")
+                    .ticks();
               },
           .write = [](std::int64_t ticks) { return std::to_string(ticks) + " ticks"; }};
 }

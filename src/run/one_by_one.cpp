@@ -33,7 +33,7 @@ class OneByOne {
         memory_(world),
         execution_(world.model(), world.promises(), options, Outbox{*this}),
         end_(world.cut) {
-    if (control.trace != nullptr) execution_.trace_with(control.trace, control.trace->lane(0));
+    execution_.trace_with(control.trace, lane_of(control.trace, 0));
   }
   OneByOne(const OneByOne&) = delete;
   OneByOne& operator=(const OneByOne&) = delete;

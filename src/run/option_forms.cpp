@@ -54,6 +54,14 @@ std::uint64_t read_count(const std::string& flag, const std::string& text, std::
       fmt::format("{} needs a whole number from {} to {}, not '{}'", flag, minimum, maximum, text));
 }
 
+Duration read_simulated_time(const OptionText& given, std::string_view hint) {
+  const auto time = parse_duration(given.text, given.tick_seconds);
+  if (time && *time >= Duration::zero()) return *time;
+  throw UsageError(fmt::format(
+      "{} needs a simulated time such as 250ms, 100s, 15min or 2h (units: {}), not '{}'{}",
+      given.flag, kDurationUnits, given.text, hint));
+}
+
 std::vector<std::string> read_list(const std::string& flag, const std::string& text) {
   std::vector<std::string> words;
   if (text.empty()) return words;

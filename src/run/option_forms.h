@@ -8,8 +8,10 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "orrery/time.h"
 #include "run/option.h"
 
 namespace orrery::option_forms {
@@ -42,6 +44,8 @@ OptionForm<bool> off_switch();
 /// The parts of the above, for those who write a form of their own.
 std::uint64_t read_count(const std::string& flag, const std::string& text, std::uint64_t minimum,
                          std::uint64_t maximum);
+/// Of the model's clock, from 0 on. `hint`: behind the sentence that refuses anything else.
+Duration read_simulated_time(const OptionText& given, std::string_view hint = "");
 /// The words between commas; none of an empty text. Throws UsageError that names `flag` for commas
 /// with nothing between them.
 std::vector<std::string> read_list(const std::string& flag, const std::string& text);

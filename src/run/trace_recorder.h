@@ -132,6 +132,14 @@ class TraceRecorder {
   std::atomic<bool> takes_events_{true};
 };
 
+/// Null where a run is not traced.
+inline TraceLane* lane_of(TraceRecorder* recorder, unsigned worker) {
+  return recorder == nullptr ? nullptr : recorder->lane(worker);
+}
+inline TraceLane* run_lane_of(TraceRecorder* recorder) {
+  return recorder == nullptr ? nullptr : &recorder->run_lane();
+}
+
 /// Records what lasts as long as it exists. Nothing without a lane.
 class TraceSpan {
  public:
@@ -156,7 +164,6 @@ class TraceSpan {
   TraceSpan& operator=(const TraceSpan&) = delete;
 
   void set_count(std::uint64_t count) { record_.count = count; }
-  void set_ticks(std::int64_t ticks) { record_.ticks = ticks; }
   /// There was nothing to tell of.
   void forget() { lane_ = nullptr; }
 

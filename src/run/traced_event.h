@@ -10,14 +10,14 @@
 // since only the LP knows it, and the LP may be on another rank.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string_view>
 
+#include "core/event_header.h"
 #include "core/key.h"
+#include "core/row_cells.h"
 #include "core/rows.h"
 #include "orrery/event.h"
 #include "orrery/results.h"
@@ -42,19 +42,33 @@ struct TracedEvent {
   std::uint64_t first_send = 0;
   std::uint32_t sends = 0;
 
+  /// What is known where it was executed. `event`: null for start(). `sends_before`, `sends`: the
+  /// LP's send counts before and after it.
+  static TracedEvent of(const EventHeader* event, std::string_view name, Duration duration,
+                        std::uint64_t fingerprint, std::uint64_t sends_before,
+                        std::uint64_t sends) {
+    TracedEvent traced;
+    traced.fingerprint = fingerprint;
+    traced.first_send = sends_before + 1;
+    traced.sends = static_cast<std::uint32_t>(sends - sends_before);
+    if (event == nullptr) return traced;
+    traced.type = event->type;
+    traced.name = name;
+    traced.payload_bytes = model_bytes_of(*event);
+    traced.duration_ticks = duration.ticks();
+    return traced;
+  }
+
   using Cells = std::array<std::uint64_t, kMostCells>;
   /// Fills `cells`; those that are used.
   std::span<const std::uint64_t> pack(Cells& cells) const {
-    const std::size_t name_bytes = std::min(name.size(), kMostNameBytes);
-    const std::size_t words = (name_bytes + 7) / 8;
+    const std::string_view text = name.substr(0, kMostNameBytes);
     cells[0] = (std::uint64_t{payload_bytes} << 32) | type;
     cells[1] = static_cast<std::uint64_t>(duration_ticks);
     cells[2] = fingerprint;
     cells[3] = first_send;
-    cells[4] = (std::uint64_t{sends} << 32) | name_bytes;
-    std::fill_n(cells.begin() + kPlainCells, words, 0);
-    if (name_bytes > 0) std::memcpy(cells.data() + kPlainCells, name.data(), name_bytes);
-    return {cells.data(), kPlainCells + words};
+    cells[4] = (std::uint64_t{sends} << 32) | text.size();
+    return {cells.data(), kPlainCells + row_cells::put_text(text, &cells[kPlainCells])};
   }
   /// The name stays where the row is.
   static TracedEvent read(const Row& row) {

@@ -39,8 +39,7 @@ struct Selection {
 
 /// What LPs did at the start is no line of its own: what it sent says so.
 bool is_asked_for(const ChartRequest& request, const ReadEvent& event) {
-  const TraceScope scope{request.lps, request.from, request.to};
-  return !event.is_start() && scope.contains(event.lp, event.key.time());
+  return !event.is_start() && request.scope.contains(event.lp, event.key.time());
 }
 
 /// Of the LPs that the first events are at, and then of those that sent them.

@@ -16,8 +16,7 @@
 namespace orrery::trace {
 
 struct ChartRequest {
-  std::vector<TraceScope::Range> lps;  ///< empty: as many as there is room for, from the lowest
-  Time from = Time::zero(), to = Time::max();
+  TraceScope scope;          ///< no LPs: as many as there is room for, from the lowest
   std::uint64_t limit = 50;  ///< events
 };
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/duration_text.h"
 #include "orrery/error.h"
 #include "run/option_forms.h"
 
@@ -17,12 +16,7 @@ static_assert(std::size(kNotes) == static_cast<std::size_t>(Note::left_out) + 1)
 Time read_time(const std::string& flag, const std::string& text, double tick_seconds,
                Time otherwise) {
   if (text.empty()) return otherwise;
-  const auto time = parse_duration(text, tick_seconds);
-  if (!time || *time < Duration::zero())
-    throw UsageError(fmt::format(
-        "{} needs a simulated time such as 250ms, 100s, 15min or 2h (units: {}), not '{}'", flag,
-        kDurationUnits, text));
-  return Time::zero() + *time;
+  return Time::zero() + option_forms::read_simulated_time({flag, text, tick_seconds});
 }
 
 std::string text_of(const std::vector<TraceScope::Range>& lps) {

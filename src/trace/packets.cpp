@@ -30,16 +30,34 @@ void Packets::begin(pbf_writer& packet) {
     intern_name(interned, field::kAnnotationNames, i, kNotes[i]);
 }
 
+/// A packet that tells of a track, as long as it lives.
+class Packets::Track {
+ public:
+  Track(Packets& packets, std::string& out, std::uint64_t uuid)
+      : top_(out), packet_(top_, field::kPacket) {
+    packets.begin(packet_);
+    track_ = pbf_writer(packet_, field::kTrackDescriptor);
+    track_.add_uint64(field::kUuid, uuid);
+  }
+  /// One that belongs to a group.
+  Track(Packets& packets, std::string& out, std::uint64_t uuid, std::uint64_t group,
+        std::string_view name)
+      : Track(packets, out, uuid) {
+    track_.add_string(field::kTrackName, name.data(), name.size());
+    track_.add_uint64(field::kParent, group);
+  }
+  pbf_writer& fields() { return track_; }
+
+ private:
+  pbf_writer top_, packet_, track_;
+};
+
 void Packets::add_group(std::string& out, std::uint64_t uuid, std::int32_t pid,
                         std::string_view name, std::string_view description) {
-  pbf_writer top(out);
-  pbf_writer packet(top, field::kPacket);
-  begin(packet);
-  pbf_writer track(packet, field::kTrackDescriptor);
-  track.add_uint64(field::kUuid, uuid);
-  track.add_int32(field::kChildOrdering, kExplicitOrder);
-  track.add_string(field::kDescription, description.data(), description.size());
-  pbf_writer process(track, field::kProcess);
+  Track track(*this, out, uuid);
+  track.fields().add_int32(field::kChildOrdering, kExplicitOrder);
+  track.fields().add_string(field::kDescription, description.data(), description.size());
+  pbf_writer process(track.fields(), field::kProcess);
   process.add_int32(field::kPid, pid);
   process.add_string(field::kProcessName, name.data(), name.size());
 }
@@ -47,26 +65,14 @@ void Packets::add_group(std::string& out, std::uint64_t uuid, std::int32_t pid,
 void Packets::add_track(std::string& out, std::uint64_t uuid, std::uint64_t group,
                         std::string_view name, std::uint64_t rank) {
   constexpr std::uint64_t kMostRank = 0x7fffffff;
-  pbf_writer top(out);
-  pbf_writer packet(top, field::kPacket);
-  begin(packet);
-  pbf_writer track(packet, field::kTrackDescriptor);
-  track.add_uint64(field::kUuid, uuid);
-  track.add_string(field::kTrackName, name.data(), name.size());
-  track.add_uint64(field::kParent, group);
-  track.add_int32(field::kOrderRank, static_cast<std::int32_t>(std::min(rank, kMostRank)));
+  Track track(*this, out, uuid, group, name);
+  track.fields().add_int32(field::kOrderRank, static_cast<std::int32_t>(std::min(rank, kMostRank)));
 }
 
 void Packets::add_counter(std::string& out, std::uint64_t uuid, std::uint64_t group,
                           std::string_view name, std::string_view unit) {
-  pbf_writer top(out);
-  pbf_writer packet(top, field::kPacket);
-  begin(packet);
-  pbf_writer track(packet, field::kTrackDescriptor);
-  track.add_uint64(field::kUuid, uuid);
-  track.add_string(field::kTrackName, name.data(), name.size());
-  track.add_uint64(field::kParent, group);
-  pbf_writer counter(track, field::kCounter);
+  Track track(*this, out, uuid, group, name);
+  pbf_writer counter(track.fields(), field::kCounter);
   counter.add_string(field::kUnitName, unit.data(), unit.size());
 }
 

@@ -51,6 +51,7 @@ class Packets {
   };
 
  private:
+  class Track;
   /// Number of a name; `is_new`: it has to be told.
   std::uint64_t intern(std::string_view name, bool& is_new);
   void begin(protozero::pbf_writer& packet);

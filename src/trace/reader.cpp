@@ -71,30 +71,32 @@ Value value_of(data_view note) {
 /// Puts the notes of an event where they belong.
 struct EventNotes {
   ReadEvent& read;
+  std::int64_t ticks = 0;
+  std::uint64_t microstep = 0, sender = 0, send = 0;
 
-  void operator()(Note note, const Value& value) const {
-    const auto ticks = static_cast<std::int64_t>(value.number);
-    const Key& key = read.key;
+  Key key() const {
+    return Key(Time::from_ticks(ticks), static_cast<std::uint32_t>(microstep),
+               static_cast<LpId>(sender), send);
+  }
+  void operator()(Note note, const Value& value) {
     switch (note) {
       case Note::ticks:
-        read.key = Key(Time::from_ticks(ticks), key.microstep(), key.sender(), key.sequence());
+        ticks = static_cast<std::int64_t>(value.number);
         break;
       case Note::microstep:
-        read.key =
-            Key(key.time(), static_cast<std::uint32_t>(value.number), key.sender(), key.sequence());
+        microstep = value.number;
         break;
       case Note::sender:
-        read.key =
-            Key(key.time(), key.microstep(), static_cast<LpId>(value.number), key.sequence());
+        sender = value.number;
         break;
       case Note::send:
-        read.key = Key(key.time(), key.microstep(), key.sender(), value.number);
+        send = value.number;
         break;
       case Note::payload:
         read.payload_bytes = value.number;
         break;
       case Note::duration:
-        read.duration_ticks = ticks;
+        read.duration_ticks = static_cast<std::int64_t>(value.number);
         break;
       case Note::fingerprint:
         read.fingerprint = value.number;
@@ -288,7 +290,9 @@ std::optional<ReadEvent> TraceReader::read_packet(data_view bytes) {
     ReadEvent read;
     read.type = found->second;
     read.lp = static_cast<LpId>(event.track - kFirstLpTrack);
-    for_each_note(EventNotes{read});
+    EventNotes notes{read};
+    for_each_note(notes);
+    read.key = notes.key();
     return read;
   }
   if (found->second == kHead) {

@@ -155,36 +155,35 @@ class Others final : public RunHalts {
   unsigned at_time_ = 0;
 };
 
-TEST(LooksBesideOthers, HaltThemForTheirOwnReasonsOnly) {
-  const MeteredModel model({});
-  RunOptions options;
-  options.until = model.default_horizon();
-  RunControl control;
-  Others others(control);
-  Onlooker onlooker(model, options, control, &others);
-  control.request_halt(control.keep_at_halt);  // with the first look, at once
-  const RunResult result =
-      run_supervised(*find_engine("sequential").make(), model, options, control);
+class LooksBesideOthers : public ::testing::Test {
+ protected:
+  LooksBesideOthers() { options_.until = model_.default_horizon(); }
+  /// A run for which a halt has been asked before it began.
+  RunResult run(std::atomic<bool>& reason) {
+    control_.request_halt(reason);
+    return run_supervised(*find_engine("sequential").make(), model_, options_, control_);
+  }
+
+  const MeteredModel model_{{}};
+  RunOptions options_;
+  RunControl control_;
+  Others others_{control_};
+  Onlooker onlooker_{model_, options_, control_, &others_};
+};
+
+TEST_F(LooksBesideOthers, HaltThemForTheirOwnReasonsOnly) {
+  const RunResult result = run(control_.keep_at_halt);  // with the first look, at once
   EXPECT_EQ(result.end, RunEnd::completed);
-  EXPECT_GT(onlooker.looks(), 2u);
-  EXPECT_EQ(others.halts, 2u);  // when it was asked for, and at its time
-  EXPECT_EQ(others.at_time(), 1u);
-  EXPECT_EQ(others.ends, 1u);
-  EXPECT_TRUE(onlooker.moves_the_world());
+  EXPECT_GT(onlooker_.looks(), 2u);
+  EXPECT_EQ(others_.halts, 2u);  // when it was asked for, and at its time
+  EXPECT_EQ(others_.at_time(), 1u);
+  EXPECT_EQ(others_.ends, 1u);
+  EXPECT_TRUE(onlooker_.moves_the_world());
 }
 
-TEST(LooksBesideOthers, EndTheRunWhereTheyWantTo) {
-  const MeteredModel model({});
-  RunOptions options;
-  options.until = model.default_horizon();
-  RunControl control;
-  Others others(control);
-  Onlooker onlooker(model, options, control, &others);
-  control.request_halt(control.stop_at_halt);
-  const RunResult result =
-      run_supervised(*find_engine("sequential").make(), model, options, control);
-  EXPECT_EQ(result.end, RunEnd::interrupted);
-  EXPECT_EQ(others.halts, 1u);
+TEST_F(LooksBesideOthers, EndTheRunWhereTheyWantTo) {
+  EXPECT_EQ(run(control_.stop_at_halt).end, RunEnd::interrupted);
+  EXPECT_EQ(others_.halts, 1u);
 }
 
 /// Where more LPs are than a picture can show.

@@ -7,7 +7,8 @@ import pathlib
 import sys
 import tempfile
 
-from tutorial_test import BLOCK, run_tutorial
+from page_test import check_promises
+from tutorial_test import run_tutorial
 
 
 def main(page_path, build):
@@ -17,11 +18,7 @@ def main(page_path, build):
         output = run_tutorial(page, pathlib.Path(build).resolve(), home)
         tables = [(home / name / "summary.csv").read_bytes() for name in ["channels", "compared"]]
         assert (home / "channels/blocking_probability.svg").read_text().startswith("<svg")
-    promised = [line for language, _, text in BLOCK.findall(page) if language == "text"
-                for line in text.splitlines()]
-    assert len(promised) > 5, "the page has lost its examples"
-    for line in promised:
-        assert line in output, f"the page promises '{line}'"
+    check_promises(page, output)
     assert tables[0] == tables[1], "the study file gives another study"
 
 

@@ -151,8 +151,8 @@ class Tour final : GoalKeeper {
     watch_step_.lap();
     const std::uint64_t before = world_.committed;
     RunResult one;
-    TraceSpan span(control_.trace == nullptr ? nullptr : &control_.trace->run_lane(),
-                   TraceKind::engine, world_.cut.time().ticks(), 0, candidate.info->name);
+    TraceSpan span(run_lane_of(control_.trace), TraceKind::engine, world_.cut.time().ticks(), 0,
+                   candidate.info->name);
     candidate.engine->advance(world_, options_for(candidate, options_), limited(step_.goal),
                               control_, one);
     had_ = {world_.committed - before, one.loop_seconds, had_.wall_seconds + watch_step_.lap()};

@@ -154,16 +154,15 @@ class Run {
     if (!control_.trace->takes_events() ||
         !control_.trace->scope().contains(current_.lp, current_.key.time()))
       return;
-    TracedEvent traced;
-    traced.fingerprint = executed.kernel.hash;
-    traced.sends = static_cast<std::uint32_t>(executed.sends.size());
-    traced.first_send = executed.kernel.sends - executed.sends.size() + 1;
+    std::string_view name;
+    Duration duration;
     if (event != nullptr) {
-      traced.type = event->type;
-      traced.name = name_of_event(checker_.twin(current_.lp), event->type);
-      traced.payload_bytes = model_bytes_of(*event);
-      traced.duration_ticks = duration_of(*event, event->payload(0)).ticks();
+      name = name_of_event(checker_.twin(current_.lp), event->type);
+      duration = duration_of(*event, event->payload(0));
     }
+    const std::uint64_t sends = executed.kernel.sends;
+    const TracedEvent traced = TracedEvent::of(event, name, duration, executed.kernel.hash,
+                                               sends - executed.sends.size(), sends);
     constexpr std::uint32_t kLast = ~std::uint32_t{0};  // behind the rows of the event
     TracedEvent::Cells cells;
     rows_.append({current_.key, kLast, current_.lp, TracedEvent::kTable, traced.pack(cells)});

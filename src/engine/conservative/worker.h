@@ -51,7 +51,7 @@ class alignas(64) Worker {
         trail_(shared.options.livelock_microsteps),
         halt_(shared.goal_events),
         member_(shared.rounds, index),
-        lane_(shared.control.trace == nullptr ? nullptr : shared.control.trace->lane(index)),
+        lane_(lane_of(shared.control.trace, index)),
         backoff_(shared.team.crowded()) {
     execution_.trace_with(shared.control.trace, lane_);
   }

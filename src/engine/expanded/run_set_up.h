@@ -29,8 +29,7 @@ Run<Pending>::Run(World& world, const RunOptions& options, const Goal& goal,
     memory::Arena* const arena = world.on_heaps() ? &world.arena(i) : nullptr;
     executors_.push_back(
         std::make_unique<Executor>(world, options, control.rows != nullptr, lps_, arena, depot_));
-    if (control.trace != nullptr)
-      executors_.back()->trace_with(control.trace, control.trace->lane(i));
+    executors_.back()->trace_with(control.trace, lane_of(control.trace, i));
   }
   getrusage(RUSAGE_SELF, &usage_before_);
 }

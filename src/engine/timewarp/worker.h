@@ -219,7 +219,7 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
       index_(index),
       speculative_(shared.workers > 1 || shared.abroad != nullptr || shared.settings.offload.on() ||
                    !shared.settings.strategy.automatic()),
-      lane_(shared.control.trace == nullptr ? nullptr : shared.control.trace->lane(index)),
+      lane_(lane_of(shared.control.trace, index)),
       lps_(shared.lps),
       arena_(shared.arena(index)),
       mailbox_(index, shared.mesh, shared.abroad.get(), shared.owners, shared.depot, arena_,
