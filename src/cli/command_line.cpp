@@ -59,6 +59,7 @@ CommandLine::CommandLine() : app(std::string(command_text("").summary), "orrery"
   add_trace_command_options(*(trace = add("trace")), trace_arguments);
   add_compare_options(*(compare = add("compare")), compare_arguments);
   add_sweep_options(*(sweep = add("sweep")), sweep_arguments);
+  add_advise_options(*(advise = add("advise")), advise_arguments);
   add_page_options(*(report = add("report")), page_arguments);
   add_manual_options(*(manual = add("manual")), manual_arguments);
   add_completion_options(*(completion = add("completion")), completion_arguments);

@@ -15,8 +15,8 @@ class CommandLine {
   CommandLine();
 
   CLI::App app;
-  CLI::App *list, *describe, *run, *resume, *fork, *snapshot, *trace, *compare, *sweep, *report,
-      *manual, *completion;
+  CLI::App *list, *describe, *run, *resume, *fork, *snapshot, *trace, *compare, *sweep, *advise,
+      *report, *manual, *completion;
   ListArguments list_arguments;
   DescribeArguments describe_arguments;
   RunArguments run_arguments;
@@ -25,6 +25,7 @@ class CommandLine {
   TraceCommandArguments trace_arguments;
   CompareArguments compare_arguments;
   SweepArguments sweep_arguments;
+  AdviseArguments advise_arguments;
   PageArguments page_arguments;
   ManualArguments manual_arguments;
   CompletionArguments completion_arguments;

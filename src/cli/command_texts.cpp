@@ -59,6 +59,14 @@ constexpr Entry kSweepFiles[] = {
     {"DIR/runs/point-N/seed-S", "What a run left."},
 };
 
+constexpr Entry kAdviseFiles[] = {
+    {"FILE.toml", "With --machines: [[machine]], name, cores, speed, price_per_hour, memory_gib."},
+    {"DIR/configurations.csv", "What was measured, a row for each configuration."},
+    {"DIR/machines.csv", "With --machines: time and price, a row for each machine."},
+    {"DIR/time-cost.svg", "Time against cost, with the efficient frontier."},
+    {"DIR/advise.json", "All of it. It is written last: where it is, everything is."},
+};
+
 constexpr Entry kPageFiles[] = {
     {"DIR/report.html", "The page of a run or a study, where --out names no other."},
     {"comparison.html", "That of several, in the current folder."},
@@ -80,6 +88,7 @@ orrery run traffic --out results/sioux        one run, results in a folder
 orrery resume results/sioux                   an interrupted run, from its last snapshot
 orrery compare phold --workers 1,2            engines side by side
 orrery sweep pcs --set channels=10..50:10     a study: points, replications, intervals
+orrery advise phold --until 1h                how to run it, and what it will take
 orrery report results/sioux                   a page of a run, for the browser)",
      .files = kOwnFiles},
     {.name = "list",
@@ -191,6 +200,27 @@ orrery sweep channels.toml --jobs 2)",
   cells = 49
   channels = "10..50:10")",
      .files = kSweepFiles},
+    {.name = "advise",
+     .summary = "Say how and on which machine to run a model, from short runs of it",
+     .operands = "MODEL [OPTIONS]",
+     .prose =
+         R"(The run goes on for a while, up to a warmed-up state, and from there engines, workers and ranks are
+measured in turn. What an event costs and how many there will be give the time of the whole run, with an
+interval, and with a table of machines its price. Ctrl-C ends it with what is known by then.)",
+     .examples =
+         R"(orrery advise phold --until 1h
+orrery advise traffic --set network=grid grid=100 --until 10h --budget 2min --out results/advice
+orrery advise phold --until 1h --machines machines.toml --time-limit 10min
+orrery advise traffic --set profile=day period=24h --until 24h --pilot demand=0.01
+orrery advise phold --until 1h --engines timewarp --try checkpoint=auto,copy
+orrery advise --calibrate                     the speed of this machine, for the table)",
+     .more = R"(A table of machines has for each, for example:
+  [[machine]]
+  name = "small"
+  cores = 2
+  speed = 1.0
+  price_per_hour = 0.05)",
+     .files = kAdviseFiles},
     {.name = "report",
      .summary = "Make a page of a run, of several side by side, or of a study",
      .operands = "DIR... [OPTIONS]",

@@ -28,6 +28,7 @@ int snapshot_command(const SnapshotCommandArguments& arguments);
 int trace_command(const TraceCommandArguments& arguments);
 int compare_command(const CompareArguments& arguments);
 int sweep_command(const SweepArguments& arguments);
+int advise_command(const AdviseArguments& arguments);
 int page_command(const PageArguments& arguments);  ///< report
 class CommandLine;
 int manual_command(const CommandLine& commands, const ManualArguments& arguments);

@@ -114,6 +114,11 @@ int dispatch(CommandLine& commands) {
     complete_arguments(*command, commands.trace_arguments);
     return trace_command(commands.trace_arguments);
   }
+  if (command == commands.advise) {
+    refuse_mpi_launcher("orrery advise");
+    complete_arguments(*command, commands.advise_arguments);
+    return advise_command(commands.advise_arguments);
+  }
   if (command == commands.report) {
     complete_arguments(*command, commands.page_arguments);
     return page_command(commands.page_arguments);

@@ -235,6 +235,41 @@ void add_compare_options(CLI::App& command, CompareArguments& arguments) {
   add_own_options(command, arguments);
 }
 
+void add_advise_options(CLI::App& command, AdviseArguments& arguments) {
+  add_model(command, arguments);
+  const auto add = [&](const char* flag, std::string& text, const char* type, const char* help) {
+    command.add_option(flag, text, help)->type_name(type);
+  };
+  add("--budget", arguments.budget, "TIME", "Wall-clock time to measure for (1min)");
+  add("--machines", arguments.machines, "FILE.toml",
+      "Table of machines: name, cores, speed, price_per_hour (this machine)");
+  add("--time-limit", arguments.time_limit, "TIME",
+      "The run may take so long: recommend the cheapest machine within that");
+  add("--price-limit", arguments.price_limit, "PRICE",
+      "The run may cost so much: recommend the fastest machine within that");
+  command.add_flag("--calibrate", arguments.calibrate,
+                   "Measure the speed factor of this machine for such a table; takes no model");
+  add("--engines", arguments.engines, "ENGINE,...", "Engines to measure (all but auto)");
+  add("--workers", arguments.workers, "N,...",
+      "Numbers of workers to measure (up to the number of usable cores)");
+  add("--ranks", arguments.rank_counts, "N,...",
+      "Numbers of ranks to measure; 1: none (as many as usable cores)");
+  command
+      .add_option("--try", arguments.trials,
+                  "Values of an option of runs to measure beside its default, such as "
+                  "pending=heap,ladder; may be repeated")
+      ->type_name("OPTION=VALUE,...")
+      ->allow_extra_args(false);
+  command
+      .add_option("--pilot", arguments.pilot,
+                  "Set a parameter so that the model is smaller; run like this to its end it tells "
+                  "how events spread over simulated time; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  add_declared_options(command, arguments, &workers_option());
+  add_own_options(command, arguments);
+}
+
 void add_page_options(CLI::App& command, PageArguments& arguments) {
   command
       .add_option("DIR", arguments.folders,
@@ -378,6 +413,19 @@ void complete_arguments(const CLI::App& command, const TraceCommandArguments& ar
   for (const char* flag : {"--lps", "--from", "--to", "--limit"})
     if (!shows && command.get_option(flag)->count() > 0)
       throw UsageError(fmt::format("{} is for 'orrery trace show'", flag));
+}
+
+void complete_arguments(CLI::App& command, AdviseArguments& arguments) {
+  if (!arguments.calibrate)
+    return complete_arguments(command, static_cast<RunArguments&>(arguments));
+  refuse_missing_values(command);
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() > 0 && name != "--calibrate" && name != "--json" && name != "--quiet")
+      throw UsageError(fmt::format(
+          "'orrery advise --calibrate' measures the machine alone; leave {} away",
+          name.starts_with("--") ? name : "'" + arguments.words.front() + "'"));
+  }
 }
 
 void complete_arguments(CLI::App& command, SweepArguments& arguments) {

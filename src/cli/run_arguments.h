@@ -104,6 +104,15 @@ struct SweepArguments : RunArguments {
   std::string place_in_file(const std::string& key) const;
 };
 
+/// `orrery advise MODEL` and `orrery advise --calibrate`
+struct AdviseArguments : RunArguments {
+  bool calibrate = false;
+  std::string engines, workers, rank_counts;  ///< lists
+  std::string budget, machines, time_limit, price_limit;
+  std::vector<std::string> pilot;   ///< "name=value"
+  std::vector<std::string> trials;  ///< "option=value,..."
+};
+
 /// `orrery report DIR ...`
 struct PageArguments {
   std::vector<std::string> folders;
@@ -144,6 +153,8 @@ void add_trace_command_options(CLI::App& command, TraceCommandArguments& argumen
 void add_compare_options(CLI::App& command, CompareArguments& arguments);
 /// The same for `sweep`, which gives its runs seeds.
 void add_sweep_options(CLI::App& command, SweepArguments& arguments);
+/// The same for `advise`, where engines, workers and ranks are lists.
+void add_advise_options(CLI::App& command, AdviseArguments& arguments);
 void add_page_options(CLI::App& command, PageArguments& arguments);
 void add_list_options(CLI::App& command, ListArguments& arguments);
 void add_manual_options(CLI::App& command, ManualArguments& arguments);
@@ -161,6 +172,9 @@ void complete_arguments(CLI::App& command, ResumeArguments& arguments);
 /// What belongs to `report`, which takes folders alone.
 void complete_arguments(const CLI::App& command, const PageArguments& arguments);
 void complete_arguments(const CLI::App& command, const TraceCommandArguments& arguments);
+
+/// The same where there need not be a model.
+void complete_arguments(CLI::App& command, AdviseArguments& arguments);
 
 /// The same where the model may be a study file.
 void complete_arguments(CLI::App& command, SweepArguments& arguments);

@@ -7,10 +7,6 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <optional>
 #include <set>
 
@@ -19,6 +15,7 @@
 #include "cli/revision.h"
 #include "cli/standard_output.h"
 #include "cli/sweep_plan.h"
+#include "cli/temporary_folder.h"
 #include "core/model_registry.h"
 #include "orrery/error.h"
 #include "run/option_forms.h"
@@ -31,32 +28,7 @@
 namespace orrery::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using study::StudyResult;
-
-/// Where runs of a study without --out lie.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::error_code unknown;
-    fs::path base = fs::temp_directory_path(unknown);
-    if (unknown) base = "/tmp";
-    path_ = (base / "orrery-sweep-XXXXXX").string();
-    if (mkdtemp(path_.data()) == nullptr)
-      throw UsageError(fmt::format("cannot make a folder in '{}': {}; choose one with --out",
-                                   base.string(), std::strerror(errno)));
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 /// A run that failed may have left the report of an earlier one, which is not what was asked for
 /// now.
@@ -212,7 +184,7 @@ int sweep_command(const SweepArguments& arguments) {
   require_standard_output();
   try {
     if (!arguments.out.empty()) return sweep_in(arguments, arguments.out);
-    const TemporaryFolder folder;
+    const TemporaryFolder folder("orrery-sweep");
     return sweep_in(arguments, folder.path());
   } catch (const PilotsEnded& ended) {
     return ended.code;

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Time against cost. With a table of machines each is a point at what the run costs there, else
+// each configuration is one at the core time that it takes here. Both axes are logarithmic, since
+// machines differ by factors. The efficient ones are joined by a line of steps: what lies to the
+// right of it and above is beaten by one of them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "advise/advice.h"
+#include "observe/number_text.h"
+#include "page/markup.h"
+#include "page/scale.h"
+
+namespace orrery::advise {
+namespace {
+
+using page::escaped;
+using page::Scale;
+
+constexpr double kWidth = 760, kHeight = 460;
+constexpr double kLeft = 84, kRight = 150, kTop = 56, kBottom = 62;
+constexpr double kMargin = 1.25;  // of the values, at both ends of an axis
+constexpr double kLabelHeight = 14;
+constexpr const char *kPoint = "#0072b2", *kFrontier = "#d55e00", *kOther = "#8a8a8a";
+
+struct Mark {
+  std::string name;
+  Likely seconds;
+  double cost = 0;
+  bool is_efficient = false, is_hollow = false;
+};
+
+bool beats(const Mark& a, const Mark& b) {
+  return (a.seconds.value < b.seconds.value && a.cost <= b.cost) ||
+         (a.seconds.value <= b.seconds.value && a.cost < b.cost);
+}
+
+std::vector<Mark> marks_of(const Advice& advice) {
+  std::vector<Mark> marks;
+  if (advice.has_table) {
+    for (const Offer& one : advice.offers.offers)
+      marks.push_back(
+          {one.machine.name, one.seconds, one.price, one.is_efficient, one.is_extrapolated});
+    return marks;
+  }
+  const Findings& found = advice.findings;
+  for (const Measured& one : found.measured) {
+    if (one.samples.empty()) continue;
+    const Likely time = time_of_run(one, found.forecast.events, found.start_seconds);
+    const unsigned cores = std::min(advice.cores, one.configuration.executors());
+    marks.push_back({one.configuration.name(), time, time.value * cores, false, one.beyond_cores});
+  }
+  for (Mark& one : marks)
+    one.is_efficient = std::none_of(marks.begin(), marks.end(),
+                                    [&](const Mark& other) { return beats(other, one); });
+  return marks;
+}
+
+class Drawing {
+ public:
+  Drawing(const Advice& advice, std::vector<Mark> marks)
+      : advice_(advice), marks_(std::move(marks)) {
+    std::stable_sort(marks_.begin(), marks_.end(), [](const Mark& a, const Mark& b) {
+      return std::tie(a.seconds.value, a.cost) < std::tie(b.seconds.value, b.cost);
+    });
+    set_scales();
+  }
+
+  std::string text() {
+    begin();
+    axes();
+    frontier();
+    for (const Mark& mark : marks_) draw(mark);
+    labels();
+    legend();
+    return svg_ + "</svg>\n";
+  }
+
+ private:
+  static double least(const Likely& likely) {
+    return std::max(likely.value - likely.half_width.value_or(0), likely.value / 10);
+  }
+
+  void set_scales() {
+    double left = least(marks_[0].seconds), right = left;
+    double low = marks_[0].cost, high = low;
+    for (const Mark& mark : marks_) {
+      left = std::min(left, least(mark.seconds));
+      right = std::max(right, mark.seconds.value + mark.seconds.half_width.value_or(0));
+      low = std::min(low, mark.cost);
+      high = std::max(high, mark.cost);
+    }
+    x_ = {left / kMargin, right * kMargin, kLeft, kWidth - kRight, true};
+    if (low > 0)
+      y_ = {low / kMargin, high * kMargin, kHeight - kBottom, kTop, true};
+    else  // a machine that costs nothing has no logarithm
+      y_ = page::scale_of(0, high, kHeight - kBottom, kTop);
+  }
+
+  template <class... Parts>
+  void put(fmt::format_string<Parts...> format, Parts&&... parts) {
+    svg_ += fmt::format(format, std::forward<Parts>(parts)...) + "\n";
+  }
+
+  void begin() {
+    put(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}" )"
+        R"(font-family="sans-serif" font-size="12">)",
+        kWidth, kHeight);
+    put(R"(<rect width="{}" height="{}" fill="#ffffff"/>)", kWidth, kHeight);
+    put(R"(<text x="{}" y="24" font-size="15">{}: time against {}</text>)", kLeft,
+        escaped(advice_.model), advice_.has_table ? "price" : "core time");
+  }
+
+  void axes() {
+    for (const double tick : page::ticks_of(y_)) {
+      const double y = y_.at(tick);
+      put(R"(<line x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}" stroke="#dddddd"/>)", x_.begin, y,
+          x_.end, y);
+      put(R"(<text x="{}" y="{:.1f}" text-anchor="end">{}</text>)", x_.begin - 8, y + 4,
+          advice_.has_table ? fmt::format("{:.4g}", tick) : span_text(tick));
+    }
+    put(R"(<line x1="{}" y1="{}" x2="{}" y2="{}" stroke="#000000"/>)", x_.begin, y_.begin, x_.end,
+        y_.begin);
+    double last = -kWidth;
+    for (const double tick : page::ticks_of(x_)) {
+      const double x = x_.at(tick);
+      put(R"(<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" stroke="#000000"/>)", x, y_.begin,
+          y_.begin + 5);
+      if (x - last < 64) continue;  // their texts would run into each other
+      last = x;
+      put(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", x, y_.begin + 20,
+          span_text(tick));
+    }
+    put(R"(<text x="{}" y="{}" text-anchor="middle">whole run</text>)", (x_.begin + x_.end) / 2,
+        kHeight - 18);
+    const std::string unit = advice_.currency.empty() ? "" : " (" + advice_.currency + ")";
+    put(R"svg(<text x="18" y="{0}" text-anchor="middle" transform="rotate(-90 18 {0})">{1}</text>)svg",
+        (y_.begin + y_.end) / 2,
+        advice_.has_table ? escaped("price" + unit) : "core time: time x cores");
+  }
+
+  /// To the left of the first there is nothing, and from each on its cost until the next.
+  void frontier() {
+    std::string points;
+    double cost = 0;
+    for (const Mark& mark : marks_) {
+      if (!mark.is_efficient) continue;
+      const double x = x_.at(mark.seconds.value);
+      if (points.empty())
+        points += fmt::format("{:.1f},{:.1f} ", x, y_.end);
+      else
+        points += fmt::format("{:.1f},{:.1f} ", x, y_.at(cost));
+      cost = mark.cost;
+      points += fmt::format("{:.1f},{:.1f} ", x, y_.at(cost));
+    }
+    points += fmt::format("{:.1f},{:.1f}", x_.end, y_.at(cost));
+    put(R"(<polyline points="{}" fill="none" stroke="{}" stroke-width="1.5"/>)", points, kFrontier);
+  }
+
+  void draw(const Mark& mark) {
+    const double x = x_.at(mark.seconds.value), y = y_.at(mark.cost);
+    const char* const colour = mark.is_efficient ? kPoint : kOther;
+    if (mark.seconds.half_width)
+      put(R"(<line x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}" stroke="{}"/>)",
+          x_.at(least(mark.seconds)), y, x_.at(mark.seconds.value + *mark.seconds.half_width), y,
+          colour);
+    put(R"(<circle cx="{:.1f}" cy="{:.1f}" r="5" fill="{}" stroke="{}" stroke-width="2">)"
+        R"(<title>{}: {}, {:.4g}</title></circle>)",
+        x, y, mark.is_hollow ? "#ffffff" : colour, colour, escaped(mark.name),
+        span_text(mark.seconds.value), mark.cost);
+  }
+
+  /// Beside the points, moved down where one would lie on another.
+  void labels() {
+    struct Placed {
+      double x, y;
+    };
+    std::vector<Placed> placed;
+    for (const Mark& mark : marks_) {
+      const double x = x_.at(mark.seconds.value) + 9;
+      double y = y_.at(mark.cost) - 7;
+      const auto hits = [&](const Placed& other) {
+        return std::fabs(other.x - x) < 150 && std::fabs(other.y - y) < kLabelHeight;
+      };
+      while (std::any_of(placed.begin(), placed.end(), hits)) y += kLabelHeight / 2;
+      placed.push_back({x, y});
+      put(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", x, y, escaped(mark.name));
+    }
+  }
+
+  void legend() {
+    const double y = 42;
+    put(R"(<line x1="{}" y1="{}" x2="{}" y2="{}" stroke="{}" stroke-width="1.5"/>)", kLeft, y - 4,
+        kLeft + 24, y - 4, kFrontier);
+    put(R"(<text x="{}" y="{}">efficient frontier</text>)", kLeft + 30, y);
+    const char* const hollow =
+        advice_.has_table ? "extrapolated to more cores" : "more than there are cores";
+    put(R"(<circle cx="{}" cy="{}" r="4" fill="#ffffff" stroke="{}" stroke-width="2"/>)",
+        kLeft + 160, y - 4, kOther);
+    put(R"(<text x="{}" y="{}">{}</text>)", kLeft + 170, y, hollow);
+  }
+
+  const Advice& advice_;
+  std::vector<Mark> marks_;
+  Scale x_, y_;
+  std::string svg_;
+};
+
+}  // namespace
+
+std::string advice_picture(const Advice& advice) {
+  std::vector<Mark> marks = marks_of(advice);
+  return marks.empty() ? "" : Drawing(advice, std::move(marks)).text();
+}
+
+}  // namespace orrery::advise

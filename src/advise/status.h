@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is being measured, on a line that is rewritten on a terminal, and a line each elsewhere.
+#pragma once
+
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+
+#include "observe/terminal.h"
+
+namespace orrery::advise {
+
+class Status {
+ public:
+  Status(double budget_seconds, bool quiet) : budget_(budget_seconds), quiet_(quiet) {}
+  ~Status() { clear(); }
+  Status(const Status&) = delete;
+  Status& operator=(const Status&) = delete;
+
+  /// Since the start.
+  double seconds() const;
+  /// Of the budget that is left; below 0 when it is used up.
+  double left() const { return budget_ - seconds(); }
+  void show(const std::string& what);
+  void clear();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const double budget_;
+  const bool quiet_;
+  const Terminal terminal_ = Terminal::of(STDERR_FILENO);
+  const Clock::time_point begin_ = Clock::now();
+  std::size_t width_ = 0;
+};
+
+}  // namespace orrery::advise
