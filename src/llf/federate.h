@@ -10,6 +10,13 @@
 //
 // Who sleeps looks for the dead every kWatchNs, and where its time is over, so that is how long a
 // token can be lost.
+//
+// A program that knows nothing of tokens, and has them by a library between it and MPI (mpi/),
+// keeps no promise: it may sleep in the system with its token, or compute for an hour. Its
+// federates have patience: one that is ready, and has no token after that time, writes off those
+// that run and have not come to a safe point for as long. They go on, as nobody's token, and have
+// it again with their next decision. So such a program is slower at worst, and waits for nothing
+// that it would not have waited for without.
 #pragma once
 
 #include <algorithm>
@@ -22,6 +29,12 @@ namespace orrery::llf {
 
 inline constexpr std::int64_t kWatchNs = 100'000'000;
 inline constexpr std::int64_t kForEver = std::numeric_limits<std::int64_t>::max();
+
+/// For groups whose federates' LVT is a clock that they set at their safe points.
+struct Patience {
+  std::int64_t ns = kForEver;
+  Time (*latest_overdue)() = nullptr;  ///< the LVT of who has come to none for that time
+};
 
 /// What there is to know after a call, in bits.
 using Notice = unsigned;
@@ -55,6 +68,7 @@ class Federate {
   }
   /// Returns with a token.
   void start() { sleep(); }
+  void be_patient(Patience patience) { patience_ = patience; }
   void leave() {
     schedule_.decide([&] { schedule_.clear(self_); });
   }
@@ -73,31 +87,55 @@ class Federate {
     return yield();
   }
 
+  /// Whether a token that is given away now is of use to anybody.
+  bool is_anybody_ready() const {
+    return shared_.lowest_ready.load(std::memory_order_relaxed) != kNever;
+  }
+
   /// Called when a message that federate `peer` can find has been left for it. False if it is gone.
   bool message_to(unsigned peer, std::uint32_t generation, Time time) {
+    if (generation_of(schedule_.slot(peer)) != generation) return false;
+    switch (announce(peer, time)) {
+      case Announced::nobody:
+        return false;
+      case Announced::to_be_decided:
+        conclude();
+        break;
+      case Announced::seen:
+        break;
+    }
+    return true;
+  }
+  /// The same to several, who are woken by one decision: conclude() if any of them is to be.
+  enum class Announced { nobody, seen, to_be_decided };
+  Announced announce(unsigned peer, Time time) {
     auto& slot = schedule_.slot(peer);
-    if (generation_of(slot) != generation) return false;
     Word word = slot.word.load(std::memory_order_relaxed);
     for (;;) {
-      if (state_of(word) == State::free) return false;
+      if (state_of(word) == State::free) return Announced::nobody;
       const Word lowered = time < unread_of(word) ? word_of(time, state_of(word)) : word;
       // Also where nothing changes: it is what makes the message seen by a peer that resets its
       // word afterwards.
       Word found = word;
       if (slot.word.compare_exchange_strong(found, lowered, std::memory_order_release)) {
         const State state = state_of(word);
-        if (lowered != word && (state == State::waiting || state == State::ready))
-          schedule_.decide([] {});
-        return true;
+        return lowered != word && (state == State::waiting || state == State::ready)
+                   ? Announced::to_be_decided
+                   : Announced::seen;
       }
       word = found;
     }
   }
+  void conclude() {
+    schedule_.decide([] {});
+  }
   /// To tell `peer` from those that had its slot before.
   std::uint32_t generation_of(unsigned peer) { return generation_of(schedule_.slot(peer)); }
   /// Called before the federate looks for messages: those that it does not find then are announced
-  /// anew.
-  void reading_messages() { slot_.word.fetch_or(kNothingUnread, std::memory_order_acquire); }
+  /// anew. Returns the time of the earliest that was announced.
+  Time reading_messages() {
+    return unread_of(slot_.word.fetch_or(kNothingUnread, std::memory_order_acquire));
+  }
 
   /// Without a token until there is an unread message, a round of GVT, a death, or `timeout_ns` is
   /// over.
@@ -107,6 +145,7 @@ class Federate {
     bool waits = false;
     schedule_.decide([&] {
       slot_.told.set(told_);
+      if (mine() == State::aside) schedule_.change(self_, State::aside, State::running);
       Word nothing = word_of(kNever, State::running);
       waits = slot_.word.compare_exchange_strong(nothing, word_of(kNever, State::waiting),
                                                  std::memory_order_relaxed);
@@ -190,7 +229,7 @@ class Federate {
   [[gnu::noinline]] Notice yield() {
     if (shared_.lowest_ready.load(std::memory_order_relaxed) < effective_lvt() &&
         Policy::now() >= held_until_) {
-      schedule_.decide([&] { schedule_.change(self_, State::running, State::ready); });
+      schedule_.decide([&] { schedule_.change(self_, mine(), State::ready); });
       sleep();
     }
     return told();
@@ -200,9 +239,14 @@ class Federate {
   void step_aside(Prepare&& prepare) {
     schedule_.decide([&] {
       slot_.reason.set(prepare());
-      schedule_.change(self_, State::running, State::aside);
+      schedule_.change(self_, mine(), State::aside);
     });
   }
+
+  bool is_patient() const { return patience_.latest_overdue != nullptr; }
+  /// While it thinks that it runs: that, or aside, if others have written it off, or ready, if it
+  /// has never been started. Under the lock.
+  State mine() const { return is_patient() ? state_of(schedule_.word(self_)) : State::running; }
 
   static std::int64_t end_of(std::int64_t timeout_ns) {
     if (timeout_ns == kForEver) return kForEver;
@@ -214,6 +258,7 @@ class Federate {
   /// Until this federate has a token. At `end` it stops being `from` and wants one: false.
   bool sleep(State from, std::int64_t end) {
     bool in_time = true;
+    const std::int64_t watch = std::min(kWatchNs, patience_.ns);
     for (;;) {
       const std::uint32_t bell = slot_.bell.load(std::memory_order_acquire);
       if (state_of(slot_.word.load(std::memory_order_acquire)) == State::running) break;
@@ -227,12 +272,24 @@ class Federate {
             },
             true);
         end = kForEver;
-      } else if (!Policy::wait(slot_.bell, bell, std::min(left, kWatchNs)) && left > kWatchNs) {
-        schedule_.look_for_the_dead();
+      } else if (!Policy::wait(slot_.bell, bell, std::min(left, watch)) && left > watch) {
+        schedule_.decide([&] { write_off_the_overdue(); }, true);
       }
     }
     if (hold_ns_ > 0) held_until_ = Policy::now() + hold_ns_;
     return in_time;
+  }
+  void write_off_the_overdue() {
+    if (!is_patient() || mine() != State::ready) return;
+    const Time overdue = patience_.latest_overdue();
+    for (unsigned i = 0; i < schedule_.count(); ++i) {
+      auto& slot = schedule_.slot(i);
+      if (state_of(schedule_.word(i)) != State::running ||
+          slot.lvt.load(std::memory_order_relaxed) > overdue)
+        continue;
+      slot.reason.set(Reason::paused);
+      schedule_.change(i, State::running, State::aside);
+    }
   }
 
   Schedule<Policy> schedule_;
@@ -240,6 +297,7 @@ class Federate {
   Slot<Policy>& slot_;
   const unsigned self_;
   const std::int64_t hold_ns_;
+  Patience patience_;
   // What only this federate writes, or has seen: its own copies.
   Time lvt_ = kEarliest, gvt_ = kEarliest;
   std::uint64_t seen_ = 0;   ///< of the news, nothing is to be said of these

@@ -23,3 +23,12 @@ struct llf {
   unsigned forks = 0;  ///< how many lay between the first process and this one
   pthread_t thread = {};
 };
+
+namespace orrery::llf {
+
+/// The first half of llf_join: a federate of the group, to be started or paused.
+::llf* enter_group(const char* group, const char* name, const llf_options* options);
+/// How many lie between the first process that joined and this one.
+unsigned forks_so_far();
+
+}  // namespace orrery::llf

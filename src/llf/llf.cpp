@@ -182,9 +182,8 @@ void destroy(llf* federate) {
   free(federate);
 }
 
-}  // namespace
-
-llf* llf_join(const char* group, const char* name, const llf_options* options) {
+/// As llf_join, but without waiting for a token.
+llf* enter_group(const char* group, const char* name, const llf_options* options) {
   Asked asked;
   if (!is_a_name(group, sizeof(llf::group) - 1, "group") ||
       !is_a_name(name, sizeof(Life::name) - 1, "federate") || !read_options(options, asked))
@@ -205,7 +204,22 @@ llf* llf_join(const char* group, const char* name, const llf_options* options) {
     return nullptr;
   }
   joining->segment.unlock();
-  joining->federate->start();
+  return joining;
+}
+
+}  // namespace
+
+unsigned orrery::llf::forks_so_far() {
+  return forks.load(std::memory_order_relaxed);
+}
+
+::llf* orrery::llf::enter_group(const char* group, const char* name, const llf_options* options) {
+  return ::enter_group(group, name, options);
+}
+
+llf* llf_join(const char* group, const char* name, const llf_options* options) {
+  llf* joining = enter_group(group, name, options);
+  if (joining != nullptr) joining->federate->start();
   return joining;
 }
 
