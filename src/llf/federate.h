@@ -261,7 +261,10 @@ class Federate {
     const std::int64_t watch = std::min(kWatchNs, patience_.ns);
     for (;;) {
       const std::uint32_t bell = slot_.bell.load(std::memory_order_acquire);
-      if (state_of(slot_.word.load(std::memory_order_acquire)) == State::running) break;
+      const State state = state_of(slot_.word.load(std::memory_order_acquire));
+      if (state == State::running) break;
+      // It has had a token, and was written off before it woke.
+      if (is_patient() && state == State::aside) break;
       const std::int64_t left = end == kForEver ? kForEver : end - Policy::now();
       if (left <= 0) {
         schedule_.decide(
