@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// orrery llf run -- COMMAND: programs over MPI that share a machine, one after the other without a
+// change to them. It sets variables of the environment that all processes of the command inherit,
+// and preloads the stub (llf/mpi/stub.cpp); the rest happens there. And llf status and llf clean,
+// for all that use liborrery-llf.
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/standard_output.h"
+#include "core/model_registry.h"
+#include "core/plugin_file.h"
+#include "core/text.h"
+#include "llf/mpi/environment.h"
+#include "observe/text_table.h"
+#include "orrery/error.h"
+#include "orrery/llf.h"
+#include "run/option_forms.h"
+
+namespace orrery::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// --- run
+// ------------------------------------------------------------------------------------------
+
+std::string stub() {
+  const std::string path = plugin_file("orrery-llf-mpi.so");
+  if (path.empty())
+    throw UsageError(
+        "orrery-llf-mpi.so, which 'orrery llf run' puts between programs and MPI, is not there: "
+        "neither beside the command nor where it is installed; build or install orrery again");
+  if (path.find_first_of(" :") != std::string::npos)
+    throw UsageError("'" + path +
+                     "' cannot be preloaded, because the system takes blanks and colons in it for "
+                     "ends of names; install orrery elsewhere");
+  return path;
+}
+
+std::string group_of(const LlfCommandArguments& arguments) {
+  if (arguments.group.empty()) return fmt::format("mpi.{}", getpid());
+  const bool is_name =
+      arguments.group.size() <= 71 &&
+      std::all_of(arguments.group.begin(), arguments.group.end(), [](unsigned char c) {
+        return std::isalnum(c) != 0 || std::strchr("._-", c) != nullptr;
+      });
+  if (is_name) return arguments.group;
+  throw UsageError("--group '" + arguments.group +
+                   "' is no name of a group: it has 1 to 71 letters, digits, and . _ -");
+}
+
+/// A file that is there until a process of the command joins.
+class Mark {
+ public:
+  Mark() {
+    const char* folder = std::getenv("TMPDIR");
+    path_ = std::string(folder == nullptr ? "/tmp" : folder) + "/orrery-llf-XXXXXX";
+    const int file = mkostemp(path_.data(), O_CLOEXEC);
+    if (file < 0)
+      throw UsageError(
+          fmt::format("there can be no file in '{}', the folder for temporary files: {}",
+                      folder == nullptr ? "/tmp" : folder, std::strerror(errno)));
+    close(file);
+  }
+  Mark(const Mark&) = delete;
+  Mark& operator=(const Mark&) = delete;
+  ~Mark() { unlink(path_.c_str()); }
+
+  const std::string& path() const { return path_; }
+  bool is_there() const { return access(path_.c_str(), F_OK) == 0; }
+
+ private:
+  std::string path_;
+};
+
+void set_environment(const LlfCommandArguments& arguments, const Mark& mark) {
+  const std::string preloaded = stub();
+  const char* const others = std::getenv("LD_PRELOAD");
+  setenv("LD_PRELOAD",
+         (others == nullptr || *others == '\0' ? preloaded : preloaded + ":" + others).c_str(), 1);
+  setenv(llf::mpi::kGroup, group_of(arguments).c_str(), 1);
+  setenv(llf::mpi::kUnusedMark, mark.path().c_str(), 1);
+  unsetenv(llf::mpi::kTokens);
+  if (!arguments.tokens.empty()) {
+    option_forms::read_count("--tokens", arguments.tokens, 1, 1024);
+    setenv(llf::mpi::kTokens, arguments.tokens.c_str(), 1);
+  }
+  // Where Open MPI spins it is to give way, and a token is for any core. What the user has set
+  // stays.
+  setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+  setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 0);
+  setenv("PRTE_MCA_hwloc_default_binding_policy", "none", 0);
+}
+
+std::atomic<pid_t> started{0};
+
+/// Signals that somebody sends to this process are meant for the command; those of the terminal
+/// have gone to it, too.
+void pass_on(int signal, siginfo_t* from, void*) {
+  const pid_t process = started.load(std::memory_order_relaxed);
+  if (process > 0 && from->si_code <= 0) kill(process, signal);
+}
+
+void catch_signals() {
+  struct sigaction action {};
+  action.sa_sigaction = pass_on;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaction(signal, &action, nullptr);
+}
+
+void start(const Words& command) {
+  std::vector<char*> pointers;
+  for (const std::string& word : command) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  pid_t process;
+  const int error = posix_spawnp(&process, pointers[0], nullptr, nullptr, pointers.data(), environ);
+  if (error != 0)
+    throw UsageError(fmt::format("'{}' cannot be started: {}", command[0], std::strerror(error)));
+  started = process;
+}
+
+/// The command's exit code.
+int wait_for_it() {
+  int status = 0;
+  while (waitpid(started, &status, 0) < 0 && errno == EINTR) continue;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kExitSignal + WTERMSIG(status);
+}
+
+int run(const LlfCommandArguments& arguments) {
+  const Words command(arguments.words.begin() + 1, arguments.words.end());
+  if (command.empty())
+    throw UsageError(
+        "'orrery llf run' needs a command, as in 'orrery llf run -- mpirun -n 8 ./simulator'");
+  const Mark mark;
+  set_environment(arguments, mark);
+  catch_signals();
+  start(command);
+  const int code = wait_for_it();
+  if (code == 0 && mark.is_there())
+    fmt::print(
+        stderr,
+        "orrery: no process of '{}' has begun MPI through the shim, so nothing was scheduled "
+        "(docs/llf.md says which programs it does not see)\n",
+        printable(command[0]));
+  return code;
+}
+
+// --- status, clean
+// --------------------------------------------------------------------------------
+
+/// The user's.
+Words groups() {
+  const std::string begin = fmt::format("orrery-llf.{}.", geteuid());
+  Words found;
+  if (DIR* const folder = opendir("/dev/shm")) {
+    while (const dirent* const entry = readdir(folder))
+      if (const std::string name = entry->d_name; name.starts_with(begin))
+        found.push_back(name.substr(begin.size()));
+    closedir(folder);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::vector<llf_view> look(const std::string& group) {
+  std::vector<llf_view> views(1024);
+  const int count =
+      llf_look(group.c_str(), views.data(), sizeof(llf_view), static_cast<unsigned>(views.size()));
+  if (count < 0) throw UsageError(llf_error());
+  views.resize(static_cast<std::size_t>(count));
+  return views;
+}
+
+std::string text_of(llf_time time) {
+  return time == LLF_NEVER      ? "never"
+         : time == LLF_EARLIEST ? "not told"
+                                : std::to_string(static_cast<long long>(time));
+}
+
+void show_groups() {
+  TextTable table({{"group"}, {"federates", TextTable::Align::right}});
+  for (const std::string& group : groups()) table.add({group, std::to_string(look(group).size())});
+  if (table.empty())
+    print_out("there is no group\n");
+  else
+    print_out("{}", table.text(Terminal::of(STDOUT_FILENO)));
+}
+
+void show_group(const std::string& group) {
+  const Words all = groups();
+  if (std::find(all.begin(), all.end(), group) == all.end())
+    throw UsageError(fmt::format("there is no group '{}'{}", group, near_matches(group, all)));
+  constexpr auto kRight = TextTable::Align::right;
+  TextTable table(
+      {{"federate"}, {"process", kRight}, {"state"}, {"LVT", kRight}, {"unread", kRight}});
+  for (const llf_view& view : look(group))
+    table.add({view.name, std::to_string(view.process), view.state, text_of(view.lvt),
+               view.unread == LLF_NEVER ? "none" : text_of(view.unread)});
+  if (table.empty())
+    print_out("nobody is in group '{}'; 'orrery llf clean' removes it\n", group);
+  else
+    print_out("{}", table.text(Terminal::of(STDOUT_FILENO)));
+}
+
+void clean_group(const std::string& group) {
+  if (llf_clean(group.c_str()) != 0) throw UsageError(llf_error());
+}
+
+/// All in which nobody lives.
+void clean_all() {
+  unsigned removed = 0;
+  for (const std::string& group : groups()) {
+    if (!look(group).empty()) continue;
+    clean_group(group);
+    ++removed;
+  }
+  print_out("{} removed\n", removed == 1 ? "1 group" : fmt::format("{} groups", removed));
+}
+
+}  // namespace
+
+int llf_command(const LlfCommandArguments& arguments) {
+  const Words& words = arguments.words;
+  const std::string verb = words.empty() ? "" : words[0];
+  if (verb == "run") return run(arguments);
+  if ((verb != "status" && verb != "clean") || words.size() > 2)
+    throw UsageError(
+        "'orrery llf' needs 'run -- COMMAND', 'status [GROUP]' or 'clean [GROUP]', as in 'orrery "
+        "llf "
+        "run -- mpirun -n 8 ./simulator'");
+  if (!arguments.group.empty() || !arguments.tokens.empty())
+    throw UsageError("--group and --tokens are for 'orrery llf run'");
+  if (verb == "status" && words.size() == 2)
+    show_group(words[1]);
+  else if (verb == "status")
+    show_groups();
+  else if (words.size() == 2)
+    clean_group(words[1]);
+  else
+    clean_all();
+  flush_out();
+  return kExitOk;
+}
+
+}  // namespace orrery::cli
