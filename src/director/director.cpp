@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "director/director.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+
+#include "director/groups.h"
+#include "orrery/error.h"
+
+namespace orrery::director {
+namespace {
+
+constexpr Nanoseconds kSecond = 1'000'000'000;
+constexpr Nanoseconds kBetweenMeetings = 50'000'000;
+constexpr std::size_t kMoreViews = 64;  // for threads that come
+
+Nanoseconds clock_now() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * kSecond + now.tv_nsec;
+}
+
+void sleep_until(Nanoseconds time) {
+  const timespec wanted{.tv_sec = time / kSecond, .tv_nsec = time % kSecond};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wanted, nullptr) == EINTR) {
+  }
+}
+
+cpu_set_t usable_cores() {
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0)
+    throw UsageError(
+        fmt::format("the usable cores cannot be found out: {} (there may be {} at "
+                    "most)",
+                    std::strerror(errno), CPU_SETSIZE));
+  return cores;
+}
+
+void require_processes(const Selection& selection) {
+  for (const pid_t process : selection.processes) {
+    if (process == getpid()) throw UsageError("a director cannot direct itself");
+    if (threads_of(process).empty() || name_of(process, process).empty())
+      throw UsageError(fmt::format("there is no process {}", process));
+  }
+}
+
+}  // namespace
+
+Director::Director(Orders orders)
+    : orders_(std::move(orders)), cores_(usable_cores()), scanner_(orders_.selection) {
+  cores_number_ = static_cast<unsigned>(CPU_COUNT(&cores_));
+  require_processes(orders_.selection);
+  found_ = scanner_.scan();
+  if (orders_.selection.group.empty() &&
+      std::none_of(found_.begin(), found_.end(), [](const Found& one) { return !one.is_helper; }))
+    throw UsageError(fmt::format("no thread of these processes has a name like '{}'",
+                                 orders_.selection.pattern));
+  if (!orders_.only_watch) {
+    require_right();
+    choose_ceiling();
+    roll_ = std::make_unique<Roll>();
+    const Nanoseconds still = std::max<Nanoseconds>(200'000'000, 10 * orders_.tick);
+    guardian_ = std::make_unique<Guardian>(*roll_, static_cast<int>(still / 1'000'000));
+  }
+  beat_ = std::make_unique<Beat>(orders_, ceiling_, cores_, roll_.get(), &samples_);
+  figures_ = beat_->figures();
+}
+
+Director::~Director() {
+  stop();
+}
+
+/// It is tried: capabilities, limits of resources and groups all have a say.
+void Director::require_right() const {
+  Scheduling mine;
+  int error = read_scheduling(0, mine);
+  if (error == 0) error = set_scheduling(0, scheduling_of(Level::director, false));
+  if (error == 0) error = set_scheduling(0, mine);
+  if (error == 0) return;
+  throw UsageError(fmt::format(
+      "this process may not set real-time priorities ({}): run it as root or with the capability "
+      "CAP_SYS_NICE, in a control group whose cpu.rt_runtime_us is not 0; '--watch' measures "
+      "without that right",
+      std::strerror(error)));
+}
+
+/// The system's bound stops a core for long, and each core when it likes; so the director stays
+/// below it, and the bound is for the case that it does not.
+void Director::choose_ceiling() {
+  constexpr double kMargin = 0.03;  // for what is real time beside the directed threads
+  ceiling_ = orders_.ceiling;
+  const RealTimeShare system = share_of_system();
+  for (const pid_t process : scanner_.processes()) {
+    const std::optional<RealTimeShare> group = share_of_group(process);
+    if (!system.is_bound() && (!group || !group->is_bound()))
+      throw UsageError(fmt::format(
+          "nothing would keep real-time threads from taking all cores: {} is -1, and process {} is "
+          "in no control group with a bound; write 950000 there",
+          system.where, process));
+    const RealTimeShare& least =
+        group && group->is_bound() && (!system.is_bound() || group->share < system.share) ? *group
+                                                                                          : system;
+    if (least.share < Orders::kLeastCeiling + kMargin)
+      throw UsageError(fmt::format(
+          "process {} may have {:.0f} % of a core in real time, which is too little; {} says so, "
+          "'echo 950000 > {}' makes it 95 % of a second if the groups above have as much",
+          process, 100 * least.share, least.where, least.where));
+    if (least.share - kMargin >= ceiling_) continue;
+    ceiling_ = least.share - kMargin;
+    ceiling_reason_ = fmt::format("{} allows {:.0f} %", least.where, 100 * least.share);
+  }
+}
+
+void Director::start() {
+  beat_->take_in(found_);
+  views_.reserve(2 * beat_->size() + kMoreViews);
+  beat_->show(views_);
+  thread_ = std::thread([this] { keep_beat(); });
+}
+
+void Director::keep_beat() {
+  try {
+    become_real_time();
+    tick_until_stopped();
+  } catch (...) {
+    failure_ = std::current_exception();
+    has_failed_ = true;
+  }
+  // By this thread: the others may have no core as long as it is not done.
+  if (roll_) roll_->give_all_back();
+}
+
+void Director::become_real_time() const {
+  prctl(PR_SET_NAME, "orrery-beat");
+  if (!roll_) return;
+  mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);  // better, not necessary
+  if (const int error = set_scheduling(0, scheduling_of(Level::director, false)); error != 0)
+    throw UsageError(fmt::format("the director's own thread cannot be a real-time thread: {}",
+                                 std::strerror(error)));
+}
+
+void Director::tick_until_stopped() {
+  Nanoseconds next = clock_now() + orders_.tick, met = 0;
+  while (!stops_.load(std::memory_order_relaxed)) {
+    sleep_until(next);
+    const Nanoseconds now = clock_now();
+    beat_->tick(next, now);
+    if (roll_) roll_->heartbeat().fetch_add(1, std::memory_order_relaxed);
+    if (now - met >= kBetweenMeetings && meeting_.try_lock()) {
+      const std::lock_guard lock(meeting_, std::adopt_lock);
+      meet();
+      met = now;
+    }
+    const Nanoseconds missed = std::max<Nanoseconds>(0, (clock_now() - next) / orders_.tick);
+    beat_->count_missed(static_cast<std::uint64_t>(missed));
+    next += (missed + 1) * orders_.tick;
+  }
+}
+
+void Director::meet() {
+  beat_->take_in(found_);
+  beat_->show(views_);
+  figures_ = beat_->figures();
+  is_empty_ = beat_->is_empty();
+}
+
+bool Director::look() {
+  if (has_failed_) {
+    stop();
+    std::rethrow_exception(failure_);
+  }
+  if (guardian_ && !guardian_->is_alive()) {
+    stop();
+    throw UsageError(
+        "the director's guardian was ended by somebody; all threads have been given "
+        "their scheduling back");
+  }
+  std::vector<Found> found = scanner_.scan();
+  const std::lock_guard lock(meeting_);
+  for (Found& one : found) found_.push_back(std::move(one));
+  views_.reserve(views_.size() + found_.size() + kMoreViews);
+  return !is_empty_ || !found_.empty() || !orders_.selection.group.empty();
+}
+
+void Director::stop() {
+  stops_ = true;
+  if (thread_.joinable()) {
+    thread_.join();
+    beat_->show(views_);
+    figures_ = beat_->figures();
+  }
+  if (!guardian_) return;
+  roll_->give_all_back();
+  roll_->give_back_to_children();
+  guardian_.reset();
+}
+
+Figures Director::figures() {
+  const std::lock_guard lock(meeting_);
+  return *figures_;
+}
+
+std::vector<ThreadView> Director::views() {
+  const std::lock_guard lock(meeting_);
+  return views_;
+}
+
+}  // namespace orrery::director

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a director is told.
+#pragma once
+
+#include "director/policy.h"
+#include "director/scan.h"
+
+namespace orrery::director {
+
+struct Orders {
+  static constexpr Nanoseconds kLeastTick = 100'000, kMostTick = 100'000'000;
+  static constexpr double kLeastCeiling = 0.05, kMostCeiling = 0.95;
+
+  Selection selection;
+  Nanoseconds tick = 1'000'000;
+  double ceiling = 0.9;     ///< share of each core that directed threads have in real time
+  bool only_watch = false;  ///< measure what the system does, and change nothing
+  bool keeps_samples = false;
+};
+
+}  // namespace orrery::director

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "director/thread.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+namespace orrery::director {
+namespace {
+
+std::string path_of(pid_t process, pid_t thread, const char* file) {
+  return fmt::format("/proc/{}/task/{}/{}", process, thread, file);
+}
+
+/// The beginning of a file; empty if it cannot be read.
+template <std::size_t kSize>
+std::string_view read_start(int descriptor, char (&text)[kSize]) {
+  const ssize_t length = pread(descriptor, text, kSize, 0);
+  return {text, length < 0 ? 0 : static_cast<std::size_t>(length)};
+}
+
+/// From the state on: the name before it may hold anything, also blanks and brackets.
+std::string_view behind_name(std::string_view stat) {
+  const std::size_t bracket = stat.rfind(')');
+  return bracket == std::string_view::npos ? "" : stat.substr(std::min(bracket + 2, stat.size()));
+}
+
+/// The field with this number in proc(5), from the state (3) on.
+std::uint64_t field_of(std::string_view stat, int wanted) {
+  std::string_view rest = behind_name(stat);
+  for (int field = 3; field < wanted && !rest.empty(); ++field) {
+    const std::size_t blank = rest.find(' ');
+    rest.remove_prefix(blank == std::string_view::npos ? rest.size() : blank + 1);
+  }
+  std::uint64_t value = 0;
+  std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  return value;
+}
+
+constexpr int kFieldOfBirth = 22;
+
+}  // namespace
+
+Descriptor::~Descriptor() {
+  if (number_ >= 0) close(number_);
+}
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(number_, other.number_);
+  return *this;
+}
+
+std::optional<Thread> Thread::open(pid_t process, pid_t thread) {
+  const auto open_file = [&](const char* file) {
+    return Descriptor(::open(path_of(process, thread, file).c_str(), O_RDONLY | O_CLOEXEC));
+  };
+  Thread opened;
+  opened.consumed_ = open_file("schedstat");
+  opened.state_ = open_file("stat");
+  if (!opened.consumed_ || !opened.state_) return {};
+  char text[1024];
+  opened.id_ = {process, thread, field_of(read_start(opened.state_.number(), text), kFieldOfBirth)};
+  opened.name_ = name_of(process, thread);
+  if (opened.id_.born == 0 || opened.state() == 'X') return {};
+  return opened;
+}
+
+std::optional<Nanoseconds> Thread::consumed() const {
+  char text[64];
+  const std::string_view line = read_start(consumed_.number(), text);
+  Nanoseconds value = 0;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value);
+  if (error != std::errc() || end == line.data()) return {};
+  return value;
+}
+
+char Thread::state() const {
+  char text[1024];
+  const std::string_view rest = behind_name(read_start(state_.number(), text));
+  return rest.empty() || rest.front() == 'Z' ? 'X' : rest.front();
+}
+
+std::vector<pid_t> threads_of(pid_t process) {
+  std::vector<pid_t> threads;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(fmt::format("/proc/{}/task", process), error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    pid_t thread = 0;
+    std::from_chars(name.data(), name.data() + name.size(), thread);
+    if (thread > 0) threads.push_back(thread);
+  }
+  std::sort(threads.begin(), threads.end());
+  return threads;
+}
+
+std::uint64_t birth_of(pid_t process, pid_t thread) {
+  const Descriptor file(::open(path_of(process, thread, "stat").c_str(), O_RDONLY | O_CLOEXEC));
+  char text[1024];
+  return file ? field_of(read_start(file.number(), text), kFieldOfBirth) : 0;
+}
+
+std::string name_of(pid_t process, pid_t thread) {
+  const Descriptor file(::open(path_of(process, thread, "comm").c_str(), O_RDONLY | O_CLOEXEC));
+  char text[64];
+  std::string_view name = file ? read_start(file.number(), text) : "";
+  if (name.ends_with('\n')) name.remove_suffix(1);
+  return std::string(name);
+}
+
+}  // namespace orrery::director
