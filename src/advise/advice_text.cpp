@@ -14,12 +14,14 @@ namespace {
 
 using Align = TextTable::Align;
 
-/// "3.2 to 3.6 s"; what has no interval is said not to.
+/// "3.4 s, 3.2 to 3.6 s"
 std::string span_of(const Likely& seconds) {
-  if (!seconds.half_width) return span_text(seconds.value);
-  return fmt::format("{}, {} to {}", span_text(seconds.value),
-                     span_text(std::max(0.0, seconds.value - *seconds.half_width)),
-                     span_text(seconds.value + *seconds.half_width));
+  const std::string value = span_text(seconds.value);
+  if (!seconds.half_width) return value + ", by one run";
+  const double low = seconds.value - *seconds.half_width;
+  const std::string high = span_text(seconds.value + *seconds.half_width);
+  return low > 0 ? fmt::format("{}, {} to {}", value, span_text(low), high)
+                 : fmt::format("{}, at most {}", value, high);
 }
 
 std::string error_text(const Likely& likely) {

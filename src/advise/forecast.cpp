@@ -74,13 +74,17 @@ Trend trend_of(std::span<const double> rates, double confidence) {
   return trend;
 }
 
-/// The rate stays as it was in the last part, or it goes on as it did, but not below nothing.
+/// The rate stays as it was in the last part, or it goes on as it did for as long as it has done so
+/// (a trend is nobody's to follow any further), but not below nothing.
 Likely events_of_a_trend(std::span<const double> rates, double per_part, double parts_left,
                          double part_seconds) {
-  const double last = rates.back(), until_none = per_part < 0 ? last / -per_part : parts_left;
-  const double going = std::min(parts_left, until_none);
+  const double last = rates.back();
+  double going = std::min(parts_left, static_cast<double>(rates.size()));
+  if (per_part < 0) going = std::min(going, last / -per_part);
+  const double reached = last + per_part * going;
   const double stays = last * parts_left * part_seconds;
-  const double goes_on = (last + per_part * going / 2) * going * part_seconds;
+  const double goes_on =
+      ((last + reached) / 2 * going + reached * (parts_left - going)) * part_seconds;
   return {(stays + goes_on) / 2, std::fabs(stays - goes_on) / 2};
 }
 

@@ -5,7 +5,7 @@
 // time. The beginning is left out by MSER (K. P. White, "An effective truncation heuristic for bias
 // reduction in simulation output", Simulation 69(6), 1997); of the rest parts of equal length are
 // taken as a sample, of which the future has as many more as fit into it. Where the rate still
-// grows or falls, both are told: it stays as it is, and it goes on like that.
+// grows or falls, both are told: it stays as it is, and it goes on like that for as long again.
 //
 // Nothing can tell from the first tenth of a run that its load falls after the half. A *pilot*, a
 // smaller setting of the same model that is run to its end, can: its events over simulated time

@@ -33,18 +33,16 @@ constexpr unsigned kOversubscription = 4;
 constexpr double kBusy = 0.5;  // load for each core at which others disturb
 constexpr int kExitUsage = 2;
 
-Curve curve_of(const Json& report) {
+std::vector<CurvePoint> points_of(const Json& report) {
   std::vector<CurvePoint> points;
   const Json& progress = report.at("progress");
   for (std::size_t i = 0; i < progress.at("committed").size(); ++i)
     points.push_back({progress["simulated_seconds"][i], progress["committed"][i]});
-  points.push_back({report.at("run").at("reached_seconds"), report["run"].at("committed")});
+  const CurvePoint last{report.at("run").at("reached_seconds"), report["run"].at("committed")};
   // The last sample may have been taken at the same time, before the last events were counted.
-  std::stable_sort(points.begin(), points.end(),
-                   [](const CurvePoint& a, const CurvePoint& b) { return a.seconds < b.seconds; });
-  while (points.size() > 1 && points[points.size() - 2].seconds >= points.back().seconds)
-    points.erase(points.end() - 2);
-  return Curve(points);
+  while (!points.empty() && points.back().seconds >= last.seconds) points.pop_back();
+  points.push_back(last);
+  return points;
 }
 
 double seconds_beside_loop(const Json& report) {
@@ -81,6 +79,7 @@ Findings Measurement::carry_out() {
   send_scout();
   if (runner_.signal() != 0) throw Interrupted{runner_.signal()};
   found_.forecast = forecast_events(curve_, until_, kConfidence);
+  if (found_.forecast.basis == Basis::unsettled && has_snapshot_) send_scout_on();
   if (!question_.pilot_words.empty() && found_.forecast.basis != Basis::counted) run_pilot();
   choose_begin();
   probe();
@@ -124,7 +123,8 @@ void Measurement::send_scout() {
     if (outcome.code != 0) throw Failed{outcome.code, outcome.sentence};
     if (!outcome.report.is_object() || !outcome.report.contains("progress")) continue;
     found_.scout = outcome.report;
-    curve_ = curve_of(outcome.report);
+    points_ = points_of(outcome.report);
+    curve_ = Curve(points_);
     if (curve_.size() >= kLeastPoints || outcome.report["complete"] == true) break;
   }
   if (curve_.empty() || curve_.events() < 1)
@@ -137,6 +137,26 @@ void Measurement::send_scout() {
   until_ = static_cast<double>(until_ticks_) * tick_;
   found_.start_seconds = seconds_beside_loop(report);
   scout_rate_ = report["run"]["events_per_second"];
+  scout_seconds_ = report["run"]["seconds"]["loop"];
+  state_ = path("scout");
+}
+
+/// From its snapshot. Without success it has come as far as it had.
+void Measurement::send_scout_on() {
+  status_.show("the same, further, for its rate of events has not settled");
+  std::vector<std::string> words = {"fork", state_};
+  words.insert(words.end(), question_.fork_words.begin(), question_.fork_words.end());
+  words.emplace_back("--snapshots");
+  const RunOutcome outcome =
+      runner_.run(words, path("further"), kScoutShare * question_.budget_seconds);
+  if (runner_.signal() != 0 || !outcome.is_usable()) return;
+  found_.scout["run"] = outcome.report["run"];
+  scout_seconds_ += outcome.report["run"]["seconds"]["loop"].get<double>();
+  state_ = path("further");
+  const std::vector<CurvePoint> more = points_of(outcome.report);
+  points_.insert(points_.end(), more.begin(), more.end());
+  curve_ = Curve(points_);
+  found_.forecast = forecast_events(curve_, until_, kConfidence);
 }
 
 void Measurement::run_pilot() {
@@ -150,7 +170,7 @@ void Measurement::run_pilot() {
                  fmt::format("the pilot did not come to its end within {}, a quarter of --budget; "
                              "make it smaller, or give more",
                              span_text(kPilotShare * question_.budget_seconds))};
-  const Curve pilot = curve_of(outcome.report);
+  const Curve pilot(points_of(outcome.report));
   if (pilot.events() < 1) throw Failed{kExitUsage, "the pilot committed no event"};
   found_.forecast = forecast_by_pilot(curve_, pilot, until_);
 }
@@ -161,7 +181,7 @@ void Measurement::run_pilot() {
 void Measurement::choose_begin() {
   const Json& run = found_.scout["run"];
   if (found_.forecast.basis == Basis::counted) {
-    if (run["seconds"]["loop"] < kShortSeconds) {
+    if (scout_seconds_ < kShortSeconds) {
       found_.begin = Begin::whole;
     } else if (has_snapshot_) {
       take_snapshot_at(curve_.events() / 4);
@@ -197,6 +217,7 @@ void Measurement::take_snapshot_at(double events) {
           outcome.sentence);
     return;
   }
+  state_ = path("scout");
   begin_events_ = outcome.report["run"]["committed"];
   found_.begin_seconds = static_cast<double>(begin_ticks_) * tick_;
 }
@@ -210,7 +231,7 @@ std::vector<std::string> Measurement::words_for(const Configuration& configurati
                                                 double events) const {
   std::vector<std::string> words = question_.run_words;
   if (found_.begin == Begin::snapshot) {
-    words = {"fork", path("scout")};
+    words = {"fork", state_};
     words.insert(words.end(), question_.fork_words.begin(), question_.fork_words.end());
   }
   const std::vector<std::string> own = configuration.words();

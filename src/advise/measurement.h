@@ -4,7 +4,8 @@
 //
 // 1. A scout, the run itself on the default engine, goes as far as a quarter of the budget lets it.
 //    It tells how many events there are by which simulated time, and where it ends it leaves a
-//    snapshot: that is the warmed-up state, and the latest that can be had.
+//    snapshot: that is the warmed-up state, and the latest that can be had. Where the rate of
+//    events has not settled by then, it goes on for as long again.
 // 2. Each configuration goes on from there (`orrery fork`) for a moment. Those that are far behind
 //    the best are not measured any further.
 // 3. The others run in turn, in runs of three lengths, until the budget is used up or the best is
@@ -81,6 +82,7 @@ class Measurement {
  private:
   void send_scout();
   RunOutcome scout_for(double seconds);
+  void send_scout_on();
   void run_pilot();
   void choose_begin();
   void take_snapshot_at(double events);
@@ -103,11 +105,13 @@ class Measurement {
   Status status_;
   Findings found_;
   Curve curve_;
+  std::vector<CurvePoint> points_;  // of the curve
+  std::string state_;               // folder of the scout with the snapshot
   bool has_snapshot_ = false;
   double until_ = 0, tick_ = 1e-9;  // simulated seconds
   std::int64_t until_ticks_ = 0, begin_ticks_ = 0;
   double begin_events_ = 0;  // committed where measured runs begin
-  double scout_rate_ = 0;
+  double scout_rate_ = 0, scout_seconds_ = 0;  // of its events
 };
 
 }  // namespace orrery::advise
