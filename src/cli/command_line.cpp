@@ -60,6 +60,8 @@ CommandLine::CommandLine() : app(std::string(command_text("").summary), "orrery"
   add_compare_options(*(compare = add("compare")), compare_arguments);
   add_sweep_options(*(sweep = add("sweep")), sweep_arguments);
   add_advise_options(*(advise = add("advise")), advise_arguments);
+  add_director_options(*(director = add("director")), director_arguments);
+  add_llf_command_options(*(llf = add("llf")), llf_arguments);
   add_page_options(*(report = add("report")), page_arguments);
   add_manual_options(*(manual = add("manual")), manual_arguments);
   add_completion_options(*(completion = add("completion")), completion_arguments);

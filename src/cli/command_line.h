@@ -16,7 +16,7 @@ class CommandLine {
 
   CLI::App app;
   CLI::App *list, *describe, *run, *resume, *fork, *snapshot, *trace, *compare, *sweep, *advise,
-      *report, *manual, *completion;
+      *director, *llf, *report, *manual, *completion;
   ListArguments list_arguments;
   DescribeArguments describe_arguments;
   RunArguments run_arguments;
@@ -26,6 +26,8 @@ class CommandLine {
   CompareArguments compare_arguments;
   SweepArguments sweep_arguments;
   AdviseArguments advise_arguments;
+  DirectorArguments director_arguments;
+  LlfCommandArguments llf_arguments;
   PageArguments page_arguments;
   ManualArguments manual_arguments;
   CompletionArguments completion_arguments;

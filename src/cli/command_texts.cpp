@@ -67,6 +67,12 @@ constexpr Entry kAdviseFiles[] = {
     {"DIR/advise.json", "All of it. It is written last: where it is, everything is."},
 };
 
+constexpr Entry kDirectorFiles[] = {
+    {"FILE",
+     "With --csv: time, thread, name, virtual time, consumed time and state, a line for each "
+     "thread and tick. It is named FILE.part until it is complete."},
+};
+
 constexpr Entry kPageFiles[] = {
     {"DIR/report.html", "The page of a run or a study, where --out names no other."},
     {"comparison.html", "That of several, in the current folder."},
@@ -170,6 +176,22 @@ with 1 if there is one.)",
 orrery trace info run.pftrace                 what it holds
 orrery trace show run.pftrace --lps 0..5      a sequence chart
 orrery trace diff run.pftrace other.pftrace   the first committed event that differs)"},
+    {.name = "llf",
+     .summary = "Run a program over MPI with more ranks than cores; show groups of liborrery-llf",
+     .operands = "run|status|clean [WORDS...] [OPTIONS]",
+     .prose =
+         R"(Ranks that wait by looking again and again take the cores from those that they wait for. 'run' puts a
+library between the ranks of a command and MPI, without a change to the program: a rank that waits
+sleeps, and no more run than there are cores. The exit code is the command's. 'status' and 'clean' are
+for all simulators that use liborrery-llf: who is in a group and does what; and removing groups in
+which nobody lives any more.)",
+     .examples = R"(orrery llf run -- mpirun -n 8 ./simulator --its --options
+orrery llf run --group mine --tokens 2 -- mpirun -n 8 --oversubscribe ./simulator
+orrery llf status           the groups
+orrery llf status mine      its federates
+orrery llf clean)",
+     .more = R"(Everything behind '--' is the command. The program is linked with Open MPI or MPICH, as a shared
+library.)"},
     {.name = "compare",
      .summary = "Run a model on several engines and compare",
      .operands = "MODEL [OPTIONS]",
@@ -221,6 +243,19 @@ orrery advise --calibrate                     the speed of this machine, for the
   speed = 1.0
   price_per_hour = 0.05)",
      .files = kAdviseFiles},
+    {.name = "director",
+     .summary = "Direct processes or virtual machines by least virtual time, or watch them",
+     .operands = "[OPTIONS]",
+     .prose =
+         R"(For simulators that cannot be changed, and virtual machines (QEMU with debug-threads=on): of more
+threads than cores, those run that have consumed least, by a tick of a millisecond, as real-time
+threads. It needs the right to set real-time priorities (root, or CAP_SYS_NICE). However it ends, all
+threads have their old scheduling back.)",
+     .examples = R"(orrery director --pid 4711 --pid 4712
+orrery director --cgroup machines --csv times.csv
+orrery director --cgroup machines --watch --duration 10s    what the system does by itself
+orrery director --pid 4711 --threads 'worker*' --tick 2ms --ceiling 50%)",
+     .files = kDirectorFiles},
     {.name = "report",
      .summary = "Make a page of a run, of several side by side, or of a study",
      .operands = "DIR... [OPTIONS]",

@@ -26,6 +26,8 @@ int run_command(const RunArguments& arguments);
 int resume_command(const ResumeArguments& arguments);  ///< and fork
 int snapshot_command(const SnapshotCommandArguments& arguments);
 int trace_command(const TraceCommandArguments& arguments);
+int llf_command(const LlfCommandArguments& arguments);
+int director_command(const DirectorArguments& arguments);
 int compare_command(const CompareArguments& arguments);
 int sweep_command(const SweepArguments& arguments);
 int advise_command(const AdviseArguments& arguments);

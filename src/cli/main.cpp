@@ -119,6 +119,11 @@ int dispatch(CommandLine& commands) {
     complete_arguments(*command, commands.advise_arguments);
     return advise_command(commands.advise_arguments);
   }
+  if (command == commands.director) {
+    complete_arguments(*command, commands.director_arguments);
+    return director_command(commands.director_arguments);
+  }
+  if (command == commands.llf) return llf_command(commands.llf_arguments);
   if (command == commands.report) {
     complete_arguments(*command, commands.page_arguments);
     return page_command(commands.page_arguments);
@@ -153,12 +158,16 @@ int show_help(const CLI::App& app, const CLI::Success& help) {
   }
 }
 
-/// CLI11 would give "--out=" the next word as its value. "--out" and "" mean what was written.
+/// CLI11 would give "--out=" the next word as its value. "--out" and "" mean what was written. Behind
+/// "--" are words of another command.
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words;
+  bool are_ours = true;
   for (int i = 0; i < argc; ++i) {
     std::string word = argv[i];
-    const bool empty_value = word.starts_with("--") && word.find('=') == word.size() - 1;
+    if (word == "--") are_ours = false;
+    const bool empty_value =
+        are_ours && word.starts_with("--") && word.find('=') == word.size() - 1;
     if (empty_value) word.pop_back();
     words.push_back(std::move(word));
     if (empty_value) words.emplace_back();

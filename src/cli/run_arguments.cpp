@@ -221,6 +221,21 @@ void add_trace_command_options(CLI::App& command, TraceCommandArguments& argumen
   add("--limit", arguments.limit, "N", "show: so many events at most (50)");
 }
 
+void add_llf_command_options(CLI::App& command, LlfCommandArguments& arguments) {
+  command
+      .add_option("WORDS", arguments.words,
+                  "'run --' and a command, or 'status' or 'clean' and a group")
+      ->type_name("");
+  command
+      .add_option("--group", arguments.group,
+                  "run: name of the group that its ranks are (one of its own)")
+      ->type_name("NAME");
+  command
+      .add_option("--tokens", arguments.tokens,
+                  "run: how many ranks run at a time (as many as there are cores)")
+      ->type_name("N");
+}
+
 void add_compare_options(CLI::App& command, CompareArguments& arguments) {
   add_model(command, arguments);
   command.add_option("--engines", arguments.engines, "Engines (all there are)")
@@ -268,6 +283,33 @@ void add_advise_options(CLI::App& command, AdviseArguments& arguments) {
       ->allow_extra_args(false);
   add_declared_options(command, arguments, &workers_option());
   add_own_options(command, arguments);
+}
+
+void add_director_options(CLI::App& command, DirectorArguments& arguments) {
+  const auto add = [&](const char* flag, std::string& text, const char* type, const char* help) {
+    command.add_option(flag, text, help)->type_name(type);
+  };
+  command
+      .add_option("--pid", arguments.processes,
+                  "Process whose threads are directed; may be repeated")
+      ->type_name("N")
+      ->allow_extra_args(false);
+  add("--cgroup", arguments.group, "NAME",
+      "All processes of this control group, of version 1 or 2, and those that come into it");
+  add("--threads", arguments.pattern, "PATTERN",
+      "Direct threads with such names, as in a shell; the others of their processes are helpers "
+      "(virtual processors; of a process without such, all)");
+  add("--tick", arguments.tick, "TIME", "How often who runs is chosen anew, 100us to 100ms (1ms)");
+  add("--ceiling", arguments.ceiling, "SHARE",
+      "The most of each core that directed threads have before all others, 5% to 95% (90%)");
+  add("--duration", arguments.duration, "TIME",
+      "End after this time (when the processes or Ctrl-C do)");
+  command.add_flag("--watch", arguments.watch,
+                   "Change no scheduling: measure what the system's does; needs no rights");
+  add("--csv", arguments.csv, "FILE", "Write the virtual time of each thread at each tick");
+  command.add_flag("--force", arguments.force, "Replace that file");
+  command.add_flag("--json", arguments.json, "Print the summary as JSON");
+  command.add_flag("--quiet", arguments.quiet, "Show no table while it goes on");
 }
 
 void add_page_options(CLI::App& command, PageArguments& arguments) {
@@ -415,6 +457,10 @@ void complete_arguments(const CLI::App& command, const TraceCommandArguments& ar
       throw UsageError(fmt::format("{} is for 'orrery trace show'", flag));
 }
 
+void complete_arguments(const CLI::App& command, const DirectorArguments&) {
+  refuse_missing_values(command);
+}
+
 void complete_arguments(CLI::App& command, AdviseArguments& arguments) {
   if (!arguments.calibrate)
     return complete_arguments(command, static_cast<RunArguments&>(arguments));
@@ -422,9 +468,9 @@ void complete_arguments(CLI::App& command, AdviseArguments& arguments) {
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();
     if (option->count() > 0 && name != "--calibrate" && name != "--json" && name != "--quiet")
-      throw UsageError(fmt::format(
-          "'orrery advise --calibrate' measures the machine alone; leave {} away",
-          name.starts_with("--") ? name : "'" + arguments.words.front() + "'"));
+      throw UsageError(
+          fmt::format("'orrery advise --calibrate' measures the machine alone; leave {} away",
+                      name.starts_with("--") ? name : "'" + arguments.words.front() + "'"));
   }
 }
 

@@ -83,6 +83,12 @@ struct TraceCommandArguments {
   std::string lps, from, to, limit;
 };
 
+/// `orrery llf run -- COMMAND`, `status [GROUP]`, `clean [GROUP]`
+struct LlfCommandArguments {
+  std::vector<std::string> words;
+  std::string group, tokens;
+};
+
 struct CompareArguments : RunArguments {
   std::string engines, repeats;
   std::string workers;  ///< a list
@@ -111,6 +117,13 @@ struct AdviseArguments : RunArguments {
   std::string budget, machines, time_limit, price_limit;
   std::vector<std::string> pilot;   ///< "name=value"
   std::vector<std::string> trials;  ///< "option=value,..."
+};
+
+/// `orrery director --pid N ... --cgroup NAME`
+struct DirectorArguments {
+  std::vector<std::string> processes;
+  std::string group, pattern, tick, ceiling, duration, csv;
+  bool watch = false, force = false, json = false, quiet = false;
 };
 
 /// `orrery report DIR ...`
@@ -149,12 +162,14 @@ void add_run_options(CLI::App& command, RunArguments& arguments);
 void add_resume_options(CLI::App& command, ResumeArguments& arguments);
 void add_snapshot_command_options(CLI::App& command, SnapshotCommandArguments& arguments);
 void add_trace_command_options(CLI::App& command, TraceCommandArguments& arguments);
+void add_llf_command_options(CLI::App& command, LlfCommandArguments& arguments);
 /// The same for `compare`, where engines and numbers of workers are lists.
 void add_compare_options(CLI::App& command, CompareArguments& arguments);
 /// The same for `sweep`, which gives its runs seeds.
 void add_sweep_options(CLI::App& command, SweepArguments& arguments);
 /// The same for `advise`, where engines, workers and ranks are lists.
 void add_advise_options(CLI::App& command, AdviseArguments& arguments);
+void add_director_options(CLI::App& command, DirectorArguments& arguments);
 void add_page_options(CLI::App& command, PageArguments& arguments);
 void add_list_options(CLI::App& command, ListArguments& arguments);
 void add_manual_options(CLI::App& command, ManualArguments& arguments);
@@ -172,6 +187,7 @@ void complete_arguments(CLI::App& command, ResumeArguments& arguments);
 /// What belongs to `report`, which takes folders alone.
 void complete_arguments(const CLI::App& command, const PageArguments& arguments);
 void complete_arguments(const CLI::App& command, const TraceCommandArguments& arguments);
+void complete_arguments(const CLI::App& command, const DirectorArguments& arguments);
 
 /// The same where there need not be a model.
 void complete_arguments(CLI::App& command, AdviseArguments& arguments);
