@@ -2,12 +2,16 @@
 """The pictures of './dev bench oversubscribed': rates, ratios and efficiency against the number of
 ranks, and ratios against the share of remote events."""
 
+import textwrap
+
 from harness import panels, save_picture
 
 COLOURS = {"spin": "#b04030", "yield": "#d09030", "block": "#4878a8", "llf": "#2f7d4f"}
 THESIS = 20
+HOLLOW = "hollow: runs that were given up, the rate so far"
 CAPTION = ("dashed: the factor of 20 that Yoginath (2014) reports for virtual machines, over a fair "
-           "scheduler and with virtual processors that spin: to be compared with 'spin' alone")
+           "scheduler and with virtual processors that spin: to be compared with 'spin' alone; " +
+           HOLLOW)
 
 
 def ordered(values):
@@ -69,6 +73,11 @@ def efficiency(axis, rows):
     axis.set(ylim=(0, 1.02), xlabel="ranks", ylabel="committed over executed")
 
 
+def below(figure, caption):
+    """A caption as wide as the picture."""
+    figure.supxlabel(textwrap.fill(caption, round(figure.get_figwidth() * 15)), fontsize=8)
+
+
 def grid(rows, kernels, drawn, path, caption=""):
     """A panel for each model and kernel."""
     models = ordered(row["model"] for row in rows)
@@ -82,7 +91,7 @@ def grid(rows, kernels, drawn, path, caption=""):
                 axis.grid(True, which="major", linewidth=0.3)
     axes[0][0].legend(fontsize=8)
     if caption:
-        figure.supxlabel(caption, fontsize=8)
+        below(figure, caption)
     save_picture(figure, path)
 
 
@@ -101,7 +110,7 @@ def shares(rows, path):
         axis.set_title(f"phold, {kernel}, {ranks} ranks")
         axis.grid(True, which="major", linewidth=0.3)
     axes[0][0].legend(fontsize=8)
-    figure.supxlabel(CAPTION, fontsize=7)
+    below(figure, CAPTION)
     save_picture(figure, path)
     return True
 
@@ -113,13 +122,14 @@ def draw(rows, out):
     kernels = ordered(row["kernel"] for row in usual)
     if not usual:
         return []
-    grid(usual, kernels, rates, out / "rates.png", "hollow: given up, the rate so far")
+    grid(usual, kernels, rates, out / "rates.png", HOLLOW)
     grid(usual, kernels, ratios, out / "ratios.png", CAPTION)
     names = ["rates.png", "ratios.png"]
     if "optimistic" in kernels:
         grid(usual, ["optimistic"], efficiency, out / "efficiency.png")
         names.append("efficiency.png")
-    if shares(some(calm, model="phold"), out / "shares.png") if some(calm, model="phold") else False:
+    phold = some(calm, model="phold")
+    if phold and shares(phold, out / "shares.png"):
         names.append("shares.png")
     return names
 
