@@ -142,7 +142,8 @@ int wait_for_it() {
 }
 
 int run(const LlfCommandArguments& arguments) {
-  const Words command(arguments.words.begin() + 1, arguments.words.end());
+  Words command(arguments.words.begin() + 1, arguments.words.end());
+  command.insert(command.end(), arguments.command.begin(), arguments.command.end());
   if (command.empty())
     throw UsageError(
         "'orrery llf run' needs a command, as in 'orrery llf run -- mpirun -n 8 ./simulator'");
@@ -238,7 +239,7 @@ int llf_command(const LlfCommandArguments& arguments) {
   const Words& words = arguments.words;
   const std::string verb = words.empty() ? "" : words[0];
   if (verb == "run") return run(arguments);
-  if ((verb != "status" && verb != "clean") || words.size() > 2)
+  if ((verb != "status" && verb != "clean") || words.size() > 2 || !arguments.command.empty())
     throw UsageError(
         "'orrery llf' needs 'run -- COMMAND', 'status [GROUP]' or 'clean [GROUP]', as in 'orrery "
         "llf "

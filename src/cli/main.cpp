@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -158,7 +159,8 @@ int show_help(const CLI::App& app, const CLI::Success& help) {
   }
 }
 
-/// CLI11 would give "--out=" the next word as its value. "--out" and "" mean what was written. Behind
+/// CLI11 would give "--out=" the next word as its value. "--out" and "" mean what was written.
+/// Behind
 /// "--" are words of another command.
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words;
@@ -188,7 +190,10 @@ void read(CommandLine& commands, const std::vector<std::string>& words, char** a
     run->command_line = argv;
     run->command.assign(words.begin() + 1, words.end());
   }
-  parse(commands.app, words);
+  const auto mark = std::find(words.begin(), words.end(), "--");
+  const bool is_for_another = words.size() > 1 && words[1] == "llf" && mark != words.end();
+  if (is_for_another) commands.llf_arguments.command.assign(mark + 1, words.end());
+  parse(commands.app, is_for_another ? std::vector<std::string>(words.begin(), mark) : words);
 }
 
 /// As if the command of the run that --again names had been written.

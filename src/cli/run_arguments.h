@@ -86,6 +86,7 @@ struct TraceCommandArguments {
 /// `orrery llf run -- COMMAND`, `status [GROUP]`, `clean [GROUP]`
 struct LlfCommandArguments {
   std::vector<std::string> words;
+  std::vector<std::string> command;  ///< behind "--"
   std::string group, tokens;
 };
 

@@ -161,7 +161,9 @@ int MPI_Request_free(MPI_Request* request) {
 
 int MPI_Recv(void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
              MPI_Status* status) {
-  if (!process().takes_part()) return PMPI_Recv(buffer, count, type, source, tag, comm, status);
+  // What is from nobody is there; of its status MPICH's non-blocking form says less.
+  if (!process().takes_part() || source == MPI_PROC_NULL)
+    return PMPI_Recv(buffer, count, type, source, tag, comm, status);
   MPI_Request request;
   const int code = PMPI_Irecv(buffer, count, type, source, tag, comm, &request);
   if (code != MPI_SUCCESS) return code;
@@ -180,7 +182,7 @@ int MPI_Mrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* message,
 int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int dest, int out_tag,
                  void* in, int in_count, MPI_Datatype in_type, int source, int in_tag,
                  MPI_Comm comm, MPI_Status* status) {
-  if (!process().takes_part())
+  if (!process().takes_part() || (source == MPI_PROC_NULL && dest == MPI_PROC_NULL))
     return PMPI_Sendrecv(out, out_count, out_type, dest, out_tag, in, in_count, in_type, source,
                          in_tag, comm, status);
   MPI_Request receive, sending;
@@ -194,7 +196,10 @@ int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int dest
   }
   const unsigned hops = hops_for(bytes_of(out_count, out_type));
   tell(comm, dest, hops);
-  return wait_for_both(&receive, &sending, hops > 0 || may_be_large(in_count, in_type), status);
+  code = wait_for_both(&receive, &sending, hops > 0 || may_be_large(in_count, in_type), status);
+  if (code == MPI_SUCCESS && source == MPI_PROC_NULL)
+    code = PMPI_Recv(in, in_count, in_type, source, in_tag, comm, status);  // its status
+  return code;
 }
 
 /// What is sent is packed first, so that its place can be received into.
@@ -215,7 +220,8 @@ int MPI_Sendrecv_replace(void* buffer, int count, MPI_Datatype type, int dest, i
 }
 
 int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  if (!process().takes_part()) return PMPI_Probe(source, tag, comm, status);
+  if (!process().takes_part() || source == MPI_PROC_NULL)
+    return PMPI_Probe(source, tag, comm, status);
   int code = MPI_SUCCESS, is_there = 0;
   process().wait_until(false, [&] {
     code = PMPI_Iprobe(source, tag, comm, &is_there, status);
@@ -224,7 +230,8 @@ int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
   return code;
 }
 int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
-  if (!process().takes_part()) return PMPI_Mprobe(source, tag, comm, message, status);
+  if (!process().takes_part() || source == MPI_PROC_NULL)
+    return PMPI_Mprobe(source, tag, comm, message, status);
   int code = MPI_SUCCESS, is_there = 0;
   process().wait_until(false, [&] {
     code = PMPI_Improbe(source, tag, comm, &is_there, message, status);
