@@ -5,7 +5,7 @@
 find_program(DPKG_SHLIBDEPS dpkg-shlibdeps REQUIRED)
 set(folder ${CPACK_PACKAGE_DIRECTORY}/shlibdeps)
 file(WRITE ${folder}/debian/control "Source: orrery\nPackage: orrery\nArchitecture: any\n")
-file(GLOB plugins ${CPACK_ORRERY_PROGRAMS}/orrery-mpi-*.so)
+file(GLOB plugins ${CPACK_ORRERY_PROGRAMS}/orrery-mpi-*.so ${CPACK_ORRERY_PROGRAMS}/orrery-llf-*.so)
 list(TRANSFORM plugins PREPEND -e)
 file(GLOB live ${CPACK_ORRERY_PROGRAMS}/orrery-live.so)
 list(TRANSFORM live PREPEND -e)
