@@ -11,7 +11,7 @@ The default set is all models and kernels over all numbers of ranks; PHOLD with 
 remote shares, and with 8 ranks beside a process that only computes. It takes about ten minutes. With
 one of --models, --kernels, --ranks, --remotes or --hog it is all combinations of what is given, and
 --all is all that there are. --orrery compares Orrery's own engines with more workers and ranks than
-cores instead.
+cores instead. --mpi compares ranks over MPI, with the shim of 'orrery llf run' and without ('--mpi --help').
 
 Spinning runs are shorter, and a run that takes too long is given up (marked * in the table): what is
 compared is committed events a second, of these so far. The runs of what is compared alternate; ratios
@@ -28,6 +28,7 @@ from harness import (Series, Table, alternate, at_least, check_fingerprints, com
                      launch, numbers, parser, require, show_ratio, some_of, write_record)
 
 import engines  # noqa: E402
+import mpi  # noqa: E402
 import pictures  # noqa: E402
 
 WAYS = ("spin", "yield", "block", "llf")
@@ -203,6 +204,8 @@ def parse_arguments():
 
 
 def main():
+    if "--mpi" in sys.argv:
+        return mpi.main()
     options = parse_arguments()
     if options.orrery:
         require(options)
