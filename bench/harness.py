@@ -26,6 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build/release"
 CONFIDENCE = 0.95
+INTERRUPTED = 130  # exit code of a run that was stopped by the interrupt key
 
 
 class Failed(Exception):
@@ -34,8 +35,9 @@ class Failed(Exception):
 
 # --- single runs ----------------------------------------------------------------------------------
 
-def launch(command, environment=None, shell=False):
-    """Runs a program to its end: its output, its errors, and what it used (a struct rusage)."""
+def launch(command, environment=None, shell=False, accepted=(0,)):
+    """Runs a program to its end: its output, its errors, and what it used (a struct rusage). Exit
+    codes that are not accepted are a failure."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(command if shell else list(map(str, command)), shell=shell,
                                    stdout=out, stderr=err, env={**os.environ, **(environment or {})})
@@ -45,7 +47,7 @@ def launch(command, environment=None, shell=False):
         for stream in (out, err):
             stream.seek(0)
             texts.append(stream.read().decode(errors="replace"))
-    if process.returncode != 0:
+    if process.returncode not in accepted:
         shown = command if shell else shlex.join(map(str, command))
         raise Failed(f"{shown}\nexit status {process.returncode}: {texts[1].strip()[-2000:]}")
     return texts[0], texts[1], usage
@@ -59,13 +61,21 @@ def orrery_command(model, arguments, sets=None, build=BUILD):
     return command
 
 
-def run_orrery(model, arguments, sets=None, build=BUILD):
-    """One run: what its report and the system say of it, the engine's statistics by name."""
-    out, _, usage = launch(orrery_command(model, arguments, sets, build))
+def run_orrery(model, arguments, sets=None, build=BUILD, limit_s=None):
+    """One run: what its report and the system say of it, the engine's statistics by name. One that
+    takes longer than `limit_s` is stopped, and is as far as it has come."""
+    command, accepted = orrery_command(model, arguments, sets, build), (0,)
+    if limit_s is not None:
+        command = ["timeout", "--preserve-status", "--foreground", "--signal=INT",
+                   "--kill-after=60", str(limit_s), *command]
+        accepted = (0, INTERRUPTED)
+    out, _, usage = launch(command, accepted=accepted)
     report = json.loads(out)
     run = report["run"]
     return {
-        "rate": run["committed"] / run["seconds"]["loop"],
+        "stopped": run["end"] == "interrupted",
+        # Stopped before it began, it has no time.
+        "rate": run["committed"] / run["seconds"]["loop"] if run["committed"] else 0.0,
         "committed": run["committed"],
         "seconds": run["seconds"]["loop"],
         "efficiency": run["efficiency"],
@@ -143,9 +153,10 @@ def alternate(series, rounds, label):
 
 
 def check_fingerprints(series):
-    """All runs of one workload commit the same, or the figures mean nothing."""
+    """All runs of one workload commit the same, or the figures mean nothing. Those that were stopped
+    are not of one workload."""
     prints = {s["fingerprint"]: one.name for one in series for s in one.samples
-              if "fingerprint" in s}
+              if "fingerprint" in s and not s.get("stopped")}
     if len(prints) > 1:
         sys.exit("bench: fingerprints differ: " +
                  ", ".join(f"{value} ({name})" for value, name in sorted(prints.items())))

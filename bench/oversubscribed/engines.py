@@ -2,10 +2,11 @@
 """Orrery's own engines with more workers and ranks than there are cores ('./dev bench oversubscribed
 --orrery'): the rate over that of 2 workers, which on 2 cores are one each."""
 
-from harness import (Bars, Table, compare, length, measured, panels, save_picture, show_rate,
-                     show_ratio, write_record)
+from harness import (Bars, Series, Table, alternate, check_fingerprints, compare, length, panels,
+                     run_orrery, save_picture, show_rate, show_ratio, write_record)
 
 WORKERS, RANKS = (2, 4, 8, 16, 32), (2, 4, 8, 16)
+START_S = 2  # what many ranks take to start, at most
 BARS = {8: 0.9, 32: 0.8}  # of the rate of 2 workers
 # Both have short delays: a tenth of the mean in PHOLD, a frame's preamble in wireless.
 MODELS = {"phold": (["--set", "lookahead=0.1s"], 10), "wireless": ([], 1)}
@@ -28,18 +29,27 @@ def one_engine(options, model, engine, table, bars):
     ways = ways_of(engine)
     first = next(iter(ways))
     until = length(options, model, sets, least, ways[first][2])
-    series = measured(options, {name: way[2] for name, way in ways.items()}, model,
-                      [*sets, "--until", f"{until:.2f}s"], f"{model}, {engine}")
+    common = [*sets, "--until", f"{until:.2f}s"]
+    limit = round(options.limit * options.seconds) + START_S
+    series = [Series(name, lambda words=words: run_orrery(model, [*common, *words],
+                                                          build=options.build, limit_s=limit))
+              for name, (_, _, words) in ways.items()]
+    alternate(series, options.rounds, f"{model}, {engine}")
+    check_fingerprints(series)
     rows = []
     for one in series:
         what, count, _ = ways[one.name]
-        ratio = compare(one, series[0])
+        if one.failures or series[0].failures:
+            table.failed(one)
+            continue
+        ratio, stopped = compare(one, series[0]), any(run["stopped"] for run in one.samples)
         table.row(model, engine, one.name, one.median(), ratio, one.median("efficiency"),
-                  one.median("switches"), one.median("cpu_seconds"))
+                  one.median("switches"), one.median("cpu_seconds"), note=" *" if stopped else "")
         if what == "workers" and count in BARS:
             bars.ratio(f"{model}, {engine}: {count} workers over 2", ratio, BARS[count])
         rows.append({"model": model, "engine": engine, "what": what, "count": count,
-                     "rate": one.median(), "ratio": ratio.record(), "series": one.record()})
+                     "stopped": stopped, "rate": one.median(), "ratio": ratio and ratio.record(),
+                     "series": one.record()})
     return rows
 
 
@@ -49,7 +59,7 @@ def draw(rows, path):
         for colour, engine in zip(("#b04030", "#4878a8"), ENGINES):
             for what, style in (("workers", "o-"), ("ranks", "s--")):
                 found = [row for row in rows if (row["model"], row["engine"], row["what"]) ==
-                         (model, engine, what)]
+                         (model, engine, what) and row["ratio"]]
                 x, ratios = [row["count"] for row in found], [row["ratio"] for row in found]
                 axis.plot(x, [one["median"] for one in ratios], style, color=colour, markersize=5,
                           label=f"{engine}, {what}")
@@ -71,6 +81,7 @@ def compare_engines(options):
                   ("of 2 workers", 24, show_ratio), ("efficiency", 10, ".1%"),
                   ("switches", 9, ".0f"), ("CPU s", 6, ".2f"))
     bars, rows = Bars(), []
+    print("* stopped, the rate so far")
     table.head()
     for model in MODELS:
         for engine in ENGINES:

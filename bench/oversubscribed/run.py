@@ -191,7 +191,7 @@ def parse_arguments():
     made.add_argument("--work", type=at_least(0), default=1000,
                       help="of an event, in steps of about 3 ns (1000)")
     made.add_argument("--limit", type=at_least(1), default=3,
-                      help="seconds after which a run is given up (3)")
+                      help="seconds after which a run is given up, of Orrery times --seconds (3)")
     made.add_argument("--seconds", type=float, default=1.0,
                       help="about, of a run of Orrery with 2 workers (1)")
     options = made.parse_args()

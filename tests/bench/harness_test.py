@@ -64,6 +64,24 @@ class Comparisons(unittest.TestCase):
         self.assertEqual(bad.why(), "failed: out of luck")
 
 
+class Runs(unittest.TestCase):
+    def test_exit_codes_that_are_accepted_are_no_failure(self):
+        self.assertEqual(harness.launch("echo 7; exit 130", shell=True, accepted=(0, 130))[0], "7\n")
+        for accepted in ((0,), (1,)):
+            with self.assertRaisesRegex(harness.Failed, "exit status 130: why"):
+                harness.launch("echo why >&2; exit 130", shell=True, accepted=accepted)
+
+    def test_what_was_stopped_need_not_have_committed_the_same(self):
+        def ran(fingerprint, **more):
+            one = harness.Series(fingerprint, lambda: {"fingerprint": fingerprint, **more})
+            one.measure()
+            return one
+
+        harness.check_fingerprints([ran("a", stopped=False), ran("b", stopped=True), ran("a")])
+        with self.assertRaisesRegex(SystemExit, "fingerprints differ"):
+            harness.check_fingerprints([ran("a"), ran("b", stopped=False)])
+
+
 class Shown(unittest.TestCase):
     def test_progress_is_for_terminals_only(self):
         errors = io.StringIO()
