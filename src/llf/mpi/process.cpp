@@ -221,10 +221,7 @@ void Process::end_wait() {
 
 /// Some looks more, where nobody else wants the core: to sleep and to be woken takes longer.
 bool Process::looks_on() {
-  if (looks_ >= kLooks || federate()->is_anybody_ready()) return false;
-  ++looks_;
-  sched_yield();
-  return true;
+  return ++looks_ <= (federate()->is_anybody_ready() ? 1 : kLooks);
 }
 
 void Process::sleep() {

@@ -48,7 +48,7 @@ inline long bytes_of(long count, MPI_Datatype type) {
 /// Of a large message: its head, the answer, and pieces.
 inline unsigned hops_for(long bytes) {
   if (bytes <= kEagerBytes) return 0;
-  return static_cast<unsigned>(4 + bytes / 8192 < kMostHops ? 4 + bytes / 8192 : kMostHops);
+  return static_cast<unsigned>(4 + bytes / 1024 < kMostHops ? 4 + bytes / 1024 : kMostHops);
 }
 /// What a message to or from rank `peer` of a communicator concerns.
 void tell(MPI_Comm comm, int peer, unsigned hops);
