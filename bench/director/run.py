@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Virtual machines by least virtual time: 'orrery director' against the system's own scheduler.
+
+QEMU guests of one virtual processor each, in software emulation, more of them than cores (16 by
+default): all computing; half of them idle and busy in turn; the same beside ordinary processes that
+compute, as many as there are cores. In each case 'orrery director' and 'orrery director --watch', which
+changes nothing, measure the spread of the guests' virtual times at every tick, in turn.
+
+A guest is Debian's kernel for clouds, unpacked into the build folder, and one program (guest.c). It
+needs root, the package qemu-system-x86, and memory for the guests (about 100 MB each). A table, a
+JSON and a picture are left. Bars are printed with what was measured, met or not.
+"""
+
+import csv
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness import (ROOT, Bars, Failed, Progress, Series, Table, alternate, at_least,  # noqa: E402
+                     command, launch, panels, parser, require, save_picture, write_record)
+
+FOLDER = ROOT / "build/director-guests"
+PATIENCE_S = 240
+P99_BAR, MOST_BAR = 2, 4  # in ticks
+# A guest that does not get its time calibrates its clocks wrongly, or for ever.
+UNCALIBRATED = "tsc_early_khz=2000000 lpj=4000000 no_timer_check"
+WAYS = {"director": [], "system": ["--watch"]}
+CASES = ("computing", "idle to busy", "beside a hog")
+
+
+# --- guests ---------------------------------------------------------------------------------------
+
+def kernel():
+    """The kernel of the newest image that linux-image-cloud-amd64 stands for."""
+    found = sorted(FOLDER.glob("kernel/boot/vmlinuz-*"))
+    if found:
+        return found[-1]
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    words = subprocess.run(["apt-cache", "depends", "linux-image-cloud-amd64"], text=True,
+                           capture_output=True, check=False).stdout.split()
+    images = [word for word in words if word.startswith("linux-image-") and word[12].isdigit()]
+    if not images:
+        raise Failed("there is no package linux-image-cloud-amd64 here; --kernel names another")
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["apt-get", "-qq", "download", images[0]], cwd=folder, check=True)
+        package = next(Path(folder).glob("*.deb"))
+        subprocess.run(["dpkg-deb", "-x", package, FOLDER / "kernel"], check=True)
+    return sorted(FOLDER.glob("kernel/boot/vmlinuz-*"))[-1]
+
+
+def archive(program):
+    """A cpio archive (newc) with /init and the console that it reads and writes."""
+    def entry(path, mode, data=b"", device=(0, 0)):
+        fields = [0, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(path) + 1, 0]
+        head = b"070701" + b"".join(b"%08X" % field for field in fields) + path.encode() + b"\0"
+        return head + b"\0" * (-len(head) % 4) + data + b"\0" * (-len(data) % 4)
+    return (entry("dev", 0o040755) + entry("dev/console", 0o020600, device=(5, 1)) +
+            entry("init", 0o100755, program) + entry("TRAILER!!!", 0))
+
+
+def initial_files():
+    program, packed = FOLDER / "init", FOLDER / "initrd.gz"
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["cc", "-O1", "-static", "-o", program, Path(__file__).with_name("guest.c")],
+                   check=True)
+    packed.write_bytes(gzip.compress(archive(program.read_bytes())))
+    return packed
+
+
+class Guest:
+    def __init__(self, number, image, files):
+        self.log = tempfile.NamedTemporaryFile()
+        self.process = subprocess.Popen(
+            ["qemu-system-x86_64", "-M", "microvm", "-accel", "tcg", "-smp", "1",
+             "-m", "128", "-nodefaults", "-no-user-config", "-display", "none", "-serial", "stdio",
+             "-name", f"guest=guest-{number},debug-threads=on", "-kernel", image, "-initrd", files,
+             "-append", f"console=ttyS0 quiet panic=-1 reboot=t {UNCALIBRATED}"],
+            stdin=subprocess.PIPE, stdout=self.log, stderr=subprocess.STDOUT)
+
+    def wait_for(self, text):
+        deadline = time.monotonic() + PATIENCE_S
+        while text not in self.said():
+            if time.monotonic() > deadline or self.process.poll() is not None:
+                raise Failed(f"a guest did not say '{text}'; it said: {self.said()[-500:]}")
+            time.sleep(0.1)
+
+    def said(self):
+        return Path(self.log.name).read_text(errors="replace")
+
+    def order(self, text):
+        self.process.stdin.write(text.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Guests:
+    """All of them, up to their program; ended with the block."""
+
+    def __init__(self, options):
+        self.options = options
+
+    def __enter__(self):
+        if shutil.which("qemu-system-x86_64") is None:
+            raise Failed("there is no qemu-system-x86_64; the Debian package is qemu-system-x86")
+        image, files, progress = self.options.kernel or kernel(), initial_files(), Progress()
+        self.all = []
+        try:
+            for number in range(self.options.guests):
+                self.all.append(Guest(number, image, files))
+            for number, guest in enumerate(self.all):
+                progress.say(f"guest {number + 1} of {len(self.all)} starts")
+                guest.wait_for("guest is ready")
+        except BaseException:
+            self.__exit__()
+            raise
+        progress.clear()
+        return self
+
+    def __exit__(self, *_):
+        for guest in self.all:
+            guest.end()
+
+    def begin(self, case):
+        half = len(self.all) // 2 if case != "computing" else 0
+        for number, guest in enumerate(self.all):
+            guest.order(f"turns {self.options.turns} {number + 1}" if number < half else "compute")
+        for guest in self.all:
+            guest.wait_for("guest does")
+        time.sleep(1)
+
+    def processes(self):
+        return [word for guest in self.all for word in ("--pid", guest.process.pid)]
+
+
+class Hogs:
+    """Ordinary processes that compute while a case with them is measured."""
+
+    def __init__(self, number):
+        self.number, self.all = number, []
+
+    def __enter__(self):
+        self.all = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
+                    for _ in range(self.number)]
+        return self
+
+    def __exit__(self, *_):
+        for process in self.all:
+            process.kill()
+            process.wait()
+
+
+# --- measuring ------------------------------------------------------------------------------------
+
+def measure(options, guests, way, course):
+    """One run of the director: figures of the spread; `course` gets its times, for the picture."""
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "times.csv"
+        out, _, _ = launch([options.build / "bin/orrery", "director", *guests.processes(), "--tick",
+                            options.tick, "--duration", f"{options.seconds}s", "--json", "--quiet",
+                            "--csv", table, *WAYS[way]])
+        course[way] = spreads_of(table)
+    told = json.loads(out)
+    shares = [t["consumed_seconds"] / told["seconds"] for t in told["threads"] if not t["is_helper"]]
+    return {**told["spread_ticks"], "tick_ms": told["tick_seconds"] * 1e3,
+            "missed": told["missed_ticks"], "late": told["delay_ticks"]["most"],
+            "used": sum(shares) / told["cores"]}
+
+
+def spreads_of(path):
+    """Seconds and spreads in milliseconds, of threads that want to run."""
+    times, values, last, group = [], [], None, []
+
+    def close():
+        if len(group) > 1:
+            times.append(float(last))
+            values.append(1e3 * (max(group) - min(group)))
+
+    with open(path, newline="") as file:
+        for row in csv.DictReader(file):
+            if row["time_s"] != last:
+                close()
+                last, group = row["time_s"], []
+            if row["state"] != "idle":
+                group.append(float(row["virtual_s"]))
+    close()
+    return times, values
+
+
+def one_case(options, guests, case, table, bars, rows, courses):
+    courses[case] = {}
+    guests.begin(case)
+    series = [Series(way, lambda way=way: measure(options, guests, way, courses[case]))
+              for way in WAYS]
+    with Hogs(options.hogs if case == "beside a hog" else 0):
+        alternate(series, options.rounds, case)
+    for one in series:
+        name = f"{case}, {one.name}"
+        if one.failures:
+            raise Failed(one.failures[0])
+        table.row(name, *(one.median(key) for key in
+                          ("samples", "p50", "p99", "p999", "most", "used", "missed", "late")))
+        rows.append({"case": case, "way": one.name, "series": one.record()})
+        if one.name == "director":
+            bars.add(f"{case}: p99 of the spread", one.median("p99"), P99_BAR, "", at_most=True)
+            bars.add(f"{case}: largest spread", one.median("most"), MOST_BAR, "", at_most=True)
+
+
+def picture(courses, path):
+    figure, axes = panels(1, len(courses), 5, 3.6, sharey=True)
+    for axis, (case, ways) in zip(axes[0], courses.items()):
+        for way, (times, values) in ways.items():
+            axis.plot(times, values, linewidth=0.6, label=way)
+        axis.set_yscale("log")
+        axis.set_ylim(bottom=0.1)
+        axis.set_title(case)
+        axis.set_xlabel("time in s")
+    axes[0][0].set_ylabel("spread of virtual times in ms")
+    axes[0][0].legend()
+    save_picture(figure, path)
+
+
+def main():
+    made = parser("director", __doc__, "bench/out/director", 3)
+    made.add_argument("--guests", type=at_least(2), default=16, help="virtual machines (16)")
+    made.add_argument("--seconds", type=float, default=11, help="of each measurement (11)")
+    made.add_argument("--tick", default="1ms", help="of the director (1ms)")
+    made.add_argument("--turns", type=at_least(1), default=300,
+                      help="mean time in ms for which guests are idle, and busy (300)")
+    made.add_argument("--hogs", type=at_least(1), default=2, help="ordinary processes (2)")
+    made.add_argument("--kernel", type=Path, help="an image for the guests (Debian's for clouds)")
+    options = made.parse_args()
+    require(options)
+    table = Table(("", 24, ""), ("samples", 8, ".0f"), ("median", 7, ".2f"), ("p99", 7, ".2f"),
+                  ("p99.9", 7, ".2f"), ("largest", 8, ".2f"), ("cores used", 10, ".0%"),
+                  ("missed", 7, ".0f"), ("latest", 7, ".2f"))
+    bars, rows, courses = Bars(), [], {}
+    with Guests(options) as guests:
+        table.head("   (spreads and the latest wake-up in ticks)")
+        for case in CASES:
+            one_case(options, guests, case, table, bars, rows, courses)
+    bars.show()
+    write_record(options.out, "director", {"bars": bars.rows, "rows": rows})
+    picture(courses, options.out / "director.png")
+    print(f"\n{options.out}: director.json, director.png")
+
+
+if __name__ == "__main__":
+    command(main)
