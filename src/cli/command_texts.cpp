@@ -190,7 +190,8 @@ orrery llf run --group mine --tokens 2 -- mpirun -n 8 --oversubscribe ./simulato
 orrery llf status           the groups
 orrery llf status mine      its federates
 orrery llf clean)",
-     .more = R"(Everything behind '--' is the command. The program is linked with Open MPI or MPICH, as a shared
+     .more =
+         R"(Everything behind '--' is the command. The program is linked with Open MPI or MPICH, as a shared
 library.)"},
     {.name = "compare",
      .summary = "Run a model on several engines and compare",
