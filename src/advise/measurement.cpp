@@ -196,6 +196,7 @@ void Measurement::choose_begin() {
   }
   begin_ticks_ = run["reached_ticks"];
   begin_events_ = run["committed"];
+  begin_executed_ = run["executed"];
   found_.begin_seconds = static_cast<double>(begin_ticks_) * tick_;
 }
 
@@ -219,6 +220,7 @@ void Measurement::take_snapshot_at(double events) {
   }
   state_ = path("scout");
   begin_events_ = outcome.report["run"]["committed"];
+  begin_executed_ = outcome.report["run"]["executed"];
   found_.begin_seconds = static_cast<double>(begin_ticks_) * tick_;
 }
 
@@ -286,7 +288,7 @@ void Measurement::measure(Measured& one, double target_seconds) {
   }
   one.samples.push_back({committed, run["seconds"]["loop"]});
   one.committed += committed;
-  one.executed += run["executed"].get<double>() - begin_events_;
+  one.executed += run["executed"].get<double>() - begin_executed_;
   one.start_seconds = seconds_beside_loop(outcome.report);
   one.memory_bytes = std::max(one.memory_bytes, run["peak_rss_bytes"].get<std::uint64_t>());
 }

@@ -110,8 +110,8 @@ class Measurement {
   bool has_snapshot_ = false;
   double until_ = 0, tick_ = 1e-9;  // simulated seconds
   std::int64_t until_ticks_ = 0, begin_ticks_ = 0;
-  double begin_events_ = 0;  // committed where measured runs begin
-  double scout_rate_ = 0, scout_seconds_ = 0;  // of its events
+  double begin_events_ = 0, begin_executed_ = 0;  // where measured runs begin
+  double scout_rate_ = 0, scout_seconds_ = 0;     // of its events
 };
 
 }  // namespace orrery::advise

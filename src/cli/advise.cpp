@@ -276,13 +276,16 @@ void write_file(OutputFolder& folder, const std::string& name, const std::string
   file.finish();
 }
 
-void write_files(const advise::Advice& advice, OutputFolder& folder) {
+/// Returns the names of the files.
+std::vector<std::string> write_files(const advise::Advice& advice, OutputFolder& folder) {
   for (const study::PlainTable& table : advise::advice_tables(advice))
     write_file(folder, table.name + ".csv", study::csv_of(table));
   write_file(folder, "time-cost.svg", advise::advice_picture(advice));
   nlohmann::ordered_json json = advise::advice_json(advice);
-  json["files"] = folder.names();
+  const std::vector<std::string> names = folder.names();
+  json["files"] = names;
   folder.publish(json.dump(2) + "\n");
+  return names;
 }
 
 int refuse(int code, const std::string& sentence) {
@@ -309,13 +312,14 @@ int answer(const AdviseArguments& arguments, const Prepared& prepared, advise::F
   advice->model = arguments.model;
   advice->run_command = prepared.question.run_words;
   advice->currency = prepared.table.currency;
-  if (folder) write_files(*advice, *folder);
+  std::vector<std::string> files;
+  if (folder) files = write_files(*advice, *folder);
   if (arguments.json) {
     print_out("{}\n", advise::advice_json(*advice).dump(2));
   } else {
     print_out("{}", advise::advice_text(*advice, Terminal::of(STDOUT_FILENO)));
     if (folder)
-      print_out("\nin {}: {} {}\n", arguments.out, fmt::join(folder->names(), " "), kAdviceName);
+      print_out("\nresults in {}: {} {}\n", arguments.out, fmt::join(files, " "), kAdviceName);
   }
   if (signal == 0) return kExitOk;
   return refuse(kExitSignal + signal, "interrupted: this is what was known by then");

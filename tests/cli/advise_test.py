@@ -129,6 +129,7 @@ class Machines(AdviseCase):
                            self.out(), "--quiet")
         self.assertIn("shells", done.out)
         self.assertIn("* efficient", done.out)
+        self.assertIn("time-cost.svg advise.json", done.out)
         answer = json.loads((self.out() / "advise.json").read_text())
         self.assertEqual([one["machine"] for one in answer["machines"]], ["small", "large"])
         self.assertFalse(answer["machines"][0]["extrapolated"])
