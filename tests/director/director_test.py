@@ -19,7 +19,7 @@ import unittest
 ORRERY = os.environ["ORRERY"]
 PATIENCE_S = 60
 # Every director of a test ends by itself, and leaves half of each core to others.
-GENTLE = ["--ceiling", "50%", "--duration", "20s", "--quiet"]
+GENTLE = ["--ceiling", "50%", "--quiet"]
 
 
 def may_be_real_time():
@@ -177,7 +177,7 @@ class Directing(Case):
         return processes, [scheduling_of(process) for process in processes]
 
     def directed(self, processes, before, *words):
-        director = self.director(processes, *GENTLE, *words)
+        director = self.director(processes, *GENTLE, *(words or ["--duration", "20s"]))
         self.wait_until("nobody is directed", lambda: director.poll() is not None or all(
             scheduling_of(p)[0] != b[0] for p, b in zip(processes, before)))
         self.assertIsNone(director.poll(), director.poll() is not None and director.stderr.read())
@@ -249,7 +249,7 @@ class Directing(Case):
                    "    while time.monotonic() < end: pass\n"
                    "while True:\n    threading.Thread(target=work).start()\n    time.sleep(1)")
         process = self.start([sys.executable, "-c", program])
-        director = self.director([process], *GENTLE)
+        director = self.director([process], *GENTLE, "--duration", "20s")
         threads = lambda: [int(name) for name in os.listdir(f"/proc/{process.pid}/task")]
         self.wait_until("no thread came", lambda: len(threads()) >= 3)
         director.terminate()
