@@ -14,19 +14,27 @@
 
 namespace orrery {
 
+namespace {
+
+/// Its share of those that it may use.
+unsigned cores_of_rank(const RunOptions& options) {
+  return std::max(1u, usable_cores() / options.place.sharing);
+}
+
+}  // namespace
+
 unsigned count_workers(const RunOptions& options, const Model& model) {
   if (options.workers > kMostWorkers) {
     throw UsageError("--workers " + std::to_string(options.workers) + " is too many; at most " +
                      std::to_string(kMostWorkers) + " are possible");
   }
-  const unsigned share = std::max(1u, usable_cores() / options.place.sharing);
-  const unsigned wanted = options.workers == 0 ? share : options.workers;
+  const unsigned wanted = options.workers == 0 ? cores_of_rank(options) : options.workers;
   return static_cast<unsigned>(std::min<std::uint64_t>(wanted, model.lp_count()));
 }
 
 unsigned count_threads(const RunOptions& options, unsigned workers) {
   const auto asked = static_cast<unsigned>(options.get(threads_option()));
-  return std::min(workers, asked > 0 ? asked : usable_cores());
+  return std::min(workers, asked > 0 ? asked : cores_of_rank(options));
 }
 
 Team::Team(unsigned workers, bool bind, const RankPlace& place)

@@ -24,7 +24,8 @@ namespace orrery {
 /// LPs. Throws UsageError.
 unsigned count_workers(const RunOptions& options, const Model& model);
 
-/// Threads for so many workers: what --threads asks for, or no more than usable cores.
+/// Threads for so many workers: what --threads asks for, or no more than usable cores, of which
+/// ranks have a share each.
 unsigned count_threads(const RunOptions& options, unsigned workers);
 
 /// What went wrong while LPs were made (phase 0), started (1) or accepted (2).
