@@ -14,27 +14,29 @@
 
 namespace orrery {
 
-namespace {
-
-/// Its share of those that it may use.
-unsigned cores_of_rank(const RunOptions& options) {
-  return std::max(1u, usable_cores() / options.place.sharing);
-}
-
-}  // namespace
-
 unsigned count_workers(const RunOptions& options, const Model& model) {
   if (options.workers > kMostWorkers) {
     throw UsageError("--workers " + std::to_string(options.workers) + " is too many; at most " +
                      std::to_string(kMostWorkers) + " are possible");
   }
-  const unsigned wanted = options.workers == 0 ? cores_of_rank(options) : options.workers;
+  const unsigned share = std::max(1u, usable_cores() / options.place.sharing);
+  const unsigned wanted = options.workers == 0 ? share : options.workers;
   return static_cast<unsigned>(std::min<std::uint64_t>(wanted, model.lp_count()));
+}
+
+unsigned count_useful_workers(const RunOptions& options, const Model& model) {
+  const unsigned workers = count_workers(options, model);
+  return options.get(threads_option()) > 0 ? workers : count_threads(options, workers);
+}
+
+std::string note_of_workers(unsigned executing, unsigned asked) {
+  return std::to_string(executing) + (executing == 1 ? " worker executes" : " workers execute") +
+         ", not " + std::to_string(asked) + ": as many as threads (--threads)";
 }
 
 unsigned count_threads(const RunOptions& options, unsigned workers) {
   const auto asked = static_cast<unsigned>(options.get(threads_option()));
-  return std::min(workers, asked > 0 ? asked : cores_of_rank(options));
+  return std::min(workers, asked > 0 ? asked : usable_cores());
 }
 
 Team::Team(unsigned workers, bool bind, const RankPlace& place)

@@ -26,17 +26,12 @@ unsigned ranks_on_host(const RunControl& control) {
   return control.ranks == nullptr ? 1 : control.ranks->ranks_on_host();
 }
 
-/// Threads beyond the cores would only take turns on them, and so would workers that share a
-/// thread: the LPs of all of them, least time first, are what one worker's pending events are. So
-/// there are no more workers than threads, unless --threads says how many share how few (crew.h).
-unsigned count_executing(const RunOptions& options, const Model& model) {
-  const unsigned workers = count_workers(options, model);
-  return options.get(threads_option()) > 0 ? workers : count_threads(options, workers);
-}
-
-/// Into so many parts LPs are put: files say which.
+/// Into so many parts LPs are put. Threads beyond the cores would only take turns on them, and so
+/// would workers that share a thread: the LPs of all of them, least time first, are what one
+/// worker's pending events are. So workers beyond the threads are none (crew.h), but files say
+/// which part an LP belongs to.
 unsigned count_parts(const RunOptions& options, const Model& model) {
-  return options.get(partition_option()).empty() ? count_executing(options, model)
+  return options.get(partition_option()).empty() ? count_useful_workers(options, model)
                                                  : count_workers(options, model);
 }
 
@@ -174,7 +169,7 @@ class Run {
       RunControl& control, const CacheLayout& cache, RunResult& result)
       : result_(result),
         shared_(world, options, goal, settings, control,
-                std::min(count_executing(options, world.model()), world.parts()), cache) {
+                std::min(count_useful_workers(options, world.model()), world.parts()), cache) {
     for (unsigned i = 0; i < shared_.workers; ++i)
       workers_.push_back(std::make_unique<Worker<Pending>>(shared_, i));
     make_crews();
@@ -449,7 +444,7 @@ class TimeWarpEngine final : public WorldEngine {
                        const RunOptions& options, std::vector<std::string>& notes) const override {
     const Settings settings = Settings::of(options);
     const unsigned asked = count_workers(options, model);
-    const unsigned executing = count_executing(options, model);
+    const unsigned executing = count_useful_workers(options, model);
     if (executing < asked)
       notes.push_back(std::to_string(executing) + " workers execute, not " + std::to_string(asked) +
                       ": as many as threads (--threads)");
@@ -470,7 +465,7 @@ class TimeWarpEngine final : public WorldEngine {
     const Settings settings = Settings::of(options);
     std::vector<std::string> known;  // told with the layout
     const CacheLayout cache =
-        CacheLayout::choose(settings, count_executing(options, world.model()), known);
+        CacheLayout::choose(settings, count_useful_workers(options, world.model()), known);
     pending::with_pending_set<TwEvent>(options.pending, [&]<class Pending>() {
       Run<Pending>(world, options, goal, settings, control, cache, result).execute();
     });
