@@ -62,6 +62,10 @@ llf* llf_join(const char* group, const char* name, const llf_options* options);
 /* Waits until so many federates have joined, at most `timeout_ns` (negative: for ever). */
 int llf_meet(llf* federate, unsigned federates, int64_t timeout_ns);
 
+/* Nobody else will join: the group's name is free again, and nothing of the group stays in the
+ * system however its processes end. Calling it more than once is no failure. */
+int llf_seal(llf* federate);
+
 /* Gives everything back, also after a call that failed. After a fork the child may call this and
  * nothing else. */
 int llf_leave(llf* federate);

@@ -238,6 +238,12 @@ int llf_leave(llf* federate) {
   return 0;
 }
 
+int llf_seal(llf* federate) {
+  if (!is_its_thread(federate)) return LLF_ERROR;
+  federate->segment.seal();
+  return 0;
+}
+
 int llf_meet(llf* federate, unsigned federates, int64_t timeout_ns) {
   if (!is_its_thread(federate)) return LLF_ERROR;
   const unsigned slots = federate->segment.header().slots;

@@ -56,7 +56,15 @@ void Segment::unlock() {
 }
 
 void Segment::remove() {
-  shm_unlink(name_);
+  if (memory_ == nullptr || header().sealed == 0) shm_unlink(name_);
+}
+
+/// Removed under its lock, so the name was this segment's until now.
+void Segment::seal() {
+  lock();
+  remove();
+  header().sealed = 1;
+  unlock();
 }
 
 void Segment::close() {

@@ -24,6 +24,7 @@ struct Header {
   std::uint32_t slots;
   std::uint32_t asked_tokens;  ///< 0: as many as there are cores
   std::int32_t maker;          ///< a process
+  std::uint32_t sealed;        ///< not 0: it has no name any more
   Cores cores;                 ///< of all who have joined
   Shared<Linux> shared;
 };
@@ -46,6 +47,8 @@ class Segment {
   bool lock();
   /// The system forgets it; for whoever has it locked.
   void remove();
+  /// The same, while federates live in it, who go on.
+  void seal();
   /// Also where it was never opened.
   void close();
 

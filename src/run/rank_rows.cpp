@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "run/federation.h"
 #include "run/waiting.h"
 #include "transport/ranks/bytes.h"
 
@@ -87,9 +88,11 @@ void RankRows::send(Kind kind, const void* bytes, std::size_t count) {
 }
 
 void RankRows::wait_for_credit() {
+  ranks_.try_progress();
+  if (!ranks_.is_short_of_credit(0, Lane::rows)) return;
+  const TokenAside aside;
   Backoff backoff(true);
-  for (ranks_.try_progress(); ranks_.is_short_of_credit(0, Lane::rows); backoff.wait())
-    ranks_.try_progress();
+  for (; ranks_.is_short_of_credit(0, Lane::rows); backoff.wait()) ranks_.try_progress();
 }
 
 void RankRows::flush() {

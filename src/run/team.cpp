@@ -24,6 +24,16 @@ unsigned count_workers(const RunOptions& options, const Model& model) {
   return static_cast<unsigned>(std::min<std::uint64_t>(wanted, model.lp_count()));
 }
 
+unsigned count_useful_workers(const RunOptions& options, const Model& model) {
+  const unsigned workers = count_workers(options, model);
+  return options.get(threads_option()) > 0 ? workers : count_threads(options, workers);
+}
+
+std::string note_of_workers(unsigned executing, unsigned asked) {
+  return std::to_string(executing) + (executing == 1 ? " worker executes" : " workers execute") +
+         ", not " + std::to_string(asked) + ": as many as threads (--threads)";
+}
+
 unsigned count_threads(const RunOptions& options, unsigned workers) {
   const auto asked = static_cast<unsigned>(options.get(threads_option()));
   return std::min(workers, asked > 0 ? asked : usable_cores());

@@ -24,6 +24,12 @@ namespace orrery {
 /// LPs. Throws UsageError.
 unsigned count_workers(const RunOptions& options, const Model& model);
 
+/// Of these, how many execute: no more than threads, unless --threads says how many share how few.
+unsigned count_useful_workers(const RunOptions& options, const Model& model);
+
+/// "2 workers execute, not 8: as many as threads (--threads)"
+std::string note_of_workers(unsigned executing, unsigned asked);
+
 /// Threads for so many workers: what --threads asks for, or no more than usable cores.
 unsigned count_threads(const RunOptions& options, unsigned workers);
 

@@ -106,6 +106,8 @@ class Rounds {
 /// And, where there are other ranks (ranks/rank_rounds.h), which may be asked again and again:
 ///   bool delivered(round)  what they sent before they joined is here
 ///   bool settled(round)    they have reported, too
+/// And, where members may sleep (run/federation.h):
+///   void call_others()     a round has begun, or others need wait for nobody any more
 template <class RoundsType>
 class RoundMember {
  public:
@@ -115,28 +117,34 @@ class RoundMember {
   /// member for whom a round is always due would do nothing else. True when it was the last.
   template <class Hooks>
   bool step(Hooks&& hooks) {
+    bool is_last = false;  // to come where all others are, as far as it sees
     for (;;) {
       switch (phase_) {
         case Phase::between:
           if (rounds_.round() == round_) {
             if (!hooks.due()) return false;
             rounds_.start(round_);
+            call_others(hooks);
           }
           hooks.join();
           rounds_.join(worker_, ++round_);
           enter(Phase::joined);
+          is_last = true;
           break;
         case Phase::joined:
           if (!rounds_.all_joined(round_, scanned_)) return false;
           if constexpr (requires { hooks.delivered(round_); })
             if (!hooks.delivered(round_)) return false;
+          if (is_last) call_others(hooks);
           rounds_.report(worker_, round_, hooks.report());
           enter(Phase::reported);
+          is_last = true;
           break;
         case Phase::reported:
           if (!rounds_.all_reported(round_, scanned_)) return false;
           if constexpr (requires { hooks.settled(round_); })
             if (!hooks.settled(round_)) return false;
+          if (is_last) call_others(hooks);
           enter(Phase::between);
           return hooks.adopt();
       }
@@ -158,6 +166,10 @@ class RoundMember {
 
  private:
   enum class Phase : std::uint8_t { between, joined, reported };
+  template <class Hooks>
+  static void call_others(Hooks& hooks) {
+    if constexpr (requires { hooks.call_others(); }) hooks.call_others();
+  }
   void enter(Phase phase) {
     phase_ = phase;
     scanned_ = 0;

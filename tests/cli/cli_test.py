@@ -1487,6 +1487,45 @@ class Conservative(Case):
         self.assertIn("looks at promises", report["account"])
 
 
+class MoreThreadsThanCores(Case):
+    """Time Warp: workers beyond the threads are none, threads beyond the cores are federates."""
+
+    PHOLD = ["phold", "--until", "20s", "--set", "lps=400", "--engine", "timewarp"]
+    CORES = len(os.sched_getaffinity(0))
+
+    def test_no_more_workers_execute_than_there_are_cores(self):
+        report = self.run_json(*self.PHOLD, "--workers", 3 * self.CORES)
+        self.assertEqual(report["run"]["workers"], self.CORES)
+        workers = "worker executes" if self.CORES == 1 else "workers execute"
+        self.assertIn(f"{self.CORES} {workers}, not {3 * self.CORES}: as many as threads (--threads)",
+                      report["notes"])
+
+    def test_commit_the_same(self):
+        alone = self.run_json(*self.PHOLD, "--workers", 1)
+        threads = 2 * self.CORES + 1
+        crowded = self.run_json(*self.PHOLD, "--workers", threads, "--threads", threads)
+        self.assertEqual(crowded["run"]["workers"], threads)
+        ranks = self.run_json(*self.PHOLD, "--workers", 1, "--ranks", threads)
+        for report in (crowded, ranks):
+            self.assertEqual(report["run"]["fingerprint"], alone["run"]["fingerprint"])
+            self.assertFalse([note for note in report["notes"] if "as the system likes" in note])
+
+    def test_a_run_that_is_killed_leaves_nothing(self):
+        threads = 2 * self.CORES
+        process = self.popen("run", *LONG, "--quiet", "--engine", "timewarp", "--workers", threads,
+                             "--threads", threads)
+        def left():
+            return [path.name for path in pathlib.Path("/dev/shm").glob(f"*.orrery.{process.pid}.*")]
+        wait_for_watch(process)
+        deadline = time.monotonic() + PATIENCE_S
+        while left() and time.monotonic() < deadline:  # until all threads are there
+            time.sleep(0.05)
+        self.assertIsNone(process.poll())
+        process.kill()
+        process.wait()
+        self.assertEqual(left(), [])
+
+
 class Compare(Case):
     def test_table_and_file(self):
         out = self.folder / "out"

@@ -39,6 +39,25 @@ TEST(Llf, JoinsAndLeavesNothing) {
   EXPECT_EQ(llf_leave(nullptr), 0);
 }
 
+TEST(Llf, IsForgottenOnceItIsSealed) {
+  const std::string group = own_group();
+  llf* first = llf_join(group.c_str(), "one", nullptr);
+  ASSERT_NE(first, nullptr) << llf_error();
+  EXPECT_EQ(llf_seal(first), 0);
+  EXPECT_FALSE(exists(group));
+  EXPECT_EQ(llf_seal(first), 0);
+  EXPECT_EQ(llf_lvt(first, 5), 0);
+  EXPECT_EQ(llf_safe_point(first), 0);
+  // The name is another group's now, which the sealed one leaves alone.
+  llf* second = llf_join(group.c_str(), "one", nullptr);
+  ASSERT_NE(second, nullptr) << llf_error();
+  EXPECT_EQ(llf_find(first, "two"), LLF_ERROR);
+  EXPECT_EQ(llf_leave(first), 0);
+  EXPECT_TRUE(exists(group));
+  EXPECT_EQ(llf_leave(second), 0);
+  EXPECT_FALSE(exists(group));
+}
+
 TEST(Llf, SaysWhatIsNoName) {
   EXPECT_EQ(llf_join("", "one", nullptr), nullptr);
   EXPECT_STREQ(llf_error(), "'' is no name of a group: it has 1 to 71 letters, digits, and . _ -");

@@ -257,6 +257,7 @@ class AutoEngine final : public WorldEngine {
     candidates_.emplace(model, options, notes);
     RunOptions widest = options;
     widest.workers = candidates_->most_workers();
+    widest.set(threads_option(), widest.workers);  // a part for each worker
     const std::optional<World::Layout> dealt = deal_to_ranks(model, graph, widest, notes);
     if (dealt) widest.set(write_partition_option(), {});  // it is written, and this is not used
     if (std::string note = note_partly_used(candidates_->all(), options); !note.empty())
@@ -282,10 +283,9 @@ class AutoEngine final : public WorldEngine {
   /// LPs cannot go to another rank, so there they lie as an engine wants them that is particular
   /// about it. It is not tried where it does not get that (--partition), unless it is the only one.
   std::optional<World::Layout> deal_to_ranks(const Model& model, const CommunicationGraph& graph,
-                                             RunOptions options,
+                                             const RunOptions& options,
                                              std::vector<std::string>& notes) const {
     if (options.place.ranks == 1) return {};
-    options.set(threads_option(), options.workers);  // a part for each worker
     const std::vector<Candidate>& all = candidates_->all();
     const auto one = std::find_if(all.begin(), all.end(), [](const Candidate& candidate) {
       return candidate.engine->keeps_clusters();

@@ -88,7 +88,7 @@ void check_candidates(const std::string& text) {
 
 Candidates::Candidates(const Model& model, const RunOptions& options,
                        std::vector<std::string>& notes) {
-  const unsigned most = count_workers(options, model);
+  const unsigned most = count_useful_workers(options, model);
   const bool over_ranks = options.place.ranks > 1;
   std::vector<Named> named = parse(options.get(kCandidates));
   const bool asked_for = !named.empty();

@@ -72,9 +72,7 @@ class ConservativeEngine final : public WorldEngine {
           "leave it away, or run in one process");
     const unsigned threads = count_executing(options, model);
     const unsigned workers = count_workers(options, model);
-    if (workers > threads)
-      notes.push_back(fmt::format("{} workers execute, not {}: as many as threads (--threads)",
-                                  threads, workers));
+    if (workers > threads) notes.push_back(note_of_workers(threads, workers));
     World::Layout layout;
     RankedPlacement placed = place_lps(model, graph, options, threads, notes, CutRule::long_delays);
     layout.parts = std::move(placed.parts);

@@ -10,11 +10,12 @@ using transport::Lane;
 using transport::Parcel;
 
 Abroad::Abroad(transport::RankTransport& transport, const World& world,
-               const std::vector<std::uint16_t>& owners, unsigned workers, GvtRounds& rounds,
-               EventDepot& depot, std::size_t channel_messages)
+               const std::vector<std::uint16_t>& owners, const Bells& bells, unsigned workers,
+               GvtRounds& rounds, EventDepot& depot, std::size_t channel_messages)
     : transport_(transport),
       world_(world),
       owners_(owners),
+      bells_(bells),
       egress_(transport::make_egresses(transport, workers)),
       ingress_(workers, channel_messages),
       rounds_(transport, rounds, transport::counts_of(egress_)),
@@ -57,15 +58,19 @@ bool Abroad::is_short_of_credit() const {
   return false;
 }
 
-void Abroad::progress() {
+void Abroad::progress(Federate* federate) {
   const std::unique_lock lock(transport_.mutex(), std::try_to_lock);
   if (!lock.owns_lock()) return;
+  federate_ = federate;
   transport_.hold();
   transport_.forward_posted();
   transport_.progress();
   const bool is_in_place = ingress_.flush();
   rounds_.step(is_in_place);
   transport_.flush();
+  if (federate != nullptr)
+    transport_.take_sent(
+        [federate](unsigned rank, bool urgent) { federate->note_sent(rank, urgent); });
   if (!late_.empty()) late_.ring();
 }
 
@@ -96,6 +101,7 @@ const std::byte* Abroad::take_record(const std::byte* at) {
     event->cause_ticks = cause_ticks;
   }
   late_.note(owner, header.time());
+  if (federate_ != nullptr) federate_->note_thread(bells_.thread_of(owner), header.time());
   ingress_.push(owner, Message::event(event));
   return at + record_bytes(header);
 }

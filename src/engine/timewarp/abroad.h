@@ -28,6 +28,7 @@
 #include "engine/timewarp/message.h"
 #include "run/event_list.h"
 #include "run/event_pool.h"
+#include "run/federation.h"
 #include "run/world.h"
 #include "transport/ranks/egress.h"
 #include "transport/ranks/ingress.h"
@@ -43,8 +44,8 @@ class Abroad {
 
   /// `owners`: of the LPs that are here, their workers.
   Abroad(transport::RankTransport& transport, const World& world,
-         const std::vector<std::uint16_t>& owners, unsigned workers, GvtRounds& rounds,
-         EventDepot& depot, std::size_t channel_messages);
+         const std::vector<std::uint16_t>& owners, const Bells& bells, unsigned workers,
+         GvtRounds& rounds, EventDepot& depot, std::size_t channel_messages);
   Abroad(const Abroad&) = delete;
   Abroad& operator=(const Abroad&) = delete;
   ~Abroad();
@@ -69,8 +70,10 @@ class Abroad {
   std::size_t drain(unsigned worker, Receive&& receive) {
     return ingress_.drain(worker, receive);
   }
-  /// Moves on what can be moved, if no other thread is at it.
-  void progress();
+  /// Moves on what can be moved, if no other thread is at it. `federate`: who announces what goes
+  /// and comes, or null.
+  void progress(Federate* federate);
+  unsigned rank_of(const EventHeader& event) const { return world_.rank_of(event.receiver); }
   bool is_short_of_credit() const;
   bool looks_are_cheap() const { return transport_.looks_are_cheap(); }
   transport::RankRounds<GvtReport>& rounds() { return rounds_; }
@@ -93,12 +96,14 @@ class Abroad {
   transport::RankTransport& transport_;
   const World& world_;
   const std::vector<std::uint16_t>& owners_;
+  const Bells& bells_;
   const transport::Egresses egress_;
   transport::Ingress<Message> ingress_;
   transport::RankRounds<GvtReport> rounds_;
   std::atomic<std::int64_t> used_bytes_{0};
 
   // Guarded by the transport's lock.
+  Federate* federate_ = nullptr;  ///< of whoever makes progress
   EventPool<64> pool_;
   LateEvents late_;
 };

@@ -21,6 +21,7 @@
 #include "engine/timewarp/worker.h"
 #include "memory/library_state.h"
 #include "run/activity.h"
+#include "run/federation.h"
 #include "run/preemption.h"
 #include "run/refusals.h"
 #include "run/waiting.h"
@@ -52,11 +53,18 @@ class Crew final : Preemptor {
   bool lacks_tick() const { return lacks_tick_; }
   /// Share of its time that ticks take which were asked for; measured by the first thread.
   double tick_share() const { return tick_share_; }
+  /// Of threads that share cores, if the system has refused to let them do it in their own way.
+  const std::string& federation_note() const { return federation_note_; }
   /// Of a handler that ran on and on when the run was stopped, if one did.
   const std::string& unreturned_note() const { return unreturned_note_; }
 
  private:
   static constexpr unsigned kRoundLooks = 64;
+  static constexpr unsigned kLooksBeforeSleep = 3;  ///< where there are other ranks
+  // A thread that does not execute for so long from one sleep to the next, in a row of sleeps,
+  // mostly agrees with others (run/federation.h).
+  static constexpr unsigned kSleeps = 64;
+  static constexpr double kWorthASleepSeconds = 100e-6;
   static constexpr unsigned kMostInterrupted = 16;
   static constexpr double kRoundWaitSeconds = 5e-6;  ///< of a handler that is interrupted
   static constexpr std::uint64_t kRunForLook = 10;   ///< times as long as the look before took
@@ -90,6 +98,14 @@ class Crew final : Preemptor {
   bool move_lps();
   struct RoundHooks;
   struct Interruptions;
+  struct SharingEnd;
+  bool is_federate() const { return federate_.has_value(); }
+  void begin_sharing();
+  void stop_sharing();
+  bool end_step();
+  void give_way();
+  void wait();
+  Time lowest_time();
   double tick_seconds() const;
 
   Shared& shared_;
@@ -97,9 +113,13 @@ class Crew final : Preemptor {
   const WorkerList workers_;
   transport::RoundMember<GvtRounds> member_;
   unsigned looks_ = 0;  ///< at a round under way, since the last turns
-  bool idle_ = false;   ///< nobody had anything to do in the last turns
+  unsigned idle_turns_ = 0;
+  bool idle_ = false;  ///< nobody had anything to do in the last turns
   TraceIdleness idleness_;
   Backoff backoff_;
+  std::optional<Federate> federate_;    ///< if threads share cores, while it takes turns
+  std::uint64_t turn_cycles_ = 0;       ///< of turns in which something was executed
+  unsigned sleeps_ = 0;                 ///< in the same time
   Worker<Pending>* at_work_ = nullptr;  ///< whose handlers are called
   bool over_ = false;                   ///< the run has ended
   unsigned interrupted_ = 0;            ///< handlers
@@ -112,7 +132,7 @@ class Crew final : Preemptor {
   std::uint64_t watched_round_ = 0, next_ring_cycles_ = 0;
   bool lacks_tick_ = false;
   double tick_share_ = 0;
-  std::string unreturned_note_;
+  std::string unreturned_note_, federation_note_;
   std::exception_ptr error_;  ///< of the platform, while a handler was interrupted
   double set_up_seconds_ = 0;
   std::string refusal_note_;
@@ -136,6 +156,12 @@ void Crew<Pending>::run() {
   for_each([](Worker<Pending>& worker) { worker.end_run(); });
 }
 
+template <class Pending>
+struct Crew<Pending>::SharingEnd {
+  Crew& crew;
+  ~SharingEnd() { crew.stop_sharing(); }
+};
+
 /// While it exists the thread's handlers can be interrupted, if the run wants that.
 template <class Pending>
 struct Crew<Pending>::Interruptions {
@@ -150,6 +176,22 @@ struct Crew<Pending>::Interruptions {
   std::optional<Preemptible> preemptible;
   std::optional<Bells::Hung> bell;
 };
+
+/// As a federate the thread announces what its workers send.
+template <class Pending>
+void Crew<Pending>::begin_sharing() {
+  federate_.emplace(shared_.federation, thread_);
+  federation_note_ = federate_->refusal();
+  if (!federate_->is_on()) return federate_.reset();
+  for (Worker<Pending>* worker : workers_) worker->share(&*federate_);
+}
+
+/// From now on it waits as all threads do.
+template <class Pending>
+void Crew<Pending>::stop_sharing() {
+  for (Worker<Pending>* worker : workers_) worker->share(nullptr);
+  federate_.reset();
+}
 
 /// On demand, a slow one sees to it that nobody is forgotten: all threads may be in handlers that
 /// do not end, and then none is left to ring.
@@ -203,6 +245,9 @@ struct Crew<Pending>::RoundHooks {
     sum.threads = 1;
     return sum;
   }
+  void call_others() {
+    if (crew.is_federate()) crew.federate_->call_all();
+  }
   bool adopt() {
     const GvtReport sum = crew.shared_.sum_of_reports();
     bool ends = false;
@@ -232,25 +277,68 @@ bool Crew<Pending>::move_lps() {
     return true;
   }
   for_each([](Worker<Pending>& worker) { worker.note_load(); });
-  if (!shared_.team.end_step()) return false;
+  if (!end_step()) return false;
   Moving& moving = shared_.moving;
   if (thread_ == 0) {
     moving.decide(shared_.model, shared_.owners, workers_.front()->balance().plan());
     for (const Moving::Lp& lp : moving.lps()) shared_.give_to(lp.id, lp.to);
   }
-  if (!shared_.team.end_step()) return false;
+  if (!end_step()) return false;
   const bool moved = !moving.lps().empty();
   if (moved) {
     for_each([](Worker<Pending>& worker) { worker.hand_out_lps(); });
-    if (!shared_.team.end_step()) return false;
+    if (!end_step()) return false;
     for_each([](Worker<Pending>& worker) { worker.take_moved_lps(); });
   }
   for_each([&](Worker<Pending>& worker) { worker.end_move(moved, moved || moves_elsewhere); });
   return true;
 }
 
+/// A step of all threads, in the middle of a run.
+template <class Pending>
+bool Crew<Pending>::end_step() {
+  const TokenAside aside;
+  return shared_.team.end_step();
+}
+
+template <class Pending>
+Time Crew<Pending>::lowest_time() {
+  Key lowest = Key::infinity();
+  for (Worker<Pending>* one : workers_) lowest = std::min(lowest, one->lowest_pending());
+  return lowest.time();
+}
+
+/// To threads that are earlier, where they share cores.
+template <class Pending>
+void Crew<Pending>::give_way() {
+  if (!is_federate()) return;
+  federate_->announce();
+  federate_->step(lowest_time());
+  federate_->look();
+}
+
+/// There is nothing to execute.
+template <class Pending>
+void Crew<Pending>::wait() {
+  if (!is_federate()) return backoff_.wait();
+  // What was posted goes, and a round gets on, with the next looks.
+  const unsigned looks = shared_.abroad != nullptr ? kLooksBeforeSleep : 1;
+  if (++idle_turns_ < looks) return give_way();
+  federate_->announce();
+  federate_->wait(lowest_time());
+  federate_->look();
+  idle_turns_ = 0;
+  if (++sleeps_ < kSleeps) return;
+  const bool pays = turn_cycles_ > kSleeps * cycles_in(kWorthASleepSeconds);
+  sleeps_ = 0;
+  turn_cycles_ = 0;
+  if (!pays) stop_sharing();
+}
+
 template <class Pending>
 void Crew<Pending>::take_turns() {
+  if (shared_.federation.is_on()) begin_sharing();
+  const SharingEnd end{*this};
   while (!over_ && !shared_.team.failed()) {
     deal_with_ranks(!idle_);
     if (member_.step(RoundHooks{*this})) return;
@@ -259,7 +347,7 @@ void Crew<Pending>::take_turns() {
       arm();
       ring_laggards();
     }
-    if (idle_ && member_.in_round() && looks_++ < kRoundLooks) {
+    if (idle_ && !is_federate() && member_.in_round() && looks_++ < kRoundLooks) {
       Patience::relax();  // the other threads' step is cheaper to see than a turn of all workers
       continue;
     }
@@ -267,6 +355,7 @@ void Crew<Pending>::take_turns() {
     bool received = false, executed = false;
     idle_ = false;
     idleness_.at_turn();
+    const std::uint64_t start = is_federate() ? read_cycles() : 0;
     for_each([&](Worker<Pending>& worker) {
       if (over_) return;
       const auto turn = worker.turn();
@@ -277,8 +366,13 @@ void Crew<Pending>::take_turns() {
     idleness_.after_turn(idle_);
     if (!idle_) {
       backoff_.reset();
+      idle_turns_ = 0;
+      if (is_federate()) turn_cycles_ += read_cycles() - start;
+      give_way();
     } else if (!received && !has_late()) {
-      backoff_.wait();
+      wait();
+    } else {
+      give_way();
     }
   }
 }
@@ -293,7 +387,7 @@ void Crew<Pending>::deal_with_ranks(bool busy) {
   if (busy && now < next_deal_cycles_) return;
   if (!shared_.abroad->looks_are_cheap())
     next_deal_cycles_ = now + cycles_in(member_.in_round() ? kLookSecondsInRound : kLookSeconds);
-  shared_.abroad->progress();
+  shared_.abroad->progress(is_federate() ? &*federate_ : nullptr);
 }
 
 // ---- Interrupting
@@ -382,8 +476,9 @@ std::uint64_t Crew<Pending>::work_within(Worker<Pending>& worker, bool may_execu
       waits_since = 0;
       continue;
     }
+    give_way();
     if (worker.is_held_for_memory()) {
-      backoff_.wait();
+      wait();
       continue;
     }
     backoff_.reset();

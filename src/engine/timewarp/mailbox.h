@@ -27,6 +27,7 @@
 #include "engine/timewarp/statistics.h"
 #include "memory/borrowed_pieces.h"
 #include "run/event_pool.h"
+#include "run/federation.h"
 #include "run/world.h"
 
 namespace orrery::timewarp {
@@ -88,7 +89,7 @@ class Mailbox {
       return false;
     }
     event->route = Route::shared;
-    late_.note(owner, header.time());
+    note_receiver(owner, header.time());
     mesh_.ring(index_, owner).push(Message::event(event));
     return false;
   }
@@ -102,6 +103,11 @@ class Mailbox {
   void flush_all() {
     mesh_.flush(index_);
     if (abroad_ != nullptr) abroad_->post(index_, joined_);
+  }
+  /// Who announces what is sent, if threads share cores; else null.
+  void share(Federate* federate, const Bells& bells) {
+    federate_ = federate;
+    bells_ = &bells;
   }
   /// What was sent to workers in the middle of later events.
   LateEvents& late() { return late_; }
@@ -249,6 +255,11 @@ class Mailbox {
     std::push_heap(ending_.begin(), ending_.end(), Later{});
   }
   void note_sent(const Key& key) { sent_lowest_ = std::min(sent_lowest_, key); }
+  [[gnu::always_inline]] void note_receiver(unsigned owner, Time time) {
+    late_.note(owner, time);
+    if (federate_ != nullptr) [[unlikely]]
+      federate_->note_thread(bells_->thread_of(owner), time);
+  }
 
   void cancel(TwEvent* event, const TwEvent& cause) {
     ++statistics_.cancellations;
@@ -260,7 +271,7 @@ class Mailbox {
     if (event->status.cancel_remote() == AfterCancel::nothing) return;
     ++statistics_.notices;
     note_sent(key);
-    late_.note(owner, key.time());
+    note_receiver(owner, key.time());
     mesh_.ring(index_, owner).push(Message::notice(event));
   }
   void cancel_local(TwEvent* event) {
@@ -272,6 +283,7 @@ class Mailbox {
   [[gnu::noinline]] void send_abroad(TwEvent* event, TwEvent* cause) {
     abroad_->send(index_, *event, cause == nullptr ? Abroad::kFinal : cause->time().ticks(),
                   joined_);
+    if (federate_ != nullptr) federate_->note_rank(abroad_->rank_of(*event), event->time());
     if (cause == nullptr) return free(event);
     TwEvent* record = event;
     if (event->size.bytes() > TwEvent::kInlinePayloadBytes) {
@@ -295,6 +307,7 @@ class Mailbox {
     ++statistics_.notices;
     note_sent(cause.key());
     abroad_->cancel(index_, *record, joined_);
+    if (federate_ != nullptr) federate_->note_rank(abroad_->rank_of(*record), record->time());
   }
   /// Of what has come: whether it is an event, which is pending now.
   bool take_from_abroad(TwEvent* event) {
@@ -321,6 +334,8 @@ class Mailbox {
   Key sent_lowest_ = Key::infinity();
   std::uint64_t received_ = 0;
   LateEvents late_;
+  Federate* federate_ = nullptr;
+  const Bells* bells_ = nullptr;
   Imports imports_;
   Exports exports_;
   std::uint64_t joined_ = 0;      ///< rounds

@@ -26,6 +26,15 @@ unsigned ranks_on_host(const RunControl& control) {
   return control.ranks == nullptr ? 1 : control.ranks->ranks_on_host();
 }
 
+/// Into so many parts LPs are put. Threads beyond the cores would only take turns on them, and so
+/// would workers that share a thread: the LPs of all of them, least time first, are what one
+/// worker's pending events are. So workers beyond the threads are none (crew.h), but files say
+/// which part an LP belongs to.
+unsigned count_parts(const RunOptions& options, const Model& model) {
+  return options.get(partition_option()).empty() ? count_useful_workers(options, model)
+                                                 : count_workers(options, model);
+}
+
 double cores_for(unsigned threads, const RankPlace& place) {
   return std::min<double>(threads, static_cast<double>(usable_cores()) / place.sharing);
 }
@@ -56,6 +65,7 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
           (options.memory_bytes > 0 ? options.memory_bytes : available_memory_bytes() / 4 * 3) /
           ranks_on_host(run_control)),
       team(count_threads(options, worker_count), options.bind, options.place),
+      federation(team, run_control.ranks),
       rounds(team.workers()),
       moving(world.executions(), world.lp_count(), workers, team.workers()),
       text(run_world.model()),
@@ -65,7 +75,7 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
                text.locals_bytes() <= Preemptible::kMostLocalsBytes),
       cores_a_worker(cores_for(team.workers(), options.place) / workers) {
   if (control.ranks != nullptr) {
-    abroad = std::make_unique<Abroad>(*control.ranks, world, owners, workers, rounds, depot,
+    abroad = std::make_unique<Abroad>(*control.ranks, world, owners, bells, workers, rounds, depot,
                                       settings.channel_messages);
     if (preempts) abroad->call_back(bells);
   }
@@ -159,7 +169,7 @@ class Run {
       RunControl& control, const CacheLayout& cache, RunResult& result)
       : result_(result),
         shared_(world, options, goal, settings, control,
-                std::min(count_workers(options, world.model()), world.parts()), cache) {
+                std::min(count_useful_workers(options, world.model()), world.parts()), cache) {
     for (unsigned i = 0; i < shared_.workers; ++i)
       workers_.push_back(std::make_unique<Worker<Pending>>(shared_, i));
     make_crews();
@@ -385,6 +395,10 @@ class Run {
     }
     for (const auto& crew : crews_)
       if (!crew->unreturned_note().empty()) result_.notes.push_back(crew->unreturned_note());
+    const auto lacks_federation = [](const auto& crew) { return !crew->federation_note().empty(); };
+    if (const auto one = std::find_if(crews_.begin(), crews_.end(), lacks_federation);
+        one != crews_.end())
+      result_.notes.push_back((*one)->federation_note());
     const auto lacks_tick = [](const auto& crew) { return crew->lacks_tick(); };
     if (std::any_of(crews_.begin(), crews_.end(), lacks_tick))
       result_.notes.push_back("the system refused a timer: handlers were not interrupted by it");
@@ -429,8 +443,13 @@ class TimeWarpEngine final : public WorldEngine {
   World::Layout layout(const Model& model, const CommunicationGraph& graph,
                        const RunOptions& options, std::vector<std::string>& notes) const override {
     const Settings settings = Settings::of(options);
-    const unsigned workers = count_workers(options, model);
-    const CacheLayout cache = CacheLayout::choose(settings, workers, notes);
+    const unsigned asked = count_workers(options, model);
+    const unsigned executing = count_useful_workers(options, model);
+    if (executing < asked)
+      notes.push_back(std::to_string(executing) + " workers execute, not " + std::to_string(asked) +
+                      ": as many as threads (--threads)");
+    const unsigned workers = count_parts(options, model);
+    const CacheLayout cache = CacheLayout::choose(settings, executing, notes);
     World::Layout layout;
     RankedPlacement placed = place_lps(model, graph, options, workers, notes);
     layout.parts = std::move(placed.parts);
@@ -446,7 +465,7 @@ class TimeWarpEngine final : public WorldEngine {
     const Settings settings = Settings::of(options);
     std::vector<std::string> known;  // told with the layout
     const CacheLayout cache =
-        CacheLayout::choose(settings, count_workers(options, world.model()), known);
+        CacheLayout::choose(settings, count_useful_workers(options, world.model()), known);
     pending::with_pending_set<TwEvent>(options.pending, [&]<class Pending>() {
       Run<Pending>(world, options, goal, settings, control, cache, result).execute();
     });

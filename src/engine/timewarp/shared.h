@@ -21,6 +21,7 @@
 #include "engine/timewarp/moving.h"
 #include "engine/timewarp/settings.h"
 #include "memory/arena.h"
+#include "run/federation.h"
 #include "run/model_text.h"
 #include "run/preemption.h"
 #include "run/team.h"
@@ -81,6 +82,7 @@ struct Shared {
   std::atomic<bool> any_reversible{false};
   std::atomic<std::uint64_t> state_bytes{0};  ///< live memory of all LPs
   Team team;  ///< ends its threads before what they use, except for what only their code uses
+  const Federation federation;     ///< of its threads, if they share cores
   GvtRounds rounds;                ///< of its threads
   std::unique_ptr<Abroad> abroad;  ///< null: there are no other ranks
   Moving moving;

@@ -82,6 +82,8 @@ class Worker {
   /// Takes what all have reported. True when that ends the run.
   bool adopt(const GvtReport& sum);
 
+  /// Whom others are told of, if threads share cores; null: nobody.
+  void share(Federate* federate) { mailbox_.share(federate, shared_.bells); }
   /// Whether it has sent somebody something who should be called back for it.
   bool has_late() const { return !mailbox_.late().empty(); }
 

@@ -20,6 +20,12 @@ std::string own_host() {
   return name;
 }
 
+/// No other process on the host says the same, nor this one another time.
+std::string own_group() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return "orrery." + std::to_string(getpid()) + "." + std::to_string(now.count());
+}
+
 }  // namespace
 
 RankTransport::RankTransport(std::unique_ptr<Wire> wire, std::size_t credit_bytes)
@@ -30,6 +36,7 @@ RankTransport::RankTransport(std::unique_ptr<Wire> wire, std::size_t credit_byte
       credit_bytes_(credit_bytes),
       outgoing_(std::make_unique<Outgoing[]>(std::size_t{ranks_} * kCreditLanes)),
       incoming_(std::size_t{ranks_} * kCreditLanes),
+      sent_(ranks_),
       bulk_(ranks_) {
   meet();
 }
@@ -42,12 +49,18 @@ RankTransport::~RankTransport() {
 void RankTransport::meet() {
   ByteWriter own;
   own.put(own_host());
-  for (const Parcel& parcel : gather_everywhere(own.take()))
-    hosts_.push_back(ByteReader(parcel).get_text());
+  own.put(own_group());
+  std::vector<std::string> groups;
+  for (const Parcel& parcel : gather_everywhere(own.take())) {
+    ByteReader reader(parcel);
+    hosts_.push_back(reader.get_text());
+    groups.push_back(reader.get_text());
+  }
   const auto here = [this](const std::string& host) { return host == hosts_[rank_]; };
   const auto own_place = hosts_.begin() + rank_;
   ranks_on_host_ = static_cast<unsigned>(std::count_if(hosts_.begin(), hosts_.end(), here));
   index_on_host_ = static_cast<unsigned>(std::count_if(hosts_.begin(), own_place, here));
+  group_ = groups[std::find_if(hosts_.begin(), hosts_.end(), here) - hosts_.begin()];
 }
 
 std::string RankTransport::place(unsigned rank) const {
@@ -88,11 +101,19 @@ void RankTransport::forward_posted() {
 
 void RankTransport::send(unsigned to, Lane lane, Parcel parcel) {
   parcel.head().lane = lane;
-  if (!has_credit(lane)) return wire_->send(to, std::move(parcel));
+  if (!has_credit(lane)) return put_on_wire(to, std::move(parcel));
   Outgoing& out = outgoing(to, lane);
   out.waiting_bytes.fetch_add(parcel.image_bytes(), std::memory_order_relaxed);
   out.waiting.push_back(std::move(parcel));
   send_waiting(out, to);
+}
+
+void RankTransport::put_on_wire(unsigned to, Parcel parcel) {
+  std::uint8_t& sent = sent_[to];
+  sent = std::max(sent,
+                  has_credit(parcel.head().lane) ? std::uint8_t{kCredited} : std::uint8_t{kUrgent});
+  has_sent_ = true;
+  wire_->send(to, std::move(parcel));
 }
 
 /// One that is larger than all credit goes alone.
@@ -102,7 +123,7 @@ void RankTransport::send_waiting(Outgoing& out, unsigned to) {
     if (out.on_the_way > 0 && out.on_the_way + bytes > credit_bytes_) return;
     out.on_the_way += bytes;
     out.waiting_bytes.fetch_sub(bytes, std::memory_order_relaxed);
-    wire_->send(to, std::move(out.waiting.front()));
+    put_on_wire(to, std::move(out.waiting.front()));
     out.waiting.pop_front();
   }
 }

@@ -32,6 +32,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "transport/ranks/parcel.h"
@@ -61,6 +62,9 @@ class RankTransport {
   unsigned index_on_host() const { return index_on_host_; }
   std::string back_end() const { return wire_->name(); }
   bool looks_are_cheap() const { return looks_are_cheap_; }
+  /// A name that only the ranks on this host have, which ask for it equally often: another each
+  /// time. By one thread.
+  std::string next_group() { return group_ + "." + std::to_string(groups_++); }
 
   // ---- By any thread
 
@@ -96,6 +100,15 @@ class RankTransport {
   /// What is sent in between goes together.
   void hold() { wire_->hold(); }
   void flush() { wire_->flush(); }
+  /// Ranks that were sent something since the last call: visit(rank, urgent), urgent if it was more
+  /// than what credit is for.
+  template <class Visit>
+  void take_sent(Visit&& visit) {
+    if (!std::exchange(has_sent_, false)) return;
+    for (unsigned to = 0; to < ranks_; ++to)
+      if (const std::uint8_t what = std::exchange(sent_[to], kNothing); what != kNothing)
+        visit(to, what == kUrgent);
+  }
   /// Ranks next to this one in the tree of collectives: who tells something to these, and they to
   /// theirs, tells it to all.
   template <class Visit>
@@ -153,7 +166,10 @@ class RankTransport {
     return outgoing_[to * kCreditLanes + credit_index(lane)].waiting_bytes;
   }
 
+  enum Sent : std::uint8_t { kNothing, kCredited, kUrgent };
+
   void meet();
+  void put_on_wire(unsigned to, Parcel parcel);
   void deliver(unsigned from, Parcel parcel);
   void take_control(unsigned from, Parcel parcel);
   void send_waiting(Outgoing& out, unsigned to);
@@ -167,6 +183,8 @@ class RankTransport {
   const std::size_t credit_bytes_;
   std::vector<std::string> hosts_;
   unsigned ranks_on_host_ = 1, index_on_host_ = 0;
+  std::string group_;
+  unsigned groups_ = 0;
 
   /// A stack that posters push to and one thread takes whole. Pushing is a release and taking an
   /// acquire: whoever takes a parcel sees what is in it.
@@ -178,6 +196,8 @@ class RankTransport {
   std::unique_ptr<Outgoing[]> outgoing_;                              ///< by rank and lane
   std::vector<Incoming> incoming_;                                    ///< the same
   bool owes_ = false;
+  std::vector<std::uint8_t> sent_;  ///< by rank
+  bool has_sent_ = false;
   std::vector<std::deque<Parcel>> bulk_;           ///< by rank
   std::vector<Reduction*> reductions_;             ///< by number; nullptr: there is none any more
   std::deque<std::pair<unsigned, Parcel>> early_;  ///< for reductions that are not there yet
