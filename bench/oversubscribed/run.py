@@ -100,7 +100,7 @@ class Experiment:
         if key not in self.yardsticks:
             one = Series(f"sequential, {case.model}",
                          lambda: self.run(case, "sequential", way, 1, 0))
-            alternate([one], 1, one.name)
+            alternate([one], self.options.rounds, one.name)
             self.yardsticks[key] = one
         return self.yardsticks[key]
 
