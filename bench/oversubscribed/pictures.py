@@ -85,10 +85,12 @@ def grid(rows, kernels, drawn, path, caption=""):
     for line, kernel in zip(axes, kernels):
         for axis, model in zip(line, models):
             found = some(rows, model=model, kernel=kernel)
+            if not found:
+                axis.set_axis_off()
+                continue
             axis.set_title(f"{model}, {kernel}")
-            if found:
-                drawn(axis, found)
-                axis.grid(True, which="major", linewidth=0.3)
+            drawn(axis, found)
+            axis.grid(True, which="major", linewidth=0.3)
     axes[0][0].legend(fontsize=8)
     if caption:
         below(figure, caption)
