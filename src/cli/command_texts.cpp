@@ -33,7 +33,8 @@ constexpr Entry kOwnFiles[] = {
     {"PREFIX/share/orrery/models",
      "Input files and scenarios of the models that ship; the command lies in PREFIX/bin."},
     {"PREFIX/lib/orrery",
-     "Plugins for Open MPI and MPICH, and the server of --live, where it was built with them."},
+     "Plugins for Open MPI and MPICH, the shims of 'orrery llf run', and the server of --live, "
+     "where it was built with them."},
 };
 
 constexpr Entry kRunFiles[] = {
