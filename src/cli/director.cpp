@@ -77,10 +77,9 @@ double read_ceiling(const std::string& text) {
                   text));
 }
 
-std::optional<double> read_duration(const std::string& text) {
-  if (text.empty()) return {};
-  return double(option_forms::read_positive_ticks({"--duration", text, kNanosecond}, kNanosecond)) *
-         kNanosecond;
+Nanoseconds read_duration(const std::string& text) {
+  if (text.empty()) return 0;
+  return option_forms::read_positive_ticks({"--duration", text, kNanosecond}, kNanosecond);
 }
 
 Orders read_orders(const DirectorArguments& arguments) {
@@ -95,6 +94,7 @@ Orders read_orders(const DirectorArguments& arguments) {
   orders.selection.pattern = arguments.pattern;
   orders.tick = read_tick(arguments.tick);
   orders.ceiling = read_ceiling(arguments.ceiling);
+  orders.duration = read_duration(arguments.duration);
   orders.only_watch = arguments.watch;
   if (arguments.watch && !arguments.ceiling.empty())
     throw UsageError("--watch changes no scheduling, so --ceiling means nothing beside it");
@@ -329,26 +329,12 @@ sigset_t ending_signals() {
   return signals;
 }
 
-double clock_seconds() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return double(now.tv_sec) + double(now.tv_nsec) * kNanosecond;
-}
-
 /// Until there is nothing to direct, the time is over, or a signal comes, which is returned.
-int go_on(Director& director, const Orders& orders, std::optional<double> duration,
-          SampleFile& file, LiveTable& table) {
+int go_on(Director& director, const Orders& orders, SampleFile& file, LiveTable& table) {
   constexpr timespec kLookEvery{.tv_sec = 0, .tv_nsec = 100'000'000};
   const sigset_t signals = ending_signals();
-  const double begin = clock_seconds();
   for (unsigned turn = 0;; ++turn) {
-    timespec wait = kLookEvery;
-    if (duration) {
-      const double left = *duration - (clock_seconds() - begin);
-      if (left <= 0) return 0;
-      if (left < 0.1) wait.tv_nsec = static_cast<long>(left * 1e9);
-    }
-    const int signal = sigtimedwait(&signals, nullptr, &wait);
+    const int signal = sigtimedwait(&signals, nullptr, &kLookEvery);
     if (signal > 0) return signal;
     if (!director.look()) return 0;
     file.take(director);
@@ -361,7 +347,6 @@ int go_on(Director& director, const Orders& orders, std::optional<double> durati
 int director_command(const DirectorArguments& arguments) {
   require_standard_output();
   const Orders orders = read_orders(arguments);
-  const std::optional<double> duration = read_duration(arguments.duration);
   SampleFile file(arguments.csv, arguments.force);
   // Before any thread or process is started, which would otherwise be ended by them.
   const sigset_t signals = ending_signals();
@@ -373,7 +358,7 @@ int director_command(const DirectorArguments& arguments) {
                director.ceiling_reason());
   LiveTable table(arguments.quiet);
   director.start();
-  const int signal = go_on(director, orders, duration, file, table);
+  const int signal = go_on(director, orders, file, table);
   director.stop();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   table.erase();

@@ -62,7 +62,6 @@ void Beat::give_cores(const Found& found, RollEntry& entry) const {
 }
 
 void Beat::take_directed(Found& found) {
-  const Nanoseconds consumed = found.thread.consumed().value_or(0);
   RollEntry* entry = nullptr;
   if (roll_ != nullptr) {
     entry = forget(found.thread.id());
@@ -75,13 +74,15 @@ void Beat::take_directed(Found& found) {
     if (entry == nullptr) entry = roll_entry_of(found);
     give_cores(found, *entry);
   }
-  policy_.join(consumed, found.thread.state() == 'R');
   directed_.push_back({.thread = std::move(found.thread),
                        .process_name = std::move(found.process_name),
                        .number = next_number_++,
-                       .entry = entry,
-                       .level = Level::own,
-                       .consumed_before = consumed});
+                       .entry = entry});
+  Directed& directed = directed_.back();
+  // Before its account is read, which may be 4 ms old otherwise.
+  if (roll_ != nullptr) set_level(directed, Level::waiting);
+  directed.consumed_before = directed.thread.consumed().value_or(0);
+  policy_.join(directed.consumed_before, directed.thread.state() == 'R');
 }
 
 void Beat::take_helper(Found& found) {

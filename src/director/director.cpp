@@ -148,10 +148,13 @@ void Director::become_real_time() const {
 }
 
 void Director::tick_until_stopped() {
-  Nanoseconds next = clock_now() + orders_.tick, met = 0;
+  const Nanoseconds start = clock_now();
+  Nanoseconds next = start + orders_.tick, met = 0;
   while (!stops_.load(std::memory_order_relaxed)) {
     sleep_until(next);
     const Nanoseconds now = clock_now();
+    if (orders_.duration > 0 && now - start > orders_.duration) is_over_ = true;
+    if (is_over_) return;
     beat_->tick(next, now);
     if (roll_) roll_->heartbeat().fetch_add(1, std::memory_order_relaxed);
     if (now - met >= kBetweenMeetings && meeting_.try_lock()) {
@@ -183,6 +186,7 @@ bool Director::look() {
         "the director's guardian was ended by somebody; all threads have been given "
         "their scheduling back");
   }
+  if (is_over_) return false;
   std::vector<Found> found = scanner_.scan();
   const std::lock_guard lock(meeting_);
   for (Found& one : found) found_.push_back(std::move(one));

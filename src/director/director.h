@@ -36,7 +36,7 @@ class Director {
   /// From here on threads are directed.
   void start();
   /// Looks for threads that have come; call it ten times a second. False when there is nothing
-  /// left to direct. Throws what the beat could not go on with.
+  /// left to direct, or the time is over. Throws what the beat could not go on with.
   bool look();
   /// Gives all threads their scheduling back.
   void stop();
@@ -74,7 +74,7 @@ class Director {
   std::optional<Figures> figures_;
   std::exception_ptr failure_;
 
-  std::atomic<bool> stops_{false}, has_failed_{false}, is_empty_{false};
+  std::atomic<bool> stops_{false}, has_failed_{false}, is_empty_{false}, is_over_{false};
   std::thread thread_;
 };
 

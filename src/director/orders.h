@@ -14,8 +14,9 @@ struct Orders {
 
   Selection selection;
   Nanoseconds tick = 1'000'000;
-  double ceiling = 0.9;     ///< share of each core that directed threads have in real time
-  bool only_watch = false;  ///< measure what the system does, and change nothing
+  double ceiling = 0.9;      ///< share of each core that directed threads have in real time
+  Nanoseconds duration = 0;  ///< after which the director ends; 0: it goes on
+  bool only_watch = false;   ///< measure what the system does, and change nothing
   bool keeps_samples = false;
 };
 
