@@ -25,7 +25,8 @@ std::string span_of(const Likely& seconds) {
 }
 
 std::string error_text(const Likely& likely) {
-  return likely.half_width ? "+/- " + percent_text(likely.share()) : "one run";
+  if (!likely.half_width) return "one run";
+  return likely.share() > 1 ? "+/- > 100 %" : "+/- " + percent_text(likely.share());
 }
 
 std::string price_text(const Advice& advice, double price) {
