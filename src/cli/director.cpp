@@ -183,7 +183,12 @@ class LiveTable {
     ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
     const std::size_t room = size.ws_row > 8 ? size.ws_row - 6U : 2U;
     std::string text = thread_table(director.views(), figures, !orders.only_watch, terminal_, room);
-    text += spread_text(figures, orders.tick);
+    // A line that a terminal would break could not be erased.
+    if (figures.spreads.samples() > 0)
+      text += fmt::format("spread in ticks: median {}, p99 {}, largest {}\n",
+                          ticks_text(figures.spreads.quantile(0.5)),
+                          ticks_text(figures.spreads.quantile(0.99)),
+                          ticks_text(figures.spreads.most()));
     const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
     fmt::print(stderr, "{}{}", erase_text(), text);
     std::fflush(stderr);

@@ -59,7 +59,6 @@ class Beat {
   void tick(Nanoseconds begin, Nanoseconds now);
   void count_missed(std::uint64_t ticks) { figures_.missed_ticks += ticks; }
 
-  std::size_t size() const { return directed_.size() + helpers_.size(); }
   bool is_empty() const { return directed_.empty(); }
   const Figures& figures() const { return figures_; }
   /// As many as there is room for: nothing is allocated.

@@ -120,15 +120,18 @@ void Director::choose_ceiling() {
 }
 
 void Director::start() {
-  beat_->take_in(found_);
-  views_.reserve(2 * beat_->size() + kMoreViews);
-  beat_->show(views_);
+  views_.reserve(found_.size() + kMoreViews);
   thread_ = std::thread([this] { keep_beat(); });
 }
 
 void Director::keep_beat() {
   try {
     become_real_time();
+    {
+      // By this thread, right before the first tick: what they run in between is in nobody's order.
+      const std::lock_guard lock(meeting_);
+      meet();
+    }
     tick_until_stopped();
   } catch (...) {
     failure_ = std::current_exception();
