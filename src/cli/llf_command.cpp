@@ -152,6 +152,8 @@ int run(const LlfCommandArguments& arguments) {
   catch_signals();
   start(command);
   const int code = wait_for_it();
+  llf_clean(
+      std::getenv(llf::mpi::kGroup));  // what ranks that were killed have left; not if one lives
   if (code == 0 && mark.is_there())
     fmt::print(
         stderr,
