@@ -7,12 +7,15 @@
 // since nothing depends on it.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "observe/run_record.h"
+
+namespace CLI {
+class App;
+}
 
 namespace orrery::cli {
 

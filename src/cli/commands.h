@@ -4,10 +4,13 @@
 // what it refuses; main turns that into one sentence and a code.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "cli/run_arguments.h"
+
+namespace CLI {
+class App;
+}
 
 namespace orrery::cli {
 

@@ -5,9 +5,11 @@
 // INI that CLI11 reads.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "cli/run_arguments.h"
+
+namespace CLI {
+class App;
+}
 
 namespace orrery::cli {
 

@@ -4,6 +4,7 @@
 // and told of them (command_texts.h). A page that somebody writes beside the program is wrong at
 // the next option; these cannot be.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <filesystem>

@@ -2,6 +2,7 @@
 #include "cli/run_arguments.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <charconv>

@@ -5,7 +5,6 @@
 // every refusal is a sentence of ours that says what is allowed.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,6 +17,10 @@
 #include "orrery/model.h"
 #include "run/engine.h"
 #include "study/plan.h"
+
+namespace CLI {
+class App;
+}
 
 namespace orrery::cli {
 

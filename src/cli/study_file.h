@@ -6,11 +6,14 @@
 // its line and key.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstddef>
 #include <string>
 
 #include "cli/run_arguments.h"
+
+namespace CLI {
+class App;
+}
 
 namespace orrery::cli {
 
