@@ -5,6 +5,7 @@ page that goes on asking is never at rest, so it cannot be printed or photograph
 import base64
 import json
 import os
+import signal
 import shutil
 import subprocess
 import time
@@ -30,7 +31,7 @@ class Browser:
         self.process = subprocess.Popen(
             [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
              f"--user-data-dir={profile}", "--remote-debugging-pipe", "about:blank"],
-            preexec_fn=arrange, close_fds=False, stdin=subprocess.DEVNULL,
+            preexec_fn=arrange, close_fds=False, start_new_session=True, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(read_commands)
         os.close(write_answers)
@@ -45,7 +46,8 @@ class Browser:
         return self
 
     def __exit__(self, *_):
-        self.process.kill()
+        # With its helpers, which else write into the profile for a while.
+        os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         os.close(self.commands)
         os.close(self.answers)

@@ -723,8 +723,8 @@ class ScarceSystem(Case):
         # Which of the two fails first depends on what else was reserved.
         self.assertRegex(done.err, "refused to start 64 threads.*fewer --workers|ulimit -v")
         self.assertIn("failed", done.out)
-        self.refused(4, "run", "phold", *SMALL, "--quiet", "--workers", "64", "--engine",
-                     "timewarp", preexec_fn=self.limit(400))
+        self.refused(4, "run", "phold", *SMALL, "--quiet", "--workers", "64", "--threads", "64",
+                     "--engine", "timewarp", preexec_fn=self.limit(400))
 
 
 class Checker(Case):

@@ -64,6 +64,7 @@ class Relay final : public WorldEngine {
     RunOptions widest = options;
     widest.workers = 0;
     for (const Leg& leg : legs_) widest.workers = std::max(widest.workers, leg.engine.workers);
+    widest.set(threads_option(), widest.workers);  // a part for each
     const auto timewarp = find_engine("timewarp").make();
     return dynamic_cast<const WorldEngine&>(*timewarp).layout(model, graph, widest, notes);
   }
