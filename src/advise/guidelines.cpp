@@ -68,8 +68,8 @@ std::optional<Guideline> oversubscription(std::span<const Measured> measured,
                   within->configuration.executors(), executors / std::max(1U, cores));
   text += factor > 1.1 ? " Take no more than there are cores, also where the machine is shared: "
                          "what others use of it is not there."
-                       : " Here it costs next to nothing, for workers that outnumber the cores "
-                         "take turns; of processes of other simulators it does (docs/llf.md).";
+                       : " Here it costs next to nothing, for workers beyond the cores are "
+                         "none; of processes of other simulators it does (docs/llf.md).";
   return Guideline{as_ranks ? "oversubscription-ranks" : "oversubscription-workers",
                    std::move(text)};
 }

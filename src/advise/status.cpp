@@ -13,6 +13,7 @@ namespace orrery::advise {
 namespace {
 
 constexpr unsigned kBarWidth = 20;
+constexpr double kLineSeconds = 2;  ///< from one line to the next, where none is rewritten
 
 }  // namespace
 
@@ -23,6 +24,8 @@ double Status::seconds() const {
 void Status::show(const std::string& what) {
   if (quiet_) return;
   if (!terminal_.interactive) {
+    if (seconds() < next_line_) return;
+    next_line_ = seconds() + kLineSeconds;
     fmt::print(stderr, "orrery: {:.0f} s of {}: {}\n", seconds(), span_text(budget_), what);
     return;
   }

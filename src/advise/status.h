@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is being measured, on a line that is rewritten on a terminal, and a line each elsewhere.
+// What is being measured, on a line that is rewritten on a terminal, and now and then on one elsewhere.
 #pragma once
 
 #include <unistd.h>
@@ -34,6 +34,7 @@ class Status {
   const Terminal terminal_ = Terminal::of(STDERR_FILENO);
   const Clock::time_point begin_ = Clock::now();
   std::size_t width_ = 0;
+  double next_line_ = 0;
 };
 
 }  // namespace orrery::advise
