@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is being measured, on a line that is rewritten on a terminal, and now and then on one elsewhere.
+// What is being measured, on a line that is rewritten on a terminal, and now and then on one
+// elsewhere.
 #pragma once
 
 #include <unistd.h>
