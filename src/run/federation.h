@@ -12,7 +12,7 @@
 // What an engine owes: it says how far it is and gives way between two batches (`step`), waits by
 // `wait`, says what it has put where others find it (`note`, then `announce`), and never waits
 // otherwise while it is a federate, but within `TokenAside`. Announcements that come too early or
-// not at all cost time and nothing else: nobody sleeps longer than kLongestSleep.
+// not at all cost time and nothing else: nobody sleeps longer than kLongestSleepNs.
 #pragma once
 
 #include <algorithm>
