@@ -61,7 +61,11 @@ bool Abroad::is_short_of_credit() const {
 void Abroad::progress(Federate* federate) {
   const std::unique_lock lock(transport_.mutex(), std::try_to_lock);
   if (!lock.owns_lock()) return;
-  federate_ = federate;
+  // What comes when nobody is a federate any more, as ranks end together, is announced to nobody.
+  struct AtWork {
+    Federate*& place;
+    ~AtWork() { place = nullptr; }
+  } const at_work{federate_ = federate};
   transport_.hold();
   transport_.forward_posted();
   transport_.progress();
