@@ -3,11 +3,42 @@
 
 #include <algorithm>
 #include <bit>
+#include <cfenv>
 #include <stdexcept>
 
+#include "core/float_environment.h"
 #include "memory/application_mode.h"
 
 namespace orrery {
+namespace {
+
+/// A handler may have chosen another rounding mode, and whether it is still in it depends on the
+/// engine: some add what a handler observes at once, some when the event commits.
+class DefaultFloats {
+ public:
+  DefaultFloats() : is_changed_(FloatControl::now() != FloatControl{}) {
+    if (!is_changed_) [[likely]]
+      return;
+    std::fegetenv(&before_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~DefaultFloats() {
+    if (is_changed_) std::fesetenv(&before_);
+  }
+  DefaultFloats(const DefaultFloats&) = delete;
+  DefaultFloats& operator=(const DefaultFloats&) = delete;
+
+ private:
+  const bool is_changed_;
+  std::fenv_t before_{};
+};
+
+/// Not inlined: the compiler knows nothing of environments, and would multiply before.
+[[gnu::noinline]] double product(double a, double b) {
+  return a * b;
+}
+
+}  // namespace
 
 void Series::Place::merge(const Place& other) {
   minimum = std::min(minimum, other.minimum);
@@ -42,8 +73,9 @@ void Series::change(Time time, double value, double before) {
   ++places_[place].count;
   sums_.add(place, value);
   sums_.add(place, -before);
-  moments_.add(place, value * late);
-  moments_.add(place, -(before * late));
+  const DefaultFloats floats;
+  moments_.add(place, product(value, late));
+  moments_.add(place, -product(before, late));
 }
 
 void Series::merge(const Series& other) {

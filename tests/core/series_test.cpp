@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cfenv>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -147,6 +149,24 @@ TEST(Series, OfALevel) {
   EXPECT_DOUBLE_EQ(all[3].mean, 2);
   EXPECT_DOUBLE_EQ(all[4].mean, 7) << "of four ticks";
   EXPECT_EQ(all[1].count, 2u);
+}
+
+/// Whether a handler's rounding mode still holds when its observations are added depends on the
+/// engine.
+TEST(Series, OfALevelDoesNotDependOnTheRoundingMode) {
+  const auto moments = [](int mode) {
+    Series series(Duration::from_ticks(11), true);
+    std::vector<double> levels;
+    for (int i = 0; i <= 10; ++i) levels.push_back(i / 3.0);
+    std::fesetround(mode);
+    for (std::size_t i = 1; i < levels.size(); ++i)
+      series.change(at(static_cast<std::int64_t>(i)), levels[i], levels[i - 1]);
+    EXPECT_EQ(std::fegetround(), mode);
+    std::fesetround(FE_TONEAREST);
+    return series.intervals(at(0), at(11))[0].mean;
+  };
+  EXPECT_EQ(moments(FE_UPWARD), moments(FE_TONEAREST));
+  EXPECT_EQ(moments(FE_TOWARDZERO), moments(FE_TONEAREST));
 }
 
 TEST(Series, RefusesIntervalsOfNoLength) {
