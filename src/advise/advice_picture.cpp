@@ -107,12 +107,9 @@ class Drawing {
   }
 
   void begin() {
-    put(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}" )"
-        R"(font-family="sans-serif" font-size="12">)",
-        kWidth, kHeight);
-    put(R"(<rect width="{}" height="{}" fill="#ffffff"/>)", kWidth, kHeight);
-    put(R"(<text x="{}" y="24" font-size="15">{}: time against {}</text>)", kLeft,
-        escaped(advice_.model), advice_.has_table ? "price" : "core time");
+    svg_ += page::svg_head(
+        kWidth, kHeight, kLeft,
+        advice_.model + ": time against " + (advice_.has_table ? "price" : "core time"));
   }
 
   void axes() {

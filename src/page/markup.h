@@ -41,6 +41,10 @@ class TableMarkup {
   unsigned rows_ = 0;
 };
 
+/// How an SVG that is a file of its own begins: white, with a title (is escaped) `left` from its
+/// edge. "</svg>" ends it.
+std::string svg_head(double width, double height, double left, std::string_view title);
+
 /// What is folded until it is wanted.
 std::string folded(std::string_view title, const std::string& markup);
 

@@ -155,12 +155,9 @@ class Drawing {
   }
 
   void begin() {
-    put(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}" )"
-        R"(font-family="sans-serif" font-size="12">)",
-        kWidth, kHeight);
-    put(R"(<rect width="{}" height="{}" fill="#ffffff"/>)", kWidth, kHeight);
-    put(R"(<text x="{}" y="24" font-size="15">{}: {}</text>)", kLeft, escaped(study_.model_name),
-        escaped(measure_.help.empty() ? measure_.name : measure_.help));
+    svg_ += page::svg_head(
+        kWidth, kHeight, kLeft,
+        study_.model_name + ": " + (measure_.help.empty() ? measure_.name : measure_.help));
   }
 
   void vertical_axis() {

@@ -445,9 +445,7 @@ class TimeWarpEngine final : public WorldEngine {
     const Settings settings = Settings::of(options);
     const unsigned asked = count_workers(options, model);
     const unsigned executing = count_useful_workers(options, model);
-    if (executing < asked)
-      notes.push_back(std::to_string(executing) + " workers execute, not " + std::to_string(asked) +
-                      ": as many as threads (--threads)");
+    if (executing < asked) notes.push_back(note_of_workers(executing, asked));
     const unsigned workers = count_parts(options, model);
     const CacheLayout cache = CacheLayout::choose(settings, executing, notes);
     World::Layout layout;
