@@ -31,10 +31,11 @@ std::string name_of(unsigned rank, unsigned thread) {
 
 }  // namespace
 
-Federation::Federation(const Team& team, transport::RankTransport* ranks) : team_(team) {
+Federation::Federation(const Team& team, transport::RankTransport* ranks, bool is_long)
+    : team_(team), transport_(ranks) {
   // Also where this rank needs none: names are numbered.
   std::string group = ranks == nullptr ? group_of_process() : ranks->next_group();
-  if (!team.crowded()) return;
+  if (!team.crowded() || !is_long) return;
   group_ = std::move(group);
   if (ranks == nullptr) {
     members_ = team.workers();
@@ -75,10 +76,13 @@ bool Federate::join(const Federation& federation, unsigned thread) {
         llf_error());
     return false;
   }
-  constexpr int kTries = 50;
-  constexpr std::int64_t kTryNs = 100'000'000;
-  for (int i = 0; i < kTries && !federation.team().failed(); ++i)
+  // The others may still wait for what this rank has sent, and that goes only while it is seen to.
+  constexpr int kTries = 5000;
+  constexpr std::int64_t kTryNs = 1'000'000;
+  for (int i = 0; i < kTries && !federation.team().failed(); ++i) {
     if (llf_meet(self_, std::min(federation.members(), kMostFederates), kTryNs) == 0) break;
+    if (federation.transport() != nullptr) federation.transport()->try_progress();
+  }
   // Whatever becomes of the run, nothing of it stays in the system.
   llf_seal(self_);
   return true;
@@ -120,9 +124,13 @@ void Federate::announce() {
 }
 
 void Federate::call_all() {
-  for (std::vector<Peer>* const peers : {&threads_, &rank_peers_})
-    for (const Peer& peer : *peers)
-      if (peer.number != LLF_ERROR) llf_message_to(self_, peer.number, LLF_EARLIEST);
+  call(threads_);
+  call(rank_peers_);
+}
+
+void Federate::call(const std::vector<Peer>& peers) {
+  for (const Peer& peer : peers)
+    if (peer.number != LLF_ERROR) llf_message_to(self_, peer.number, LLF_EARLIEST);
 }
 
 TokenAside::TokenAside() : self_(federate_of_thread) {

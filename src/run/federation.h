@@ -33,12 +33,14 @@ class Team;
 /// Of a run: who its federates are. All ranks make theirs together, and as often.
 class Federation {
  public:
-  /// `ranks`: null if the run has no others.
-  Federation(const Team& team, transport::RankTransport* ranks);
+  /// `ranks`: null if the run has no others. `is_long`: whether the threads live long enough for it
+  /// to be worth coming together; the same on all ranks.
+  Federation(const Team& team, transport::RankTransport* ranks, bool is_long);
 
   bool is_on() const { return !group_.empty(); }
   const std::string& group() const { return group_; }
   const Team& team() const { return team_; }
+  transport::RankTransport* transport() const { return transport_; }
   unsigned rank() const { return rank_; }
   /// Federates of all ranks on this host.
   unsigned members() const { return members_; }
@@ -48,6 +50,7 @@ class Federation {
 
  private:
   const Team& team_;
+  transport::RankTransport* const transport_;
   unsigned rank_ = 0, ranks_ = 1, members_ = 0;
   std::vector<unsigned> ranks_here_;
   std::string group_;
@@ -96,6 +99,8 @@ class Federate {
   void announce();
   /// All of them have something to do whatever their time is: a round has begun, or got on.
   void call_all();
+  /// The same for those of this rank.
+  void call_threads() { call(threads_); }
 
  private:
   struct Peer {
@@ -108,6 +113,7 @@ class Federate {
     if (peer.noted == Time::max()) noted_.push_back(&peer);
     if (time < peer.noted) peer.noted = time;
   }
+  void call(const std::vector<Peer>& peers);
   bool join(const Federation& federation, unsigned thread);
   void find_peers(const Federation& federation, unsigned thread);
 

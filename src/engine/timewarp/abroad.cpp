@@ -70,11 +70,14 @@ void Abroad::progress(Federate* federate) {
   transport_.forward_posted();
   transport_.progress();
   const bool is_in_place = ingress_.flush();
+  const std::uint64_t stage = rounds_.stage();
   rounds_.step(is_in_place);
   transport_.flush();
-  if (federate != nullptr)
+  if (federate != nullptr) {
     transport_.take_sent(
         [federate](unsigned rank, bool urgent) { federate->note_sent(rank, urgent); });
+    if (rounds_.stage() != stage) federate->call_threads();
+  }
   if (!late_.empty()) late_.ring();
 }
 

@@ -65,7 +65,8 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
           (options.memory_bytes > 0 ? options.memory_bytes : available_memory_bytes() / 4 * 3) /
           ranks_on_host(run_control)),
       team(count_threads(options, worker_count), options.bind, options.place),
-      federation(team, run_control.ranks),
+      // A run that halts at times, as for --stop-when, starts its threads anew each time.
+      federation(team, run_control.ranks, run_goal.until == Time::max()),
       rounds(team.workers()),
       moving(world.executions(), world.lp_count(), workers, team.workers()),
       text(run_world.model()),

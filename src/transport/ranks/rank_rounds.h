@@ -92,6 +92,10 @@ class RankRounds {
   const Report& report_of(unsigned rank) const { return reports_[rank]; }
 
   // ---- By whoever holds the transport's lock
+  /// Grows whenever workers may go on with a round.
+  std::uint64_t stage() const {
+    return delivered_.load(std::memory_order_relaxed) + settled_.load(std::memory_order_relaxed);
+  }
   /// A parcel has come that was sent after so many rounds.
   void note_received(std::uint64_t round) { ++received_[round & 1]; }
   /// `is_in_place`: what has come is where workers will find it.
