@@ -133,6 +133,26 @@ DelayModelOptions some_delays(std::uint64_t seed) {
 
 constexpr std::uint64_t kSeeds = kSanitizers ? 6 : 9;
 
+/// Workers undo what lies far ahead, though they have reported to be further.
+TEST(Held, UnderLittleMemory) {
+  constexpr std::uint64_t kLittle = 1 << 20;
+  double retreats = 0;
+  for (std::uint64_t seed = 1; seed <= (kSanitizers ? 10 : 200) && !HasFailure(); ++seed) {
+    const HeldRandom model(RandomModelOptions{.shape = seed,
+                                              .lps = static_cast<LpId>(4 + seed % 5),
+                                              .grain_ticks = 10,
+                                              .horizon = Duration::from_ticks(1'100),
+                                              .durations = true});
+    const HeldRun expected = run_sequentially(model, seed);
+    const TimeWarpShape little{2, 2, 15, 4096, "auto", "none", kLittle};
+    const HeldRun actual = run_on(model, time_warp(little, timewarp::kPauseEvery), seed);
+    expect_same(expected.outcome, actual.outcome, "seed " + std::to_string(seed));
+    EXPECT_TRUE(expected.seen.pipe == actual.seen.pipe) << "seed " << seed;
+    retreats += statistic(actual.outcome.result, "retreats");
+  }
+  EXPECT_GT(retreats, 0);
+}
+
 TEST(Held, RandomModels) {
   double held = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds && !HasFailure(); ++seed) {

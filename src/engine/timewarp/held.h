@@ -14,6 +14,9 @@
 // then all events before it are executed, cannot be undone and have not failed. With one report
 // only at g, that worker's bound is above g: its held event at g goes, so the run advances.
 //
+// Where all workers retreat, since memory is short, to the same horizon, they undo what lies behind
+// it and below what they have reported: then the horizon is a bound, too.
+//
 // By lookahead, for confined LPs. No other LP sends to this one with a delay below L. What was not
 // executed at the time of the reports is at g or above, and reaches the LP at g + L at the
 // earliest; what was on its way then is known to the reports of whoever sent it. So below
@@ -103,9 +106,11 @@ class HeldEvents {
     reported_ = lowest;
     alone_below_ = on_its_way_ = Key();
   }
-  /// `ahead`: whether events may go ahead of GVT by lookahead.
-  void adopt(const GvtReport& sum, bool ahead) {
-    alone_below_ = sum.of_the_others(reported_);
+  /// `ahead`: whether events may go ahead of GVT by lookahead. `retreats_to`: what all workers have
+  /// executed at or after it they undo now, though they have reported to be further; infinity if
+  /// they do not.
+  void adopt(const GvtReport& sum, bool ahead, const Key& retreats_to) {
+    alone_below_ = std::min(sum.of_the_others(reported_), retreats_to);
     on_its_way_ = ahead ? sum.on_its_way : Key();
     gvt_ticks_ = sum.lowest.time().ticks();
   }

@@ -544,7 +544,8 @@ bool Worker<Pending>::adopt(const GvtReport& sum) {
   balance_.observe(sum);
   if (balance_.period_begins()) begin_load_period();
   const bool over = ends || follow_cut(sum);
-  held_.adopt(sum, !sum.stop && !cut_.is_coming());
+  held_.adopt(sum, !sum.stop && !cut_.is_coming(),
+              commitment_.must_retreat() ? commitment_.horizon() : Key::infinity());
   return over;
 }
 
