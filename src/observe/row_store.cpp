@@ -2,6 +2,7 @@
 #include "observe/row_store.h"
 
 #include <algorithm>
+#include <chrono>
 #include <tuple>
 #include <utility>
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::size_t kAbsorbBytes = std::size_t{4} << 20;  // wake the writer without a watermark
 constexpr std::size_t kSpareBuffers = 64;
+constexpr std::chrono::milliseconds kGathering{10};  // of rows that nobody waits for
 
 }  // namespace
 
@@ -44,9 +46,10 @@ void RowStore::begin(unsigned workers) {
 void RowStore::commit(unsigned, RowBuffer& rows) {
   if (rows.empty()) return;
   std::unique_lock lock(mutex_);
-  room_.wait(lock, [this] {
+  wait_for_writer(lock, [this] {
     return incoming_bytes_ + held_bytes_ < bound_bytes_ || !(busy_ || has_work());
   });
+  const bool was_empty = !has_rows();
   incoming_bytes_ += rows.bytes();
   incoming_.push_back(std::move(rows));
   if (spare_.empty()) {
@@ -55,19 +58,28 @@ void RowStore::commit(unsigned, RowBuffer& rows) {
     rows = std::move(spare_.back());
     spare_.pop_back();
   }
-  if (has_work()) work_.notify_one();
+  if (was_empty || is_urgent()) work_.notify_one();
 }
 
 void RowStore::advance(unsigned worker, const Key& until) {
   const std::lock_guard lock(mutex_);
   if (worker >= watermarks_.size()) return;
   watermarks_[worker] = std::max(watermarks_[worker], until);
-  if (has_work()) work_.notify_one();
+  if (is_urgent()) work_.notify_one();
 }
 
 void RowStore::drain() {
   std::unique_lock lock(mutex_);
-  room_.wait(lock, [this] { return !busy_ && !has_work(); });
+  wait_for_writer(lock, [this] { return !busy_ && !has_work(); });
+}
+
+void RowStore::wait_for_writer(std::unique_lock<std::mutex>& lock,
+                               const std::function<bool()>& is_met) {
+  if (is_met()) return;
+  ++waiting_;
+  work_.notify_one();
+  room_.wait(lock, is_met);
+  --waiting_;
 }
 
 void RowStore::close(Rest rest) {
@@ -86,7 +98,12 @@ void RowStore::join(Rest rest) {
 }
 
 bool RowStore::has_work() const {
-  return closing_ || incoming_bytes_ > kAbsorbBytes || taken_to_ < lowest_watermark();
+  return closing_ || incoming_bytes_ > kAbsorbBytes ||
+         (has_rows() && taken_to_ < lowest_watermark());
+}
+
+bool RowStore::is_urgent() const {
+  return closing_ || incoming_bytes_ > kAbsorbBytes || (waiting_ != 0 && has_work());
 }
 
 Key RowStore::lowest_watermark() const {
@@ -97,7 +114,9 @@ void RowStore::run() {
   std::vector<RowBuffer> batch;
   std::unique_lock lock(mutex_);
   for (bool last = false; !last;) {
-    work_.wait(lock, [this] { return has_work(); });
+    work_.wait(lock, [this] { return closing_ || has_rows(); });
+    work_.wait_for(lock, kGathering, [this] { return is_urgent(); });
+    if (!has_work()) continue;
     last = closing_;
     busy_ = true;
     batch.swap(incoming_);

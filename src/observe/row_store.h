@@ -10,6 +10,12 @@
 // workers wait there (that is the bound on memory), but only while the writer has something that it
 // can write: rows that wait for a slow worker's watermark never stop another worker, so that the
 // two cannot wait for each other.
+//
+// Watermarks rise up to 50,000 times a second, and to wake a thread costs 20 us and another thread
+// its core. So no watermark does: the store's thread sleeps while there are no rows, and where
+// there are, it looks every now and then how far they are complete, so that what is committed is
+// handed to the writer within 10 ms. It is woken before by who waits for it. (Two conservative
+// workers that had nothing to write took 1.6 times as long when each watermark woke it.)
 #pragma once
 
 #include <condition_variable>
@@ -68,7 +74,10 @@ class RowStore final : public RowSink {
   };
 
   void run();
+  bool has_rows() const { return incoming_bytes_ != 0 || held_bytes_ != 0; }
   bool has_work() const;
+  bool is_urgent() const;
+  void wait_for_writer(std::unique_lock<std::mutex>& lock, const std::function<bool()>& is_met);
   Key lowest_watermark() const;
   void absorb(std::vector<RowBuffer>& buffers);
   void write_before(const Key& limit);
@@ -87,7 +96,8 @@ class RowStore final : public RowSink {
   std::vector<Key> watermarks_;  // empty until begin()
   std::vector<RowBuffer> incoming_, spare_;
   std::size_t incoming_bytes_ = 0, held_bytes_ = 0;
-  Key taken_to_;  // the writer has been sent for everything before
+  unsigned waiting_ = 0;  // for the writer
+  Key taken_to_;          // the writer has been sent for everything before
   bool busy_ = false, closing_ = false;
   Rest rest_ = Rest::written;  // written with closing_
 

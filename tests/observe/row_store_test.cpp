@@ -5,13 +5,17 @@
 #include "observe/row_store.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <random>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -288,6 +292,39 @@ TEST(RowStore, SlowWriterDoesNotHoldUpWhoeverWaitsForNothing) {
   store.close();
   EXPECT_EQ(recorder.lines.size(), 1100u);
   EXPECT_TRUE(std::is_sorted(recorder.lines.begin(), recorder.lines.end()));
+}
+
+/// How often the threads of this process, but for this one, have slept.
+std::uint64_t sleeps_of_others() {
+  std::uint64_t sum = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (task.path().filename() == std::to_string(gettid())) continue;
+    std::ifstream status(task.path() / "status");
+    for (std::string word; status >> word;) {
+      std::uint64_t count = 0;
+      if (word == "voluntary_ctxt_switches:" && status >> count) sum += count;
+    }
+  }
+  return sum;
+}
+
+/// A wake-up for each was two thirds of the time of a conservative run.
+TEST(RowStore, WatermarksWakeNobodyWhereThereIsNothingToWrite) {
+  Recorder recorder;
+  RowStore store(recorder, nothing);
+  store.begin(1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the store's thread is asleep
+  const std::uint64_t before = sleeps_of_others();
+  for (std::int64_t i = 0; i < 500; ++i) {
+    store.advance(0, at(i));
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  EXPECT_LT(sleeps_of_others() - before, 100u);
+  RowBuffer rows;
+  append(rows, at(500), 0, 0);
+  store.commit(0, rows);
+  store.advance(0, at(501));
+  EXPECT_TRUE(eventually([&] { return recorder.written.load(std::memory_order_relaxed) == 1; }));
 }
 
 TEST(RowStore, FailureIsToldAtOnceAndThrownAtTheEnd) {
