@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <ctime>
 #include <string_view>
@@ -35,6 +36,9 @@ constexpr std::string_view kPrefix = "orrery: ";
   dup2(nothing, STDIN_FILENO);
   dup2(nothing, STDOUT_FILENO);
   dup2(errors, STDERR_FILENO);
+  // It hears of signals from us alone, and has to heed them where we were started in the background
+  // of a script, which ignores them.
+  for (const int number : {SIGINT, SIGTERM}) signal(number, SIG_DFL);
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   execv("/proc/self/exe", words);
   _exit(kExitNoProgram);

@@ -470,6 +470,21 @@ class Resume(SweepCase):
         self.run_ok("sweep", *self.WORDS, "--out", stopped)
         self.assertEqual(files_of(whole), files_of(stopped))
 
+    def test_runs_end_where_the_study_was_started_in_the_background_of_a_script(self):
+        out = self.out()
+        process = self.popen("sweep", "phold", "--until", "1000000s", "--seeds", "1", "--jobs", "1",
+                             "--out", out,
+                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        deadline = time.monotonic() + PATIENCE_S
+        while not children.read_text().split():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        time.sleep(0.5)  # it runs
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM, errors)
+
     def test_a_run_that_is_killed_has_failed(self):
         out = self.out()
         process = self.popen("sweep", MISFIT, "--set", "does=nothing,hang", "--until", "20s",
