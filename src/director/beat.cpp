@@ -13,8 +13,9 @@
 namespace orrery::director {
 namespace {
 
-/// Reads of the longer kind in a tick; others have their turn in the next one.
-constexpr unsigned kIdleLooks = 64;
+/// Reads of the longer kind in a tick, and touches of threads that were to wait; others have their
+/// turn in the next one.
+constexpr unsigned kIdleLooks = 64, kTouches = 64;
 
 [[noreturn]] void refuse(const ThreadId& thread, const std::string& name, const char* what,
                          int error) {
@@ -140,6 +141,19 @@ void Beat::touch() {
   side_ = !side_;
   for (Directed& directed : directed_)
     if (directed.level > Level::waiting) set_level(directed, directed.level);
+  if (was_loose_) touch_waiting();
+}
+
+/// In a tick that belonged to all, those that were to wait may have run, too.
+void Beat::touch_waiting() {
+  unsigned left = kTouches;
+  for (std::size_t i = 0; i < directed_.size() && left > 0; ++i) {
+    Directed& directed = directed_[(touch_turn_ + i) % directed_.size()];
+    if (directed.level != Level::waiting) continue;
+    set_level(directed, Level::waiting);
+    --left;
+  }
+  touch_turn_ += kTouches;
 }
 
 bool Beat::is_runnable(std::size_t index, Nanoseconds ran, Nanoseconds elapsed) {
@@ -232,6 +246,7 @@ void Beat::tick(Nanoseconds begin, Nanoseconds now) {
     if (figures_.ticks % kTicksOfCycle == 0)
       look_at_helpers(helpers_, kTicksOfCycle * tick_, cores_number_);
     const bool is_directed_tick = duty_.next();
+    was_loose_ = !is_directed_tick;
     direct(is_directed_tick);
     direct_helpers(is_directed_tick);
   }

@@ -80,6 +80,7 @@ class Beat {
   void take_helper(Found& found);
   RollEntry* forget(const ThreadId& thread);
   void touch();
+  void touch_waiting();
   void measure(Nanoseconds elapsed);
   bool is_runnable(std::size_t index, Nanoseconds ran, Nanoseconds elapsed);
   void keep_samples(Nanoseconds now);
@@ -98,9 +99,10 @@ class Beat {
   std::vector<Helper> helpers_;
   Figures figures_;
   std::uint32_t rescues_ = 0, next_number_ = 0;
-  bool side_ = false;
+  bool side_ = false, was_loose_ = false;
   Nanoseconds start_ = -1, last_ = 0;
-  std::size_t idle_turn_ = 0;  // from where on idle threads are asked for their state
+  std::size_t idle_turn_ = 0;   // from where on idle threads are asked for their state
+  std::size_t touch_turn_ = 0;  // from where on waiting threads are touched
 };
 
 }  // namespace orrery::director

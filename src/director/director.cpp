@@ -121,54 +121,90 @@ void Director::choose_ceiling() {
 
 void Director::start() {
   views_.reserve(found_.size() + kMoreViews);
-  thread_ = std::thread([this] { keep_beat(); });
+  thread_ = std::thread([this] { keep_beat(Role::beat); });
 }
 
-void Director::keep_beat() {
+void Director::keep_beat(Role role) {
   try {
-    become_real_time();
-    {
-      // By this thread, right before the first tick: what they run in between is in nobody's order.
-      const std::lock_guard lock(meeting_);
-      meet();
+    become_real_time(role);
+    if (role == Role::beat) {
+      begin();
+      if (roll_ && cores_number_ > 1) deputy_ = std::thread([this] { keep_beat(Role::deputy); });
     }
-    tick_until_stopped();
+    tick_until_stopped(role);
   } catch (...) {
-    failure_ = std::current_exception();
+    const std::lock_guard lock(ticking_);
+    if (!has_failed_) failure_ = std::current_exception();
     has_failed_ = true;
   }
+  if (role == Role::deputy) return;
+  if (deputy_.joinable()) deputy_.join();
   // By this thread: the others may have no core as long as it is not done.
   if (roll_) roll_->give_all_back();
 }
 
-void Director::become_real_time() const {
-  prctl(PR_SET_NAME, "orrery-beat");
+void Director::become_real_time(Role role) const {
+  prctl(PR_SET_NAME, role == Role::beat ? "orrery-beat" : "orrery-deputy");
   if (!roll_) return;
+  stay_on_core(role);
   mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);  // better, not necessary
   if (const int error = set_scheduling(0, scheduling_of(Level::director, false)); error != 0)
     throw UsageError(fmt::format("the director's own thread cannot be a real-time thread: {}",
                                  std::strerror(error)));
 }
 
-void Director::tick_until_stopped() {
-  const Nanoseconds start = clock_now();
-  Nanoseconds next = start + orders_.tick, met = 0;
-  while (!stops_.load(std::memory_order_relaxed)) {
-    sleep_until(next);
-    const Nanoseconds now = clock_now();
-    if (orders_.duration > 0 && now - start > orders_.duration) is_over_ = true;
-    if (is_over_) return;
-    beat_->tick(next, now);
-    if (roll_) roll_->heartbeat().fetch_add(1, std::memory_order_relaxed);
-    if (now - met >= kBetweenMeetings && meeting_.try_lock()) {
-      const std::lock_guard lock(meeting_, std::adopt_lock);
-      meet();
-      met = now;
-    }
-    const Nanoseconds missed = std::max<Nanoseconds>(0, (clock_now() - next) / orders_.tick);
-    beat_->count_missed(static_cast<std::uint64_t>(missed));
-    next += (missed + 1) * orders_.tick;
+/// The first of the director's cores, or the last. Where that fails, both are where they are.
+void Director::stay_on_core(Role role) const {
+  unsigned left = role == Role::beat ? 0 : cores_number_ - 1;
+  for (unsigned core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &cores_) || left-- > 0) continue;
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(core, &only);
+    sched_setaffinity(0, sizeof only, &only);
+    return;
   }
+}
+
+void Director::begin() {
+  {
+    // By this thread, right before the first tick: what they run in between is in nobody's order.
+    const std::lock_guard lock(meeting_);
+    meet();
+  }
+  start_ = clock_now();
+  next_.store(start_ + orders_.tick, std::memory_order_relaxed);
+}
+
+/// Whoever finds the other at work sleeps, since that one may have no core for a while.
+void Director::tick_until_stopped(Role role) {
+  const Nanoseconds patience = role == Role::beat ? 0 : orders_.tick / 4;
+  while (!stops_.load(std::memory_order_relaxed) && !has_failed_ && !is_over_) {
+    sleep_until(next_.load(std::memory_order_relaxed) + patience);
+    if (std::unique_lock lock(ticking_, std::try_to_lock); lock) {
+      tick();
+      continue;
+    }
+    sleep_until(clock_now() + orders_.tick / 4);
+  }
+}
+
+/// If it is due.
+void Director::tick() {
+  const Nanoseconds now = clock_now(), due = next_.load(std::memory_order_relaxed);
+  if (now < due || is_over_ || has_failed_) return;
+  if (orders_.duration > 0 && now - start_ > orders_.duration) is_over_ = true;
+  if (is_over_) return;
+  beat_->tick(due, now);
+  if (roll_) roll_->heartbeat().fetch_add(1, std::memory_order_relaxed);
+  if (now - met_ >= kBetweenMeetings && meeting_.try_lock()) {
+    const std::lock_guard lock(meeting_, std::adopt_lock);
+    meet();
+    met_ = now;
+  }
+  const Nanoseconds missed = std::max<Nanoseconds>(0, (clock_now() - due) / orders_.tick);
+  beat_->count_missed(static_cast<std::uint64_t>(missed));
+  next_.store(due + (missed + 1) * orders_.tick, std::memory_order_relaxed);
 }
 
 void Director::meet() {

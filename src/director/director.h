@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Directs threads of other processes, or only watches them. Two threads: one keeps the beat, as a
-// real-time thread above all that it directs; whoever owns the director is the other, which looks
-// for threads that have come, shows and writes, as ordinary as any. They meet over a lock that the
+// Directs threads of other processes, or only watches them. One thread keeps the beat, as a
+// real-time thread above all that it directs; whoever owns the director is another, which looks for
+// threads that have come, shows and writes, as ordinary as any. They meet over a lock that the
 // first only tries.
+//
+// A virtual machine's core is taken away for milliseconds now and then, and where that is the one
+// of the beat, threads of the other cores would run on meanwhile. So on another core the beat has a
+// deputy, which wakes up a quarter of a tick later, and does the tick if nobody has begun it.
 //
 // What keeps the machine usable: directed ticks are a share of all ticks (`Duty`); a director that
 // stands still is noticed by its guardian; and beneath both, the system's own bound on real-time
@@ -52,9 +56,13 @@ class Director {
  private:
   void choose_ceiling();
   void require_right() const;
-  void keep_beat();
-  void become_real_time() const;
-  void tick_until_stopped();
+  enum class Role : unsigned { beat, deputy };
+  void keep_beat(Role role);
+  void become_real_time(Role role) const;
+  void stay_on_core(Role role) const;
+  void begin();
+  void tick_until_stopped(Role role);
+  void tick();
   void meet();
 
   const Orders orders_;
@@ -68,6 +76,12 @@ class Director {
   std::unique_ptr<Guardian> guardian_;
   std::unique_ptr<Beat> beat_;
 
+  std::mutex ticking_;               ///< guards all of beat_, and the next two
+  Nanoseconds start_ = 0, met_ = 0;  ///< of the beat, and when the two threads last met
+  /// When the next tick is due. Written under ticking_; read without to know how long to sleep,
+  /// where an old value only wakes a thread in vain: relaxed.
+  std::atomic<Nanoseconds> next_{0};
+
   std::mutex meeting_;
   std::vector<Found> found_;
   std::vector<ThreadView> views_;
@@ -76,6 +90,7 @@ class Director {
 
   std::atomic<bool> stops_{false}, has_failed_{false}, is_empty_{false}, is_over_{false};
   std::thread thread_;
+  std::thread deputy_;  ///< started and joined by that one
 };
 
 }  // namespace orrery::director

@@ -50,7 +50,7 @@ Scheduling scheduling_of(Level level, bool side) {
     case Level::own:
       break;
     case Level::waiting:
-      return {.policy = SCHED_IDLE, .flags = kResetOnFork};
+      return {.policy = SCHED_IDLE, .flags = kResetOnFork, .nice = side ? 1 : 0};
     case Level::ordinary:
       return {.policy = SCHED_BATCH, .flags = kResetOnFork, .nice = side ? 18 : 19};
     case Level::standby:

@@ -200,6 +200,24 @@ class Directing(Case):
         self.assertGreater(told["spread_ticks"]["samples"], 0)
         self.assertGreater(min(consumed), 0.5 * max(consumed))
 
+    @unittest.skipUnless(len(os.sched_getaffinity(0)) > 1, "needs two cores")
+    def test_a_deputy_goes_on_where_the_core_of_the_beat_is_taken(self):
+        program = """if True:
+            import os, time
+            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(60))  # above everything of the director
+            end = time.monotonic() + 0.4
+            while time.monotonic() < end: pass"""
+        processes = self.computing(4)
+        before = [scheduling_of(process) for process in processes]
+        director = self.directed(processes, before, "--duration", "2s", "--json")
+        taker = self.start([sys.executable, "-c", program])
+        self.assertEqual(taker.wait(PATIENCE_S), 0)
+        out, err = director.communicate(timeout=PATIENCE_S)
+        self.assertEqual(director.returncode, 0, err)
+        # In ticks of a millisecond: 400 without a deputy.
+        self.assertLess(json.loads(out)["delay_ticks"]["most"], 200)
+
     def test_given_back_at_the_end(self):
         processes, before = self.processes_with_scheduling()
         director = self.directed(processes, before, "--duration", "1s")
