@@ -128,8 +128,9 @@ void Beat::take_in(std::vector<Found>& found) {
 }
 
 void Beat::set_level(Directed& directed, Level level) const {
+  directed.side = !directed.side;
   const Scheduling wanted =
-      level == Level::own ? directed.entry->before : scheduling_of(level, side_);
+      level == Level::own ? directed.entry->before : scheduling_of(level, directed.side);
   directed.level = level;
   const int error = set_scheduling(directed.thread.id().thread, wanted);
   if (error != 0 && error != ESRCH)
@@ -138,7 +139,6 @@ void Beat::set_level(Directed& directed, Level level) const {
 
 /// See scheduling_of.
 void Beat::touch() {
-  side_ = !side_;
   for (Directed& directed : directed_)
     if (directed.level > Level::waiting) set_level(directed, directed.level);
   if (was_loose_) touch_waiting();

@@ -71,6 +71,7 @@ class Beat {
     std::uint32_t number = 0;
     RollEntry* entry = nullptr;
     Level level = Level::own;
+    bool side = false;                ///< another one each time that the level is set
     Nanoseconds consumed_before = 0;  ///< when the director took it
   };
 
@@ -99,7 +100,7 @@ class Beat {
   std::vector<Helper> helpers_;
   Figures figures_;
   std::uint32_t rescues_ = 0, next_number_ = 0;
-  bool side_ = false, was_loose_ = false;
+  bool was_loose_ = false;  ///< the last tick belonged to all
   Nanoseconds start_ = -1, last_ = 0;
   std::size_t idle_turn_ = 0;   // from where on idle threads are asked for their state
   std::size_t touch_turn_ = 0;  // from where on waiting threads are touched

@@ -308,7 +308,7 @@ std::uint64_t sleeps_of_others() {
   return sum;
 }
 
-/// A wake-up for each was two thirds of the time of a conservative run.
+/// With a wake-up for each, conservative runs took 1.6 times as long.
 TEST(RowStore, WatermarksWakeNobodyWhereThereIsNothingToWrite) {
   Recorder recorder;
   RowStore store(recorder, nothing);
