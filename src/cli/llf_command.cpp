@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -108,6 +109,7 @@ void set_environment(const LlfCommandArguments& arguments, const Mark& mark) {
 }
 
 std::atomic<pid_t> started{0};
+constexpr std::array kPassedOn = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 /// Signals that somebody sends to this process are meant for the command; those of the terminal
 /// have gone to it, too.
@@ -116,19 +118,54 @@ void pass_on(int signal, siginfo_t* from, void*) {
   if (process > 0 && from->si_code <= 0) kill(process, signal);
 }
 
+/// Those that are ignored, as under nohup, stay so, in the command as well.
 void catch_signals() {
   struct sigaction action {};
   action.sa_sigaction = pass_on;
   action.sa_flags = SA_SIGINFO | SA_RESTART;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaction(signal, &action, nullptr);
+  for (const int signal : kPassedOn) {
+    struct sigaction before {};
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
+  }
 }
+
+/// Keeps the signals until it is known where they are to go: the command may run, and a signal
+/// come, before this process has its number.
+class SignalsWait {
+ public:
+  SignalsWait() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : kPassedOn) sigaddset(&signals, signal);
+    sigprocmask(SIG_BLOCK, &signals, &before_);
+    posix_spawnattr_init(&attributes_);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setsigmask(&attributes_, &before_);
+  }
+  SignalsWait(const SignalsWait&) = delete;
+  SignalsWait& operator=(const SignalsWait&) = delete;
+  ~SignalsWait() {
+    posix_spawnattr_destroy(&attributes_);
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+  /// The command's own signals do not wait.
+  const posix_spawnattr_t* attributes() const { return &attributes_; }
+
+ private:
+  sigset_t before_;
+  posix_spawnattr_t attributes_;
+};
 
 void start(const Words& command) {
   std::vector<char*> pointers;
   for (const std::string& word : command) pointers.push_back(const_cast<char*>(word.c_str()));
   pointers.push_back(nullptr);
+  const SignalsWait wait;
   pid_t process;
-  const int error = posix_spawnp(&process, pointers[0], nullptr, nullptr, pointers.data(), environ);
+  const int error =
+      posix_spawnp(&process, pointers[0], nullptr, wait.attributes(), pointers.data(), environ);
   if (error != 0)
     throw UsageError(fmt::format("'{}' cannot be started: {}", command[0], std::strerror(error)));
   started = process;

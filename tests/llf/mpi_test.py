@@ -4,6 +4,7 @@
 installed, with more ranks than cores. What a program does is in mpi_program.c, which is compiled here.
 Needs BUILD (the folder of the build) in the environment. Also 'orrery llf status' and 'clean'."""
 
+import contextlib
 import os
 import pathlib
 import re
@@ -42,6 +43,16 @@ def run(*words, patience=PATIENCE_S, **variables):
 
 def llf(*words, **variables):
     return run(ORRERY, "llf", *words, **variables)
+
+
+@contextlib.contextmanager
+def started(words, **rest):
+    """A process that is killed where the test fails, lest the wait for its end hide that."""
+    with subprocess.Popen([str(word) for word in words], **rest) as running:
+        try:
+            yield running
+        finally:
+            running.kill()
 
 
 class ScratchCase(unittest.TestCase):
@@ -156,9 +167,7 @@ class Programs:
     def test_status_and_clean(self):
         group = f"status.{self.name}.{os.getpid()}"
         words = [ORRERY, "llf", "run", "--group", group, "--", *self.command("wait", 3)]
-        with subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE,
-                              env={**os.environ, **ROOT}) as running:
-            self.addCleanup(running.kill)
+        with started(words, stdin=subprocess.PIPE, env={**os.environ, **ROOT}) as running:
             shown = ""
             for _ in range(PATIENCE_S * 10):
                 shown = llf("status", group).stdout
@@ -210,13 +219,24 @@ class WrongInput(ScratchCase):
         self.assertEqual(llf("run", "--", "echo", "--out=", "--", "-n").stdout, "--out= -- -n\n")
 
     def test_signals_reach_the_command(self):
-        with subprocess.Popen([str(ORRERY), "llf", "run", "--", "sh", "-c",
-                               "trap 'exit 9' TERM; echo there; while :; do sleep 0.1; done"],
-                              stdout=subprocess.PIPE, text=True) as running:
-            self.addCleanup(running.kill)
+        words = [ORRERY, "llf", "run", "--", "sh", "-c",
+                 "trap 'exit 9' TERM; echo there; while :; do sleep 0.1; done"]
+        with started(words, stdout=subprocess.PIPE, text=True) as running:
             self.assertEqual(running.stdout.readline(), "there\n")
             running.terminate()
             self.assertEqual(running.wait(timeout=PATIENCE_S), 9)
+
+    def test_signals_that_come_at_once_reach_the_command(self):
+        """The command's first act is to send one, often before the launcher knows its number."""
+        program = ("trap 'exit 9' TERM; kill -TERM $PPID; i=0; "
+                   "while [ $i -lt 200 ]; do sleep 0.05; i=$((i+1)); done")
+        for _ in range(100):
+            self.assertEqual(llf("run", "--", "sh", "-c", program).returncode, 9)
+
+    def test_signals_that_are_ignored_stay_so(self):
+        program = "kill -HUP $PPID; kill -HUP $$; exit 4"
+        done = run("sh", "-c", 'trap "" HUP; exec "$@"', "sh", ORRERY, "llf", "run", "--", "sh", "-c", program)
+        self.assertEqual(done.returncode, 4, done.stderr)
 
     def test_a_command_without_its_stub(self):
         alone = self.root / "orrery"
