@@ -7,6 +7,10 @@ default): all computing; half of them idle and busy in turn; the same beside ord
 compute, as many as there are cores. In each case 'orrery director' and 'orrery director --watch', which
 changes nothing, measure the spread of the guests' virtual times at every tick, in turn.
 
+Before, the same for as many processes that only read clocks (witness.c). They tell what the kernel
+charges threads for time in which they did not run, since the machine below had taken the core away:
+no scheduler can keep the spread below that.
+
 A guest is Debian's kernel for clouds, unpacked into the build folder, and one program (guest.c). It
 needs root, the package qemu-system-x86, and memory for the guests (about 100 MB each). A table, a
 JSON and a picture are left. Bars are printed with what was measured, met or not.
@@ -142,6 +146,36 @@ class Guests:
         return [word for guest in self.all for word in ("--pid", guest.process.pid)]
 
 
+class Witnesses:
+    """As many processes of witness.c."""
+
+    def __init__(self, number):
+        self.number, self.all = number, []
+
+    def __enter__(self):
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        program = FOLDER / "witness"
+        subprocess.run(["cc", "-O1", "-o", program, Path(__file__).with_name("witness.c")], check=True)
+        for _ in range(self.number):
+            log = tempfile.NamedTemporaryFile()
+            self.all.append((subprocess.Popen([program], stdout=log), log))
+        time.sleep(1)
+        return self
+
+    def __exit__(self, *_):
+        for process, _ in self.all:
+            process.kill()
+            process.wait()
+
+    def processes(self):
+        return [word for process, _ in self.all for word in ("--pid", process.pid)]
+
+    def charged(self):
+        """Milliseconds, one for each time, so far."""
+        return [float(line) for _, log in self.all
+                for line in Path(log.name).read_text().splitlines()]
+
+
 class Hogs:
     """Ordinary processes that compute while a case with them is measured."""
 
@@ -215,6 +249,32 @@ def one_case(options, guests, case, table, bars, rows, courses):
             bars.add(f"{case}: largest spread", one.median("most"), MOST_BAR, "", at_most=True)
 
 
+def witness_case(options, table, rows):
+    """What lies below the scheduler: only the director, since the system's keeps no thread on a core
+    for long enough to be charged for much."""
+    charges = []
+
+    def one_round():
+        with Witnesses(options.guests) as witnesses:
+            before = len(witnesses.charged())
+            figures = measure(options, witnesses, "director", {})
+            found = witnesses.charged()[before:]
+        charges.append((figures["most"], max(found, default=0) / figures["tick_ms"]))
+        return {**figures, "charged": charges[-1][1], "charges": len(found)}
+
+    series = [Series("director", one_round)]
+    alternate(series, options.rounds, "witnesses")
+    if series[0].failures:
+        raise Failed(series[0].failures[0])
+    table.row("witnesses, director", *(series[0].median(key) for key in
+                                       ("samples", "p50", "p99", "p999", "most", "used", "missed",
+                                        "late")))
+    pairs = ", ".join(f"{most:.2f} and {charge:.2f}" for most, charge in charges)
+    print(f"    (the largest spread, and the most that a witness was charged for without running, of "
+          f"each round: {pairs})")
+    rows.append({"case": "witnesses", "way": "director", "series": series[0].record()})
+
+
 def picture(courses, path):
     figure, axes = panels(1, len(courses), 5, 3.6, sharey=True)
     for axis, (case, ways) in zip(axes[0], courses.items()):
@@ -244,8 +304,9 @@ def main():
                   ("p99.9", 7, ".2f"), ("largest", 8, ".2f"), ("cores used", 10, ".0%"),
                   ("missed", 7, ".0f"), ("latest", 7, ".2f"))
     bars, rows, courses = Bars(), [], {}
+    table.head("   (spreads and the latest wake-up in ticks)")
+    witness_case(options, table, rows)
     with Guests(options) as guests:
-        table.head("   (spreads and the latest wake-up in ticks)")
         for case in CASES:
             one_case(options, guests, case, table, bars, rows, courses)
     bars.show()
