@@ -780,6 +780,40 @@ show /out/d /out/f
         self.assertEqual(times["/out/d"][-1], given)
         self.assertEqual(times["/out/empty"][0][:22], written[:22])
 
+    def test_files_show_no_numbers_of_the_machine(self):
+        """Nor do folders, what files take, and how full the machine is; and a file keeps its number
+        when it gets another name, and shares it with no other."""
+        path = self.folder / "two.toml"
+        path.write_text(TWO.format(
+            command="""
+show() { stat -c "%n %i %b" "$@"; }
+show / /etc/passwd /lab /lab/* /lab/files/* /root/in.txt /usr /usr/bin/env /out
+ls -iaU /lab /lab/files; ls -ia /etc; df -B1 --output=target,size,avail,iavail /lab /usr /out
+stat -f -c "%i %b %f" /lab /out
+mkdir /out/d; echo x >/out/d/f; echo x >/out/g; show /out/* /out/d/*
+mv /out/d /out/e; mkdir /out/d; echo y >/out/d/f; show /out/* /out/?/*; ls -iaU /out /out/e
+cmp -s /out/d/f /out/e/f || echo differ
+python3 -c "
+import os
+for folder in ('/lab', '/out', '/out/e'):
+    for entry in os.scandir(folder):
+        is_same = entry.inode() == entry.stat(follow_symlinks=False).st_ino
+        print(entry.path, 'same' if is_same else 'other')"
+""").replace('name = "a"\n', 'name = "a"\nfiles = { "/root/in.txt" = "in.txt" }\n'))
+        said = set()
+        for text in ("one", "other"):
+            (self.folder / "in.txt").write_text(text)
+            self.fingerprint(self.run_lab(path))
+            said.add(self.console("a"))
+        self.assertEqual(len(said), 1, said)
+        said = said.pop()
+        self.assertIn("differ\n", said)
+        self.assertRegex(said, r"\n/lab\S* same\n")
+        self.assertRegex(said, r"\n/out/e/f same\n")
+        self.assertNotIn(" other\n", said)
+        self.assertNotRegex(said, rf"\b{os.stat('/usr/bin/env').st_ino}\b")
+        self.assertEqual(len(set(re.findall(r"(?m)^/out/\w(?:/f)? (\d+) ", said))), 5, said)
+
     def test_a_program_that_fails_is_told(self):
         self.fingerprint(self.run_lab(self.two("no-such-program")))
         self.assertIn("lab: program 1 ended with 127", self.console("a"))

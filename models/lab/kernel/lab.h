@@ -11,7 +11,9 @@
 
 struct file;
 struct inode;
+struct kstatfs;
 struct mm_struct;
+struct super_block;
 struct time_travel_event;
 struct uml_pt_regs;
 struct virtio_device;
@@ -46,6 +48,12 @@ void lab_note_executed(struct file* file);
 void lab_show_times(struct inode* inode);
 void lab_begin_times(struct inode* inode);
 void lab_keep_times(struct inode* inode, struct file* file);
+
+/* Numbers of files on the machine, and what they take there (lab_file_numbers.c). */
+u64 lab_number(struct super_block* sb, const char* path, u64 machines);
+u64 lab_entry_number(struct file* folder, const char* name, size_t length, u64 machines);
+u64 lab_blocks(struct inode* inode, u64 machines);
+void lab_show_space(struct super_block* sb, struct kstatfs* space);
 
 /* Floating-point registers that stay in stubs. */
 void lab_save_fp(void);
