@@ -212,7 +212,8 @@ void Beat::give_seats(Turn turn) {
     for (std::size_t i = 0; i < directed_.size(); ++i) {
       const Directed& directed = directed_[i];
       if (policy_.accounts()[i].turn != turn || directed.seat == kNoSeat) continue;
-      if ((directed.level > Level::standby) != had_turn) continue;
+      if ((directed.level == Level::running || directed.level == Level::ordinary) != had_turn)
+        continue;
       if (taken_[directed.seat] == kNoSeat) taken_[directed.seat] = i;
     }
   std::size_t next = 0;
