@@ -38,11 +38,7 @@ Beat::Beat(const Orders& orders, double ceiling, const cpu_set_t& cores, Roll* r
       samples_(orders.keeps_samples ? samples : nullptr),
       policy_(cores_number_),
       duty_(ceiling),
-      taken_(cores_number_),
-      figures_{.spreads = SpreadCounts(tick_), .delays = SpreadCounts(tick_)} {
-  for (unsigned core = 0; core < CPU_SETSIZE; ++core)
-    if (CPU_ISSET(core, &cores_)) seats_.push_back(core);
-}
+      figures_{.spreads = SpreadCounts(tick_), .delays = SpreadCounts(tick_)} {}
 
 RollEntry* Beat::roll_entry_of(const Found& found) {
   Scheduling before = found.scheduling;
@@ -58,10 +54,9 @@ RollEntry* Beat::roll_entry_of(const Found& found) {
 
 /// So that any core can take any thread.
 void Beat::give_cores(const Found& found, RollEntry& entry) const {
-  if (entry.cores_changed) return;
+  if (CPU_EQUAL(&found.cores, &cores_) || entry.cores_changed) return;
   entry.cores_before = found.cores;
   entry.cores_changed = true;
-  if (CPU_EQUAL(&found.cores, &cores_)) return;
   const ThreadId& id = found.thread.id();
   if (sched_setaffinity(id.thread, sizeof cores_, &cores_) == 0 || errno == ESRCH) return;
   refuse(id, found.thread.name(), "cores", errno);
@@ -201,40 +196,6 @@ void Beat::keep_samples(Nanoseconds now) {
   }
 }
 
-/// Whoever had a turn keeps the core on which it may be running: to move that one, this thread
-/// would have to wait for that core. Then whoever is on a core that is free; then the others move.
-void Beat::give_seats(Turn turn) {
-  std::fill(taken_.begin(), taken_.end(), kNoSeat);
-  const auto has_seat = [&](std::size_t i) {
-    return directed_[i].seat != kNoSeat && taken_[directed_[i].seat] == i;
-  };
-  for (const bool had_turn : {true, false})
-    for (std::size_t i = 0; i < directed_.size(); ++i) {
-      const Directed& directed = directed_[i];
-      if (policy_.accounts()[i].turn != turn || directed.seat == kNoSeat) continue;
-      if ((directed.level == Level::running || directed.level == Level::ordinary) != had_turn)
-        continue;
-      if (taken_[directed.seat] == kNoSeat) taken_[directed.seat] = i;
-    }
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < directed_.size(); ++i) {
-    if (policy_.accounts()[i].turn != turn || has_seat(i)) continue;
-    while (taken_[next] != kNoSeat) ++next;
-    taken_[next] = i;
-    sit(directed_[i], next);
-  }
-}
-
-/// Where the core is not to be had any more, on any.
-void Beat::sit(Directed& directed, std::size_t seat) {
-  cpu_set_t core;
-  CPU_ZERO(&core);
-  CPU_SET(seats_[seat], &core);
-  directed.seat = seat;
-  if (sched_setaffinity(directed.thread.id().thread, sizeof core, &core) == 0) return;
-  if (errno != ESRCH) sched_setaffinity(directed.thread.id().thread, sizeof cores_, &cores_);
-}
-
 /// Who gives a core away first, then who gets one: in between a core would have to choose between
 /// real-time threads. In ticks that belong to all, those whose turn it is come before other
 /// directed threads, and behind everybody else.
@@ -273,10 +234,7 @@ void Beat::tick(Nanoseconds begin, Nanoseconds now) {
     if (const std::uint32_t rescues = roll_->rescues();
         std::exchange(rescues_, rescues) != rescues) {
       // The guardian has given all threads back: nothing of what is known of them holds.
-      for (Directed& directed : directed_) {
-        directed.level = Level::own;
-        directed.seat = kNoSeat;
-      }
+      for (Directed& directed : directed_) directed.level = Level::own;
       for (Helper& helper : helpers_) helper.level = Level::own;
     }
     touch();
@@ -289,7 +247,6 @@ void Beat::tick(Nanoseconds begin, Nanoseconds now) {
       look_at_helpers(helpers_, kTicksOfCycle * tick_, cores_number_);
     const bool is_directed_tick = duty_.next();
     was_loose_ = !is_directed_tick;
-    for (const Turn turn : {Turn::running, Turn::standby}) give_seats(turn);
     direct(is_directed_tick);
     direct_helpers(is_directed_tick);
   }

@@ -10,11 +10,6 @@
 // out where the consumption says it: who has used its core all the time wants more, and who has
 // not run since it was last seen runnable still is.
 //
-// Each of those that are chosen has a core of its own, to which it is bound ("seat"). The system
-// would spread real-time threads over the cores, too, but it asks the core that has two of them to
-// give one away; and where the machine is a virtual one whose core is gone for some milliseconds,
-// that core does not answer, and the other one runs meanwhile whatever waits.
-//
 // This thread must never wait for an ordinary one, which may not run for a while: what it allocates
 // and frees is its own, names are short enough to lie within their strings, and what it tells is
 // copied to where there is room already.
@@ -77,11 +72,8 @@ class Beat {
     RollEntry* entry = nullptr;
     Level level = Level::own;
     bool side = false;                ///< another one each time that the level is set
-    std::size_t seat = kNoSeat;       ///< index of the core on which it runs; kNoSeat: on any
     Nanoseconds consumed_before = 0;  ///< when the director took it
   };
-
-  static constexpr std::size_t kNoSeat = ~std::size_t{0};
 
   RollEntry* roll_entry_of(const Found& found);
   void give_cores(const Found& found, RollEntry& entry) const;
@@ -93,8 +85,6 @@ class Beat {
   void measure(Nanoseconds elapsed);
   bool is_runnable(std::size_t index, Nanoseconds ran, Nanoseconds elapsed);
   void keep_samples(Nanoseconds now);
-  void give_seats(Turn turn);
-  void sit(Directed& directed, std::size_t seat);
   void direct(bool is_directed_tick);
   void direct_helpers(bool is_directed_tick);
   void set_level(Directed& directed, Level level) const;
@@ -107,8 +97,6 @@ class Beat {
   Policy policy_;
   Duty duty_;
   std::vector<Directed> directed_;  // by the policy's indices
-  std::vector<unsigned> seats_;     // the cores
-  std::vector<std::size_t> taken_;  // by seat, the index of who has it; while seats are given
   std::vector<Helper> helpers_;
   Figures figures_;
   std::uint32_t rescues_ = 0, next_number_ = 0;

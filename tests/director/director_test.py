@@ -218,22 +218,6 @@ class Directing(Case):
         # In ticks of a millisecond: 400 without a deputy.
         self.assertLess(json.loads(out)["delay_ticks"]["most"], 200)
 
-    @unittest.skipUnless(len(os.sched_getaffinity(0)) > 1, "needs two cores")
-    def test_who_has_the_turn_has_a_core_of_its_own(self):
-        cores = os.sched_getaffinity(0)
-        processes = self.computing(2 * len(cores))
-        before = [scheduling_of(process) for process in processes]
-        director = self.directed(processes, before)
-
-        def seats():
-            return [os.sched_getaffinity(process.pid) for process in processes]
-
-        self.wait_until("threads are bound to no core", lambda: all(len(seat) == 1 for seat in seats()))
-        self.assertEqual(set().union(*seats()), cores)
-        director.terminate()
-        director.wait(PATIENCE_S)
-        self.assert_given_back(processes, before)
-
     def test_given_back_at_the_end(self):
         processes, before = self.processes_with_scheduling()
         director = self.directed(processes, before, "--duration", "1s")
