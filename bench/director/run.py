@@ -230,6 +230,17 @@ def spreads_of(path):
     return times, values
 
 
+FIGURES = ("samples", "p50", "p99", "p999", "most", "used", "missed", "late")
+
+
+def tell(one, case, table, rows):
+    """A way's row of the table, and its record."""
+    if one.failures:
+        raise Failed(one.failures[0])
+    table.row(f"{case}, {one.name}", *(one.median(key) for key in FIGURES))
+    rows.append({"case": case, "way": one.name, "series": one.record()})
+
+
 def one_case(options, guests, case, table, bars, rows, courses):
     courses[case] = {}
     guests.begin(case)
@@ -238,12 +249,7 @@ def one_case(options, guests, case, table, bars, rows, courses):
     with Hogs(options.hogs if case == "beside a hog" else 0):
         alternate(series, options.rounds, case)
     for one in series:
-        name = f"{case}, {one.name}"
-        if one.failures:
-            raise Failed(one.failures[0])
-        table.row(name, *(one.median(key) for key in
-                          ("samples", "p50", "p99", "p999", "most", "used", "missed", "late")))
-        rows.append({"case": case, "way": one.name, "series": one.record()})
+        tell(one, case, table, rows)
         if one.name == "director":
             bars.add(f"{case}: p99 of the spread", one.median("p99"), P99_BAR, "", at_most=True)
             bars.add(f"{case}: largest spread", one.median("most"), MOST_BAR, "", at_most=True)
@@ -252,27 +258,19 @@ def one_case(options, guests, case, table, bars, rows, courses):
 def witness_case(options, table, rows):
     """What lies below the scheduler: only the director, since the system's keeps no thread on a core
     for long enough to be charged for much."""
-    charges = []
-
     def one_round():
         with Witnesses(options.guests) as witnesses:
             before = len(witnesses.charged())
             figures = measure(options, witnesses, "director", {})
             found = witnesses.charged()[before:]
-        charges.append((figures["most"], max(found, default=0) / figures["tick_ms"]))
-        return {**figures, "charged": charges[-1][1], "charges": len(found)}
+        return {**figures, "charged": max(found, default=0) / figures["tick_ms"], "charges": len(found)}
 
-    series = [Series("director", one_round)]
-    alternate(series, options.rounds, "witnesses")
-    if series[0].failures:
-        raise Failed(series[0].failures[0])
-    table.row("witnesses, director", *(series[0].median(key) for key in
-                                       ("samples", "p50", "p99", "p999", "most", "used", "missed",
-                                        "late")))
-    pairs = ", ".join(f"{most:.2f} and {charge:.2f}" for most, charge in charges)
+    series = Series("director", one_round)
+    alternate([series], options.rounds, "witnesses")
+    tell(series, "witnesses", table, rows)
+    pairs = ", ".join(f"{one['most']:.2f} and {one['charged']:.2f}" for one in series.samples)
     print(f"    (the largest spread, and the most that a witness was charged for without running, of "
           f"each round: {pairs})")
-    rows.append({"case": "witnesses", "way": "director", "series": series[0].record()})
 
 
 def picture(courses, path):

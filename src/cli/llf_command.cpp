@@ -28,6 +28,7 @@
 #include "core/text.h"
 #include "llf/mpi/environment.h"
 #include "observe/text_table.h"
+#include "observe/watch.h"
 #include "orrery/error.h"
 #include "orrery/llf.h"
 #include "run/option_forms.h"
@@ -123,11 +124,8 @@ void catch_signals() {
   struct sigaction action {};
   action.sa_sigaction = pass_on;
   action.sa_flags = SA_SIGINFO | SA_RESTART;
-  for (const int signal : kPassedOn) {
-    struct sigaction before {};
-    sigaction(signal, nullptr, &before);
-    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
-  }
+  for (const int signal : kPassedOn)
+    if (!is_ignored(signal)) sigaction(signal, &action, nullptr);
 }
 
 /// Keeps the signals until it is known where they are to go: the command may run, and a signal
