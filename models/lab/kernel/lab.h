@@ -9,6 +9,7 @@
 
 #include <linux/types.h>
 
+struct dir_context;
 struct file;
 struct inode;
 struct kstatfs;
@@ -54,6 +55,8 @@ u64 lab_number(struct super_block* sb, const char* path, u64 machines);
 u64 lab_entry_number(struct file* folder, const char* name, size_t length, u64 machines);
 u64 lab_blocks(struct inode* inode, u64 machines);
 void lab_show_space(struct super_block* sb, struct kstatfs* space);
+/* The order of what is in a folder on the machine (lab_file_order.c). */
+int lab_read_folder(struct file* folder, struct dir_context* to, void* stream);
 
 /* Floating-point registers that stay in stubs. */
 void lab_save_fp(void);
