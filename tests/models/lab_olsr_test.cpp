@@ -79,7 +79,10 @@ class Net {
         routers_.push_back(std::make_unique<Router>(settings_[i], i + 1, now_));
     for (;;) {
       Time next = under_way_.empty() ? kNever : under_way_.begin()->first;
-      for (const auto& router : routers_) next = std::min(next, router->next());
+      for (const auto& router : routers_) {
+        ASSERT_LE(router->next(), router->known().next_expiry());
+        next = std::min(next, router->next());
+      }
       if (next > until) break;
       ASSERT_GE(next, now_) << "a router has left something undone";
       now_ = next;
@@ -346,6 +349,27 @@ TEST(LabOlsr, ForgetsEverythingWhenNothingComesAnyMore) {
   EXPECT_TRUE(net[0].known().duplicates.empty());
   net.run(100 * kSecond);
   expect_shortest_routes(net);
+}
+
+TEST(LabOlsr, KnowsADuplicateUntilTheLastTimeForWhichItWasHeld) {
+  Information known;
+  const Information::MessageKey twice{address(1), 7}, once{address(2), 7};
+  known.hold(twice, 10).interfaces.insert(0);
+  known.hold(once, 10);
+  known.hold(twice, 10);
+  known.hold(twice, 12).interfaces.insert(1);
+  known.expire(9);
+  EXPECT_EQ(known.duplicates.size(), 2U);
+  EXPECT_EQ(known.next_expiry(), 10);
+  known.expire(10);
+  EXPECT_FALSE(known.duplicates.contains(once));
+  ASSERT_TRUE(known.duplicates.contains(twice));
+  EXPECT_EQ(known.duplicates.at(twice).interfaces, (std::set<std::size_t>{0, 1}));
+  EXPECT_EQ(known.next_expiry(), 12);
+  known.expire(12);
+  EXPECT_TRUE(known.duplicates.empty());
+  EXPECT_TRUE(known.duplicate_ends.empty());
+  EXPECT_EQ(known.next_expiry(), kNever);
 }
 
 /// 9.3: others are told that there is nothing any more, for as long as they believe otherwise.

@@ -60,6 +60,23 @@ bool Information::hears_symmetrically(std::size_t interface, Address sender) con
   return link != links.end() && link->second.is_symmetric();
 }
 
+Information::Duplicate& Information::hold(const MessageKey& key, Time until) {
+  Duplicate& duplicate = duplicates[key];
+  duplicate.until = until;
+  duplicate_ends.emplace_back(until, key);
+  return duplicate;
+}
+
+void Information::forget_duplicates(Time now) {
+  for (; !duplicate_ends.empty(); duplicate_ends.pop_front()) {
+    const auto& [end, key] = duplicate_ends.front();
+    const auto one = duplicates.find(key);
+    if (one == duplicates.end() || one->second.until != end) continue;  // held anew
+    if (end > now) return;
+    duplicates.erase(one);
+  }
+}
+
 Information::Changes Information::expire(Time now) {
   Changes changes;
   for (auto& [key, link] : links) {
@@ -74,7 +91,7 @@ Information::Changes Information::expire(Time now) {
   changes.routes |= erase_expired(topology, now);
   if (erase_expired(interfaces, now)) changes.neighbourhood = true;
   changes.routes |= erase_expired(networks, now);
-  erase_expired(duplicates, now);
+  forget_duplicates(now);
   return changes;
 }
 
@@ -88,7 +105,8 @@ Time Information::next_expiry() const {
   note_earliest(topology, earliest);
   note_earliest(interfaces, earliest);
   note_earliest(networks, earliest);
-  note_earliest(duplicates, earliest);
+  // Right after expire(); before, it may be one that has been held anew.
+  if (!duplicate_ends.empty()) earliest = std::min(earliest, duplicate_ends.front().first);
   return earliest;
 }
 

@@ -13,6 +13,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <set>
 #include <utility>
@@ -61,6 +62,9 @@ struct Information {
   std::map<Address, MainAddress> interfaces;
   std::map<std::pair<Address, Network>, Time> networks;  ///< a gateway, and what lies behind it
   std::map<MessageKey, Duplicate> duplicates;
+  /// In the order in which duplicates end, since all are held equally long, and a busy network has
+  /// thousands. One that has been held anew is there again.
+  std::deque<std::pair<Time, MessageKey>> duplicate_ends;
 
   /// Of an interface; itself if nothing else is known (5.5).
   Address main_address(Address interface) const;
@@ -71,6 +75,9 @@ struct Information {
   const std::pair<const LinkKey, Link>* link_to(Address main) const;
   bool hears_symmetrically(std::size_t interface, Address sender) const;
 
+  /// A duplicate is known until then; no earlier than those before.
+  Duplicate& hold(const MessageKey& key, Time until);
+
   struct Changes {
     bool neighbourhood = false, routes = false;
   };
@@ -78,6 +85,7 @@ struct Information {
   Changes expire(Time now);
   /// When the next is, kNever if nothing is known.
   Time next_expiry() const;
+  void forget_duplicates(Time now);
   /// What was from neighbours to which no link leads, or none that is symmetric, goes (8.1, 8.5).
   void forget_lost_neighbours();
 };

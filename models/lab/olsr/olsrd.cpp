@@ -234,6 +234,7 @@ class Daemon {
       set_timer();
       if (poll(watched.data(), watched.size(), -1) < 0 && errno != EINTR) fail("waiting");
       if (watched[0].revents != 0) return;
+      if (watched[1].revents != 0) rings_at_ = 0;
       if (watched[2].revents != 0 && kernel_.look()) published_.reset();
       for (std::size_t i = 0; i < ports_.size(); ++i)
         if (watched[i + first_port].revents != 0) take(i);
@@ -295,9 +296,11 @@ class Daemon {
     printed_ = std::move(tables);
   }
 
-  /// A time that has passed lets it expire at once.
+  /// A time that has passed lets it expire at once. Most packets change nothing about it.
   void set_timer() {
     const Time next = router_.next();
+    if (next == rings_at_) return;
+    rings_at_ = next;
     const itimerspec at{{}, {next / kSecond, next % kSecond}};
     if (timerfd_settime(timer_, TFD_TIMER_ABSTIME, &at, nullptr) != 0) fail("setting a timer");
   }
@@ -308,6 +311,7 @@ class Daemon {
   KernelRoutes kernel_;
   const bool debug_;
   int signals_ = -1, timer_ = -1;
+  Time rings_at_ = 0;                ///< 0: it has rung
   std::optional<Routes> published_;  ///< none: they are to be set again
   std::vector<std::string> printed_;
   std::array<std::uint8_t, 65'536> buffer_;

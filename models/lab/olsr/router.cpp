@@ -44,6 +44,7 @@ void Router::receive(std::size_t interface, Address sender, std::span<const std:
   refresh(now);
   if (known_.own.contains(sender) || !is_unicast(sender)) return;
   for (const Message& message : read_packet(packet)) take(interface, sender, message, now);
+  next_expiry_ = 0;
   refresh(now);
 }
 
@@ -194,10 +195,9 @@ void Router::consider_forwarding(std::size_t interface, Address sender, const Me
       (found->second.is_forwarded || found->second.interfaces.contains(interface)))
     return;
   const Address neighbour = known_.links.at({interface, sender}).neighbour;
-  Information::Duplicate& duplicate = known_.duplicates[key];
+  Information::Duplicate& duplicate = known_.hold(key, now + kDuplicateHolds);
   duplicate.interfaces.insert(interface);
   duplicate.is_forwarded = message.time_to_live > 1 && known_.selectors.contains(neighbour);
-  duplicate.until = now + kDuplicateHolds;
   if (!duplicate.is_forwarded || ports_.front().waiting.size() >= kMostWaiting) return;
   Message forwarded = message;
   --forwarded.time_to_live;
@@ -207,9 +207,12 @@ void Router::consider_forwarding(std::size_t interface, Address sender, const Me
 
 /// Takes away what has passed, and computes what follows from what is left.
 void Router::refresh(Time now) {
-  const Information::Changes expired = known_.expire(now);
-  changes_.neighbourhood |= expired.neighbourhood;
-  changes_.routes |= expired.routes;
+  if (now >= next_expiry_) {
+    const Information::Changes expired = known_.expire(now);
+    changes_.neighbourhood |= expired.neighbourhood;
+    changes_.routes |= expired.routes;
+    next_expiry_ = known_.next_expiry();
+  }
   std::set<Address> selectors;
   for (const auto& [address, until] : known_.selectors) selectors.insert(address);
   if (selectors != advertised_) {
@@ -320,7 +323,7 @@ std::vector<Router::Packet> Router::packets_of(std::size_t interface) {
 }
 
 Time Router::next() const {
-  Time next = std::min({known_.next_expiry(), next_tc_, next_mid_, next_hna_});
+  Time next = std::min({next_expiry_, next_tc_, next_mid_, next_hna_});
   for (const Port& port : ports_) next = std::min({next, port.next_hello, port.leaves});
   return next;
 }

@@ -91,6 +91,7 @@ class Router {
   std::uint16_t message_sequence_ = 0, advertised_sequence_ = 0;
   std::set<Address> advertised_;
   Time advertises_until_ = 0;  ///< others believe what was advertised that long
+  Time next_expiry_ = kNever;  ///< of what is known; 0: that has changed
   Time next_tc_, next_mid_ = kNever, next_hna_ = kNever;
 };
 
