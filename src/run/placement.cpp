@@ -181,10 +181,15 @@ bool partition(const CommunicationGraph& graph, const Vertices& all, CutRule rul
   std::vector<idx_t> part(all.count());
   const std::lock_guard lock(metis_mutex());
   const Silence silence;
-  const int status = METIS_PartGraphKway(
-      &vertices, &constraints, a.start.data(), a.neighbour.data(), a.load.data(), nullptr,
-      a.weight.data(), &parts, nullptr, nullptr, options, &cut, part.data());
-  if (status != METIS_OK || !each_has_some(part, workers)) return false;
+  // The second where the first leaves a part empty, as it does with a star whose centre has much to
+  // do.
+  const auto divides = [&](decltype(&METIS_PartGraphKway) method) {
+    const int status =
+        method(&vertices, &constraints, a.start.data(), a.neighbour.data(), a.load.data(), nullptr,
+               a.weight.data(), &parts, nullptr, nullptr, options, &cut, part.data());
+    return status == METIS_OK && each_has_some(part, workers);
+  };
+  if (!divides(METIS_PartGraphKway) && !divides(METIS_PartGraphRecursive)) return false;
   for (std::uint64_t id = 0; id < owner.size(); ++id)
     if (const LpId vertex = all.of(static_cast<LpId>(id)); vertex != Vertices::kNone)
       owner[id] = static_cast<std::uint16_t>(part[vertex]);

@@ -38,6 +38,21 @@ TEST(Placement, EveryWorkerHasLps) {
   }
 }
 
+/// As the hosts of a radio channel are: half of all events are the channel's.
+TEST(Placement, DividesAStarWhoseCentreHasMuchToDo) {
+  const ScriptModel model(65);
+  CommunicationGraph graph;
+  for (LpId id = 0; id < 64; ++id) {
+    graph.connect(id, 64, Duration::from_ticks(50'000));
+    graph.connect(64, id, Duration::from_ticks(50'000));
+  }
+  for (const unsigned workers : {2u, 3u, 4u}) {
+    std::vector<std::string> notes;
+    place_lps(model, graph, workers, notes, CutRule::long_delays);
+    EXPECT_TRUE(notes.empty()) << workers << ": " << notes.front();
+  }
+}
+
 /// A ring of groups: within a group without delay, between groups with a short or a long one.
 class Groups final : public Model {
  public:
