@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core.h"
 
-#include <fstream>
-#include <string>
+#include "process_tree.h"
 
 namespace orrery::lab {
 namespace {
@@ -31,10 +30,7 @@ StayOnCore::~StayOnCore() {
 
 void move_to_core(pid_t process, int core) {
   const cpu_set_t there = only(core);
-  sched_setaffinity(process, sizeof there, &there);
-  const std::string id = std::to_string(process);
-  std::ifstream children("/proc/" + id + "/task/" + id + "/children");
-  for (pid_t child; children >> child;) move_to_core(child, core);
+  for_all_processes(process, [&](pid_t one) { sched_setaffinity(one, sizeof there, &there); });
 }
 
 }  // namespace orrery::lab

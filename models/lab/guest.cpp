@@ -17,22 +17,6 @@
 namespace orrery::lab {
 namespace {
 
-constexpr int kPatienceMilliseconds = 20'000;
-
-/// Waits until one of them has something to say; which.
-std::size_t wait_for(std::span<pollfd> all) {
-  for (;;) {
-    const int ready = poll(all.data(), all.size(), kPatienceMilliseconds);
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready < 0) throw std::system_error(errno, std::generic_category(), "poll");
-    if (ready == 0)
-      throw GuestError("it has computed for " + std::to_string(kPatienceMilliseconds / 1000) +
-                       " s of wall-clock time without an end");
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (all[i].revents != 0) return i;
-  }
-}
-
 pollfd watch(int descriptor) {
   return {descriptor, POLLIN, 0};
 }
@@ -49,7 +33,7 @@ struct Guest::Port final : NetworkDevice::Port {
 };
 
 Guest::Guest(const GuestSettings& settings, Network& network)
-    : console_(settings.folder / "console"), network_(network) {
+    : console_(settings.folder / "console"), network_(network), patience_(settings.patience) {
   time_ = std::make_unique<Listener>(GuestProcess::time_socket(settings));
   for (unsigned i = 0; i < settings.devices.size(); ++i) {
     ports_.push_back(std::make_unique<Port>(*this, i));
@@ -112,8 +96,26 @@ void Guest::advance(std::int64_t until) {
   }
 }
 
+/// Until one of them has something to say; which.
+std::size_t Guest::wait_for(std::span<pollfd> all) {
+  for (;;) {
+    const int ready = poll(all.data(), all.size(), static_cast<int>(Patience::kPeriod.count()));
+    if (ready < 0 && errno != EINTR)
+      throw std::system_error(errno, std::generic_category(), "poll");
+    if (ready == 0)
+      if (const auto complaint = patience_.look(process_->id())) throw GuestError(*complaint);
+    for (std::size_t i = 0; i < all.size() && ready > 0; ++i) {
+      if (all[i].revents == 0) continue;
+      patience_.heard();
+      return i;
+    }
+  }
+}
+
 /// It has just been started, and runs until it waits for the first time.
 void Guest::begin() {
+  std::array coming{watch(time_->descriptor())};
+  wait_for(coming);
   calendar_.attach(time_->accept());
   time_.reset();
   watched_.push_back(watch(calendar_.descriptor()));

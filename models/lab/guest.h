@@ -21,6 +21,7 @@
 #include "calendar.h"
 #include "guest_process.h"
 #include "network_device.h"
+#include "patience.h"
 
 namespace orrery::lab {
 
@@ -80,6 +81,7 @@ class Guest {
     }
   };
 
+  std::size_t wait_for(std::span<pollfd> all);
   void begin();
   void sent(unsigned device, std::span<const std::byte> frame, std::uint16_t token);
   void add(Due&& due);
@@ -116,6 +118,7 @@ class Guest {
   std::vector<pollfd> watched_;  ///< its time, and each device
   int core_ = -1;                ///< where its processes are
   std::unique_ptr<GuestProcess> process_;
+  Patience patience_;
 };
 
 }  // namespace orrery::lab

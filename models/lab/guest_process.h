@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -29,6 +30,7 @@ struct GuestSettings {
   unsigned out_megabytes = 64;  ///< that it may leave in /out
   std::uint64_t seed = 1;
   std::int64_t system_call_ns = 0, packet_ns = 0;
+  std::chrono::milliseconds patience{20'000};  ///< patience.h
   bool ipv6 = true;
   bool virtual_time = true;  ///< false: the machine's clock
   std::vector<NetworkDevice::Address> devices;

@@ -17,6 +17,7 @@ void HostLp::start(Context& context) {
   GuestSettings settings = guest_settings(host(), id_, lab_.folder.value(), lab_.kernel.value());
   console_ = settings.folder / "console";
   settings.groups = lab_.groups();
+  settings.patience = std::chrono::milliseconds(lab_.patience.value().ticks() / 1'000'000);
   settings.seed = context.random().below(~std::uint64_t{0});
   for (unsigned i = 0; i < host().ports.size(); ++i) {
     ports_.emplace_back(host().ports[i].wire, context.random().next());
@@ -138,11 +139,15 @@ void HostLp::in_guest(Action&& action) {
   }
 }
 
-/// The last lines that it has shown.
+/// The last lines that it has shown: of one that has panicked, down to the reason, and not the
+/// calls that led there.
 std::string HostLp::console_end() const {
   std::ifstream file(console_);
   std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  for (std::string line; std::getline(file, line);) {
+    lines.push_back(line);
+    if (line.starts_with("Kernel panic")) break;
+  }
   constexpr std::size_t kShown = 5;
   std::string text;
   for (std::size_t i = lines.size() - std::min(kShown, lines.size()); i < lines.size(); ++i)

@@ -70,6 +70,12 @@ class Lab final : public Model {
       "window",
       Duration::seconds(1),
       {.help = "how far a host may run at once, at most; results do not depend on it"}};
+  Parameter<Duration> patience{
+      *this,
+      "patience",
+      Duration::seconds(20),
+      {.help = "the machine's processor time that a host may compute without waiting for anything; "
+               "more is taken for an endless loop"}};
   Parameter<std::string> spread_file{
       *this,
       "spread",

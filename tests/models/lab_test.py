@@ -814,6 +814,35 @@ for folder in ('/lab', '/out', '/out/e'):
         self.assertNotRegex(said, rf"\b{os.stat('/usr/bin/env').st_ino}\b")
         self.assertEqual(len(set(re.findall(r"(?m)^/out/\w(?:/f)? (\d+) ", said))), 5, said)
 
+    def test_folders_are_read_in_an_order_that_is_not_the_machines(self):
+        """It is made of the names, and a folder is read wholly, although entries go meanwhile."""
+        def number(name):
+            """FNV-1a of 48 bits, of a name below '/' (kernel/lab_file_order.c)."""
+            found = 0
+            for byte in ("/" + name).encode():
+                found = (found ^ byte) * 0x100000001b3 % 2**48
+            return found
+
+        (self.folder / "in").mkdir()
+        names = sorted((f"file{i}" for i in range(30)), key=number)
+        for name in names[::2] + names[1::2]:
+            (self.folder / "in" / name).touch()
+        path = self.folder / "two.toml"
+        path.write_text(TWO.format(command="""
+ls -1aU /lab/files/0; mkdir /out/d; cp /lab/files/0/* /out/d; ls -1aU /out/d
+python3 -c "
+import os
+os.mkdir('/out/long')
+for i in range(2000):
+    open(f'/out/long/{i:050}', 'w').close()
+found = os.listdir('/out/long')
+print(len(found), len(set(found)))"
+rm -r /out/long && ls -1aU /out
+""").replace('name = "a"\n', 'name = "a"\nfiles = { "/root/in" = "in" }\n'))
+        self.fingerprint(self.run_lab(path, "--until", "20s"))
+        expected = [".", "..", *names] * 2 + ["2000 2000", ".", "..", "d"]
+        self.assertEqual(self.console("a").splitlines()[:len(expected)], expected)
+
     def test_a_program_that_fails_is_told(self):
         self.fingerprint(self.run_lab(self.two("no-such-program")))
         self.assertIn("lab: program 1 ended with 127", self.console("a"))
@@ -958,6 +987,26 @@ for folder in ('/lab', '/out', '/out/e'):
         self.assertEqual(process.returncode, 0, said)
         ends = (self.folder / "report/ends.csv").read_text().splitlines()
         self.assertTrue(any(line.endswith(",2") for line in ends), ends)
+
+    def test_one_that_computes_without_an_end_is_named(self):
+        topology = self.two("echo here I am; while :; do :; done")
+        done = self.run_lab(topology, "--until", "8s", "patience=1s")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertRegex(done.stderr, r"(?s)host a: it has computed for 1 s of processor time without "
+                         r"an end; its console ends with.*here I am")
+        self.assertEqual(self.hosts_left(), [])
+
+    def test_one_that_panics_is_named(self):
+        topology = self.two("echo 2 >/proc/sys/vm/panic_on_oom; tail /dev/zero")
+        done = self.run_lab(topology, "--until", "8s")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertRegex(done.stderr, r"(?s)host a: .*; its console ends with.*panic_on_oom")
+        self.assertEqual(self.hosts_left(), [])
+
+    def test_no_patience_is_refused(self):
+        done = self.run_lab(self.two("true"), "patience=0s")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--set patience= is 1 ms or more", done.stderr)
 
 
 if __name__ == "__main__":

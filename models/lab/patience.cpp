@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "patience.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "process_tree.h"
+
+namespace orrery::lab {
+namespace {
+
+using std::chrono::milliseconds;
+
+struct Activity {
+  milliseconds processor_time{};
+  bool runs = false;  ///< or would if it got a core, or what it reads from a disk
+};
+
+/// Of one process, and of those that it has started and that have ended (Linux, proc_pid_stat(5):
+/// fields 3 and 14 to 17).
+void add(Activity& to, pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  if (!std::getline(file, text)) return;  // it has ended meanwhile
+  std::istringstream fields(text.substr(std::min(text.rfind(')'), text.size() - 1) + 1));
+  char state = ' ';
+  fields >> state;
+  std::string skipped;
+  for (int field = 4; field < 14; ++field) fields >> skipped;
+  long ticks = 0;
+  for (int field = 14, some = 0; field <= 17 && fields >> some; ++field) ticks += some;
+  to.processor_time += milliseconds(ticks * 1'000 / sysconf(_SC_CLK_TCK));
+  to.runs |= state == 'R' || state == 'D';
+}
+
+Activity activity_of(pid_t guest) {
+  Activity activity;
+  for_all_processes(guest, [&](pid_t process) { add(activity, process); });
+  return activity;
+}
+
+std::string seconds(milliseconds time) {
+  std::ostringstream text;
+  text << std::chrono::duration<double>(time).count() << " s";
+  return text.str();
+}
+
+}  // namespace
+
+std::optional<std::string> Patience::look(pid_t guest) {
+  const Activity now = activity_of(guest);
+  if (!begun_) {
+    begun_ = true;
+    at_first_ = at_last_ = now.processor_time;
+    idle_ = {};
+  }
+  idle_ = now.runs || now.processor_time != at_last_ ? milliseconds{} : idle_ + kPeriod;
+  at_last_ = now.processor_time;
+  if (at_last_ - at_first_ >= limit_)
+    return "it has computed for " + seconds(limit_) + " of processor time without an end";
+  if (idle_ >= limit_) return "it has neither computed nor answered for " + seconds(limit_);
+  return std::nullopt;
+}
+
+}  // namespace orrery::lab

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who has computed for too long, who only had no core, and who does nothing: with processes of our
+// own in place of a guest's.
+#include "../../models/lab/patience.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <string>
+#include <thread>
+
+namespace orrery::lab::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A process that has started another, which computes, or waits for a signal.
+class FakeGuest {
+ public:
+  explicit FakeGuest(bool computes, bool rarely = false) : id_(fork()) {
+    if (id_ != 0) return;
+    setpgid(0, 0);
+    if (rarely) {
+      const sched_param none{};
+      sched_setscheduler(0, SCHED_IDLE, &none);
+    }
+    volatile unsigned work = 0;
+    for (const bool pauses = fork() != 0 || !computes;;)
+      if (pauses) {
+        pause();
+      } else {
+        work = work + 1;
+      }
+  }
+  ~FakeGuest() {
+    setpgid(id_, id_);
+    kill(-id_, SIGKILL);
+    waitpid(id_, nullptr, 0);
+  }
+  FakeGuest(const FakeGuest&) = delete;
+  FakeGuest& operator=(const FakeGuest&) = delete;
+  pid_t id() const { return id_; }
+
+ private:
+  pid_t id_;
+};
+
+bool machine_tells_of_children() {
+  const std::string own = std::to_string(getpid());
+  return std::ifstream("/proc/" + own + "/task/" + own + "/children").is_open();
+}
+
+TEST(LabPatience, EndsWithWhoComputesForTooLong) {
+  if (!machine_tells_of_children()) GTEST_SKIP() << "this machine does not tell of children";
+  const FakeGuest guest(true);
+  Patience patience(200ms);
+  std::optional<std::string> complaint;
+  while (!(complaint = patience.look(guest.id()))) std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(*complaint, "it has computed for 0.2 s of processor time without an end");
+}
+
+TEST(LabPatience, BeginsAnewWithWhoHasSpoken) {
+  const FakeGuest guest(true);
+  Patience patience(200ms);
+  for (int i = 0; i < 60; ++i) {
+    ASSERT_FALSE(patience.look(guest.id()));
+    patience.heard();
+    std::this_thread::sleep_for(10ms);
+  }
+}
+
+TEST(LabPatience, EndsWithWhoDoesNothing) {
+  const FakeGuest guest(false);
+  Patience patience(5 * Patience::kPeriod);
+  int looks = 0;
+  std::optional<std::string> complaint;
+  while (!(complaint = patience.look(guest.id()))) {  // at first neither may wait yet
+    ASSERT_LT(++looks, 10'000);
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_EQ(*complaint, "it has neither computed nor answered for 5 s");
+  EXPECT_GE(looks, 4);
+}
+
+/// Beside others on its core, and of the least weight, it gets hardly any of it.
+TEST(LabPatience, WaitsForWhoHasNoCore) {
+  if (!machine_tells_of_children()) GTEST_SKIP() << "this machine does not tell of children";
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  {
+    const FakeGuest hog(true), guest(true, true);
+    Patience patience(300ms);
+    for (int i = 0; i < 40; ++i) {  // looks that stand for 40 s
+      ASSERT_FALSE(patience.look(guest.id()));
+      std::this_thread::sleep_for(10ms);
+    }
+  }
+  sched_setaffinity(0, sizeof before, &before);
+}
+
+}  // namespace
+}  // namespace orrery::lab::testing
