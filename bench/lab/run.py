@@ -45,7 +45,7 @@ import tcp  # noqa: E402
 import worm  # noqa: E402
 from harness import (ROOT, Bars, Comparison, Table, at_least, command, numbers, parser, require,  # noqa: E402
                      show_ratio, some_of, write_record)
-from hosts import KERNEL, Run, Workplace, parallel, star, two_hosts  # noqa: E402
+from hosts import KERNEL, Run, Workplace, need, parallel, star, two_hosts  # noqa: E402
 
 SIZES = (8, 16, 32, 64, 128)
 MOST_HOSTS = 254  # of 10.0.0.0/24
@@ -345,6 +345,17 @@ def repeat(place, options, rows, bars):
         bars.add(f"{name}: runs that differ of {options.repetitions}", len(seen) - 1, 0, at_most=True)
 
 
+def need_programs(parts, protocols):
+    """What hosts run must be there; without it they would run nothing, and equally in each run."""
+    if {"exact", "busy", "repeat"} & set(parts):
+        need("iputils-ping", "ping")
+    if {"exact", "frames", "reno"} & set(parts):
+        need("iperf3", "iperf3")
+    for protocol, program in {"babel": "babeld", "batman": "batctl"}.items():
+        if "mesh" in parts and protocol in protocols:
+            need(program, program)
+
+
 PARTS = {"exact": exact, "reno": reno, "frames": frames, "busy": busy, "scale": scale,
          "orders": all_orders, "mpi": orders_by_mpi, "calls": all_calls,
          "staggering": stagger, "worm": spread_worm, "mesh": radio_mesh,
@@ -393,6 +404,7 @@ def main():
     require(options, "lab_fair")
     if not KERNEL.exists():
         sys.exit(f"bench: {KERNEL} is not there; ./dev lab makes it")
+    need_programs(options.parts, options.protocols)
     place, bars, rows = Workplace(), Bars(), []
     for i, part in enumerate(options.parts):
         if i > 0:
