@@ -154,6 +154,12 @@ def worm_spread(place, options, columns, rows, protocol, walks, seed):
     return [(host, at - infected[0][0]) for at, host in infected]
 
 
+def nearest(columns):
+    """Who can be infected by the first, h1, before anybody else is: if it stays, the one neighbour;
+    if it walks, all of the edge along which it does."""
+    return {"stays": {2}, "walks": set(range(2, columns + 2))}
+
+
 def picture(curves, hosts, path):
     figure, axes = panels(1, 1, 7, 4.5)
     ax = axes[0][0]

@@ -17,7 +17,9 @@
            scheduler
   worm     64 hosts, of which one is infected: the curve of infection over seeds, and beside a busy machine
   mesh     64 radio stations, routed by babeld, batman-adv and OLSR; one stays or walks along the edge:
-           CND over many hops, and a worm that goes to next hops only
+           CND over many hops
+  mesh-worm
+           the same stations: a worm that goes to next hops only
   repeat   the same runs again and again, on all engines, beside a busy machine: equal to the byte
 
 Tables, a JSON and a picture are left. Bars are printed with what was measured, met or not; nothing fails on a
@@ -285,11 +287,15 @@ def radio_mesh(place, options, rows, bars):
             # No way leads to the one that walks, most of the time.
             bars.add(f"mesh, {protocol}, one {moves}: not there", row["ours_missing"],
                      orders.ROUNDS if moves == "walks" else 0, at_most=True)
-    print()
+
+
+def mesh_worm(place, options, rows, bars):
+    columns, lines = options.mesh
+    hosts = columns * lines + 1
     table = Table((f"a worm over next hops of {hosts}", 30, ""), ("infected", 9, ""),
                   ("the first, in this order", 26, ""))
     table.head()
-    for protocol in (one for one in options.protocols if one != "batman"):
+    for protocol in (one for one in options.protocols if one != "batman"):  # it has no hops of IP
         curves = {"stays": [], "walks": []}
         for moves, spreads in curves.items():
             for seed in range(1, options.mesh_seeds + 1):
@@ -298,8 +304,12 @@ def radio_mesh(place, options, rows, bars):
                 spreads.append(spread)
                 table.row(f"{protocol}, the first {moves}, seed {seed}", len(spread),
                           " ".join(str(host) for host, _ in spread[:8]))
-                rows.append({"part": "mesh", "protocol": protocol, "moves": moves, "seed": seed,
+                rows.append({"part": "mesh-worm", "protocol": protocol, "moves": moves, "seed": seed,
                              "spread": spread})
+        for moves, near in mesh.nearest(columns).items():
+            bars.add(f"worm over {protocol}, the first {moves}: seeds whose second is not near it",
+                     sum(len(spread) < 2 or spread[1][0] not in near for spread in curves[moves]), 0,
+                     at_most=True)
         mesh.picture(curves, hosts, options.out / f"mesh-{protocol}.png")
 
 
@@ -352,13 +362,13 @@ def need_programs(parts, protocols):
     if {"exact", "frames", "reno"} & set(parts):
         need("iperf3", "iperf3")
     for protocol, program in {"babel": "babeld", "batman": "batctl"}.items():
-        if "mesh" in parts and protocol in protocols:
+        if {"mesh", "mesh-worm"} & set(parts) and protocol in protocols:
             need(program, program)
 
 
 PARTS = {"exact": exact, "reno": reno, "frames": frames, "busy": busy, "scale": scale,
          "orders": all_orders, "mpi": orders_by_mpi, "calls": all_calls,
-         "staggering": stagger, "worm": spread_worm, "mesh": radio_mesh,
+         "staggering": stagger, "worm": spread_worm, "mesh": radio_mesh, "mesh-worm": mesh_worm,
          "repeat": repeat}
 
 
