@@ -90,8 +90,7 @@ void Lab::set_windows() {
       shortest = std::min(shortest, port.wire.least_delay_ns());
     }
   if (window.value() <= Duration::zero()) throw UsageError("--set window= is longer than nothing");
-  if (patience.value() < Duration::milliseconds(1))
-    throw UsageError("--set patience= is 1 ms or more");
+  if (patience.value() < Duration::seconds(1)) throw UsageError("--set patience= is 1 s or more");
   for (NodeId id = 0; id < topology_.nodes(); ++id)
     windows_ns_[id] = topology_.is_host(id) || topology_.is_radio(id)
                           ? std::min(windows_ns_[id] / 2, window.value().ticks())

@@ -14,6 +14,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+/// Processes are looked at one after the other, and turns may pass from one to another meanwhile.
+constexpr milliseconds kLeastIdle = 5 * Patience::kPeriod;
+
 struct Activity {
   milliseconds processor_time{};
   bool runs = false;  ///< or would if it got a core, or what it reads from a disk
@@ -61,7 +64,8 @@ std::optional<std::string> Patience::look(pid_t guest) {
   at_last_ = now.processor_time;
   if (at_last_ - at_first_ >= limit_)
     return "it has computed for " + seconds(limit_) + " of processor time without an end";
-  if (idle_ >= limit_) return "it has neither computed nor answered for " + seconds(limit_);
+  if (idle_ >= std::max(limit_, kLeastIdle))
+    return "it has neither computed nor answered for " + seconds(idle_);
   return std::nullopt;
 }
 

@@ -1006,7 +1006,7 @@ rm -r /out/long && ls -1aU /out
     def test_no_patience_is_refused(self):
         done = self.run_lab(self.two("true"), "patience=0s")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("--set patience= is 1 ms or more", done.stderr)
+        self.assertIn("--set patience= is 1 s or more", done.stderr)
 
 
 if __name__ == "__main__":
