@@ -4,7 +4,8 @@
 engine, that see and change nothing of the machine, and that leave nothing behind.
 
 Environment: ORRERY (the command), OLSRD (the hosts' routing daemon), MODELS (the folder models),
-LAB_KERNEL (the hosts' kernel; what needs one is skipped where it is not built).
+LAB_KERNEL (the hosts' kernel). What needs hosts is skipped where the kernel is not built, and where
+the machine allows no namespaces.
 """
 import csv
 import hashlib
@@ -25,7 +26,22 @@ sys.path.insert(0, str(MODELS / "lab"))
 from captures import frames  # noqa: E402
 
 KERNEL = Path(os.environ["LAB_KERNEL"])
-NEEDS_KERNEL = unittest.skipUnless(KERNEL.exists(), "the hosts' kernel is not built (./dev lab)")
+
+
+def why_no_hosts():
+    """None: there can be some. Asked of the machine, not of a host, which is what is tested."""
+    if not KERNEL.exists():
+        return "the hosts' kernel is not built (./dev lab)"
+    namespaces = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "--net", "--pid",
+                                 "--fork", "mount", "-t", "tmpfs", "none", "/mnt"],
+                                capture_output=True, text=True, check=False)
+    if namespaces.returncode != 0:
+        return f"this machine allows no namespaces: {namespaces.stderr.strip()}"
+    return None
+
+
+WHY_NO_HOSTS = why_no_hosts()
+NEEDS_HOSTS = unittest.skipIf(WHY_NO_HOSTS, WHY_NO_HOSTS or "")
 PATIENCE_S = 240
 TWO = """
 [[host]]
@@ -179,7 +195,7 @@ class Refusals(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
 
 
-@NEEDS_KERNEL
+@NEEDS_HOSTS
 class Hosts(Case):
     def test_times_are_those_of_the_closed_form_on_every_engine(self):
         expected = None
@@ -310,6 +326,21 @@ loss = 0.02
         self.assertIn("No such file", refused.stderr)
 
     @unittest.skipUnless(shutil.which("sipp"), "there is no sipp here (Debian's sip-tester)")
+    def test_each_ready_topology_runs(self):
+        """As far as its hosts have begun."""
+        ready = sorted((MODELS / "lab/topologies").glob("*.toml"))
+        self.assertGreaterEqual(len(ready), 8)
+        for topology in ready:
+            with self.subTest(topology.name):
+                done = self.run_lab(topology, "--engine", "conservative", "--workers", "2", "--until",
+                                    "200ms", folder=topology.stem)
+                self.fingerprint(done)
+                consoles = list((self.folder / topology.stem).glob("*/console"))
+                self.assertTrue(consoles)
+                for console in consoles:
+                    self.assertNotIn("panic", console.read_text())
+        self.assertEqual(self.hosts_left(), [])
+
     def test_calls(self):
         said = set()
         for engine in (["sequential"], ["conservative", "--workers", "2"]):
