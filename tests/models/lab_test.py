@@ -325,7 +325,6 @@ loss = 0.02
         self.assertIn("--set spread=", refused.stderr)
         self.assertIn("No such file", refused.stderr)
 
-    @unittest.skipUnless(shutil.which("sipp"), "there is no sipp here (Debian's sip-tester)")
     def test_each_ready_topology_runs(self):
         """As far as its hosts have begun."""
         ready = sorted((MODELS / "lab/topologies").glob("*.toml"))
@@ -341,6 +340,7 @@ loss = 0.02
                     self.assertNotIn("panic", console.read_text())
         self.assertEqual(self.hosts_left(), [])
 
+    @unittest.skipUnless(shutil.which("sipp"), "there is no sipp here (Debian's sip-tester)")
     def test_calls(self):
         said = set()
         for engine in (["sequential"], ["conservative", "--workers", "2"]):
