@@ -184,7 +184,11 @@ struct ModelRegistration {
 
 /// At namespace scope, once per model: its class, its name on the command line, and one line on
 /// what it is.
-#define ORRERY_MODEL(ModelClass, name, summary)                                            \
-  static const ::orrery::detail::ModelRegistration<ModelClass> orrery_model_registration { \
-    name, summary                                                                          \
+#define ORRERY_MODEL(ModelClass, name, summary) \
+  ORRERY_DETAIL_MODEL_IN_PLACE(ModelClass, name, summary, __COUNTER__)
+#define ORRERY_DETAIL_MODEL_IN_PLACE(ModelClass, name, summary, place) \
+  ORRERY_DETAIL_REGISTER_MODEL(ModelClass, name, summary, place)
+#define ORRERY_DETAIL_REGISTER_MODEL(ModelClass, name, summary, place)                             \
+  static const ::orrery::detail::ModelRegistration<ModelClass> orrery_model_registration_##place { \
+    name, summary                                                                                  \
   }

@@ -19,7 +19,7 @@ struct FileHeader {
   std::uint32_t reserved[2] = {0, 0};
   std::uint32_t most_bytes = 65535, link_type = 1;
 };
-struct FrameHeader {
+struct RecordHeader {
   std::uint32_t seconds, nanoseconds, captured_bytes, bytes;
 };
 
@@ -45,8 +45,8 @@ Capture::Capture(const std::string& path) : file_(create(path)) {
 void Capture::add(std::int64_t time_ns, std::span<const std::byte> frame) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   const auto bytes = static_cast<std::uint32_t>(frame.size());
-  put(FrameHeader{static_cast<std::uint32_t>(time_ns / kSecond),
-                  static_cast<std::uint32_t>(time_ns % kSecond), bytes, bytes});
+  put(RecordHeader{static_cast<std::uint32_t>(time_ns / kSecond),
+                   static_cast<std::uint32_t>(time_ns % kSecond), bytes, bytes});
   buffer_.insert(buffer_.end(), frame.begin(), frame.end());
   if (buffer_.size() >= kBufferBytes) flush();
 }

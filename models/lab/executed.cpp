@@ -22,8 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostBytes = std::size_t{4}
-                                   << 20;      ///< of a list; a kernel of ours stops at 1
+constexpr std::size_t kMostListBytes = std::size_t{4}
+                                       << 20;  ///< of a list; a kernel of ours stops at 1
 constexpr std::string_view kRoot = "/guest/";  ///< of a guest, to its kernel's process
 /// The folders of this machine that a guest sees (guest/enter.c) and that have programs.
 constexpr std::string_view kMachines[] = {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"};
@@ -118,10 +118,10 @@ std::string sha256(std::string_view bytes) {
 
 void ExecutedFiles::add(const Host& host, const GuestSettings& settings) {
   std::ifstream file(GuestProcess::executed_file(settings), std::ios::binary);
-  std::string list(kMostBytes, '\0');
+  std::string list(kMostListBytes, '\0');
   file.read(list.data(), static_cast<std::streamsize>(list.size()));
   list.resize(static_cast<std::size_t>(file.gcount()));
-  const bool is_whole = !list.empty() && list.size() < kMostBytes && list.back() == '\0' &&
+  const bool is_whole = !list.empty() && list.size() < kMostListBytes && list.back() == '\0' &&
                         list.find(std::string_view("\0+", 2)) == std::string::npos;
   if (!is_whole) ++cut_;
   std::set<Key> executed;

@@ -48,7 +48,7 @@ double weighted_mean(std::span<const double> values, std::span<const double> wei
 
 // ---- Files -------------------------------------------------------------------------------------
 
-struct Row {
+struct TextRow {
   std::size_t line;
   double first, second;
   bool is_pair;
@@ -76,7 +76,7 @@ class NumberFile {
     if (rows_.empty()) throw UsageError(fmt::format("'{}' has no numbers", path_));
   }
 
-  const std::vector<Row>& rows() const { return rows_; }
+  const std::vector<TextRow>& rows() const { return rows_; }
 
   [[noreturn]] void refuse(std::size_t line, const std::string& why) const {
     throw UsageError(fmt::format("'{}', line {}: {}", path_, line, why));
@@ -110,7 +110,7 @@ class NumberFile {
   }
 
   std::string path_, text_;
-  std::vector<Row> rows_;
+  std::vector<TextRow> rows_;
 };
 
 // ---- Points ------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ EmpiricalValues::EmpiricalValues(std::span<const double> values, std::span<const
 EmpiricalValues EmpiricalValues::read(const std::string& path) {
   const NumberFile file(path);
   std::vector<double> values, weights;
-  for (const Row& row : file.rows()) {
+  for (const TextRow& row : file.rows()) {
     values.push_back(row.first);
     weights.push_back(row.is_pair ? row.second : 1);
     if (!(weights.back() >= 0)) file.refuse(row.line, "a weight is at least 0");
@@ -198,7 +198,7 @@ EmpiricalReal EmpiricalReal::read(const std::string& path) {
   const NumberFile file(path);
   const bool pairs = file.rows().front().is_pair;
   std::vector<double> values, cumulative;
-  for (const Row& row : file.rows()) {
+  for (const TextRow& row : file.rows()) {
     if (row.is_pair != pairs)
       file.refuse(row.line, pairs ? "the rows before have two numbers, this one has one"
                                   : "the rows before have one number, this one has two");

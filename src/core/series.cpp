@@ -34,7 +34,7 @@ class DefaultFloats {
 };
 
 /// Not inlined: the compiler knows nothing of environments, and would multiply before.
-[[gnu::noinline]] double product(double a, double b) {
+[[gnu::noinline]] double plain_product(double a, double b) {
   return a * b;
 }
 
@@ -74,8 +74,8 @@ void Series::change(Time time, double value, double before) {
   sums_.add(place, value);
   sums_.add(place, -before);
   const DefaultFloats floats;
-  moments_.add(place, product(value, late));
-  moments_.add(place, -product(before, late));
+  moments_.add(place, plain_product(value, late));
+  moments_.add(place, -plain_product(before, late));
 }
 
 void Series::merge(const Series& other) {

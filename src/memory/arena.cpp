@@ -14,7 +14,6 @@ namespace orrery::memory {
 namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
-constexpr std::size_t kHugePageBytes = 2 * kMiB;
 constexpr std::size_t kSmallestStockBytes = kMiB;
 constexpr std::size_t kLargestStockBytes = 16 * kMiB;
 // Below this a worker's blocks are few and mostly empty; huge pages would only fill memory. Beyond,

@@ -11,8 +11,6 @@
 namespace orrery::memory {
 namespace {
 
-constexpr std::size_t kHugePageBytes = std::size_t{1} << 21;
-
 // Fills in size and ways from the first cache of the level; the cores of a machine may differ, and
 // then the first one speaks for all.
 void ask_hwloc(CacheFacts& facts) {

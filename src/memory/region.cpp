@@ -22,7 +22,6 @@ namespace orrery::memory {
 namespace {
 
 constexpr std::size_t kGiB = std::size_t{1} << 30;
-constexpr std::size_t kHugePageBytes = std::size_t{1} << 21;
 
 // The place is a wish: only a run that is to leave its process needs it (is_at_fixed_place). With
 // equal addresses in every process, a model that depends on addresses by mistake at least does the

@@ -21,6 +21,7 @@ namespace orrery::memory {
 inline constexpr std::size_t kMinAlignmentBytes = 16;
 inline constexpr std::size_t kBlockBytes = std::size_t{1} << 16;
 inline constexpr std::size_t kPageBytes = 4096;
+inline constexpr std::size_t kHugePageBytes = std::size_t{1} << 21;
 inline constexpr unsigned kSmallClasses = 40;  // the last one has chunks of 32 KiB
 inline constexpr std::size_t kLargestSmallBytes = std::size_t{1} << 15;
 inline constexpr unsigned kClasses = 240;  // small ones, then eighths of a doubling

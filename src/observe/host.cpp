@@ -20,7 +20,7 @@ std::string cpu_model() {
   return "unknown";
 }
 
-unsigned usable_cores() {
+unsigned allowed_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
@@ -33,7 +33,7 @@ HostFacts HostFacts::now() {
   HostFacts facts;
   facts.cpu = cpu_model();
   facts.cores = static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN));
-  facts.usable_cores = orrery::usable_cores();
+  facts.usable_cores = allowed_cores();
   facts.memory_bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
                        static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   utsname name{};

@@ -228,7 +228,7 @@ std::string remarks_markup(const RunFolder& run) {
   return text;
 }
 
-std::string head_markup(const Json& report) {
+std::string run_head(const Json& report) {
   return fmt::format("<h1>{}</h1>\n<p class=\"sub\">{}, {} {}</p>\n{}",
                      escaped(text_at(report, {"model", "name"})), escaped(shape_text(report)),
                      escaped(text_at(report, {"run", "end"})),
@@ -291,7 +291,7 @@ std::string command_text(const Json& report) {
 std::string page_of_run(const RunFolder& run) {
   const std::vector<NamedRun> runs = {{"", &run}};
   const std::string title = fmt::format("{}: {}", text_at(run.report, {"model", "name"}), run.path);
-  return document_of(title, head_markup(run.report),
+  return document_of(title, run_head(run.report),
                      {{"Run", run_markup(run)},
                       {"What limited it", findings_markup(run)},
                       {"Remarks", remarks_markup(run)},

@@ -116,7 +116,7 @@ std::string failures_markup(const Json& study) {
   return table.empty() ? "" : table.text();
 }
 
-std::string head_markup(const Json& study) {
+std::string study_head(const Json& study) {
   std::string text =
       fmt::format("<h1>A study of {}</h1>\n", escaped(text_at(study, {"model", "name"})));
   if (at(study, {"complete"}) != true)
@@ -151,7 +151,7 @@ std::string page_of_study(const std::string& path) {
   for (const std::string& remark : remarks)
     remarks_markup += fmt::format("<p class=\"note\">{}</p>\n", escaped(remark));
   const std::string title = fmt::format("{}: {}", text_at(json, {"model", "name"}), path);
-  return document_of(title, head_markup(json),
+  return document_of(title, study_head(json),
                      {{"Study", plan_markup(json, path)},
                       {"Runs that failed", failures_markup(json)},
                       {"Remarks", remarks_markup},

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/frame_names.h"
 
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -24,13 +23,6 @@ constexpr std::size_t kMostLines = 8;
 
 std::string_view file_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
-}
-
-std::string demangled(const char* name) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free);
-  return text ? text.get() : name;
 }
 
 template <std::size_t kCount>

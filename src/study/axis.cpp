@@ -65,7 +65,7 @@ std::optional<std::int64_t> with_decimals(const Decimal& number, unsigned decima
 }
 
 /// Without zeros at the end of a fraction.
-std::string text_of(std::int64_t value, unsigned decimals, const std::string& unit) {
+std::string decimal_text(std::int64_t value, unsigned decimals, const std::string& unit) {
   std::string digits = std::to_string(value < 0 ? -value : value);
   if (digits.size() <= decimals) digits.insert(0, decimals + 1 - digits.size(), '0');
   if (decimals > 0) {
@@ -118,7 +118,7 @@ void append_range(const Range& range, std::vector<std::string>& values) {
   if (static_cast<std::uint64_t>((*last - *first) / *step) >= kMostValues)
     refuse_range(range.text, fmt::format("it has more than {} values", kMostValues));
   for (std::int64_t value = *first; value <= *last; value += *step)
-    values.push_back(text_of(value, decimals, range.first.unit));
+    values.push_back(decimal_text(value, decimals, range.first.unit));
 }
 
 std::vector<std::string_view> split(const std::string& text) {

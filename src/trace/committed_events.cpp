@@ -8,10 +8,10 @@
 #include <limits>
 #include <utility>
 
+#include "trace/packets.h"
+
 namespace orrery::trace {
 namespace {
-
-constexpr std::size_t kPieceBytes = std::size_t{1} << 18;
 
 /// Of a number as the format writes it.
 std::uint64_t varint_bytes(std::uint64_t value) {

@@ -13,7 +13,6 @@
 namespace orrery::trace {
 namespace {
 
-constexpr std::size_t kPieceBytes = std::size_t{1} << 18;
 /// What a record and the ends of all that encloses it may take, tracks of other lanes, and the end.
 constexpr std::uint64_t kRoomBytes = 4096;
 

@@ -3,6 +3,7 @@
 // Packets of one sequence, appended to a text. What is interned is told with its first use.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <protozero/pbf_writer.hpp>
 #include <string>
@@ -13,6 +14,9 @@
 #include "trace/format.h"
 
 namespace orrery::trace {
+
+/// Whoever writes packets hands them on in pieces of about so many bytes.
+inline constexpr std::size_t kPieceBytes = std::size_t{1} << 18;
 
 class Packets {
  public:

@@ -19,15 +19,15 @@ namespace {
 using testing::kSanitizers;
 using testing::ScarceMemory;
 
-struct Nothing {};
+struct Untold {};
 
 /// 40 MiB, of which events write this or that part, every second line.
-class Large final : public LogicalProcess<Large, Nothing> {
+class Large final : public LogicalProcess<Large, Untold> {
  public:
   static constexpr std::size_t kWords = std::size_t{5} << 20;
   explicit Large(std::uint64_t* words) : words_(words) {}
-  void handle(Context&, const Nothing&) {}
-  void reverse(ReverseContext&, const Nothing&) { ADD_FAILURE() << "it has no record"; }
+  void handle(Context&, const Untold&) {}
+  void reverse(ReverseContext&, const Untold&) { ADD_FAILURE() << "it has no record"; }
   void write(std::size_t from, std::size_t to, std::uint64_t value) {
     for (std::size_t at = from; at < to; at += 16) words_[at] = value;
   }
@@ -77,7 +77,7 @@ class RefusedMemory : public ::testing::Test {
   void roll_back(std::uint32_t target) {
     const auto now = static_cast<std::uint32_t>(writes_.size());
     const std::uint32_t reached = keeper_->restore(lp(), now, target, [](std::uint32_t) {
-      return Keeper::Event{Time::zero(), event_type_id<Nothing>, nullptr, 0};
+      return Keeper::Event{Time::zero(), event_type_id<Untold>, nullptr, 0};
     });
     ASSERT_LE(reached, target);
     ASSERT_EQ(object_->digest(), digests_[reached]) << "restored to " << reached;

@@ -71,10 +71,6 @@ double beta_cdf(double a, double b, double x) {
          });
 }
 
-double normal_cdf(double z) {
-  return std::erfc(-z / std::sqrt(2.0)) / 2;
-}
-
 // ---- Reals -------------------------------------------------------------------------------------
 
 constexpr std::size_t kReals = 40000;

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "core/instant.h"
 #include "core/level_state.h"
 #include "orrery/error.h"
 #include "orrery/model.h"
@@ -14,9 +15,7 @@
 namespace orrery {
 namespace {
 
-Time at(std::int64_t ticks) {
-  return Time::from_ticks(ticks);
-}
+using testing::at;
 
 TEST(Level, IsWeightedByTime) {
   LevelState level;

@@ -28,6 +28,10 @@ namespace orrery::testing {
 inline constexpr std::uint64_t kKey = 0x0123456789abcdef;
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+inline double normal_cdf(double z) {
+  return std::erfc(-z / std::sqrt(2.0)) / 2;
+}
+
 /// Kolmogorov and Smirnov: the largest distance of the empirical from the true distribution
 /// function; its limit for significance 1e-4 is sqrt(ln(2e4) / (2 n)).
 inline void expect_distribution(std::vector<double> sample,

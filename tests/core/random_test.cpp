@@ -126,10 +126,6 @@ TEST(RandomStreams, KeysLpsDomainsAndBlocksDiffer) {
 
 // ---- Statistics --------------------------------------------------------------------------------
 
-double normal_cdf(double z) {
-  return std::erfc(-z / std::sqrt(2.0)) / 2;
-}
-
 TEST(RandomDistribution, BitsOfNextAreFair) {
   Random random(kKey, 1);
   std::array<int, 64> ones{};

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "core/instant.h"
+
 namespace orrery {
 namespace {
 
-Time at(std::int64_t tick) {
-  return Time::from_ticks(tick);
-}
+using testing::at;
 Duration ticks(std::int64_t n) {
   return Duration::from_ticks(n);
 }

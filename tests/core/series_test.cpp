@@ -15,6 +15,7 @@
 #include <random>
 #include <vector>
 
+#include "core/instant.h"
 #include "orrery/error.h"
 #include "orrery/model.h"
 
@@ -112,9 +113,7 @@ TEST(ExactSums, DoNotDependOnOrderOrPartition) {
 
 // ---- Series ------------------------------------------------------------------------------------
 
-Time at(std::int64_t ticks) {
-  return Time::from_ticks(ticks);
-}
+using testing::at;
 
 TEST(Series, OfValues) {
   Series series(Duration::from_ticks(10), false);

@@ -68,7 +68,7 @@ class Witness {
   Seen take() {
     Seen seen;
     std::array<std::uint64_t, 512> part;
-    for (ssize_t got; (got = read(ends_[0], part.data(), sizeof part)) > 0;)
+    for (ssize_t got; (got = ::read(ends_[0], part.data(), sizeof part)) > 0;)
       seen.pipe.insert(seen.pipe.end(), part.begin(), part.begin() + got / 8);
     for (Lp& lp : lps_) seen.digests.push_back(lp.digest);
     lps_.assign(lps_.size(), Lp{});

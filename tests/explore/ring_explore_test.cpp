@@ -14,7 +14,7 @@
 namespace orrery::explore {
 namespace {
 
-constexpr unsigned kTail = 0, kHead = 1;  // in the order of the ring's members
+constexpr unsigned kRingTail = 0, kRingHead = 1;  // in the order of the ring's members
 
 /// One thread sends 1 to `kEntries` in batches of `kBatch`, the other receives them. What an entry
 /// stands for is plain data of the sender's, too.
@@ -23,7 +23,7 @@ struct Passing : Scenario {
   transport::Ring<Cell<int>, Atomics> ring{kCapacity};
   Cell<int> behind[kEntries];
 
-  static std::string kind_of(unsigned number) { return number == kTail ? "tail" : "head"; }
+  static std::string kind_of(unsigned number) { return number == kRingTail ? "tail" : "head"; }
   std::string atomic_name(unsigned number) const override { return kind_of(number); }
 
   bool waiting() const {
@@ -76,13 +76,13 @@ TEST(ExploredRing, ShowsPlantedErrors) {
   const auto make_passing = make<Passing<2, 5, 2>>();
   expect_found("tail published before its entry", {}, make_passing, "an entry is lost",
                [](Operation& operation) {
-                 if (operation.atomic == kTail && operation.kind == Operation::Kind::store &&
+                 if (operation.atomic == kRingTail && operation.kind == Operation::Kind::store &&
                      operation.operand == 2)
                    ++operation.operand;
                });
   expect_found("head published before its entry was read", {}, make_passing, "",
                [](Operation& operation) {
-                 if (operation.atomic == kHead && operation.kind == Operation::Kind::store)
+                 if (operation.atomic == kRingHead && operation.kind == Operation::Kind::store)
                    ++operation.operand;
                });
 }

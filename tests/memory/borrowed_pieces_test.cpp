@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "memory/block_pool.h"
+#include "memory/colourings.h"
 #include "memory/lp_heap.h"
 
 namespace orrery::memory {
@@ -24,13 +25,7 @@ namespace {
 
 constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
 
-Colouring colouring(double share, std::size_t way_bytes = kBlockBytes) {
-  CacheFacts cache;
-  cache.way_bytes = way_bytes;
-  Colouring its = Colouring::of(cache, share);
-  its.huge_pages = false;
-  return its;
-}
+using testing::colouring;
 
 /// Blocks of a pool, each filled with its number.
 class Blocks {

@@ -15,6 +15,7 @@
 
 #include "memory/arena.h"
 #include "memory/block_pool.h"
+#include "memory/colourings.h"
 #include "memory/lp_heap.h"
 #include "memory/share_tuner.h"
 #include "orrery/memory.h"
@@ -22,17 +23,8 @@
 namespace orrery::memory {
 namespace {
 
-CacheFacts cache_with_ways_of(std::size_t bytes) {
-  CacheFacts facts;
-  facts.way_bytes = bytes;
-  return facts;
-}
-
-Colouring colouring(double share, std::size_t way_bytes = kBlockBytes) {
-  Colouring its = Colouring::of(cache_with_ways_of(way_bytes), share);
-  its.huge_pages = false;
-  return its;
-}
+using testing::cache_with_ways_of;
+using testing::colouring;
 
 TEST(Colouring, DividesAWayInWholePages) {
   EXPECT_EQ(colouring(0.75).intensive_bytes, 48u << 10);

@@ -21,6 +21,7 @@
 
 #include "interpose_plugin.h"
 #include "memory/application_mode.h"
+#include "memory/heap_image.h"
 #include "memory/library_state.h"
 #include "memory/lp_heap.h"
 #include "memory/region.h"
@@ -28,13 +29,8 @@
 namespace orrery::memory {
 namespace {
 
-using Image = std::vector<std::byte>;
-
-Image save(const LpHeap& heap) {
-  Image image(heap.image_bytes());
-  heap.save(image.data());
-  return image;
-}
+using testing::Image;
+using testing::save;
 
 // The compiler may elide pairs of new and delete; a pointer that went through here is safe from it.
 template <typename T>
@@ -47,7 +43,7 @@ T* opaque(T* pointer) {
 // purpose.
 void (*volatile wrong_free)(void*) = std::free;
 
-class Interposed : public testing::Test {
+class Interposed : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { prepare_library_state(); }
   Arena arena_;
@@ -202,7 +198,7 @@ TEST_F(Interposed, ReportsDoubleAndForeignFrees) {
 }
 
 TEST_F(Interposed, AbortsWithASentenceWhenNobodyHandlesMisuse) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_DEATH(
       {
         const ApplicationMode mode(heap_);

@@ -20,6 +20,7 @@
 #include <set>
 #include <vector>
 
+#include "memory/heap_image.h"
 #include "memory/region.h"
 #include "sanitizers.h"
 
@@ -27,13 +28,8 @@ namespace orrery::memory {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-using Image = std::vector<std::byte>;
-
-Image save(const LpHeap& heap) {
-  Image image(heap.image_bytes());
-  EXPECT_EQ(heap.save(image.data()), image.size());
-  return image;
-}
+using testing::Image;
+using testing::save;
 
 std::size_t resident_bytes() {
   std::ifstream statm("/proc/self/statm");

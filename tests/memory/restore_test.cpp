@@ -195,7 +195,7 @@ int use_share(unsigned index, unsigned count) {
 
 TEST(Region, ServesFromItsShare) {
   for (const auto& [index, count] : {std::pair(0U, 1U), {0U, 2U}, {1U, 3U}, {2U, 3U}, {63U, 64U}})
-    EXPECT_EXIT(std::_Exit(use_share(index, count)), testing::ExitedWithCode(0), "")
+    EXPECT_EXIT(std::_Exit(use_share(index, count)), ::testing::ExitedWithCode(0), "")
         << index << " of " << count;
 }
 

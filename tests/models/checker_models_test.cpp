@@ -13,21 +13,21 @@
 namespace orrery::testing {
 namespace {
 
-struct Case {
+struct CheckedModel {
   std::string name;
   std::vector<std::pair<std::string, std::string>> parameters;
   double until_seconds;
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const CheckedModel& c, std::ostream* out) {
   *out << c.name;
   for (const auto& [name, value] : c.parameters) *out << ' ' << name << '=' << value;
 }
 
-class ShippedModelOnTheChecker : public ::testing::TestWithParam<Case> {};
+class ShippedModelOnTheChecker : public ::testing::TestWithParam<CheckedModel> {};
 
 TEST_P(ShippedModelOnTheChecker, Passes) {
-  const Case& c = GetParam();
+  const CheckedModel& c = GetParam();
   const auto model = make_model(c.name);
   for (const auto& [name, value] : c.parameters) set_parameter(*model, name, value);
   model->prepare();
@@ -45,33 +45,35 @@ TEST_P(ShippedModelOnTheChecker, Passes) {
 INSTANTIATE_TEST_SUITE_P(
     Models, ShippedModelOnTheChecker,
     ::testing::Values(
-        Case{"phold", {{"lps", "300"}}, 10},
-        Case{"phold",
-             {{"lps", "64"},
-              {"state", "4096"},
-              {"touched", "256"},
-              {"payload", "64"},
-              {"remote", "0.9"}},
-             10},
-        Case{"pcs", {{"cells", "16"}, {"channels", "30"}}, 600},
-        Case{"pcs", {{"cells", "9"}, {"fading_period", "20s"}}, 300},
-        Case{"epidemic",
-             {{"regions", "4"},
-              {"locations", "6"},
-              {"people", "30"},
-              {"infected", "50"},
-              {"beta", "3"},
-              {"vaccination_rate", "0.2"},
-              {"close_share", "0.2"},
-              {"travel_reduction", "0.3"}},
-             86400},
-        Case{"epidemic",
-             {{"regions", "4"}, {"locations", "6"}, {"people", "30"}, {"schedule", "daily"}},
-             86400},
-        Case{"traffic", {{"demand", "0.2"}}, 900},
-        Case{"traffic", {{"demand", "0.2"}, {"routes", "free-flow"}}, 900},
-        Case{"traffic", {{"demand", "0.2"}, {"routes", "adaptive"}, {"interval", "5min"}}, 900},
-        Case{"traffic", {{"network", "grid"}, {"grid", "8"}}, 600}),
+        CheckedModel{"phold", {{"lps", "300"}}, 10},
+        CheckedModel{"phold",
+                     {{"lps", "64"},
+                      {"state", "4096"},
+                      {"touched", "256"},
+                      {"payload", "64"},
+                      {"remote", "0.9"}},
+                     10},
+        CheckedModel{"pcs", {{"cells", "16"}, {"channels", "30"}}, 600},
+        CheckedModel{"pcs", {{"cells", "9"}, {"fading_period", "20s"}}, 300},
+        CheckedModel{"epidemic",
+                     {{"regions", "4"},
+                      {"locations", "6"},
+                      {"people", "30"},
+                      {"infected", "50"},
+                      {"beta", "3"},
+                      {"vaccination_rate", "0.2"},
+                      {"close_share", "0.2"},
+                      {"travel_reduction", "0.3"}},
+                     86400},
+        CheckedModel{
+            "epidemic",
+            {{"regions", "4"}, {"locations", "6"}, {"people", "30"}, {"schedule", "daily"}},
+            86400},
+        CheckedModel{"traffic", {{"demand", "0.2"}}, 900},
+        CheckedModel{"traffic", {{"demand", "0.2"}, {"routes", "free-flow"}}, 900},
+        CheckedModel{
+            "traffic", {{"demand", "0.2"}, {"routes", "adaptive"}, {"interval", "5min"}}, 900},
+        CheckedModel{"traffic", {{"network", "grid"}, {"grid", "8"}}, 600}),
     [](const auto& test) { return test.param.name + std::to_string(test.index); });
 
 }  // namespace

@@ -8,12 +8,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/lab_times.h"
+
 namespace orrery::lab::testing {
 namespace {
 
 using Fate = Outgoing::Fate;
 
-constexpr std::int64_t kMs = 1'000'000;
 constexpr std::size_t kBytes = 1250;  // 10,000 bits: 10 ms at 1 Mbit/s
 
 Wire wire(std::int64_t delay_ns, std::uint64_t bits_per_s) {

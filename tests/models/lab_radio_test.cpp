@@ -16,13 +16,12 @@
 #include "../../models/lab/movement.h"
 #include "../../models/lab/radio.h"
 #include "../../models/lab/radio_channel.h"
+#include "models/lab_times.h"
 #include "models/saturated_wireless.h"
 #include "orrery/error.h"
 
 namespace orrery::lab::testing {
 namespace {
-
-constexpr std::int64_t kUs = 1'000, kMs = 1'000'000, kSecond = 1'000'000'000;
 
 // ---- Tracks
 

@@ -65,23 +65,15 @@ TEST(Null, WorkLeavesTheResultAsItIs) {
   EXPECT_EQ(idle.outcome().result.fingerprint, busy.outcome().result.fingerprint);
 }
 
-std::string refusal(const Settings& settings) {
-  try {
-    prepared_model("null", settings);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
 TEST(Null, WrongParametersAreRefusedWithASentence) {
-  EXPECT_NE(refusal({{"duration", "2us"}}).find("is less than duration=2 us"), std::string::npos)
-      << refusal({{"duration", "2us"}});
-  EXPECT_NE(refusal({{"period", "1000000s"}, {"events", "100000000"}}).find("292 years"),
+  EXPECT_NE(refusal("null", {{"duration", "2us"}}).find("is less than duration=2 us"),
+            std::string::npos)
+      << refusal("null", {{"duration", "2us"}});
+  EXPECT_NE(refusal("null", {{"period", "1000000s"}, {"events", "100000000"}}).find("292 years"),
             std::string::npos);
-  EXPECT_NE(refusal({{"modules", "0"}}), "accepted");
-  EXPECT_NE(refusal({{"period", "0s"}}), "accepted");
-  EXPECT_NE(refusal({{"duration", "-1us"}}), "accepted");
+  EXPECT_NE(refusal("null", {{"modules", "0"}}), "accepted");
+  EXPECT_NE(refusal("null", {{"period", "0s"}}), "accepted");
+  EXPECT_NE(refusal("null", {{"duration", "-1us"}}), "accepted");
 }
 
 }  // namespace

@@ -365,7 +365,7 @@ struct Load {
   std::uint32_t channels;
   double erlang;
 };
-class PcsBlocking : public testing::TestWithParam<Load> {};
+class PcsBlocking : public ::testing::TestWithParam<Load> {};
 
 /// Independent replications: the blocking of ten runs with different seeds, each of 64 cells over
 /// two hours after a warm-up of ten mean call durations. Their mean has a t distribution with 9
@@ -400,8 +400,8 @@ TEST_P(PcsBlocking, ErlangBLiesInTheConfidenceInterval) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Loads, PcsBlocking,
-                         testing::Values(Load{1, 1.0}, Load{10, 8.0}, Load{50, 40.0},
-                                         Load{20, 40.0}),
+                         ::testing::Values(Load{1, 1.0}, Load{10, 8.0}, Load{50, 40.0},
+                                           Load{20, 40.0}),
                          [](const auto& load) {
                            return std::to_string(load.param.channels) + "channels" +
                                   std::to_string(static_cast<int>(load.param.erlang)) + "erlang";
@@ -421,7 +421,7 @@ TEST(PcsStatistics, CallsLastTwoMinutesAndHandOffsFollowTheResidence) {
 
 // ---- nothing gets lost --------------------------------------------------------------------------
 
-class PcsConservation : public testing::TestWithParam<Settings> {};
+class PcsConservation : public ::testing::TestWithParam<Settings> {};
 
 TEST_P(PcsConservation, EveryCallHasExactlyOneFate) {
   Settings settings = {{"cells", "50"}, {"channels", "30"}, {"inter_arrival", "4s"}};
@@ -447,12 +447,12 @@ TEST_P(PcsConservation, EveryCallHasExactlyOneFate) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, PcsConservation,
-                         testing::Values(Settings{}, Settings{{"handoff_delay", "0s"}},
-                                         Settings{{"handoff_delay", "20s"}},
-                                         Settings{{"mobility", "no"}},
-                                         Settings{{"fading_period", "5s"}},
-                                         Settings{{"fast_residence", "5s"}, {"fast_share", "1"}}));
+INSTANTIATE_TEST_SUITE_P(
+    Variants, PcsConservation,
+    ::testing::Values(Settings{}, Settings{{"handoff_delay", "0s"}},
+                      Settings{{"handoff_delay", "20s"}}, Settings{{"mobility", "no"}},
+                      Settings{{"fading_period", "5s"}},
+                      Settings{{"fast_residence", "5s"}, {"fast_share", "1"}}));
 
 /// Without new calls every channel comes free again.
 TEST(PcsConservation, NoChannelLeaks) {
@@ -473,7 +473,7 @@ TEST(PcsConservation, NoChannelLeaks) {
 
 // ---- who sends to whom --------------------------------------------------------------------------
 
-class PcsHandOff : public testing::TestWithParam<std::string> {};
+class PcsHandOff : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(PcsHandOff, GoesToNeighboursAndKeepsTheLookahead) {
   const auto model = make_pcs({{"cells", "23"},
@@ -496,7 +496,7 @@ TEST_P(PcsHandOff, GoesToNeighboursAndKeepsTheLookahead) {
   EXPECT_GT(stage.handled("HandOff"), 5000u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Delays, PcsHandOff, testing::Values("0s", "10ms", "2s"));
+INSTANTIATE_TEST_SUITE_P(Delays, PcsHandOff, ::testing::Values("0s", "10ms", "2s"));
 
 TEST(PcsHandOff, NoneWithoutMobilityOrWithASingleCell) {
   for (const Settings& settings :

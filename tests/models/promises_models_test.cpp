@@ -14,22 +14,22 @@
 namespace orrery::testing {
 namespace {
 
-struct Case {
+struct PromisedModel {
   std::string name;
   Settings settings;
   double until_seconds;
   bool tight = true;
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const PromisedModel& c, std::ostream* out) {
   *out << c.name;
   for (const auto& [name, value] : c.settings) *out << ' ' << name << '=' << value;
 }
 
-class ShippedModelPromises : public ::testing::TestWithParam<Case> {};
+class ShippedModelPromises : public ::testing::TestWithParam<PromisedModel> {};
 
 TEST_P(ShippedModelPromises, AreKeptAndUsedUp) {
-  const Case& c = GetParam();
+  const PromisedModel& c = GetParam();
   const auto model = prepared_model(c.name, c.settings);
   RunOptions options;
   options.until = Time::zero() + Duration::from_seconds(c.until_seconds);
@@ -52,31 +52,33 @@ TEST_P(ShippedModelPromises, AreKeptAndUsedUp) {
 INSTANTIATE_TEST_SUITE_P(
     Models, ShippedModelPromises,
     ::testing::Values(
-        Case{"phold", {{"lps", "100"}, {"lookahead", "50ms"}}, 20, false},
-        Case{"phold",
-             {{"lps", "100"},
-              {"lookahead", "1s"},
-              {"mean", "0s"},
-              {"remote", "1"},
-              {"hot_share", "0.5"}},
-             20},
-        Case{"pcs", {{"cells", "25"}}, 600},
-        Case{"pcs", {{"cells", "7"}, {"handoff_delay", "0s"}}, 600},
-        Case{"pcs", {{"cells", "9"}, {"mobility", "no"}}, 300, false},
-        Case{"traffic", {{"demand", "0.2"}}, 1200},
-        Case{"traffic", {{"demand", "0.2"}, {"routes", "free-flow"}, {"signals", "yes"}}, 1200},
-        Case{"traffic", {{"demand", "0.2"}, {"routes", "adaptive"}, {"interval", "5min"}}, 1200},
-        Case{"traffic", {{"network", "grid"}, {"grid", "8"}}, 600},
-        Case{"wireless", {{"stations", "36"}, {"load", "100"}}, 0.2},
-        Case{"wireless", {{"stations", "36"}, {"load", "100"}, {"access", "aloha"}}, 0.2},
-        Case{"wireless",
-             {{"stations", "36"},
-              {"load", "100"},
-              {"access", "slotted_aloha"},
-              {"layout", "random"},
-              {"acknowledge", "no"}},
-             0.2},
-        Case{"null", {}, 0.001, false}),
+        PromisedModel{"phold", {{"lps", "100"}, {"lookahead", "50ms"}}, 20, false},
+        PromisedModel{"phold",
+                      {{"lps", "100"},
+                       {"lookahead", "1s"},
+                       {"mean", "0s"},
+                       {"remote", "1"},
+                       {"hot_share", "0.5"}},
+                      20},
+        PromisedModel{"pcs", {{"cells", "25"}}, 600},
+        PromisedModel{"pcs", {{"cells", "7"}, {"handoff_delay", "0s"}}, 600},
+        PromisedModel{"pcs", {{"cells", "9"}, {"mobility", "no"}}, 300, false},
+        PromisedModel{"traffic", {{"demand", "0.2"}}, 1200},
+        PromisedModel{
+            "traffic", {{"demand", "0.2"}, {"routes", "free-flow"}, {"signals", "yes"}}, 1200},
+        PromisedModel{
+            "traffic", {{"demand", "0.2"}, {"routes", "adaptive"}, {"interval", "5min"}}, 1200},
+        PromisedModel{"traffic", {{"network", "grid"}, {"grid", "8"}}, 600},
+        PromisedModel{"wireless", {{"stations", "36"}, {"load", "100"}}, 0.2},
+        PromisedModel{"wireless", {{"stations", "36"}, {"load", "100"}, {"access", "aloha"}}, 0.2},
+        PromisedModel{"wireless",
+                      {{"stations", "36"},
+                       {"load", "100"},
+                       {"access", "slotted_aloha"},
+                       {"layout", "random"},
+                       {"acknowledge", "no"}},
+                      0.2},
+        PromisedModel{"null", {}, 0.001, false}),
     [](const auto& test) { return test.param.name + std::to_string(test.index); });
 
 }  // namespace

@@ -16,6 +16,7 @@
 
 #include "equality/run_model.h"
 #include "observe/metric_figures.h"
+#include "orrery/error.h"
 
 namespace orrery::testing {
 
@@ -26,6 +27,16 @@ inline std::unique_ptr<Model> prepared_model(const std::string& name, const Sett
   for (const auto& [parameter, value] : settings) set_parameter(*model, parameter, value);
   model->prepare();
   return model;
+}
+
+/// What the model says of settings that it does not take.
+inline std::string refusal(const std::string& name, const Settings& settings) {
+  try {
+    prepared_model(name, settings);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
 }
 
 /// `base` with more settings, which win.

@@ -20,10 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Line = std::tuple<Key, std::uint32_t, LpId, std::uint32_t, std::vector<std::uint64_t>>;
+using LoggedLine = std::tuple<Key, std::uint32_t, LpId, std::uint32_t, std::vector<std::uint64_t>>;
 
-struct Recorder final : RowWriter {
-  std::vector<Line> lines;
+struct Replayed final : RowWriter {
+  std::vector<LoggedLine> lines;
   void write(const Row& row) override {
     lines.emplace_back(row.key, row.ordinal, row.lp, row.table,
                        std::vector<std::uint64_t>(row.cells.begin(), row.cells.end()));
@@ -50,13 +50,13 @@ class RowLogTest : public testing::Test {
   void write(RowLog& log, std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) log.write(row(i));
   }
-  std::vector<Line> lines(std::uint64_t begin, std::uint64_t end) {
-    Recorder recorder;
+  std::vector<LoggedLine> lines(std::uint64_t begin, std::uint64_t end) {
+    Replayed recorder;
     for (std::uint64_t i = begin; i < end; ++i) recorder.write(row(i));
     return recorder.lines;
   }
-  std::vector<Line> replayed(std::uint64_t bytes) const {
-    Recorder recorder;
+  std::vector<LoggedLine> replayed(std::uint64_t bytes) const {
+    Replayed recorder;
     RowLog::replay(path_, bytes, recorder);
     return recorder.lines;
   }

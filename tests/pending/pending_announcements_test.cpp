@@ -69,8 +69,9 @@ class Round {
 
 template <class Set>
 class PendingAhead : public testing::Test {};
-using Sets = testing::Types<RadixHeap<AheadEvent>, LadderQueue<AheadEvent>, DaryHeap<AheadEvent>>;
-TYPED_TEST_SUITE(PendingAhead, Sets);
+using AnnouncingSets =
+    testing::Types<RadixHeap<AheadEvent>, LadderQueue<AheadEvent>, DaryHeap<AheadEvent>>;
+TYPED_TEST_SUITE(PendingAhead, AnnouncingSets);
 
 TYPED_TEST(PendingAhead, AnnouncesOnlyWhatIsInTheSet) {
   constexpr std::size_t kEvents = kAnnounceFrom + 5000;

@@ -156,8 +156,9 @@ TYPED_TEST(PendingSteps, GrowAsNLogN) {
 
 template <class Set>
 class PendingMemory : public ::testing::Test {};
-using Sets = ::testing::Types<RadixHeap<TestEvent>, LadderQueue<TestEvent>, DaryHeap<TestEvent>>;
-TYPED_TEST_SUITE(PendingMemory, Sets);
+using BoundedSets =
+    ::testing::Types<RadixHeap<TestEvent>, LadderQueue<TestEvent>, DaryHeap<TestEvent>>;
+TYPED_TEST_SUITE(PendingMemory, BoundedSets);
 
 TYPED_TEST(PendingMemory, FollowsTheNumberOfEvents) {
   for (const std::size_t n : {std::size_t{8192}, std::size_t{1'000'000}}) {

@@ -112,8 +112,9 @@ class Comparison {
 template <class Set>
 class PendingOrder : public ::testing::Test {};
 
-using Sets = ::testing::Types<RadixHeap<TestEvent>, LadderQueue<TestEvent>, DaryHeap<TestEvent>>;
-TYPED_TEST_SUITE(PendingOrder, Sets);
+using OrderedSets =
+    ::testing::Types<RadixHeap<TestEvent>, LadderQueue<TestEvent>, DaryHeap<TestEvent>>;
+TYPED_TEST_SUITE(PendingOrder, OrderedSets);
 
 TYPED_TEST(PendingOrder, IsAPendingSet) {
   static_assert(PendingSet<TypeParam, TestEvent>);

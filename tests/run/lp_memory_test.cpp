@@ -114,8 +114,8 @@ TEST(LpMemory, UsageErrorOfAnLpOutlivesItsHeap) {
   }
 }
 
-struct Nothing {};
-class FreesTwice final : public LogicalProcess<FreesTwice, Nothing> {
+struct Wake {};
+class FreesTwice final : public LogicalProcess<FreesTwice, Wake> {
  public:
   ~FreesTwice() override {
     static void (*volatile release)(void*) = std::free;
@@ -123,7 +123,7 @@ class FreesTwice final : public LogicalProcess<FreesTwice, Nothing> {
     release(memory_);
   }
   void start(Context&) override {}
-  void handle(Context&, const Nothing&) {}
+  void handle(Context&, const Wake&) {}
 
  private:
   void* const memory_ = std::malloc(40);

@@ -13,7 +13,7 @@ namespace {
 struct Letter {
   std::uint64_t first;  ///< the value of its first byte, and the step from byte to byte
 };
-struct Odd {
+struct OddBytes {
   char tag[3];  ///< a size that is no multiple of 8
 };
 /// Not compared byte by byte: it holds a floating-point number.
@@ -42,14 +42,14 @@ struct PostModel : Model {
   Time default_horizon() const override { return Time::from_ticks(horizon); }
 };
 
-class Post final : public LogicalProcess<Post, Letter, Odd, Parcel, Empty, Card> {
+class Post final : public LogicalProcess<Post, Letter, OddBytes, Parcel, Empty, Card> {
  public:
   explicit Post(const PostModel& model) : model_(model) {}
   void start(Context& context) override { send(context, context.self()); }
   void handle(Context& context, const Letter& letter, Bytes bytes) {
     take(context, static_cast<std::uint8_t>(letter.first), bytes);
   }
-  void handle(Context& context, const Odd& odd, Bytes bytes) {
+  void handle(Context& context, const OddBytes& odd, Bytes bytes) {
     take(context, static_cast<std::uint8_t>(odd.tag[2]), bytes);
   }
   void handle(Context& context, const Parcel& parcel, Bytes bytes) {
@@ -96,7 +96,7 @@ class Post final : public LogicalProcess<Post, Letter, Odd, Parcel, Empty, Card>
       case 0:
         return context.schedule(to, delay, Letter{first}, bytes);
       case 1:
-        return context.schedule(to, delay, Odd{{1, 2, static_cast<char>(first)}}, bytes);
+        return context.schedule(to, delay, OddBytes{{1, 2, static_cast<char>(first)}}, bytes);
       case 2:
         return context.schedule(to, delay, Parcel{static_cast<double>(size), first}, bytes);
       case 3:
@@ -109,7 +109,7 @@ class Post final : public LogicalProcess<Post, Letter, Odd, Parcel, Empty, Card>
         if (!model_.expanded || size > 60'000)
           return context.schedule(to, delay, Letter{first}, bytes);
         return context.schedule_expanded(to, delay, ticks(random.integer(0, 5)),
-                                         Odd{{0, 0, static_cast<char>(first)}}, bytes);
+                                         OddBytes{{0, 0, static_cast<char>(first)}}, bytes);
     }
   }
 

@@ -294,7 +294,7 @@ TEST(Reverse, CheckerFindsHandlersThatAreWrong) {
   }
 }
 
-struct Step {
+struct Addend {
   std::uint64_t value;
 };
 struct Word {
@@ -303,7 +303,7 @@ struct Word {
 
 /// Allocates as many bytes as the platform does when an LP records for the first time, which here
 /// is in the middle of things, and fails on what only a wrong guess can see.
-class Pile final : public LogicalProcess<Pile, Step, Word> {
+class Pile final : public LogicalProcess<Pile, Addend, Word> {
  public:
   explicit Pile(const Metric& metric) : metric_(metric) {}
   ~Pile() override {
@@ -311,9 +311,9 @@ class Pile final : public LogicalProcess<Pile, Step, Word> {
   }
   void start(Context& context) override {
     mixed_ = context.random().below(1u << 30);
-    context.schedule(context.self(), Duration::from_ticks(100), Step{1});
+    context.schedule(context.self(), Duration::from_ticks(100), Addend{1});
   }
-  void handle(Context& context, const Step& step) {
+  void handle(Context& context, const Addend& step) {
     context.remember(mixed_);
     context.remember(words_);
     mixed_ = mixed_ * 6364136223846793005u + step.value + 1;
@@ -324,9 +324,9 @@ class Pile final : public LogicalProcess<Pile, Step, Word> {
     const LpId count = context.lp_count();
     context.schedule((context.self() + 1) % count, Duration::from_ticks(50), Word{mixed_});
     context.schedule((context.self() + 7) % count, Duration::from_ticks(30), Word{mixed_ + 5});
-    context.schedule(context.self(), Duration::from_ticks(100), Step{mixed_});
+    context.schedule(context.self(), Duration::from_ticks(100), Addend{mixed_});
   }
-  void reverse(ReverseContext& context, const Step&) {
+  void reverse(ReverseContext& context, const Addend&) {
     if (mixed_ >> 33 & 1) pop();
     --steps_;
     words_ = context.recall<std::uint64_t>();

@@ -16,7 +16,7 @@ using namespace orrery::llf::mpi;
 
 namespace {
 
-unsigned hops_for(const Members& members, long bytes) {
+unsigned hops_among(const Members& members, long bytes) {
   unsigned rounds = 2;
   for (int reached = 1; reached < members.count; reached *= 2) rounds += 2;
   return rounds + orrery::llf::mpi::hops_for(bytes);
@@ -35,7 +35,7 @@ int collective(MPI_Comm comm, Begin begin, Block block, Bytes bytes) {
   MPI_Request request;
   const int code = begin(&request);
   if (code != MPI_SUCCESS) return code;
-  process().tell_watchful(members->ranks(), hops_for(*members, bytes()));
+  process().tell_watchful(members->ranks(), hops_among(*members, bytes()));
   return wait_for(&request, true, MPI_STATUS_IGNORE);
 }
 
@@ -45,7 +45,7 @@ int begun(int code, MPI_Comm comm, Bytes bytes) {
   if (code != MPI_SUCCESS || !process().takes_part()) return code;
   const Members* members = members_of(comm);
   if (members == nullptr || members->count < 2) return code;
-  process().tell_watchful(members->ranks(), hops_for(*members, bytes()));
+  process().tell_watchful(members->ranks(), hops_among(*members, bytes()));
   process().pass();
   return code;
 }

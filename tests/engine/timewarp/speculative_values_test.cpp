@@ -22,7 +22,7 @@ class Counted final : public Model {
   Metric kept{*this, "kept", "", "", Keep::histogram};
 };
 
-Key key_at(std::int64_t ticks) {
+Key start_at(std::int64_t ticks) {
   return Key::start_of(Time::from_ticks(ticks));
 }
 
@@ -44,13 +44,13 @@ TEST(SpeculativeValues, AreWhatWasNotUndone) {
         const std::int64_t at = list.empty() ? now : std::max(now, list.back().first);
         const Observation one{model.kept.index(), Time::from_ticks(at),
                               static_cast<double>(random() % 200), 0};
-        values.append(lp, key_at(at), one);
+        values.append(lp, start_at(at), one);
         list.emplace_back(at, one.value);
         break;
       }
       case 6: {
         const std::int64_t to = gvt + static_cast<std::int64_t>(random() % 200);
-        values.roll_back(lp, key_at(to));
+        values.roll_back(lp, start_at(to));
         while (!list.empty() && list.back().first >= to) list.pop_back();
         break;
       }
@@ -58,7 +58,7 @@ TEST(SpeculativeValues, AreWhatWasNotUndone) {
         if (random() % 4 != 0) break;
         gvt = std::max(gvt, now - 300);
         for (auto& [id, own] : lists) {
-          values.commit(id, key_at(gvt), tally);
+          values.commit(id, start_at(gvt), tally);
           std::size_t n = 0;
           for (; n < own.size() && own[n].first < gvt; ++n)
             expected.add({model.kept.index(), Time::zero(), own[n].second, 0});
@@ -84,10 +84,10 @@ TEST(SpeculativeValues, UseTheirMemoryAgain) {
   for (int round = 0; round < 50; ++round) {
     for (LpId lp = 0; lp < 30; ++lp)
       for (int i = 0; i < 20; ++i)
-        values.append(lp, key_at(round), {model.kept.index(), Time::from_ticks(round), 1, 0});
+        values.append(lp, start_at(round), {model.kept.index(), Time::from_ticks(round), 1, 0});
     for (LpId lp = 0; lp < 30; ++lp) {
-      if (lp % 2 == 0) values.roll_back(lp, key_at(round));
-      values.commit(lp, key_at(round + 1), tally);
+      if (lp % 2 == 0) values.roll_back(lp, start_at(round));
+      values.commit(lp, start_at(round + 1), tally);
     }
     if (round == 0) bytes = values.bytes();
     EXPECT_EQ(values.bytes(), bytes);
