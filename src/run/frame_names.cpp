@@ -12,6 +12,8 @@
 #include <memory>
 #include <string_view>
 
+#include "core/type_name.h"
+
 #ifdef ORRERY_HAVE_LIBDW
 #include <elfutils/libdwfl.h>
 #endif
