@@ -11,8 +11,7 @@ if(ORRERY_WERROR)
 endif()
 if(ORRERY_SANITIZE)
   # With the address sanitizer a target can ask to be compiled plainly: what takes longer to compile
-  # than it runs. It is not optimised, and each access to a member is not checked by itself; what it
-  # uses of the libraries is.
+  # than it runs.
   set(level 1)
   if(ORRERY_SANITIZE MATCHES "address")
     set(level $<IF:$<BOOL:$<TARGET_PROPERTY:ORRERY_PLAIN>>,0,1>)
@@ -20,7 +19,6 @@ if(ORRERY_SANITIZE)
   target_compile_options(orrery_options INTERFACE -fsanitize=${ORRERY_SANITIZE} -g1 -O${level})
   target_link_options(orrery_options INTERFACE -fsanitize=${ORRERY_SANITIZE})
   if(ORRERY_SANITIZE MATCHES "undefined")
-    target_compile_options(orrery_options INTERFACE -fno-sanitize-recover=undefined
-      $<$<BOOL:$<TARGET_PROPERTY:ORRERY_PLAIN>>:-fno-sanitize=null,alignment>)
+    target_compile_options(orrery_options INTERFACE -fno-sanitize-recover=undefined)
   endif()
 endif()
