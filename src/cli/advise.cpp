@@ -39,10 +39,6 @@ constexpr const char* kAdviceName = "advise.json";
 constexpr const char* kChooser = "auto";  // is no way of its own: it goes from one to another
 constexpr const char* kOptimistic = "timewarp";  // whose one worker pays for what several need
 
-unsigned cores_here() {
-  return std::max(1U, HostFacts::now().usable_cores);
-}
-
 double read_wall_time(const std::string& flag, const std::string& text) {
   constexpr double kTick = 1e-9;
   const std::optional<Duration> time = parse_duration(text, kTick);
@@ -250,7 +246,7 @@ Prepared prepare(const AdviseArguments& arguments) {
   refuse_what_has_no_length(arguments);
   const ChosenModel model = choose_model(arguments);
   read_options(arguments, *model.model);
-  question.cores = cores_here();
+  question.cores = HostFacts::now().usable_cores;
   question.run_words = run_words(arguments, effective_sets(arguments));
   question.fork_words = option_words(arguments, true);
   if (!arguments.pilot.empty()) question.pilot_words = run_words(arguments, pilot_sets(arguments));
@@ -354,7 +350,7 @@ int calibrate(const AdviseArguments& arguments) {
                                              {"highest", speed->highest},
                                              {"reference", advise::kReferenceRate},
                                              {"runs", speed->runs},
-                                             {"cores", cores_here()}}
+                                             {"cores", HostFacts::now().usable_cores}}
                           .dump(2));
     return kExitOk;
   }
@@ -363,8 +359,8 @@ int calibrate(const AdviseArguments& arguments) {
       "[[machine]]\nname = \"this machine\"\ncores = {}\nspeed = {:.2f}\n"
       "price_per_hour = 0  # what you pay for it\n",
       speed->factor, short_number(speed->rate), short_number(speed->lowest),
-      short_number(speed->highest), speed->runs, short_number(advise::kReferenceRate), cores_here(),
-      speed->factor);
+      short_number(speed->highest), speed->runs, short_number(advise::kReferenceRate),
+      HostFacts::now().usable_cores, speed->factor);
   return kExitOk;
 }
 

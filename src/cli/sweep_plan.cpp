@@ -175,7 +175,7 @@ void check_size(const study::Plan& plan) {
 
 /// Runs side by side, one core each, use a machine best; what they leave of it, they may have.
 void share_cores(const SweepArguments& arguments, SweepPlan& sweep) {
-  const std::uint64_t cores = std::max(1u, HostFacts::now().usable_cores);
+  const std::uint64_t cores = HostFacts::now().usable_cores;
   const std::uint64_t runs =
       sweep.plan.points.size() *
       (sweep.plan.rules.empty() ? sweep.plan.seeds.size() : sweep.plan.most_seeds);

@@ -12,7 +12,7 @@ namespace orrery {
 struct HostFacts {
   std::string cpu;                 ///< model name, "unknown" where the system does not tell
   unsigned cores = 0;              ///< processors that are online
-  unsigned usable_cores = 0;       ///< of those, what this process may use
+  unsigned usable_cores = 0;       ///< of those, what this process may use; at least 1
   std::uint64_t memory_bytes = 0;  ///< physical
   std::string system;              ///< kernel name and release, machine
 

@@ -8,8 +8,6 @@
 #include <limits>
 #include <utility>
 
-#include "trace/packets.h"
-
 namespace orrery::trace {
 namespace {
 

@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "core/instant.h"
 #include "core/level_state.h"
+#include "instant.h"
 #include "orrery/error.h"
 #include "orrery/model.h"
 

@@ -10,15 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "core/instant.h"
+#include "instant.h"
 
 namespace orrery {
 namespace {
 
 using testing::at;
-Duration ticks(std::int64_t n) {
-  return Duration::from_ticks(n);
-}
+using testing::ticks;
 
 TEST(Resource, ServesInOrderOfArrival) {
   Resource<char> desk(2);

@@ -15,7 +15,7 @@
 #include <random>
 #include <vector>
 
-#include "core/instant.h"
+#include "instant.h"
 #include "orrery/error.h"
 #include "orrery/model.h"
 

@@ -23,6 +23,7 @@
 #include "engine/sequential/settings.h"
 #include "engine/timewarp/settings.h"
 #include "equality/run_model.h"
+#include "instant.h"
 #include "orrery/orrery.h"
 #include "sanitizers.h"
 
@@ -224,10 +225,6 @@ inline void ScriptLp::finish(FinalContext& context) {
   for (const std::uint64_t word : memory) context.state(word);
   for (const bool bit : bits) context.state(bit);
   if (model_.on_finish) model_.on_finish(context, *this);
-}
-
-inline Duration ticks(std::int64_t n) {
-  return Duration::from_ticks(n);
 }
 
 /// A walk: sends itself on, to a random LP after a random delay of 1 to `longest` ticks. Every LP

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "instant.h"
 #include "orrery/orrery.h"
 #include "run/engine.h"
 #include "run/finish.h"
@@ -97,12 +98,9 @@ struct ReversibleOutbox : PlainOutbox {
   void remember(const void*, std::size_t bytes) { kept->remembered_bytes.push_back(bytes); }
 };
 
-Duration ticks(std::int64_t count) {
-  return Duration::from_ticks(count);
-}
-Time at(std::int64_t tick) {
-  return Time::from_ticks(tick);
-}
+using testing::at;
+using testing::ticks;
+
 EventHeader ball_header(const Key& key, LpId to, const Ball& ball) {
   return {key, to, event_type_id<Ball>, PayloadSize(sizeof ball, event_payload_is_hashed<Ball>)};
 }
