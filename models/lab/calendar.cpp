@@ -59,8 +59,11 @@ struct Calendar::Page {
 
 Calendar::Calendar() {
   static_assert(offsetof(Page, clients) == 4096 && offsetof(Page, shared) == LAB_SHARED_OFFSET);
-  page_file_ = File(memfd_create("orrery-lab-time", MFD_CLOEXEC));
-  if (!page_file_.is_open() || ftruncate(page_file_.get(), sizeof(Page)) != 0)
+  // The guest gets the file: if it could make it shorter, we would die where we read the page.
+  constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  page_file_ = File(memfd_create("orrery-lab-time", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!page_file_.is_open() || ftruncate(page_file_.get(), sizeof(Page)) != 0 ||
+      fcntl(page_file_.get(), F_ADD_SEALS, kSeals) != 0)
     throw std::system_error(errno, std::generic_category(), "a page for a guest's time");
   void* const mapping =
       mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, page_file_.get(), 0);
@@ -203,6 +206,10 @@ std::int64_t Calendar::next_arrival() const {
     throw GuestError("it has seen more frames than there were");
   if (arrived == given_) return kNever;
   return static_cast<std::int64_t>(shared.arrival[arrived % LAB_MOST_ARRIVALS].time);
+}
+
+bool Calendar::was_switched_off() const {
+  return load(page_->shared.ended) != 0;
 }
 
 void Calendar::set_quiet(std::uint32_t devices) {

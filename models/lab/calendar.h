@@ -71,6 +71,8 @@ class Calendar {
   std::int64_t next_arrival() const;
   /// Devices (bits) of which the guest is to note that they send, instead of saying so at once.
   void set_quiet(std::uint32_t devices);
+  /// Whether the guest, which has gone, has been switched off.
+  bool was_switched_off() const;
   /// Moves on the guest's time over what it has noted: the next notice, if there is one.
   std::optional<Notice> next_notice();
 

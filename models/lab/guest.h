@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <queue>
 #include <span>
@@ -56,6 +55,8 @@ class Guest {
   void advance(std::int64_t until);
   /// When it is to do something again, kNever if nothing but a frame will wake it.
   std::int64_t next() const;
+  /// Ends it. True if all that it left in /out is in its folder `out` then. The last call.
+  bool end() { return process_->end(); }
   /// False once it has ended in order.
   bool is_up() const { return up_; }
   /// Of one that has ended: when.
@@ -92,7 +93,7 @@ class Guest {
   void give_frames(std::int64_t until);
   std::uint32_t quiet_devices() const;
   std::int64_t next_due() const { return due_.empty() ? kNever : due_.top().time; }
-  bool was_switched_off() const;
+  void heard();
   void run();
   void do_next();
   void interrupt(unsigned device, std::uint16_t queue);
@@ -101,7 +102,6 @@ class Guest {
   void take_notices();
   void accept_or_receive(unsigned device);
 
-  const std::filesystem::path console_;
   Network& network_;
   Calendar calendar_;
   std::vector<std::unique_ptr<Port>> ports_;
@@ -119,6 +119,8 @@ class Guest {
   int core_ = -1;                ///< where its processes are
   std::unique_ptr<GuestProcess> process_;
   Patience patience_;
+  std::int64_t heard_at_ = -1;  ///< its time at its last messages
+  std::uint64_t heard_ = 0;     ///< messages at that time
 };
 
 }  // namespace orrery::lab

@@ -182,20 +182,27 @@ GuestProcess::GuestProcess(const GuestSettings& settings) {
     ControlGroups::remove(groups_);
     throw std::system_error(error, std::generic_category(), arguments[0]);
   }
+  process_ = File(static_cast<int>(syscall(SYS_pidfd_open, id_, 0)));
 }
 
 GuestProcess::~GuestProcess() {
+  if (id_ > 0) end();
+}
+
+bool GuestProcess::end() {
   life_line_ = File();
-  constexpr int kEnds = 5'000;
-  const File process(static_cast<int>(syscall(SYS_pidfd_open, id_, 0)));
-  pollfd ends{process.get(), POLLIN, 0};
+  constexpr int kEnds = 120'000;  // copying a full /out to a slow disk takes a while
+  pollfd ends{process_.get(), POLLIN, 0};
   int ready = 0;
   do {  // an engine's signals are no reason to lose what it left
     ready = poll(&ends, 1, kEnds);
   } while (ready < 0 && errno == EINTR);
   if (ready <= 0) kill(id_, SIGKILL);
-  waitpid(id_, nullptr, 0);
+  int status = 0;
+  while (waitpid(id_, &status, 0) < 0 && errno == EINTR) continue;
+  id_ = -1;
   ControlGroups::remove(groups_);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 NetworkDevice::Address device_address(std::uint32_t host, unsigned device) {

@@ -53,12 +53,17 @@ class GuestProcess {
  public:
   /// Starts it, and does not wait. Throws std::system_error.
   explicit GuestProcess(const GuestSettings& settings);
-  /// Ends it; what it left in /out is in the folder `out` then.
+  /// Ends it, if it has not been.
   ~GuestProcess();
   GuestProcess(const GuestProcess&) = delete;
   GuestProcess& operator=(const GuestProcess&) = delete;
 
   pid_t id() const { return id_; }
+  /// Can be read once it has ended by itself.
+  int descriptor() const { return process_.get(); }
+  /// Ends it. True if all that it left in /out is in the folder `out` then; else its console says
+  /// why not. Called once.
+  bool end();
 
   // Where it connects to.
   static std::filesystem::path time_socket(const GuestSettings& settings);
@@ -68,6 +73,7 @@ class GuestProcess {
 
  private:
   pid_t id_ = -1;
+  File process_;
   File life_line_;  ///< its end is the guest's
   std::vector<std::filesystem::path> groups_;
 };

@@ -66,7 +66,7 @@ void HostLp::finish(FinalContext& context) {
   if (guest_) refused_ = guest_->dropped();
   context.record(lab_.refused, static_cast<double>(refused_));
   captures_.clear();
-  guest_.reset();
+  end_guest();
   add_console_to(context);
 }
 
@@ -104,7 +104,17 @@ void HostLp::note_spread(std::int64_t until) const {
 void HostLp::ended(End how, std::int64_t at) {
   context_->emit(lab_.ends, at, static_cast<int>(how));
   refused_ = guest_->dropped();
+  end_guest();
+}
+
+/// Results are lost with a sentence, or not at all.
+void HostLp::end_guest() {
+  if (!guest_) return;
+  const bool all_kept = guest_->end();
   guest_.reset();
+  if (!all_kept)
+    throw ModelFault("host " + host().name + ": not all that it left in /out could be kept" +
+                     console_end());
 }
 
 std::int64_t HostLp::sent(unsigned device, std::int64_t time, std::span<const std::byte> frame) {
@@ -142,7 +152,9 @@ void HostLp::in_guest(Action&& action) {
 /// The last lines that it has shown: of one that has panicked, down to the reason, and not the
 /// calls that led there.
 std::string HostLp::console_end() const {
-  std::ifstream file(console_);
+  constexpr std::streamoff kMostBytes = 65'536;  // a host writes as much as it likes
+  std::ifstream file(console_, std::ios::ate);
+  file.seekg(std::max<std::streamoff>(file.tellg() - kMostBytes, 0));
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) {
     lines.push_back(line);

@@ -39,6 +39,7 @@ class HostLp final : public LogicalProcess<HostLp, Wake, Arrival>, private Netwo
   void run(std::int64_t until);
   void note_spread(std::int64_t until) const;
   void ended(End how, std::int64_t at);
+  void end_guest();
   void wake_for_next();
   template <class Action>
   void in_guest(Action&& action);

@@ -110,10 +110,13 @@ void Lab::report(Report& report, Time) const {
   report.value("hosts", static_cast<double>(topology_.hosts.size()), "", "in the topology");
   report.value("switches", static_cast<double>(topology_.switches.size()), "", "in the topology");
   report.value("radios", static_cast<double>(topology_.radios.size()), "", "in the topology");
+  const std::string shown = showing_instructions();
   report.value(
-      "processor_hidden", cpuid_can_be_hidden() ? 1 : 0, "",
-      "1: programs see the laboratory's processor; 0: CPUID shows this machine's, and what "
-      "uses its random numbers differs from run to run");
+      "processor_hidden", shown.empty() ? 1 : 0, "",
+      "1: nothing shows programs this machine's processor; 0: those of 'processor_shown' do");
+  report.text("processor_shown", shown.empty() ? "none" : shown,
+              "instructions that show programs this machine's processor; those that use RDRAND or "
+              "RDSEED differ from run to run");
   report.value("limited_by_cgroup", groups_ ? 1 : 0, "",
                "1: control groups bound the hosts' memory and processes; 0: this machine lets us "
                "make none, and only the hosts' own kernels do");

@@ -4,6 +4,7 @@
 // guest.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -24,8 +25,10 @@ class FakeMemory {
   static constexpr std::uint64_t kAddress = 0x100000, kBytes = 1 << 20;
   static constexpr std::uint32_t kEntries = 8;
 
-  FakeMemory() : file_(memfd_create("test", MFD_CLOEXEC)) {
-    if (ftruncate(file_.get(), kBytes) != 0) std::abort();
+  explicit FakeMemory(int seals = F_SEAL_SHRINK | F_SEAL_GROW)
+      : file_(memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
+    if (ftruncate(file_.get(), kBytes) != 0 || fcntl(file_.get(), F_ADD_SEALS, seals) != 0)
+      std::abort();
     own_ = static_cast<std::byte*>(
         mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0));
   }

@@ -15,6 +15,8 @@ import os
 import re
 import shutil
 import signal
+import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -71,10 +73,10 @@ class Case(unittest.TestCase):
         self.addCleanup(holder.cleanup)
         self.folder = Path(holder.name)
 
-    def words(self, topology, *words, folder="hosts"):
+    def words(self, topology, *words, folder="hosts", kernel=KERNEL):
         sets = [word for word in words if "=" in word and not word.startswith("-")]
         return [ORRERY, "run", "lab", "--quiet", "--set", f"topology={topology}",
-                f"folder={self.folder / folder}", f"kernel={KERNEL}", *sets,
+                f"folder={self.folder / folder}", f"kernel={kernel}", *sets,
                 *(word for word in words if word not in sets)]
 
     def run_lab(self, topology, *words, **options):
@@ -105,6 +107,10 @@ class Case(unittest.TestCase):
         path = self.folder / "two.toml"
         path.write_text(TWO.format(command=command))
         return path
+
+    def fingerprint(self, done):
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [line for line in done.stdout.splitlines() if "fingerprint" in line]
 
     def console(self, host, folder="hosts"):
         return (self.folder / folder / host / "console").read_text(errors="replace")
@@ -235,10 +241,6 @@ class Hosts(Case):
         self.assertEqual(len(seen), 5)
         self.assertEqual(seen[1:], [exact] * 4, "all but the first, which asks for addresses")
         self.assertIn("time=31.7 ms", self.console("a", "sequential"))
-
-    def fingerprint(self, done):
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return [line for line in done.stdout.splitlines() if "fingerprint" in line]
 
     def test_results_do_not_depend_on_how_far_hosts_run_at_once(self):
         busy = self.folder / "busy.toml"
@@ -750,7 +752,9 @@ int main(void) {
         for _ in range(3):
             self.fingerprint(self.run_lab(path, "--out", str(self.folder / "report"), "--force"))
             report = json.loads((self.folder / "report/report.json").read_text())
-            hidden = report["results"]["processor_hidden"]["value"] == 1
+            shown = report["results"]["processor_shown"]["value"].split(", ")
+            self.assertEqual(report["results"]["processor_hidden"]["value"], int(shown == ["none"]))
+            hidden = "CPUID" not in shown
             said.add(self.console("a") if hidden else
                      re.sub("(?m)^[0-9a-f]: .*\n", "", self.console("a")))
         self.assertEqual(len(said), 1)
@@ -1047,6 +1051,154 @@ rm -r /out/long && ls -1aU /out
         done = self.run_lab(self.two("true"), "patience=0s")
         self.assertEqual(done.returncode, 2)
         self.assertIn("--set patience= is 1 s or more", done.stderr)
+
+
+@NEEDS_HOSTS
+class Hostile(Case):
+    """Who has a host, as its root or in its kernel's place, has nothing of the machine."""
+
+    def setUp(self):
+        super().setUp()
+        self.secret = self.folder / "secret"
+        self.secret.write_text("the secret of the machine\n")
+
+    def hostile_kernel(self, variant, abstract="nobody"):
+        """A folder with what a host needs, of which the kernel is lab_hostile.c."""
+        at = self.folder / f"kernel-{variant}"
+        at.mkdir()
+        for name in ("enter", "off", "shell", "olsrd"):
+            shutil.copy(KERNEL.parent / name, at)
+        subprocess.run(["gcc", "-O1", "-static", f'-DPLANTED="{self.secret}"', f'-DSOCKET="{abstract}"',
+                        f"-DVARIANT={variant}", "-o", at / "linux",
+                        Path(__file__).with_name("lab_hostile.c")], check=True)
+        return at / "linux"
+
+    def test_a_kernel_that_calls_the_machine_reaches_nothing(self):
+        name = f"orrery-lab-test-{os.getpid()}"
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(f"\0{name}")
+            listener.listen()
+            done = self.run_lab(self.two("true"), kernel=self.hostile_kernel(0, name))
+        said = self.console("a")
+        self.assertIn("hostile has tried all", said)
+        self.assertNotIn("REACHED", said)
+        self.assertNotIn("no sockets at all", said)
+        self.assertEqual(self.secret.read_text(), "the secret of the machine\n")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("host a: it could not be started; its console ends with", done.stderr)
+        self.assertEqual(stat.S_IMODE((self.folder / "hosts/a/console").stat().st_mode) & 0o7111, 0)
+
+    def test_a_kernel_that_speaks_wrongly_ends_the_run_with_a_sentence(self):
+        for variant, sentence in ((1, "it shares memory that it could take away again"),
+                                  (2, "it has computed for 1 s of processor time without an end"),
+                                  (3, "its time went from [0-9]+ ns to [0-9]+ ns")):
+            done = self.run_lab(self.two("true"), "patience=1s", kernel=self.hostile_kernel(variant))
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertRegex(done.stderr, f"host a: {sentence}; its console ends with")
+            self.assertIn(f"variant {variant} begins", self.console("a"))
+            self.assertNotIn("REACHED", self.console("a"))
+            self.assertEqual(self.hosts_left(), [])
+
+    def test_a_root_that_mounts_what_it_likes_stays_in_its_root(self):
+        """hostfs takes any path; and what it shows has no date of the run."""
+        topology = self.two(f"""
+mkdir /m
+for path in /.. /../.. /out/.. /out/../.. /../result /../lab /../proc/1/root /lab/../.. /bin/../..; do
+  mount -t hostfs -o $path none /m && echo MOUNTED $path
+done
+for number in 0 1 2 3 4 5 6 7 8 9 10 11 12; do
+  mount -t hostfs -o /../proc/1/fd/$number/../../../.. none /m && echo MOUNTED $number
+done
+mount -t hostfs -o / none /m && stat -c "%n %x %y %z" /m /m/out /m/etc /m/lab; cat /m/{self.secret} /m/out/../..{self.secret}
+umount /m; mount -t hostfs -o /out none /m && stat -c "%n %x %y %z" /m; echo kept >/m/kept
+ln -s {self.secret} /out/link; cat /out/link; mkfifo /out/fifo; mknod /out/disk b 254 0
+""")
+        self.fingerprint(self.run_lab(topology))
+        said = self.console("a")
+        self.assertNotIn("MOUNTED", said)
+        self.assertNotIn("the secret", said)
+        dates = re.findall(r"(?m)^/m\S* (.*)$", said)
+        self.assertEqual(len(dates), 5, said)
+        for date in dates:
+            self.assertEqual(set(re.findall(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}", date)), {"2023-11-14 22:13"})
+        out = self.folder / "hosts/a/out"
+        self.assertEqual(os.listdir(out), ["kept"])
+
+    def test_the_vsyscall_page_shows_virtual_time(self):
+        (self.folder / "v.c").write_text("""
+#include <stdio.h>
+#include <sys/time.h>
+int main(void) {
+  struct timeval now = {0, 0};
+  unsigned core = 7;
+  ((long (*)(struct timeval *, void *))0xffffffffff600000UL)(&now, 0);
+  printf("%ld %ld", (long)now.tv_sec, ((long (*)(long *))0xffffffffff600400UL)(0));
+  ((long (*)(unsigned *, void *, void *))0xffffffffff600800UL)(&core, 0, 0);
+  printf(" %u\\n", core);
+  return 0;
+}
+""")
+        subprocess.run(["gcc", "-O1", "-o", self.folder / "v", self.folder / "v.c"], check=True)
+        path = self.two("sleep 2; /root/v")
+        path.write_text(path.read_text().replace(
+            'name = "a"\n', f'name = "a"\nfiles = {{ "/root/v" = "{self.folder}/v" }}\n'))
+        self.fingerprint(self.run_lab(path))
+        self.assertIn("1700000002 1700000002 0\n", self.console("a"))
+
+    def test_what_is_left_in_out_comes_home_or_is_an_error(self):
+        """Depth, holes and links are the host's to choose; 64 MiB are the most."""
+        path = self.two("mkdir -p /out/kept; echo result >/out/kept/f; chmod 0 /out/kept; cd /out; "
+                        "truncate -s 200M holes; for i in $(seq 150); do mkdir deep; cd deep; done; "
+                        "echo last >f; truncate -s 1G /out/kept/big; echo ended with $?")
+        self.fingerprint(self.run_lab(path))
+        self.assertIn("ended with 1", self.console("a"))
+        out = self.folder / "hosts/a/out"
+        self.assertEqual((out / "kept/f").read_text(), "result\n")
+        self.assertEqual((out / "/".join(["deep"] * 150) / "f").read_text(), "last\n")
+        self.assertLess((out / "holes").stat().st_blocks, 1000)
+        for command, sentence in (
+                ("echo x >/out/x; cd /out; for i in $(seq 600); do mkdir d; cd d; done",
+                 "'d' of /out could not be kept: folders are nested too deeply"),
+                ("head -c 20M /dev/zero >/out/a; ln /out/a /out/b; ln /out/a /out/c; ln /out/a /out/x",
+                 "of /out could not be kept: there is more than /out may hold")):
+            done = self.run_lab(self.two(command))
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn("host a: not all that it left in /out could be kept; its console ends with",
+                          done.stderr)
+            self.assertIn(sentence, done.stderr)
+            self.assertTrue((out / "x").exists() or (out / "b").exists())
+
+    def test_a_root_that_cannot_be_made_ends_the_run(self):
+        root = self.folder / "root"
+        shell = Path("/bin/sh").resolve()
+        for one in ("/bin/sh", *re.findall(r"/\S+", subprocess.run(
+                ["ldd", shell], capture_output=True, text=True, check=True).stdout)):
+            (root / one[1:]).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(one, root / one[1:])
+        path = self.two("true")
+        path.write_text(path.read_text().replace('name = "a"\n', f'name = "a"\nroot = "{root}"\n'))
+        done = self.run_lab(path)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("lab: the host's root cannot be made: mount -t proc proc /proc", done.stderr)
+
+    def test_the_same_without_being_root(self):
+        """Hosts of another user of the machine do the same to the bit."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can become somebody else")
+        as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        if subprocess.run([*as_nobody, "test", "-x", ORRERY, "-a", "-r", KERNEL], check=False).returncode:
+            self.skipTest("this folder is not for other users")
+        topology = self.two("id; ls -ln / /etc /usr/bin/mount /out; touch /usr/x && echo x >/out/f; df /out; "
+                            "mount; chmod 400 /out/f; echo y >>/out/f; ls -l /out; cat /out/f")
+        prints = set()
+        for who in ([], as_nobody):
+            self.folder.chmod(0o777)
+            shutil.rmtree(self.folder / "hosts", ignore_errors=True)
+            done = subprocess.run([*who, *self.words(topology)], capture_output=True, text=True,
+                                  timeout=PATIENCE_S, check=False, cwd=self.folder)
+            prints.add((str(self.fingerprint(done)), self.console("a")))
+            self.assertEqual((self.folder / "hosts/a/out/f").read_text(), "x\ny\n")
+        self.assertEqual(len(prints), 1)
 
 
 if __name__ == "__main__":

@@ -215,5 +215,28 @@ TEST(LabGuestMemory, RefusesMoreThanTheFileHas) {
   EXPECT_EQ(mapped.at(0x1064, 1), nullptr);
 }
 
+/// Reading what a guest has taken away would be the end of the run.
+TEST(LabGuestMemory, RefusesWhatItsOwnerCouldTakeAway) {
+  GuestMemory mapped;
+  for (const int seals : {0, F_SEAL_SHRINK, F_SEAL_GROW}) {
+    const FakeMemory memory(seals);
+    EXPECT_THROW(mapped.add({0, 4096, 0}, memory.file()), GuestError) << seals;
+  }
+  const File no_memory(open("/dev/null", O_RDWR | O_CLOEXEC));
+  EXPECT_THROW(mapped.add({0, 4096, 0}, no_memory), GuestError);
+}
+
+/// A guest could give any number of files of its size otherwise.
+TEST(LabGuestMemory, RefusesASecondFile) {
+  const FakeMemory first, second;
+  GuestMemory mapped;
+  mapped.add({0, 4096, 0}, first.file());
+  mapped.add({4096, 4096, 4096}, first.file());
+  EXPECT_THROW(mapped.add({8192, 4096, 0}, second.file()), GuestError);
+  mapped.clear();
+  EXPECT_THROW(mapped.add({0, 4096, 0}, second.file()), GuestError);
+  mapped.add({0, 4096, 0}, first.file());
+}
+
 }  // namespace
 }  // namespace orrery::lab::testing

@@ -29,6 +29,7 @@
 #include <asm/unistd.h>
 #include <kern_util.h>
 #include <lab.h>
+#include <lab_time.h>
 #include <registers.h>
 #include <sysdep/ptrace.h>
 
@@ -60,17 +61,37 @@ u64 lab_tick_phase(void)
 	return lab_tick_ns % TICK_NSEC;
 }
 
-/* Reading a clock needs one only where a program has come to the end of what it may do by itself
- * (lab_time.h), which must not show. */
-static bool reads_clock(int number)
+/* Reading a clock of the kernel's clock source moves time on by itself, whether or not it needs a
+ * system call (lab_time.h), which must not show. */
+static bool is_charged(int number, long clock)
 {
-	return number == __NR_clock_gettime || number == __NR_gettimeofday || number == __NR_time;
+	switch (number) {
+	case __NR_gettimeofday:
+		return true;
+	case __NR_clock_gettime:
+		return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC ||
+		       clock == CLOCK_MONOTONIC_RAW || clock == CLOCK_BOOTTIME || clock == CLOCK_TAI ||
+		       clock == CLOCK_REALTIME_ALARM || clock == CLOCK_BOOTTIME_ALARM;
+	default:
+		return false;
+	}
 }
 
-void lab_charge_system_call(int number)
+/* Those of all other clocks (coarse ones, of processors' time): who polls them gets on, too. */
+static bool reads_clock(int number)
 {
-	if (lab_syscall_ns && time_travel_mode == TT_MODE_EXTERNAL && !reads_clock(number)) {
-		um_ndelay(lab_syscall_ns);
+	return number == __NR_clock_gettime || number == __NR_time || number == __NR_times ||
+	       number == __NR_getrusage || number == __NR_sysinfo;
+}
+
+void lab_charge_system_call(struct uml_pt_regs *regs)
+{
+	const int number = UPT_SYSCALL_NR(regs);
+	const unsigned int cost = lab_syscall_ns + (reads_clock(number) ? LAB_READING_NS : 0);
+
+	if (cost && time_travel_mode == TT_MODE_EXTERNAL &&
+	    !is_charged(number, UPT_SYSCALL_ARG1(regs))) {
+		um_ndelay(cost);
 		cond_resched();
 	}
 }
@@ -248,3 +269,5 @@ void lab_drop_fp(int stub)
 	if (fp_owner && fp_stub == stub)
 		fp_forget();
 }
+
+#include "lab_vsyscall.c"

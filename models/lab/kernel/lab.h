@@ -22,12 +22,15 @@ struct virtqueue;
 struct vm_area_struct;
 
 /* Virtual time passes, as much as a system call, or a packet at an interface, costs. */
-void lab_charge_system_call(int number);
+void lab_charge_system_call(struct uml_pt_regs* regs);
 void lab_charge_packet(void);
 u64 lab_tick_phase(void);
 /* After a general protection fault of a program. True if it was at an instruction that would show
  * this machine's processor, which has been executed then. */
 bool lab_execute_instruction(struct uml_pt_regs* regs);
+/* A program calls, or has called, the vsyscall page (lab_vsyscall.c). */
+bool lab_enter_vsyscall(struct uml_pt_regs* regs);
+void lab_execute_vsyscall(struct uml_pt_regs* regs, int number);
 
 /* Clocks that programs read by themselves (lab_time.h): the page for a program; it begins to run,
  * and has stopped. */
@@ -41,11 +44,14 @@ void lab_takes_interrupts(int device, struct time_travel_event* event, u64* queu
 void lab_forget_queue(struct virtqueue* queue);
 void lab_take_interrupts(void);
 bool lab_note_kick(int device, struct virtqueue* queue);
+/* The host has been switched off. */
+void lab_tell_end(void);
 
 /* A file is executed, or mapped to be (lab_executed.c). */
 void lab_note_executed(struct file* file);
 
-/* Times of files on the machine (lab_file_times.c). */
+/* Times and owners of files on the machine (lab_file_times.c). */
+void lab_show_owner(struct inode* inode);
 void lab_show_times(struct inode* inode);
 void lab_begin_times(struct inode* inode);
 void lab_keep_times(struct inode* inode, struct file* file);

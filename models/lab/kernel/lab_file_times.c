@@ -6,18 +6,47 @@
  * run. Included at the end of fs/hostfs/hostfs_kern.c.
  *
  * What the machine had before shows when it was changed, and as if it had not been read or renamed
- * since. What was made for the host, in its root and in /out, is on the file system that the root of
- * a mount is on, and has the date of the machine or one that the host has given it. The machine's is
- * one that has not come yet for the host, and shows as the host's start; a file of /out is given the
- * one at which the host wrote it when it is closed.
+ * since. What was made for the host, in its root and in /out, which are file systems of their own
+ * (guest/root.c), has the date of the machine or one that the host has given it. The machine's is one
+ * that has not come yet for the host, and shows as the host's start; a file of /out is given the one at
+ * which the host wrote it when it is closed.
+ *
+ * And their owners: all but what is in /out belongs to the host's root. Who they belong to on the
+ * machine depends on who runs the laboratory: another user sees nobody's files where root sees its own.
  */
 #include <linux/timekeeping.h>
 
+static dev_t lab_device(const char *path)
+{
+	struct hostfs_stat st;
+
+	return stat_file(path, &st, -1) ? 0 : MKDEV(st.dev.maj, st.dev.min);
+}
+
+static bool lab_is_in_out(struct inode *inode)
+{
+	static dev_t out;
+
+	if (!out)
+		out = lab_device("/guest/out");
+	return HOSTFS_I(inode)->dev == out;
+}
+
 static bool lab_made_for_host(struct inode *inode)
 {
-	struct dentry *const root = inode->i_sb->s_root;
+	static dev_t root;
 
-	return !root || HOSTFS_I(d_inode(root))->dev == HOSTFS_I(inode)->dev;
+	if (!root)
+		root = lab_device("/guest/");
+	return HOSTFS_I(inode)->dev == root || lab_is_in_out(inode);
+}
+
+void lab_show_owner(struct inode *inode)
+{
+	if (lab_is_in_out(inode))
+		return;
+	i_uid_write(inode, 0);
+	i_gid_write(inode, 0);
 }
 
 /* Its times are those of the machine. */

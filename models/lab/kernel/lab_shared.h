@@ -40,6 +40,7 @@ struct lab_shared {
   __u32 takes;          /* devices whose interrupts the host takes here */
   __u32 kicks;          /* noted */
   __u32 given, arrived; /* arrivals so far: by the laboratory, of these seen by the host */
+  __u32 ended;          /* 1: the host has been switched off */
   struct lab_kick kick[LAB_MOST_KICKS];
   struct lab_arrival arrival[LAB_MOST_ARRIVALS]; /* number n at n % LAB_MOST_ARRIVALS */
 };

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a guest's kernel can do on the machine, if whoever has the guest has got the better of it: what
+ * is listed here. It has no capabilities and can get none; the machine's kernel executes the system
+ * calls of an unmodified User Mode Linux for it (seccomp), with the arguments that this one uses where
+ * others would lead out; and it opens files where it must (Landlock, on machines that have it), reaches
+ * no process and no socket but its own. Each of these is a second line behind a root that holds nothing
+ * else (root.c) and behind namespaces (enter.c).
+ *
+ * Descriptors 1, 2 and 4 are files of the machine: so there is no fchmod, which could make a program of
+ * one that runs as who started the laboratory.
+ *
+ * Programs of the guest run under the same filter, but User Mode Linux takes their system calls before
+ * the filter sees them. What it does not see are calls into the vsyscall page, which would show the
+ * machine's clock: the filter sees these, and tells the guest's kernel by SIGSYS (../kernel/lab.c).
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <linux/securebits.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "enter.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- Capabilities */
+
+static void drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	const struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
+	const unsigned long bits = SECURE_ALL_BITS | SECURE_ALL_LOCKS;
+
+	for (int one = 0; prctl(PR_CAPBSET_READ, one) >= 0; one++)
+		check(prctl(PR_CAPBSET_DROP, one), "drop", "capabilities");
+	check(prctl(PR_SET_SECUREBITS, bits), "drop", "capabilities");
+	check(syscall(SYS_capset, &header, none), "drop", "capabilities");
+	check(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "drop", "privileges");
+}
+
+/* ---- Files: Landlock (Salaün, linux/landlock.h), by the bits of its versions */
+
+enum {
+	kExecute = 1 << 0,
+	kRead = 1 << 2 | 1 << 3,
+	kNullDevice = 1 << 1 | 1 << 2,
+	kAllOfVersion2 = (1 << 14) - 1,
+	kTruncate = 1 << 14, /* since version 3 */
+	kScopes = 1 << 0 | 1 << 1, /* abstract sockets and signals, since 6 */
+};
+
+struct rules {
+	uint64_t files, network, scopes;
+};
+
+static void allow(int rules, const char *path, uint64_t access)
+{
+	struct landlock_path_beneath_attr rule = {
+		.allowed_access = access,
+		.parent_fd = open(path, O_PATH | O_CLOEXEC),
+	};
+
+	check(rule.parent_fd, "open", path);
+	check(syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0),
+	      "restrict access to", path);
+	close(rule.parent_fd);
+}
+
+static void restrict_files(void)
+{
+	const long version = syscall(SYS_landlock_create_ruleset, NULL, 0,
+				     LANDLOCK_CREATE_RULESET_VERSION);
+	const uint64_t all = kAllOfVersion2 | (version >= 3 ? kTruncate : 0);
+	const struct rules handled = { all, version >= 4 ? 3 : 0, version >= 6 ? kScopes : 0 };
+	const size_t bytes = version >= 6 ? 24 : version >= 4 ? 16 : 8;
+	int rules;
+
+	if (version < 2) /* the first cannot move a file to another folder */
+		return;
+	rules = syscall(SYS_landlock_create_ruleset, &handled, bytes, 0);
+	check(rules, "restrict", "files");
+	allow(rules, "/", kRead);
+	allow(rules, "/kernel", 1 << 2 | kExecute);
+	allow(rules, "/lib64", kRead | kExecute); /* its loader */
+	allow(rules, "/dev/null", kNullDevice | (all & kTruncate));
+	allow(rules, "/tmp", all & ~kExecute);
+	allow(rules, "/guest/out", all & ~kExecute);
+	check(syscall(SYS_landlock_restrict_self, rules, 0), "restrict", "files");
+	close(rules);
+}
+
+/* ---- System calls */
+
+/* With any arguments. */
+static const unsigned int kCalls[] = {
+	/* memory */
+	SYS_brk, SYS_madvise, SYS_memfd_create, SYS_mmap, SYS_mprotect, SYS_mremap, SYS_munmap,
+	/* open files */
+	SYS_close, SYS_dup, SYS_dup2, SYS_fcntl, SYS_fdatasync, SYS_fstat, SYS_fsync, SYS_ftruncate,
+	SYS_getdents64, SYS_lseek, SYS_pread64, SYS_pwrite64, SYS_read, SYS_readv, SYS_write,
+	SYS_writev, SYS_fstatfs,
+	/* files by their names, below folders of hostfs and for its own start */
+	SYS_access, SYS_faccessat, SYS_faccessat2, SYS_fchmodat, SYS_fchownat, SYS_linkat, SYS_lstat,
+	SYS_mkdir, SYS_mkdirat, SYS_mknodat, SYS_newfstatat, SYS_open, SYS_openat, SYS_openat2,
+	SYS_readlink, SYS_readlinkat, SYS_rename, SYS_renameat2, SYS_rmdir, SYS_stat, SYS_statfs,
+	SYS_statx, SYS_symlinkat, SYS_unlink, SYS_unlinkat, SYS_utimensat,
+	/* what it waits for */
+	SYS_epoll_create, SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_wait, SYS_epoll_pwait, SYS_eventfd2, SYS_poll,
+	SYS_ppoll, SYS_pipe, SYS_pipe2,
+	/* sockets of the laboratory */
+	SYS_connect, SYS_recvfrom, SYS_recvmsg, SYS_sendmsg, SYS_sendto, SYS_shutdown,
+	/* processes and signals */
+	SYS_execve, SYS_exit, SYS_exit_group, SYS_getpgid, SYS_getpgrp, SYS_getpid, SYS_getppid,
+	SYS_gettid, SYS_kill, SYS_ptrace, SYS_restart_syscall, SYS_rt_sigaction, SYS_rt_sigprocmask,
+	SYS_rt_sigreturn, SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_setpgid, SYS_setsid,
+	SYS_sigaltstack, SYS_tgkill, SYS_wait4, SYS_waitid,
+	/* threads and the C library */
+	SYS_arch_prctl, SYS_futex, SYS_getegid, SYS_geteuid, SYS_getgid, SYS_getrandom, SYS_getrlimit,
+	SYS_getuid, SYS_prlimit64, SYS_rseq, SYS_sched_yield, SYS_set_robust_list,
+	SYS_set_tid_address, SYS_setrlimit, SYS_uname,
+	/* time */
+	SYS_clock_getres, SYS_clock_gettime, SYS_clock_nanosleep, SYS_nanosleep, SYS_setitimer,
+	SYS_timer_create, SYS_timer_delete, SYS_timer_settime, SYS_timer_gettime,
+};
+
+/* With a first or second argument of these only, of which the lower half counts. */
+static const struct {
+	unsigned int call, argument, values[4];
+} kLimited[] = {
+	{ SYS_ioctl, 1, { TCGETS, TCGETS, TCGETS, TCGETS } },
+	{ SYS_prctl, 0, { PR_SET_PDEATHSIG, PR_SET_TSC, PR_SET_NAME, PR_SET_NAME } },
+	{ SYS_socket, 0, { AF_UNIX, AF_UNIX, AF_UNIX, AF_UNIX } },
+	{ SYS_socketpair, 0, { AF_UNIX, AF_UNIX, AF_UNIX, AF_UNIX } },
+};
+
+/* Calls of programs into the vsyscall page, whose addresses end the address space. */
+static const unsigned int kVsyscalls[] = { SYS_gettimeofday, SYS_time, SYS_getcpu };
+
+enum {
+	kNewNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
+			 CLONE_NEWPID | CLONE_NEWNET,
+	kLastCall = 450, /* that this file knows; of later ones a library hears that there are none */
+	kMostSteps = 512,
+};
+
+struct filter {
+	struct sock_filter step[kMostSteps];
+	unsigned short count;
+};
+
+static void add(struct filter *filter, unsigned short code, unsigned int value,
+		unsigned char if_so, unsigned char if_not)
+{
+	if (filter->count == kMostSteps) {
+		errno = E2BIG;
+		fail("restrict", "system calls");
+	}
+	filter->step[filter->count++] = (struct sock_filter){ code, if_so, if_not, value };
+}
+
+static void load(struct filter *filter, size_t offset)
+{
+	add(filter, BPF_LD | BPF_W | BPF_ABS, offset, 0, 0);
+}
+
+static void end_with(struct filter *filter, unsigned int action)
+{
+	add(filter, BPF_RET | BPF_K, action, 0, 0);
+}
+
+static void allow_calls(struct filter *filter)
+{
+	for (size_t i = 0; i < COUNT(kCalls); i++) {
+		add(filter, BPF_JMP | BPF_JEQ | BPF_K, kCalls[i], 0, 1);
+		end_with(filter, SECCOMP_RET_ALLOW);
+	}
+}
+
+/* Each group of steps begins with the number of the call loaded, and leaves it so for others. */
+static void allow_limited(struct filter *filter)
+{
+	for (size_t i = 0; i < COUNT(kLimited); i++) {
+		const unsigned int most = COUNT(kLimited[i].values);
+
+		add(filter, BPF_JMP | BPF_JEQ | BPF_K, kLimited[i].call, 0, most + 3);
+		load(filter, offsetof(struct seccomp_data, args[kLimited[i].argument]));
+		for (unsigned int j = 0; j < most; j++)
+			add(filter, BPF_JMP | BPF_JEQ | BPF_K, kLimited[i].values[j], most - j, 0);
+		end_with(filter, SECCOMP_RET_ERRNO | EPERM);
+		end_with(filter, SECCOMP_RET_ALLOW);
+	}
+	add(filter, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4);
+	load(filter, offsetof(struct seccomp_data, args[0]));
+	add(filter, BPF_JMP | BPF_JSET | BPF_K, kNewNamespaces, 0, 1);
+	end_with(filter, SECCOMP_RET_ERRNO | EPERM);
+	end_with(filter, SECCOMP_RET_ALLOW);
+	add(filter, BPF_JMP | BPF_JEQ | BPF_K, SYS_fork, 0, 1);
+	end_with(filter, SECCOMP_RET_ALLOW);
+}
+
+static void tell_vsyscalls(struct filter *filter)
+{
+	for (size_t i = 0; i < COUNT(kVsyscalls); i++) {
+		add(filter, BPF_JMP | BPF_JEQ | BPF_K, kVsyscalls[i], 0, 4);
+		load(filter, offsetof(struct seccomp_data, instruction_pointer) + 4);
+		add(filter, BPF_JMP | BPF_JEQ | BPF_K, 0xffffffff, 0, 1);
+		end_with(filter, SECCOMP_RET_TRAP);
+		end_with(filter, SECCOMP_RET_ALLOW);
+	}
+}
+
+static void restrict_calls(void)
+{
+	static struct filter filter;
+	struct sock_fprog program = { .filter = filter.step };
+
+	load(&filter, offsetof(struct seccomp_data, arch));
+	add(&filter, BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
+	end_with(&filter, SECCOMP_RET_KILL_PROCESS);
+	load(&filter, offsetof(struct seccomp_data, nr));
+	allow_calls(&filter);
+	allow_limited(&filter);
+	tell_vsyscalls(&filter);
+	add(&filter, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 1, 0);
+	add(&filter, BPF_JMP | BPF_JGT | BPF_K, kLastCall, 0, 1);
+	end_with(&filter, SECCOMP_RET_ERRNO | ENOSYS);
+	end_with(&filter, SECCOMP_RET_ERRNO | EPERM);
+	program.len = filter.count;
+	check(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), "restrict", "system calls");
+}
+
+void confine(void)
+{
+	drop_capabilities();
+	restrict_files();
+	restrict_calls();
+}
