@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * The parts of the program enter, which starts a guest (enter.c): what they have in common. */
+// SPDX-License-Identifier: Apache-2.0
+//
+// The parts of the program enter, which starts a guest (enter.c): what they have in common.
 #ifndef LAB_ENTER_H
 #define LAB_ENTER_H
 
