@@ -91,7 +91,7 @@ class Emulation {
     Device(Emulation& owner, NodeId host, unsigned number, const NetworkDevice::Address& address,
            const std::string& socket)
         : emulation(owner), id(host), port(number), listener(socket), device(address, *this) {}
-    void sent(std::span<const std::byte> frame, std::uint16_t token) override {
+    void sent(std::span<const std::byte> frame, std::uint32_t token) override {
       emulation.send(id, port, frame);
       device.done(token);
       emulation.interrupt(*this, 1);

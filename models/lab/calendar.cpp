@@ -97,7 +97,8 @@ void Calendar::acknowledge(const Message& message, std::uint64_t time) const {
 }
 
 void Calendar::advance(std::uint64_t time) {
-  if (time < static_cast<std::uint64_t>(now_) || time >= static_cast<std::uint64_t>(kNever))
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 62;  // what delays are added to
+  if (time < static_cast<std::uint64_t>(now_) || time >= kMost)
     throw GuestError("its time went from " + std::to_string(now_) + " ns to " +
                      std::to_string(time) + " ns");
   now_ = static_cast<std::int64_t>(time);

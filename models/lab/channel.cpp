@@ -6,6 +6,7 @@
 #include <sys/un.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <stdexcept>
 #include <system_error>
@@ -47,10 +48,10 @@ void be_patient(int socket, int option) {
 
 [[noreturn]] void fail() {
   if (errno == EAGAIN || errno == EWOULDBLOCK)
-    throw GuestError("it did not go on with a message for " + std::to_string(kPatienceSeconds) +
-                     " s");
+    throw GuestGivenUp("it did not go on with a message for " + std::to_string(kPatienceSeconds) +
+                       " s");
   if (errno == EPIPE || errno == ECONNRESET) throw GuestGone();
-  throw std::system_error(errno, std::generic_category(), "a message of a guest");
+  throw GuestError(std::string("its channel fails: ") + std::strerror(errno));
 }
 
 void take_files(msghdr& message, std::vector<File>& files) {
@@ -73,7 +74,7 @@ Listener::Listener(const std::string& path) : file_(listen_at(path)) {}
 File Listener::accept() const {
   be_patient(file_.get(), SO_RCVTIMEO);
   File file(accept4(file_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (!file.is_open()) throw GuestError("it did not connect");
+  if (!file.is_open()) throw GuestGivenUp("it did not connect");
   return file;
 }
 
@@ -127,7 +128,14 @@ std::size_t Channel::receive_some(std::span<std::byte> bytes, std::vector<File>*
 }
 
 void Channel::receive(std::span<std::byte> bytes) const {
-  while (!bytes.empty()) bytes = bytes.subspan(receive_some(bytes, nullptr));
+  using Clock = std::chrono::steady_clock;
+  for (const auto begun = Clock::now(); !bytes.empty();) {
+    bytes = bytes.subspan(receive_some(bytes, nullptr));
+    if (!bytes.empty() && Clock::now() - begun > std::chrono::seconds(kPatienceSeconds)) {
+      errno = EAGAIN;
+      fail();
+    }
+  }
 }
 
 void Channel::receive(std::span<std::byte> bytes, std::vector<File>& files) const {

@@ -27,6 +27,9 @@ constexpr std::size_t kMostListBytes = std::size_t{4}
 constexpr std::string_view kRoot = "/guest/";  ///< of a guest, to its kernel's process
 /// The folders of this machine that a guest sees (guest/enter.c) and that have programs.
 constexpr std::string_view kMachines[] = {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"};
+/// Those of a root of its own that it does not see (guest/root.c).
+constexpr std::string_view kHidden[] = {"dev", "proc", "sys", "tmp", "run", "mnt", "lab", "out"};
+constexpr std::uint64_t kMostFileBytes = std::uint64_t{4} << 30;  ///< that are read of a file
 
 class Sha256 {
  public:
@@ -59,11 +62,18 @@ class Sha256 {
 /// A file below a folder, and only there, by a path without symbolic links.
 File open_below(const fs::path& base, const fs::path& below) {
   const File folder(open(base.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  open_how how{};
-  how.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
-  return File(
-      static_cast<int>(syscall(SYS_openat2, folder.get(), below.c_str(), &how, sizeof how)));
+  const auto open_as = [&](int flags) {
+    open_how how{};
+    how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC);
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+    return File(
+        static_cast<int>(syscall(SYS_openat2, folder.get(), below.c_str(), &how, sizeof how)));
+  };
+  // To open a device can do something, so it is asked first what it is.
+  struct stat status;
+  const File place = open_as(O_PATH);
+  if (!place.is_open() || fstat(place.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  return open_as(O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }
 
 /// "/a//b" as "a/b"; nothing of what climbs.
@@ -159,7 +169,11 @@ ExecutedFiles::Entry ExecutedFiles::find_of_machine(const GuestSettings& setting
     return found(seen, put_in ? Origin::put_in : Origin::laboratory, settings.folder / "guest",
                  *ours);
   }
-  if (settings.root != "/") return found(seen, Origin::root, settings.root, *below);
+  if (settings.root != "/") {
+    if (std::find(std::begin(kHidden), std::end(kHidden), first) != std::end(kHidden))
+      return {seen, Origin::unknown, {}};
+    return found(seen, Origin::root, settings.root, *below);
+  }
   if (std::find(std::begin(kMachines), std::end(kMachines), first) == std::end(kMachines))
     return {seen, Origin::unknown, {}};
   return found(seen, Origin::machine, "/", *below);
@@ -201,12 +215,13 @@ const std::optional<ExecutedFiles::Content>& ExecutedFiles::content(const fs::pa
   Sha256 digest;
   Content read_so_far;
   std::array<char, 65536> part;
-  ssize_t bytes;
-  while ((bytes = read(file.get(), part.data(), part.size())) > 0) {
+  ssize_t bytes = 0;
+  while (read_so_far.bytes <= kMostFileBytes &&
+         (bytes = read(file.get(), part.data(), part.size())) > 0) {
     digest.add(part.data(), static_cast<std::size_t>(bytes));
     read_so_far.bytes += static_cast<std::uint64_t>(bytes);
   }
-  if (bytes < 0) return one->second;
+  if (bytes != 0) return one->second;
   read_so_far.sha256 = digest.text();
   one->second = std::move(read_so_far);
   return one->second;

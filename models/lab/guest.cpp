@@ -23,7 +23,7 @@ pollfd watch(int descriptor) {
 
 struct Guest::Port final : NetworkDevice::Port {
   Port(Guest& of, unsigned number) : guest(of), device(number) {}
-  void sent(std::span<const std::byte> frame, std::uint16_t token) override {
+  void sent(std::span<const std::byte> frame, std::uint32_t token) override {
     guest.sent(device, frame, token);
   }
   Guest& guest;
@@ -60,7 +60,7 @@ void Guest::carrier(unsigned device, std::int64_t time, bool up) {
   add({time, 0, device, up ? Due::Kind::link_up : Due::Kind::link_down, 0, {}});
 }
 
-void Guest::sent(unsigned device, std::span<const std::byte> frame, std::uint16_t token) {
+void Guest::sent(unsigned device, std::span<const std::byte> frame, std::uint32_t token) {
   add({network_.sent(device, sending_ns_, frame), 0, device, Due::Kind::buffer, token, {}});
   ++sending_[device];
 }
@@ -101,7 +101,7 @@ std::size_t Guest::wait_for(std::span<pollfd> all) {
     if (ready < 0 && errno != EINTR)
       throw std::system_error(errno, std::generic_category(), "poll");
     if (ready == 0)
-      if (const auto complaint = patience_.look(process_->id())) throw GuestError(*complaint);
+      if (const auto complaint = patience_.look(process_->id())) throw GuestGivenUp(*complaint);
     for (std::size_t i = 0; i < all.size() && ready > 0; ++i) {
       if (all[i].revents == 0) continue;
       heard();
@@ -110,16 +110,17 @@ std::size_t Guest::wait_for(std::span<pollfd> all) {
   }
 }
 
-/// Who says something gets on, but not who does so without an end at one time.
+/// Who says something gets on, but not who does so without an end and hardly any time.
 void Guest::heard() {
   constexpr std::uint64_t kMany = 100'000, kBetweenLooks = 16'384;
-  if (heard_at_ != calendar_.last()) {
+  constexpr std::int64_t kWhileNs = 1'000'000;
+  if (calendar_.last() - heard_at_ >= kWhileNs) {
     heard_at_ = calendar_.last();
     heard_ = 0;
   }
   if (++heard_ < kMany) return patience_.heard();
   if (heard_ % kBetweenLooks == 0)
-    if (const auto complaint = patience_.look(process_->id())) throw GuestError(*complaint);
+    if (const auto complaint = patience_.look(process_->id())) throw GuestGivenUp(*complaint);
 }
 
 /// It has just been started, and runs until it waits for the first time.

@@ -75,7 +75,7 @@ class Guest {
     std::uint64_t order;
     unsigned device;
     Kind kind;
-    std::uint16_t token;
+    std::uint32_t token;
     std::vector<std::byte> frame;
     bool operator>(const Due& other) const {
       return std::tie(time, kind, order) > std::tie(other.time, other.kind, other.order);
@@ -84,7 +84,7 @@ class Guest {
 
   std::size_t wait_for(std::span<pollfd> all);
   void begin();
-  void sent(unsigned device, std::span<const std::byte> frame, std::uint16_t token);
+  void sent(unsigned device, std::span<const std::byte> frame, std::uint32_t token);
   void add(Due&& due);
   /// When it is to go on by itself.
   std::int64_t wake() const {

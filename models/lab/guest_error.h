@@ -12,6 +12,12 @@ class GuestError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// It was given up by the machine's time: in another run of the same it may not be.
+class GuestGivenUp : public GuestError {
+ public:
+  using GuestError::GuestError;
+};
+
 /// It has closed its connection: it has ended, or was killed.
 class GuestGone : public GuestError {
  public:

@@ -163,8 +163,8 @@ GuestProcess::GuestProcess(const GuestSettings& settings) {
   posix_spawn_file_actions_init(&actions);
   const std::string console = settings.folder / "console";
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, console.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
-                                   0644);
+  posix_spawn_file_actions_addopen(&actions, 1, console.c_str(),
+                                   O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644);
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
   posix_spawn_file_actions_adddup2(&actions, far.get(), 3);
   const std::string executed = executed_file(settings);
@@ -176,7 +176,13 @@ GuestProcess::GuestProcess(const GuestSettings& settings) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  const int error = posix_spawn(&id_, arguments[0], &actions, nullptr, arguments.data(), environ);
+  // In a session of its own: a signal to the group of a process reaches all in it.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  const int error =
+      posix_spawn(&id_, arguments[0], &actions, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     ControlGroups::remove(groups_);

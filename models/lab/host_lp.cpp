@@ -9,6 +9,19 @@
 #include "guest_error.h"
 
 namespace orrery::lab {
+namespace {
+
+/// A host shows what it likes, and this goes to somebody's terminal.
+std::string printable(std::string line) {
+  constexpr std::size_t kMost = 200;
+  if (line.size() > kMost) line = line.substr(0, kMost) + "...";
+  for (char& letter : line)
+    if ((static_cast<unsigned char>(letter) < ' ' && letter != '\t') || letter == '\x7f')
+      letter = '?';
+  return line;
+}
+
+}  // namespace
 
 HostLp::HostLp(const Lab& lab, LpId id) : lab_(lab), id_(id) {}
 
@@ -101,8 +114,8 @@ void HostLp::note_spread(std::int64_t until) const {
   }
 }
 
-void HostLp::ended(End how, std::int64_t at) {
-  context_->emit(lab_.ends, at, static_cast<int>(how));
+void HostLp::ended(End how, std::int64_t at, std::string_view why) {
+  context_->emit(lab_.ends, at, static_cast<int>(how), why);
   refused_ = guest_->dropped();
   end_guest();
 }
@@ -139,14 +152,21 @@ template <class Action>
 void HostLp::in_guest(Action&& action) {
   try {
     action();
+  } catch (const GuestGivenUp& error) {
+    lab_.note_given_up(id_, error.what());
+    ended_wrongly(error);
   } catch (const GuestError& error) {
-    if (!host().may_end || !guest_)
-      throw ModelFault("host " + host().name + ": " + error.what() + console_end());
-    ended(End::disorder, guest_->last_ns());
+    ended_wrongly(error);
   } catch (const std::length_error& error) {
     throw ModelFault("host " + host().name + ": " + error.what() +
                      "; --set folder= can be shorter");
   }
+}
+
+void HostLp::ended_wrongly(const GuestError& error) {
+  if (!host().may_end || !guest_)
+    throw ModelFault("host " + host().name + ": " + error.what() + console_end());
+  ended(End::disorder, guest_->last_ns(), error.what());
 }
 
 /// The last lines that it has shown: of one that has panicked, down to the reason, and not the
@@ -157,7 +177,7 @@ std::string HostLp::console_end() const {
   file.seekg(std::max<std::streamoff>(file.tellg() - kMostBytes, 0));
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) {
-    lines.push_back(line);
+    lines.push_back(printable(line));
     if (line.starts_with("Kernel panic")) break;
   }
   constexpr std::size_t kShown = 5;

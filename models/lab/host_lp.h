@@ -13,6 +13,7 @@
 
 #include "capture.h"
 #include "guest.h"
+#include "guest_error.h"
 #include "lab.h"
 #include "orrery/orrery.h"
 #include "outgoing.h"
@@ -38,7 +39,8 @@ class HostLp final : public LogicalProcess<HostLp, Wake, Arrival>, private Netwo
   void tell_carrier();
   void run(std::int64_t until);
   void note_spread(std::int64_t until) const;
-  void ended(End how, std::int64_t at);
+  void ended(End how, std::int64_t at, std::string_view why = {});
+  void ended_wrongly(const GuestError& error);
   void end_guest();
   void wake_for_next();
   template <class Action>

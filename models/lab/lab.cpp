@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lab.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <utility>
@@ -44,7 +47,9 @@ void Lab::prepare() {
   if (!olsrd.value().empty() && access(olsrd.value().c_str(), X_OK) != 0)
     throw UsageError("--set olsrd=: '" + olsrd.value() + "' cannot be executed: chmod +x");
   groups_ = ControlGroups::of_this_machine();
+  given_up_.resize(topology_.hosts.size());
   try {
+    take_folder();
     for (LpId id = 0; id < topology_.hosts.size(); ++id) {
       GuestSettings settings = guest_settings(host(id), id, folder.value(), kernel.value());
       settings.olsrd = olsrd.value();
@@ -65,6 +70,15 @@ void Lab::add_terminal() {
     throw UsageError("--set shell=: there is no host '" + shell.value() + "' in '" +
                      topology_file.value() + "'");
   topology_.add_terminal(host == topology_.hosts.end() ? nullptr : &*host);
+}
+
+/// Two runs would write over each other's hosts.
+void Lab::take_folder() {
+  std::filesystem::create_directories(folder.value());
+  taken_ = File(open(folder.value().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!taken_.is_open() || (flock(taken_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK))
+    throw UsageError("the folder of hosts '" + folder.value() +
+                     "' is that of another run that goes on; --set folder= names another");
 }
 
 /// Hosts take what they use, and then nobody can refuse it any more.
@@ -120,7 +134,23 @@ void Lab::report(Report& report, Time) const {
   report.value("limited_by_cgroup", groups_ ? 1 : 0, "",
                "1: control groups bound the hosts' memory and processes; 0: this machine lets us "
                "make none, and only the hosts' own kernels do");
+  const std::string varies = what_does_not_repeat();
+  report.text("repeatable", varies.empty() ? "yes" : "no: " + varies,
+              "whether the same run does the same again, or what depends on the machine's time");
   if (!check) report_executed(report);
+}
+
+void Lab::note_given_up(LpId id, std::string_view why) const {
+  Reason& reason = given_up_[id];
+  reason[why.copy(reason.data(), reason.size() - 1)] = '\0';
+}
+
+std::string Lab::what_does_not_repeat() const {
+  std::string text = shell.value().empty() ? "" : "what is typed in the shell comes when it comes";
+  for (LpId id = 0; id < given_up_.size(); ++id)
+    if (given_up_[id].front() != '\0')
+      text += (text.empty() ? "" : "; ") + ("host " + host(id).name + ": ") + given_up_[id].data();
+  return text;
 }
 
 /// The list lies with what hosts leave; it is no part of the fingerprint, since another machine has

@@ -18,14 +18,17 @@
 // looked after is no part of it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "control_groups.h"
+#include "file.h"
 #include "orrery/orrery.h"
 #include "outgoing.h"
 #include "spread.h"
@@ -101,9 +104,11 @@ class Lab final : public Model {
   Table ends{
       *this,
       "ends",
-      {{"at_ns", ColumnType::integer, "ns"}, {"how", ColumnType::integer}},
+      {{"at_ns", ColumnType::integer, "ns"},
+       {"how", ColumnType::integer},
+       {"why", ColumnType::text}},
       "hosts that ended before the run; how: 0 switched off, 1 a crash of the topology, 2 in "
-      "disorder"};
+      "disorder, and why"};
 
   Table air{
       *this,
@@ -154,6 +159,9 @@ class Lab final : public Model {
   /// nullptr: nobody asked for it. What it notes is no state of the model.
   Spread* spread() const { return spread_.get(); }
 
+  /// A host was given up by the machine's time, which another run of the same may not do.
+  void note_given_up(LpId id, std::string_view why) const;
+
   /// What a node sends at `time`, no earlier than now: it arrives, or is lost, and is recorded.
   Outgoing::Passage send(Context& context, Outgoing& port, std::int64_t time,
                          std::span<const std::byte> frame) const;
@@ -161,13 +169,20 @@ class Lab final : public Model {
  private:
   void add_terminal();
   void report_executed(Report& report) const;
+  std::string what_does_not_repeat() const;
   void note_memory();
+  void take_folder();
   void set_windows();
 
   Topology topology_;
   std::vector<std::int64_t> windows_ns_;
   std::optional<ControlGroups> groups_;
   std::unique_ptr<Spread> spread_;
+  File taken_;  ///< the folder of hosts, locked
+  // No state of the model either: why each host was given up, "" if it was not. Memory that
+  // handlers allocate is an LP's, so this is there before.
+  using Reason = std::array<char, 160>;
+  mutable std::vector<Reason> given_up_;
 };
 
 }  // namespace orrery::lab

@@ -206,10 +206,12 @@ void NetworkDevice::send_frame(const Virtqueue::Chain& chain) {
     if (part.writable) throw GuestError("it sends from a buffer that it wants filled");
     frame_.insert(frame_.end(), part.data, part.data + part.bytes);
   }
-  if (frame_.size() < sizeof(FrameHeader) || frame_.size() > sizeof(FrameHeader) + kMostFrameBytes)
+  if (frame_.size() < sizeof(FrameHeader) + kLeastFrameBytes ||
+      frame_.size() > sizeof(FrameHeader) + kMostFrameBytes)
     throw GuestError("it sends a frame of " + std::to_string(frame_.size()) +
-                     " bytes with its header, more than the network has");
-  port_.sent(std::span(frame_).subspan(sizeof(FrameHeader)), chain.head);
+                     " bytes with its header, which the network does not have");
+  port_.sent(std::span(frame_).subspan(sizeof(FrameHeader)),
+             std::uint32_t{queues_[kSend].generation()} << 16 | chain.head);
 }
 
 bool NetworkDevice::deliver(std::span<const std::byte> frame) {

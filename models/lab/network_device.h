@@ -25,13 +25,13 @@ class NetworkDevice {
  public:
   using Address = std::array<std::uint8_t, 6>;
   /// Of an Ethernet frame with a VLAN tag, without its checksum.
-  static constexpr std::size_t kMostFrameBytes = 1518;
+  static constexpr std::size_t kMostFrameBytes = 1518, kLeastFrameBytes = 14;
 
   /// Takes what the guest sends.
   class Port {
    public:
     /// A frame whose buffer is `token`, until done(token).
-    virtual void sent(std::span<const std::byte> frame, std::uint16_t token) = 0;
+    virtual void sent(std::span<const std::byte> frame, std::uint32_t token) = 0;
 
    protected:
     ~Port() = default;
@@ -54,8 +54,12 @@ class NetworkDevice {
   std::optional<std::uint16_t> deliver_hidden(std::span<const std::byte> frame);
   /// Takes what the guest has offered to a queue up to `index`, without a message. Throws.
   void receive_noted(unsigned queue, std::uint16_t index);
-  /// The guest may use that buffer again. Queue 1 may want an interrupt then.
-  void done(std::uint16_t token) { queues_[kSend].push(token, 0); }
+  /// The guest may use that buffer again, unless the queue is another by now. Queue 1 may want an
+  /// interrupt then.
+  void done(std::uint32_t token) {
+    if (token >> 16 == queues_[kSend].generation())
+      queues_[kSend].push(static_cast<std::uint16_t>(token), 0);
+  }
   /// Whether the guest wants to hear of what happened to a queue since this was asked last.
   bool wants_interrupt(std::uint16_t queue);
   /// Tells it: an answer comes at interrupt_descriptor(), while which its time must be served.

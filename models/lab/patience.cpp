@@ -58,12 +58,15 @@ std::optional<std::string> Patience::look(pid_t guest) {
   if (!begun_) {
     begun_ = true;
     at_first_ = at_last_ = now.processor_time;
-    idle_ = {};
+    idle_ = starved_ = {};
   }
+  starved_ = now.processor_time != at_last_ ? milliseconds{} : starved_ + kPeriod;
   idle_ = now.runs || now.processor_time != at_last_ ? milliseconds{} : idle_ + kPeriod;
   at_last_ = now.processor_time;
   if (at_last_ - at_first_ >= limit_)
     return "it has computed for " + seconds(limit_) + " of processor time without an end";
+  if (starved_ >= 10 * std::max(limit_, kLeastIdle))
+    return "nothing is seen of what it computes for " + seconds(starved_);
   if (idle_ >= std::max(limit_, kLeastIdle))
     return "it has neither computed nor answered for " + seconds(idle_);
   return std::nullopt;

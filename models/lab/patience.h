@@ -6,7 +6,8 @@
 // then no worse a guest.
 //
 // A guest of which nothing runs or is about to, and that does not answer either, has lost its way;
-// that is told by the clock.
+// that is told by the clock. So is, after ten times as long, one of which something runs but no
+// time is seen: what its processes hide is no sign of life.
 #pragma once
 
 #include <sys/types.h>
@@ -35,7 +36,7 @@ class Patience {
   const std::chrono::milliseconds limit_;
   bool begun_ = false;
   std::chrono::milliseconds at_first_{}, at_last_{};  ///< processor time, when looked at
-  std::chrono::milliseconds idle_{};
+  std::chrono::milliseconds idle_{}, starved_{};
 };
 
 }  // namespace orrery::lab

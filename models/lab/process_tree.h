@@ -6,19 +6,31 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <system_error>
+#include <vector>
 
 namespace orrery::lab {
 
-/// Calls `visit` with each, parents first. Where the machine does not tell of children
-/// (CONFIG_PROC_CHILDREN), with the first only.
+/// Calls `visit` with each, parents before children. Where the machine does not tell of children
+/// (CONFIG_PROC_CHILDREN), with the first only. A guest that makes very many hides the rest.
 template <class Visit>
 void for_all_processes(pid_t first, const Visit& visit) {
-  visit(first);
-  const std::string id = std::to_string(first);
-  std::ifstream children("/proc/" + id + "/task/" + id + "/children");
-  for (pid_t child; children >> child;) for_all_processes(child, visit);
+  constexpr std::size_t kMost = 100'000;
+  std::vector<pid_t> all{first};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const pid_t one = all[i];
+    visit(one);
+    std::error_code none;
+    const std::string tasks = "/proc/" + std::to_string(one) + "/task";
+    for (const auto& task : std::filesystem::directory_iterator(tasks, none)) {
+      std::ifstream children(task.path() / "children");
+      for (pid_t child; all.size() < kMost && children >> child;) all.push_back(child);
+    }
+  }
 }
 
 }  // namespace orrery::lab

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "virtqueue.h"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "guest_error.h"
@@ -38,9 +40,10 @@ std::byte* checked(const GuestMemory& memory, std::uint64_t address, std::uint64
 
 void Virtqueue::set_entries(std::uint32_t entries) {
   if (!std::has_single_bit(entries) || entries > kMostEntries)
-    throw GuestError("its queue has a length that is no power of two up to 32768");
+    throw GuestError("its queue has a length that is no power of two up to " +
+                     std::to_string(kMostEntries));
+  reset();
   entries_ = entries;
-  descriptors_ = nullptr;
 }
 
 void Virtqueue::set_addresses(const Addresses& addresses) {
@@ -48,17 +51,25 @@ void Virtqueue::set_addresses(const Addresses& addresses) {
   const std::uint64_t entries = entries_;
   std::byte* const descriptors =
       checked(memory_, addresses.descriptors, entries * sizeof(Descriptor), 16);
-  const std::uint64_t event = event_index_ ? kEventBytes : 0;
-  available_ = checked(memory_, addresses.available, kRingOffset + 2 * entries + event, 2);
-  used_ = checked(memory_, addresses.used, kRingOffset + kUsedElementBytes * entries + event, 4);
+  std::byte* const available =
+      checked(memory_, addresses.available, kRingOffset + 2 * entries + kEventBytes, 2);
+  std::byte* const used =
+      checked(memory_, addresses.used, kRingOffset + kUsedElementBytes * entries + kEventBytes, 4);
+  const bool enabled = enabled_;
+  reset();
+  entries_ = static_cast<std::uint32_t>(entries);
+  enabled_ = enabled;
   descriptors_ = descriptors;
-  next_ = 0;
+  available_ = available;
+  used_ = used;
   used_next_ = told_ = load(used_ + kIndexOffset);
 }
 
 void Virtqueue::reset() {
-  entries_ = 0;
-  descriptors_ = nullptr;
+  entries_ = lent_ = 0;
+  descriptors_ = available_ = used_ = nullptr;
+  next_ = 0;
+  ++generation_;
   enabled_ = false;
 }
 
@@ -67,14 +78,17 @@ const Virtqueue::Chain* Virtqueue::pop() {
   const auto offered = static_cast<std::uint16_t>(load(available_ + kIndexOffset) - next_);
   // A driver that ends takes back what it has offered; then there is nothing.
   if (offered == 0 || static_cast<std::uint16_t>(-offered) <= entries_) return nullptr;
-  if (offered > entries_) throw GuestError("its queue offers more than it has");
+  if (offered > entries_ || lent_ == entries_)
+    throw GuestError("its queue offers more than it has");
   chain_.head = load(available_ + kRingOffset + 2 * (next_ % entries_));
   chain_.parts.clear();
   std::uint64_t bytes = 0;
   std::uint16_t at = chain_.head;
   for (std::uint32_t length = 0;; ++length) {
     if (at >= entries_) throw GuestError("a chain of its queue leads out of it");
-    if (length == entries_) throw GuestError("a chain of its queue has no end");
+    if (length == std::min(entries_, kMostParts))
+      throw GuestError("a chain of its queue has no end, or more than " +
+                       std::to_string(kMostParts) + " parts");
     Descriptor part;
     std::memcpy(&part, descriptors_ + sizeof part * at, sizeof part);
     if ((part.flags & kIndirect) != 0)
@@ -88,10 +102,12 @@ const Virtqueue::Chain* Virtqueue::pop() {
     at = part.next;
   }
   ++next_;
+  ++lent_;
   return &chain_;
 }
 
 std::uint16_t Virtqueue::add_used(std::uint16_t head, std::uint32_t bytes) {
+  if (lent_ > 0) --lent_;
   const std::uint32_t element[2] = {head, bytes};
   std::memcpy(used_ + kRingOffset + kUsedElementBytes * (used_next_ % entries_), element,
               sizeof element);
@@ -99,6 +115,7 @@ std::uint16_t Virtqueue::add_used(std::uint16_t head, std::uint32_t bytes) {
 }
 
 void Virtqueue::push(std::uint16_t head, std::uint32_t bytes) {
+  if (descriptors_ == nullptr) return;
   store(used_ + kIndexOffset, add_used(head, bytes));
 }
 

@@ -16,7 +16,10 @@ namespace orrery::lab {
 
 class Virtqueue {
  public:
-  static constexpr std::uint32_t kMostEntries = 32768;  ///< what the standard allows
+  /// Of a queue: more than User Mode Linux asks for, so that a guest cannot have us keep much.
+  static constexpr std::uint32_t kMostEntries = 1024;
+  /// Of a chain: more than a frame of Linux has.
+  static constexpr std::uint32_t kMostParts = 64;
   /// Of a chain: more than the largest frame and its header.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{128} << 10;
 
@@ -47,9 +50,14 @@ class Virtqueue {
   void reset();
 
   bool ready() const { return enabled_ && descriptors_ != nullptr; }
+  /// Of its tables: another number after each change, so that what belongs to tables that are gone
+  /// is not given back to others.
+  std::uint16_t generation() const { return generation_; }
   /// The next chain that the guest offers, valid until the next call; nullptr if there is none.
+  /// Throws GuestError if it offers more than its queue has before it has any back.
   const Chain* pop();
-  /// It is used, and has `bytes` in it that the device has written.
+  /// It is used, and has `bytes` in it that the device has written. Nothing if the tables have
+  /// gone.
   void push(std::uint16_t head, std::uint32_t bytes);
   /// The same, but the guest is to find it later, when somebody else sets the index of what is used
   /// to the one that this returns; before anything is pushed.
@@ -75,6 +83,8 @@ class Virtqueue {
   std::uint16_t next_ = 0;       ///< of what is available
   std::uint16_t used_next_ = 0;  ///< the same of what is used, hidden or not
   std::uint16_t told_ = 0;       ///< index of what was used when the guest was asked last
+  std::uint16_t generation_ = 0;
+  std::uint32_t lent_ = 0;  ///< chains that were taken and not given back
   bool enabled_ = false, event_index_ = false;
   Chain chain_;
 };

@@ -194,6 +194,9 @@ static void try_calls(void)
 		{ "personality", SYS_personality, { 0 } },
 		{ "setuid", SYS_setuid, { 0 } },
 		{ "setgroups", SYS_setgroups, { 0 } },
+		{ "a lease", SYS_fcntl, { 1, F_SETLEASE, F_WRLCK } },
+		{ "a notice", SYS_fcntl, { 0, F_NOTIFY, 1 } },
+		{ "limits of others", SYS_prlimit64, { 1, 7, 0, text } },
 		{ "prctl dumpable", SYS_prctl, { PR_SET_DUMPABLE, 1 } },
 		{ "prctl capabilities", SYS_prctl, { PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL } },
 		{ "terminal", SYS_ioctl, { 0, 0x5412, text } }, /* TIOCSTI */
@@ -339,6 +342,91 @@ static void share_and_take_away(int time)
 	(void)!read(time, &(struct message){ 0 }, sizeof(struct message));
 }
 
+struct request {
+	uint32_t request, flags, bytes;
+	union {
+		struct {
+			uint32_t queue, value;
+		};
+		uint64_t features;
+		struct {
+			uint32_t regions, padding;
+			uint64_t address, size, user_address, offset;
+		};
+		struct {
+			uint32_t index, more;
+			uint64_t descriptors, used, available, log;
+		};
+	};
+};
+
+enum { kShared = 1 << 20, kSending = 1, kEntries = 8 };
+
+static void ask(int device, uint32_t kind, uint32_t value)
+{
+	const struct request request = { kind, 1, 8, { { kSending, value } } };
+
+	tell(device, &request, 20, -1);
+}
+
+/* Memory that stays, shared with a device, and a queue at its beginning that offers a frame, which the
+ * device is told of. `at_end`: the table of what is used ends where the memory does, and the index that
+ * lies behind it comes into being afterwards. */
+static int offer_a_frame(int device, int at_end)
+{
+	const int memory = memfd_create("memory", MFD_ALLOW_SEALING);
+	unsigned char *own = mmap(NULL, kShared, PROT_READ | PROT_WRITE, MAP_SHARED,
+				  (ftruncate(memory, kShared), memory), 0);
+	const uint64_t used = at_end ? kShared - 4 - 8 * kEntries : 8192;
+	const struct request share = { 5, 1, 40, { .regions = 1, .size = kShared } },
+			     tables = { 9, 1, 40, { .index = kSending, .used = used, .available = 4096 } },
+			     features = { 2, 1, 8, { .features = 1ull << 29 } };
+
+	fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
+	for (int i = 0; i < kEntries; i++) {
+		memcpy(own + 16 * i, &(uint64_t){ 16384 }, 8);
+		memcpy(own + 16 * i + 8, &(uint32_t){ 100 }, 4);
+	}
+	tell(device, &share, 12 + 40, memory);
+	ask(device, 8, kEntries);
+	tell(device, &tables, 12 + 40, -1);
+	tell(device, &features, 12 + 8, -1);
+	ask(device, 18, 1);
+	own[4098] = 1;
+	ask(device, 35, 0);
+	return memory;
+}
+
+/* It waits, and so gets the buffer of its frame back; but its queue is another by then. */
+static void change_a_queue_that_sends(int time, int at_end)
+{
+	const int device = connected("/lab/n0"), memory = offer_a_frame(device, at_end);
+	const struct request share = { 5, 1, 40, { .regions = 1, .size = 4096 } };
+	const struct message wait = { 3, 2, 0 };
+	struct message answer;
+
+	tell(device, &share, 12 + 40, memory);
+	ask(device, 8, 1024);
+	ask(device, 18, 1);
+	tell(time, &wait, sizeof wait, -1);
+	while (recv(time, &answer, sizeof answer, MSG_WAITALL) > 0)
+		tell(time, &wait, sizeof wait, -1);
+}
+
+/* More frames than its queue has, none of which it has back. */
+static void send_without_an_end(int time)
+{
+	const int device = connected("/lab/n0"), memory = offer_a_frame(device, 0);
+	uint16_t *const index = (uint16_t *)((unsigned char *)mmap(NULL, kShared, PROT_READ | PROT_WRITE,
+								    MAP_SHARED, memory, 0) + 4098);
+
+	for (int i = 0; i < 1000; i++) {
+		*index += kEntries;
+		ask(device, 35, 0);
+	}
+	(void)!read(time, &(struct message){ 0 }, sizeof(struct message));
+}
+
 static void speak(int variant)
 {
 	const int time = connected("/lab/t"), page = start(time);
@@ -358,6 +446,10 @@ static void speak(int variant)
 		if (recv(time, &answer, sizeof answer, MSG_WAITALL) <= 0)
 			break;
 	}
+	if (variant == 4 || variant == 5)
+		change_a_queue_that_sends(time, variant == 5);
+	if (variant == 6)
+		send_without_an_end(time);
 	if (variant == 3) { /* time runs backwards */
 		const struct message forwards = { 5, 2, 1000 }, backwards = { 5, 3, 10 };
 

@@ -58,7 +58,7 @@ class LabDevice : public ::testing::Test, protected NetworkDevice::Port {
     guest_ = Channel(std::move(pair.guests));
     device_.attach(std::move(pair.ours));
   }
-  void sent(std::span<const std::byte> frame, std::uint16_t token) override {
+  void sent(std::span<const std::byte> frame, std::uint32_t token) override {
     sent_.emplace_back(frame.begin(), frame.end());
     device_.done(token);
   }

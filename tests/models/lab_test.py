@@ -905,7 +905,7 @@ rm -r /out/long && ls -1aU /out
         self.assertEqual(self.console("a").count("here"), 2)
         ends = (self.folder / "report/ends.csv").read_text().splitlines()
         self.assertEqual(len(ends), 3, ends)
-        self.assertTrue(any(line.endswith("2500000000,1") for line in ends), ends)
+        self.assertTrue(any(line.endswith("2500000000,1,") for line in ends), ends)
 
     def test_a_shell_on_a_host(self):
         begun = time.monotonic()
@@ -1030,7 +1030,21 @@ rm -r /out/long && ls -1aU /out
         _, said = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 0, said)
         ends = (self.folder / "report/ends.csv").read_text().splitlines()
-        self.assertTrue(any(line.endswith(",2") for line in ends), ends)
+        self.assertTrue(any(",2,it has ended without being switched off" in line for line in ends), ends)
+        self.assertEqual(self.repeatable(), "yes")
+
+    def repeatable(self):
+        report = json.loads((self.folder / "report/report.json").read_text())
+        return report["results"]["repeatable"]["value"]
+
+    def test_one_that_the_machine_gives_up_makes_the_run_one_of_its_kind(self):
+        path = self.two("while :; do :; done")
+        path.write_text(path.read_text().replace('name = "a"\n', 'name = "a"\non_exit = "continue"\n'))
+        self.fingerprint(self.run_lab(path, "--until", "4s", "patience=1s", "--out",
+                                      str(self.folder / "report")))
+        why = "it has computed for 1 s of processor time without an end"
+        self.assertEqual(self.repeatable(), f"no: host a: {why}")
+        self.assertIn(f",2,{why}", (self.folder / "report/ends.csv").read_text())
 
     def test_one_that_computes_without_an_end_is_named(self):
         topology = self.two("echo here I am; while :; do :; done")
@@ -1046,6 +1060,19 @@ rm -r /out/long && ls -1aU /out
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertRegex(done.stderr, r"(?s)host a: .*; its console ends with.*panic_on_oom")
         self.assertEqual(self.hosts_left(), [])
+
+    def test_a_second_run_in_the_same_folder_is_refused(self):
+        topology = self.two("sleep 1000000")
+        process = subprocess.Popen(self.words(topology, "--until", "1000000s"), stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while len(self.hosts_left()) < 2 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        done = self.run_lab(topology)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(f"the folder of hosts '{self.folder}/hosts' is that of another run", done.stderr)
 
     def test_no_patience_is_refused(self):
         done = self.run_lab(self.two("true"), "patience=0s")
@@ -1091,13 +1118,40 @@ class Hostile(Case):
     def test_a_kernel_that_speaks_wrongly_ends_the_run_with_a_sentence(self):
         for variant, sentence in ((1, "it shares memory that it could take away again"),
                                   (2, "it has computed for 1 s of processor time without an end"),
-                                  (3, "its time went from [0-9]+ ns to [0-9]+ ns")):
+                                  (3, "its time went from [0-9]+ ns to [0-9]+ ns"),
+                                  (5, "a table of its queue lies outside of the memory that it shares"),
+                                  (6, "its queue offers more than it has")):
             done = self.run_lab(self.two("true"), "patience=1s", kernel=self.hostile_kernel(variant))
             self.assertEqual(done.returncode, 3, done.stderr)
-            self.assertRegex(done.stderr, f"host a: {sentence}; its console ends with")
+            self.assertRegex(done.stderr, f"host [ab]: {sentence}; its console ends with")
             self.assertIn(f"variant {variant} begins", self.console("a"))
             self.assertNotIn("REACHED", self.console("a"))
             self.assertEqual(self.hosts_left(), [])
+
+    def test_a_kernel_that_changes_a_queue_gets_nothing_back_into_another(self):
+        done = self.run_lab(self.two("true"), "--until", "3s", kernel=self.hostile_kernel(4))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("variant 4 begins", self.console("a"))
+
+    def test_signals_to_its_group_stay_with_a_host(self):
+        process = subprocess.Popen(self.words(self.two("sleep 1000000"), "--until", "1000000s"),
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while len(self.hosts_left()) < 6 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        # The outer process of a host is in a session of its own, and all that is the guest's in another.
+        sessions = {}
+        for one in self.hosts_left():
+            with contextlib.suppress(OSError):
+                sessions.setdefault(os.getsid(int(one)), []).append(one)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        self.assertNotIn(os.getsid(0), sessions)
+        self.assertGreaterEqual(len(sessions), 4)
+
+    def test_the_keys_of_the_machine_are_not_shown(self):
+        self.fingerprint(self.run_lab(self.two("ls /etc/ssl; ls -A /etc/ssl/private /dev/sda /dev/vda")))
+        self.assertNotIn("private\n", self.console("a").replace("/etc/ssl/private", ""))
 
     def test_a_root_that_mounts_what_it_likes_stays_in_its_root(self):
         """hostfs takes any path; and what it shows has no date of the run."""

@@ -197,6 +197,46 @@ TEST_F(LabVirtqueue, SurvivesRandomTables) {
   EXPECT_GT(errors, 100u);
 }
 
+/// What was taken belongs to tables that are gone: nothing may be written where they were.
+TEST_F(LabVirtqueue, GivesNothingBackToTablesThatAreGone) {
+  driver_.describe(0, kBuffers, 10, 0);
+  driver_.offer(0);
+  ASSERT_NE(queue_.pop(), nullptr);
+  const std::uint16_t generation = queue_.generation();
+  mapped_.clear();
+  queue_.reset();
+  queue_.push(0, 0);
+  EXPECT_FALSE(queue_.ready());
+  queue_.set_entries(FakeMemory::kEntries);
+  queue_.push(0, 0);
+  EXPECT_NE(queue_.generation(), generation);
+  EXPECT_THROW(queue_.set_addresses(driver_.addresses()), GuestError) << "there is no memory";
+  queue_.push(0, 0);
+  EXPECT_EQ(driver_.used(), 0);
+}
+
+/// The index that the device tells lies behind the table, whether it is used yet or not.
+TEST_F(LabVirtqueue, RefusesTablesThatEndTooSoon) {
+  auto addresses = driver_.addresses();
+  addresses.used = FakeMemory::kAddress + FakeMemory::kBytes - 4 - 8 * FakeMemory::kEntries;
+  EXPECT_THROW(queue_.set_addresses(addresses), GuestError);
+  addresses = driver_.addresses();
+  addresses.available = FakeMemory::kAddress + FakeMemory::kBytes - 4 - 2 * FakeMemory::kEntries;
+  EXPECT_THROW(queue_.set_addresses(addresses), GuestError);
+}
+
+TEST_F(LabVirtqueue, LendsNoMoreThanItHas) {
+  driver_.describe(0, kBuffers, 10, 0);
+  for (std::uint32_t i = 0; i < FakeMemory::kEntries; ++i) {
+    driver_.offer(0);
+    ASSERT_NE(queue_.pop(), nullptr);
+  }
+  driver_.offer(0);
+  EXPECT_THROW(queue_.pop(), GuestError);
+  queue_.push(0, 0);
+  EXPECT_NE(queue_.pop(), nullptr);
+}
+
 TEST(LabGuestMemory, RefusesMoreThanTheFileHas) {
   const FakeMemory memory;
   GuestMemory mapped;

@@ -109,7 +109,7 @@ static const unsigned int kCalls[] = {
 	/* memory */
 	SYS_brk, SYS_madvise, SYS_memfd_create, SYS_mmap, SYS_mprotect, SYS_mremap, SYS_munmap,
 	/* open files */
-	SYS_close, SYS_dup, SYS_dup2, SYS_fcntl, SYS_fdatasync, SYS_fstat, SYS_fsync, SYS_ftruncate,
+	SYS_close, SYS_dup, SYS_dup2, SYS_fdatasync, SYS_fstat, SYS_fsync, SYS_ftruncate,
 	SYS_getdents64, SYS_lseek, SYS_pread64, SYS_pwrite64, SYS_read, SYS_readv, SYS_write,
 	SYS_writev, SYS_fstatfs,
 	/* files by their names, below folders of hostfs and for its own start */
@@ -129,21 +129,25 @@ static const unsigned int kCalls[] = {
 	SYS_sigaltstack, SYS_tgkill, SYS_wait4, SYS_waitid,
 	/* threads and the C library */
 	SYS_arch_prctl, SYS_futex, SYS_getegid, SYS_geteuid, SYS_getgid, SYS_getrandom, SYS_getrlimit,
-	SYS_getuid, SYS_prlimit64, SYS_rseq, SYS_sched_yield, SYS_set_robust_list,
+	SYS_getuid, SYS_rseq, SYS_sched_yield, SYS_set_robust_list,
 	SYS_set_tid_address, SYS_setrlimit, SYS_uname,
 	/* time */
 	SYS_clock_getres, SYS_clock_gettime, SYS_clock_nanosleep, SYS_nanosleep, SYS_setitimer,
 	SYS_timer_create, SYS_timer_delete, SYS_timer_settime, SYS_timer_gettime,
 };
 
-/* With a first or second argument of these only, of which the lower half counts. */
+/* With a first or second argument of these only, of which the lower half counts. No leases of files,
+ * which hold others up, and no notices of what others do with them. */
 static const struct {
-	unsigned int call, argument, values[4];
+	unsigned int call, argument, count, values[10];
 } kLimited[] = {
-	{ SYS_ioctl, 1, { TCGETS, TCGETS, TCGETS, TCGETS } },
-	{ SYS_prctl, 0, { PR_SET_PDEATHSIG, PR_SET_TSC, PR_SET_NAME, PR_SET_NAME } },
-	{ SYS_socket, 0, { AF_UNIX, AF_UNIX, AF_UNIX, AF_UNIX } },
-	{ SYS_socketpair, 0, { AF_UNIX, AF_UNIX, AF_UNIX, AF_UNIX } },
+	{ SYS_fcntl, 1, 10, { F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_SETOWN,
+			      F_SETSIG, F_ADD_SEALS, F_GET_SEALS } },
+	{ SYS_ioctl, 1, 1, { TCGETS } },
+	{ SYS_prctl, 0, 3, { PR_SET_PDEATHSIG, PR_SET_TSC, PR_SET_NAME } },
+	{ SYS_prlimit64, 0, 1, { 0 } }, /* its own limits */
+	{ SYS_socket, 0, 1, { AF_UNIX } },
+	{ SYS_socketpair, 0, 1, { AF_UNIX } },
 };
 
 /* Calls of programs into the vsyscall page, whose addresses end the address space. */
@@ -193,7 +197,7 @@ static void allow_calls(struct filter *filter)
 static void allow_limited(struct filter *filter)
 {
 	for (size_t i = 0; i < COUNT(kLimited); i++) {
-		const unsigned int most = COUNT(kLimited[i].values);
+		const unsigned int most = kLimited[i].count;
 
 		add(filter, BPF_JMP | BPF_JEQ | BPF_K, kLimited[i].call, 0, most + 3);
 		load(filter, offsetof(struct seccomp_data, args[kLimited[i].argument]));

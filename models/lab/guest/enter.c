@@ -136,6 +136,7 @@ static _Noreturn void watch(const struct group *groups, const char *seed, char *
 	pid_t kernel;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	check(setsid(), "begin", "a session"); /* signals to its group stay in the namespace */
 	for (int i = 0; i < kGroups; i++)
 		go_into(&groups[i]);
 	prctl(PR_SET_DUMPABLE, 0); /* the guest's kernel does not trace it */
@@ -144,6 +145,7 @@ static _Noreturn void watch(const struct group *groups, const char *seed, char *
 	close(kExecuted);
 	watched[1].fd = syscall(SYS_pidfd_open, kernel, 0);
 	check(watched[1].fd, "watch", "the kernel");
+	signal(SIGCHLD, SIG_IGN); /* those whose parents have ended go, too */
 	confine();
 	while (poll(watched, 2, -1) < 0 && errno == EINTR)
 		;
@@ -155,11 +157,14 @@ static void become_apart(void)
 {
 	const unsigned int user = geteuid(), group = getegid();
 
+	if (user == 0)
+		check(syscall(SYS_setgroups, 0, NULL), "drop", "groups");
 	check(unshare(kNamespaces), "unshare",
 	      "(namespaces of users must be allowed: sysctl kernel.unprivileged_userns_clone)");
 	write_to("/proc/self/setgroups", "deny");
 	write_to("/proc/self/uid_map", text("0 %u 1", user));
 	write_to("/proc/self/gid_map", text("0 %u 1", group));
+	check(sethostname("lab", 3), "set", "the name of the host");
 }
 
 int main(int count, char **words)

@@ -103,7 +103,11 @@ static int bring(FTS *tree, FTSENT *entry, int *to, off_t *left)
 		return entry->fts_level == 0 || entry->fts_number || go(to, "..");
 	case FTS_F:
 		return copy_file(entry->fts_accpath, *to, entry->fts_name, left);
-	case FTS_DNR:
+	case FTS_DNR: /* it was entered, and does not come again */
+		if (entry->fts_level > 0 && !entry->fts_number)
+			go(to, "..");
+		/* fall through */
+	case FTS_DC:
 	case FTS_ERR:
 	case FTS_NS:
 		errno = entry->fts_errno;

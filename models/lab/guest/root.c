@@ -61,7 +61,8 @@ static void show(const char *from, const char *to)
 
 static void make_read_only(const char *path)
 {
-	struct mount_attr attributes = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID };
+	struct mount_attr attributes = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+						     MOUNT_ATTR_NODEV };
 
 	check(syscall(SYS_mount_setattr, AT_FDCWD, path, AT_RECURSIVE, &attributes,
 		      sizeof attributes),
@@ -73,11 +74,13 @@ static void show_etc(const char *guest)
 {
 	static const char *const names[] = { "alternatives", "ld.so.cache", "ld.so.conf",
 					     "ld.so.conf.d", "nsswitch.conf", "protocols",
-					     "services", "ssl", "ethertypes", "iproute2" };
+					     "services", "ssl/certs", "ssl/openssl.cnf", /* not ssl/private */
+					     "ethertypes", "iproute2" };
 	char etc[PATH_MAX];
 
 	strcpy(etc, text("%s/etc", guest));
 	make_folder(etc);
+	make_folder(text("%s/ssl", etc));
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		show(text("/etc/%s", names[i]), text("%s/%s", etc, names[i]));
 	write_text(text("%s/passwd", etc),
@@ -188,10 +191,12 @@ int make_root(const char *folder, const char *kernel, const char *guest_root, un
 	show(kernel, text("%s/kernel", root));
 	show_library(root);
 	make_folder(text("%s/dev", root));
-	show("/dev/null", text("%s/dev/null", root));
+	write_text(text("%s/dev/null", root), "");
 	make_folder(text("%s/tmp", root));
 	make_folder(text("%s/old", root));
 	make_read_only(root);
+	/* The one device. */
+	check(mount("/dev/null", text("%s/dev/null", root), NULL, MS_BIND, NULL), "mount", "/dev/null");
 	out = make_writable(root, guest, out_mebibytes);
 	check(chdir(root), "chdir", root);
 	check(syscall(SYS_pivot_root, ".", "old"), "pivot_root", root);
