@@ -302,6 +302,11 @@ class Context : public OutputContext {
 /// What `finish` sees: the LP's last state, once, after the last committed event, in LP order.
 class FinalContext : public OutputContext {
  public:
+  /// Records what the LP has counted itself from `since` on. If the metric is to leave out more
+  /// than that (`Metric::observed_from`: a warm-up), the value is not recorded, and the run says
+  /// so.
+  void record(const Metric& metric, double value, Time since = Time::zero());
+
   /// Enters a value of the final state into the fingerprint.
   template <class T>
   void state(const T& value) {
@@ -317,6 +322,8 @@ class FinalContext : public OutputContext {
  protected:
   ~FinalContext() = default;
   void add_state(const void* bytes, std::size_t size);
+  /// A value of the metric was not recorded.
+  virtual void leave_out(const Metric& metric) = 0;
 };
 
 /// For a long loop in a handler that calls nothing else of the platform: a place where the handler

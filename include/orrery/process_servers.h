@@ -101,6 +101,10 @@ class Servers {
   /// `servers`: 1 or more. `queue_limit`: most processes that may wait; 0: none does.
   explicit Servers(std::uint64_t servers, std::uint64_t queue_limit = kUnlimited)
       : books_(servers, queue_limit) {}
+  /// The same, for record() into these metrics: what they leave out (a warm-up) does not count.
+  explicit Servers(const ResourceMetrics& metrics, std::uint64_t servers,
+                   std::uint64_t queue_limit = kUnlimited)
+      : books_(metrics, servers, queue_limit) {}
 
   /// `const Server server = co_await desk.acquire();` Smaller priorities come first, equal ones in
   /// the order in which they came. Without a limit of the queue the server is always there.
@@ -121,7 +125,7 @@ class Servers {
   /// As those of Resource.
   ResourceStatistics statistics(Time now) const { return books_.statistics(now); }
   void restart_statistics(Time now) { books_.restart_statistics(now); }
-  void record(OutputContext& context, const ResourceMetrics& metrics) const {
+  void record(FinalContext& context, const ResourceMetrics& metrics) const {
     books_.record(context, metrics);
   }
 

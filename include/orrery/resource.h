@@ -124,6 +124,12 @@ class Resource {
     if (servers == 0) throw std::invalid_argument("Resource: there must be at least 1 server.");
     statistics_.servers = servers;
   }
+  /// The same, for record() into these metrics: what they leave out (a warm-up) does not count.
+  explicit Resource(const ResourceMetrics& metrics, std::uint64_t servers,
+                    std::uint64_t queue_limit = kUnlimited)
+      : Resource(servers, queue_limit) {
+    observed_from_ = metrics.utilisation.observed_from();
+  }
 
   /// A customer wants a server. Among those who wait, a smaller priority comes first, and who came
   /// first among equals. O(log n) for n who wait.
@@ -189,30 +195,22 @@ class Resource {
 
   /// What it has seen up to `now`.
   ResourceStatistics statistics(Time now) const {
-    ResourceStatistics seen = statistics_;
-    seen.busy_area += area(busy_, now);
-    seen.queue_area += area(queue_.size(), now);
-    seen.until = now;
+    ResourceStatistics seen = begins_by(now) ? begun_at(observed_from_) : statistics_;
+    extend(seen, now);
     return seen;
   }
 
   /// Forgets what it has seen, at the end of a warm-up; customers stay where they are, and those
   /// who wait will have waited from their arrival.
-  void restart_statistics(Time now) {
-    const std::uint64_t servers = statistics_.servers;
-    statistics_ = ResourceStatistics();
-    statistics_.servers = servers;
-    statistics_.from = statistics_.until = now;
-    statistics_.longest_queue = queue_.size();
-  }
+  void restart_statistics(Time now) { statistics_ = begun_at(now); }
 
   /// For finish(): records what it has seen, but for the waits, which are recorded one by one.
-  void record(OutputContext& context, const ResourceMetrics& metrics) const {
+  void record(FinalContext& context, const ResourceMetrics& metrics) const {
     const ResourceStatistics seen = statistics(context.now());
-    context.record(metrics.utilisation, seen.utilisation());
-    context.record(metrics.queue, seen.mean_queue());
-    context.record(metrics.balked, seen.share_balked());
-    context.record(metrics.reneged, seen.share_reneged());
+    context.record(metrics.utilisation, seen.utilisation(), seen.from);
+    context.record(metrics.queue, seen.mean_queue(), seen.from);
+    context.record(metrics.balked, seen.share_balked(), seen.from);
+    context.record(metrics.reneged, seen.share_reneged(), seen.from);
   }
 
  private:
@@ -234,17 +232,32 @@ class Resource {
     return next;
   }
 
-  /// Of a level since it was last looked at.
-  ResourceStatistics::Area area(std::uint64_t level, Time now) const {
-    return static_cast<ResourceStatistics::Area>((now - statistics_.until).ticks()) * level;
+  ResourceStatistics begun_at(Time time) const {
+    ResourceStatistics begun;
+    begun.servers = statistics_.servers;
+    begun.from = begun.until = time;
+    begun.longest_queue = queue_.size();
+    return begun;
+  }
+  /// Whether statistics begin between the last change and `now`.
+  bool begins_by(Time now) const {
+    return statistics_.from < observed_from_ && observed_from_ <= now;
+  }
+  /// Levels have been what they are since `seen` was brought up to date.
+  void extend(ResourceStatistics& seen, Time now) const {
+    const auto ticks = static_cast<ResourceStatistics::Area>((now - seen.until).ticks());
+    seen.busy_area += ticks * busy_;
+    seen.queue_area += ticks * queue_.size();
+    seen.until = now;
   }
   void advance(Time now) {
-    statistics_.busy_area += area(busy_, now);
-    statistics_.queue_area += area(queue_.size(), now);
-    statistics_.until = now;
+    if (begins_by(now)) [[unlikely]]
+      statistics_ = begun_at(observed_from_);
+    extend(statistics_, now);
   }
 
   std::uint64_t queue_limit_;
+  Time observed_from_;
   std::uint64_t busy_ = 0;
   std::uint64_t next_ticket_ = 1;
   std::vector<Waiting> queue_;

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -134,7 +135,10 @@ struct Summary {
   void add(double value);
   /// Combines two summaries (Chan, Golub, LeVeque 1979).
   void merge(const Summary& other);
-  double mean() const { return count == 0 ? 0.0 : sum / static_cast<double>(count); }
+  /// NaN, which is no value in reports and studies, if there are no values.
+  double mean() const {
+    return count == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / static_cast<double>(count);
+  }
   /// Sample standard deviation; 0 for fewer than two values.
   double deviation() const;
 };
@@ -151,8 +155,10 @@ struct LevelSummary {
   double maximum = 0.0;
   double total = 0.0;  ///< sum of the LPs' means: of the whole model, where LPs are parts of it
 
-  /// Over time, of one LP.
-  double mean() const { return ticks == 0 ? 0.0 : area / ticks; }
+  /// Over time, of one LP; NaN if it was watched for no time.
+  double mean() const {
+    return ticks == 0 ? std::numeric_limits<double>::quiet_NaN() : area / ticks;
+  }
   /// Standard deviation of the value at a moment and an LP that are chosen at random.
   double deviation() const;
   void merge(const LevelSummary& other);
@@ -165,7 +171,7 @@ class Report {
   /// Of a level, all 0.
   virtual const Summary& total(const Metric& metric) const = 0;
   /// The smallest value that the share `q` of all values, from 0 to 1, does not exceed; of a metric
-  /// that keeps a histogram, within its error. 0 if there are no values.
+  /// that keeps a histogram, within its error. NaN, which is no value, if there are none.
   virtual double quantile(const Metric& metric, double q) const = 0;
   virtual const LevelSummary& level(const Metric& metric) const = 0;
   /// Simulated seconds that the metric was observed: what rates are divided by.

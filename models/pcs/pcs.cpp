@@ -394,7 +394,7 @@ void Cell::finish(orrery::FinalContext& context) {
   const auto counted = static_cast<double>((context.now() - counted_from_).ticks());
   const double mean_busy = counted > 0 ? busy_ticks_ / counted : 0.0;
   const auto record = [&](const Metric& metric, std::uint64_t count) {
-    context.record(metric, static_cast<double>(count));
+    context.record(metric, static_cast<double>(count), counted_from_);
   };
   record(model_.arrivals, counts_.arrivals);
   record(model_.blocked, counts_.blocked);
@@ -402,11 +402,12 @@ void Cell::finish(orrery::FinalContext& context) {
   record(model_.handoffs, counts_.handoffs_in);
   record(model_.dropped, counts_.dropped);
   record(model_.underpowered, counts_.underpowered);
-  context.record(model_.busy_channels, mean_busy);
+  context.record(model_.busy_channels, mean_busy, counted_from_);
   if (!model_.has_handoffs()) {
     const double expected =
         orrery::math::product(model_.erlang_b_value(), static_cast<double>(counts_.arrivals));
-    context.record(model_.excess_blocked, static_cast<double>(counts_.blocked) - expected);
+    context.record(model_.excess_blocked, static_cast<double>(counts_.blocked) - expected,
+                   counted_from_);
   }
   const HexGrid& grid = model_.grid();
   context.emit(model_.cell_table, context.self(), grid.x(context.self()), grid.y(context.self()),

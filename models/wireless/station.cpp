@@ -356,8 +356,9 @@ void Station::finish(FinalContext& context) {
   const Time end = context.now();
   if (busy_) busy_ticks_ += counted_ticks(busy_since_, end);
   if (transmits_until_ > end) transmit_ticks_ -= counted_ticks(end, transmits_until_);
+  const Time since = Time::zero() + model_.warm_up;
   const auto record = [&](const Metric& metric, std::uint64_t count) {
-    context.record(metric, static_cast<double>(count));
+    context.record(metric, static_cast<double>(count), since);
   };
   record(model_.generated, counts_.generated);
   record(model_.unreachable, counts_.unreachable);
@@ -375,9 +376,9 @@ void Station::finish(FinalContext& context) {
   const auto share = [&](std::int64_t ticks) {
     return counted > 0 ? static_cast<double>(ticks) / static_cast<double>(counted) : 0.0;
   };
-  context.record(model_.airtime_share, share(transmit_ticks_));
-  context.record(model_.busy_share, share(busy_ticks_));
-  context.record(model_.good_airtime, Duration::from_ticks(good_ticks_).to_seconds());
+  context.record(model_.airtime_share, share(transmit_ticks_), since);
+  context.record(model_.busy_share, share(busy_ticks_), since);
+  context.record(model_.good_airtime, Duration::from_ticks(good_ticks_).to_seconds(), since);
   emit_rows(context, share(transmit_ticks_), share(busy_ticks_));
   add_state(context);
 }

@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -20,6 +21,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -207,6 +209,14 @@ void read_again(std::optional<CommandLine>& commands, std::vector<std::string> w
   commands->run_arguments.repeated = repeated;
 }
 
+/// The system has no more of something, or lets us have no more.
+bool is_of_resources(const std::error_code& code) {
+  if (code.category() != std::generic_category() && code.category() != std::system_category())
+    return false;
+  constexpr std::array kCodes = {EAGAIN, ENOMEM, EMFILE, ENFILE, ENOSPC, EDQUOT, ENOBUFS};
+  return std::find(kCodes.begin(), kCodes.end(), code.value()) != kCodes.end();
+}
+
 int main_within_bounds(int argc, char** argv) {
   prctl(PR_SET_NAME, "orrery");  // one that was executed again, or as a rank, is "exe"
   std::optional<CommandLine> commands(std::in_place);
@@ -237,6 +247,15 @@ int main_within_bounds(int argc, char** argv) {
     return refuse(kExitFault, fault.what());
   } catch (const std::bad_alloc&) {
     return refuse(kExitSystem, "there is not enough memory" + memory::Region::limit_advice());
+  } catch (const transport::RankRefused& refused) {
+    return refuse(kExitSystem, refused.what());
+  } catch (const std::system_error& error) {
+    if (!is_of_resources(error.code()))
+      return refuse(kExitInternal, fmt::format("internal error: {}", error.what()));
+    return refuse(kExitSystem,
+                  fmt::format("the system refused what the run needs ({}): limits of threads, "
+                              "processes and open files are what 'ulimit -a' shows",
+                              error.what()));
   } catch (const std::exception& error) {
     return refuse(kExitInternal, fmt::format("internal error: {}", error.what()));
   } catch (...) {

@@ -213,6 +213,11 @@ void Context::fail(std::string_view why) const {
   throw ModelFault(std::string(why));
 }
 
+void FinalContext::record(const Metric& metric, double value, Time since) {
+  if (since < metric.observed_from()) return leave_out(metric);
+  OutputContext::record(metric, value);
+}
+
 void FinalContext::add_state(const void* bytes, std::size_t size) {
   hash_ = fingerprint::add_bytes(hash_, bytes, size);
 }

@@ -40,7 +40,7 @@ LevelSummary LevelState::summary() const {
   one.squares = squares;
   one.minimum = minimum;
   one.maximum = maximum;
-  one.total = one.mean();
+  one.total = one.ticks == 0 ? 0 : one.mean();
   return one;
 }
 

@@ -94,11 +94,13 @@ void Summary::merge(const Summary& other) {
 }
 
 double Summary::deviation() const {
-  return count < 2 ? 0.0 : std::sqrt(squares / static_cast<double>(count - 1));
+  // Squares of the rounding errors of equal values may be too large for a double.
+  if (count < 2 || minimum == maximum) return 0.0;
+  return std::sqrt(squares / static_cast<double>(count - 1));
 }
 
 double LevelSummary::deviation() const {
-  return ticks == 0 ? 0.0 : std::sqrt(squares / ticks);
+  return ticks == 0 || minimum == maximum ? 0.0 : std::sqrt(squares / ticks);
 }
 
 void LevelSummary::merge(const LevelSummary& other) {

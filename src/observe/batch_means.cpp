@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "observe/batch_means.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -13,6 +16,7 @@ namespace {
 /// What a batch adds to the two sums whose ratio is the mean.
 struct Batch {
   double amount = 0, weight = 0;
+  std::uint64_t values = 0;
 };
 
 Batch batch_of(std::span<const Series::Interval> intervals, bool of_level) {
@@ -20,6 +24,7 @@ Batch batch_of(std::span<const Series::Interval> intervals, bool of_level) {
   for (const Series::Interval& one : intervals) {
     batch.amount += of_level ? one.mean : one.sum;
     batch.weight += of_level ? 1.0 : static_cast<double>(one.count);
+    batch.values += one.count;
   }
   return batch;
 }
@@ -44,14 +49,19 @@ std::vector<double> rests_of(const std::vector<Batch>& batches, double mean) {
 }  // namespace
 
 double BatchMeans::precision() const {
-  if (half_width == 0) return 0;
-  return mean == 0 ? std::numeric_limits<double>::infinity() : half_width / std::abs(mean);
+  return mean == 0 || half_width == 0 ? std::numeric_limits<double>::infinity()
+                                      : half_width / std::abs(mean);
 }
 
 std::optional<BatchMeans> batch_means(std::span<const Series::Interval> intervals, bool of_level,
-                                      double confidence) {
+                                      double confidence, std::string* why) {
   const std::size_t length = intervals.size() / kBatches;
-  if (length == 0) return {};
+  if (length == 0) {
+    if (why != nullptr)
+      *why = fmt::format("the run has {} intervals of time, too few for {} batches; run longer",
+                         intervals.size(), kBatches);
+    return {};
+  }
   const auto used = intervals.subspan(intervals.size() - length * kBatches);
   std::vector<Batch> batches;
   Batch all;
@@ -59,15 +69,27 @@ std::optional<BatchMeans> batch_means(std::span<const Series::Interval> interval
     const Batch& one = batches.emplace_back(batch_of(used.subspan(i * length, length), of_level));
     all.amount += one.amount;
     all.weight += one.weight;
+    all.values += one.values;
   }
-  if (all.weight == 0) return {};
-  BatchMeans means{.batches = kBatches, .mean = all.amount / all.weight, .confidence = confidence};
+  const auto with_values = static_cast<std::uint64_t>(std::count_if(
+      batches.begin(), batches.end(), [](const Batch& one) { return one.weight > 0; }));
+  if (with_values < kLeastBatches || (!of_level && all.values < kLeastValues)) {
+    if (why != nullptr)
+      *why = fmt::format(
+          "it has {} values, in {} of {} batches; an interval needs {} values or more, in {} "
+          "batches "
+          "or more",
+          all.values, with_values, kBatches, kLeastValues, kLeastBatches);
+    return {};
+  }
+  BatchMeans means{
+      .batches = with_values, .mean = all.amount / all.weight, .confidence = confidence};
   const std::vector<double> rests = rests_of(batches, means.mean);
   double squares = 0;
   for (const double rest : rests) squares += rest * rest;
-  const double deviation = std::sqrt(squares / (kBatches - 1.0));
-  means.half_width = student_quantile(confidence, kBatches - 1) * deviation *
-                     std::sqrt(double{kBatches}) / all.weight;
+  const auto count = static_cast<double>(with_values);
+  means.half_width = student_quantile(confidence, with_values - 1) *
+                     std::sqrt(squares / (count - 1) * count) / all.weight;
   means.correlation = correlation_of(rests);
   means.begin = used.front().begin;
   means.batch = used[length - 1].end - used.front().begin;
@@ -75,14 +97,15 @@ std::optional<BatchMeans> batch_means(std::span<const Series::Interval> interval
 }
 
 std::optional<BatchMeans> batch_means(const Metric& metric, const RunResult& result,
-                                      double confidence) {
+                                      double confidence, std::string* why) {
+  if (why != nullptr) *why = "the run has no metrics";
   if (!metric.has_series() || !result.tally) return {};
   std::vector<Series::Interval> intervals =
       result.tally->series(metric).intervals(metric.observed_from(), result.reached);
   std::erase_if(intervals, [&](const Series::Interval& one) {
     return one.begin < metric.observed_from() || one.end - one.begin < metric.interval();
   });
-  return batch_means(intervals, metric.is_level(), confidence);
+  return batch_means(intervals, metric.is_level(), confidence, why);
 }
 
 }  // namespace orrery

@@ -31,7 +31,7 @@ constexpr const char* kMetaTables = R"(
   CREATE TABLE orrery_histograms (metric TEXT, value REAL, count INTEGER,
                                   PRIMARY KEY (metric, value));
   CREATE TABLE orrery_series (metric TEXT, begin_ticks INTEGER, end_ticks INTEGER, count INTEGER,
-                              sum REAL, mean REAL, minimum REAL, maximum REAL,
+                              sum REAL, mean REAL, minimum REAL, maximum REAL, total REAL,
                               PRIMARY KEY (metric, begin_ticks));
   CREATE TABLE orrery_results (name TEXT PRIMARY KEY, unit TEXT, help TEXT, value);
   CREATE TABLE orrery_columns (table_name TEXT, column_name TEXT, type TEXT, unit TEXT,
@@ -163,7 +163,9 @@ void Database::write_record(const RunRecord& record) {
     if (!m.is_level())
       insert("INSERT INTO orrery_metrics VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
              {m.name(), m.unit(), m.help()},
-             {static_cast<double>(s.count), s.sum, s.mean(), s.deviation(), s.minimum, s.maximum});
+             s.count == 0 ? std::vector<double>{0, 0}
+                          : std::vector<double>{static_cast<double>(s.count), s.sum, s.mean(),
+                                                s.deviation(), s.minimum, s.maximum});
     for (const MetricFigure& figure : figures_of(m, model_, result))
       if (figure.value)
         insert("INSERT INTO orrery_figures VALUES (?, ?, ?, ?)",
@@ -201,14 +203,15 @@ void Database::write_series(const Metric& metric, const RunResult& result) {
     if (series.of_level()) {
       numbers.push_back(one.mean);
       insert(
-          "INSERT INTO orrery_series (metric, begin_ticks, end_ticks, count, mean) "
+          "INSERT INTO orrery_series (metric, begin_ticks, end_ticks, count, total) "
           "VALUES (?, ?, ?, ?, ?)",
           {metric.name()}, numbers);
       continue;
     }
     numbers.push_back(one.sum);
     if (one.count > 0) numbers.insert(numbers.end(), {one.mean, one.minimum, one.maximum});
-    insert("INSERT INTO orrery_series VALUES (?, ?, ?, ?, ?, ?, ?, ?)", {metric.name()}, numbers);
+    insert("INSERT INTO orrery_series VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)", {metric.name()},
+           numbers);
   }
 }
 

@@ -41,12 +41,13 @@ std::vector<MetricFigure> figures_of(const Metric& metric, const Model& model,
                                      const RunResult& result) {
   if (metric.is_level()) return level_figures(level_of(metric, result), model.tick_seconds());
   const Summary& summary = summary_of(metric, result);
-  std::vector<MetricFigure> figures = {{"count", static_cast<double>(summary.count)},
-                                       {"sum", summary.sum},
-                                       {"mean", summary.mean()},
-                                       {"deviation", summary.deviation()},
-                                       {"minimum", summary.minimum},
-                                       {"maximum", summary.maximum}};
+  const auto of_values = [&](double value) {
+    return summary.count > 0 ? std::optional(value) : std::nullopt;
+  };
+  std::vector<MetricFigure> figures = {
+      {"count", static_cast<double>(summary.count)}, {"sum", summary.sum},
+      {"mean", of_values(summary.mean())},           {"deviation", of_values(summary.deviation())},
+      {"minimum", of_values(summary.minimum)},       {"maximum", of_values(summary.maximum)}};
   if (metric.keeps(Keep::histogram))
     for (const NamedQuantile& one : kNamedQuantiles)
       figures.push_back({one.name, quantile_of(metric, result, one.share)});
@@ -67,8 +68,6 @@ bool is_of_values(std::string_view figure) {
 
 std::optional<double> figure_of(const Metric& metric, const Model& model, const RunResult& result,
                                 std::string_view figure) {
-  if (!metric.is_level() && summary_of(metric, result).count == 0 && is_of_values(figure))
-    return {};
   for (const MetricFigure& one : figures_of(metric, model, result))
     if (one.name == figure) return one.value;
   return {};

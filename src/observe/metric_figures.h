@@ -28,11 +28,11 @@ inline constexpr std::array kFigureNames = {"count",   "sum",      "mean", "devi
 /// `unit`: of the metric's values.
 std::string unit_of_figure(std::string_view figure, const std::string& unit);
 
-/// All that the metric has, in that order. Where nothing was recorded, summaries are 0.
+/// All that the metric has, in that order. Where nothing was recorded, there is only count and sum.
 std::vector<MetricFigure> figures_of(const Metric& metric, const Model& model,
                                      const RunResult& result);
 
-/// Of a metric without values there is none of these: their summaries say 0.
+/// Of a metric without values there is none of these; older reports say 0.
 bool is_of_values(std::string_view figure);
 /// One of them, by name, where there is something that it could be of.
 std::optional<double> figure_of(const Metric& metric, const Model& model, const RunResult& result,

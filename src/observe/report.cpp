@@ -86,10 +86,11 @@ Json figure_json(const MetricFigure& figure) {
 Json batches_json(const Metric& metric, const RunRecord& record) {
   const std::optional<BatchMeans> means = batch_means(metric, record.result);
   if (!means) return nullptr;
-  return {{"batches", means->batches},           {"batch_ticks", means->batch.ticks()},
-          {"begin_ticks", means->begin.ticks()}, {"mean", means->mean},
-          {"half_width", means->half_width},     {"confidence", means->confidence},
-          {"correlation", means->correlation}};
+  return {
+      {"batches", means->batches},           {"batch_ticks", means->batch.ticks()},
+      {"begin_ticks", means->begin.ticks()}, {metric.is_level() ? "total" : "mean", means->mean},
+      {"half_width", means->half_width},     {"confidence", means->confidence},
+      {"correlation", means->correlation}};
 }
 
 /// Of a run that went from engine to engine.

@@ -89,7 +89,7 @@ void ResultFiles::write(const Row& row) {
 void ResultFiles::add_series(const Metric& metric, const RunRecord& record) {
   const Series& series = record.result.tally->series(metric);
   auto file = std::make_unique<FileWriter>(folder_.add(file_name(metric.name(), ".series.csv")));
-  file->write(series.of_level() ? "begin_ticks,end_ticks,changes,mean\n"
+  file->write(series.of_level() ? "begin_ticks,end_ticks,changes,total\n"
                                 : "begin_ticks,end_ticks,count,sum,mean,minimum,maximum\n");
   for (const auto& one : series.intervals(metric.observed_from(), record.result.reached)) {
     auto out = std::back_inserter(file->buffer());

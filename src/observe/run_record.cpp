@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <ctime>
+#include <limits>
 
 #include "core/float_environment.h"
 #include "observe/metric_figures.h"
@@ -27,7 +28,7 @@ class DerivedReport final : public Report {
     return metric.index() < result_.metrics.size() ? result_.metrics[metric.index()] : nothing;
   }
   double quantile(const Metric& metric, double q) const override {
-    return quantile_of(metric, result_, q).value_or(0);
+    return quantile_of(metric, result_, q).value_or(std::numeric_limits<double>::quiet_NaN());
   }
   const LevelSummary& level(const Metric& metric) const override {
     return level_of(metric, result_);

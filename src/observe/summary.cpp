@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "core/histogram.h"
 #include "observe/batch_means.h"
 #include "observe/edge_view.h"
@@ -52,8 +54,9 @@ std::string run_table(const RunRecord& record, const Terminal& terminal) {
 std::string derived_table(const RunRecord& record, const Terminal& terminal) {
   TextTable table({{"result"}, {"value", Align::right}, {"unit"}, {"meaning"}});
   for (const DerivedValue& value : record.derived)
-    table.add({value.name, value.text.value_or(number_text(value.value)), unit_text(value.unit),
-               value.help});
+    table.add({value.name,
+               value.text.value_or(std::isnan(value.value) ? "-" : number_text(value.value)),
+               unit_text(value.unit), value.help});
   return table.text(terminal);
 }
 
@@ -103,18 +106,18 @@ std::string figure_table(const RunRecord& record, const Terminal& terminal, Keep
 /// The intervals from one run, and which of them say too little.
 std::string batches_table(const RunRecord& record, const Terminal& terminal) {
   TextTable table({{"batch means"},
-                   {"mean", Align::right},
+                   {"mean or total", Align::right},
                    {"+/- (95 %)", Align::right},
                    {"batches", Align::right},
                    {"correlation", Align::right},
                    {"unit"}});
   std::string warnings;
   for (const Metric* metric : batched_metrics(*record.model, record.options)) {
-    const std::optional<BatchMeans> means = batch_means(*metric, record.result);
+    std::string why;
+    const std::optional<BatchMeans> means = batch_means(*metric, record.result, 0.95, &why);
     if (!means) {
-      table.add({metric->name(), "-", "-", "0", "-", unit_text(metric->unit())});
-      warnings += fmt::format("  {}: the run is too short for {} batches with values\n",
-                              metric->name(), kBatches);
+      table.add({metric->name(), "-", "-", "-", "-", unit_text(metric->unit())});
+      warnings += fmt::format("  {}: no interval: {}\n", metric->name(), why);
       continue;
     }
     table.add({metric->name(), number_text(means->mean), number_text(means->half_width),

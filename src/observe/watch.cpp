@@ -7,17 +7,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <iterator>
 #include <new>
 #include <string>
+#include <system_error>
+#include <thread>
 
 #include "observe/host.h"
 
 namespace orrery {
 namespace {
 
-constexpr int kTerminalPeriodMs = 200;
+constexpr int kTerminalPeriodMs = 200, kRefusedWaitMs = 20;
 constexpr int kFirstLineMs = 50;  // soon enough to show a short run, late enough to have a rate
 constexpr int kLogPeriodMs = 5000;
 constexpr int kStuckPeriodMs = 200;           // between looks at threads that ought to stop
@@ -65,8 +69,10 @@ void Watch::open_descriptors() {
   if (settings_.halts) sigaddset(&blocked_, SIGUSR1);
   pthread_sigmask(SIG_BLOCK, &blocked_, &before_);
   signals_ = signalfd(-1, &blocked_, SFD_NONBLOCK | SFD_CLOEXEC);
-  ending_ = eventfd(0, EFD_CLOEXEC);
-  requests_ = eventfd(0, EFD_CLOEXEC);
+  ending_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  requests_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (signals_ < 0 || ending_ < 0 || requests_ < 0)
+    throw std::system_error(errno, std::generic_category(), "descriptors of who watches the run");
 }
 
 void Watch::stop() {
@@ -87,8 +93,15 @@ void Watch::run() {
   const int first_ms = terminal_.interactive ? kFirstLineMs : period_ms;
   auto next = Clock::now() + std::chrono::milliseconds(first_ms);
   for (;;) {
-    poll(descriptors, std::size(descriptors), wait_ms(next));
-    if (descriptors[0].revents != 0) return;
+    // Where the system refuses to wait (a limit of descriptors that was lowered meanwhile), each is
+    // tried instead: reading what has nothing to say is no mistake.
+    if (poll(descriptors, std::size(descriptors), wait_ms(next)) < 0 && errno != EINTR) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(kRefusedWaitMs));
+      for (pollfd& one : descriptors) one.revents = POLLIN;
+    }
+    std::uint64_t count = 0;
+    if (descriptors[0].revents != 0 && ::read(ending_, &count, sizeof count) == sizeof count)
+      return;
     const bool show_now = Clock::now() >= next && settings_.show_progress;
     if (Clock::now() >= next) next = Clock::now() + std::chrono::milliseconds(period_ms);
     try {

@@ -230,7 +230,9 @@ std::string kind_table(const Json& metrics, const Kind& kind) {
 std::string batches_warning(const std::string& metric, const Json& means) {
   std::string sentence;
   if (!means.is_object())
-    sentence = "the run is too short for batches with values";
+    sentence = fmt::format(
+        "no interval: it needs {} values or more, in {} of {} batches or more; run longer",
+        kLeastValues, kLeastBatches, kBatches);
   else if (number_at(means, {"correlation"}).value_or(0) > kMostCorrelation)
     sentence = kDependentBatches;
   if (sentence.empty()) return "";
@@ -239,8 +241,8 @@ std::string batches_warning(const std::string& metric, const Json& means) {
 
 /// Intervals from one run.
 std::string batches_markup(const Json& metrics, double tick_seconds) {
-  TableMarkup table({text_cell("metric"), number_cell("mean"), number_cell("half width"),
-                     number_cell("confidence"), number_cell("batches"),
+  TableMarkup table({text_cell("metric"), number_cell("mean (of a level: total)"),
+                     number_cell("half width"), number_cell("confidence"), number_cell("batches"),
                      number_cell("seconds of each"), number_cell("correlation"),
                      text_cell("unit")});
   std::string warnings;
@@ -250,7 +252,7 @@ std::string batches_markup(const Json& metrics, double tick_seconds) {
     warnings += batches_warning(name, means);
     if (!means.is_object()) continue;
     const std::string unit = text_at(metric, {"unit"});
-    table.add({text_cell(name), value_cell(at(means, {"mean"})),
+    table.add({text_cell(name), value_cell(at(means, {means.contains("total") ? "total" : "mean"})),
                value_cell(at(means, {"half_width"})), value_cell(at(means, {"confidence"})),
                value_cell(at(means, {"batches"})),
                value_cell(number_at(means, {"batch_ticks"}).value_or(0) * tick_seconds),

@@ -51,12 +51,20 @@ void merge(SeriesPoint& sum, const SeriesPoint& next) {
   sum.end_ticks = next.end_ticks;
 }
 
+/// Of a level, the mean of all LPs together; older runs call that the mean.
+bool has_totals(const ReadDatabase& database) {
+  Query query(database,
+              "SELECT count(*) FROM pragma_table_info('orrery_series') WHERE name = 'total'");
+  return query.next() && query.whole(0) > 0;
+}
+
 void read_one_series(const ReadDatabase& database, const std::string& metric,
                      std::uint64_t intervals, RunFolder& run) {
   const std::uint64_t together = (intervals + kMostPoints - 1) / kMostPoints;
   Query query(database,
-              "SELECT begin_ticks, end_ticks, count, mean, minimum, maximum FROM orrery_series "
-              "WHERE metric = ? ORDER BY begin_ticks",
+              fmt::format("SELECT begin_ticks, end_ticks, count, {}, minimum, maximum "
+                          "FROM orrery_series WHERE metric = ? ORDER BY begin_ticks",
+                          has_totals(database) ? "coalesce(mean, total)" : "mean"),
               {metric});
   std::vector<SeriesPoint>& points = run.series[metric];
   for (std::uint64_t i = 0; query.next(); ++i) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -40,8 +41,14 @@ class FinalExecution final : public FinalContext {
     lp_->finish(*this);
   }
   std::uint64_t hash() const { return hash_; }
+  /// Numbers of metrics of which values were left out.
+  const std::set<std::uint32_t>& left_out() const { return left_out_; }
 
  private:
+  void leave_out(const Metric& metric) override {
+    const memory::PlatformMode platform;
+    left_out_.insert(metric.index());
+  }
   void append_row(const Table& table, std::span<const std::uint64_t> cells) override {
     if (rows_ == nullptr) return;
     const memory::PlatformMode platform;  // finish() may run in the LP's application mode
@@ -56,6 +63,7 @@ class FinalExecution final : public FinalContext {
   RowBuffer* const rows_;
   std::vector<Observation>* const observations_;
   std::uint32_t ordinal_ = 0;
+  std::set<std::uint32_t> left_out_;
 };
 
 }  // namespace orrery

@@ -46,6 +46,9 @@ void Finisher::call(LpId id, LogicalProcessBase& lp, std::uint64_t hash) {
   hash = execution.hash();
   const memory::PlatformMode platform;
   for (const Observation& one : observations_) tally_at_end(one);
+  for (const std::uint32_t metric : execution.left_out())
+    if (std::find(part_.left_out.begin(), part_.left_out.end(), metric) == part_.left_out.end())
+      part_.left_out.push_back(metric);
   if (const std::byte* metrics = LogicalProcessAccess::metrics(lp)) {
     add_metrics(id, metrics);
     hash = fingerprint::add_bytes(hash, metrics, model_.metric_bytes());
@@ -88,8 +91,24 @@ Finisher::Part Finisher::take_part() {
   return std::move(part_);
 }
 
+/// What an LP has counted from the beginning on is not what is asked for after a warm-up.
+void Finisher::note_left_out(const Model& model, std::vector<std::uint32_t> metrics,
+                             RunResult& result) {
+  if (metrics.empty()) return;
+  std::sort(metrics.begin(), metrics.end());
+  metrics.erase(std::unique(metrics.begin(), metrics.end()), metrics.end());
+  std::string names;
+  for (const std::uint32_t metric : metrics)
+    names += (names.empty() ? "" : ", ") + model.metrics()[metric]->name();
+  result.notes.push_back(
+      "the warm-up cannot be left out of what finish() recorded of the whole run, so it was not "
+      "recorded: " +
+      names + " (docs/studies.md, 'Leaving the beginning out')");
+}
+
 void Finisher::store(RunResult& result) {
   hand_rows_over();
+  note_left_out(model_, part_.left_out, result);
   result.fingerprint = part_.fingerprint;
   totals_.store(result);
   result.tally = std::move(tally_);
@@ -102,10 +121,12 @@ void Finisher::store(const Model& model, Time end, std::vector<Part> parts, RunR
   result.fingerprint = 0;
   result.tally.emplace(model);
   const Part* failed = nullptr;
+  std::vector<std::uint32_t> left_out;
   std::vector<std::pair<LpId, const std::byte*>> all;
   for (const Part& part : parts) {
     result.fingerprint += part.fingerprint;
     result.tally->merge_words(part.tally);
+    left_out.insert(left_out.end(), part.left_out.begin(), part.left_out.end());
     if (!part.fault.empty() && (failed == nullptr || part.fault_lp < failed->fault_lp))
       failed = &part;
     for (std::size_t i = 0; i < part.lps.size(); ++i)
@@ -115,6 +136,7 @@ void Finisher::store(const Model& model, Time end, std::vector<Part> parts, RunR
   MetricTotals totals(model, end);
   for (const auto& [id, one] : all) totals.add(one);
   totals.store(result);
+  note_left_out(model, std::move(left_out), result);
   if (failed == nullptr) return;
   result.end = RunEnd::fault;
   result.fault = failed->fault;

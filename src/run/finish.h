@@ -44,11 +44,12 @@ class Finisher {
   /// What the LPs of one place left; plain values, so that it can travel.
   struct Part {
     std::uint64_t fingerprint = 0;
-    std::vector<LpId> lps;             ///< those that recorded, in order
-    std::vector<std::byte> metrics;    ///< for each of them what is in its ledger
-    std::vector<std::uint64_t> tally;  ///< Tally::words
-    LpId fault_lp = 0;                 ///< valid if there is a fault
-    std::string fault;                 ///< of the first LP that failed
+    std::vector<LpId> lps;                ///< those that recorded, in order
+    std::vector<std::byte> metrics;       ///< for each of them what is in its ledger
+    std::vector<std::uint64_t> tally;     ///< Tally::words
+    std::vector<std::uint32_t> left_out;  ///< metrics that finish() recorded, but over too much
+    LpId fault_lp = 0;                    ///< valid if there is a fault
+    std::string fault;                    ///< of the first LP that failed
   };
   /// Of a finisher that keeps metrics apart; its rows are handed over.
   Part take_part();
@@ -65,6 +66,8 @@ class Finisher {
   void tally_at_end(Observation one);
   void add_metrics(LpId id, const std::byte* metrics);
   void hand_rows_over();
+  static void note_left_out(const Model& model, std::vector<std::uint32_t> metrics,
+                            RunResult& result);
 
   const Model& model_;
   const Time end_;

@@ -138,7 +138,12 @@ bool populate(World& world, const RunOptions& options, RunControl& control, RunR
   if (team.workers() == 1) {
     population.work(0);
   } else {
-    team.start(0, {[&population](unsigned thread) { population.work(thread); }});
+    try {
+      team.start(0, {[&population](unsigned thread) { population.work(thread); }});
+    } catch (...) {
+      team.join();  // those that were started work on the population, which goes first
+      throw;
+    }
     team.finish();
   }
   bool stopped = control.stop_requested.load(std::memory_order_relaxed);

@@ -60,6 +60,7 @@ void put_part(const Finisher::Part& part, ByteWriter& own) {
       .put(part.lps)
       .put(part.metrics)
       .put(part.tally)
+      .put(part.left_out)
       .put(part.fault_lp)
       .put(part.fault);
 }
@@ -70,6 +71,7 @@ Finisher::Part get_part(ByteReader& reader) {
   part.lps = reader.get_list<LpId>();
   part.metrics = reader.get_list<std::byte>();
   part.tally = reader.get_list<std::uint64_t>();
+  part.left_out = reader.get_list<std::uint32_t>();
   part.fault_lp = reader.get<LpId>();
   part.fault = reader.get_text();
   return part;

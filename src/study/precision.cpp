@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "orrery/error.h"
 
@@ -43,6 +44,8 @@ PrecisionRule PrecisionRule::parse(const std::string& text, double default_confi
 }
 
 double PrecisionRule::excess(const Estimate& now) const {
+  // Replications that do not differ say nothing of how far others could.
+  if (now.half_width == 0.0) return std::numeric_limits<double>::infinity();
   return now.relative_half_width() * (1 + 2 / static_cast<double>(now.count)) / share;
 }
 

@@ -41,7 +41,7 @@ void add_pilot(const std::string& path, const std::string& metric,
   sqlite3_stmt* prepared = nullptr;
   if (code != SQLITE_OK ||
       sqlite3_prepare_v2(opened,
-                         "SELECT end_ticks, count, sum, mean FROM orrery_series WHERE metric = ? "
+                         "SELECT end_ticks, count, sum, total FROM orrery_series WHERE metric = ? "
                          "ORDER BY begin_ticks",
                          -1, &prepared, nullptr) != SQLITE_OK)
     refuse(path, opened == nullptr ? "there is no memory" : sqlite3_errmsg(opened));

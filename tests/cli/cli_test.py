@@ -715,6 +715,39 @@ class ScarceSystem(Case):
                              "--set", "lps=200000", "state=16384", says=["the system failed in "],
                              preexec_fn=self.limit(mebibytes))
 
+    def test_each_thread_and_file_that_the_system_refuses(self):
+        """Whichever is the first to be refused, the run ends with a sentence. Threads are counted by user,
+        so somebody runs who has none."""
+        if os.geteuid() != 0 or not shutil.which("setpriv"):
+            self.skipTest("only root can become a user without processes")
+        as_nobody = ["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups"]
+        if subprocess.run([*as_nobody, "test", "-x", ORRERY], check=False).returncode != 0:
+            self.skipTest("this folder is not for other users")
+        for engine in [["sequential"], ["timewarp", "--workers", "2"], ["conservative", "--workers", "2", "--set", "lookahead=100ms"],
+                       ["expanded", "--workers", "2"], ["timewarp", "--ranks", "2"], ["auto"]]:
+            for limit, values in (("nproc", range(1, 7)), ("nofile", range(4, 13))):
+                for value in values:
+                    with self.subTest(engine=engine, limit=limit, value=value):
+                        done = subprocess.run(
+                            [*as_nobody, "prlimit", f"--{limit}={value}:{value}", ORRERY, "run", "phold",
+                             *map(str, SMALL), "--quiet", "--engine", *engine],
+                            capture_output=True, text=True, timeout=PATIENCE_S, check=False, cwd="/")
+                        self.assertIn(done.returncode, (0, 4), done.stderr)
+                        if done.returncode == 4:
+                            self.assertTrue(done.stderr.startswith("orrery: "), done.stderr)
+
+    def test_a_lower_limit_of_files_does_not_hold_a_run_up(self):
+        process = subprocess.Popen([ORRERY, "run", "phold", "--until", "100000s", "--engine", "sequential"],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        status, deadline = pathlib.Path(f"/proc/{process.pid}/status"), time.monotonic() + PATIENCE_S
+        while "Threads:\t1\n" in status.read_text() and time.monotonic() < deadline:
+            time.sleep(0.01)  # until somebody watches the run
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (2, 2))
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 130)
+
     def test_threads_that_the_system_refuses(self):
         # 64 stacks of 8 MiB are too many addresses. Time Warp's workers want memory as well.
         done = self.refused(4, "run", "phold", *SMALL, "--quiet", "--workers", "64", "--engine",
@@ -1208,7 +1241,8 @@ class Options(Case):
                                    "--repeats", "1", "--json", "--quiet", *self.words(name, value))
                 reports = json.loads(done.out)["reports"]
                 self.assertEqual(reports[1]["options"], direct["options"])
-                self.assertEqual(reports[0]["notes"], [])
+                self.assertEqual([note for note in reports[0]["notes"] if not note.startswith("the warm-up")],
+                                 [])
 
     def test_each_that_an_engine_does_not_use_is_noted(self):
         used = self.run_ok("describe", "sequential").out
@@ -1317,7 +1351,7 @@ class Observation(Case):
     def test_batches_need_values(self):
         words = [MISFIT, "--until", "20 ticks", "--batch-means", "steps"]
         self.assertIsNone(self.run_json(*words)["metrics"]["steps"]["batch_means"])
-        self.assertIn("too short", self.run_ok("run", *words, "--quiet").out)
+        self.assertIn("steps: no interval: ", self.run_ok("run", *words, "--quiet").out)
 
     def stopped(self, report):
         self.assertEqual(report["run"]["end"], "completed")

@@ -66,8 +66,13 @@ Summary summary_of(const std::vector<double>& values) {
 
 TEST(Summary, Empty) {
   const Summary summary;
-  EXPECT_EQ(summary.mean(), 0.0);
+  EXPECT_TRUE(std::isnan(summary.mean()));  // no value is no value
   EXPECT_EQ(summary.deviation(), 0.0);
+}
+
+TEST(Summary, OfEqualValuesHasNoDeviation) {
+  for (const double value : {1e300, -1e308, 0.1, 5e-324})
+    EXPECT_EQ(summary_of({value, value, value}).deviation(), 0.0) << value;
 }
 
 TEST(Summary, OneValue) {

@@ -50,18 +50,40 @@ TEST(BatchMeans, LeaveOverWhatIsAtTheBeginning) {
   ASSERT_TRUE(means);
   EXPECT_DOUBLE_EQ(means->mean, 0.5);
   EXPECT_EQ(means->half_width, 0);
-  EXPECT_EQ(means->precision(), 0);
+  EXPECT_TRUE(std::isinf(means->precision()));  // batches that do not differ say nothing of it
   EXPECT_EQ(means->begin, Time::zero() + 3 * kSecond);
   EXPECT_EQ(means->batch, 4 * kSecond);
 }
 
 TEST(BatchMeans, OfFewValuesWeighBatchesByTheirCounts) {
   Series series(kSecond, false);
-  series.add(Time::zero(), 10);
-  for (int k = 0; k < 9; ++k) series.add(Time::zero() + kSecond, 0);
+  for (unsigned i = 0; i < kBatches; ++i)
+    for (int k = 0; k < (i < 10 ? 1 : 9); ++k)
+      series.add(Time::zero() + static_cast<std::int64_t>(i) * kSecond, i < 10 ? 19 : 0);
   const auto means = means_of(series, kBatches);
   ASSERT_TRUE(means);
-  EXPECT_DOUBLE_EQ(means->mean, 1);  // and not 5
+  EXPECT_DOUBLE_EQ(means->mean, 1);  // of 190 values; and not a third of 19
+}
+
+/// A rare value's interval would be too narrow, and that of a single one nothing at all.
+TEST(BatchMeans, NeedValuesInMostBatches) {
+  const auto why_not = [](unsigned batches, int each) {
+    Series series(kSecond, false);
+    for (unsigned i = 0; i < batches; ++i)
+      for (int k = 0; k < each; ++k)
+        series.add(Time::zero() + static_cast<std::int64_t>(i) * kSecond, i % 3);
+    std::string why;
+    const Time end = Time::zero() + kBatches * kSecond;
+    const auto means = batch_means(series.intervals(Time::zero(), end), false, 0.95, &why);
+    EXPECT_EQ(means ? means->batches : batches, batches);
+    return why;
+  };
+  EXPECT_EQ(why_not(20, 5), "");
+  EXPECT_EQ(why_not(19, 50),
+            "it has 950 values, in 19 of 30 batches; an interval needs 100 values or more, in 20 "
+            "batches or more");
+  EXPECT_NE(why_not(30, 3), "");
+  EXPECT_NE(why_not(1, 1), "");
 }
 
 TEST(BatchMeans, TellWhetherBatchesDependOnEachOther) {
@@ -70,10 +92,10 @@ TEST(BatchMeans, TellWhetherBatchesDependOnEachOther) {
     slow.push_back(i < kBatches / 2 ? 1 : 2);
     quick.push_back(i % 2);
   }
-  const auto dependent = means_of(series_of(slow), kBatches);
+  const auto dependent = means_of(series_of(slow, 5), kBatches);
   EXPECT_GT(dependent->correlation, 0.8);
   EXPECT_FALSE(dependent->are_independent());
-  const auto alternating = means_of(series_of(quick), kBatches);
+  const auto alternating = means_of(series_of(quick, 5), kBatches);
   EXPECT_LT(alternating->correlation, -0.8);
   EXPECT_TRUE(alternating->are_independent());
 }
@@ -95,7 +117,7 @@ TEST(BatchMeans, AreNotMadeOfTooLittle) {
 TEST(BatchMeans, ThatAreZeroHaveNoPrecision) {
   std::vector<double> values;
   for (unsigned i = 0; i < kBatches; ++i) values.push_back(i % 2 == 0 ? 1 : -1);
-  EXPECT_TRUE(std::isinf(means_of(series_of(values), kBatches)->precision()));
+  EXPECT_TRUE(std::isinf(means_of(series_of(values, 5), kBatches)->precision()));
 }
 
 }  // namespace

@@ -159,7 +159,10 @@ class Runs(Case):
                                                    for name, one in alone["results"].items()})
         for name, one in alone["metrics"].items():
             for field in ["count", "sum", "mean", "deviation", "minimum", "maximum", "unit", "help"]:
-                self.assertEqual(run.metrics[field][name], one[field])
+                if one[field] is None:
+                    self.assertTrue(math.isnan(run.metrics[field][name]), (field, name))
+                else:
+                    self.assertEqual(run.metrics[field][name], one[field])
         self.assertEqual(run.metrics["count"].dtype, "int64")
         self.assertEqual(run.metrics["mean"].dtype, "float64")
         self.assertTrue(run.complete)

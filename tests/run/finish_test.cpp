@@ -295,5 +295,21 @@ TEST(Finisher, CallsInTheModeOfTheHeapAndTellsItsMisuse) {
   EXPECT_NE(result.fault.find("it misused its memory"), std::string::npos) << result.fault;
 }
 
+/// What was counted from the beginning on would be quietly wrong after a warm-up.
+TEST(Finisher, LeavesOutWhatWasCountedFromTooEarlyOn) {
+  EndingModel model(1);
+  model.inverse.observe_from(Time::from_ticks(100));
+  std::vector<unsigned> owners(EndingModel::kLps);
+  for (LpId id = 0; id < EndingModel::kLps; ++id) owners[id] = id % 3;
+  RunResult merged;
+  Finisher::store(model, kEnd, end_in_parts(model, nullptr, owners, 3), merged);
+  for (const RunResult& result : {end_in_one_place(model, nullptr), merged}) {
+    EXPECT_GT(result.metrics[model.size.index()].count, 0u);
+    EXPECT_EQ(result.metrics[model.inverse.index()].count, 0u);
+    ASSERT_EQ(result.notes.size(), 1u);
+    EXPECT_NE(result.notes.front().find("not recorded: inverse ("), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace orrery

@@ -191,6 +191,29 @@ TEST(Coverage, OfBatchMeans) {
   EXPECT_LE(dependent, 0.08 * kRuns);  // once in twenty by chance
 }
 
+/// The fewest values that have an interval, at times of their own: a rare kind of customer.
+TEST(Coverage, OfBatchMeansOfFewValues) {
+  constexpr int kRuns = 1000;
+  constexpr Duration kSecond = Duration::seconds(1);
+  int intervals = 0, covered = 0;
+  for (int run = 0; run < kRuns; ++run) {
+    std::mt19937_64 generator(static_cast<std::uint64_t>(run) + 1);
+    Series series(kSecond, false);
+    for (std::uint64_t i = 0; i < kLeastValues; ++i) {
+      const auto second = static_cast<std::int64_t>(generator() % (10 * kBatches));
+      const double share = static_cast<double>(generator() >> 11) * 0x1p-53;
+      series.add(Time::zero() + second * kSecond, -std::log1p(-share));
+    }
+    const Time end = Time::zero() + std::int64_t{10 * kBatches} * kSecond;
+    const auto means = batch_means(series.intervals(Time::zero(), end), false);
+    intervals += means.has_value();
+    covered += means && std::fabs(means->mean - 1) <= means->half_width;
+  }
+  EXPECT_EQ(intervals, kRuns);
+  EXPECT_GE(covered, 0.92 * kRuns);  // 93.7 % in the long run
+  EXPECT_LE(covered, 0.96 * kRuns);
+}
+
 /// All of three differences at once.
 TEST(Coverage, OfSimultaneousIntervals) {
   int covered = 0;

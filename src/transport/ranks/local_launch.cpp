@@ -35,7 +35,7 @@ constexpr double kPartingSeconds = 2;
 using Sockets = std::vector<std::vector<int>>;  ///< by rank, then by the rank at the other end
 
 [[noreturn]] void refuse(const char* what) {
-  throw RankFailure(std::string("the system refused ") + what + " (" + std::strerror(errno) +
+  throw RankRefused(std::string("the system refused ") + what + " (" + std::strerror(errno) +
                     "); use fewer --ranks");
 }
 

@@ -46,7 +46,7 @@ SharedRings::SharedRings(int memory, unsigned ranks)
     : ranks_(ranks), capacity_(capacity_for(ranks)) {
   void* const base = mmap(nullptr, bytes_for(ranks), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
   if (base == MAP_FAILED)
-    throw RankFailure(std::string("the system refused the memory that ranks share: ") +
+    throw RankRefused(std::string("the system refused the memory that ranks share: ") +
                       std::strerror(errno));
   base_ = static_cast<std::byte*>(base);
 }

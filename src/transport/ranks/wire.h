@@ -25,6 +25,12 @@ class RankFailure : public std::runtime_error {
 };
 
 /// Another rank has ended, or closed its end, before all had agreed to part.
+/// The system has not let ranks begin: no processes, sockets or memory for them.
+class RankRefused : public RankFailure {
+ public:
+  using RankFailure::RankFailure;
+};
+
 class RankLost : public RankFailure {
  public:
   explicit RankLost(unsigned rank)
