@@ -132,8 +132,7 @@ const std::vector<NamedWorkload<Set>>& workloads() {
 template <class Set>
 class PendingSteps : public ::testing::Test {};
 using ProbedSets =
-    ::testing::Types<RadixHeap<TestEvent, StepCount>, LadderQueue<TestEvent, StepCount>,
-                     DaryHeap<TestEvent, StepCount>>;
+    ::testing::Types<RadixHeap<TestEvent, StepCount>, DaryHeap<TestEvent, StepCount>>;
 TYPED_TEST_SUITE(PendingSteps, ProbedSets);
 
 /// The bound is some 40 steps (most of a sort by rank) and 4 a level of a heap. A set that is
@@ -156,8 +155,7 @@ TYPED_TEST(PendingSteps, GrowAsNLogN) {
 
 template <class Set>
 class PendingMemory : public ::testing::Test {};
-using BoundedSets =
-    ::testing::Types<RadixHeap<TestEvent>, LadderQueue<TestEvent>, DaryHeap<TestEvent>>;
+using BoundedSets = ::testing::Types<RadixHeap<TestEvent>, DaryHeap<TestEvent>>;
 TYPED_TEST_SUITE(PendingMemory, BoundedSets);
 
 TYPED_TEST(PendingMemory, FollowsTheNumberOfEvents) {

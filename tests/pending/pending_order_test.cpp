@@ -112,8 +112,7 @@ class Comparison {
 template <class Set>
 class PendingOrder : public ::testing::Test {};
 
-using OrderedSets =
-    ::testing::Types<RadixHeap<TestEvent>, LadderQueue<TestEvent>, DaryHeap<TestEvent>>;
+using OrderedSets = ::testing::Types<RadixHeap<TestEvent>, DaryHeap<TestEvent>>;
 TYPED_TEST_SUITE(PendingOrder, OrderedSets);
 
 TYPED_TEST(PendingOrder, IsAPendingSet) {

@@ -17,7 +17,6 @@
 
 #include "core/event_header.h"
 #include "pending/dary_heap.h"
-#include "pending/ladder_queue.h"
 #include "pending/pending_set.h"
 #include "pending/radix_heap.h"
 
