@@ -28,7 +28,8 @@
 #include <utility>
 #include <vector>
 
-#include "pending/registry.h"
+#include "pending/dary_heap.h"
+#include "pending/radix_heap.h"
 
 namespace orrery::pending {
 namespace {
@@ -176,10 +177,8 @@ Column column(std::string_view name, std::size_t events, const Increments& incre
 
 std::vector<Column> columns(std::size_t events, const Increments& increments) {
   std::vector<Column> all{column<Ring>("floor", events, increments)};
-  for (const PendingSetKind& kind : kPendingSets) {
-    all.push_back(with_pending_set<BenchEvent>(
-        kind.name, [&]<class Set>() { return column<Set>(kind.name, events, increments); }));
-  }
+  all.push_back(column<RadixHeap<BenchEvent>>("radix", events, increments));
+  all.push_back(column<DaryHeap<BenchEvent>>("heap", events, increments));
   return all;
 }
 
@@ -203,11 +202,7 @@ void print_row(std::size_t events, const Increments& increments, std::size_t rou
 
 void print_head() {
   std::printf("ns a hold: median [lowest]; then bytes an event\n%-12s %9s", "increments", "events");
-  std::printf("  %16s", "floor");
-  for (const PendingSetKind& kind : kPendingSets) std::printf("  %16s", kind.name.data());
-  std::printf("  ");
-  for (const PendingSetKind& kind : kPendingSets) std::printf("  %8s", kind.name.data());
-  std::printf("\n");
+  std::printf("  %16s  %16s  %16s    %8s  %8s\n", "floor", "radix", "heap", "radix", "heap");
 }
 
 struct Options {

@@ -16,7 +16,7 @@ struct Configuration {
   std::string engine;
   unsigned workers = 1;  ///< of each rank
   unsigned ranks = 1;
-  std::vector<std::string> options;  ///< others, as they are written: "--pending=heap"
+  std::vector<std::string> options;  ///< others, as they are written: "--checkpoint=copy"
 
   unsigned executors() const { return workers * ranks; }
   /// What is equal where only the number of executors differs.

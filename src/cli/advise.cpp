@@ -123,14 +123,14 @@ struct Trial {
   std::vector<std::string> values;
 };
 
-/// `--try pending=heap,ladder`: an option of runs, with values.
+/// `--try checkpoint=copy,incremental`: an option of runs, with values.
 std::vector<Trial> read_trials(const AdviseArguments& arguments, const Model& model) {
   std::vector<Trial> trials;
   for (const std::string& text : arguments.trials) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
-      throw UsageError(
-          fmt::format("--try needs OPTION=VALUE,... such as pending=heap,ladder, not '{}'", text));
+      throw UsageError(fmt::format(
+          "--try needs OPTION=VALUE,... such as checkpoint=copy,incremental, not '{}'", text));
     const std::string name = text.substr(0, equals);
     std::vector<std::string> names;
     const OptionBase* found = nullptr;

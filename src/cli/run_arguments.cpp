@@ -273,7 +273,7 @@ void add_advise_options(CLI::App& command, AdviseArguments& arguments) {
   command
       .add_option("--try", arguments.trials,
                   "Values of an option of runs to measure beside its default, such as "
-                  "pending=heap,ladder; may be repeated")
+                  "checkpoint=copy,incremental; may be repeated")
       ->type_name("OPTION=VALUE,...")
       ->allow_extra_args(false);
   command

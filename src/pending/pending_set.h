@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The pending event set: the events that are scheduled but not yet executed, handed out lowest key
-// first. This header is the contract; the kinds are in the headers beside it and are chosen at run
-// time by name (registry.h).
+// first. This header is the contract; the kinds are in the headers beside it, and engine_set.h says
+// which one engines use.
 //
 // What every kind promises, so that engines need not know which one they run:
 //  - Order: `pop` and `top` yield the minimum by the whole `Key`. Events with equal keys (which an

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the ladder queue and the radix heap have in common: a front that holds the next events in
+// What of the radix heap does not know its digits: a front that holds the next events in
 // order, rungs of buckets behind it, one pool for the buckets' entries, and the counts that say
 // when to reorganise. How a rung divides its times, and where an event belongs, is the derived
 // set's.

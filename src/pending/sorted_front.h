@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The next few events of a bucketed pending set, in order: what a ladder queue calls its bottom.
+// The next few events of a bucketed pending set, in order.
 //
 //              typical                                  worst case
 //   load       rank sort of at most 48 entries without  the same, and 48^2/2 moves where times

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/model_stack.h"
+#include "pending/engine_set.h"
 #include "pending/erase_if.h"
-#include "pending/registry.h"
 #include "run/clock.h"
 #include "run/event_pool.h"
 #include "run/execution.h"
@@ -204,13 +204,12 @@ class OneByOne {
 
 void advance_one_by_one(World& world, const RunOptions& options, const Goal& goal,
                         RunControl& control, RunResult& result) {
-  pending::with_pending_set<PlainEvent>(options.pending, [&]<class Pending>() {
-    if (world.on_heaps()) {
-      OneByOne<Pending, HeapMemory>(world, options, goal, control).advance(result);
-    } else {
-      OneByOne<Pending, OrdinaryMemory>(world, options, goal, control).advance(result);
-    }
-  });
+  using Pending = pending::EngineSet<PlainEvent>;
+  if (world.on_heaps()) {
+    OneByOne<Pending, HeapMemory>(world, options, goal, control).advance(result);
+  } else {
+    OneByOne<Pending, OrdinaryMemory>(world, options, goal, control).advance(result);
+  }
 }
 
 }  // namespace orrery

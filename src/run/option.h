@@ -102,7 +102,7 @@ using OptionList = std::vector<const OptionBase*>;
 /// All that are linked in, in the order of help and report.
 const OptionList& all_options();
 
-/// "radix, ladder and heap", or with another word before the last.
+/// "single, batched and decentralised", or with another word before the last.
 std::string listed(const std::vector<std::string>& words, std::string_view last = " and ");
 /// "--window, --gvt-period and --memory"
 std::string flags_text(const OptionList& options);

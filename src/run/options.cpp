@@ -11,7 +11,6 @@
 #include "core/float_environment.h"
 #include "core/key.h"
 #include "orrery/error.h"
-#include "pending/registry.h"
 #include "run/model_checks.h"
 #include "run/option_forms.h"
 
@@ -67,19 +66,6 @@ class HorizonOption final : public OptionBase {
   const std::string none_;
 };
 
-OptionForm<std::string> pending_set_form() {
-  const auto check = [](const std::string& name) {
-    if (name == "auto") return;
-    for (const pending::PendingSetKind& kind : pending::kPendingSets)
-      if (kind.name == name) return;
-    pending::refuse_pending_set(name);
-  };
-  std::string names = "auto";
-  for (const pending::PendingSetKind& kind : pending::kPendingSets)
-    names += ", " + std::string(kind.name);
-  return option_forms::checked_text(check, names);
-}
-
 const HorizonOption kUntil{{.name = "until",
                             .type = "TIME",
                             .help = "Simulate up to this time, such as 100s, 15min, 2h or 3d",
@@ -103,14 +89,15 @@ const WorkersOption kWorkers{{.name = "workers",
                               .default_words = "one for each usable core"},
                              &RunOptions::workers,
                              option_forms::count(1, kMostWorkers)};
-const MemberOption<std::string, std::string> kPending{{.name = "pending",
-                                                       .type = "NAME",
-                                                       .help = "Pending event set",
-                                                       .group = kTuningOptions,
-                                                       .field = "pending",
-                                                       .universal = true},
-                                                      &RunOptions::pending,
-                                                      pending_set_form()};
+const MemberOption<std::string, std::string> kPending{
+    {.name = "pending",
+     .type = "NAME",
+     .help = "Of earlier reports; changes nothing",
+     .group = kTuningOptions,
+     .field = "pending",
+     .universal = true},
+    &RunOptions::pending,
+    option_forms::choice({"auto", "radix", "ladder", "heap"})};
 const MemberOption<std::uint64_t, std::uint64_t> kMemory{
     {.name = "memory",
      .type = "SIZE",

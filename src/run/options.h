@@ -24,7 +24,7 @@ struct RunOptions {
   std::uint64_t seed = 1;
   Time until = Time::max();        ///< events at or after it are not handled
   unsigned workers = 0;            ///< 0: one per core that this process may use
-  std::string pending = "auto";    ///< pending event set, see src/pending/registry.h
+  std::string pending = "auto";    ///< changes nothing (src/pending/engine_set.h)
   std::uint64_t memory_bytes = 0;  ///< budget of the run; 0: three quarters of what is available
   bool bind = true;                ///< bind workers to cores where there are enough
   std::uint32_t livelock_microsteps =

@@ -44,6 +44,9 @@ RunResult run_supervised(Engine& engine, const Model& model, const RunOptions& o
     RunResult result = engine.run(model, options, control);
     if (result.end == RunEnd::fault && tells_system_failure(result.fault))
       result.end = RunEnd::failed;
+    if (options.pending == "ladder" || options.pending == "heap")
+      result.notes.push_back("there is one pending event set now, the radix heap: --pending " +
+                             options.pending + " changes nothing");
     return result;
   } catch (const SystemFailure& failure) {
     return end(failure.what());

@@ -5,7 +5,7 @@
 #include <memory>
 #include <new>
 
-#include "pending/registry.h"
+#include "pending/engine_set.h"
 #include "run/clock.h"
 #include "run/edge_survey.h"
 #include "run/event_pool.h"
@@ -172,9 +172,8 @@ SurveyResult survey_run(const Model& model, const RunOptions& options, const Sur
                         RunControl& control) {
   check_options(model, options);
   const Promises promises(model, communication_of(model));
-  return pending::with_pending_set<PlainEvent>(options.pending, [&]<class Pending>() {
-    return SurveyRun<Pending>(model, promises, options, control).run(limits);
-  });
+  using Pending = pending::EngineSet<PlainEvent>;
+  return SurveyRun<Pending>(model, promises, options, control).run(limits);
 }
 
 }  // namespace orrery

@@ -76,10 +76,10 @@ std::string text_of(const Advice& advice) {
 }
 
 TEST(Configuration, HasANameAndWords) {
-  Configuration one{"timewarp", 2, 1, {"--pending=heap"}};
-  EXPECT_EQ(one.name(), "timewarp, 2 workers, --pending=heap");
-  EXPECT_EQ(one.words(),
-            (std::vector<std::string>{"--engine", "timewarp", "--workers", "2", "--pending=heap"}));
+  Configuration one{"timewarp", 2, 1, {"--checkpoint=copy"}};
+  EXPECT_EQ(one.name(), "timewarp, 2 workers, --checkpoint=copy");
+  EXPECT_EQ(one.words(), (std::vector<std::string>{"--engine", "timewarp", "--workers", "2",
+                                                   "--checkpoint=copy"}));
   one = {"timewarp", 1, 3, {}};
   EXPECT_EQ(one.name(), "timewarp, 3 ranks of 1 worker");
   EXPECT_EQ(one.with_executors(6).ranks, 6U);

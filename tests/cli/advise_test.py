@@ -85,12 +85,12 @@ class Advice(AdviseCase):
 
     def test_measures_what_it_is_told_to(self):
         answer = self.advise(*LONG, "--budget", "2s", "--engines", "timewarp", "--workers", "1,3",
-                             "--ranks", "1", "--try", "pending=heap")
+                             "--ranks", "1", "--try", "checkpoint=copy")
         names = [one["configuration"]["name"] for one in answer["configurations"]
                  if not one["beyond_cores"]]
         self.assertEqual(names, ["timewarp, 1 worker", "timewarp, 3 workers",
-                                 "timewarp, 1 worker, --pending=heap",
-                                 "timewarp, 3 workers, --pending=heap"])
+                                 "timewarp, 1 worker, --checkpoint=copy",
+                                 "timewarp, 3 workers, --checkpoint=copy"])
 
     def test_ranks(self):
         answer = self.advise(*LONG, "--budget", "2s", "--engines", "timewarp", "--workers", "1",
@@ -169,9 +169,9 @@ class Refusals(AdviseCase):
                 (["phold", "--engines", "sequental"], ["'sequental'", "'sequential'"]),
                 (["phold", "--workers", "0"], ["--workers"]),
                 (["phold", "--ranks", "1,,2"], ["--ranks", "'1,,2'"]),
-                (["phold", "--try", "pending"], ["--try", "'pending'"]),
-                (["phold", "--try", "pendin=heap"], ["'pendin'", "'pending'"]),
-                (["phold", "--try", "pending=tree"], ["pending", "'tree'"]),
+                (["phold", "--try", "checkpoint"], ["--try", "'checkpoint'"]),
+                (["phold", "--try", "checkpont=copy"], ["'checkpont'", "'checkpoint'"]),
+                (["phold", "--try", "checkpoint=tree"], ["checkpoint", "'tree'"]),
                 (["phold", "--pilot", "lsp=2"], ["--pilot", "'lsp'"]),
                 (["phold", "--time-limit", "x"], ["--time-limit", "'x'"]),
                 (["phold", "--price-limit", "-1"], ["--price-limit", "'-1'"]),

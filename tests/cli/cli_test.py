@@ -1241,8 +1241,9 @@ class Options(Case):
                                    "--repeats", "1", "--json", "--quiet", *self.words(name, value))
                 reports = json.loads(done.out)["reports"]
                 self.assertEqual(reports[1]["options"], direct["options"])
-                self.assertEqual([note for note in reports[0]["notes"] if not note.startswith("the warm-up")],
-                                 [])
+                noted = [note for note in reports[0]["notes"]
+                         if "--pending" not in note and not note.startswith("the warm-up")]
+                self.assertEqual(noted, [])
 
     def test_each_that_an_engine_does_not_use_is_noted(self):
         used = self.run_ok("describe", "sequential").out
@@ -1256,6 +1257,12 @@ class Options(Case):
                     self.assertEqual(notes, [])
                 else:
                     self.assertEqual(notes, [f"engine sequential does not use --{name}"])
+
+    def test_an_option_of_earlier_reports_is_accepted_with_a_note(self):
+        for name in ["ladder", "heap"]:
+            report = self.run_json("pcs", "--set", "cells=8", "--until", "2s", "--pending", name)
+            self.assertIn("there is one pending event set now, the radix heap: "
+                          f"--pending {name} changes nothing", report["notes"])
 
     def test_note_lists_all_and_is_shown(self):
         done = self.run_ok("run", "phold", *SMALL, "--engine", "sequential", "--quiet", "--window",

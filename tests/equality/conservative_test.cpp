@@ -27,19 +27,16 @@ struct Shape {
   std::string mode = "promises";
   std::uint64_t halt_every = 0;
   std::uint64_t channel_messages = 4096;
-  std::string pending = "auto";
 
   std::string text() const {
     return std::to_string(workers) + " workers, mode " + mode + ", halts every " +
-           std::to_string(halt_every) + ", channels of " + std::to_string(channel_messages) +
-           ", pending " + pending;
+           std::to_string(halt_every) + ", channels of " + std::to_string(channel_messages);
   }
   RunOptions options(std::uint64_t seed) const {
     RunOptions options;
     options.seed = seed;
     options.workers = workers;
     options.bind = false;
-    options.pending = pending;
     options.set(threads_option(), workers);
     options.set(conservative::kMode, mode);
     options.set(conservative::kHaltEvery, halt_every);
@@ -55,11 +52,11 @@ std::vector<Shape> shapes() {
           {2, "in-place"},
           {2, "promises", 50, 2},
           {2, "auto", 300},
-          {3, "promises", 0, 2, "heap"},
+          {3, "promises", 0, 2},
           {3, "promises", 500},
           {4, "auto", 100, 4},
           {4, "promises", 0, 4},
-          {7, "promises", 1000, 4096, "ladder"}};
+          {7, "promises", 1000, 4096}};
 }
 
 constexpr Promise kPromises[] = {Promise::for_all, Promise::by_edge, Promise::clusters,

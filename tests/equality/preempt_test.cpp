@@ -336,7 +336,11 @@ class LoopingLp final : public Asker {
 
  private:
   void bear_unasked(Context& context, const Answer& answer) override {
-    loops_.fetch_add(1, std::memory_order_relaxed);
+    // On a machine with much else to do there are many wrong guesses, and each loop goes on for
+    // long.
+    constexpr std::uint64_t kMostLoops = 40;
+    constexpr int kMostSends = 10'000;
+    if (loops_.fetch_add(1, std::memory_order_relaxed) >= kMostLoops) return;
     volatile bool going = true;
     switch (way_) {
       case Loop::spins:
@@ -351,9 +355,12 @@ class LoopingLp final : public Asker {
           }
         break;
       case Loop::sends:
-        while (going)
-          context.schedule(context.self(), Duration::from_ticks(1 << 20),
-                           Question{answer.id, 0, 1});
+        for (int sent = 0; going; ++sent)
+          if (sent < kMostSends)
+            context.schedule(context.self(), Duration::from_ticks(1 << 20),
+                             Question{answer.id, 0, 1});
+          else
+            poll();
         break;
       case Loop::in_the_library:
         for (char text[64]; going;) std::snprintf(text, sizeof text, "%g", 1.0 / 3);
@@ -387,6 +394,7 @@ TEST_P(EndlessLoops, OfWrongGuessesHoldNoRunUp) {
   options.until = Time::from_ticks(1500);
   const Outcome expected = run_model(model, "sequential", options);
   ASSERT_EQ(model.loops, 0u) << "in order, none loops";
+  std::uint64_t loops = 0;
   for (const auto& [workers, threads] :
        {std::pair{2u, 2u}, std::pair{4u, 2u}, std::pair{4u, 4u}, std::pair{3u, 1u}}) {
     for (const char* checkpoint : {"auto", "periodic:7"}) {
@@ -394,9 +402,10 @@ TEST_P(EndlessLoops, OfWrongGuessesHoldNoRunUp) {
       shape.checkpoint = checkpoint;
       const Outcome actual = run_model(model, "timewarp", shape.apply_shape(options));
       expect_same(expected, actual, shape.text_with("auto"));
+      loops += model.loops.exchange(0);
     }
   }
-  EXPECT_GT(model.loops, 0u) << "nobody guessed wrong: this has shown nothing";
+  EXPECT_GT(loops, 0u) << "nobody guessed wrong: this has shown nothing";
 }
 
 /// Where nothing is interrupted they are dropped at their limit, and undone as any wrong guess.

@@ -710,7 +710,7 @@ TEST_F(Collection, ChicagoSketch) {
 }
 
 TEST_F(Collection, BerlinCenterNeedsItsUnits) {
-  if (orrery::testing::kThreadSanitizer) GTEST_SKIP() << "one thread reads it, for minutes here";
+  if (orrery::testing::kSanitizers) GTEST_SKIP() << "one thread reads it, for minutes here";
   EXPECT_MENTIONS(refusal(network("berlin-center")), "set time_unit");
   const Outcome out =
       run(with(network("berlin-center"),

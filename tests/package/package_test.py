@@ -133,7 +133,7 @@ class Contents(Case):
     def test_plugins_are_those_of_the_build(self):
         there = {path.name for path in (ROOT / "usr/lib/orrery").glob("*.so")}
         self.assertEqual(there, {path.name for path in (BUILD / "bin").glob("orrery-*.so")})
-        self.assertEqual("mpi" in self.field("Suggests"), any("mpi" in name for name in there))
+        self.assertEqual("mpi" in self.field("Suggests"), any("mpi" in name for name in there - {"orrery-llf-mpi.so"}))  # a stub
         self.assertEqual("microhttpd" in self.field("Recommends"), "orrery-live.so" in there)
 
     def test_nothing_tells_where_it_was_built(self):

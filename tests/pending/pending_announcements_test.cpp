@@ -68,9 +68,8 @@ class Round {
 };
 
 template <class Set>
-class PendingAhead : public testing::Test {};
-using AnnouncingSets =
-    testing::Types<RadixHeap<AheadEvent>, LadderQueue<AheadEvent>, DaryHeap<AheadEvent>>;
+class PendingAhead : public ::testing::Test {};
+using AnnouncingSets = ::testing::Types<RadixHeap<AheadEvent>, DaryHeap<AheadEvent>>;
 TYPED_TEST_SUITE(PendingAhead, AnnouncingSets);
 
 TYPED_TEST(PendingAhead, AnnouncesOnlyWhatIsInTheSet) {

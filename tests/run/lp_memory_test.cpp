@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "pending/registry.h"
 #include "run/engine_cases.h"
 
 namespace orrery::testing {
@@ -46,23 +45,18 @@ TEST(LpMemory, HoldsNothingOfThePlatform) {
   constexpr std::int64_t kHorizonTicks = 2 << 20;
   const ScriptModel idle(3, kHorizonTicks);
   const double alone = statistic(run(idle, kOnHeaps), "lp_memory");
-  for (const auto& kind : pending::kPendingSets) {
-    SCOPED_TRACE(kind.name);
-    RunOptions options;
-    options.pending = std::string(kind.name);
-    ScriptModel model(3, kHorizonTicks);
-    script_floods(model);
-    const RunResult result = run(model, kOnHeaps, options);
-    ASSERT_EQ(result.end, RunEnd::completed) << result.fault;
-    EXPECT_GT(result.committed, 40'000u);
-    EXPECT_EQ(statistic(result, "lp_memory"), alone);
-    const auto flood = model.on_step;
-    model.on_step = [&](Context& context, ScriptLp& self, const Step& step) {
-      flood(context, self, step);
-      self.memory.push_back(1);
-    };
-    EXPECT_GT(statistic(run(model, kOnHeaps, options), "lp_memory"), alone);
-  }
+  ScriptModel model(3, kHorizonTicks);
+  script_floods(model);
+  const RunResult result = run(model, kOnHeaps);
+  ASSERT_EQ(result.end, RunEnd::completed) << result.fault;
+  EXPECT_GT(result.committed, 40'000u);
+  EXPECT_EQ(statistic(result, "lp_memory"), alone);
+  const auto flood = model.on_step;
+  model.on_step = [&](Context& context, ScriptLp& self, const Step& step) {
+    flood(context, self, step);
+    self.memory.push_back(1);
+  };
+  EXPECT_GT(statistic(run(model, kOnHeaps), "lp_memory"), alone);
 }
 
 TEST(LpMemory, RefusedMemoryIsToldAsByTimeWarp) {

@@ -14,7 +14,6 @@
 #include "engine/timewarp/settings.h"
 #include "equality/random_model.h"
 #include "equality/run_model.h"
-#include "pending/registry.h"
 
 namespace orrery::testing {
 namespace {
@@ -38,7 +37,6 @@ RunOptions adversarial_options(std::uint64_t seed) {
   options.set(timewarp::kWindow, one_of(std::vector<std::int64_t>{0, 0, 1, 25, 600}));
   options.memory_bytes = one_of(Numbers{0, 1 << 20, 200'000, 3'000'000});
   options.set(timewarp::kGvtPeriod, one_of(Numbers{0, 1, 100, 4000}));
-  options.pending = std::string(one_of(pending::kPendingSets).name);
   return options;
 }
 
@@ -47,7 +45,7 @@ std::string text(const RunOptions& o) {
          ", threads " + std::to_string(o.get(threads_option())) + ", checkpoint " +
          o.get(checkpoint::kCheckpoint) + ", window " + std::to_string(o.get(timewarp::kWindow)) +
          ", memory " + std::to_string(o.memory_bytes) + ", gvt " +
-         std::to_string(o.get(timewarp::kGvtPeriod)) + " us, pending " + o.pending;
+         std::to_string(o.get(timewarp::kGvtPeriod)) + " us";
 }
 
 TEST(Adversity, RandomModelAndRandomOptions) {

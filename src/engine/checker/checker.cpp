@@ -13,7 +13,7 @@
 #include "engine/checker/lp_checker.h"
 #include "memory/library_state.h"
 #include "memory/outside_calls.h"
-#include "pending/registry.h"
+#include "pending/engine_set.h"
 #include "run/clock.h"
 #include "run/edge_survey.h"
 #include "run/engine.h"
@@ -283,9 +283,8 @@ class CheckerEngine final : public Engine {
     memory::prepare_library_state();
     const Promises promises(model, communication_of(model));
     const LpExecutions executions(model, promises);
-    return pending::with_pending_set<CheckedEvent>(options.pending, [&]<class Pending>() {
-      return Run<Pending>(model, promises, executions, options, control).run();
-    });
+    return Run<pending::EngineSet<CheckedEvent>>(model, promises, executions, options, control)
+        .run();
   }
 };
 

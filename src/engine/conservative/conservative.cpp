@@ -16,7 +16,7 @@
 #include "engine/conservative/settings.h"
 #include "engine/conservative/tempo.h"
 #include "orrery/error.h"
-#include "pending/registry.h"
+#include "pending/engine_set.h"
 #include "run/model_checks.h"
 #include "run/one_by_one.h"
 #include "run/placement.h"
@@ -97,9 +97,8 @@ class ConservativeEngine final : public WorldEngine {
       return;
     }
     Tempo& tempo = tempo_for(world, goal, settings, control);
-    pending::with_pending_set<PlainEvent>(options.pending, [&]<class Pending>() {
-      Run<Pending>(world, options, goal, settings, workers, tempo, control).advance(result);
-    });
+    using Pending = pending::EngineSet<PlainEvent>;
+    Run<Pending>(world, options, goal, settings, workers, tempo, control).advance(result);
   }
 
  private:

@@ -10,7 +10,7 @@
 #include "engine/expanded/run.h"
 #include "engine/expanded/settings.h"
 #include "orrery/error.h"
-#include "pending/registry.h"
+#include "pending/engine_set.h"
 #include "run/world_engine.h"
 
 namespace orrery::expanded {
@@ -38,9 +38,8 @@ class ExpandedEngine final : public WorldEngine {
           "--handover pull gives events to any thread, and the model has LPs that stay on theirs "
           "(stays_on_thread()); leave it out");
     if (world.on_heaps()) workers = std::min(workers, world.parts());  // an arena for each
-    pending::with_pending_set<Event>(options.pending, [&]<class Pending>() {
-      Run<Pending>(world, options, goal, settings, workers, control).advance(result);
-    });
+    using Pending = pending::EngineSet<Event>;
+    Run<Pending>(world, options, goal, settings, workers, control).advance(result);
   }
 };
 

@@ -11,7 +11,7 @@
 #include "core/assert.h"
 #include "engine/timewarp/account.h"
 #include "engine/timewarp/crew.h"
-#include "pending/registry.h"
+#include "pending/engine_set.h"
 #include "run/clock.h"
 #include "run/placement.h"
 #include "run/rank_end.h"
@@ -465,9 +465,8 @@ class TimeWarpEngine final : public WorldEngine {
     std::vector<std::string> known;  // told with the layout
     const CacheLayout cache =
         CacheLayout::choose(settings, count_useful_workers(options, world.model()), known);
-    pending::with_pending_set<TwEvent>(options.pending, [&]<class Pending>() {
-      Run<Pending>(world, options, goal, settings, control, cache, result).execute();
-    });
+    using Pending = pending::EngineSet<TwEvent>;
+    Run<Pending>(world, options, goal, settings, control, cache, result).execute();
   }
 };
 

@@ -717,15 +717,6 @@ TEST(Checker, AFaultIsThatOfTheSequentialEngine) {
   expect_clean(model, {}, "fault");
 }
 
-TEST(Checker, EveryPendingSet) {
-  const RandomModel model({.shape = 5, .lps = 30, .horizon = Duration::from_ticks(1'000)});
-  for (const char* pending : {"radix", "ladder", "heap"}) {
-    RunOptions options;
-    options.pending = pending;
-    expect_clean(model, options, pending);
-  }
-}
-
 TEST_F(Mistakes, NoMistakeWhatOnlyLooksLikeOne) {
   at_each_event([](Context& context, ScriptLp& lp) {
     static const std::string kInitialisedHere(100, 'x');  // once is allowed

@@ -14,7 +14,7 @@
 #include "engine/expanded/schedule.h"
 #include "engine/expanded/settings.h"
 #include "equality/random_model.h"
-#include "pending/registry.h"
+#include "pending/dary_heap.h"
 #include "run/engine_cases.h"
 
 namespace orrery::testing {
