@@ -316,44 +316,18 @@ static int start(int time)
 	return page;
 }
 
-/* Shares memory with a network device, takes it away, and tells the device to look. */
-static void share_and_take_away(int time)
-{
-	const int device = connected("/lab/n0"), memory = memfd_create("memory", MFD_ALLOW_SEALING);
-	const struct {
-		uint32_t request, flags, bytes, regions, padding;
-		uint64_t address, size, user_address, offset;
-	} share = { 5, 1, 40, 1, 0, 0, 1 << 20, 0, 0 };
-	const struct {
-		uint32_t request, flags, bytes, queue, value;
-	} entries = { 8, 1, 8, 1, 8 }, enable = { 18, 1, 8, 1, 1 }, kick = { 35, 1, 8, 1, 0 };
-	const struct {
-		uint32_t request, flags, bytes, queue, more;
-		uint64_t descriptors, used, available, log;
-	} addresses = { 9, 1, 40, 1, 0, 0, 8192, 4096, 0 };
-
-	(void)!ftruncate(memory, 1 << 20);
-	tell(device, &share, sizeof share, memory);
-	(void)!ftruncate(memory, 0);
-	tell(device, &entries, sizeof entries, -1);
-	tell(device, &addresses, sizeof addresses, -1);
-	tell(device, &enable, sizeof enable, -1);
-	tell(device, &kick, sizeof kick, -1);
-	(void)!read(time, &(struct message){ 0 }, sizeof(struct message));
-}
-
-struct request {
+struct __attribute__((packed)) request {
 	uint32_t request, flags, bytes;
 	union {
 		struct {
 			uint32_t queue, value;
 		};
 		uint64_t features;
-		struct {
+		struct __attribute__((packed)) {
 			uint32_t regions, padding;
 			uint64_t address, size, user_address, offset;
 		};
-		struct {
+		struct __attribute__((packed)) {
 			uint32_t index, more;
 			uint64_t descriptors, used, available, log;
 		};
@@ -362,11 +336,20 @@ struct request {
 
 enum { kShared = 1 << 20, kSending = 1, kEntries = 8 };
 
+/* Asks a device, and waits until it has answered: it is looked after only while this guest runs. */
+static void demand(int device, const struct request *request, int with)
+{
+	char answer[12 + 8];
+
+	tell(device, request, 12 + request->bytes, with);
+	(void)!recv(device, answer, sizeof answer, MSG_WAITALL);
+}
+
 static void ask(int device, uint32_t kind, uint32_t value)
 {
-	const struct request request = { kind, 1, 8, { { kSending, value } } };
+	const struct request request = { kind, 1 | 8, 8, { { kSending, value } } };
 
-	tell(device, &request, 20, -1);
+	demand(device, &request, -1);
 }
 
 /* Memory that stays, shared with a device, and a queue at its beginning that offers a frame, which the
@@ -378,34 +361,46 @@ static int offer_a_frame(int device, int at_end)
 	unsigned char *own = mmap(NULL, kShared, PROT_READ | PROT_WRITE, MAP_SHARED,
 				  (ftruncate(memory, kShared), memory), 0);
 	const uint64_t used = at_end ? kShared - 4 - 8 * kEntries : 8192;
-	const struct request share = { 5, 1, 40, { .regions = 1, .size = kShared } },
-			     tables = { 9, 1, 40, { .index = kSending, .used = used, .available = 4096 } },
-			     features = { 2, 1, 8, { .features = 1ull << 29 } };
+	const struct request share = { 5, 1 | 8, 40, { .regions = 1, .size = kShared } },
+			     tables = { 9, 1 | 8, 40, { .index = kSending, .used = used, .available = 4096 } },
+			     features = { 2, 1 | 8, 8, { .features = 1ull << 29 } };
 
 	fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
 	for (int i = 0; i < kEntries; i++) {
 		memcpy(own + 16 * i, &(uint64_t){ 16384 }, 8);
 		memcpy(own + 16 * i + 8, &(uint32_t){ 100 }, 4);
 	}
-	tell(device, &share, 12 + 40, memory);
+	demand(device, &share, memory);
 	ask(device, 8, kEntries);
-	tell(device, &tables, 12 + 40, -1);
-	tell(device, &features, 12 + 8, -1);
+	demand(device, &tables, -1);
+	demand(device, &features, -1);
 	ask(device, 18, 1);
 	own[4098] = 1;
 	ask(device, 35, 0);
 	return memory;
 }
 
+/* Shares memory with a network device and takes it away again. */
+static void share_and_take_away(int time)
+{
+	const int device = connected("/lab/n0"), memory = memfd_create("memory", MFD_ALLOW_SEALING);
+	const struct request share = { 5, 1, 40, { .regions = 1, .size = kShared } };
+
+	(void)!ftruncate(memory, kShared);
+	tell(device, &share, sizeof share, memory);
+	(void)!ftruncate(memory, 0);
+	(void)!read(time, &(struct message){ 0 }, sizeof(struct message));
+}
+
 /* It waits, and so gets the buffer of its frame back; but its queue is another by then. */
 static void change_a_queue_that_sends(int time, int at_end)
 {
 	const int device = connected("/lab/n0"), memory = offer_a_frame(device, at_end);
-	const struct request share = { 5, 1, 40, { .regions = 1, .size = 4096 } };
+	const struct request share = { 5, 1 | 8, 40, { .regions = 1, .size = 4096 } };
 	const struct message wait = { 3, 2, 0 };
 	struct message answer;
 
-	tell(device, &share, 12 + 40, memory);
+	demand(device, &share, memory);
 	ask(device, 8, 1024);
 	ask(device, 18, 1);
 	tell(time, &wait, sizeof wait, -1);
