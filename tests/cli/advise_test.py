@@ -209,7 +209,7 @@ class Interrupt(AdviseCase):
                                 stderr=subprocess.PIPE, text=True)
 
     def test_tells_what_is_known(self):
-        process = self.start("--budget", "120s", "--engines", "sequential")
+        process = self.start("--budget", "24s", "--engines", "sequential")
         for line in process.stderr:  # until measuring has begun
             if re.search(r": sequential$", line.strip()):
                 break
