@@ -4,8 +4,8 @@
 // events.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <set>
 #include <span>
 #include <vector>
 
@@ -23,10 +23,12 @@ namespace orrery {
 class FinalExecution final : public FinalContext {
  public:
   /// `hash`: the LP's fingerprint. `rows`, `observations`: take what it emits and what metrics
-  /// count; nullptr: nobody wants it.
+  /// count; nullptr: nobody wants it. `left_out`: takes the numbers of metrics of which a value was
+  /// not recorded.
   FinalExecution(const Model& model, Time end, LpId id, LogicalProcessBase& lp, std::uint64_t hash,
-                 RowBuffer* rows, std::vector<Observation>* observations)
-      : rows_(rows), observations_(observations) {
+                 RowBuffer* rows, std::vector<Observation>* observations,
+                 std::vector<std::uint32_t>& left_out)
+      : rows_(rows), observations_(observations), left_out_(left_out) {
     now_ = end;
     self_ = id;
     lp_count_ = static_cast<LpId>(model.lp_count());
@@ -41,13 +43,12 @@ class FinalExecution final : public FinalContext {
     lp_->finish(*this);
   }
   std::uint64_t hash() const { return hash_; }
-  /// Numbers of metrics of which values were left out.
-  const std::set<std::uint32_t>& left_out() const { return left_out_; }
 
  private:
   void leave_out(const Metric& metric) override {
     const memory::PlatformMode platform;
-    left_out_.insert(metric.index());
+    if (std::find(left_out_.begin(), left_out_.end(), metric.index()) == left_out_.end())
+      left_out_.push_back(metric.index());
   }
   void append_row(const Table& table, std::span<const std::uint64_t> cells) override {
     if (rows_ == nullptr) return;
@@ -63,7 +64,7 @@ class FinalExecution final : public FinalContext {
   RowBuffer* const rows_;
   std::vector<Observation>* const observations_;
   std::uint32_t ordinal_ = 0;
-  std::set<std::uint32_t> left_out_;
+  std::vector<std::uint32_t>& left_out_;
 };
 
 }  // namespace orrery

@@ -40,15 +40,12 @@ void Finisher::finish(LpId id, LogicalProcessBase& lp, std::uint64_t hash, memor
 void Finisher::call(LpId id, LogicalProcessBase& lp, std::uint64_t hash) {
   observations_.clear();
   FinalExecution execution(model_, end_, id, lp, hash, rows_ == nullptr ? nullptr : &buffer_,
-                           &observations_);
+                           &observations_, part_.left_out);
   execution.call();
   heap_misuse().raise();  // before anything of it counts
   hash = execution.hash();
   const memory::PlatformMode platform;
   for (const Observation& one : observations_) tally_at_end(one);
-  for (const std::uint32_t metric : execution.left_out())
-    if (std::find(part_.left_out.begin(), part_.left_out.end(), metric) == part_.left_out.end())
-      part_.left_out.push_back(metric);
   if (const std::byte* metrics = LogicalProcessAccess::metrics(lp)) {
     add_metrics(id, metrics);
     hash = fingerprint::add_bytes(hash, metrics, model_.metric_bytes());

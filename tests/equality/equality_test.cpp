@@ -111,7 +111,7 @@ std::vector<Variant> variants() {
 
 /// Three neighbouring seeds see all variants; sanitizers take ten times as long for each.
 constexpr std::uint64_t kSeeds = kSanitizers ? 3 : 6;
-constexpr std::int64_t kHorizonTicks = kSanitizers ? 1'500 : 10'000;
+constexpr std::int64_t kHorizonTicks = kSanitizers ? 3'000 : 10'000;
 
 /// ORRERY_TEST_SEEDS: how many seeds (default kSeeds), ORRERY_TEST_FIRST_SEED: the first (default
 /// 1).

@@ -174,7 +174,7 @@ void LpChecker::call() {
     execution_.call_start();
   } else if (job.kind == Job::Kind::finish) {
     FinalExecution last(model_, job.key.time(), job.lp, *object, lp.kernel.hash, &effects.rows,
-                        &effects.observations);
+                        &effects.observations, left_out_);
     last.call();
     effects.kernel.hash = last.hash();
   } else {

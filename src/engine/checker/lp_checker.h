@@ -270,11 +270,12 @@ class LpChecker {
 
   // Of the execution that runs.
   Execution<Outbox> execution_;
-  bool other_marks_ = false;      ///< errno and the like are those of the other world
-  bool reversing_ = false;        ///< its handler is to do what its reverse will need
-  const Job* running_ = nullptr;  ///< nullptr: none
-  std::string usage_error_;       ///< what create() refused, if it did
-  std::uintptr_t floor_ = 0;      ///< of the stack; 0: not yet known
+  bool other_marks_ = false;             ///< errno and the like are those of the other world
+  bool reversing_ = false;               ///< its handler is to do what its reverse will need
+  const Job* running_ = nullptr;         ///< nullptr: none
+  std::vector<std::uint32_t> left_out_;  ///< told by who ends the LPs for good
+  std::string usage_error_;              ///< what create() refused, if it did
+  std::uintptr_t floor_ = 0;             ///< of the stack; 0: not yet known
 
   Effects first_, second_, twin_, more_;
   std::vector<std::byte> before_, scratch_;
