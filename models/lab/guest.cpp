@@ -100,14 +100,18 @@ std::size_t Guest::wait_for(std::span<pollfd> all) {
     const int ready = poll(all.data(), all.size(), static_cast<int>(Patience::kPeriod.count()));
     if (ready < 0 && errno != EINTR)
       throw std::system_error(errno, std::generic_category(), "poll");
-    if (ready == 0)
-      if (const auto complaint = patience_.look(process_->id())) throw GuestGivenUp(*complaint);
+    if (ready == 0) look();
     for (std::size_t i = 0; i < all.size() && ready > 0; ++i) {
       if (all[i].revents == 0) continue;
       heard();
       return i;
     }
   }
+}
+
+/// Whether to wait any longer.
+void Guest::look() {
+  if (const auto complaint = patience_.look(process_->id())) throw GuestGivenUp(*complaint);
 }
 
 /// Who says something gets on, but not who does so without an end and hardly any time.
@@ -119,8 +123,7 @@ void Guest::heard() {
     heard_ = 0;
   }
   if (++heard_ < kMany) return patience_.heard();
-  if (heard_ % kBetweenLooks == 0)
-    if (const auto complaint = patience_.look(process_->id())) throw GuestGivenUp(*complaint);
+  if (heard_ % kBetweenLooks == 0) look();
 }
 
 /// It has just been started, and runs until it waits for the first time.

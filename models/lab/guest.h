@@ -93,6 +93,7 @@ class Guest {
   void give_frames(std::int64_t until);
   std::uint32_t quiet_devices() const;
   std::int64_t next_due() const { return due_.empty() ? kNever : due_.top().time; }
+  void look();
   void heard();
   void run();
   void do_next();
@@ -119,8 +120,8 @@ class Guest {
   int core_ = -1;                ///< where its processes are
   std::unique_ptr<GuestProcess> process_;
   Patience patience_;
-  std::int64_t heard_at_ = -1;  ///< its time at its last messages
-  std::uint64_t heard_ = 0;     ///< messages at that time
+  std::int64_t heard_at_ = 0;  ///< its time, up to a millisecond ago
+  std::uint64_t heard_ = 0;    ///< messages since
 };
 
 }  // namespace orrery::lab

@@ -59,12 +59,12 @@ bool has_totals(const ReadDatabase& database) {
 }
 
 void read_one_series(const ReadDatabase& database, const std::string& metric,
-                     std::uint64_t intervals, RunFolder& run) {
+                     std::uint64_t intervals, const char* mean, RunFolder& run) {
   const std::uint64_t together = (intervals + kMostPoints - 1) / kMostPoints;
   Query query(database,
               fmt::format("SELECT begin_ticks, end_ticks, count, {}, minimum, maximum "
                           "FROM orrery_series WHERE metric = ? ORDER BY begin_ticks",
-                          has_totals(database) ? "coalesce(mean, total)" : "mean"),
+                          mean),
               {metric});
   std::vector<SeriesPoint>& points = run.series[metric];
   for (std::uint64_t i = 0; query.next(); ++i) {
@@ -83,7 +83,8 @@ void read_one_series(const ReadDatabase& database, const std::string& metric,
 
 void read_series(const ReadDatabase& database, RunFolder& run) {
   Query query(database, "SELECT metric, count(*) FROM orrery_series GROUP BY metric");
-  while (query.next()) read_one_series(database, query.text(0), query.whole(1), run);
+  const char* const mean = has_totals(database) ? "coalesce(mean, total)" : "mean";
+  while (query.next()) read_one_series(database, query.text(0), query.whole(1), mean, run);
 }
 
 /// What is known of a column at one time, or at times that are together.

@@ -11,6 +11,7 @@
 #include "run/faults.h"
 #include "run/final_execution.h"
 #include "run/guarded_call.h"
+#include "run/option.h"
 
 namespace orrery {
 
@@ -94,13 +95,12 @@ void Finisher::note_left_out(const Model& model, std::vector<std::uint32_t> metr
   if (metrics.empty()) return;
   std::sort(metrics.begin(), metrics.end());
   metrics.erase(std::unique(metrics.begin(), metrics.end()), metrics.end());
-  std::string names;
-  for (const std::uint32_t metric : metrics)
-    names += (names.empty() ? "" : ", ") + model.metrics()[metric]->name();
+  std::vector<std::string> names;
+  for (const std::uint32_t metric : metrics) names.push_back(model.metrics()[metric]->name());
   result.notes.push_back(
       "the warm-up cannot be left out of what finish() recorded of the whole run, so it was not "
       "recorded: " +
-      names + " (docs/studies.md, 'Leaving the beginning out')");
+      listed(names, ", ") + " (docs/studies.md, 'Leaving the beginning out')");
 }
 
 void Finisher::store(RunResult& result) {
