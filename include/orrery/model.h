@@ -100,6 +100,9 @@ class Model {
   /// it holds belongs to a thread. Its start(), its finish() and its destructor may be called by
   /// others. Such an LP is never moved, and the engine `auto` cannot hand the run over.
   virtual bool stays_on_thread(LpId) const { return false; }
+  /// Why a run of this model cannot be divided among several processes, as a sentence without a
+  /// full stop for its user; "" where it can. Asked when the parameters are set, before prepare().
+  virtual std::string refuses_ranks() const { return {}; }
   /// Optional; an empty graph places LPs in contiguous blocks. Called at the start of a run,
   /// perhaps more than once, and must say the same each time.
   virtual void communication(CommunicationGraph&) const {}

@@ -36,7 +36,8 @@ Guest::Guest(const GuestSettings& settings, Network& network)
   for (unsigned i = 0; i < settings.devices.size(); ++i) {
     ports_.push_back(std::make_unique<Port>(*this, i));
     sending_.push_back(0);
-    devices_.push_back(std::make_unique<NetworkDevice>(settings.devices[i], *ports_[i]));
+    devices_.push_back(std::make_unique<NetworkDevice>(settings.devices[i].address,
+                                                       settings.devices[i].mtu, *ports_[i]));
     listeners_.push_back(std::make_unique<Listener>(GuestProcess::device_socket(settings, i)));
   }
   process_ = std::make_unique<GuestProcess>(settings);

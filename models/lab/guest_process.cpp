@@ -16,7 +16,7 @@
 #include <system_error>
 
 #include "calendar.h"
-#include "guest_scripts.h"
+#include "guest_etc.h"
 #include "orrery/error.h"
 
 extern char** environ;
@@ -25,6 +25,9 @@ namespace orrery::lab {
 namespace {
 
 constexpr std::uint64_t kTickNs = 10'000'000;  ///< of its kernel, which has 100 a second
+// Hosts differ in the number of their first process and the time at which their script begins,
+// since programs (bash, for $RANDOM) make random numbers of these.
+constexpr std::uint64_t kLeastProcess = 200, kProcesses = 20'000, kMostStartNs = 1'000'000;
 
 // Names of its sockets; short, since a path of a socket is.
 constexpr const char* kTimeSocket = "t";
@@ -37,12 +40,20 @@ constexpr int kExecuted = 4;
 
 /// A word of a shell's.
 std::string quoted(const std::string& text) {
-  return "'" + text + "'";
+  std::string word = "'";
+  for (const char letter : text)
+    word += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return word + "'";
+}
+
+std::string command_of(const Host::Program& program) {
+  if (program.user.empty()) return "(" + program.command + "\n)";
+  return "/lab/as " + program.user + " " + quoted(program.command);
 }
 
 /// What the host's first shell does: its files, interfaces, setup, and programs at their times.
 std::string script_of(const Host& host) {
-  std::string script = "hostname " + host.name + "\nip link set lo up\n";
+  std::string script;
   std::size_t number = 0;
   for (const auto& [path, from] : host.files)
     script += "mkdir -p \"$(dirname " + quoted(path) + ")\"; cp -r /lab/files/" +
@@ -59,7 +70,7 @@ std::string script_of(const Host& host) {
   for (const Host::Program& program : host.programs) {
     const std::string at = std::to_string(program.at_ns / 1'000'000'000) + "." +
                            std::to_string(1'000'000'000 + program.at_ns % 1'000'000'000).substr(1);
-    script += "(sleep " + at + "; (" + program.command + "\n) || echo \"lab: program " +
+    script += "(sleep " + at + "; " + command_of(program) + " || echo \"lab: program " +
               std::to_string(++ordinal) + " ended with $?\") &\n";
   }
   return script + "wait\n";
@@ -133,6 +144,8 @@ std::vector<std::string> command(const GuestSettings& settings,
       "lab_syscall_ns=" + std::to_string(settings.system_call_ns),
       "lab_packet_ns=" + std::to_string(settings.packet_ns),
       "lab_tick_ns=" + std::to_string(settings.seed % kTickNs),
+      "lab_first_process=" + std::to_string(kLeastProcess + settings.seed / kTickNs % kProcesses),
+      "LAB_START_NS=" + std::to_string(settings.seed / kTickNs / kProcesses % kMostStartNs),
       "lab_executed=" + std::to_string(kExecuted)};
   if (settings.virtual_time) words.push_back("time-travel=ext:0:/lab/" + std::string(kTimeSocket));
   if (!settings.ipv6) words.push_back("ipv6.disable=1");
@@ -239,33 +252,67 @@ GuestSettings guest_settings(const Host& host, std::uint32_t id,
   settings.packet_ns = host.packet_ns;
   settings.ipv6 = host.ipv6;
   for (unsigned i = 0; i < host.ports.size(); ++i)
-    settings.devices.push_back(device_address(id, i));
+    settings.devices.push_back(
+        {device_address(id, i), static_cast<std::uint16_t>(host.ports[i].wire.mtu)});
   return settings;
 }
 
-void prepare_guest_folder(const Host& host, const GuestSettings& settings) {
-  allow_many_files();
-  const std::filesystem::path& at = settings.folder;
-  std::filesystem::remove_all(at);
-  std::filesystem::create_directories(at / "guest/files");
-  for (const char* const folder : {"lab", "out", "root"})
-    std::filesystem::create_directories(at / folder);
-  write_file(at / "guest/init", kInitScript);
-  write_file(at / "guest/host", script_of(host));
-  std::filesystem::permissions(at / "guest/init", std::filesystem::perms::owner_exec,
-                               std::filesystem::perm_options::add);
-  const auto ours = [&](const char* program) {
-    return std::filesystem::path(settings.kernel).replace_filename(program);
+namespace {
+
+/// What a guest runs, from where it was built.
+std::vector<std::pair<std::string, std::filesystem::path>> programs_of(
+    const GuestSettings& settings) {
+  std::vector<std::pair<std::string, std::filesystem::path>> programs;
+  for (const char* const name : kProgramsOfHosts)
+    programs.emplace_back(name, std::filesystem::path(settings.kernel).replace_filename(name));
+  if (!settings.olsrd.empty()) programs.back().second = settings.olsrd;
+  return programs;
+}
+
+/// What is the same for all hosts that see the same kind of root, below the folder of their guest.
+/// It lies in the results once: other hosts have links.
+void share(const Topology& topology, const GuestSettings& settings,
+           const std::filesystem::path& first) {
+  const std::filesystem::path at = settings.folder / "guest";
+  const bool of_machine = settings.root == "/";
+  const auto is_linked = [&](const std::filesystem::path& name) {
+    std::error_code none;
+    if (first.empty()) return false;
+    std::filesystem::create_hard_link(first / "guest" / name, at / name, none);
+    return !none;  // file systems without links get copies
   };
-  for (const char* const program : {"off", "shell"})
-    std::filesystem::copy_file(ours(program), at / "guest" / program);
-  std::filesystem::copy_file(settings.olsrd.empty() ? ours("olsrd") : settings.olsrd,
-                             at / "guest/olsrd");
+  for (const auto& [name, text] : etc_of(topology, of_machine))
+    if (!is_linked("etc/" + name)) write_file(at / "etc" / name, text);
+  if (!is_linked("folders")) write_file(at / "folders", folders_of(of_machine));
+  for (const auto& [name, from] : programs_of(settings))
+    if (!is_linked(name)) std::filesystem::copy_file(from, at / name);
+}
+
+void prepare_guest_folder(const Host& host, const std::filesystem::path& at) {
+  std::filesystem::remove_all(at);
+  for (const char* const folder : {"guest/files", "guest/etc/ssh", "lab", "out", "root"})
+    std::filesystem::create_directories(at / folder);
+  write_file(at / "guest/host", script_of(host));
+  write_file(at / "guest/hostname", host.name + "\n");
   std::size_t number = 0;
   for (const auto& [path, from] : host.files)
     std::filesystem::copy(from, at / "guest/files" / std::to_string(number++),
                           std::filesystem::copy_options::recursive);
-  set_times(at / "guest");
+}
+
+}  // namespace
+
+void prepare_guest_folders(const Topology& topology, const std::vector<GuestSettings>& settings) {
+  allow_many_files();
+  std::filesystem::path first, first_with_root;
+  for (std::size_t id = 0; id < settings.size(); ++id) {
+    const GuestSettings& one = settings[id];
+    std::filesystem::path& same = one.root == "/" ? first : first_with_root;
+    prepare_guest_folder(topology.hosts[id], one.folder);
+    share(topology, one, same);
+    if (same.empty()) same = one.folder;
+    set_times(one.folder / "guest");
+  }
 }
 
 }  // namespace orrery::lab

@@ -33,9 +33,16 @@ struct GuestSettings {
   std::chrono::milliseconds patience{20'000};  ///< patience.h
   bool ipv6 = true;
   bool virtual_time = true;  ///< false: the machine's clock
-  std::vector<NetworkDevice::Address> devices;
+  struct Device {
+    NetworkDevice::Address address;
+    std::uint16_t mtu;
+  };
+  std::vector<Device> devices;
   const ControlGroups* groups = nullptr;  ///< nullptr: none bound it
 };
+
+/// Built beside the kernel of hosts (guest/build), and seen by hosts in /lab.
+inline constexpr const char* kProgramsOfHosts[] = {"init", "off", "as", "shell", "olsrd"};
 
 /// Of a host's interface.
 NetworkDevice::Address device_address(std::uint32_t host, unsigned device);
@@ -46,8 +53,9 @@ std::vector<NetworkDevice::Address> station_addresses(const Node& radio);
 GuestSettings guest_settings(const Host& host, std::uint32_t id,
                              const std::filesystem::path& folder,
                              const std::filesystem::path& kernel);
-/// Makes its folder anew, with what it runs. Throws std::filesystem::filesystem_error, UsageError.
-void prepare_guest_folder(const Host& host, const GuestSettings& settings);
+/// Makes the folders of all hosts of a topology anew, with what they run; `settings` by host.
+/// Throws std::filesystem::filesystem_error, UsageError.
+void prepare_guest_folders(const Topology& topology, const std::vector<GuestSettings>& settings);
 
 class GuestProcess {
  public:

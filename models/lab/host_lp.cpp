@@ -15,6 +15,7 @@ namespace {
 std::string printable(std::string line) {
   constexpr std::size_t kMost = 200;
   if (line.size() > kMost) line = line.substr(0, kMost) + "...";
+  if (line.ends_with('\r')) line.pop_back();
   for (char& letter : line)
     if ((static_cast<unsigned char>(letter) < ' ' && letter != '\t') || letter == '\x7f')
       letter = '?';

@@ -39,6 +39,26 @@ void Lab::prepare() {
   set_windows();
   if (check) return;
   note_memory();
+  check_programs();
+  groups_ = ControlGroups::of_this_machine();
+  given_up_.resize(topology_.hosts.size());
+  try {
+    take_folder();
+    std::vector<GuestSettings> settings;
+    for (LpId id = 0; id < topology_.hosts.size(); ++id) {
+      settings.push_back(guest_settings(host(id), id, folder.value(), kernel.value()));
+      settings.back().olsrd = olsrd.value();
+    }
+    prepare_guest_folders(topology_, settings);
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw UsageError(std::string("the hosts' folders cannot be made: ") + error.what());
+  }
+  if (!spread_file.value().empty())
+    spread_ = std::make_unique<Spread>(spread_file.value(), topology_.hosts.size());
+}
+
+/// The hosts' kernel and what they run.
+void Lab::check_programs() const {
   if (!std::filesystem::exists(kernel.value()))
     throw UsageError("there is no kernel for the hosts at '" + kernel.value() +
                      "': ./dev lab builds it, or --set kernel=FILE");
@@ -46,20 +66,10 @@ void Lab::prepare() {
     throw UsageError("--set olsrd=: there is no program '" + olsrd.value() + "'");
   if (!olsrd.value().empty() && access(olsrd.value().c_str(), X_OK) != 0)
     throw UsageError("--set olsrd=: '" + olsrd.value() + "' cannot be executed: chmod +x");
-  groups_ = ControlGroups::of_this_machine();
-  given_up_.resize(topology_.hosts.size());
-  try {
-    take_folder();
-    for (LpId id = 0; id < topology_.hosts.size(); ++id) {
-      GuestSettings settings = guest_settings(host(id), id, folder.value(), kernel.value());
-      settings.olsrd = olsrd.value();
-      prepare_guest_folder(host(id), settings);
-    }
-  } catch (const std::filesystem::filesystem_error& error) {
-    throw UsageError(std::string("the hosts' folders cannot be made: ") + error.what());
-  }
-  if (!spread_file.value().empty())
-    spread_ = std::make_unique<Spread>(spread_file.value(), topology_.hosts.size());
+  for (const char* const program : kProgramsOfHosts)
+    if (!std::filesystem::exists(std::filesystem::path(kernel.value()).replace_filename(program)))
+      throw UsageError("there is no '" + std::string(program) + "' beside the hosts' kernel '" +
+                       kernel.value() + "', which is from another version: ./dev lab builds both");
 }
 
 void Lab::add_terminal() {

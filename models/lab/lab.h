@@ -100,7 +100,7 @@ class Lab final : public Model {
                  {"bytes", ColumnType::integer, "B"},
                  {"fate", ColumnType::integer}},
                 "every frame that left a host; fate: 0 arrived, 1 corrupted, 2 lost, 3 its queue "
-                "was full, 4 the link was down"};
+                "was full, 4 the link was down, 5 longer than it takes"};
   Table ends{
       *this,
       "ends",
@@ -146,6 +146,9 @@ class Lab final : public Model {
            : topology_.is_terminal(id)    ? LpExecution::committed
                                           : LpExecution::speculative;
   }
+  std::string refuses_ranks() const override {
+    return "its hosts run below one process; leave out --ranks and launchers of MPI";
+  }
   void communication(CommunicationGraph& graph) const override;
   Time default_horizon() const override { return Time::zero() + Duration::seconds(60); }
   void report(Report& report, Time) const override;
@@ -167,6 +170,7 @@ class Lab final : public Model {
                          std::span<const std::byte> frame) const;
 
  private:
+  void check_programs() const;
   void add_terminal();
   void report_executed(Report& report) const;
   std::string what_does_not_repeat() const;

@@ -34,6 +34,7 @@ constexpr std::uint64_t kEventIndex = std::uint64_t{1} << 29;
 constexpr std::uint64_t kFeatures = kEventIndex | std::uint64_t{1} << 30 |  // protocol features
                                     std::uint64_t{1} << 32 |         // version 1 of the standard
                                     std::uint64_t{1} << 5 |          // we say its address
+                                    std::uint64_t{1} << 3 |          // its longest packet
                                     std::uint64_t{1} << 16;          // and whether its link is up
 constexpr std::uint64_t kProtocolFeatures = std::uint64_t{1} << 3 |  // answers to all
                                             std::uint64_t{1} << 5 |  // requests of ours
@@ -176,9 +177,11 @@ void NetworkDevice::answer_config(const Request& request) const {
     throw GuestError("its device asks for more configuration than there is");
   const Config own{wanted.offset, wanted.bytes, 0};
   std::memcpy(reply.data(), &own, sizeof own);
-  std::array<std::byte, 8> config{};  // virtio_net_config: address, status
-  std::memcpy(config.data(), address_.data(), address_.size());
-  config[address_.size()] = std::byte{carrier_};
+  struct {  // virtio_net_config
+    Address address;
+    std::uint16_t status, queue_pairs, mtu;
+  } const own_config{address_, carrier_, 1, mtu_};
+  const auto config = std::as_bytes(std::span(&own_config, 1));
   for (std::uint32_t i = 0; i < wanted.bytes && std::size_t{wanted.offset} + i < config.size(); ++i)
     reply[sizeof own + i] = config[wanted.offset + i];
   answer_bytes(request.header, std::span(reply).first(sizeof own + wanted.bytes));
@@ -206,8 +209,7 @@ void NetworkDevice::send_frame(const Virtqueue::Chain& chain) {
     if (part.writable) throw GuestError("it sends from a buffer that it wants filled");
     frame_.insert(frame_.end(), part.data, part.data + part.bytes);
   }
-  if (frame_.size() < sizeof(FrameHeader) + kLeastFrameBytes ||
-      frame_.size() > sizeof(FrameHeader) + kMostFrameBytes)
+  if (frame_.size() < sizeof(FrameHeader) + kLeastFrameBytes)
     throw GuestError("it sends a frame of " + std::to_string(frame_.size()) +
                      " bytes with its header, which the network does not have");
   port_.sent(std::span(frame_).subspan(sizeof(FrameHeader)),

@@ -24,8 +24,7 @@ namespace orrery::lab {
 class NetworkDevice {
  public:
   using Address = std::array<std::uint8_t, 6>;
-  /// Of an Ethernet frame with a VLAN tag, without its checksum.
-  static constexpr std::size_t kMostFrameBytes = 1518, kLeastFrameBytes = 14;
+  static constexpr std::size_t kLeastFrameBytes = 14;  ///< of Ethernet, without its checksum
 
   /// Takes what the guest sends.
   class Port {
@@ -37,7 +36,9 @@ class NetworkDevice {
     ~Port() = default;
   };
 
-  NetworkDevice(const Address& address, Port& port) : address_(address), port_(port) {}
+  /// The guest sends and takes packets of `mtu` bytes at most.
+  NetworkDevice(const Address& address, std::uint16_t mtu, Port& port)
+      : address_(address), mtu_(mtu), port_(port) {}
 
   void attach(File socket) { channel_ = Channel(std::move(socket)); }
   bool is_attached() const { return channel_.is_open(); }
@@ -99,6 +100,7 @@ class NetworkDevice {
   Virtqueue& queue(std::uint32_t index);
 
   const Address address_;
+  const std::uint16_t mtu_;
   Port& port_;
   Channel channel_, interrupts_;
   GuestMemory memory_;

@@ -7,6 +7,9 @@
 namespace orrery::lab {
 namespace {
 
+/// Of Ethernet with a VLAN tag, without the checksum.
+constexpr std::size_t kFrameOverhead = 18;
+
 std::int64_t transmission_ns(std::size_t bytes, std::uint64_t bits_per_s) {
   constexpr std::uint64_t kSecond = 1'000'000'000;
   return bits_per_s == 0 ? 0 : static_cast<std::int64_t>(bytes * 8 * kSecond / bits_per_s);
@@ -31,8 +34,8 @@ Outgoing::Passage Outgoing::send(std::int64_t time, std::size_t bytes) {
   const Phase& phase = wire_->at(time);
   Passage passage;
   passage.free_ns = time;
-  if (!phase.up) {
-    passage.fate = Fate::link_down;
+  if (!phase.up || bytes > wire_->mtu + kFrameOverhead) {
+    passage.fate = phase.up ? Fate::too_long : Fate::link_down;
     return passage;
   }
   while (!begins_ns_.empty() && begins_ns_.front() <= time) begins_ns_.pop_front();

@@ -20,7 +20,7 @@ class Outgoing {
   /// not depend on how a host's doings are divided into events.
   Outgoing(const Wire& wire, std::uint64_t random_key) : wire_(&wire), random_(random_key, 0) {}
 
-  enum class Fate : std::uint8_t { arrives, corrupted, lost, queue_full, link_down };
+  enum class Fate : std::uint8_t { arrives, corrupted, lost, queue_full, link_down, too_long };
   struct Passage {
     Fate fate = Fate::arrives;
     std::int64_t free_ns = 0;     ///< from when on the sender may use the frame's buffer again

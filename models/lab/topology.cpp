@@ -54,6 +54,9 @@ constexpr std::string_view kLinkState[] = {"delay",        "rate", "jitter",
                                            "jitter_shape", "loss", "corruption"};
 constexpr std::int64_t kLeastDelay = 2;
 constexpr unsigned kSwitchQueue = 100;
+// Of a packet: the least that IPv4 asks for, what Ethernet and IEEE 802.11 carry, and jumbo frames.
+constexpr std::int64_t kLeastMtu = 68, kEthernetMtu = 1500, kMostRadioMtu = 2304,
+                       kMostWireMtu = 9000;
 
 class Reader {
  public:
@@ -140,10 +143,17 @@ class Reader {
     host.ipv6 = table.yes_or_no("ipv6", true);
     host.may_end = table.choice("on_exit", {"fail", "continue"}) == 1;
     table.for_each("program", [&](const TomlTable& program) {
-      program.allow({"at", "command"});
-      host.programs.push_back({program.time("at", 0), program.text("command")});
+      program.allow({"at", "command", "user"});
+      host.programs.push_back({program.time("at", 0), program.text("command"), read_user(program)});
     });
     topology_.hosts.push_back(std::move(host));
+  }
+
+  static std::string read_user(const TomlTable& table) {
+    std::string name = table.text("user", "");
+    if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") != std::string::npos)
+      table.fail_at("user", "a user's name has small letters, digits, '_' and '-'");
+    return name;
   }
 
   void add_switch(const TomlTable& table) {
@@ -169,7 +179,7 @@ class Reader {
 
   void add_link(const TomlTable& table) {
     table.allow({"between", "addresses", "delay", "rate", "jitter", "jitter_shape", "reorder",
-                 "loss", "corruption", "queue", "capture", "carrier"});
+                 "loss", "corruption", "queue", "mtu", "capture", "carrier"});
     const std::vector<std::string> names = table.texts("between"),
                                    addresses = table.texts("addresses");
     if (names.size() != 2 || names[0] == names[1])
@@ -197,6 +207,7 @@ class Reader {
       port.wire.phases = {phases[i]};
       port.wire.reorders = table.side(i).yes_or_no("reorder", false);
       port.wire.tells_carrier = table.yes_or_no("carrier", true);
+      port.wire.mtu = read_mtu(table, kMostWireMtu);
       if (table.has("queue")) {
         port.wire.queue = static_cast<unsigned>(table.side(i).integer("queue", 0, 1'000'000, 0));
       } else if (!topology_.is_host(ends[i].node)) {
@@ -206,6 +217,10 @@ class Reader {
     }
     links_.push_back({ends[0], ends[1]});
     refuse_loops(table, ends[0].node, ends[1].node);
+  }
+
+  static std::size_t read_mtu(const TomlTable& table, std::int64_t most) {
+    return static_cast<std::size_t>(table.integer("mtu", kLeastMtu, most, kEthernetMtu));
   }
 
   /// Frames would go round switches in a circle for ever.
@@ -227,7 +242,7 @@ class Reader {
   void add_radio(const TomlTable& table) {
     table.allow({"name", "delay", "rate", "broadcast_rate", "power", "path_loss", "carrier_sense",
                  "frequency", "floor", "fading", "reception", "retries", "queue", "layout",
-                 "spacing", "movement", "connectivity", "capture"});
+                 "spacing", "movement", "connectivity", "mtu", "capture"});
     RadioNode one;
     one.name = name_of_new(table);
     read_radio(table, one.radio);
@@ -273,9 +288,11 @@ class Reader {
     constexpr std::int64_t kCardDelay = 100'000;
     const std::int64_t delay = table.time("delay", kCardDelay);
     if (delay < kLeastDelay) table.fail_at("delay", "a card's 'delay' is 2 ns or more");
+    const std::size_t mtu = read_mtu(table, kMostRadioMtu);
     for (Port& port : one.ports) {
-      port.wire.phases[0].delay_ns = delay;
       Port& there = node(port.wire.node).ports[port.wire.port];
+      port.wire.phases[0].delay_ns = delay;
+      port.wire.mtu = there.wire.mtu = mtu;
       there.wire.phases[0].delay_ns = delay;
       there.capture = table.yes_or_no("capture", true);
     }
@@ -360,11 +377,12 @@ class Reader {
   }
 
   void read_host_event(const TomlTable& table, std::int64_t at) {
-    table.allow({"at", "host", "crash", "command"});
+    table.allow({"at", "host", "crash", "command", "user"});
     const NodeId id = node(table, table.text("host"));
     if (!topology_.is_host(id)) table.fail_at("host", "only a host has programs, and a crash");
     Host& host = topology_.hosts[id];
-    if (table.has("command")) host.programs.push_back({at, table.text("command")});
+    if (table.has("command"))
+      host.programs.push_back({at, table.text("command"), read_user(table)});
     if (table.yes_or_no("crash", false)) host.crash_ns = std::min(host.crash_ns, at);
     if (!table.has("command") && !table.has("crash"))
       table.fail("an event of a host has a 'command', or 'crash = true'");

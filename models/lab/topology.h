@@ -41,6 +41,7 @@ struct Wire {
   unsigned port = 0;              ///< there
   std::vector<Phase> phases;      ///< by time; the first from 0
   std::optional<unsigned> queue;  ///< frames that may wait for others; more are dropped
+  std::size_t mtu = 1500;         ///< bytes of a packet in a frame, at most
   bool reorders = false;          ///< jitter lets a frame overtake
   bool tells_carrier = true;      ///< its sender sees when it goes down and up
 
@@ -66,6 +67,7 @@ struct Host : Node {
   struct Program {
     std::int64_t at_ns = 0;
     std::string command;
+    std::string user = {};  ///< of the host; "": its root
   };
   unsigned memory_megabytes = 32;
   std::int64_t system_call_ns = 0, packet_ns = 0;  ///< what they cost

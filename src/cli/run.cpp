@@ -207,6 +207,11 @@ std::string contents_text(const std::vector<InputFile>& inputs) {
   return text;
 }
 
+void allow_ranks(const ChosenModel& chosen) {
+  if (const std::string why = chosen.model->refuses_ranks(); !why.empty())
+    throw UsageError(fmt::format("model {}: {}", chosen.name, why));
+}
+
 /// Whatever can be refused is refused in here, on all ranks or on none.
 void set_up(const RunArguments& arguments, RankSession& ranks, const TravelMaker& make_travel,
             Setting& setting) {
@@ -217,6 +222,7 @@ void set_up(const RunArguments& arguments, RankSession& ranks, const TravelMaker
     setting.travel = make_travel(ranks.transport());
     Travel& travel = *setting.travel;
     setting.chosen = choose_model(travel.model_arguments());
+    if (over_ranks) allow_ranks(setting.chosen);
     setting.engine = &choose_engine(arguments, over_ranks);
     if (ranks.is_first() && !arguments.out.empty())
       setting.output.emplace(arguments.out, arguments.force || travel.resumes_in_place());

@@ -43,6 +43,18 @@ TEST(LabOutgoing, WithoutARateNothingWaits) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(port.send(7, kBytes).arrival_ns, 7 + 5 * kMs);
 }
 
+TEST(LabOutgoing, AFrameThatIsTooLongIsDropped) {
+  Wire one = wire(5 * kMs, 1'000'000);
+  for (const std::size_t mtu : {std::size_t{1500}, std::size_t{9000}}) {
+    one.mtu = mtu;
+    Outgoing port(one, 1);
+    EXPECT_EQ(port.send(0, mtu + 19).fate, Fate::too_long);
+    EXPECT_EQ(port.send(0, mtu + 18).arrival_ns,
+              static_cast<std::int64_t>(mtu + 18) * 8000 + 5 * kMs)
+        << "with a tag it passes, and the other took no time";
+  }
+}
+
 TEST(LabOutgoing, AQueueDropsWhatHasNoRoom) {
   Wire one = wire(5 * kMs, 1'000'000);
   one.queue = 2;

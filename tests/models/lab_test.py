@@ -198,6 +198,13 @@ class Refusals(Case):
                               timeout=PATIENCE_S)
         self.assertIn("olsrd [OPTIONS] INTERFACE...", done.stdout)
 
+    def test_ranks_are_refused(self):
+        done = subprocess.run([ORRERY, "run", "lab", "--ranks", "2", "--set",
+                               f"topology={self.two('true')}", "check=yes"], capture_output=True,
+                              text=True, timeout=PATIENCE_S, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("model lab: its hosts run below one process; leave out --ranks", done.stderr)
+
     def test_a_mistake_has_its_line(self):
         path = self.two("true")
         path.write_text(path.read_text() + "lose = 1\n")
@@ -624,7 +631,7 @@ until = "{again}ns"
         shell = Path("/bin/sh").resolve()
         for name, origin, of in ((str(shell), "machine", shell),
                                  ("/root/tool", "put in", self.folder / "tool"),
-                                 ("/lab/init", "laboratory", MODELS / "lab/guest/init")):
+                                 ("/lab/init", "laboratory", KERNEL.with_name("init"))):
             content = of.read_bytes()
             row = rows[name, origin]
             self.assertEqual(row["sha256"], hashlib.sha256(content).hexdigest(), name)
@@ -1078,6 +1085,246 @@ rm -r /out/long && ls -1aU /out
         done = self.run_lab(self.two("true"), "patience=0s")
         self.assertEqual(done.returncode, 2)
         self.assertIn("--set patience= is 1 s or more", done.stderr)
+
+# What a host's kernel has, by commands of iproute2 (which each host has) and Python.
+FEATURES = {
+    "netem": "tc qdisc replace dev eth0 root netem delay 1ms",
+    "tbf": "tc qdisc replace dev eth0 root tbf rate 1mbit burst 10k latency 50ms",
+    "htb": "tc qdisc replace dev eth0 root handle 1: htb default 1 && "
+           "tc class add dev eth0 parent 1: classid 1:1 htb rate 1mbit && "
+           "tc filter add dev eth0 parent 1: u32 match ip dport 80 0xffff flowid 1:1",
+    "fq_codel": "tc qdisc replace dev eth0 root fq_codel",
+    "cake": "tc qdisc replace dev eth0 root cake bandwidth 10mbit",
+    "police": "tc qdisc add dev eth0 ingress && tc filter add dev eth0 parent ffff: matchall "
+              "action police rate 1mbit burst 10k",
+    "veth": "ip link add v0 type veth peer name v1",
+    "bridge": "ip link add b0 type bridge && ip link set v0 master b0",
+    "vlan": "ip link add link eth0 name eth0.5 type vlan id 5",
+    "bond": "ip link add bond0 type bond mode active-backup",
+    "dummy": "ip link add d0 type dummy",
+    "ifb": "ip link add i0 type ifb",
+    "macvlan": "ip link add link eth0 name m0 type macvlan",
+    "ipvlan": "ip link add link v1 name p0 type ipvlan",
+    "vxlan": "ip link add x0 type vxlan id 1 dev eth0 dstport 4789",
+    "geneve": "ip link add n0 type geneve id 1 remote 10.0.0.2",
+    "gre": "ip link add g0 type gre remote 10.0.0.2 local 10.0.0.1",
+    "ipip": "ip link add t0 type ipip remote 10.0.0.2 local 10.0.0.1",
+    "sit": "ip link add s0 type sit remote 10.0.0.2 local 10.0.0.1",
+    "tun": "ip tuntap add dev tun0 mode tun",
+    "vrf": "ip link add vrf0 type vrf table 10",
+    "wireguard": "ip link add wg0 type wireguard",
+    "team": "ip link add team0 type team",
+    "ECMP": "ip route add 10.9.0.0/24 nexthop via 10.0.0.2 nexthop via 10.0.0.3",
+    "MPLS": "ip -f mpls route add 100 via inet 10.0.0.2",
+    "rules": "ip rule add fwmark 1 table 100",
+    "IPsec": "ip xfrm state add src 10.0.0.1 dst 10.0.0.2 proto esp spi 1 "
+             "enc 'cbc(aes)' 0x00112233445566778899aabbccddeeff "
+             "auth 'hmac(sha256)' 0x0011223344556677",
+    "BBR": "echo bbr >/proc/sys/net/ipv4/tcp_congestion_control",
+    "DCTCP": "grep dctcp /proc/sys/net/ipv4/tcp_available_congestion_control",
+    "MPTCP": "grep 1 /proc/sys/net/mptcp/enabled",
+    "SCTP": "python3 -c 'import socket; socket.socket(2, 1, 132)'",
+    "AF_ALG": "python3 -c 'import socket; a = socket.socket(38, 5); a.bind((\"hash\", \"sha256\"))'",
+    "AF_KEY": "python3 -c 'import socket; socket.socket(15, 3, 2)'",
+    "ss": "ss -tuln",
+    "network namespace": "ip netns add x && ip netns exec x ip link set lo up",
+    "PID namespace": "test \"$(unshare -fp --mount-proc sh -c 'echo $$')\" = 1",
+    "user namespace": "test \"$(unshare -Ur id -u)\" = 0",
+    "user namespace of a user": "/lab/as nobody 'unshare -Ur true'",
+    "control groups": "mkdir /sys/fs/cgroup/one && echo +memory +pids +cpu "
+                      ">/sys/fs/cgroup/cgroup.subtree_control && test -e /sys/fs/cgroup/one/cpu.max",
+    "seccomp": "grep 'Seccomp_filters' /proc/self/status",
+    "mqueue": "touch /dev/mqueue/x",
+    "io_uring": "python3 -c 'import ctypes; b = ctypes.create_string_buffer(256); "
+                "assert ctypes.CDLL(None).syscall(425, 8, b) >= 0'",
+    "BPF": "python3 -c 'import ctypes; b = ctypes.create_string_buffer(bytes([2, 0, 0, 0, 4, 0, 0, 0, "
+           "4, 0, 0, 0, 1]), 72); assert ctypes.CDLL(None).syscall(321, 0, b, 72) >= 0'",
+    "loop": "head -c 1000000 /dev/zero >/tmp/disk && losetup /dev/loop0 /tmp/disk",
+    "fanotify": "python3 -c 'import ctypes; assert ctypes.CDLL(None).fanotify_init(0, 0) >= 0'",
+    "keys": "test -e /proc/keys",
+    "/dev/fd": "test -e /dev/fd/0 && test -e /dev/stderr",
+    "configuration": "zcat /proc/config.gz | grep CONFIG_UML=y",
+    "iptables": "iptables -t nat -A POSTROUTING -s 10.1.0.0/16 -j MASQUERADE && iptables -A INPUT -p "
+                "tcp -m conntrack --ctstate NEW -m limit --limit 5/s -j LOG && "
+                "iptables -t mangle -A FORWARD -p tcp --tcp-flags SYN,RST SYN -j TCPMSS "
+                "--clamp-mss-to-pmtu",
+    "ip6tables": "ip6tables -A INPUT -p icmpv6 -j REJECT",
+    "nft": "nft add table inet t && nft 'add chain inet t c { type filter hook input priority 0; }' && "
+           "nft add rule inet t c ct state established counter accept && "
+           "nft add rule inet t c tcp dport 80 limit rate 5/second reject",
+    "wg": "wg show wg0",
+    "tcpdump": "timeout 1 tcpdump -i lo -c 1 -w /dev/null; test $? = 124",
+    "strace": "strace -o /dev/null true",
+}
+
+
+@NEEDS_HOSTS
+class Daily(Case):
+    """What people who know Linux expect of a host."""
+
+    def test_the_kernel_has_what_networks_are_made_of(self):
+        tools = {name for name in ("iptables", "ip6tables", "nft", "wg", "tcpdump", "strace")
+                 if shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin")}
+        tried = {name: command for name, command in FEATURES.items()
+                 if command.split()[0] in tools or name not in
+                 ("iptables", "ip6tables", "nft", "wg", "tcpdump", "strace")}
+        (self.folder / "try").write_text("".join(
+            f"if said=$( ({command}) 2>&1); then echo has {name}; else echo lacks {name}: $said; fi\n"
+            for name, command in tried.items()))
+        path = self.folder / "two.toml"
+        path.write_text(TWO.format(command="sh /root/try").replace(
+            'name = "a"\n', 'name = "a"\nmemory = 64\nfiles = { "/root/try" = "try" }\n'))
+        self.fingerprint(self.run_lab(path, "--until", "4s"))
+        console = self.console("a")
+        self.assertEqual(re.findall("(?m)^lacks .*$", console), [])
+        self.assertEqual(re.findall("(?m)^has (.*)$", console), list(tried))
+
+    def test_long_frames_pass_where_the_link_takes_them(self):
+        path = self.folder / "long.toml"
+        path.write_text("""
+[[host]]
+name = "a"
+[[host.program]]
+command = \"\"\"
+cat /sys/class/net/eth0/mtu
+ping -q -c 2 -i 0.1 -s 8972 -M do 10.0.0.2 | grep received
+ping -q -c 2 -i 0.1 -W 1 -s 4000 -M do 10.0.0.3 | grep received\"\"\"
+[[host]]
+name = "b"
+[[host.program]]
+command = "sleep 3"
+[[host]]
+name = "c"
+[[host.program]]
+command = \"\"\"
+ip link set eth0 mtu 9000 || echo refused
+ip link add link eth0 name eth0.5 type vlan id 5
+ip link add link eth0.5 name twice type vlan id 6
+ip link set eth0.5 up
+ip link set twice up
+ip address add 10.0.6.1/24 dev twice
+ip neighbour add 10.0.6.2 lladdr 02:00:00:00:00:00 dev twice
+ping -q -c 1 -W 1 -s 1472 -M do 10.0.6.2 | grep received\"\"\"
+[[switch]]
+name = "s"
+[[link]]
+between = ["a", "s"]
+addresses = ["10.0.0.1/24", ""]
+mtu = 9000
+delay = "1ms"
+[[link]]
+between = ["b", "s"]
+addresses = ["10.0.0.2/24", ""]
+mtu = 9000
+delay = "1ms"
+[[link]]
+between = ["c", "s"]
+addresses = ["10.0.0.3/24", ""]
+delay = "1ms"
+""")
+        said = set()
+        for engine in (["sequential"], ["conservative", "--workers", "2"]):
+            done = self.run_lab(path, "--until", "4s", "--out", str(self.folder / "report"), "--force",
+                                "--engine", *engine)
+            said.add(str(self.fingerprint(done)) + self.console("a") + self.console("c"))
+        self.assertEqual(len(said), 1)
+        self.assertRegex(self.console("a"), r"(?s)9000\n2 packets transmitted, 2 received.*\n"
+                                            r"2 packets transmitted, 0 received")
+        self.assertIn("refused", self.console("c"))
+        with open(self.folder / "report/traffic.csv", newline="", encoding="ascii") as file:
+            fates = [(int(row["bytes"]), int(row["fate"])) for row in csv.DictReader(file)]
+        self.assertEqual([one for one in fates if one[0] > 1518 and one[1] != 0], [(1522, 5)],
+                         "two tags are one too many for this link")
+        self.assertEqual(max(fates), (9014, 0))
+
+    def test_names_users_and_folders_are_there(self):
+        path = self.folder / "two.toml"
+        path.write_text(TWO.format(command="""
+getent hosts b localhost | tr -s " "; hostname
+id postgres; readlink /var/run; stat -c "%a %U %n" /run/postgresql /var/log /tmp /home/user
+cat /etc/fstab /etc/resolv.conf | wc -l; . /etc/os-release; echo "$ID"
+""") + """
+[[event]]
+at = "1s"
+host = "a"
+user = "www-data"
+command = "echo $(id -un) in $(pwd), 'all  quoted'"
+[[event]]
+at = "1s"
+host = "b"
+user = "nemo"
+command = "true"
+""")
+        self.fingerprint(self.run_lab(path))
+        system = re.search("(?m)^ID=(.*)$", Path("/usr/lib/os-release").read_text()).group(1)
+        self.assertEqual(self.console("a").splitlines(), [
+            "10.0.0.2 b", "::1 localhost ip6-localhost ip6-loopback", "a",
+            "uid=101(postgres) gid=101(postgres) groups=101(postgres),111(ssl-cert)", "/run",
+            "2775 postgres /run/postgresql", "755 root /var/log", "1777 root /tmp",
+            "755 user /home/user", "2", system, "www-data in /var/www, all  quoted"])
+        self.assertIn("this host has no user 'nemo'", self.console("b"))
+        self.assertIn("program 2 ended with 125", self.console("b"))
+
+    def test_hosts_differ_in_what_programs_take_for_random(self):
+        path = self.folder / "six.toml"
+        path.write_text("""
+[[host]]
+repeat = 6
+name = "h{i}"
+[[host.program]]
+at = "1s"
+command = "bash -c 'echo $RANDOM $$ $(date +%N)'"
+""")
+        said = set()
+        for words in (["--engine", "sequential"], ["--engine", "conservative", "--workers", "2"]):
+            self.fingerprint(self.run_lab(path, "--until", "2s", *words))
+            said.add(tuple(self.console(f"h{i}").strip() for i in range(1, 7)))
+        self.assertEqual(len(said), 1, "and they are the same in each run")
+        for column in zip(*(one.split() for one in said.pop())):
+            self.assertEqual(len(set(column)), 6, column)
+
+    def test_programs_lie_in_the_results_once(self):
+        path = self.two("true")
+        self.fingerprint(self.run_lab(path))
+        first, second = (self.folder / f"hosts/{host}/guest/olsrd" for host in "ab")
+        self.assertTrue(first.samefile(second))
+
+    def daemons(self, name, until):
+        """What hosts of a topology show, the same on two engines."""
+        said = set()
+        for engine in (["sequential"], ["conservative", "--workers", "2"]):
+            done = self.run_lab(MODELS / f"lab/topologies/{name}.toml", "--until", until, "--engine",
+                                *engine)
+            said.add(str(self.fingerprint(done)) + "".join(
+                one.read_text() for one in sorted((self.folder / "hosts").glob("*/console"))))
+        self.assertEqual(len(said), 1)
+        return said.pop()
+
+    @unittest.skipUnless(shutil.which("dnsmasq", path="/usr/sbin") and
+                         shutil.which("dhclient", path="/usr/sbin:/sbin"),
+                         "there is no dnsmasq-base or no isc-dhcp-client here")
+    def test_addresses_come_from_dnsmasq(self):
+        said = self.daemons("addresses", "25s")
+        self.assertEqual(len(set(re.findall(r"bound to (192\.168\.7\.\d+)", said))), 2, said)
+        self.assertEqual(said.count("1 packets transmitted, 1 received"), 4, said)
+
+    @unittest.skipUnless(shutil.which("sshd", path="/usr/sbin") and shutil.which("ssh"),
+                         "there is no openssh-server here")
+    def test_a_user_logs_in_by_ssh(self):
+        said = self.daemons("ssh", "20s")
+        self.assertIn("user on server\n200000 zeros\n", said)
+
+    @unittest.skipUnless(list(Path("/usr/lib/postgresql").glob("*/bin/initdb")) and
+                         shutil.which("psql"), "there is no postgresql here")
+    def test_a_database_answers(self):
+        said = self.daemons("database", "20s")
+        self.assertIn("SELECT 1000\n333833500\n", said)
+
+    @unittest.skipUnless(Path("/usr/lib/frr/ospfd").exists(), "there is no frr here")
+    def test_routers_speak_ospf(self):
+        said = self.daemons("ospf", "40s")
+        self.assertEqual(re.findall(r"bytes from 10.0.2.2: icmp_seq=2 ttl=(\d+)", said), ["63", "62"],
+                         said)
 
 
 @NEEDS_HOSTS

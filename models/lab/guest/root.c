@@ -36,6 +36,11 @@ static void make_folder(const char *path)
 		fail("mkdir", path);
 }
 
+static void make_link(const char *to, const char *path)
+{
+	check(symlink(to, path), "symlink", path);
+}
+
 /* What lies at `from` is at `to`, too: a folder, a file, or a link. */
 static void show(const char *from, const char *to)
 {
@@ -49,7 +54,7 @@ static void show(const char *from, const char *to)
 
 		check(length, "readlink", from);
 		target[length] = 0;
-		check(symlink(target, to), "symlink", to);
+		make_link(target, to);
 		return;
 	}
 	if (S_ISDIR(status.st_mode))
@@ -69,12 +74,13 @@ static void make_read_only(const char *path)
 	      "mount read-only (Linux 5.12 or later)", path);
 }
 
-/* What programs look up; the rest of the machine's /etc is nobody's business. */
+/* What programs look up; the rest of the machine's /etc is nobody's business. guest_etc.cpp makes
+ * what belongs to a host, and init.c puts it there. */
 static void show_etc(const char *guest)
 {
 	static const char *const names[] = { "alternatives", "ld.so.cache", "ld.so.conf",
-					     "ld.so.conf.d", "nsswitch.conf", "protocols",
-					     "services", "ssl/certs", "ssl/openssl.cnf", /* not ssl/private */
+					     "ld.so.conf.d", "protocols", "services",
+					     "ssl/certs", "ssl/openssl.cnf", /* not ssl/private */
 					     "ethertypes", "iproute2" };
 	char etc[PATH_MAX];
 
@@ -83,11 +89,15 @@ static void show_etc(const char *guest)
 	make_folder(text("%s/ssl", etc));
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		show(text("/etc/%s", names[i]), text("%s/%s", etc, names[i]));
-	write_text(text("%s/passwd", etc),
-		   "root:x:0:0:root:/root:/bin/sh\n"
-		   "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
-	write_text(text("%s/group", etc), "root:x:0:\nnogroup:x:65534:\n");
-	write_text(text("%s/hosts", etc), "127.0.0.1 localhost\n");
+	make_link("/proc/mounts", text("%s/mtab", etc));
+	make_link("/usr/lib/os-release", text("%s/os-release", etc));
+}
+
+/* /var of a Debian system. */
+static void make_var(const char *guest)
+{
+	make_link("/run", text("%s/var/run", guest));
+	make_link("/run/lock", text("%s/var/lock", guest));
 }
 
 /* The machine's programs and libraries. */
@@ -157,6 +167,8 @@ static void make_guest(const char *folder, const char *guest_root, const char *g
 	}
 	for (size_t i = 0; i < sizeof empty / sizeof *empty; i++)
 		make_folder(text("%s/%s", guest, empty[i]));
+	if (strcmp(guest_root, "/") == 0)
+		make_var(guest);
 	show(text("%s/guest", folder), text("%s/lab", guest));
 }
 

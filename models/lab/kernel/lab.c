@@ -18,6 +18,7 @@
  */
 #include <linux/init.h>
 #include <linux/kernel.h>
+#include <linux/pid_namespace.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/string.h>
@@ -33,7 +34,7 @@
 #include <registers.h>
 #include <sysdep/ptrace.h>
 
-static unsigned int lab_syscall_ns, lab_packet_ns, lab_tick_ns;
+static unsigned int lab_syscall_ns, lab_packet_ns, lab_tick_ns, lab_first_process;
 
 static int __init lab_set_syscall_ns(char *text)
 {
@@ -52,6 +53,21 @@ static int __init lab_set_tick_ns(char *text)
 	return kstrtouint(text, 0, &lab_tick_ns) == 0;
 }
 __setup("lab_tick_ns=", lab_set_tick_ns);
+
+static int __init lab_set_first_process(char *text)
+{
+	return kstrtouint(text, 0, &lab_first_process) == 0;
+}
+__setup("lab_first_process=", lab_set_first_process);
+
+/* Programs take the number of a process for random, so hosts do not have the same. */
+static int __init lab_number_processes(void)
+{
+	if (lab_first_process)
+		idr_set_cursor(&init_pid_ns.idr, lab_first_process);
+	return 0;
+}
+late_initcall(lab_number_processes);
 
 /* When its ticks are, after the whole ones of its clock. Machines are not in step: if hosts were,
  * what their kernels do by ticks (batman-adv sends by them) would happen at all of them in the same
