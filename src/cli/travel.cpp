@@ -237,7 +237,7 @@ void Travel::set_options(const RunOptions& options, const Model& model) {
           "begin a run with a far --until and --snapshot-at T --end-after-snapshot to have both",
           time_text(model, options.until), time_text(model, was)));
     if (Key::start_of(options.until) < facts_.cut)
-      throw UsageError(fmt::format("--until asks for {}, but the snapshot is of {}, which is later",
+      throw UsageError(fmt::format("--until asks for {}, but the snapshot is at {}, which is later",
                                    time_text(model, options.until), facts_.time()));
     arrival_->set_until(options.until);
   }

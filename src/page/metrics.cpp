@@ -232,12 +232,14 @@ std::string kind_table(const Json& metrics, const Kind& kind) {
 std::string batches_warning(const std::string& metric, const Json& json) {
   std::string sentence;
   const Json& means = at(json, {"batch_means"});
-  if (!means.is_object())
-    sentence = "no interval: " + escaped(text_at(json, {"no_batch_means"}));
-  else if (number_at(means, {"correlation"}).value_or(0) > kMostCorrelation)
+  if (!means.is_object()) {
+    const std::string why = text_at(json, {"no_batch_means"});  // older reports have none
+    sentence = "no interval" + (why.empty() ? "" : ": " + why);
+  } else if (number_at(means, {"correlation"}).value_or(0) > kMostCorrelation) {
     sentence = kDependentBatches;
+  }
   if (sentence.empty()) return "";
-  return fmt::format("<p class=\"warn\">{}: {}.</p>\n", escaped(metric), sentence);
+  return fmt::format("<p class=\"warn\">{}: {}.</p>\n", escaped(metric), escaped(sentence));
 }
 
 /// Intervals from one run.

@@ -860,6 +860,7 @@ class Plots(Case):
         self.assertEqual([text.get_text() for text in axes.get_legend().get_texts()],
                          ["mobility = yes", "mobility = no"])
         self.assertEqual(list(axes.lines[0].get_xdata()), [2, 4])
+        self.assertTrue(all(tick == int(tick) for tick in axes.get_xticks()))
         self.assertEqual(len(axes.collections), 2)
         rows = study.means("carried_load")
         self.assertEqual(list(axes.lines[1].get_ydata()), list(rows[rows["mobility"] == "no"]["mean"]))
