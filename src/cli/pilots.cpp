@@ -83,6 +83,11 @@ void refuse_unclear(const study::WarmUp& found, const std::string& metric,
   if (found.at_end_only)
     throw UsageError(
         fmt::format("--warm-up auto:{}: {}, or give --warm-up a time", metric, kRecordedAtEnd));
+  if (found.no_values)
+    throw UsageError(fmt::format(
+        "--warm-up auto:{}: {}no pilot has a value of it; name another metric, or run longer "
+        "(--until)",
+        metric, study::with_text(point)));
   if (found.too_short)
     throw UsageError(fmt::format(
         "--warm-up auto:{}: {}the runs are too short to tell where their beginning ends; run "
