@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "engine/checker/lp_checker.h"
@@ -18,13 +19,21 @@
 namespace orrery::checker {
 namespace {
 
-constexpr std::size_t kPointerBytes = sizeof(void*);
+constexpr std::size_t kPointerBytes = sizeof(std::uintptr_t);
 
 /// Or right behind it.
 bool is_within(const memory::LpHeap& heap, const std::byte* word) {
-  const std::byte* pointer;
-  std::memcpy(&pointer, word, sizeof pointer);
-  return heap.owns(pointer) || heap.owns(pointer - 1);
+  std::uintptr_t address;
+  std::memcpy(&address, word, sizeof address);
+  return heap.owns(reinterpret_cast<const void*>(address)) ||
+         heap.owns(reinterpret_cast<const void*>(address - 1));
+}
+
+/// What lies in the twin as `place` does in the object.
+const std::byte* twin_of(const std::byte* place, const LogicalProcessBase* object,
+                         const LogicalProcessBase* twin) {
+  return reinterpret_cast<const std::byte*>(twin) +
+         (place - reinterpret_cast<const std::byte*>(object));
 }
 
 }  // namespace
@@ -40,9 +49,9 @@ void LpChecker::find_object(CheckedLp& lp) {
 
 /// Its place in the LP's object; kNoDifference if there is none.
 std::size_t LpChecker::first_odd_byte(const CheckedLp& lp) const {
+  if (lp.object_bytes == 0) return kNoDifference;
   const std::byte* const mine = lp.object_at;
-  const std::byte* const twins = reinterpret_cast<const std::byte*>(lp.twin) -
-                                 (reinterpret_cast<const std::byte*>(lp.object) - mine);
+  const std::byte* const twins = twin_of(mine, lp.object, lp.twin);
   for (std::size_t at = 0; at + kPointerBytes <= lp.object_bytes; at += kPointerBytes) {
     if (std::memcmp(mine + at, twins + at, kPointerBytes) == 0) continue;
     if (is_within(lp.memory.heap, mine + at) && is_within(lp.twin_heap, twins + at)) continue;
@@ -74,8 +83,7 @@ std::string LpChecker::odd_byte_text(const CheckedLp& lp) const {
   const std::size_t at = first_odd_byte(lp);
   if (at == kNoDifference) return "";
   const std::byte* const mine = lp.object_at;
-  const std::byte* const twins = reinterpret_cast<const std::byte*>(lp.twin) -
-                                 (reinterpret_cast<const std::byte*>(lp.object) - mine);
+  const std::byte* const twins = twin_of(mine, lp.object, lp.twin);
   const std::size_t end =
       std::min(lp.object_bytes, at / kPointerBytes * kPointerBytes + kPointerBytes);
   return fmt::format("; {} holds {} where it is and {} in the twin{}", address_text(lp, mine + at),
