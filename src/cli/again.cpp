@@ -22,10 +22,25 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFlag = "--again";
-/// What a run leaves and shows: never repeated.
-constexpr std::array<std::string_view, 11> kOutput{
-    "--out",   "--force",     "--quiet",      "--json",     "--verbose",   "--live",
-    "--trace", "--trace-lps", "--trace-from", "--trace-to", "--trace-size"};
+/// What a run leaves and shows.
+constexpr std::array<std::string_view, 18> kOutput{"--out",
+                                                   "--force",
+                                                   "--quiet",
+                                                   "--json",
+                                                   "--verbose",
+                                                   "--live",
+                                                   "--trace",
+                                                   "--trace-lps",
+                                                   "--trace-from",
+                                                   "--trace-to",
+                                                   "--trace-size",
+                                                   "--snapshot-every",
+                                                   "--snapshot-at",
+                                                   "--snapshot-wall",
+                                                   "--snapshots",
+                                                   "--snapshot-check",
+                                                   "--end-after-snapshot",
+                                                   "--write-partition"};
 /// What makes a run another one.
 constexpr std::array<std::string_view, 4> kIdentity{"--set", "--config", "--seed", "--until"};
 
@@ -73,6 +88,10 @@ std::string existing_report(const std::string& path) {
 
 }  // namespace
 
+bool Again::repeats(std::string_view flag) {
+  return !has(kOutput, flag);
+}
+
 Again::Again(const std::string& path)
     : path_(existing_report(path)),
       report_(Json::parse(read_input_file(path_, "report"), nullptr, false)) {
@@ -109,7 +128,7 @@ std::vector<std::string> Again::words(const CLI::App& run,
     anew.insert(anew.end(), piece.words.begin(), piece.words.end());
   }
   for (const Piece& piece : pieces_of(run, report_["command"])) {
-    if (has(kOutput, piece.option) || has(replaced, piece.option)) continue;
+    if (!repeats(piece.option) || has(replaced, piece.option)) continue;
     words.insert(words.end(), piece.words.begin(), piece.words.end());
   }
   words.insert(words.end(), anew.begin(), anew.end());

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "observe/run_record.h"
@@ -24,6 +25,9 @@ class Again {
   /// `path`: of a report, or of the folder that has it. Throws UsageError for one that cannot be
   /// repeated.
   explicit Again(const std::string& path);
+
+  /// Not what a run leaves and shows, be it given by words or in a config file.
+  static bool repeats(std::string_view flag);
 
   /// The words of the repeated command, behind the program's name. `given`: those behind `orrery
   /// run`; what stands beside --again wins. Throws UsageError if it would make it another run.

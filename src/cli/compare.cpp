@@ -276,12 +276,23 @@ double baseline_rate(const std::vector<Contender>& all) {
   return 0;
 }
 
+/// Null: as many as the engine chose.
+Json asked_workers(const Contender& contender) {
+  const Json number = Json::parse(contender.workers, nullptr, false);
+  return number.is_number_unsigned() ? number : Json();
+}
+
+std::string asked_text(const Json& workers) {
+  return workers.is_null() ? "any" : std::to_string(workers.get<unsigned>());
+}
+
 Json rows_json(const std::vector<Contender>& all) {
   Json rows = Json::array();
   const double baseline = baseline_rate(all);
   for (const Contender& contender : all) {
     const Spread rate = measure(contender, "events_per_second");
     Json row = {{"engine", contender.engine->name},
+                {"workers_asked", asked_workers(contender)},
                 {"workers", contender.reports.front()["run"]["workers"]},
                 {"events_per_second", rate.median},
                 {"spread", rate.share},
@@ -322,22 +333,27 @@ std::string comparison_json(const std::vector<Contender>& all, bool equal,
 
 void print_table(const std::vector<Contender>& all, bool equal, const Terminal& terminal) {
   using Align = TextTable::Align;
+  const Json rows = rows_json(all);
+  const bool some_asked_for_more = std::any_of(rows.begin(), rows.end(), [](const Json& row) {
+    return !row["workers_asked"].is_null() && row["workers_asked"] != row["workers"];
+  });
   TextTable table({{"engine"},
-                   {"workers", Align::right},
+                   {"asked", Align::right},
+                   {some_asked_for_more ? "used" : "workers", Align::right},
                    {"committed/s", Align::right},
                    {"spread", Align::right},
                    {"efficiency", Align::right},
                    {"speed-up", Align::right},
                    {"memory", Align::right},
                    {"fingerprint"}});
-  for (const Json& row : rows_json(all)) {
+  for (const Json& row : rows) {
     const std::vector<std::string> prints = row["fingerprints"];
     // One value for all needs no column; the line below the table says it.
     const std::string shown = equal ? "" : fmt::format("0x{}", fmt::join(prints, " 0x"));
     table.add(
-        {row["engine"], std::to_string(row["workers"].get<unsigned>()),
-         short_number(row["events_per_second"]), percent_text(row["spread"]),
-         percent_text(row["efficiency"]),
+        {row["engine"], some_asked_for_more ? asked_text(row["workers_asked"]) : "",
+         std::to_string(row["workers"].get<unsigned>()), short_number(row["events_per_second"]),
+         percent_text(row["spread"]), percent_text(row["efficiency"]),
          row.contains("speed_up") ? fmt::format("{:.2f}", row["speed_up"].get<double>()) : "-",
          bytes_text(row["peak_rss_bytes"]), shown});
   }

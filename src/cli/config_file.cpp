@@ -110,6 +110,7 @@ void set_option(CLI::App& command, const RunArguments& arguments, const CLI::Con
   }
   CLI::Option* option = command.get_option("--" + item.name);
   if (option->count() > 0) return;  // the command line wins
+  if (arguments.repeated && !Again::repeats("--" + item.name)) return;
   try {
     // "1,2,4" without quotes arrives as three words.
     option->add_result(fmt::format("{}", fmt::join(item.inputs, ",")));

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "core/duration_text.h"
+#include "observe/batch_means.h"
 #include "observe/result_files.h"
 #include "orrery/error.h"
 #include "run/observation.h"
@@ -77,6 +78,23 @@ PointWarmUp warm_up_at(std::size_t point, const study::Plan& plan, const std::st
   return result;
 }
 
+void refuse_unclear(const study::WarmUp& found, const std::string& metric,
+                    const study::Settings& point) {
+  if (found.at_end_only)
+    throw UsageError(
+        fmt::format("--warm-up auto:{}: {}, or give --warm-up a time", metric, kRecordedAtEnd));
+  if (found.no_values)
+    throw UsageError(fmt::format(
+        "--warm-up auto:{}: {}no pilot has a value of it; name another metric, or run longer "
+        "(--until)",
+        metric, study::with_text(point)));
+  if (found.too_short)
+    throw UsageError(fmt::format(
+        "--warm-up auto:{}: {}the runs are too short to tell where their beginning ends; run "
+        "longer (--until), or give --warm-up a time",
+        metric, study::with_text(point)));
+}
+
 /// The longest of all points.
 study::FixedWarmUp longest(const SweepPlan& sweep, const study::Plan& plan,
                            const study::StudyFolder& folder, const study::RunMaker& maker) {
@@ -84,11 +102,7 @@ study::FixedWarmUp longest(const SweepPlan& sweep, const study::Plan& plan,
   fixed.metric = sweep.warm_up_metric;
   for (std::size_t point = 0; point < plan.points.size(); ++point) {
     const PointWarmUp one = warm_up_at(point, plan, fixed.metric, folder, maker);
-    if (one.found.too_short)
-      throw UsageError(fmt::format(
-          "--warm-up auto:{}: with {} the runs are too short to tell where their beginning ends; "
-          "run longer (--until), or give --warm-up a time",
-          fixed.metric, study::text_of(plan.points[point])));
+    refuse_unclear(one.found, fixed.metric, plan.points[point]);
     const std::int64_t ticks = study::rounded_up(one.found.ticks, one.tick_seconds);
     if (ticks < fixed.ticks) continue;
     fixed.ticks = ticks;

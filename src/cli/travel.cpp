@@ -232,11 +232,12 @@ void Travel::set_options(const RunOptions& options, const Model& model) {
     const Time was = Time::from_ticks(facts_.until_ticks);
     if (options.until > was)
       throw UsageError(fmt::format(
-          "--until cannot be {}: the run went to {}, and what its LPs sent for later was dropped; "
+          "--until asks for {}, but the run went to {}, and what its LPs sent for later was "
+          "dropped; "
           "begin a run with a far --until and --snapshot-at T --end-after-snapshot to have both",
           time_text(model, options.until), time_text(model, was)));
     if (Key::start_of(options.until) < facts_.cut)
-      throw UsageError(fmt::format("--until cannot be {}: the snapshot is at {}",
+      throw UsageError(fmt::format("--until asks for {}, but the snapshot is at {}, which is later",
                                    time_text(model, options.until), facts_.time()));
     arrival_->set_until(options.until);
   }

@@ -46,6 +46,12 @@ std::vector<double> rests_of(const std::vector<Batch>& batches, double mean) {
   return rests;
 }
 
+bool are_of_end_only(const std::vector<Series::Interval>& intervals) {
+  const auto first = std::find_if(intervals.begin(), intervals.end(),
+                                  [](const Series::Interval& one) { return one.count > 0; });
+  return intervals.size() > 1 && first == intervals.end() - 1;
+}
+
 }  // namespace
 
 double BatchMeans::precision() const {
@@ -102,6 +108,10 @@ std::optional<BatchMeans> batch_means(const Metric& metric, const RunResult& res
   if (!metric.has_series() || !result.tally) return {};
   std::vector<Series::Interval> intervals =
       result.tally->series(metric).intervals(metric.observed_from(), result.reached);
+  if (are_of_end_only(intervals)) {
+    if (why != nullptr) *why = kRecordedAtEnd;
+    return {};
+  }
   std::erase_if(intervals, [&](const Series::Interval& one) {
     return one.begin < metric.observed_from() || one.end - one.begin < metric.interval();
   });

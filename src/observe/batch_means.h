@@ -40,6 +40,11 @@ inline constexpr double kMostCorrelation = 0.3;
 inline constexpr std::string_view kDependentBatches =
     "the batches depend on each other, so the interval is too narrow; run longer";
 
+/// What is said of a metric whose values are all in the last of many intervals.
+inline constexpr std::string_view kRecordedAtEnd =
+    "all its values are of the end of the run, as those that finish() records; name a metric that "
+    "handlers record";
+
 struct BatchMeans {
   std::uint64_t batches = 0;  ///< with values
   double mean = 0;

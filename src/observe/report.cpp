@@ -83,9 +83,11 @@ Json figure_json(const MetricFigure& figure) {
   return *figure.value;
 }
 
-Json batches_json(const Metric& metric, const RunRecord& record) {
-  const std::optional<BatchMeans> means = batch_means(metric, record.result);
+/// Where there is no interval, `why`.
+Json batches_json(const Metric& metric, const RunRecord& record, std::string& why) {
+  const std::optional<BatchMeans> means = batch_means(metric, record.result, 0.95, &why);
   if (!means) return nullptr;
+  why.clear();
   return {
       {"batches", means->batches},           {"batch_ticks", means->batch.ticks()},
       {"begin_ticks", means->begin.ticks()}, {metric.is_level() ? "total" : "mean", means->mean},
@@ -165,9 +167,12 @@ Json report_metrics(const RunRecord& record) {
     if (metric.keeps(Keep::histogram)) one["quantile_error"] = Histogram::kRelativeError;
     if (metric.has_series()) one["series_interval_ticks"] = metric.interval().ticks();
   }
-  for (const Metric* metric : batched_metrics(*record.model, record.options))
-    if (json.contains(metric->name()))
-      json[metric->name()]["batch_means"] = batches_json(*metric, record);
+  for (const Metric* metric : batched_metrics(*record.model, record.options)) {
+    if (!json.contains(metric->name())) continue;
+    std::string why;
+    json[metric->name()]["batch_means"] = batches_json(*metric, record, why);
+    if (!why.empty()) json[metric->name()]["no_batch_means"] = why;
+  }
   return json;
 }
 

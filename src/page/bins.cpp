@@ -56,8 +56,11 @@ Bins bins_for(const std::vector<std::vector<Counted>>& histograms) {
       if (std::isfinite(one.value) && one.count > 0) counts[one.value] += one.count;
   if (counts.empty()) return {};
   const double low = counts.begin()->first, high = counts.rbegin()->first;
-  if (are_few_integers(counts))
-    return linear(low - 0.5, high + 0.5, static_cast<std::size_t>(high - low) + 1);
+  if (are_few_integers(counts)) {
+    Bins bins = linear(low - 0.5, high + 0.5, static_cast<std::size_t>(high - low) + 1);
+    bins.whole = true;
+    return bins;
+  }
   const double from = low - bucket_width(low) / 2, to = high + bucket_width(high) / 2;
   if (from > 0 && median(counts) < 2 * to / kMostBars) return logarithmic(from, to);
   return linear(from > 0 && from < to / 2 ? 0 : from, to > from ? to : from + 1, kMostBars);

@@ -17,6 +17,7 @@ struct Counted {
 struct Bins {
   std::vector<double> edges;
   bool logarithmic = false;
+  bool whole = false;  ///< a bar for each whole number
 };
 
 /// Whole numbers, if they are few, have a bar each. Other bars have one width on a linear axis, or,

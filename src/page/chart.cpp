@@ -71,9 +71,10 @@ class Drawing {
     if (empty()) return;
     if (chart_.from_zero) y_range_.take(0);
     y_ = scale_of(y_range_.low, y_range_.high, kHeight - kBottom, kTop, kTicksUp);
+    y_.whole = chart_.whole_y;
     const bool wide = x_range_.high > x_range_.low;
-    x_ = {x_range_.low, wide ? x_range_.high : x_range_.low + 1, kLeft, kWidth - kRight,
-          chart_.logarithmic_x && x_range_.low > 0 && wide};
+    x_ = {x_range_.low,    wide ? x_range_.high : x_range_.low + 1,          kLeft,
+          kWidth - kRight, chart_.logarithmic_x && x_range_.low > 0 && wide, chart_.whole_x};
   }
 
   void stretches() {
@@ -89,7 +90,7 @@ class Drawing {
   }
 
   void vertical_axis() {
-    const double step = tick_step(y_.high - y_.low, kTicksUp);
+    const double step = step_of(y_, kTicksUp);
     for (const double tick : ticks_of(y_, kTicksUp)) {
       const double y = y_.at(tick);
       put("<line class=\"grid\" x1=\"{}\" y1=\"{:.1f}\" x2=\"{}\" y2=\"{:.1f}\"/>", x_.begin, y,
@@ -106,7 +107,7 @@ class Drawing {
   void horizontal_axis() {
     put("<line class=\"axis\" x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"/>", x_.begin, y_.begin,
         x_.end, y_.begin);
-    const double step = x_.logarithmic ? 0 : tick_step(x_.high - x_.low, kTicksAcross);
+    const double step = x_.logarithmic ? 0 : step_of(x_, kTicksAcross);
     for (const double tick : ticks_of(x_, kTicksAcross)) {
       const double x = x_.at(tick);
       put("<line class=\"axis\" x1=\"{0:.1f}\" y1=\"{1}\" x2=\"{0:.1f}\" y2=\"{2}\"/>", x, y_.begin,

@@ -55,6 +55,7 @@ struct Chart {
   std::vector<Stretch> stretches = {};
   bool from_zero = true;  ///< the vertical axis begins at 0
   bool logarithmic_x = false;
+  bool whole_x = false, whole_y = false;  ///< only whole numbers are marked
 };
 
 /// A figure with its legend and caption; empty if there is nothing to draw.

@@ -100,6 +100,8 @@ std::string histogram_chart(const std::vector<NamedRun>& runs, const std::string
               .x_label = labelled(metric, text_at(json, {"unit"})),
               .y_label = runs.size() > 1 ? "% of values" : "values"};
   chart.logarithmic_x = bins.logarithmic;
+  chart.whole_x = bins.whole;
+  chart.whole_y = runs.size() == 1;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::vector<double> counts = filled(bins, histograms[i]);
     if (runs.size() == 1)
@@ -227,16 +229,17 @@ std::string kind_table(const Json& metrics, const Kind& kind) {
 
 /// What is to be said of an interval that should not be trusted, in a paragraph; "" of one that
 /// may.
-std::string batches_warning(const std::string& metric, const Json& means) {
+std::string batches_warning(const std::string& metric, const Json& json) {
   std::string sentence;
-  if (!means.is_object())
-    sentence = fmt::format(
-        "no interval: it needs {} values or more, in {} of {} batches or more; run longer",
-        kLeastValues, kLeastBatches, kBatches);
-  else if (number_at(means, {"correlation"}).value_or(0) > kMostCorrelation)
+  const Json& means = at(json, {"batch_means"});
+  if (!means.is_object()) {
+    const std::string why = text_at(json, {"no_batch_means"});  // older reports have none
+    sentence = "no interval" + (why.empty() ? "" : ": " + why);
+  } else if (number_at(means, {"correlation"}).value_or(0) > kMostCorrelation) {
     sentence = kDependentBatches;
+  }
   if (sentence.empty()) return "";
-  return fmt::format("<p class=\"warn\">{}: {}.</p>\n", escaped(metric), sentence);
+  return fmt::format("<p class=\"warn\">{}: {}.</p>\n", escaped(metric), escaped(sentence));
 }
 
 /// Intervals from one run.
@@ -249,7 +252,7 @@ std::string batches_markup(const Json& metrics, double tick_seconds) {
   for (const auto& [name, metric] : metrics.items()) {
     if (!metric.is_object() || !metric.contains("batch_means")) continue;
     const Json& means = metric["batch_means"];
-    warnings += batches_warning(name, means);
+    warnings += batches_warning(name, metric);
     if (!means.is_object()) continue;
     const std::string unit = text_at(metric, {"unit"});
     table.add({text_cell(name), value_cell(at(means, {means.contains("total") ? "total" : "mean"})),

@@ -129,13 +129,13 @@ struct Times {
   bool are_looks = true;  ///< at the same things
 };
 
-bool are_equally_apart(const ReadDatabase& database, const std::string& table) {
-  Query query(
-      database,
-      fmt::format("SELECT min(gap), max(gap) FROM (SELECT time_ticks - lag(time_ticks) OVER "
-                  "(ORDER BY time_ticks) AS gap FROM {})",
-                  table));
-  return query.next() && query.whole(0) == query.whole(1);
+/// One LP looks again and again: what happens comes from several, or in uneven steps.
+bool is_one_observer(const ReadDatabase& database, const std::string& table) {
+  Query query(database,
+              fmt::format("SELECT min(gap), max(gap), min(lp), max(lp) FROM (SELECT lp, time_ticks "
+                          "- lag(time_ticks) OVER (ORDER BY time_ticks) AS gap FROM {})",
+                          table));
+  return query.next() && query.whole(0) == query.whole(1) && query.whole(2) == query.whole(3);
 }
 
 Times times_of(const ReadDatabase& database, const std::string& table, std::uint64_t rows) {
@@ -144,7 +144,7 @@ Times times_of(const ReadDatabase& database, const std::string& table, std::uint
                                     table));
   query.next();
   Times times{"time_ticks", query.whole(1) == query.whole(2)};
-  if (query.whole(2) == 1) times.are_looks = are_equally_apart(database, table);
+  if (query.whole(2) == 1) times.are_looks = is_one_observer(database, table);
   const std::uint64_t most =
       times.are_looks ? kMostTimes : std::clamp(rows / kRowsOfATime, kFewestTimes, kMostTimes);
   if (query.whole(0) <= most) return times;
@@ -156,7 +156,9 @@ Times times_of(const ReadDatabase& database, const std::string& table, std::uint
 
 bool has_course(const Column& column, const Times& times, const std::vector<Moment>& moments) {
   if (moments.size() < kFewestTimes || !changes(moments) || repeats_time(moments)) return false;
-  return column.type != "integer" || times.are_looks || variance_ratio(moments) > kVarianceRatio;
+  if (column.type != "integer" || times.are_looks) return true;
+  // Whole numbers without a unit may be names (ports, nodes), whose mean means nothing.
+  return !column.unit.empty() && variance_ratio(moments) > kVarianceRatio;
 }
 
 std::vector<Moment> read_moments(const ReadDatabase& database, const std::string& table,

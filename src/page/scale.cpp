@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace orrery::page {
@@ -58,9 +59,14 @@ Scale scale_of(double low, double high, double begin, double end, double count) 
   return {std::floor(low / step) * step, std::ceil(high / step) * step, begin, end};
 }
 
+double step_of(const Scale& scale, double count) {
+  const double step = tick_step(scale.high - scale.low, count);
+  return scale.whole ? std::max(step, 1.0) : step;
+}
+
 std::vector<double> ticks_of(const Scale& scale, double count) {
   if (scale.logarithmic) return decades(scale);
-  const double step = tick_step(scale.high - scale.low, count);
+  const double step = step_of(scale, count);
   std::vector<double> all;
   for (double i = std::ceil(scale.low / step - 1e-9); i * step <= scale.high + step * 1e-9; ++i)
     all.push_back(i * step);

@@ -12,6 +12,7 @@ struct Scale {
   double low = 0, high = 1;   ///< of the values
   double begin = 0, end = 1;  ///< on the picture
   bool logarithmic = false;
+  bool whole = false;  ///< values between whole numbers mean nothing: no marks there
   double at(double value) const;
 };
 
@@ -22,6 +23,8 @@ std::string tick_text(double value, double step);
 
 /// Values between whole ticks, with 0 where it is near.
 Scale scale_of(double low, double high, double begin, double end, double count = 6);
+/// Of the marks of a linear scale.
+double step_of(const Scale& scale, double count = 6);
 /// The marks within the scale; powers of ten, or their parts, of a logarithmic one.
 std::vector<double> ticks_of(const Scale& scale, double count = 6);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "page/study_page.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -45,6 +46,7 @@ std::string plan_markup(const Json& study, const std::string& path) {
   add("shared settings", joined(at(plan, {"settings"})));
   add("options", list_text(at(plan, {"options"})));
   add("seeds", list_text(at(plan, {"seeds"})));
+  add("until precision", list_text(at(plan, {"until_precision"})));
   add("points", std::to_string(at(study, {"points"}).size()));
   add("confidence", exact_text(at(study, {"confidence"})));
   add("orrery",
@@ -70,8 +72,14 @@ std::map<std::string, std::map<int, Cell>> summaries(const Json& study) {
   return all;
 }
 
+/// Of what --show names, or what is shown without it. Of older studies: everything.
+bool is_shown(const Json& study, const std::string& measure) {
+  const Json& shown = at(study, {"shown"});
+  return !shown.is_array() || std::find(shown.begin(), shown.end(), measure) != shown.end();
+}
+
 /// Points are columns if they are few, so that measures can be read across.
-std::string measures_table(const Json& study) {
+std::string measures_table(const Json& study, bool shown) {
   std::vector<Cell> headings = {text_cell("measure")};
   for (const Json& point : at(study, {"points"})) {
     const std::string settings = joined(at(point, {"settings"}));
@@ -83,7 +91,7 @@ std::string measures_table(const Json& study) {
   if (!measures.is_object()) return "";
   for (const auto& [name, measure] : measures.items()) {
     const auto found = all.find(name);
-    if (found == all.end()) continue;
+    if (found == all.end() || is_shown(study, name) != shown) continue;
     const std::string unit = text_at(measure, {"unit"});
     std::vector<Cell> cells = {
         text_cell(unit.empty() || unit == "1" ? name : fmt::format("{} ({})", name, unit))};
@@ -100,11 +108,13 @@ std::string measures_table(const Json& study) {
 std::string comparison_markup(const Json& study) {
   TableMarkup table({text_cell("measure"), text_cell("settings"), text_cell("difference of"),
                      number_cell("mean"), number_cell("half width"), text_cell("differs")});
-  for (const Json& row : at(study, {"comparison"}))
+  for (const Json& row : at(study, {"comparison"})) {
+    if (!is_shown(study, text_at(row, {"measure"}))) continue;
     table.add({text_cell(text_at(row, {"measure"})), text_cell(joined(at(row, {"settings"}))),
                text_cell(value_text(at(row, {"second"})) + " - " + value_text(at(row, {"first"}))),
                value_cell(at(row, {"mean"})), value_cell(at(row, {"half_width"})),
                text_cell(value_text(at(row, {"differs"})))});
+  }
   return table.empty() ? "" : table.text();
 }
 
@@ -157,7 +167,8 @@ std::string page_of_study(const std::string& path) {
                       {"Remarks", remarks_markup},
                       {"Pictures", pictures_markup(pictures)},
                       {"Comparison", comparison_markup(json)},
-                      {"Means at each point", measures_table(json)}});
+                      {"Means at each point", measures_table(json, true)},
+                      {"Means of other measures", measures_table(json, false)}});
 }
 
 }  // namespace orrery::page

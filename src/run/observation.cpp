@@ -139,9 +139,10 @@ void keep_batches(const Model& model, const RunOptions& options) {
 void begin_after(const Model& model, Time warm_up, Time until) {
   if (warm_up == Time::zero()) return;
   if (warm_up >= until)
-    throw UsageError(
-        fmt::format("--warm-up cannot be {}: the run ends at {}, and nothing would be observed",
-                    time_text(model, warm_up), time_text(model, until)));
+    throw UsageError(fmt::format(
+        "--warm-up leaves nothing to observe: it ends at {}, and the run at {}; give it "
+        "less time or --until more",
+        time_text(model, warm_up), time_text(model, until)));
   for (const Metric* metric : model.metrics())
     ModelAccess::observe_from(*metric, std::max(metric->observed_from(), warm_up));
 }

@@ -114,8 +114,8 @@ void Campaign::look_at(std::size_t point) {
   if (state.wanted < plan_.most_seeds) return want(point, std::min(next, plan_.most_seeds));
   for (std::size_t rule = 0; rule < plan_.rules.size(); ++rule) {
     const Estimate estimate = estimate_of(state, rule);
-    if (const double reached = estimate.relative_half_width(); reached > plan_.rules[rule].share)
-      given_up_.push_back({point, rule, reached});
+    const double reached = PrecisionRule::share_of(estimate);
+    if (reached > plan_.rules[rule].share) given_up_.push_back({point, rule, reached});
   }
 }
 
@@ -190,9 +190,11 @@ void Campaign::fail(const Run& run, int code, const std::string& sentence) {
   points_[run.point].failed = true;
   const std::uint64_t seed = plan_.seed(run.replication);
   failures_.push_back({run.point, run.replication, seed, code, sentence});
+  const Settings& settings = plan_.points[run.point];
+  const std::string text = settings.empty() ? fmt::format("seed {}", seed)
+                                            : fmt::format("{}, seed {},", text_of(settings), seed);
   if (failures_.size() <= kMostTold)
-    progress_.say(fmt::format("the run with {}, seed {}, failed: {}",
-                              text_of(plan_.points[run.point]), seed, sentence));
+    progress_.say(fmt::format("the run with {} failed: {}", text, sentence));
   if (failures_.size() == kMostTold + 1)
     progress_.say("more runs fail; study.json will list them all");
 }

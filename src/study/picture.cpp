@@ -42,6 +42,13 @@ struct Horizontal {
   std::string unit;
   std::vector<std::string> values;  ///< in the plan's order
 
+  /// Pumps, not seconds.
+  bool is_whole() const {
+    return unit.empty() && std::all_of(values.begin(), values.end(), [this](const auto& value) {
+             return place_of(value) == std::trunc(place_of(value));
+           });
+  }
+
   double place_of(const std::string& value) const {
     Quantity quantity;
     if (is_numeric && parse_quantity(value, quantity)) return quantity.number;
@@ -147,6 +154,7 @@ class Drawing {
     const double margin = horizontal_.is_numeric ? 0 : 0.5;
     if (!(right > left)) right = left + 1;
     x_ = {left - margin, right + margin, kLeft, kWidth - kRight - legend};
+    x_.whole = horizontal_.is_whole();
   }
 
   template <class... Parts>
@@ -180,9 +188,8 @@ class Drawing {
     put(R"(<line x1="{}" y1="{}" x2="{}" y2="{}" stroke="#000000"/>)", x_.begin, y_.begin, x_.end,
         y_.begin);
     if (horizontal_.is_numeric) {
-      const double step = tick_step(x_.high - x_.low);
-      for (double i = std::ceil(x_.low / step - 1e-9); i * step <= x_.high + step * 1e-9; ++i)
-        horizontal_tick(i * step, tick_text(i * step, step));
+      const double step = page::step_of(x_);
+      for (const double tick : page::ticks_of(x_)) horizontal_tick(tick, tick_text(tick, step));
     } else {
       for (std::size_t i = 0; i < horizontal_.values.size(); ++i)
         horizontal_tick(static_cast<double>(i), horizontal_.values[i]);

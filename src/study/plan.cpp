@@ -38,7 +38,11 @@ std::string text_of(const Settings& settings) {
   std::string text;
   for (const auto& [name, value] : settings)
     text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, value);
-  return text.empty() ? "the model's defaults" : text;
+  return text;
+}
+
+std::string with_text(const Settings& settings) {
+  return settings.empty() ? "" : fmt::format("with {}, ", text_of(settings));
 }
 
 }  // namespace orrery::study

@@ -38,7 +38,9 @@ struct Plan {
 inline constexpr std::uint64_t kMostPoints = 100'000;
 std::vector<Settings> combine(const std::vector<Settings>& listed, const std::vector<Axis>& axes);
 
-/// "stations=10, access=csma"; "the model's defaults" where nothing varies.
+/// "stations=10, access=csma"; empty where nothing varies.
 std::string text_of(const Settings& settings);
+/// "with stations=10, access=csma, ", for sentences; empty where nothing varies.
+std::string with_text(const Settings& settings);
 
 }  // namespace orrery::study

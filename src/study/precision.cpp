@@ -12,13 +12,14 @@
 
 namespace orrery::study {
 
-double read_probability(const std::string& what, const std::string& text) {
+double read_probability(const std::string& what, const std::string& text, const char* example) {
   double value = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || stop != end || !(value > 0 && value < 1)) {
-    throw UsageError(fmt::format(
-        "{} cannot be '{}': a number between 0 and 1 is expected, such as 0.95", what, text));
+    throw UsageError(
+        fmt::format("{} cannot be '{}': a number between 0 and 1 is expected, such as {}", what,
+                    text, example));
   }
   return value;
 }
@@ -35,7 +36,8 @@ PrecisionRule PrecisionRule::parse(const std::string& text, double default_confi
   rule.measure = text.substr(0, equals);
   const std::string rest = text.substr(equals + 1);
   const std::size_t at = rest.find('@');
-  rule.share = read_probability("the share in --until-precision", rest.substr(0, at));
+  rule.share = read_probability("the share of the mean in --until-precision", rest.substr(0, at),
+                                "0.05 for +/- 5 %");
   rule.confidence =
       at == std::string::npos
           ? default_confidence
@@ -43,10 +45,14 @@ PrecisionRule PrecisionRule::parse(const std::string& text, double default_confi
   return rule;
 }
 
-double PrecisionRule::excess(const Estimate& now) const {
+double PrecisionRule::share_of(const Estimate& now) {
   // Replications that do not differ say nothing of how far others could.
-  if (now.half_width == 0.0) return std::numeric_limits<double>::infinity();
-  return now.relative_half_width() * (1 + 2 / static_cast<double>(now.count)) / share;
+  return now.half_width == 0.0 ? std::numeric_limits<double>::infinity()
+                               : now.relative_half_width();
+}
+
+double PrecisionRule::excess(const Estimate& now) const {
+  return share_of(now) * (1 + 2 / static_cast<double>(now.count)) / share;
 }
 
 std::uint64_t PrecisionRule::next_count(const Estimate& now) const {

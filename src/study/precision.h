@@ -38,6 +38,8 @@ struct PrecisionRule {
   /// "throughput=0.01@0.95", or without the confidence. Throws UsageError.
   static PrecisionRule parse(const std::string& text, double default_confidence);
 
+  /// The half-width as a share of the mean; infinite where nothing is known of it.
+  static double share_of(const Estimate& now);
   bool is_met_by(const Estimate& now) const { return excess(now) <= 1; }
   /// How many replications there are to be at the next look. Of a measure that no run has, enough
   /// to see whether others do.
@@ -48,7 +50,9 @@ struct PrecisionRule {
   double excess(const Estimate& now) const;
 };
 
-/// A confidence or a share: above 0 and below 1. Throws UsageError that begins with `what`.
-double read_probability(const std::string& what, const std::string& text);
+/// A confidence or a share: above 0 and below 1. Throws UsageError that begins with `what` and ends
+/// with an example.
+double read_probability(const std::string& what, const std::string& text,
+                        const char* example = "0.95");
 
 }  // namespace orrery::study

@@ -82,11 +82,18 @@ Json measures_json(const StudyResult& study) {
   return json;
 }
 
+Json shown_json(const StudyResult& study) {
+  Json json = Json::array();
+  for (const std::size_t place : study.shown) json.push_back(study.measure(place).name);
+  return json;
+}
+
 Json summary_json(const StudyResult& study) {
   Json json = Json::array();
   for (const SummaryRow& row : study.summary) {
     json.push_back({{"measure", study.measure(row.measure).name}, {"point", row.point + 1}});
     put_estimate(row.estimate, json.back());
+    json.back()["confidence"] = row.confidence;
   }
   return json;
 }
@@ -127,7 +134,7 @@ Json given_up_json(const StudyResult& study) {
 
 /// "0.31 %": precisions may be small.
 std::string share_text(double share) {
-  return std::isfinite(share) ? fmt::format("{:.3g} %", share * 100) : "nothing";
+  return std::isfinite(share) ? fmt::format("{:.3g} %", share * 100) : "unknown";
 }
 
 std::string with_unit(const std::string& name, const std::string& unit) {
@@ -153,6 +160,13 @@ std::vector<TextTable::Column> with_estimate(std::vector<TextTable::Column> colu
   return columns;
 }
 
+/// Of the intervals in a measure's rows.
+double confidence_of(const StudyResult& study, std::size_t measure) {
+  for (const SummaryRow& row : study.summary)
+    if (row.measure == measure) return row.confidence;
+  return study.confidence;
+}
+
 std::string measure_text(const StudyResult& study, std::size_t place, const Terminal& terminal) {
   std::vector<TextTable::Column> columns;
   for (const std::string& name : study.plan.parameters) columns.push_back({name, Align::right});
@@ -165,8 +179,13 @@ std::string measure_text(const StudyResult& study, std::size_t place, const Term
     table.add(std::move(cells));
   }
   const Measure& measure = study.measure(place);
-  return fmt::format("\n{}{}{}\n{}", terminal.bold(with_unit(measure.name, measure.unit)),
-                     measure.help.empty() ? "" : ": ", measure.help, table.text(terminal));
+  const double confidence = confidence_of(study, place);
+  const std::string other =
+      confidence == study.confidence
+          ? ""
+          : fmt::format(" (intervals cover the mean with {})", share_text(confidence));
+  return fmt::format("\n{}{}{}{}\n{}", terminal.bold(with_unit(measure.name, measure.unit)),
+                     measure.help.empty() ? "" : ": ", measure.help, other, table.text(terminal));
 }
 
 std::string differences_text(const StudyResult& study, std::size_t place,
@@ -253,11 +272,13 @@ PlainTable table_of_summary(const StudyResult& study) {
   table.add_column("summary", "point", "INTEGER");
   add_parameters(study, table);
   add_estimate_columns(table);
+  table.add_column("summary", "confidence", kReal);
   for (const SummaryRow& one : study.summary) {
     const Measure& measure = study.measure(one.measure);
     std::vector<Cell> row{measure.name, measure.unit, whole_number(one.point + 1)};
     add_values(study.plan.points[one.point], row);
     add_estimate(one.estimate, row);
+    row.emplace_back(one.confidence);
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -305,6 +326,7 @@ std::string study_json(const StudyResult& study, const std::vector<std::string>&
                {"warm_up", warm_up_json(study)},
                {"confidence", study.confidence},
                {"measures", measures_json(study)},
+               {"shown", shown_json(study)},
                {"points", points_json(study)},
                {"summary", summary_json(study)}};
   if (!study.compared.empty()) {
@@ -330,9 +352,12 @@ std::string study_text(const StudyResult& study, const Terminal& terminal) {
 std::string given_up_text(const StudyResult& study, const GivenUp& given_up) {
   const PrecisionRule& rule = study.plan.rules[given_up.place];
   return fmt::format(
-      "{}: after {} replications {} is known to {}, not to {}; raise --max-seeds or ask for less",
-      text_of(study.plan.points[given_up.point]), grouped(study.plan.most_seeds), rule.measure,
-      share_text(given_up.share), share_text(rule.share));
+      "{}after {} replications the interval of {} is {}, and +/- {} of the mean was asked for; "
+      "raise --max-seeds or ask for less",
+      with_text(study.plan.points[given_up.point]), grouped(study.plan.most_seeds), rule.measure,
+      std::isfinite(given_up.share) ? fmt::format("+/- {}", share_text(given_up.share))
+                                    : "unknown, since its values do not differ or their mean is 0",
+      share_text(rule.share));
 }
 
 }  // namespace orrery::study

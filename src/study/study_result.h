@@ -58,7 +58,7 @@ std::string study_json(const StudyResult& study, const std::vector<std::string>&
 /// The shown measures, a table each, then the differences, then what was not reached.
 std::string study_text(const StudyResult& study, const Terminal& terminal);
 
-/// "stations=10: throughput is known to 3.2 %, not to 1 %, after 1000 replications"
+/// "with stations=10, after 1000 replications the interval of throughput is +/- 3.2 %, and ..."
 std::string given_up_text(const StudyResult& study, const GivenUp& given_up);
 
 }  // namespace orrery::study

@@ -70,14 +70,23 @@ void compare_family(const Family& family, const RunTable& runs, std::size_t meas
   }
 }
 
+/// The highest of several.
+double confidence_of(const Plan& plan, const std::string& measure, double otherwise) {
+  double highest = 0;
+  for (const PrecisionRule& rule : plan.rules)
+    if (rule.measure == measure) highest = std::max(highest, rule.confidence);
+  return highest > 0 ? highest : otherwise;
+}
+
 }  // namespace
 
 std::vector<SummaryRow> summarise(const Plan& plan, const RunTable& runs, double confidence) {
   std::vector<SummaryRow> rows;
   for (std::size_t measure = 0; measure < runs.measures().size(); ++measure) {
+    const double each = confidence_of(plan, runs.measures()[measure].name, confidence);
     for (std::size_t point = 0; point < plan.points.size(); ++point) {
       const std::vector<double> values = runs.values(point, measure);
-      if (!values.empty()) rows.push_back({point, measure, estimate(values, confidence)});
+      if (!values.empty()) rows.push_back({point, measure, estimate(values, each), each});
     }
   }
   return rows;

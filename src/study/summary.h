@@ -16,9 +16,11 @@ namespace orrery::study {
 struct SummaryRow {
   std::size_t point = 0, measure = 0;
   Estimate estimate;
+  double confidence = 0;  ///< of its interval
 };
 
-/// One for each point and each measure that is a number somewhere, measure by measure.
+/// One for each point and each measure that is a number somewhere, measure by measure. Intervals
+/// have the confidence, or the one that the plan's rule for the measure asks for.
 std::vector<SummaryRow> summarise(const Plan& plan, const RunTable& runs, double confidence);
 
 /// How two values of a parameter differ where all other parameters are equal. Replications are

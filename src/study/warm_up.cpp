@@ -81,6 +81,10 @@ std::optional<std::size_t> mser5(std::span<const double> values) {
 }
 
 WarmUp warm_up_of(std::span<const PilotInterval> sums) {
+  const auto first = std::find_if(sums.begin(), sums.end(),
+                                  [](const PilotInterval& one) { return one.weight > 0; });
+  if (first == sums.end()) return {.too_short = true, .no_values = true};
+  if (sums.size() > 1 && first == sums.end() - 1) return {.too_short = true, .at_end_only = true};
   std::vector<double> means;
   std::vector<std::int64_t> ends;
   for (const PilotInterval& one : sums) {
@@ -89,10 +93,10 @@ WarmUp warm_up_of(std::span<const PilotInterval> sums) {
     ends.push_back(one.end_ticks);
   }
   const auto left_away = mser5(means);
-  if (!left_away) return {0, true};
-  if (*left_away == 0) return {0, false};
+  if (!left_away) return {.too_short = true};
+  if (*left_away == 0) return {};
   const std::int64_t ticks = ends[*left_away - 1];
-  return {ticks, ticks > sums.back().end_ticks / 2};
+  return {.ticks = ticks, .too_short = ticks > sums.back().end_ticks / 2};
 }
 
 std::int64_t rounded_up(std::int64_t ticks, double tick_seconds) {

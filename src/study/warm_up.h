@@ -42,7 +42,9 @@ std::optional<std::size_t> mser5(std::span<const double> values);
 
 struct WarmUp {
   std::int64_t ticks = 0;
-  bool too_short = false;  ///< the run: it would be more than half of it, or there is too little
+  bool too_short = false;    ///< the run: it would be more than half of it, or there is too little
+  bool at_end_only = false;  ///< all values: no run is long enough then
+  bool no_values = false;
 };
 WarmUp warm_up_of(std::span<const PilotInterval> sums);
 

@@ -42,7 +42,8 @@ bool is_asked_for(const ChartRequest& request, const ReadEvent& event) {
   return !event.is_start() && request.scope.contains(event.lp, event.key.time());
 }
 
-/// Of the LPs that the first events are at, and then of those that sent them.
+/// Of the LPs that the first events are at, and then of those that sent them, unless others were
+/// chosen.
 std::vector<LpId> choose_columns(TraceReader& reader, const ChartRequest& request,
                                  std::size_t most) {
   std::set<LpId> receivers, senders;
@@ -52,7 +53,8 @@ std::vector<LpId> choose_columns(TraceReader& reader, const ChartRequest& reques
     if (!is_asked_for(request, *event)) continue;
     if (receivers.size() < most) receivers.insert(event->lp);
     if (!receivers.contains(event->lp)) continue;
-    senders.insert(event->key.sender());
+    if (request.scope.contains(event->key.sender(), event->key.time()))
+      senders.insert(event->key.sender());
     if (++events == request.limit) break;
   }
   for (const LpId sender : senders)

@@ -1116,6 +1116,23 @@ class Again(Case):
         config.unlink()
         self.refused(2, "run", "--again", self.first, says=["cannot read config file"])
 
+    def test_what_a_run_leaves_is_not_repeated(self):
+        """Neither from the command nor from its config file, and the run's folder stays as it is."""
+        self.run_ok("run", "phold", *SMALL, "--snapshot-every", "8s", "--out", self.first)
+        done = self.run_ok("run", "--again", self.first)
+        self.assertIn(f"the same as '{self.first}/report.json'", done.out)
+        config = self.folder / "small.toml"
+        second = self.folder / "second"
+        config.write_text(f'until = "20s"\nout = "{second}"\nsnapshot-every = "8s"\nquiet = true\n'
+                          f'trace = "{self.folder}/trace"\nverbose = true\n[set]\nlps = 64\n')
+        self.run_ok("run", "phold", "--config", config)
+        before = sorted(path.stat().st_mtime_ns for path in second.rglob("*"))
+        self.assertIn("the same as", self.run_ok("run", "--again", second).out)
+        self.assertEqual(sorted(path.stat().st_mtime_ns for path in second.rglob("*")), before)
+        third = self.folder / "third"
+        self.run_ok("run", "--again", second, "--out", third, "--snapshot-every", "10s")
+        self.assertEqual(self.report(third)["snapshots"]["last"], 1)
+
     def test_input_files_of_a_model(self):
         network = pathlib.Path(os.environ["ORRERY_DATA"]) / "traffic/sioux-falls"
         files = {name: network.with_name(f"{network.name}_{name}.tntp").read_text()
@@ -1437,7 +1454,7 @@ class Observation(Case):
     def test_refusals(self):
         def no(*words, says):
             self.refused(2, "run", *self.PCS, *words, says=says)
-        no("--warm-up", "20min", says=["--warm-up", "nothing would be observed"])
+        no("--warm-up", "20min", says=["--warm-up leaves nothing to observe: it ends at 20 min, and the run at 20 min"])
         no("--warm-up", "soon", says=["--warm-up", "'soon'", "units"])
         no("--warm-up", "auto:power", says=["--warm-up", "orrery sweep"])
         no("--series", "power", says=["--series", "'power'", "METRIC=TIME"])
@@ -1582,6 +1599,18 @@ class Compare(Case):
                          [("sequential", 1), ("timewarp", 1), ("timewarp", 2)])
         self.assertEqual(len(comparison["reports"]), 6)
         self.refused(2, "compare", "phold", *SMALL, "--out", out, says=["compare.json", "--force"])
+
+    def test_workers_asked_and_used(self):
+        """More than are useful: each row says which of them it is."""
+        done = self.run_ok("compare", "phold", "--until", "5s", "--set", "lps=2", "--engines",
+                           "sequential,timewarp", "--workers", "1,512", "--repeats", "1",
+                           "--out", self.folder / "out")
+        self.assertRegex(done.out, r"(?m)^  engine +asked +used ")
+        self.assertRegex(done.out, r"(?m)^  sequential +any +1 ")
+        self.assertRegex(done.out, r"(?m)^  timewarp +512 +[12] ")
+        rows = json.loads((self.folder / "out/compare.json").read_text())["rows"]
+        self.assertEqual([row["workers_asked"] for row in rows], [None, 1, 512])
+        self.assertLessEqual(max(row["workers"] for row in rows), 2)
 
     def test_difference_is_an_error(self):
         done = Done(["compare", MISFIT, "--until", "20s", "--engines", "sequential",

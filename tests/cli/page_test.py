@@ -137,8 +137,23 @@ class Pages(PageCase):
             mean = "total" if name == "inside" else "mean"
             self.assertEqual(row[1:5], [means[figure] for figure in
                              [mean, "half_width", "confidence", "batches"]])
-        self.assertIn("never: no interval: it needs 100 values or more", page.text)
+        self.assertIn("never: no interval: it has 0 values, in 0 of 30 batches; an interval needs 100", page.text)
         self.assertNotIn("Batch means", self.page(self.run_in("plain", SHOP)).text)
+
+    def test_what_finish_records_has_no_batch_means(self):
+        folder = self.run_in("pcs", "pcs", "--set", "cells=4", "--until", "200s", "--batch-means", "busy_channels")
+        told = self.report(folder)["metrics"]["busy_channels"]
+        self.assertIsNone(told["batch_means"])
+        self.assertTrue(told["no_batch_means"].startswith("all its values are of the end of the run"))
+        self.assertIn("busy_channels: no interval: all its values are of the end", self.page(folder).text)
+
+    def test_names_have_no_course(self):
+        """Whole numbers of what happens that may be names: their mean says nothing, even if it changes."""
+        page = self.page(self.run_in("shop", SHOP))
+        self.assertIn("sales: price", page.text)
+        self.assertIn("looks: things", page.text)
+        for column in ["shelf", "till"]:
+            self.assertNotIn(f"sales: {column}", page.text)
 
     def test_bars_hold_all_values(self):
         folder = self.run_in("shop", SHOP)
@@ -161,10 +176,10 @@ class Pages(PageCase):
         with open(folder / "sales.csv", newline="", encoding="utf-8") as file:
             rows = list(csv.reader(file))[1:]
         self.assertIn(f"{len(rows)} rows; the first ones:", page.text)
-        shown = [row for row in page.rows if row[:2] == rows[0][:2] and len(row) == 5][0]
+        shown = [row for row in page.rows if row[:2] == rows[0][:2] and len(row) == 6][0]
         self.assertAlmostEqual(float(shown[2]), float(rows[0][2]), places=5)
         self.assertEqual(shown[4], rows[0][4])
-        self.assertIn("<b>Ann</b>, \"boss\"", {row[4] for row in page.rows if len(row) == 5})
+        self.assertIn("<b>Ann</b>, \"boss\"", {row[5] for row in page.rows if len(row) == 6})
 
     def test_of_a_fault(self):
         folder = self.run_in("shop", SHOP, "--set", "fail_at=20", code=3)
@@ -319,6 +334,24 @@ class Studies(PageCase):
         self.assertIn(pictures[0], page.text)
         self.refused(2, "report", study, study / "runs/point-1/seed-1", says=["of a study"])
         self.page(study / "runs/point-1/seed-1", study / "runs/point-2/seed-1")
+
+    def test_what_was_to_be_shown(self):
+        """Comes first, the others in a section of their own; and between whole numbers is nothing."""
+        study = self.folder / "study"
+        self.run_ok("sweep", "pcs", "--set", "cells=4", "--set", "channels=2,3", "--until", "200s", "--seeds",
+                    "1..10", "--out", study, "--quiet", "--show", "power.mean,carried_load", "--compare",
+                    "channels", "--until-precision", "carried_load=0.5@0.9")
+        page = self.page(study)
+        self.assertEqual(json.loads((study / "study.json").read_text())["shown"], ["power.mean", "carried_load"])
+        shown, others = page.source.split("Means at each point</h2>")[1].split("Means of other measures</h2>")
+        for measure in ["power.mean", "carried_load"]:
+            self.assertIn(measure, shown)
+            self.assertNotIn(f"<td>{measure}", others)
+        self.assertIn("blocking_probability", others)
+        self.assertNotIn("blocking_probability", shown)
+        self.assertNotIn("blocking_probability", page.source.split("Comparison</h2>")[1].split("Means at")[0])
+        self.assertIn("carried_load=0.5@0.9", page.text)
+        self.assertEqual(re.findall(r">([\d.]+)</text>", (study / "carried_load.svg").read_text())[-2:], ["2", "3"])
 
 
 class Refusals(PageCase):

@@ -170,11 +170,16 @@ class Precision(SweepCase):
         self.assertEqual(study["given_up"], [])
         self.assertEqual(study["plan"]["until_precision"], ["carried_load=0.05@0.95"])
 
+    def test_what_never_differs_is_not_known(self):
+        done = self.sweep(MISFIT, "--until", "12s", "--until-precision", "steps.mean=0.05", "--max-seeds", "12")
+        self.assertIn("note: after 12 replications the interval of steps.mean is unknown", done.out)
+
     def test_the_ceiling_says_so(self):
         done = self.sweep(*self.WORDS, "--until-precision", "carried_load=0.0001",
                           "--max-seeds", "12", "--out", self.out())
-        self.assertRegex(done.out, r"note: channels=2: after 12 replications carried_load is known to "
-                                   r"[\d.]+ %, not to 0.01 %; raise --max-seeds")
+        self.assertRegex(done.out, r"note: with channels=2, after 12 replications the interval of "
+                                   r"carried_load is \+/- [\d.]+ %, and \+/- 0.01 % of the mean was asked "
+                                   r"for; raise --max-seeds")
         study = json.loads((self.out() / "study.json").read_text())
         self.assertEqual([point["runs"] for point in study["points"]], [12, 12])
         self.assertEqual(len(study["given_up"]), 2)
@@ -225,6 +230,11 @@ class WarmUp(SweepCase):
         no("auto:", ["auto:METRIC"])
         no("auto:powr", ["did you mean 'power'?"])
         no("soon", ["--warm-up", "'soon'"])
+
+    def test_what_finish_records(self):
+        """No run is long enough for it."""
+        self.refused(2, "sweep", *SMALL, "--warm-up", "auto:busy_channels", "--quiet",
+                     says=["--warm-up auto:busy_channels: all its values are of the end of the run", "finish()"])
 
     def test_runs_that_are_too_short(self):
         self.refused(2, "sweep", MISFIT, "--until", "12s", "--seeds", "1..2", "--quiet",

@@ -132,6 +132,17 @@ class Mistakes(unittest.TestCase):
                  co_await delay(Duration::seconds(lp.number)); }""") + MODEL)
         self.assertEqual(found, [])
 
+    def test_waiting_in_a_catch_block(self):
+        """What the guide quotes, and what it proposes instead."""
+        process = self.process("void begin() override { spawn(repair()); } Process repair() { %s }")
+        wait = "co_await delay(Duration::seconds(1));"
+        found = self.errors(process % ("try { %s } catch (const Interrupted&) { %s }" % (wait, wait)) + MODEL)
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("await expressions are not permitted in handlers", found[0])
+        self.assertEqual(self.errors(process % (
+            "bool broken = false; try { %s } catch (const Interrupted&) { broken = true; } "
+            "if (broken) %s" % (wait, wait)) + MODEL), [])
+
     def test_processes_that_keep_what_will_be_gone(self):
         sentence = "a process takes its parameters by value"
         body = "{ co_await delay(Duration::seconds(number)); }"

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "page/scale.h"
+
 namespace orrery::page {
 namespace {
 
@@ -19,8 +21,17 @@ TEST(Bins, FewWholeNumbersHaveABarEach) {
   const std::vector<Counted> dice = {{1, 5}, {2, 7}, {6, 9}};
   const Bins bins = bins_for({dice});
   EXPECT_FALSE(bins.logarithmic);
+  EXPECT_TRUE(bins.whole);
   EXPECT_EQ(bins.edges.front(), 0.5);
   EXPECT_EQ(filled(bins, dice), (std::vector<double>{5, 7, 0, 0, 0, 9}));
+}
+
+TEST(Scale, OfWholeNumbersHasNoMarksBetweenThem) {
+  Scale pumps{1, 3, 0, 100};
+  EXPECT_EQ(ticks_of(pumps, 7), (std::vector<double>{1, 1.5, 2, 2.5, 3}));
+  pumps.whole = true;
+  EXPECT_EQ(ticks_of(pumps, 7), (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(step_of(Scale{.low = 0, .high = 50, .whole = true}), 10);
 }
 
 /// As the histogram keeps it, an exponential distribution with the mean 1.

@@ -261,8 +261,14 @@ class Values(Case):
         self.assertEqual(run.report["options"]["until"], "2.5 s")
 
     def test_what_is_no_value(self):
-        for given in [None, [1, 2], object(), b"x", 1j, {"a": 1}]:
+        for given in [None, [1, 2], object(), b"x", 1j, {"a": 1}, numpy.arange(3)]:
             self.refused(orrery.UsageError, lambda: orrery.run(CLASH, text=given))
+        frame = pandas.DataFrame({"a": [0, 1], "b": [0, 1]})
+        for call in [orrery.run, orrery.sweep]:
+            error = self.refused(orrery.UsageError, lambda: call(CLASH, text=frame))
+            self.assertTrue(str(error).startswith("text: an object of type DataFrame is no value; "), error)
+        self.refused(orrery.UsageError, lambda: orrery.sweep(CLASH, text={"a": 1}), "text: {'a': 1} is no")
+        self.refused(orrery.UsageError, lambda: orrery.sweep(CLASH, text=numpy.eye(2)), "text: array([1., 0.]) is no")
         self.refused(orrery.UsageError, lambda: orrery.run(CLASH, workers=2, parameters={"workers": 1}))
 
     def test_names_that_are_both(self):
@@ -289,8 +295,11 @@ class Values(Case):
                      "option 'snapshot_every'?")
         self.refused(orrery.UsageError, lambda: orrery.run("phold", options={"worker": 1}),
                      "no option '--worker", "'--workers'")
-        for name in ["set", "json", "quiet"]:
+        for name in ["set", "json", "quiet", "live"]:
             self.refused(orrery.UsageError, lambda: orrery.run("phold", options={name: "x"}), "--" + name)
+            for value in [0, True]:
+                self.refused(orrery.UsageError, lambda: orrery.run("phold", **{name: value}),
+                             f"option --{name} is not for use from Python", f"no parameter '{name}'")
 
     def test_models(self):
         self.addCleanup(os.chdir, os.getcwd())
@@ -334,6 +343,26 @@ class Tables(Case):
         self.assertEqual(orrery.run("phold", lps=4, until="1s").results.shape, (0, 3))
         with self.assertRaisesRegex(KeyError, r"\Athere is no result 'sad'; did you mean 'said'\?"):
             run["sad"]
+
+    def test_figures_of_metrics(self):
+        """All that the report has of each, and its series."""
+        run = orrery.run("pcs", cells=4, until="2h", series="power=2min", batch_means="power,busy_channels")
+        told = run.report["metrics"]
+        for name, metric in told.items():
+            for figure, value in metric.items():
+                if figure != "batch_means" and value is not None:
+                    self.assertEqual(run.metrics.loc[name, figure], value)
+        half_widths = run.metrics["batch_means.half_width"]
+        self.assertEqual(half_widths["power"], told["power"]["batch_means"]["half_width"])
+        self.assertTrue(half_widths.drop("power").isna().all())
+        self.assertIn("end of the run", run.metrics.loc["busy_channels", "no_batch_means"])
+        self.assertTrue({"p50", "p99.9"} <= set(orrery.run("wireless", until="1s").metrics.columns))
+        self.assertIn("power", run.series)
+        self.assertEqual(len(run.series["power"]), 60)
+        self.assertEqual(run.series["power"]["end_ticks"].iloc[-1], run.report["run"]["reached_ticks"])
+        self.assertNotIn("power.series", run.tables)
+        with self.assertRaisesRegex(KeyError, "no series 'powr'; did you mean 'power'"):
+            run.series["powr"]
 
     def test_names(self):
         tables = orrery.run(CLASH).tables
@@ -706,6 +735,18 @@ class Studies(Case):
         self.refused(orrery.UsageError, lambda: orrery.sweep(CLASH, text=["a,b", "c"]), "'a,b'", "study file")
         self.refused(orrery.UsageError, lambda: orrery.sweep("pcs", **grid, chanels=[1]), "'channels'")
 
+    def test_seeds_are_several(self):
+        for seeds in [5, numpy.int64(5)]:
+            for given in [{"seeds": seeds}, {"options": {"seeds": seeds}}]:
+                self.refused(orrery.UsageError, lambda: orrery.sweep("pcs", **given),
+                             "seeds=5 may mean 5 seeds or the seed 5: write seeds=range(1, 6) or seeds=[5]")
+
+    def test_what_is_shown(self):
+        study = orrery.sweep("pcs", **SMALL, channels=[2, 4], seeds=[1, 2], show="power.mean", series="power=50s")
+        self.assertEqual(study.shown(), ["power.mean"])
+        self.assertEqual(len(study.series("power")), 16)
+        self.assertEqual(list(study.series("power").columns[:3]), ["point", "seed", "channels"])
+
     def test_precision(self):
         study = orrery.sweep("pcs", **SMALL, channels=[2, 4], until_precision={"carried_load": 0.05})
         rows = study.means("carried_load")
@@ -819,6 +860,7 @@ class Plots(Case):
         self.assertEqual([text.get_text() for text in axes.get_legend().get_texts()],
                          ["mobility = yes", "mobility = no"])
         self.assertEqual(list(axes.lines[0].get_xdata()), [2, 4])
+        self.assertTrue(all(tick == int(tick) for tick in axes.get_xticks()))
         self.assertEqual(len(axes.collections), 2)
         rows = study.means("carried_load")
         self.assertEqual(list(axes.lines[1].get_ydata()), list(rows[rows["mobility"] == "no"]["mean"]))

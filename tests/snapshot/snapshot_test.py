@@ -622,7 +622,7 @@ class Refusals(Case):
         self.refused("resume", says="which run?")
         self.refused("resume", out, "--snapshot", "7", says="holds no snapshot 7")
         self.refused("resume", out, "--snapshot", "x", says="--snapshot cannot be 'x'")
-        self.refused("resume", out, "--until", "30s", says="--until cannot be 30 s")
+        self.refused("resume", out, "--until", "30s", says="--until asks for 30 s")
         self.refused("resume", out, "--until", "5s", says="the snapshot is at 10 s")
         self.refused("resume", out, "--seed", "3", says="keeps its seed")
         self.refused("resume", out, "--set", "lps=3", says="keeps its parameters")

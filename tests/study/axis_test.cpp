@@ -85,7 +85,8 @@ TEST(Plan, CombinesWithTheLastAxisFastest) {
   const auto listed = combine({{{"c", "7"}}, {{"c", "8"}}}, {{"a", {"1", "2"}}});
   EXPECT_EQ(text_of(listed[2]), "c=8, a=1");
   EXPECT_EQ(combine({}, {}).size(), 1u);
-  EXPECT_EQ(text_of(combine({}, {}).front()), "the model's defaults");
+  EXPECT_EQ(with_text(points[1]), "with a=1, b=y, ");
+  EXPECT_EQ(with_text(combine({}, {}).front()), "");
 }
 
 TEST(Plan, RefusesMorePointsThanAnybodyWants) {

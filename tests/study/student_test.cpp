@@ -101,6 +101,18 @@ TEST(Precision, ReadsRules) {
   EXPECT_EQ(PrecisionRule::parse("a=0.5", 0.99).confidence, 0.99);
   for (const char* wrong : {"a", "=0.1", "a=", "a=0", "a=1", "a=x", "a=0.1@", "a=0.1@2", "a=1%"})
     EXPECT_THROW(PrecisionRule::parse(wrong, 0.95), UsageError) << wrong;
+  const auto sentence = [](const char* wrong) -> std::string {
+    try {
+      PrecisionRule::parse(wrong, 0.95);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(sentence("a=0").find("the share of the mean in --until-precision cannot be '0'"),
+            std::string::npos);
+  EXPECT_NE(sentence("a=0").find("such as 0.05"), std::string::npos);
+  EXPECT_NE(sentence("a=0.1@2").find("such as 0.95"), std::string::npos);
 }
 
 TEST(Precision, GoesAsFarAsTheDeviationAsks) {

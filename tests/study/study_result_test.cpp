@@ -185,7 +185,7 @@ TEST(Tables, AreTidy) {
   EXPECT_EQ(line, "1,1,1,csma,100,0123456789abcdef,10.5,\"a, \"\"b\"\"\",0,0,,,,");
   std::istringstream summary(csv_of(table_of_summary(study)));
   std::getline(summary, line);
-  EXPECT_EQ(line, "measure,unit,point,load,access,n,mean,deviation,half_width,low,high");
+  EXPECT_EQ(line, "measure,unit,point,load,access,n,mean,deviation,half_width,low,high,confidence");
   std::istringstream comparison(csv_of(table_of_comparison(study)));
   std::getline(comparison, line);
   EXPECT_EQ(
@@ -219,6 +219,21 @@ TEST(Tables, LieInADatabaseAsNumbersAndTexts) {
   EXPECT_EQ(std::get<std::string>(whole_number(~std::uint64_t{0})), "18446744073709551615");
 }
 
+TEST(Summary, HasTheConfidenceThatARuleAsksFor) {
+  StudyResult study = small_study();
+  study.plan.rules.push_back(PrecisionRule::parse("throughput=0.05@0.9", 0.95));
+  study.summary = summarise(study.plan, study.runs, study.confidence);
+  for (const SummaryRow& row : study.summary) {
+    const bool ruled = study.measure(row.measure).name == "throughput";
+    EXPECT_EQ(row.confidence, ruled ? 0.9 : 0.95);
+    const auto values = study.runs.values(row.point, row.measure);
+    EXPECT_EQ(row.estimate.half_width, estimate(values, row.confidence).half_width);
+  }
+  EXPECT_EQ(Json::parse(study_json(study, {}))["summary"][0]["confidence"], 0.9);
+  const std::string text = study_text(study, Terminal());
+  EXPECT_NE(text.find("what came through (intervals cover the mean with 90 %)"), std::string::npos);
+}
+
 TEST(StudyJson, SaysWhatThereIs) {
   StudyResult study = small_study();
   study.plan.rules.push_back(PrecisionRule::parse("throughput=0.01", 0.95));
@@ -232,12 +247,19 @@ TEST(StudyJson, SaysWhatThereIs) {
   EXPECT_EQ(json["points"][1]["settings"]["access"], "aloha");
   EXPECT_EQ(json["comparison"][0]["differs"], true);
   EXPECT_EQ(json["files"], (Json{"runs.csv"}));
+  EXPECT_EQ(json["shown"][0], study.measure(study.shown[0]).name);
   const std::string text = study_text(study, Terminal());
   EXPECT_NE(text.find("throughput (Mb/s): what came through"), std::string::npos);
   EXPECT_NE(text.find("aloha - csma"), std::string::npos);
-  EXPECT_NE(text.find("load=1, access=aloha: after 1,000 replications throughput is known to "
-                      "3.16 %, not to 1 %; raise --max-seeds or ask for less"),
+  EXPECT_NE(text.find("note: with load=1, access=aloha, after 1,000 replications the interval of "
+                      "throughput is +/- 3.16 %, and +/- 1 % of the mean was asked for; raise "
+                      "--max-seeds or ask for less"),
             std::string::npos);
+  study.given_up[0].share = std::numeric_limits<double>::infinity();
+  EXPECT_NE(given_up_text(study, study.given_up[0]).find("unknown, since its values do not differ"),
+            std::string::npos);
+  study.plan.points[1].clear();
+  EXPECT_EQ(given_up_text(study, study.given_up[0]).find("after 1,000"), 0u);
 }
 
 TEST(Picture, HasALineAndABandForEachSeries) {

@@ -70,6 +70,15 @@ TEST(WarmUp, InTheSecondHalfSaysThatTheRunIsTooShort) {
   EXPECT_FALSE(warm_up_of(intervals(settling(250, 500))).too_short);
 }
 
+TEST(WarmUp, OfValuesOfTheEndAloneCannotBeTold) {
+  std::vector<PilotInterval> sums = intervals(settling(100, 500));
+  for (PilotInterval& one : sums) one = {one.end_ticks, 0, 0};
+  EXPECT_FALSE(warm_up_of(sums).at_end_only);
+  EXPECT_TRUE(warm_up_of(sums).no_values);
+  sums.back() = {sums.back().end_ticks, 7, 9};
+  EXPECT_TRUE(warm_up_of(sums).at_end_only);
+}
+
 TEST(WarmUp, IsRoundedUpToTwoDigits) {
   constexpr double kNano = 1e-9;
   const auto rounded = [](double seconds) {

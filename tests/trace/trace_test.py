@@ -408,6 +408,9 @@ class Show(Case):
         self.assertTrue(all(len(line) <= 120 for line in lines))
         self.assertRegex(lines[-1], "more events of these LPs follow")
         self.assertRegex(text, "sent at")
+        # Nor is there a column for others that sent to these.
+        self.assertLessEqual(set(re.findall(r"LP (\d+)", lines[0])), set("0123"))
+        self.assertRegex(text, r"from LP \d")
 
     def test_arrows(self):
         """From the sender's column to that of the event."""

@@ -19,6 +19,7 @@ from ._errors import UnknownName, UsageError
 # To the last bit; from pandas 3.1 on without being asked.
 EXACTLY = {} if tuple(map(int, pandas.__version__.split(".")[:2])) >= (3, 1) else \
     {"float_precision": "round_trip"}
+METRIC_COLUMNS = ["unit", "help", "count", "sum", "mean", "deviation", "minimum", "maximum"]
 TYPES = {"integer": "int64", "real": "float64", "text": "object"}
 
 
@@ -58,6 +59,20 @@ def frame_of(objects, columns=None):
             frame[column] = values.astype("float64")
     frame.index.name = "name"
     return frame
+
+
+def metrics_frame(metrics):
+    """A row for each metric. Behind what all have, a column for each figure that some have, called
+    as in report.json; those of batch means are "batch_means.half_width" and so on, missing where
+    there is no interval."""
+    rows, columns = {}, list(METRIC_COLUMNS)
+    for name, metric in metrics.items():
+        rows[name] = {key: value for key, value in metric.items() if key != "batch_means"}
+        if "batch_means" in metric:
+            batches = metric["batch_means"] or {"half_width": None}
+            rows[name].update({f"batch_means.{key}": value for key, value in batches.items()})
+        columns += [key for key in rows[name] if key not in columns]
+    return frame_of(rows, columns)
 
 
 def table_facts(folder):
@@ -151,32 +166,38 @@ def read_study_table(path, names, texts):
 
 
 class Tables(Mapping):
-    """By name, read when they are asked for. What was read is kept."""
+    """By name, read when they are asked for. What was read is kept. `files`: their names, without
+    the ending."""
 
-    def __init__(self, folder, names, temporary=None):
+    def __init__(self, folder, files, temporary=None, kind="table"):
         self._temporary = temporary  # is there as long as its tables are wanted
-        self._folder, self._names, self._frames, self._facts = folder, list(names), {}, None
+        self._folder, self._files, self._kind = folder, dict(files), kind
+        self._frames, self._facts = {}, None
 
     def __iter__(self):
-        return iter(self._names)
+        return iter(self._files)
 
     def __len__(self):
-        return len(self._names)
+        return len(self._files)
 
     def __contains__(self, name):
-        return name in self._names
+        return name in self._files
 
     def __getitem__(self, name):
-        if name not in self._names:
-            raise unknown("table", name, self._names)
+        if name not in self._files:
+            raise unknown(self._kind, name, self._files)
         if name not in self._frames:
             if self._facts is None:
                 self._facts = table_facts(self._folder)
-            self._frames[name] = read_table(self._folder, name, self._facts)
+            self._frames[name] = read_table(self._folder, self._files[name], self._facts)
         return self._frames[name]
 
     def __repr__(self):
-        return f"tables: {', '.join(self._names) or 'none'}"
+        return f"{plural(self._kind)}: {', '.join(self._files) or 'none'}"
+
+
+def plural(kind):
+    return kind if kind.endswith("s") else kind + "s"
 
 
 def unknown(kind, name, names):
@@ -185,4 +206,4 @@ def unknown(kind, name, names):
     near = difflib.get_close_matches(str(name), names, 1)
     meant = f"; did you mean '{near[0]}'?" if near else ""
     return UnknownName(f"there is no {kind} '{name}'{meant} "
-                       f"({kind}s: {', '.join(names) or 'none'})")
+                       f"({plural(kind)}: {', '.join(names) or 'none'})")

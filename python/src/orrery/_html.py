@@ -47,8 +47,7 @@ def run_html(run):
     parts = [head(run.model, text), small(timing),
              table(run.results, ["value", "unit", "help"]),
              table(run.metrics, ["count", "mean", "deviation", "minimum", "maximum", "unit"])]
-    if len(run.tables):
-        parts.append(small(repr(run.tables)))
+    parts += [small(repr(some)) for some in [run.tables, run.series] if len(some)]
     parts.append(small(*[facts["fault"]] if "fault" in facts else [], *run.notes))
     return "".join(parts)
 

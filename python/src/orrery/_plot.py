@@ -71,6 +71,9 @@ def plot_study(study, measure, x, ax):
                             linewidth=0)
     if others:
         ax.legend()
+    if x is None or pandas.api.types.is_integer_dtype(rows[x]):
+        from matplotlib.ticker import MaxNLocator
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))  # no 1.5 pumps
     fact = study.report["measures"].get(measure) or study.report["measures"][f"{measure}.mean"]
     ax.set_xlabel((x or "point") + (" [s]" if x and _are_durations(rows[x]) else ""))
     ax.set_ylabel(with_unit(measure, fact["unit"]))

@@ -13,11 +13,10 @@ import weakref
 from . import _html as html, _progress as progress_lines, _words as words
 from ._command import sentence_of
 from ._errors import Interrupted, UsageError, error_of
-from ._frames import Tables, frame_of, read_report, unknown
+from ._frames import Tables, frame_of, metrics_frame, read_report, unknown
 from ._process import call
 
 SCHEMA = 1  # of report.json
-METRIC_COLUMNS = ["unit", "help", "count", "sum", "mean", "deviation", "minimum", "maximum"]
 VALUE_COLUMNS = ["value", "unit", "help"]
 
 
@@ -109,8 +108,13 @@ class Run:
                                   {"run", "metrics", "results", "files"}, SCHEMA)
         self.messages = list(lines)
         self.output = output
-        names = [name[:-len(".csv")] for name in self.report["files"] if name.endswith(".csv")]
-        self.tables = Tables(self.folder, names, temporary)
+        files = [name[:-len(".csv")] for name in self.report["files"] if name.endswith(".csv")]
+        series = {f"{name}.series": name for name, metric in self.report["metrics"].items()
+                  if "series_interval_ticks" in metric}
+        self.tables = Tables(self.folder, {name: name for name in files if name not in series},
+                             temporary)
+        self.series = Tables(self.folder, {series[name]: name for name in files if name in series},
+                             temporary, "series")
 
     @property
     def model(self):
@@ -128,8 +132,9 @@ class Run:
 
     @property
     def metrics(self):
-        """Over all committed events: count, sum, mean, deviation, minimum, maximum."""
-        return frame_of(self.report["metrics"], METRIC_COLUMNS)
+        """Over all committed events: count, sum, mean, deviation, minimum, maximum, and what else
+        is known of some: quantiles, rates, totals of levels, batch means."""
+        return metrics_frame(self.report["metrics"])
 
     @property
     def statistics(self):

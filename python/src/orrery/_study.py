@@ -104,7 +104,8 @@ class Study:
 
     @property
     def summary(self):
-        """A row for each measure and point: n, mean, deviation, half_width, low, high."""
+        """A row for each measure and point: n, mean, deviation, half_width, low, high,
+        confidence."""
         return self._table("summary")
 
     @property
@@ -134,7 +135,9 @@ class Study:
         return self._frames[name]
 
     def shown(self):
-        """The model's results that are numbers, or its metrics' means."""
+        """What show=... names, or the model's results that are numbers, or its metrics' means."""
+        if self.report.get("shown"):
+            return list(self.report["shown"])
         names = list(dict.fromkeys(self.summary["measure"]))
         results = [name for name in names if "." not in name]
         return results or [name for name in names if name.endswith(".mean")]
@@ -158,9 +161,16 @@ class Study:
     def table(self, name):
         """A table of the model, of all runs one after the other, with point, seed and what
         varies."""
+        return self._of_all_runs(lambda run: run.tables[name])
+
+    def series(self, metric):
+        """The time series of a metric, likewise."""
+        return self._of_all_runs(lambda run: run.series[metric])
+
+    def _of_all_runs(self, part_of):
         parts = []
         for row in self.runs[["point", "seed", *self._columns()]].to_dict("records"):
-            part = self.run(row["point"], row["seed"]).tables[name]
+            part = part_of(self.run(row["point"], row["seed"]))
             lead = pandas.DataFrame({key: [value] * len(part) for key, value in row.items()},
                                     index=part.index)
             parts.append(pandas.concat([lead, part], axis=1))

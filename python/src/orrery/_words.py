@@ -6,6 +6,7 @@ a model's author knows nothing of options, and one that is taken for the other w
 nobody wanted. `options={...}` and `parameters={...}` say which. A name that is neither goes to the
 command as a parameter, for its sentence with what may have been meant."""
 
+import contextlib
 import datetime
 import difflib
 import numbers
@@ -27,17 +28,20 @@ SWEEP_OPTIONS = frozenset({
 # These are the package's own affair.
 RESERVED = frozenset({"again", "live", "set", "json", "quiet", "help"})
 
+WIDEST_VALUE = 60  # characters of one in an error
 _UNITS = [("d", 86_400 * 10**9), ("h", 3600 * 10**9), ("min", 60 * 10**9), ("s", 10**9),
           ("ms", 10**6), ("us", 10**3), ("ns", 1)]
 
 
-def value_text(value):
-    """One value, as the command reads it."""
+def value_text(value, name=None):
+    """One value, as the command reads it. `name`: of the parameter or option, for the error."""
+    given = value
     if type(value).__name__ == "timedelta64":
         import pandas
         value = pandas.Timedelta(value)
     elif hasattr(value, "item") and hasattr(value, "dtype"):  # NumPy's
-        value = value.item()
+        with contextlib.suppress(ValueError):  # several are none
+            value = value.item()
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, datetime.timedelta):
@@ -52,8 +56,11 @@ def value_text(value):
         return os.fspath(value)
     if isinstance(value, str):
         return value
-    raise UsageError(f"{value!r} is no value; numbers, True and False, texts, paths and "
-                     "datetime.timedelta are")
+    text = repr(given)
+    if len(text) > WIDEST_VALUE or "\n" in text:
+        text = f"an object of type {type(given).__name__}"
+    raise UsageError(f"{f'{name}: ' if name else ''}{text} is no value; numbers, True and False, "
+                     "texts, paths and datetime.timedelta are")
 
 
 def duration_text(delta):
@@ -67,16 +74,18 @@ def duration_text(delta):
 
 
 def is_list(value):
-    return not isinstance(value, (str, bytes)) and hasattr(value, "__iter__")
+    """Neither a dictionary nor a DataFrame, which would give their keys; a Series is one."""
+    has_keys = hasattr(value, "keys") and getattr(value, "ndim", 0) != 1
+    return not isinstance(value, (str, bytes)) and hasattr(value, "__iter__") and not has_keys
 
 
 def values_text(name, value):
     """One value or several: what `orrery sweep` takes for a parameter."""
     if not is_list(value):
-        return value_text(value)
+        return value_text(value, name)
     if isinstance(value, range) and len(value) > 1 and value.step > 0:
         return f"{value[0]}..{value[-1]}" + (f":{value.step}" if value.step != 1 else "")
-    texts = [value_text(one) for one in value]
+    texts = [value_text(one, name) for one in value]
     for text in texts:
         if "," in text or ".." in text:
             raise UsageError(f"{name}: '{text}' cannot stand in a list, for it has a comma or two "
@@ -105,6 +114,10 @@ def option_word(name, value):
         raise UsageError(f"the option --{name} is not for use from Python")
     if value is None or value is False:
         return []
+    if name == "seeds" and isinstance(value, numbers.Real):
+        count = int(value)
+        raise UsageError(f"seeds={value} may mean {count} seeds or the seed {count}: write "
+                         f"seeds=range(1, {count + 1}) or seeds=[{count}]")
     return ["--" + name if value is True else f"--{name}={values_text(name, value)}"]
 
 
@@ -117,8 +130,14 @@ class Request:
         self._keywords = {name: value for name, value in named.items()
                           if value is not None and value is not False}
         self._keywords.update(keywords)
+        known = {}
         if not self.model.endswith(".toml"):
-            self._check_names(description(self.model).get("parameters", {}))
+            known = description(self.model).get("parameters", {})
+            self._check_names(known)
+        for name in self._keywords:
+            if name in RESERVED and name not in known:
+                raise UsageError(f"the option --{name} is not for use from Python, and the model "
+                                 f"has no parameter '{name}'")
         self.options = {name.replace("_", "-"): value for name, value in (options or {}).items()}
         self.parameters = dict(parameters or {})
         for name, value in self._keywords.items():
@@ -155,7 +174,7 @@ class Request:
         for name, value in self.parameters.items():
             if value is None:
                 raise UsageError(f"parameter '{name}' is None; leave it away for its default")
-            text = values_text(name, value) if several else value_text(value)
+            text = values_text(name, value) if several else value_text(value, name)
             words += ["--set", f"{name}={text}"]
         for name, value in self.options.items():
             words += option_word(name, value)

@@ -337,6 +337,7 @@ void LpChecker::verify_twin(const Job& job) {
   if (difference.empty() && job.kind != Job::Kind::create && metrics_differ(lp))
     difference.add("what it records differs between it and a twin at other addresses");
   if (!difference.empty()) report_difference(job, difference, Versus::twin);
+  note_odd_byte(job);
   save(lp.twin_heap, lp.twin_image);
 }
 

@@ -173,9 +173,14 @@ class LpChecker {
     std::vector<std::byte> twin_image;  ///< of the twin's memory
     std::vector<Doubt> settled;         ///< of which bits are uninitialised and carried along
     std::unique_ptr<Episode> episode;
-    std::uint32_t turn = 0;  ///< of the strategies
-    Key last;                ///< of what it executed last
-    bool broken = false;     ///< its memory means nothing any more
+    std::uint32_t turn = 0;                ///< of the strategies
+    Key last;                              ///< of what it executed last
+    bool broken = false;                   ///< its memory means nothing any more
+    const std::byte* object_at = nullptr;  ///< where the allocation begins that has the object
+    std::size_t object_bytes = 0;
+    std::size_t odd_at =
+        kNoDifference;      ///< in it: a byte that depends on addresses, seen first ...
+    std::string odd_since;  ///< ... then
   };
 
   // Executing.
@@ -213,6 +218,12 @@ class LpChecker {
   std::size_t first_not_carried(const Job& job, WorldIndex probe);
   const void* payload_in(CheckedEvent& event, WorldIndex world);
   bool metrics_differ(const CheckedLp& lp) const;
+
+  // Addresses.
+  static void find_object(CheckedLp& lp);
+  std::size_t first_odd_byte(const CheckedLp& lp) const;
+  void note_odd_byte(const Job& job);
+  std::string odd_byte_text(const CheckedLp& lp) const;
 
   // Rolling back.
   RollbackStrategy::Lp view(CheckedLp& lp, History& history);

@@ -96,7 +96,8 @@ void LpChecker::report_difference(const Job& job, const Difference& difference, 
       (versus == Versus::twin ? "it depends on where its memory lies: "
                               : "executed again after a rollback, it does something else: ") +
       joined(difference);
-  if (versus == Versus::twin) throw Finding{text + "; " + std::string(kTwinHint)};
+  if (versus == Versus::twin)
+    throw Finding{text + odd_byte_text(lps_[job.lp]) + "; " + std::string(kTwinHint)};
   if (versus == Versus::same_world) {
     const memory::OutsideCallSet calls = memory::outside_calls.seen;
     throw Finding{text + "; " +

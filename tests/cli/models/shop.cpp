@@ -49,6 +49,7 @@ class Shop final : public orrery::Model {
                       "sales",
                       {{"price", orrery::ColumnType::real, "EUR"},
                        {"shelf", orrery::ColumnType::integer},
+                       {"till", orrery::ColumnType::integer},
                        {"clerk", orrery::ColumnType::text}},
                       ""};
 
@@ -79,7 +80,8 @@ class Shelf final : public orrery::LogicalProcess<Shelf, Customer, Look> {
     context.record(shop_.wait, context.random().exponential(Duration::seconds(3)).to_seconds());
     context.record(shop_.basket, static_cast<double>(context.random().below(12)));
     context.level(shop_.inside, static_cast<double>(context.random().below(5)));
-    context.emit(shop_.sales, context.random().uniform(), context.self(),
+    const int till = context.now().to_seconds() < 30 ? 1 : 7;
+    context.emit(shop_.sales, context.random().uniform(), context.self(), till,
                  kClerks[(served_ - 1 + context.self()) % std::size(kClerks)]);
     const auto next = (context.self() + 1) % shop_.lp_count();
     context.schedule(

@@ -369,6 +369,15 @@ TEST_F(Mistakes, AddressInTheFinalState) {
   EXPECT_TRUE(names(check(model), {"finish()", "at other addresses"}));
 }
 
+/// Nobody sees it before the end.
+TEST_F(Mistakes, AddressInAMember) {
+  at_each_event([](Context& context, ScriptLp& lp) {
+    if (context.now().ticks() >= 2000) lp.digest += reinterpret_cast<std::uintptr_t>(&lp) / 16;
+  });
+  EXPECT_TRUE(names(check(model), {"LP 3", "finish()", "the LP's object", "where it is and",
+                                   "in the twin, since event Step at 2", "pointers as keys"}));
+}
+
 struct Visit {
   std::uint32_t number;
 };
