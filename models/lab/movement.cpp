@@ -195,7 +195,7 @@ class Ns2File {
     return value;
   }
 
-  /// Who is not told where it is begins where it jumps to at 0 s.
+  /// Who is not told where it is begins where it jumps to at 0 s. Places have no height.
   void apply(const Move& move) {
     Track& track = tracks_[move.station];
     if (track.is_empty() && move.axis != 0 && move.time == 0) track = Track(Place{});
@@ -204,7 +204,7 @@ class Ns2File {
                           " goes, and no line says where it is before ('set X_' and 'set Y_')");
     if (move.axis == 0)
       track.go(move.time, move.to, move.metres_per_second);
-    else
+    else if (move.axis != 'Z')
       track.jump(move.time, on(move.axis, track.at(move.time), move.metres));
   }
 

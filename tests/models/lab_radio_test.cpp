@@ -110,8 +110,8 @@ $ns_ at 1 "$node_(1) setdest 100 10 10"
 $ns_ at 3 "$node_(1) setdest 100 10 0"
 $ns_ at 5 "$node_(1) set X_ 100"
 $ns_ at 6 "$node_(1) setdest 100 60 10"
+$ns_ at 6.5 "$node_(1) set Z_ 5"
 $ns_ at 7 "$node_(1) set Y_ 5";
-$ns_ at 7 "$node_(1) set Z_ 5"
 $ns_ at 0.0 "$node_(2) set X_ 7"
 $ns_ at 0.0 "$node_(2) set Y_ 8"
 )"),
