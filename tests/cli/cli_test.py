@@ -1049,6 +1049,52 @@ class Config(Case):
         path.write_bytes("until = 1s\n".encode("utf-16"))
         self.refused(2, "run", "phold", "--config", path, says=["UTF-16", "save it as UTF-8"])
 
+    def test_damaged_lines_are_not_defaults(self):
+        for line, says in [
+                ("{", "'KEY = VALUE' is expected, such as 'seed = 7' or 'quiet = true', found '{'"),
+                ("[", "a section '[set]' is expected"),
+                ('"', "'KEY = VALUE' is expected"),
+                ("engine", "'KEY = VALUE' is expected"),
+                ("quiet", "'KEY = VALUE' is expected"),
+                ("seed 5", "'KEY = VALUE' is expected"),
+                ("= 5", "'KEY = VALUE' is expected"),
+                ('"engine" # "quiet" = true', "'KEY = VALUE' is expected"),
+                ("[nosuch]", "there is no section 'nosuch'; parameters go into [set]"),
+                ("[[set]]", "there is no section '[set'"),
+                ("[set] seed = 5", "behind '[set]' nothing is expected, found 'seed = 5'"),
+                ("seed =", "'seed' has no value"),
+                ("seed = # 5", "'seed' has no value"),
+                ('seed = "5', 'the closing " is missing'),
+                ('seed = "5" 7', "behind the value nothing is expected, found '7'"),
+                ('seed = 5"', "text with such characters stands in quotes"),
+                ("seed = {5}", "text with such characters stands in quotes"),
+                ("workers = 1,,2", "a value is expected before ','"),
+                ("workers = 1,", "a value is expected behind ','"),
+                ("set = [lps=7", "the closing ] of 'set' is missing"),
+                ("set = []", "'set' has no value")]:
+            with self.subTest(line=line):
+                self.refused(2, "run", "phold", "--config", self.write(f"until = 1s\n{line}\n"),
+                             says=["run.toml', line 2: ", says])
+        path = self.folder / "marks"
+        path.write_bytes(b"until = 1s\n\xff\xfe\n")
+        self.refused(2, "run", "phold", "--config", path, says=["line 2: ", "\\xff\\xfe"])
+
+    def test_every_form_of_a_line(self):
+        path = self.write("""; a comment, and another
+            # until = 7s
+            until = 10 s  # with its unit
+            "seed" = '5'
+            quiet = true
+            [ set ]  # parameters
+            lps = "64" # LPs
+            mean = 2s
+        """)
+        report = self.run_json("phold", "--config", path)
+        self.assertEqual((report["options"]["until"], report["options"]["seed"]), ("10 s", 5))
+        self.assertEqual(report["parameters"]["lps"]["value"], 64)
+        path = self.write("until = 1s\nset = [  # over lines\n  'lps=64', # one\n  mean=2s,\n]\n")
+        self.assertEqual(self.run_json("phold", "--config", path)["parameters"]["mean"]["value"], "2 s")
+
     def test_byte_order_mark(self):
         path = self.folder / "marked"
         path.write_bytes(b"\xef\xbb\xbfuntil = 1s\n")
