@@ -10,6 +10,7 @@
 #include <compare>
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 
 #include "orrery/math.h"
 
@@ -31,10 +32,15 @@ class Duration {
   static constexpr Duration minutes(std::int64_t n) { return seconds(n * 60); }
   static constexpr Duration hours(std::int64_t n) { return seconds(n * 3'600); }
   static constexpr Duration days(std::int64_t n) { return seconds(n * 86'400); }
-  /// Seconds given as a real number, rounded to the nearest nanosecond, saturating at `max()`.
+  /// Seconds given as a real number, rounded to the nearest nanosecond, saturating at `max()`,
+  /// which is no delay. Throws for NaN.
   static constexpr Duration from_seconds(double seconds) {
     const double ticks = math::product(seconds, 1e9);  // the same bits with and without FMA
-    if (!(ticks < 9.2e18)) return max();
+    if (!(ticks < 9.2e18)) [[unlikely]] {
+      if (ticks != ticks)
+        throw std::invalid_argument("Duration::from_seconds: the seconds are not a number (NaN)");
+      return max();
+    }
     if (!(ticks > -9.2e18)) return Duration(std::numeric_limits<std::int64_t>::min());
     return Duration(static_cast<std::int64_t>(ticks < 0 ? ticks - 0.5 : ticks + 0.5));
   }

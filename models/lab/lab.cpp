@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <utility>
 
 #include "executed.h"
@@ -130,7 +131,7 @@ void Lab::communication(CommunicationGraph& graph) const {
   graph.complete();
 }
 
-void Lab::report(Report& report, Time) const {
+void Lab::report(Report& report, Time end) const {
   report.value("hosts", static_cast<double>(topology_.hosts.size()), "", "in the topology");
   report.value("switches", static_cast<double>(topology_.switches.size()), "", "in the topology");
   report.value("radios", static_cast<double>(topology_.radios.size()), "", "in the topology");
@@ -147,7 +148,30 @@ void Lab::report(Report& report, Time) const {
   const std::string varies = what_does_not_repeat();
   report.text("repeatable", varies.empty() ? "yes" : "no: " + varies,
               "whether the same run does the same again, or what depends on the machine's time");
+  report.text("not_started", what_has_not_started(end),
+              "programs whose time had not come when the run ended");
   if (!check) report_executed(report);
+}
+
+/// How many, and the first of them.
+std::string Lab::what_has_not_started(Time end) const {
+  std::size_t count = 0;
+  const Host* where = nullptr;
+  const Host::Program* first = nullptr;
+  for (const Host& one : topology_.hosts)
+    for (const Host::Program& program : one.programs) {
+      if (program.at_ns < end.ticks()) continue;
+      ++count;
+      if (first != nullptr && first->at_ns <= program.at_ns) continue;
+      where = &one;
+      first = &program;
+    }
+  if (first == nullptr) return "none";
+  std::ostringstream text;
+  text << count << ", the first on host " << where->name << " at "
+       << Time::from_ticks(first->at_ns).to_seconds() << " s, and the run ended at "
+       << end.to_seconds() << " s: " << first->command;
+  return text.str();
 }
 
 void Lab::note_given_up(LpId id, std::string_view why) const {

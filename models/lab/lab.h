@@ -151,7 +151,7 @@ class Lab final : public Model {
   }
   void communication(CommunicationGraph& graph) const override;
   Time default_horizon() const override { return Time::zero() + Duration::seconds(60); }
-  void report(Report& report, Time) const override;
+  void report(Report& report, Time end) const override;
 
   const Topology& topology() const { return topology_; }
   const Host& host(LpId id) const { return topology_.hosts[id]; }
@@ -174,6 +174,7 @@ class Lab final : public Model {
   void add_terminal();
   void report_executed(Report& report) const;
   std::string what_does_not_repeat() const;
+  std::string what_has_not_started(Time end) const;
   void note_memory();
   void take_folder();
   void set_windows();

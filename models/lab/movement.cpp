@@ -62,6 +62,13 @@ void Track::go(std::int64_t time, Place to, double metres_per_second) {
   add(time + std::llround(math::product(std::min(seconds, latest), kNanoseconds)), to);
 }
 
+void Track::jump(std::int64_t time, Place to) {
+  const Place from = at(time);
+  points_.resize(passed(time));
+  add(time, from);
+  add(time, to);
+}
+
 std::string add_waypoint(Track& track, std::string_view text) {
   std::istringstream words{std::string(text)};
   std::string time;
@@ -106,7 +113,9 @@ class Ns2File {
   struct Move {
     std::int64_t time;
     std::size_t station, line;
-    Place to;
+    char axis;      ///< X, Y or Z: it jumps, along this axis; 0: it goes
+    double metres;  ///< where it jumps to
+    Place to;       ///< where it goes, and how fast
     double metres_per_second;
   };
 
@@ -116,29 +125,58 @@ class Ns2File {
 
   void read_line(const std::string& text) {
     static const std::regex kNothing(R"(\s*(#.*)?|\s*\$god_.*|.*"\$god_.*|\s*set\s+god_.*)");
+    static const std::regex kAt(R"re(\s*\$ns_\s+at\s+([-+.\deE]+)\s+"([^"]*)"\s*;?\s*)re");
     static const std::regex kSet(R"(\s*\$node_\((\d+)\)\s+set\s+([XYZ])_\s+([-+.\deE]+)\s*;?\s*)");
     static const std::regex kGo(
-        R"(\s*\$ns_\s+at\s+([-+.\deE]+)\s+"\s*\$node_\((\d+)\)\s+setdest\s+([-+.\deE]+)\s+([-+.\deE]+)\s+([-+.\deE]+)\s*"\s*;?\s*)");
-    std::smatch found;
-    if (std::regex_match(text, found, kSet)) {
-      Begin& begin = begins_[station(found[1])];
-      begin.known = true;
-      if (found[2] == "X") begin.place.x = number(found[3]);
-      if (found[2] == "Y") begin.place.y = number(found[3]);
-    } else if (std::regex_match(text, found, kGo)) {
-      const double seconds = number(found[1]);
-      if (seconds < 0 || seconds > kLatest) fail(line_, "there is no time " + found[1].str());
-      moves_.push_back({std::llround(math::product(seconds, kNanoseconds)),
-                        station(found[2]),
+        R"(\s*\$node_\((\d+)\)\s+setdest\s+([-+.\deE]+)\s+([-+.\deE]+)\s+([-+.\deE]+)\s*;?\s*)");
+    if (std::regex_match(text, kNothing)) return;
+    std::smatch at, found;
+    const bool is_later = std::regex_match(text, at, kAt);
+    const std::string what = is_later ? at[2].str() : text;
+    if (std::regex_match(what, found, kSet)) {
+      const char axis = *found[2].first;
+      if (is_later)
+        moves_.push_back({time(at[1]), station(found[1]), line_, axis, number(found[3]), {}, 0});
+      else
+        begin(begins_[station(found[1])], axis, number(found[3]));
+    } else if (is_later && std::regex_match(what, found, kGo)) {
+      moves_.push_back({time(at[1]),
+                        station(found[1]),
                         line_,
-                        {number(found[3]), number(found[4])},
-                        number(found[5])});
-    } else if (!std::regex_match(text, kNothing)) {
+                        0,
+                        0,
+                        {number(found[2]), number(found[3])},
+                        speed(found[4])});
+    } else {
       fail(line_,
-           "a line of a movement file is '$node_(I) set X_ METRES' (or Y_, Z_) or '$ns_ at SECONDS "
-           "\"$node_(I) setdest X Y SPEED\"'; this is '" +
+           "a line of a movement file is '$node_(I) set X_ METRES' (or Y_, Z_), '$ns_ at SECONDS "
+           "\"$node_(I) setdest X Y SPEED\"' or '$ns_ at SECONDS \"$node_(I) set X_ METRES\"'; "
+           "this is '" +
                text + "'");
     }
+  }
+
+  static Place on(char axis, Place place, double metres) {
+    if (axis == 'X') place.x = metres;
+    if (axis == 'Y') place.y = metres;
+    return place;
+  }
+
+  static void begin(Begin& begin, char axis, double metres) {
+    begin = {on(axis, begin.place, metres), true};
+  }
+
+  std::int64_t time(const std::string& text) const {
+    const double seconds = number(text);
+    if (seconds < 0 || seconds > kLatest) fail(line_, "there is no time " + text);
+    return std::llround(math::product(seconds, kNanoseconds));
+  }
+
+  double speed(const std::string& text) const {
+    const double metres_per_second = number(text);
+    if (metres_per_second < 0)
+      fail(line_, "the speed " + text + " is negative; it is 0 (it stands still) or more");
+    return metres_per_second;
   }
 
   std::size_t station(const std::string& text) const {
@@ -157,12 +195,17 @@ class Ns2File {
     return value;
   }
 
+  /// Who is not told where it is begins where it jumps to at 0 s. Places have no height.
   void apply(const Move& move) {
     Track& track = tracks_[move.station];
+    if (track.is_empty() && move.axis != 0 && move.time == 0) track = Track(Place{});
     if (track.is_empty())
       fail(move.line, "node " + std::to_string(move.station) +
                           " goes, and no line says where it is before ('set X_' and 'set Y_')");
-    track.go(move.time, move.to, move.metres_per_second);
+    if (move.axis == 0)
+      track.go(move.time, move.to, move.metres_per_second);
+    else if (move.axis != 'Z')
+      track.jump(move.time, on(move.axis, track.at(move.time), move.metres));
   }
 
   const std::string path_;

@@ -5,6 +5,8 @@
 //
 // Tracks come from a list in the topology, or for all stations from a movement file of ns-2 (The ns
 // Manual, "Mobile Networking": `set X_`, `setdest`), which setdest, BonnMotion and SUMO write.
+// There `set X_` at a time is a jump, and who jumps stands there until it goes again; `setdest`
+// with the speed 0 is to stand still.
 #pragma once
 
 #include <cstddef>
@@ -37,6 +39,8 @@ class Track {
   /// From `time` on it goes from where it is then to `to`, so many metres a second; what it was
   /// about to do later is forgotten.
   void go(std::int64_t time, Place to, double metres_per_second);
+  /// At `time` it is at `to` at once, and stands there; what it was about to do is forgotten, too.
+  void jump(std::int64_t time, Place to);
 
   Place at(std::int64_t time) const;
   /// Until when it stays where it is at `time`; `time` if it moves.

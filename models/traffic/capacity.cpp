@@ -17,6 +17,11 @@ constexpr double kBureauOfPublicRoads = 0.15;
 /// No road carries less or more: then B and power mean something else.
 constexpr double kLeast_per_hour = 10, kMost_per_hour = 1e6;
 
+/// Of a link whose third column is 0.
+double of_zero(const TntpLink& link) {
+  return link.b == 0 ? std::numeric_limits<double>::infinity() : 0;
+}
+
 double derived(const TntpNetwork& network, const TntpLink& link) {
   if (link.b == 0) return std::numeric_limits<double>::infinity();
   const double capacity = link.b > 0 && link.power > 0
@@ -37,10 +42,8 @@ std::string note_of(const TntpNetwork& network, const std::vector<double>& capac
   double least = std::numeric_limits<double>::infinity(), most = 0;
   std::size_t free = 0;
   for (const double capacity : capacities) {
-    if (std::isinf(capacity)) {
-      ++free;
-      continue;
-    }
+    if (std::isinf(capacity)) ++free;
+    if (std::isinf(capacity) || capacity == 0) continue;
     least = std::min(least, capacity);
     most = std::max(most, capacity);
   }
@@ -55,16 +58,43 @@ std::string note_of(const TntpNetwork& network, const std::vector<double>& capac
   return text;
 }
 
+void note_zeros(const TntpNetwork& network, std::vector<std::string>& notes) {
+  std::size_t closed = 0, free = 0;
+  std::uint32_t line = 0;
+  for (const TntpLink& link : network.links) {
+    if (link.capacity != 0) continue;
+    if (of_zero(link) == 0 && closed++ == 0) line = link.line;
+    if (of_zero(link) != 0) ++free;
+  }
+  if (closed > 0)
+    notes.push_back(
+        fmt::format("{}:{}: the capacity is 0, as on {} of {} links: nobody can pass, and they are "
+                    "left out",
+                    network.path, line, closed, network.links.size()));
+  if (free > 0)
+    notes.push_back(fmt::format("{}: on {} of {} links capacity and B are 0, and nobody waits",
+                                network.path, free, network.links.size()));
+}
+
 }  // namespace
 
 Capacities capacities_of(const TntpNetwork& network) {
   Capacities result;
-  const bool hidden =
-      std::all_of(network.links.begin(), network.links.end(),
-                  [](const TntpLink& link) { return link.capacity == kPlaceholder; });
-  for (const TntpLink& link : network.links)
-    result.per_hour.push_back(hidden ? derived(network, link) : link.capacity);
-  if (hidden) result.note = note_of(network, result.per_hour);
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (const TntpLink& link : network.links) {
+    if (link.capacity == 0) continue;
+    least = std::min(least, link.capacity);
+    most = std::max(most, link.capacity);
+  }
+  const bool hidden = least == kPlaceholder && most == kPlaceholder;
+  for (const TntpLink& link : network.links) {
+    if (link.capacity == 0)
+      result.per_hour.push_back(of_zero(link));
+    else
+      result.per_hour.push_back(hidden ? derived(network, link) : link.capacity);
+  }
+  if (hidden) result.notes.push_back(note_of(network, result.per_hour));
+  note_zeros(network, result.notes);
   return result;
 }
 

@@ -10,6 +10,10 @@
 // with volume v and capacity c; these files write it as t = t0 (1 + B v^p), so B = 0.15 / c^p, and
 // the capacity is (B / 0.15)^(-1/p). A link with B = 0 knows no congestion. Taken literally, such a
 // file would let one vehicle an hour pass.
+//
+// A capacity of 0 with a B above 0 makes t infinite: nobody can pass, and the link is none. Munich
+// has 18 of them, without speed and time, each the closed direction of a one-way street. With B = 0
+// the capacity does not matter: no congestion again.
 #pragma once
 
 #include <string>
@@ -20,8 +24,8 @@
 namespace traffic {
 
 struct Capacities {
-  std::vector<double> per_hour;  ///< of each link; infinite: no congestion
-  std::string note;              ///< that they were derived, or empty
+  std::vector<double> per_hour;  ///< of each link; infinite: no congestion; 0: closed
+  std::vector<std::string> notes;
 };
 
 /// Throws UsageError if the file has no capacities and none can be derived.

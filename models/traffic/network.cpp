@@ -283,14 +283,16 @@ std::vector<RawLink> raw_links(const TntpNetwork& input, const Network& network,
   constexpr double kLongest_s = 30.0 * 86400.0;
   std::vector<RawLink> links;
   links.reserve(input.links.size());
-  for (const TntpLink& link : input.links) {
+  for (std::size_t i = 0; i < input.links.size(); ++i) {
+    if (capacities[i] == 0) continue;  // closed
+    const TntpLink& link = input.links[i];
     const double free_flow_s = link.free_flow_time * scale.seconds;
     if (free_flow_s > kLongest_s) {
       refuse_line(input.path, link.line,
                   fmt::format("a free flow time of at most 30 days is expected, found {:.3g} s",
                               free_flow_s));
     }
-    links.push_back({*network.find(link.from), *network.find(link.to), capacities[links.size()],
+    links.push_back({*network.find(link.from), *network.find(link.to), capacities[i],
                      link.length * scale.meters, link.lanes, Duration::from_seconds(free_flow_s),
                      delay_of(link, weights)});
   }
@@ -322,7 +324,7 @@ Network build_network(const TntpNetwork& input, const TntpNodes* nodes,
          network.label(network.first_through) < input.first_through)
     ++network.first_through;
   if (nodes != nullptr) place_nodes(network, *nodes);
-  if (!capacities.note.empty()) network.notes.push_back(capacities.note);
+  network.notes = capacities.notes;
   note_speeds(network, input, scale);
   network.delay_fault = find_delay_fault(input);
   assemble(network, raw_links(input, network, scale, capacities.per_hour, options.weights),

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <unordered_set>
 
 #include "columns.h"
 #include "orrery/error.h"
@@ -103,15 +104,24 @@ void check_nodes(const TntpNetwork& network) {
                           named.size()));
 }
 
+/// Some files of the collection end lines without ";".
+void read_end(Reader& reader, const char* kind) {
+  if (!reader.at_line_end()) reader.expect(";", fmt::format("at the end of a {}", kind));
+  if (!reader.at_line_end())
+    reader.refuse(
+        fmt::format("one {} a line is expected, found more text: {}", kind, quoted(reader.word())));
+}
+
 TntpLink read_link(Reader& reader, const LinkColumns& columns) {
   TntpLink link{};
   link.line = reader.number();
   link.from = reader.count(kFromColumn);
   link.to = reader.count(kToColumn);
   link.capacity = reader.real("the third column (capacity, vehicles per hour)");
-  if (link.capacity < kSmallestCapacity) {
+  if (link.capacity != 0 && link.capacity < kSmallestCapacity) {
     reader.refuse(
-        fmt::format("a capacity above 0 (at least {}) vehicles per hour is expected, found {}",
+        fmt::format("a capacity above 0 (at least {}) vehicles per hour, or 0 for a closed road, "
+                    "is expected, found {}",
                     kSmallestCapacity, link.capacity));
   }
   link.length = reader.real_not_negative("the fourth column (length)");
@@ -129,17 +139,18 @@ TntpLink read_link(Reader& reader, const LinkColumns& columns) {
   link.power = rest[1];
   link.toll = rest[3];
   columns.apply(rest, link);
-  // Some files of the collection end links without it.
-  if (!reader.at_line_end()) reader.expect(";", "at the end of a link");
-  if (!reader.at_line_end())
-    reader.refuse("one link a line is expected, found more text: " + quoted(reader.word()));
+  read_end(reader, "link");
   return link;
 }
 
-/// "5 : 1.5; 7 : 2; ..." in the section of one origin.
-void read_pairs(Reader& reader, NodeNumber origin, TntpTrips& trips, double& total) {
+/// "5 : 1.5; 7 : 2; ..." in the section of one origin. `given`: its destinations so far.
+void read_pairs(Reader& reader, NodeNumber origin, TntpTrips& trips, double& total,
+                std::unordered_set<NodeNumber>& given) {
   while (!reader.at_line_end()) {
     const NodeNumber destination = reader.count("a destination zone");
+    if (!given.insert(destination).second)
+      reader.refuse(fmt::format("trips from zone {} to zone {} are given a second time", origin,
+                                destination));
     reader.expect(":", "between destination and trips");
     const double count = reader.real_not_negative("the number of trips");
     reader.expect(";", "after the number of trips");
@@ -203,15 +214,19 @@ TntpTrips read_tntp_trips(const std::string& path) {
   trips.zones = require(reader, data.zones, "NUMBER OF ZONES");
   NodeNumber origin = 0;
   double total = 0;
+  std::unordered_set<NodeNumber> origins, destinations;
   while (reader.next_line()) {
     if (starts_with_letter(reader.line())) {
       reader.expect("Origin", "before the trips of a zone");
       origin = reader.count("the number of the origin zone");
+      if (!origins.insert(origin).second)
+        reader.refuse(fmt::format("'Origin {}' is given a second time", origin));
+      destinations.clear();
     } else if (origin == 0) {
       reader.refuse("a line 'Origin n' is expected before the first trips, found " +
                     quoted(reader.line()));
     }
-    read_pairs(reader, origin, trips, total);
+    read_pairs(reader, origin, trips, total, destinations);
   }
   check_total(trips, data.total_flow, total);
   return trips;
@@ -222,12 +237,13 @@ TntpNodes read_tntp_nodes(const std::string& path) {
   TntpNodes nodes;
   nodes.path = path;
   while (reader.next_line()) {
-    if (starts_with_letter(reader.line())) continue;  // the names of the columns
+    if (nodes.points.empty() && starts_with_letter(reader.line())) continue;  // names of columns
     TntpPoint point{};
     point.line = reader.number();
     point.node = reader.count("the first column (node)");
     point.x = reader.real("the second column (X)");
     point.y = reader.real("the third column (Y)");
+    read_end(reader, "node");
     nodes.points.push_back(point);
   }
   return nodes;

@@ -23,7 +23,7 @@ using NodeNumber = std::uint64_t;
 
 struct TntpLink {
   NodeNumber from, to;
-  double capacity;        ///< vehicles per hour of all lanes, positive
+  double capacity;        ///< vehicles per hour of all lanes; 0: capacity.h
   double length;          ///< in the file's unit, not negative
   double free_flow_time;  ///< in the file's unit, not negative
   double b, power;        ///< of the volume-delay function

@@ -102,6 +102,8 @@ void add_snapshot_options(CLI::App& command, SnapshotArguments& arguments) {
   add("--snapshot-at", arguments.at, "TIME,...", "One at simulated times");
   add("--snapshot-wall", arguments.wall, "TIME",
       "One each time that the clock has gone on by that");
+  add("--snapshot-share", arguments.share, "SHARE",
+      "The most of the run's time that those may take (0.03)");
   command
       .add_flag("--snapshots", arguments.on,
                 "One at Ctrl-C and at the signal USR1, as with all of the above")
@@ -497,6 +499,7 @@ std::string SnapshotArguments::flag() const {
   if (!every.empty()) return "--snapshot-every";
   if (!at.empty()) return "--snapshot-at";
   if (!wall.empty()) return "--snapshot-wall";
+  if (!share.empty()) return "--snapshot-share";
   if (end_after) return "--end-after-snapshot";
   if (check) return "--snapshot-check";
   return on ? "--snapshots" : "";

@@ -27,7 +27,7 @@ namespace orrery::cli {
 /// When a run takes snapshots.
 struct SnapshotArguments {
   bool on = false, end_after = false, check = false;
-  std::string every, wall, at;
+  std::string every, wall, share, at;
 
   bool wanted() const { return !flag().empty(); }
   /// One that is given; empty: none.

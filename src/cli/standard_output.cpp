@@ -13,7 +13,8 @@
 namespace orrery::cli {
 namespace {
 
-bool was_closed = false;  ///< standard output, when the process began
+/// Standard output, when the process began, or when one of ours began that has started it.
+bool was_closed = false;
 
 [[noreturn]] void refuse(const char* reason) {
   throw UsageError(
@@ -24,10 +25,14 @@ bool was_closed = false;  ///< standard output, when the process began
 
 void hold_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
-    if (stream == STDOUT_FILENO) was_closed = true;
+    const int flags = fcntl(stream, F_GETFL);
+    const bool is_closed = flags < 0 && errno == EBADF;
+    // A place holder goes on to ranks and to a process that is executed again.
+    if (stream == STDOUT_FILENO && (is_closed || (flags & O_ACCMODE) == O_RDONLY))
+      was_closed = true;
     // The lowest free number is the stream's.
-    if (open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY) != stream) return;
+    if (is_closed && open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY) != stream)
+      return;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -42,6 +43,16 @@ Duration read_span(const char* flag, const std::string& text, double tick_second
                     "(units: {})",
                     flag, text, kDurationUnits));
   return *span;
+}
+
+double read_share(const std::string& text) {
+  double share = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, share);
+  if (error == std::errc() && stop == end && share > 0 && share <= 1) return share;
+  throw UsageError(fmt::format(
+      "--snapshot-share cannot be '{}': a number above 0 and at most 1 is expected, such as 0.1",
+      text));
 }
 
 std::vector<Time> read_times_of(const std::string& list, double tick_seconds) {
@@ -257,6 +268,9 @@ void Travel::read_times(const Model& model) {
   if (!arguments_->wall.empty())
     facts_.wall_every_seconds =
         1e-9 * static_cast<double>(read_span("--snapshot-wall", arguments_->wall, 1e-9).ticks());
+  if (!arguments_->share.empty()) facts_.wall_share = read_share(arguments_->share);
+  if (!arguments_->share.empty() && facts_.wall_every_seconds <= 0)
+    throw UsageError("--snapshot-share needs --snapshot-wall: snapshots by the clock");
   if (!arguments_->at.empty()) {
     facts_.at_ticks.clear();
     for (const Time time : read_times_of(arguments_->at, tick))

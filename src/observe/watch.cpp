@@ -188,11 +188,15 @@ std::vector<ProgressPoint> Watch::progress(const RunResult& result) const {
   return log_.between(begin, end);
 }
 
-/// By the clock. After a long one the next is not due at once.
+/// By the clock.
 void Watch::ask_for_halts() {
   const auto now = Clock::now();
   if (now < next_halt_) return;
+  next_halt_ =
+      control_.clock_halts.next_look(now, control_.committed.load(std::memory_order_relaxed));
+  if (next_halt_ > now) return;
   next_halt_ = now + halt_period();
+  control_.clock_halts.forbid();
   control_.request_halt(control_.keep_at_halt);
 }
 

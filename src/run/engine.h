@@ -18,6 +18,7 @@
 #include "core/tally.h"
 #include "orrery/model.h"
 #include "run/activity.h"
+#include "run/clock_halts.h"
 #include "run/edge_kind.h"
 #include "run/options.h"
 
@@ -40,6 +41,7 @@ struct RunControl {
   /// `request_halt`; engines look at the first with relaxed loads.
   std::atomic<bool> halt_requested{false};
   std::atomic<bool> keep_at_halt{false}, stop_at_halt{false}, look_at_halt{false};
+  ClockHalts clock_halts;  ///< when the clock may be such a reason
   std::atomic<std::int64_t> gvt_ticks{0};
   std::atomic<std::uint64_t> committed{0};
   std::atomic<std::uint64_t> executed{0};

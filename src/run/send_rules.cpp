@@ -37,11 +37,12 @@ void refuse_send(const Model& model, LpId destination, Duration delay, Duration 
   if (!__builtin_add_overflow(now.ticks(), delay.ticks(), &ticks) && ticks != INT64_MAX) {
     throw ModelFault(fmt::format("it has sent more than {} events", Key::kMaxSequence));
   }
+  const std::string text = delay == Duration::max() ? "Duration::max() (which infinite seconds are)"
+                                                    : duration_text(delay, model.tick_seconds());
   throw ModelFault(fmt::format(
       "it sent an event to LP {} with the delay {} at {}: the sum is beyond the clock's range of "
-      "{}",
-      destination, duration_text(delay, model.tick_seconds()), time_text(model, now),
-      time_text(model, Time::max())));
+      "{}; do not send what never comes",
+      destination, text, time_text(model, now), time_text(model, Time::max())));
 }
 
 void refuse_payload(LpId destination, const detail::PayloadParts& parts) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <utility>
 
@@ -38,6 +39,7 @@ Keeper::Keeper(const Folder& folder, Manifest facts, Times times, RunControl& co
       control_(control),
       flush_rows_(std::move(rows.flush)),
       check_(std::move(check)),
+      last_cut_(facts_.cut),
       writer_(folder, facts_, {std::move(rows.synchronise), std::move(tell)}) {}
 
 Goal Keeper::next_goal(const World& world) {
@@ -45,14 +47,42 @@ Goal Keeper::next_goal(const World& world) {
   Goal goal;
   goal.until = until_ = times_.next(world.cut);
   goal.asked = &control_.halt_requested;
+  control_.clock_halts.allow(next_by_clock_, world.committed);
   return goal;
 }
 
-/// A request that comes while the world is copied asks for the next one.
 bool Keeper::at_halt(World& world) {
+  control_.clock_halts.forbid();
+  Stopwatch watch;
+  const bool goes_on = keep(world);
+  pace(watch.elapsed() + std::exchange(hand_over_seconds_, 0));
+  return goes_on;
+}
+
+void Keeper::pace(double halt_seconds) {
+  using Clock = ClockHalts::Clock;
+  const auto cost =
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(halt_seconds));
+  const Clock::duration pause = ClockHalts::pause_after(cost, facts_.wall_share);
+  next_by_clock_ = Clock::now() + pause;
+  longest_halt_seconds_ = std::max(longest_halt_seconds_, halt_seconds);
+  is_held_back_ |= pause > std::chrono::duration<double>(facts_.wall_every_seconds);
+}
+
+/// Empty: they came as often as asked for.
+std::string Keeper::pace_note() const {
+  if (facts_.wall_every_seconds <= 0 || !is_held_back_) return "";
+  return fmt::format(
+      "snapshots came less often than --snapshot-wall asks for: the run halts for up to {:.2g} s "
+      "each time, and that may be {:.3g} % of its time (--snapshot-share)",
+      longest_halt_seconds_, 100 * facts_.wall_share);
+}
+
+/// A request by a signal that comes while the world is copied asks for the next one.
+bool Keeper::keep(World& world) {
   control_.take_halt_request();
   settle_last();
-  take(world);
+  if (world.cut != last_cut_ || facts_.number == 0) take(world);
   std::exception_ptr failure;
   try {
     if (check_) check();
@@ -101,6 +131,7 @@ void Keeper::take(World& world) {
   Stopwatch watch;
   Image& image = writer_.image();
   ++facts_.number;
+  last_cut_ = world.cut;
   try {
     image.take(world, is_first() ? memory::model_heap() : nullptr);
   } catch (const std::bad_alloc&) {
@@ -140,6 +171,7 @@ void Keeper::at_end(RunResult& result) {
   if (writer_.failed() > 0)
     result.notes.push_back(fmt::format("{} of {} snapshots could not be written", writer_.failed(),
                                        writer_.failed() + writer_.written()));
+  if (const std::string note = pace_note(); !note.empty()) result.notes.push_back(note);
   if (!check_note_.empty()) result.notes.push_back(check_note_);
   if (check_) result.notes.push_back("nothing was checked: there were no two snapshots");
   if (!refusal_.empty()) result.notes.push_back(refusal_);

@@ -7,6 +7,9 @@
 // or after it executed. So the same snapshot comes from every engine, and what is asked for by the
 // clock, by a signal or by Ctrl-C is at a cut that the engine can make soon.
 //
+// Halts by the clock get a share of the run's time at most (Manifest::wall_share): the next one
+// waits until the run has gone on for long enough, and has committed something.
+//
 // Over ranks all halt at the same cuts. There they tell each other how they have fared with the
 // snapshot before, and the first one, which alone is asked to stop, whether the run ends.
 #pragma once
@@ -54,6 +57,7 @@ class Keeper final : public RunHalts {
          std::function<void(const std::string&)> tell, Check check);
 
   Goal next_goal(const World& world) override;
+  void note_hand_over(double seconds) override { hand_over_seconds_ = seconds; }
   bool at_halt(World& world) override;
   void at_end(RunResult& result) override;
 
@@ -64,7 +68,10 @@ class Keeper final : public RunHalts {
   bool ended_by_plan() const { return ended_by_plan_; }
 
  private:
+  bool keep(World& world);
   void take(World& world);
+  void pace(double halt_seconds);
+  std::string pace_note() const;
   void check();
   void settle_last();
   bool is_first() const { return facts_.rank == 0; }
@@ -77,12 +84,16 @@ class Keeper final : public RunHalts {
   Stopwatch since_last_;      ///< what facts_.wall_seconds does not have yet
   Time until_ = Time::max();  ///< of the goal under way
   Check check_;               ///< empty: nothing is to be checked, or has been
+  Key last_cut_;              ///< of the last snapshot: a second one there would tell nothing new
   unsigned before_ = 0;       ///< the snapshot that this run has taken last; 0: none
   std::string check_note_;
   bool ended_by_plan_ = false;
   bool is_ready_ = false;  ///< memory for snapshots was asked for
   double longest_take_seconds_ = 0;
-  std::string refusal_;  ///< why none could be taken
+  double hand_over_seconds_ = 0, longest_halt_seconds_ = 0;
+  ClockHalts::Moment next_by_clock_{};  ///< not before
+  bool is_held_back_ = false;           ///< by that
+  std::string refusal_;                 ///< why none could be taken
   Writer writer_;
 };
 

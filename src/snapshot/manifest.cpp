@@ -104,6 +104,7 @@ Json body_json(const Manifest& m) {
             {"wall_seconds", m.wall_seconds},
             {"snapshot_every_ticks", m.every_ticks},
             {"snapshot_wall_seconds", m.wall_every_seconds},
+            {"snapshot_share", m.wall_share},
             {"snapshot_at_ticks", m.at_ticks}}},
           {"cut", key_json(m.cut)},
           {"committed", m.committed},
@@ -136,6 +137,7 @@ void read_model_and_run(const Json& json, Manifest& m) {
   m.wall_seconds = run.at("wall_seconds");
   m.every_ticks = run.at("snapshot_every_ticks");
   m.wall_every_seconds = run.at("snapshot_wall_seconds");
+  m.wall_share = run.at("snapshot_share");
   m.at_ticks = run.at("snapshot_at_ticks").get<std::vector<std::int64_t>>();
 }
 

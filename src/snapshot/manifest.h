@@ -69,6 +69,7 @@ struct Manifest {
   double wall_seconds = 0;        ///< of the run so far, with what was resumed
   std::int64_t every_ticks = 0;   ///< when the run takes snapshots, for whoever resumes it
   double wall_every_seconds = 0;  ///< the same by the clock
+  double wall_share = 0.03;       ///< of the time that these may take, above 0
   std::vector<std::int64_t> at_ticks;
   std::uint64_t rows_bytes = 0;  ///< of the log of rows; what follows in it is of later
 

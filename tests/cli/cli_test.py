@@ -632,8 +632,9 @@ class StandardOutput(Case):
                               timeout=PATIENCE_S, check=False)
 
     def test_that_cannot_be_written_is_an_error(self):
+        snapshots = ["run", "phold", *SMALL, "--quiet", "--snapshots", "--out", self.folder / "out"]
         for redirection, says in [("> /dev/full", "No space left"), (">&-", "it is closed")]:
-            for words in self.COMMANDS:
+            for words in [*self.COMMANDS, snapshots]:
                 with self.subTest(words=words, redirection=redirection):
                     done = self.shell(words, redirection)
                     self.assertEqual(done.returncode, 2, done.stderr)
@@ -1049,6 +1050,52 @@ class Config(Case):
         path.write_bytes("until = 1s\n".encode("utf-16"))
         self.refused(2, "run", "phold", "--config", path, says=["UTF-16", "save it as UTF-8"])
 
+    def test_damaged_lines_are_not_defaults(self):
+        for line, says in [
+                ("{", "'KEY = VALUE' is expected, such as 'seed = 7' or 'quiet = true', found '{'"),
+                ("[", "a section '[set]' is expected"),
+                ('"', "'KEY = VALUE' is expected"),
+                ("engine", "'KEY = VALUE' is expected"),
+                ("quiet", "'KEY = VALUE' is expected"),
+                ("seed 5", "'KEY = VALUE' is expected"),
+                ("= 5", "'KEY = VALUE' is expected"),
+                ('"engine" # "quiet" = true', "'KEY = VALUE' is expected"),
+                ("[nosuch]", "there is no section 'nosuch'; parameters go into [set]"),
+                ("[[set]]", "there is no section '[set'"),
+                ("[set] seed = 5", "behind '[set]' nothing is expected, found 'seed = 5'"),
+                ("seed =", "'seed' has no value"),
+                ("seed = # 5", "'seed' has no value"),
+                ('seed = "5', 'the closing " is missing'),
+                ('seed = "5" 7', "behind the value nothing is expected, found '7'"),
+                ('seed = 5"', "text with such characters stands in quotes"),
+                ("seed = {5}", "text with such characters stands in quotes"),
+                ("workers = 1,,2", "a value is expected before ','"),
+                ("workers = 1,", "a value is expected behind ','"),
+                ("set = [lps=7", "the closing ] of 'set' is missing"),
+                ("set = []", "'set' has no value")]:
+            with self.subTest(line=line):
+                self.refused(2, "run", "phold", "--config", self.write(f"until = 1s\n{line}\n"),
+                             says=["run.toml', line 2: ", says])
+        path = self.folder / "marks"
+        path.write_bytes(b"until = 1s\n\xff\xfe\n")
+        self.refused(2, "run", "phold", "--config", path, says=["line 2: ", "\\xff\\xfe"])
+
+    def test_every_form_of_a_line(self):
+        path = self.write("""; a comment, and another
+            # until = 7s
+            until = 10 s  # with its unit
+            "seed" = '5'
+            quiet = true
+            [ set ]  # parameters
+            lps = "64" # LPs
+            mean = 2s
+        """)
+        report = self.run_json("phold", "--config", path)
+        self.assertEqual((report["options"]["until"], report["options"]["seed"]), ("10 s", 5))
+        self.assertEqual(report["parameters"]["lps"]["value"], 64)
+        path = self.write("until = 1s\nset = [  # over lines\n  'lps=64', # one\n  mean=2s,\n]\n")
+        self.assertEqual(self.run_json("phold", "--config", path)["parameters"]["mean"]["value"], "2 s")
+
     def test_byte_order_mark(self):
         path = self.folder / "marked"
         path.write_bytes(b"\xef\xbb\xbfuntil = 1s\n")
@@ -1205,7 +1252,7 @@ class Options(Case):
              "warm-up": "1s", "series": "power=1s", "batch-means": "power"}
     OF_THE_COMMAND = {"help", "engine", "engines", "set", "config", "out", "force", "quiet", "json",
                       "repeats", "verbose", "snapshots", "snapshot-every", "snapshot-at",
-                      "snapshot-wall", "snapshot-check", "end-after-snapshot", "ranks", "mpi",
+                      "snapshot-wall", "snapshot-share", "snapshot-check", "end-after-snapshot", "ranks", "mpi",
                       "live", "again", "stop-when", "stop-check",  # which add notes; see Observation
                       "trace", "trace-lps", "trace-from", "trace-to", "trace-size"}
 
@@ -1717,6 +1764,11 @@ class OverRanks:
                 self.expect_equal(alone, over, ranks)
                 self.assertEqual(over["run"]["back_end"], "local")
 
+    def test_many_more_ranks_than_lps(self):
+        words = ["phold", "--until", "5s", "--set", "lps=3", "lookahead=100ms"]
+        alone = self.run_json(*words, "--engine", "sequential")
+        self.expect_equal(alone, self.run_json(*words, *self.OVER, "--ranks", 7), 7)
+
     def test_rows_of_all_ranks_are_in_the_files(self):
         tables = []
         for name, words in [("alone", ["--engine", "sequential"]),
@@ -1849,6 +1901,34 @@ class Ranks(OverRanks, Case):
                             (["nosuch", "--ranks", "2"], "there is no model")]:
             with self.subTest(words=words):
                 self.refused(2, "run", *words, says=[part])
+
+    def test_a_request_to_stop_before_the_run_waits_for_it(self):
+        for moment in ["at the first rank", "at all ranks"]:
+            out = self.folder / moment
+            process = self.popen("run", *self.ENDLESS, *self.OVER, "--ranks", 3, "--out", out)
+            ranks = 1 if moment == "at the first rank" else 3
+            deadline = time.monotonic() + PATIENCE_S
+            while len(self.children(process)) < ranks and time.monotonic() < deadline:
+                time.sleep(0.001)
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=PATIENCE_S)
+            self.assertEqual(process.returncode, 130, told)
+            self.assertEqual(self.report(out)["run"]["end"], "interrupted")
+
+    def test_output_that_nobody_reads(self):
+        out = self.folder / "out"
+        words = [ORRERY, "run", *self.MODEL, *self.OVER, "--ranks", "2", "--quiet"]
+        done = StandardOutput.shell(self, words[1:] + ["--out", out], ">&-")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("it is closed", done.stderr)
+        self.assertFalse(out.exists(), "refused before the run")
+        reading, writing = os.pipe()
+        os.close(reading)
+        with os.fdopen(writing, "w") as pipe:
+            done = subprocess.run([*words, "--out", out], stdout=pipe, stderr=subprocess.PIPE,
+                                  text=True, timeout=PATIENCE_S, check=False)
+        self.assertEqual((done.returncode, done.stderr), (128 + signal.SIGPIPE, ""))
+        self.assertTrue(self.report(out)["complete"])
 
     def test_ranks_go_with_their_parent(self):
         process = self.start(2)

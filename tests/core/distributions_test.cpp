@@ -292,6 +292,8 @@ TEST(DistributionsEdge, WhatIsBeyondTheRangeIsInfinity) {
   EXPECT_EQ(random.lognormal(800, 1), kInfinity);
   EXPECT_EQ(random.pareto(1e-300, 1), kInfinity);
   EXPECT_EQ(Duration::from_seconds(kInfinity), Duration::max());
+  EXPECT_EQ(Duration::from_seconds(1e300), Duration::max());
+  EXPECT_THROW(Duration::from_seconds(kInfinity - kInfinity), std::invalid_argument);
 }
 
 TEST(DistributionsEdge, TriangularStaysWithinItsEnds) {

@@ -100,12 +100,49 @@ $ns_ at 5.0 "$god_ set-dist 0 1 1"
   EXPECT_DOUBLE_EQ(tracks[0].at(9 * kSecond).y, 40);
 }
 
+TEST_F(LabRadioFile, OfNs2WalksExactlyStandsStillAndJumps) {
+  const auto tracks = read_ns2_movement(file(R"($node_(0) set X_ 40
+$node_(0) set Y_ 500
+$node_(1) set X_ 0
+$node_(1) set Y_ 10
+$ns_ at 0 "$node_(0) setdest 500 200 0.62"
+$ns_ at 1 "$node_(1) setdest 100 10 10"
+$ns_ at 3 "$node_(1) setdest 100 10 0"
+$ns_ at 5 "$node_(1) set X_ 100"
+$ns_ at 6 "$node_(1) setdest 100 60 10"
+$ns_ at 6.5 "$node_(1) set Z_ 5"
+$ns_ at 7 "$node_(1) set Y_ 5";
+$ns_ at 0.0 "$node_(2) set X_ 7"
+$ns_ at 0.0 "$node_(2) set Y_ 8"
+)"),
+                                        3);
+  EXPECT_NEAR(tracks[0].at(100 * kSecond).x, 91.9, 0.05);
+  EXPECT_NEAR(tracks[0].at(100 * kSecond).y, 466.1, 0.05);
+  const Track& one = tracks[1];
+  EXPECT_DOUBLE_EQ(one.at(2 * kSecond).x, 10);
+  EXPECT_DOUBLE_EQ(one.at(5 * kSecond - 1).x, 20) << "speed 0: it stands where it is";
+  EXPECT_EQ(one.rests_until(4 * kSecond), 5 * kSecond);
+  EXPECT_DOUBLE_EQ(one.at(5 * kSecond).x, 100) << "a jump";
+  EXPECT_DOUBLE_EQ(one.at(5 * kSecond).y, 10) << "along one axis";
+  EXPECT_NEAR(one.at(7 * kSecond - 1).y, 20, 1e-6);
+  EXPECT_DOUBLE_EQ(one.at(7 * kSecond).y, 5) << "and a jump ends a walk";
+  EXPECT_EQ(one.rests_until(7 * kSecond), Track::kNever);
+  EXPECT_DOUBLE_EQ(tracks[2].at(0).x, 7) << "at 0 s a jump is where it begins";
+  EXPECT_DOUBLE_EQ(tracks[2].at(0).y, 8);
+}
+
 TEST_F(LabRadioFile, OfNs2IsRefusedWithItsLine) {
   const auto read = [](const std::string& path) { read_ns2_movement(path, 2); };
   EXPECT_NE(mistake("\n$node_(5) set X_ 1\n", read).find(":2: there is a node 5"),
             std::string::npos);
   EXPECT_NE(mistake("$ns_ at 1 \"$node_(0) setdest 1 2 3\"\n", read).find(":1: node 0 goes"),
             std::string::npos);
+  EXPECT_NE(mistake("$ns_ at 1 \"$node_(0) set X_ 2\"\n", read).find(":1: node 0 goes"),
+            std::string::npos);
+  EXPECT_NE(mistake("$node_(0) set X_ 1\n$ns_ at 1 \"$node_(0) setdest 1 2 -3\"\n", read)
+                .find(":2: the speed -3 is negative"),
+            std::string::npos);
+  EXPECT_NE(mistake("$node_(0) setdest 1 2 3\n", read).find(":1: a line of"), std::string::npos);
   EXPECT_NE(mistake("hello\n", read).find(":1: a line of a movement file is"), std::string::npos);
   EXPECT_NE(mistake("$node_(0) set X_ 1.2.3\n", read).find("is no number"), std::string::npos);
 }

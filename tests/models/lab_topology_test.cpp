@@ -10,7 +10,10 @@
 #include <fstream>
 #include <string>
 
+#include "core/model_registry.h"
+#include "observe/run_record.h"
 #include "orrery/error.h"
+#include "run/engine.h"
 
 namespace orrery::lab::testing {
 namespace {
@@ -342,6 +345,34 @@ TEST(LabTopology, RefusesWhatCannotBe) {
             ":3: there is no");
   EXPECT_EQ(refusal("[[host]]\nname='a'\nfiles={'x'='y'}\n"),
             ":3: the path 'x' on the host begins with '/', and has no '");
+}
+
+/// In the report of a run up to `until_s` seconds, in which no host runs.
+std::string not_started(const std::string& text, std::int64_t until_s) {
+  const std::string path = ::testing::TempDir() + "lab-late-" + std::to_string(getpid()) + ".toml";
+  std::ofstream(path) << text;
+  const auto model = make_model("lab");
+  set_parameter(*model, "topology", path);
+  set_parameter(*model, "check", "yes");
+  model->prepare();
+  std::filesystem::remove(path);
+  RunOptions options;
+  options.until = Time::zero() + Duration::seconds(until_s);
+  RunControl control;
+  const RunResult result = find_engine("sequential").make()->run(*model, options, control);
+  for (const DerivedValue& one : derive_values(*model, result))
+    if (one.name == "not_started") return one.text.value_or("no text");
+  return "no such result";
+}
+
+TEST(LabTopology, ProgramsThatStartAfterTheEndAreTold) {
+  const std::string late = kTwo + "[[host.program]]\nat='70s'\ncommand='ping b'\n" +
+                           "[[event]]\nat='60.5s'\nhost='a'\ncommand='true'\n";
+  EXPECT_EQ(not_started(late, 60),
+            "2, the first on host a at 60.5 s, and the run ended at 60 s: true");
+  EXPECT_EQ(not_started(late, 70),
+            "1, the first on host b at 70 s, and the run ended at 70 s: ping b");
+  EXPECT_EQ(not_started(late, 71), "none");
 }
 
 }  // namespace

@@ -436,6 +436,28 @@ TEST_F(Traffic, NetworksWithoutAnyCapacityAreRefused) {
   EXPECT_EQ(refusal(network("0 0")), "");
 }
 
+TEST_F(Traffic, LinksWithoutCapacityAreClosed) {
+  // As in Munich: the other direction of a one-way street, with no time either. Taken as free, it
+  // would be the way from 1 to 2.
+  const std::string closed = "1 2 0 0.75 0 0.15 4 0 0 0 ;\n";
+  const auto munich = scenario(
+      "munich",
+      network_text(2, 3, 1, {closed, link(2, 1, 900, 1), link(1, 3, 900, 1), link(3, 2, 900, 1)}),
+      trips_text(2, "Origin 1\n2:4;\nOrigin 2\n1:4;\n"));
+  const Outcome out = run(with(munich, {{"departures", "even"}, {"trips_table", "yes"}}));
+  EXPECT_EQ(out.tables.at("links").size(), 3u);
+  for (auto trip : out.tables.at("trips")) EXPECT_EQ(trip["links"], trip["origin"] == 1 ? 2 : 1);
+  const auto notes = prepared(munich)->notes();
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_MENTIONS(notes[0], "munich_net.tntp:7: the capacity is 0, as on 1 of 4 links: nobody can");
+  // Where the time does not depend on the capacity, there is none to wait for.
+  const auto free =
+      scenario("free", network_text(2, 2, 1, {"1 2 0 1 1 0 4 0 0 0 ;\n", link(2, 1, 900, 1)}),
+               trips_text(2, "Origin 1\n2:4;\n"));
+  EXPECT_TRUE(std::isinf(run(free).tables.at("links")[1].at("capacity")));
+  EXPECT_MENTIONS(prepared(free)->notes().at(0), "on 1 of 2 links capacity and B are 0");
+}
+
 TEST_F(Traffic, CapacityOfOneIsKeptWhereOthersDiffer) {
   const auto settings =
       scenario("real", network_text(2, 2, 1, {link(1, 2, 1, 1), link(2, 1, 900, 1)}),
@@ -790,7 +812,7 @@ TEST_F(Traffic, MalformedNetworkFilesAreRefusedByLine) {
       {head + "0 2 900 1 1" + tail, "a node from 1 to 2, found 0"},
       {head + "1 1 900 1 1" + tail, "found one from 1 to itself"},
       {head + "1 2 -900 1 1" + tail, ":4: a capacity above 0"},
-      {head + "1 2 0 1 1" + tail, "a capacity above 0"},
+      {head + "1 2 1e-9 1 1" + tail, "or 0 for a closed road, is expected, found 1e-09"},
       {head + "1 2 25,900 1 1" + tail, "found '25,900' (write numbers with a decimal point"},
       {head + "1 2 900 -1 1" + tail, "(length) must not be negative, found -1"},
       {head + "1 2 900 1 -2" + tail, "(free flow time) must not be negative, found -2"},
@@ -831,6 +853,9 @@ TEST_F(Traffic, MalformedTripTablesAreRefusedByLine) {
       {head + "Origin 1\n2 : 10\n", ":4: ';' is expected after the number of trips, found nothing"},
       {head + "Origin 1\n2 : 1,000;\n", "without thousands separators"},
       {head + "Origin 1\n2 : 1.000,5;\n", "found '1.000,5'"},
+      {head + "Origin 1\n2 : 1;\nOrigin 2\n1 : 1;\nOrigin 1\n1 : 1;\n",
+       ":7: 'Origin 1' is given a second time"},
+      {head + "Origin 1\n2 : 1;\n2 : 0;\n", ":5: trips from zone 1 to zone 2 are given a second"},
   };
   for (const auto& [text, expected] : cases) {
     const std::string sentence = refused_trips(text);
@@ -886,6 +911,10 @@ TEST_F(Traffic, NodeFilesMustFitTheNetwork) {
   EXPECT_MENTIONS(refused("1 0 0 ;\n1 0 0 ;\n"), ":2: node 1 is given twice");
   EXPECT_MENTIONS(refused("1 0 ;\n"),
                   ":1: the third column (Y) is expected as a number, found ';'");
+  EXPECT_MENTIONS(refused("1 0 0 ; hello\n2 5 5 ;\n"),
+                  ":1: one node a line is expected, found more text: 'hello'");
+  EXPECT_MENTIONS(refused("1 0 0 7 ;\n2 5 5 ;\n"), ":1: ';' is expected at the end of a node");
+  EXPECT_MENTIONS(refused("1 0 0\nhello\n2 5 5 ;\n"), ":2: the first column (node) is expected");
   EXPECT_MENTIONS(refusal({{"node_file", path("none")}}), "cannot read");
 }
 

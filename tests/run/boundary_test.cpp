@@ -33,6 +33,36 @@ TEST_P(Boundaries, HorizonIsHalfOpen) {
   EXPECT_EQ(expect_completed(model, options).result.committed, 8u * 5) << GetParam();
 }
 
+/// Several events of one LP at the horizon, as many a tick earlier, in ties of different senders.
+TEST_P(Boundaries, FiveEventsAtTheHorizonAndFiveATickEarlier) {
+  ScriptModel model(8);
+  model.on_start = [](Context& context, ScriptLp&) {
+    if (context.self() >= 5) return;
+    for (const std::int64_t at : {99, 100}) context.schedule(7, ticks(at), Step{});
+  };
+  model.on_step = [](Context&, ScriptLp& self, const Step&) { self.memory.push_back(1); };
+  RunOptions options;
+  options.until = Time::from_ticks(100);
+  EXPECT_EQ(expect_completed(model, options).result.committed, 5u) << GetParam();
+  options.until = Time::from_ticks(101);
+  EXPECT_EQ(expect_completed(model, options).result.committed, 10u) << GetParam();
+}
+
+TEST_P(Boundaries, PeriodsThatDoNotDivideEachOtherNorTheHorizon) {
+  constexpr std::int64_t kPeriods[] = {3, 7, 10, 11, 64, 999, 1000, 1001};
+  ScriptModel model(8);
+  model.on_start = [&](Context& context, ScriptLp&) {
+    context.schedule(context.self(), ticks(kPeriods[context.self()]), Step{});
+  };
+  model.on_step = [&](Context& context, ScriptLp&, const Step&) {
+    context.schedule(context.self(), ticks(kPeriods[context.self()]), Step{});
+  };
+  RunOptions options;
+  options.until = Time::from_ticks(1000);
+  // Of each, those before the horizon: 333 + 142 + 99 + 90 + 15 + 1.
+  EXPECT_EQ(expect_completed(model, options).result.committed, 680u) << GetParam();
+}
+
 TEST_P(Boundaries, ZeroDelayAtTheLastTickIsWithinTheHorizon) {
   ScriptModel model(4);
   model.on_start = [](Context& context, ScriptLp&) {

@@ -68,8 +68,24 @@ TEST_P(Faults, DelayBeyondTheClock) {
   for (const std::int64_t delay : {INT64_MAX, INT64_MAX - 100}) {
     ScriptModel model(16);
     misbehave(model, 9, 500, [delay](Context& c) { c.schedule(1, ticks(delay), Step{}); });
-    expect_fault(model, {"LP 9", "Step", "beyond the clock's range"});
+    expect_fault(model, {"LP 9", "Step", "beyond the clock's range", "do not send"});
   }
+}
+
+TEST_P(Faults, InfiniteSecondsAreNoDelay) {
+  ScriptModel model(16);
+  misbehave(model, 9, 500, [](Context& c) {
+    c.schedule(1, Duration::from_seconds(std::numeric_limits<double>::infinity()), Step{});
+  });
+  expect_fault(model, {"LP 9", "Step", "the delay Duration::max() (which infinite seconds are)"});
+}
+
+TEST_P(Faults, SecondsThatAreNoNumberAreNoDelay) {
+  ScriptModel model(16);
+  misbehave(model, 9, 500, [](Context& c) {
+    c.schedule(1, Duration::from_seconds(std::numeric_limits<double>::quiet_NaN()), Step{});
+  });
+  expect_fault(model, {"LP 9", "Step", "Duration::from_seconds: the seconds are not a number"});
 }
 
 TEST_P(Faults, LongestDelayThatFitsIsNoFault) {

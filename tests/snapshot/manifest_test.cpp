@@ -38,6 +38,7 @@ Manifest example() {
   m.fingerprint = 0x8000000000000001;
   m.wall_seconds = 1.25;
   m.every_ticks = 1'000'000'000;
+  m.wall_share = 0.25;
   m.at_ticks = {7, 8};
   m.rows_bytes = 4096;
   m.section_bytes = {16, 32, kSumBytes, 16, 48};
@@ -56,6 +57,24 @@ TEST(Manifest, ComesBack) {
   EXPECT_EQ(back.parameters, m.parameters);
   EXPECT_EQ(back.references.at(0).base, m.references[0].base);
   EXPECT_EQ(back.time(), "5 s (tick 5000000000)");
+  EXPECT_EQ(back.wall_share, 0.25);
+}
+
+/// Whoever asks for halts by the clock, and whoever takes them, at given moments.
+TEST(ClockHalts, WaitForProgressAndForAShareOfTheTime) {
+  using std::chrono::milliseconds;
+  const ClockHalts::Moment now{std::chrono::hours(3)};
+  ClockHalts halts;
+  EXPECT_GT(halts.next_look(now, 1000), now) << "nobody has said that the run can halt";
+  halts.allow(now + milliseconds(5), 100);
+  EXPECT_EQ(halts.next_look(now, 1000), now + milliseconds(5));
+  EXPECT_GT(halts.next_look(now + milliseconds(5), 100), now + milliseconds(5)) << "no progress";
+  EXPECT_EQ(halts.next_look(now + milliseconds(5), 101), now + milliseconds(5));
+  halts.forbid();
+  EXPECT_GT(halts.next_look(now + milliseconds(5), 101), now + milliseconds(5)) << "asked already";
+  EXPECT_EQ(ClockHalts::pause_after(milliseconds(3), 0.03), milliseconds(97));
+  EXPECT_EQ(ClockHalts::pause_after(milliseconds(3), 1), milliseconds(0));
+  EXPECT_EQ(ClockHalts::pause_after(milliseconds(3), 1e-300), std::chrono::hours(24));
 }
 
 TEST(Manifest, BelievesNoChange) {

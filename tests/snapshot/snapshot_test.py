@@ -78,6 +78,9 @@ class Case(unittest.TestCase):
         return (report["run"]["fingerprint"], report["run"]["committed"], report["run"]["reached_ticks"],
                 report["metrics"], report["results"], tables)
 
+    def notes(self, out):
+        return "\n".join(json.loads((out / "report.json").read_text())["notes"])
+
     def whole(self, *words):
         """A run without interruption."""
         out = self.out()
@@ -308,6 +311,25 @@ class Moments(Case):
         out = self.interrupted(*self.WORDS, "--snapshot-at", "7min")
         self.assertEqual(self.resumed(out, "--until", "12min"), expected)
 
+    def test_by_the_clock_they_starve_no_run(self):
+        """Asked for more often than they can be taken, in a run and in what goes on from it."""
+        for engine in ["sequential", "timewarp"]:
+            out = self.out()
+            run = ["run", "phold", "--until", "1000000s", "--set", "lps=64", "--out", out,
+                   "--snapshot-wall", "1us"]
+            for command, share in [(run, 3), (["resume", out, "--snapshot-share", "0.2"], 20)]:
+                with self.subTest(engine=engine, command=command[0]):
+                    before = (self.numbers(out) or [0])[-1]
+                    process = self.start(*command, "--engine", engine, "--quiet")
+                    self.wait_until(lambda: self.numbers(out)[-1:] >= [before + 2], "by the clock")
+                    process.send_signal(signal.SIGINT)
+                    _, told = process.communicate(timeout=PATIENCE_S)
+                    self.assertEqual(process.returncode, 130, told)
+                    self.assertIn(f"may be {share} % of its time (--snapshot-share)", self.notes(out))
+                    cuts = [self.manifest(out, number)["committed"] for number in self.numbers(out)]
+                    self.assertEqual(cuts, sorted(set(cuts)), "each is further than the one before")
+                    self.assertEqual(self.manifest(out)["run"]["snapshot_share"], share / 100)
+
     def test_signals(self):
         words = ["phold", "--until", "2000s", "--set", "lps=64"]
         expected = self.whole(*words)
@@ -315,7 +337,8 @@ class Moments(Case):
             with self.subTest(engine=engine):
                 out = self.out()
                 process = self.start("run", *words[:2], "1000000s", *words[3:], "--engine", engine,
-                                     "--snapshot-wall", "50ms", "--out", out)
+                                     "--snapshot-wall", "50ms", "--snapshot-share", "1",
+                                     "--out", out)
                 self.wait_until(lambda out=out: self.numbers(out), "by the clock")
                 before = self.numbers(out)[-1]
                 process.send_signal(signal.SIGUSR1)
@@ -348,7 +371,8 @@ class Killed(Case):
         kills = resumed = 0
         while kills < self.KILLS:
             out = self.out()
-            command = ["run", *self.WORDS, "--out", out, "--snapshot-wall", "30ms"]
+            command = ["run", *self.WORDS, "--out", out, "--snapshot-wall", "30ms",
+                       "--snapshot-share", "1"]
             while not self.is_through(command, out, generator, kills):
                 kills += 1
                 if self.numbers(out):
@@ -469,7 +493,7 @@ class OverRanks(Case):
         words = ["phold", "--until", "2000s", "--set", "lps=64"]
         out = self.out()
         process = self.start("run", *words[:2], "1000000s", *words[3:], "--ranks", 2, "--workers", 1,
-                             "--snapshot-wall", "50ms", "--out", out)
+                             "--snapshot-wall", "50ms", "--snapshot-share", "1", "--out", out)
         for number in (signal.SIGUSR1, signal.SIGINT):
             before = self.numbers(out)
             self.wait_until(lambda n=before: n[-1:] < self.numbers(out)[-1:], "by the clock")

@@ -15,7 +15,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "transport/ranks/local_wire.h"
@@ -59,6 +61,24 @@ Sockets make_sockets(unsigned ranks) {
       sockets[b][a] = pair[1];
     }
   return sockets;
+}
+
+/// Whether a rank does something with this signal but die of it. It does when it watches its run
+/// (and blocks it) or ignores it; not while it begins, which a process of ours begins with our
+/// mask.
+bool heeds(pid_t pid, int number) {
+  const auto has = [](std::uint64_t mask, int one) { return ((mask >> (one - 1)) & 1) != 0; };
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  bool heeded = false, told = false;
+  for (std::string line; std::getline(status, line);) {
+    const bool is_blocked = line.starts_with("SigBlk:");
+    if (!is_blocked && !line.starts_with("SigIgn:") && !line.starts_with("SigCgt:")) continue;
+    const std::uint64_t mask = std::strtoull(line.c_str() + std::strlen("SigBlk:"), nullptr, 16);
+    if (is_blocked && has(mask, SIGCHLD)) return false;
+    heeded = heeded || has(mask, number);
+    told = true;
+  }
+  return heeded || !told;
 }
 
 double now_seconds() {
@@ -135,9 +155,26 @@ class Launch {
   }
 
   void wait_for_signal() {
-    const timespec most{0, 50'000'000};
+    const timespec most{0, held_ != 0 ? 5'000'000 : 50'000'000};
     const int number = sigtimedwait(&signals_, nullptr, &most);
-    if (number == SIGCHLD || number < 0) return reap();
+    if (number == SIGCHLD || number < 0)
+      reap();
+    else
+      take_signal(number);
+    if (held_ != 0 && heeds(children_[0].pid, held_)) pass_on(std::exchange(held_, 0));
+  }
+
+  /// A request to stop that comes before the run has begun waits for that, so that it has results;
+  /// a second one does not.
+  void take_signal(int number) {
+    const bool may_wait = held_ == 0 && (number == SIGINT || number == SIGTERM);
+    if (may_wait && !heeds(children_[0].pid, number))
+      held_ = number;
+    else
+      pass_on(number);
+  }
+
+  void pass_on(int number) {
     asked_ = number;
     if (!children_[0].status) kill(children_[0].pid, number);
   }
@@ -194,6 +231,9 @@ class Launch {
     const int status = culprit_ ? *children_[*culprit_].status : 0;
     if (asked_ != 0 && culprit_ == 0u && WIFSIGNALED(status) && WTERMSIG(status) == asked_)
       return {128 + asked_, {}};
+    // As of one process, if nobody reads what it says.
+    if (culprit_ == 0u && WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE)
+      return {128 + SIGPIPE, {}};
     if (!culprit_) return {failure_, "the ranks have lost each other, so the run is ended"};
     const std::string who = "rank " + std::to_string(*culprit_) + " (process " +
                             std::to_string(children_[*culprit_].pid) + ") ";
@@ -210,6 +250,7 @@ class Launch {
   std::vector<Child> children_;
   sigset_t signals_{}, before_{};
   int asked_ = 0;             ///< the last signal that was passed on
+  int held_ = 0;              ///< one that will be; 0: none
   double first_seconds_ = 0;  ///< when it began to end; 0: it has not
   std::optional<unsigned> culprit_;
 };

@@ -3,8 +3,8 @@
 // Starting ranks as processes of this machine, without anything but this program: it makes memory
 // that they share and a pair of sockets for each two of them, starts itself so many times, and
 // stays behind as their parent. A rank that dies ends the others, at once, and is named; signals go
-// to rank 0, which is the only one that watches and shows; if the parent dies, the system ends the
-// ranks.
+// to rank 0, which is the only one that watches and shows, when it does so; if the parent dies, the
+// system ends the ranks.
 #pragma once
 
 #include <memory>

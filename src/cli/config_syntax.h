@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The lines of a config file: `KEY = VALUE`, the section `[set]`, comments behind '#', and lines
+// that begin with ';'. A value is text in quotes (without escapes), a word, several of these with
+// commas between them, or a list in brackets, which may go over lines: the common part of TOML and
+// INI.
+//
+// Anything else is refused with its line. A line that is damaged is not to mean that an option
+// keeps its default.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orrery::cli {
+
+struct ConfigEntry {
+  bool is_parameter = false;  ///< it stands in [set]
+  std::string key;
+  std::vector<std::string> values;  ///< at least one
+  std::size_t line = 0;
+};
+
+/// Throws UsageError: "config file 'PATH', line 7: ...".
+[[noreturn]] void refuse_config(const std::string& path, std::size_t line, const std::string& what);
+
+/// Throws UsageError, too, for a key that is given twice, and for a file that holds nothing.
+std::vector<ConfigEntry> read_config(const std::string& path, std::string_view text);
+
+}  // namespace orrery::cli
