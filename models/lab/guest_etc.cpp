@@ -128,6 +128,10 @@ std::map<std::string, std::string> etc_of(const Topology& topology, bool of_mach
       {"resolv.conf", "# No server of names is known: \"nameserver 10.0.0.1\" names one.\n"}};
   if (!of_machine) return files;
   files.insert({
+      {"dhcp/dhclient.conf",
+       "send host-name = gethostname();\n"
+       "request subnet-mask, broadcast-address, routers, domain-name, domain-name-servers,\n"
+       "  domain-search, host-name, interface-mtu, ntp-servers;\n"},
       {"fstab", "# The laboratory has mounted all there is.\n"},
       {"group", group()},
       {"host.conf", "multi on\n"},

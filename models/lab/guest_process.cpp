@@ -139,6 +139,10 @@ std::vector<std::string> command(const GuestSettings& settings,
       "con=null",
       "con0=null,fd:1",
       "quiet",
+      "fb_tunnels=none",  // interfaces that nobody has asked for
+      "bonding.max_bonds=0",
+      "dummy.numdummies=0",
+      "ifb.numifbs=0",
       "umid=guest",
       "uml_dir=/tmp/uml/",
       "lab_syscall_ns=" + std::to_string(settings.system_call_ns),
@@ -290,7 +294,8 @@ void share(const Topology& topology, const GuestSettings& settings,
 
 void prepare_guest_folder(const Host& host, const std::filesystem::path& at) {
   std::filesystem::remove_all(at);
-  for (const char* const folder : {"guest/files", "guest/etc/ssh", "lab", "out", "root"})
+  for (const char* const folder :
+       {"guest/files", "guest/etc/ssh", "guest/etc/dhcp", "lab", "out", "root"})
     std::filesystem::create_directories(at / folder);
   write_file(at / "guest/host", script_of(host));
   write_file(at / "guest/hostname", host.name + "\n");

@@ -31,7 +31,7 @@ void set_option(CLI::App& command, const RunArguments& arguments, const ConfigEn
                               near_matches(entry.key, names), fmt::join(names, ", ")));
   CLI::Option* option = command.get_option("--" + entry.key);
   if (option->count() > 0) return;  // the command line wins
-  if (arguments.repeated && !Again::repeats("--" + item.name)) return;
+  if (arguments.repeated && !Again::repeats("--" + entry.key)) return;
   try {
     // "1,2,4" without quotes arrives as three words.
     option->add_result(fmt::format("{}", fmt::join(entry.values, ",")));
