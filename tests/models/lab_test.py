@@ -1340,7 +1340,7 @@ class Hostile(Case):
         """A folder with what a host needs, of which the kernel is lab_hostile.c."""
         at = self.folder / f"kernel-{variant}"
         at.mkdir()
-        for name in ("enter", "off", "shell", "olsrd"):
+        for name in ("enter", "init", "off", "as", "shell", "olsrd"):
             shutil.copy(KERNEL.parent / name, at)
         subprocess.run(["gcc", "-O1", "-static", f'-DPLANTED="{self.secret}"', f'-DSOCKET="{abstract}"',
                         f"-DVARIANT={variant}", "-o", at / "linux",
@@ -1476,11 +1476,14 @@ int main(void) {
                 ["ldd", shell], capture_output=True, text=True, check=True).stdout)):
             (root / one[1:]).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(one, root / one[1:])
-        path = self.two("true")
+        path = self.two("echo $(while read -r line; do echo $line; done </etc/hostname)")
         path.write_text(path.read_text().replace('name = "a"\n', f'name = "a"\nroot = "{root}"\n'))
+        self.fingerprint(self.run_lab(path, "--until", "1s"))
+        self.assertIn("a\n", self.console("a"), "a shell is all that a host needs")
+        (root / "bin/sh").unlink()
         done = self.run_lab(path)
         self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertIn("lab: the host's root cannot be made: mount -t proc proc /proc", done.stderr)
+        self.assertIn("lab: execute /bin/sh: No such file or directory", done.stderr)
 
     def test_the_same_without_being_root(self):
         """Hosts of another user of the machine do the same to the bit."""

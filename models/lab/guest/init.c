@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,13 +186,12 @@ static void wait_for_start(void)
 
 static pid_t run_script(void)
 {
-	const pid_t script = fork();
+	char *words[] = { "sh", "/lab/host", NULL };
+	pid_t script;
 
-	if (script == 0) {
-		execl("/bin/sh", "sh", "/lab/host", NULL);
+	errno = posix_spawn(&script, "/bin/sh", NULL, NULL, words, environ);
+	if (errno != 0)
 		fail("execute", "/bin/sh");
-	}
-	check(script, "fork", "/bin/sh");
 	return script;
 }
 
