@@ -16,6 +16,7 @@
 #include "cli/input_digests.h"
 #include "orrery/model.h"
 #include "run/engine.h"
+#include "run/model_checks.h"
 #include "study/plan.h"
 
 namespace CLI {
@@ -201,7 +202,7 @@ void complete_arguments(CLI::App& command, SweepArguments& arguments);
 
 /// A model with its parameters set, not yet prepared.
 struct ChosenModel {
-  std::unique_ptr<Model> model;
+  ModelPointer model;
   std::string name, path;
 };
 ChosenModel choose_model(const RunArguments& arguments);
