@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/again.h"
 #include "cli/commands.h"
 #include "cli/live.h"
 #include "cli/rank_session.h"

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "cli/again.h"
 #include "cli/input_digests.h"
 #include "orrery/model.h"
 #include "run/engine.h"
@@ -24,6 +23,8 @@ class App;
 }
 
 namespace orrery::cli {
+
+class Again;
 
 /// When a run takes snapshots.
 struct SnapshotArguments {

@@ -32,13 +32,13 @@ std::size_t describe(const ModelCode& code, char* out, std::size_t bytes) {
     return format_into(out, bytes, format, std::forward<Parts>(parts)...);
   };
   if (code.call != nullptr) {
-    return code.of_lp ? put(FMT_STRING("LP {}, {}"), code.lp, std::string_view(code.call))
-                      : put(FMT_STRING("{}"), std::string_view(code.call));
+    return code.of_lp ? put("LP {}, {}", code.lp, std::string_view(code.call))
+                      : put("{}", std::string_view(code.call));
   }
-  if (code.event.empty()) return put(FMT_STRING("LP {}, start of the run"), code.lp);
+  if (code.event.empty()) return put("LP {}, start of the run", code.lp);
   const Duration since_start = code.cause.time() - Time::zero();
   std::array<char, kDurationTextBytes> time;
-  return put(FMT_STRING("LP {}, event {} at {} (tick {})"), code.lp, code.event,
+  return put("LP {}, event {} at {} (tick {})", code.lp, code.event,
              duration_text(since_start, code.tick_seconds, time), since_start.ticks());
 }
 

@@ -272,11 +272,11 @@ class CallText {
  public:
   CallText(const char* function, int number) {
     const char* const name = sigabbrev_np(number);
-    const std::size_t size =
-        name == nullptr ? format_into(text_.data(), text_.size() - 1, FMT_STRING("{}({})"),
-                                      std::string_view(function), number)
-                        : format_into(text_.data(), text_.size() - 1, FMT_STRING("{}(SIG{})"),
-                                      std::string_view(function), std::string_view(name));
+    const std::size_t size = name == nullptr
+                                 ? format_into(text_.data(), text_.size() - 1, "{}({})",
+                                               std::string_view(function), number)
+                                 : format_into(text_.data(), text_.size() - 1, "{}(SIG{})",
+                                               std::string_view(function), std::string_view(name));
     text_[size] = '\0';
   }
   const char* get() const { return text_.data(); }
