@@ -58,7 +58,7 @@ void add_choices_of(const OptionBase& option, Candidates& candidates, const std:
 }
 
 /// Null where there is none of that name, or no shared object with one.
-std::unique_ptr<Model> model_of(const Place& place) {
+ModelPointer model_of(const Place& place) {
   if (place.model.empty()) return nullptr;
   try {
     return call_model("the model's constructor", [&] { return make_model(place.model, nullptr); });
@@ -89,7 +89,7 @@ std::string list_prefix(const Candidates& candidates, const std::string& prefix)
 
 void add_settings(Candidates& candidates, const std::string& prefix, const Place& place,
                   bool are_lists) {
-  const std::unique_ptr<Model> model = model_of(place);
+  const ModelPointer model = model_of(place);
   if (model == nullptr) return;
   const std::string word = candidates.current().substr(prefix.size());
   const std::size_t equals = word.find('=');
@@ -108,7 +108,7 @@ void add_settings(Candidates& candidates, const std::string& prefix, const Place
 
 void add_names_of_parameters(Candidates& candidates, const std::string& prefix,
                              const Place& place) {
-  if (const std::unique_ptr<Model> model = model_of(place))
+  if (const ModelPointer model = model_of(place))
     for (const ParameterBase* p : model->parameters())
       candidates.add(prefix + p->name(), p->help());
 }
@@ -116,7 +116,7 @@ void add_names_of_parameters(Candidates& candidates, const std::string& prefix,
 /// `behind`: what has to follow a name.
 void add_metrics(Candidates& candidates, const std::string& prefix, const Place& place,
                  const std::string& behind = "") {
-  const std::unique_ptr<Model> model = model_of(place);
+  const ModelPointer model = model_of(place);
   if (model == nullptr) return;
   for (const Metric* metric : model->metrics()) {
     if (behind.empty())

@@ -113,11 +113,11 @@ void print_defaults(Model& model, const Terminal& terminal) {
   TextTable table({{""}, {""}});
   const FloatGuard floats;
   try {
-    call_model("prepare()", [&] { model.prepare(); });
+    prepare_model(model, 0);
     call_model("its defaults", [&] {
-      table.add({"horizon", time_text(model, model.default_horizon()) + " (--until)"});
+      table.add({"horizon", time_text(model, horizon_of(model)) + " (--until)"});
       table.add({"LPs", grouped(model.lp_count())});
-      table.add({"lookahead", duration_text(model.lookahead(), model.tick_seconds())});
+      table.add({"lookahead", duration_text(lookahead_of(model), model.tick_seconds())});
       table.add({"communication", communication_text(model)});
       if (const std::string text = execution_text(model); !text.empty())
         table.add({"not rolled back", text});
@@ -125,7 +125,8 @@ void print_defaults(Model& model, const Terminal& terminal) {
   } catch (const std::exception& error) {
     table.add({"horizon", std::string("unknown: ") + error.what()});
   }
-  table.add({"tick", duration_text(Duration::from_ticks(1), model.tick_seconds())});
+  const double tick = call_model("tick_seconds()", [&] { return model.tick_seconds(); });
+  table.add({"tick", duration_text(Duration::from_ticks(1), tick)});
   print_out("{}", table.text(terminal));
 }
 
@@ -158,7 +159,7 @@ int describe_command(const DescribeArguments& arguments) {
         return kExitOk;
       }
   std::string name;
-  const auto model =
+  const ModelPointer model =
       call_model("the model's constructor", [&] { return make_model(name_or_path, &name); });
   if (arguments.json) {
     print_out("{}", model_json(*model, name, summary_of(name)));

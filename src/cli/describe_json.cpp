@@ -75,12 +75,13 @@ std::string model_json(const Model& model, const std::string& name, const std::s
     metrics[m->name()] = {{"unit", m->unit()}, {"help", m->help()}};
   for (const Table* t : model.tables())
     tables[t->name()] = {{"help", t->help()}, {"columns", columns_json(*t)}};
-  return text_of({{"model", name},
-                  {"summary", summary},
-                  {"tick_seconds", model.tick_seconds()},
-                  {"parameters", parameters_json(model)},
-                  {"metrics", std::move(metrics)},
-                  {"tables", std::move(tables)}});
+  return text_of(
+      {{"model", name},
+       {"summary", summary},
+       {"tick_seconds", call_model("tick_seconds()", [&] { return model.tick_seconds(); })},
+       {"parameters", parameters_json(model)},
+       {"metrics", std::move(metrics)},
+       {"tables", std::move(tables)}});
 }
 
 }  // namespace orrery::cli

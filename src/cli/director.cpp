@@ -22,6 +22,7 @@
 #include "cli/commands.h"
 #include "cli/standard_output.h"
 #include "core/duration_text.h"
+#include "core/format_into.h"
 #include "director/director.h"
 #include "director/groups.h"
 #include "observe/csv.h"
@@ -258,9 +259,9 @@ class SampleFile {
                               : sample.turn == Turn::running ? "running"
                               : sample.turn == Turn::standby ? "standby"
                                                              : "waiting";
-    fmt::format_to(std::back_inserter(file_->buffer()), "{:.9f},{},{:.9f},{:.9f},{}\n",
-                   seconds(sample.at), found == columns_.end() ? "," : found->second,
-                   seconds(sample.virtual_time), seconds(sample.consumed), state);
+    append_format(file_->buffer(), "{:.9f},{},{:.9f},{:.9f},{}\n", seconds(sample.at),
+                  found == columns_.end() ? "," : found->second, seconds(sample.virtual_time),
+                  seconds(sample.consumed), state);
     file_->write("");
   }
 

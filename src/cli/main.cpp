@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/again.h"
 #include "cli/beside.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"

@@ -90,9 +90,7 @@ int measure_command(const DescribeArguments& arguments) {
   prepare_model(*chosen.model, read_seed(arguments));
   RunOptions options = read_options(arguments, *chosen.model);
   const SurveyLimits& limits = options.until == Time::max() ? kShortRun : kWholeRun;
-  if (options.until == Time::max())
-    options.until =
-        call_model("default_horizon()", [&] { return chosen.model->default_horizon(); });
+  if (options.until == Time::max()) options.until = horizon_of(*chosen.model);
 
   RunControl control;
   Watch watch(control, watch_settings(*chosen.model, options, arguments.quiet));

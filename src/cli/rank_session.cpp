@@ -103,7 +103,7 @@ std::string parameters_text(const Model& model) {
 /// What can be seen of it from outside.
 std::string prepared_text(const Model& model) {
   std::string text = fmt::format("{} LPs, tick {}, lookahead {}, metrics", model.lp_count(),
-                                 model.tick_seconds(), model.lookahead().ticks());
+                                 model.tick_seconds(), lookahead_of(model).ticks());
   for (const Metric* metric : model.metrics()) text += " " + metric->name();
   for (const Table* table : model.tables()) text += " " + table->name();
   const CommunicationGraph graph = communication_of(model);

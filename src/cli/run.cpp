@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/again.h"
 #include "cli/commands.h"
 #include "cli/live.h"
 #include "cli/rank_session.h"
@@ -185,7 +186,7 @@ void prepare(const RunArguments& arguments, const RankPlace& place, Travel& trav
   setting.record.inputs = prepare_and_listen(arguments, model, travel);
   if (arguments.repeated) arguments.repeated->check_inputs(setting.record.inputs);
   travel.restore_model(setting.chosen);
-  options.until = call_model("default_horizon()", [&] { return model.default_horizon(); });
+  options.until = horizon_of(model);
   travel.set_defaults(options);
   options = read_options(arguments, model, options);
   options.place = place;

@@ -521,6 +521,7 @@ ChosenModel choose_model(const RunArguments& arguments) {
   ChosenModel chosen;
   chosen.model = call_model("the model's constructor",
                             [&] { return make_model(arguments.model, &chosen.name); });
+  call_model("tick_seconds()", [&] { return chosen.model->tick_seconds(); });
   if (chosen.name != arguments.model) chosen.path = arguments.model;
   try {
     apply_sets(*chosen.model, arguments.file_sets);

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "cli/again.h"
 #include "cli/input_digests.h"
 #include "orrery/model.h"
 #include "run/engine.h"
+#include "run/model_checks.h"
 #include "study/plan.h"
 
 namespace CLI {
@@ -23,6 +23,8 @@ class App;
 }
 
 namespace orrery::cli {
+
+class Again;
 
 /// When a run takes snapshots.
 struct SnapshotArguments {
@@ -201,7 +203,7 @@ void complete_arguments(CLI::App& command, SweepArguments& arguments);
 
 /// A model with its parameters set, not yet prepared.
 struct ChosenModel {
-  std::unique_ptr<Model> model;
+  ModelPointer model;
   std::string name, path;
 };
 ChosenModel choose_model(const RunArguments& arguments);

@@ -12,7 +12,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::array kSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+constexpr std::array kSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
 
 const char* text_of(int signal) {
   switch (signal) {
@@ -24,6 +24,10 @@ const char* text_of(int signal) {
       return "SIGFPE, such as a division by zero";
     case SIGILL:
       return "SIGILL, an instruction that does not exist";
+    case SIGTRAP:
+      return "SIGTRAP, a breakpoint without a debugger";
+    case SIGSYS:
+      return "SIGSYS, a system call that is not allowed";
     case SIGABRT:
       return "SIGABRT, of abort() or the C library";
     default:
@@ -43,25 +47,23 @@ std::size_t describe(const Crash& crash, char* out, std::size_t bytes) {
   };
   switch (crash.kind) {
     case Crash::Kind::signal:
-      return put(FMT_STRING("a crash ({})"), std::string_view(text_of(crash.signal)));
+      return put("a crash ({})", std::string_view(text_of(crash.signal)));
     case Crash::Kind::exhausted_stack:
-      return put(FMT_STRING("the stack of {} KiB is exhausted (a recursion without end?)"),
+      return put("the stack of {} KiB is exhausted (a recursion without end?)",
                  crash.stack_bytes / 1024);
     case Crash::Kind::assertion:
-      return put(FMT_STRING("an assertion failed: {}"), std::string_view(crash.text));
+      return put("an assertion failed: {}", std::string_view(crash.text));
     case Crash::Kind::terminate:
-      return crash.text[0] == '\0'
-                 ? put(FMT_STRING("std::terminate was called"))
-                 : put(FMT_STRING("std::terminate was called (the exception: {})"),
-                       std::string_view(crash.text));
+      return crash.text[0] == '\0' ? put("std::terminate was called")
+                                   : put("std::terminate was called (the exception: {})",
+                                         std::string_view(crash.text));
     case Crash::Kind::exit:
-      return put(FMT_STRING("it called {}; model code must not end the process, context.fail() "
-                            "ends a run with a reason"),
-                 std::string_view(crash.text));
+      return put("it called {}", std::string_view(crash.text));
     case Crash::Kind::overtime:
-      return put(FMT_STRING("it ran for more than {} of wall-clock time, the --event-time-limit (a "
-                            "loop without end?)"),
-                 std::string_view(crash.text));
+      return put(
+          "it ran for more than {} of wall-clock time, the --event-time-limit (a "
+          "loop without end?)",
+          std::string_view(crash.text));
   }
   return 0;
 }
@@ -98,7 +100,12 @@ Crash termination() {
 }
 
 Crash exit_by(const char* function) {
-  return crash_with_text(Crash::Kind::exit, "{}", function);
+  return forbidden_call(
+      function, "model code must not end the process, context.fail() ends a run with a reason");
+}
+
+Crash forbidden_call(const char* function, const char* why) {
+  return crash_with_text(Crash::Kind::exit, "{}; {}", function, why);
 }
 
 Crash overtime(std::string_view limit) {

@@ -23,7 +23,8 @@ struct Crash {
   int signal = 0;
   std::size_t stack_bytes = 0;  ///< exhausted_stack: how large it was
   char text[kTextBytes] = {};   ///< assertion: where and what; terminate: of the exception; exit:
-                                ///< the function; overtime: the limit. Cut off where it is too long
+                                ///< the call, and why not; overtime: the limit. Cut off where it is
+                                ///< too long
   Frames frames = {};           ///< where it was, as far as is known
 };
 
@@ -46,7 +47,9 @@ CrashTrace trace_of_current_exception();
 Crash failed_assertion(const char* expression, const char* file, unsigned line,
                        const char* function);
 Crash termination();
+/// Of exit() and the like; of another call that is refused, and why.
 Crash exit_by(const char* function);
+Crash forbidden_call(const char* function, const char* why);
 Crash overtime(std::string_view limit);
 
 /// Signals that crashes raise.

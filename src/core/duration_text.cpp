@@ -10,6 +10,7 @@
 #include <limits>
 #include <string>
 
+#include "core/format_into.h"
 #include "core/text.h"
 
 namespace orrery {
@@ -118,8 +119,8 @@ std::string_view duration_text(Duration duration, double tick_seconds,
                                std::span<char, kDurationTextBytes> out) {
   const double seconds = static_cast<double>(duration.ticks()) * tick_seconds;
   const auto put = [&out](auto format, const auto&... parts) {
-    const auto end = fmt::format_to_n(out.data(), kDurationTextBytes, format, parts...);
-    return std::string_view(out.data(), std::min<std::size_t>(end.size, kDurationTextBytes));
+    return std::string_view(out.data(),
+                            format_into(out.data(), kDurationTextBytes, format, parts...));
   };
   if (duration.ticks() == 0) return "0 s";
   for (const Unit& unit : kUnits) {

@@ -182,6 +182,25 @@ ORRERY_QUICK void* allocate_for(LpHeap& heap, std::size_t bytes) noexcept {
   }
 }
 
+// An address that malloc may have given is left as it is. Any other is told, by what glibc looks
+// at, too: the word before it, where that can be read, which is the size and three flags. A crash
+// here is one of the model's, as within glibc's free().
+[[gnu::noinline, gnu::cold]] void free_of_system_memory(const void* pointer) noexcept {
+#ifndef ORRERY_SANITIZED
+  constexpr std::size_t kFlags = 7, kLeastChunkBytes = 32;
+  bool sound = false;
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (address % kMinAlignmentBytes == 0) {
+    const std::size_t word = static_cast<const volatile std::size_t*>(pointer)[-1];
+    const std::size_t bytes = word & ~kFlags;
+    sound = bytes >= kLeastChunkBytes && bytes % kMinAlignmentBytes == 0 && address <= -bytes;
+  }
+  if (!sound) report_heap_misuse(HeapMisuse::not_start, pointer);
+#else
+  static_cast<void>(pointer);
+#endif
+}
+
 ORRERY_QUICK void free_for(LpHeap& heap, void* pointer) noexcept {
   enter_heap();
   const bool done = heap.free_quickly(pointer);
@@ -218,6 +237,8 @@ ORRERY_ROUTE void route_free(void* pointer) noexcept {
   }
   if (is_lp_pointer(pointer)) [[likely]] {
     free_for(*heap, pointer);
+  } else if (pointer != nullptr) {
+    free_of_system_memory(pointer);
   }
 }
 

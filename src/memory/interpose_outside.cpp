@@ -3,12 +3,14 @@
 // The system's clocks and random numbers, wrapped for the whole process, so that the checker can
 // name a handler that asks them (outside_calls.h). Outside of application mode and where nobody
 // watches, a wrapper costs a load and a comparison and calls the real function. And the ends of the
-// process that no atexit() hears of, so that a handler that calls them can be named.
+// process that no atexit() hears of, signals that it sends itself, and doubles of it, so that a
+// handler that calls them can be named.
 //
 // Linked as an object into executables, like interpose.cpp and for the same reason. Not caught: the
 // processor's own counters and random numbers (rdtsc, rdrand), which are no calls; the values that
 // they give still differ from one execution to the next.
 #include <dlfcn.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -125,6 +127,7 @@ ORRERY_EXPORT unsigned _ZNSt13random_device9_M_getvalEv(void* device) {
   return outside::next_definition(known, "_ZNSt13random_device9_M_getvalEv")(device);
 }
 
+namespace orrery::memory {
 namespace {
 
 ORRERY_PLAIN void tell_end(const char* function) noexcept {
@@ -141,19 +144,20 @@ ORRERY_PLAIN [[noreturn]] void end_process(const char* function, int status) noe
 }
 
 }  // namespace
+}  // namespace orrery::memory
 
 // Before destructors of thread-local objects and what atexit() registered: none of that runs if the
 // call is one of a handler that is dropped for it.
 ORRERY_EXPORT [[noreturn]] void exit(int status) {
   static constinit std::atomic<void (*)(int)> known{nullptr};
-  tell_end("exit()");
+  outside::tell_end("exit()");
   outside::next_definition(known, "exit")(status);
   __builtin_unreachable();
 }
 
 ORRERY_EXPORT [[noreturn]] void quick_exit(int status) noexcept {
   static constinit std::atomic<void (*)(int)> known{nullptr};
-  tell_end("quick_exit()");
+  outside::tell_end("quick_exit()");
   outside::next_definition(known, "quick_exit")(status);
   __builtin_unreachable();
 }
@@ -187,9 +191,91 @@ ORRERY_EXPORT [[noreturn]] void _ZSt21__glibcxx_assert_failPKciS0_S0_(const char
 }
 
 ORRERY_EXPORT [[noreturn]] void _exit(int status) {
-  end_process("_exit()", status);
+  outside::end_process("_exit()", status);
 }
 
 ORRERY_EXPORT [[noreturn]] void _Exit(int status) noexcept {
-  end_process("_Exit()", status);
+  outside::end_process("_Exit()", status);
 }
+
+// ---- Signals to the process itself. What `syscall` sends goes unnoticed.
+
+namespace orrery::memory {
+namespace {
+
+ORRERY_PLAIN void tell_own_signal(const char* function, int number) noexcept {
+  if (const auto hook = outside::before_own_signal.load(std::memory_order_relaxed)) {
+    hook(function, number);
+  }
+}
+
+}  // namespace
+}  // namespace orrery::memory
+
+ORRERY_EXPORT int raise(int number) noexcept {
+  static constinit std::atomic<int (*)(int)> known{nullptr};
+  outside::tell_own_signal("raise", number);
+  return outside::next_definition(known, "raise")(number);
+}
+
+ORRERY_EXPORT int kill(pid_t process, int number) noexcept {
+  static constinit std::atomic<int (*)(pid_t, int)> known{nullptr};
+  if (process == getpid() || process == 0 || process == -getpgrp()) {
+    outside::tell_own_signal("kill", number);
+  }
+  return outside::next_definition(known, "kill")(process, number);
+}
+
+ORRERY_EXPORT int pthread_kill(pthread_t thread, int number) noexcept {
+  static constinit std::atomic<int (*)(pthread_t, int)> known{nullptr};
+  outside::tell_own_signal("pthread_kill", number);
+  return outside::next_definition(known, "pthread_kill")(thread, number);
+}
+
+ORRERY_EXPORT int tgkill(pid_t process, pid_t thread, int number) noexcept {
+  static constinit std::atomic<int (*)(pid_t, pid_t, int)> known{nullptr};
+  if (process == getpid()) {
+    outside::tell_own_signal("tgkill", number);
+  }
+  return outside::next_definition(known, "tgkill")(process, thread, number);
+}
+
+ORRERY_EXPORT pid_t fork() noexcept {
+  static constinit std::atomic<pid_t (*)()> known{nullptr};
+  if (const auto hook = outside::before_fork.load(std::memory_order_relaxed)) {
+    hook("fork()");
+  }
+  return outside::next_definition(known, "fork")();
+}
+
+// Sanitizers wrap these themselves, and call them before they have begun.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+namespace orrery::memory {
+namespace {
+
+void tell_unhandled(const char* function, int number, sighandler_t handler) noexcept {
+  const auto hook = outside::before_unhandled.load(std::memory_order_relaxed);
+  if (hook != nullptr && (handler == SIG_DFL || handler == SIG_IGN)) {
+    hook(function, number);
+  }
+}
+
+}  // namespace
+}  // namespace orrery::memory
+
+ORRERY_EXPORT sighandler_t signal(int number, sighandler_t handler) noexcept {
+  static constinit std::atomic<sighandler_t (*)(int, sighandler_t)> known{nullptr};
+  outside::tell_unhandled("signal", number, handler);
+  return outside::next_definition(known, "signal")(number, handler);
+}
+
+ORRERY_EXPORT int sigaction(int number, const struct sigaction* action,
+                            struct sigaction* before) noexcept {
+  static constinit std::atomic<int (*)(int, const struct sigaction*, struct sigaction*)> known{
+      nullptr};
+  if (action != nullptr) {
+    outside::tell_unhandled("sigaction", number, action->sa_handler);
+  }
+  return outside::next_definition(known, "sigaction")(number, action, before);
+}
+#endif

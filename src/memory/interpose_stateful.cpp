@@ -15,6 +15,7 @@
 #include <locale>
 
 #include "memory/application_mode.h"
+#include "memory/library_state.h"
 #include "memory/next_definition.h"
 #include "memory/outside_calls.h"
 
@@ -159,6 +160,35 @@ ORRERY_WRAP(hsearch, HashEntry*, hsearch, (HashEntry entry, int action), (entry,
 ORRERY_WRAP(hsearch, void, hdestroy, (), ())
 ORRERY_WRAP(tmpnam, char*, tmpnam, (char* name), (name))
 ORRERY_WRAP(tmpnam, char*, tempnam, (const char* folder, const char* prefix), (folder, prefix))
+
+// ---- The dynamic linker's lists of what it has loaded
+namespace {
+using Open = void*(const char*, int) noexcept;
+[[gnu::noinline]] void* open_in_platform_mode(Open* open, const char* file, int mode) noexcept {
+  const outside::PlatformMode platform;
+  void* const library = open(file, mode);
+  outside::prepare_worker_thread();
+  return library;
+}
+}  // namespace
+// Outside of handlers a tail call: a name without a path is looked for where the caller's module
+// says.
+ORRERY_EXPORT void* dlopen(const char* file, int mode) noexcept {
+  static constinit std::atomic<Open*> known{nullptr};
+  Open* const open = outside::next_definition(known, "dlopen");
+  if (outside::running_heap() != nullptr) return open_in_platform_mode(open, file, mode);
+  return open(file, mode);
+}
+ORRERY_EXPORT int dlclose(void* library) noexcept {
+  static constinit std::atomic<int (*)(void*)> known{nullptr};
+  const outside::PlatformMode platform;
+  return outside::next_definition(known, "dlclose")(library);
+}
+ORRERY_EXPORT char* dlerror() noexcept {
+  static constinit std::atomic<char* (*)()> known{nullptr};
+  const outside::PlatformMode platform;
+  return outside::next_definition(known, "dlerror")();
+}
 
 // ---- Answers from files and the system, in buffers of the library
 ORRERY_WRAP(ttyname, char*, ttyname, (int file), (file))

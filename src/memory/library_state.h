@@ -13,12 +13,13 @@
 //                           dynamic linker allocates with malloc at the thread's first access.
 //   interpose_locale.cpp    locales by name.
 //   interpose_specific.cpp  thread-specific data.
-//   interpose_stateful.cpp  what functions that keep state in the C library allocate.
+//   interpose_stateful.cpp  what functions that keep state in the C library allocate, and the
+//                           dynamic linker for what dlopen loads.
 //   interpose_runtime.cpp   function-local statics, and the lists of destructors at exit.
 //
 // Not covered; a model that does this in a handler breaks rule 3 of the design anyway or leaks:
 //   opening files and streams (the C library links them into a list of the process),
-//   std::locale::global, uselocale, getaddrinfo, syslog, dlopen, starting threads.
+//   std::locale::global, uselocale, getaddrinfo, syslog, starting threads.
 // Models are to be loaded with RTLD_NOW: lazy binding may extend lists of the dynamic linker.
 #ifndef ORRERY_MEMORY_LIBRARY_STATE_H
 #define ORRERY_MEMORY_LIBRARY_STATE_H

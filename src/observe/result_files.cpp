@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 #include <string_view>
 #include <type_traits>
 
+#include "core/format_into.h"
 #include "core/row_cells.h"
 #include "observe/csv.h"
 #include "observe/report.h"
@@ -74,13 +74,13 @@ void ResultFiles::add_csv(const Table& table) {
 void ResultFiles::write(const Row& row) {
   database_->write(row);
   FileWriter& file = *csv_[row.table];
-  auto out = std::back_inserter(file.buffer());
-  out = fmt::format_to(out, "{},{}", row.key.time().ticks(), row.lp);
+  std::string& text = file.buffer();
+  append_format(text, "{},{}", row.key.time().ticks(), row.lp);
   row_cells::for_each(*model_.tables()[row.table], row.cells, [&]<class T>(const T& value) {
     if constexpr (std::is_same_v<T, std::string_view>)
-      out = fmt::format_to(out, ",{}", csv_text(value));
+      append_format(text, ",{}", csv_text(value));
     else  // of a double the shortest digits that read back as the same number
-      out = fmt::format_to(out, ",{}", value);
+      append_format(text, ",{}", value);
   });
   file.write("\n");
 }
@@ -92,14 +92,14 @@ void ResultFiles::add_series(const Metric& metric, const RunRecord& record) {
   file->write(series.of_level() ? "begin_ticks,end_ticks,changes,total\n"
                                 : "begin_ticks,end_ticks,count,sum,mean,minimum,maximum\n");
   for (const auto& one : series.intervals(metric.observed_from(), record.result.reached)) {
-    auto out = std::back_inserter(file->buffer());
-    out = fmt::format_to(out, "{},{},{}", one.begin.ticks(), one.end.ticks(), one.count);
+    std::string& text = file->buffer();
+    append_format(text, "{},{},{}", one.begin.ticks(), one.end.ticks(), one.count);
     if (series.of_level()) {
-      fmt::format_to(out, ",{}", one.mean);
+      append_format(text, ",{}", one.mean);
     } else if (one.count == 0) {
-      fmt::format_to(out, ",0,,,");
+      text += ",0,,,";
     } else {
-      fmt::format_to(out, ",{},{},{},{}", one.sum, one.mean, one.minimum, one.maximum);
+      append_format(text, ",{},{},{},{}", one.sum, one.mean, one.minimum, one.maximum);
     }
     file->write("\n");
   }

@@ -32,13 +32,13 @@ std::size_t describe(const ModelCode& code, char* out, std::size_t bytes) {
     return format_into(out, bytes, format, std::forward<Parts>(parts)...);
   };
   if (code.call != nullptr) {
-    return code.of_lp ? put(FMT_STRING("LP {}, {}"), code.lp, std::string_view(code.call))
-                      : put(FMT_STRING("{}"), std::string_view(code.call));
+    return code.of_lp ? put("LP {}, {}", code.lp, std::string_view(code.call))
+                      : put("{}", std::string_view(code.call));
   }
-  if (code.event.empty()) return put(FMT_STRING("LP {}, start of the run"), code.lp);
+  if (code.event.empty()) return put("LP {}, start of the run", code.lp);
   const Duration since_start = code.cause.time() - Time::zero();
   std::array<char, kDurationTextBytes> time;
-  return put(FMT_STRING("LP {}, event {} at {} (tick {})"), code.lp, code.event,
+  return put("LP {}, event {} at {} (tick {})", code.lp, code.event,
              duration_text(since_start, code.tick_seconds, time), since_start.ticks());
 }
 
@@ -170,8 +170,7 @@ ThreadWatch::ThreadWatch(WatchedThreads& threads, const Model& model)
     : threads_(threads), outer_(activity) {
   activity.tick_seconds = model.tick_seconds();
   if (outer_.watch != nullptr) return;
-  take_signal_stack();
-  note_stack();
+  signal_stack_.emplace();
   text_ = std::make_unique<ModelText>(model);
   activity.text = text_.get();
   activity.watch = this;
@@ -200,25 +199,36 @@ ThreadWatch::~ThreadWatch() {
   activity.handlers = outer_.handlers;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   activity = outer_;
-  if (signal_stack_ == nullptr) return;
+}
+
+// ---- Its stacks
+
+SignalStack::SignalStack() : begin_before_(activity.stack_begin), end_before_(activity.stack_end) {
+  take();
+  if (activity.stack_begin == nullptr) note_stack();
+}
+
+SignalStack::~SignalStack() {
+  activity.stack_begin = begin_before_;
+  activity.stack_end = end_before_;
+  if (memory_ == nullptr) return;
   stack_t none{};
   none.ss_flags = SS_DISABLE;
   sigaltstack(&none, nullptr);
 }
 
-/// Where a handler of a signal runs when the thread's own stack is exhausted. A sanitizer may have
-/// given the thread one, and takes it back itself.
-void ThreadWatch::take_signal_stack() {
+/// A sanitizer may have given the thread one, and takes it back itself.
+void SignalStack::take() {
   stack_t before{};
   if (sigaltstack(nullptr, &before) != 0 || (before.ss_flags & SS_DISABLE) == 0) return;
-  signal_stack_ = std::make_unique<std::byte[]>(kSignalStackBytes);
+  memory_ = std::make_unique<std::byte[]>(kSignalStackBytes);
   stack_t stack{};
-  stack.ss_sp = signal_stack_.get();
+  stack.ss_sp = memory_.get();
   stack.ss_size = kSignalStackBytes;
-  if (sigaltstack(&stack, nullptr) != 0) signal_stack_.reset();
+  if (sigaltstack(&stack, nullptr) != 0) memory_.reset();
 }
 
-void ThreadWatch::note_stack() {
+void SignalStack::note_stack() {
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
   void* begin = nullptr;

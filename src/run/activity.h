@@ -104,6 +104,9 @@ class CrashTeller {
 class ThreadWatch;
 class ModelText;
 
+/// What the code of a model that ends is called; the run is over then.
+inline constexpr const char* kModelDestructor = "the model's destructor";
+
 /// What is known of a thread.
 struct Activity {
   const HandlerExecution* handlers = nullptr;
@@ -185,6 +188,23 @@ class WatchedThreads {
   std::uint32_t round_ = 0;
 };
 
+/// Where the calling thread's handlers of signals run when its own stack is exhausted, which is
+/// noted, too, as long as this exists. Does nothing in a thread that has one.
+class SignalStack {
+ public:
+  SignalStack();
+  ~SignalStack();
+  SignalStack(const SignalStack&) = delete;
+  SignalStack& operator=(const SignalStack&) = delete;
+
+ private:
+  void take();
+  void note_stack();
+
+  const std::byte *const begin_before_, *const end_before_;
+  std::unique_ptr<std::byte[]> memory_;  ///< nullptr: it had one
+};
+
 /// The calling thread takes part in a run as long as this exists: it can be asked what it does, and
 /// its crashes have a stack to be told on. One within another only changes whose handlers it calls.
 class ThreadWatch {
@@ -212,14 +232,12 @@ class ThreadWatch {
   static void on_signal(int number, siginfo_t* info, void* context);
   void answer(const void* context);
   bool is_to_end(std::uint32_t asked, void** place, bool may_end, const void* context) const;
-  void take_signal_stack();
-  void note_stack();
 
   WatchedThreads& threads_;
   const Activity outer_;
   const pthread_t thread_ = pthread_self();
-  std::unique_ptr<const ModelText> text_;      ///< nullptr: an outer one has it
-  std::unique_ptr<std::byte[]> signal_stack_;  ///< nullptr: it had one
+  std::unique_ptr<const ModelText> text_;    ///< nullptr: an outer one has it
+  std::optional<SignalStack> signal_stack_;  ///< empty: an outer one has it
   // Who asks stores `asked_` (relaxed: pthread_kill orders it), the thread's handler writes the
   // answer and then stores `answered_` with release; who asks reads that with acquire. What else is
   // asked is stored only after the last answer has come.

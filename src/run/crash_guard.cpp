@@ -11,7 +11,9 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
+#include <string_view>
 
 #include "core/crash.h"
 #include "core/format_into.h"
@@ -75,7 +77,10 @@ class Sentence {
 };
 
 constexpr std::size_t kMostFrames = 6;
-constexpr const char* kLost = "what this run had computed is lost";
+/// When the model ends, the results are out.
+const char* loss_by(const ModelCode& code) {
+  return code.call == kModelDestructor ? "" : "; what this run had computed is lost";
+}
 
 /// Frames are not larger as a rule than the guard's page; some are.
 bool is_below_stack(const void* address) {
@@ -155,12 +160,12 @@ void tell_crash(int number, const siginfo_t* info, const void* context) {
   sentence.add(crash);
   if (code) {
     add_speculation(sentence, *code);
-    sentence.add("{}; {}\n", hint_for(crash), kLost);
+    sentence.add("{}{}\n", hint_for(crash), loss_by(*code));
   } else {
     sentence.add(
         " outside of the model's handlers, a mistake of orrery's or of a thread that the model has "
-        "started; {}\n",
-        kLost);
+        "started{}\n",
+        loss_by({}));
   }
   sentence.write();
   if (!code || crash.kind == Crash::Kind::exhausted_stack) return;
@@ -222,7 +227,7 @@ void end_for(const Crash& crash, const Frames& frames) {
   sentence.add(": ");
   sentence.add(crash);
   add_speculation(sentence, *code);
-  sentence.add("; {}\n", kLost);
+  sentence.add("{}\n", loss_by(*code));
   sentence.write();
   tell_frames(frames);
   _exit(kExitFault);
@@ -245,6 +250,71 @@ void leave_by(const Crash& crash) {
 void drop_or_tell_exit(const char* function) {
   leave_by(exit_by(function));
   tell_exit(function);
+}
+
+bool is_crash_signal(int number) {
+  const auto signals = crash_signals();
+  return std::find(signals.begin(), signals.end(), number) != signals.end();
+}
+
+/// By default, and nobody handles it. Those of crashes are told by their handler.
+bool would_end_process(int number) {
+  constexpr std::array kHarmless = {SIGCHLD, SIGCONT, SIGURG,  SIGWINCH,
+                                    SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
+  if (number <= 0 || is_crash_signal(number)) return false;
+  if (std::find(kHarmless.begin(), kHarmless.end(), number) != kHarmless.end()) return false;
+  struct sigaction now {};
+  return sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_DFL;
+}
+
+/// A call with a signal's number, as in "raise(SIGTERM)".
+class CallText {
+ public:
+  CallText(const char* function, int number) {
+    const char* const name = sigabbrev_np(number);
+    const std::size_t size = name == nullptr
+                                 ? format_into(text_.data(), text_.size() - 1, "{}({})",
+                                               std::string_view(function), number)
+                                 : format_into(text_.data(), text_.size() - 1, "{}(SIG{})",
+                                               std::string_view(function), std::string_view(name));
+    text_[size] = '\0';
+  }
+  const char* get() const { return text_.data(); }
+
+ private:
+  std::array<char, 64> text_;
+};
+
+/// In model code. Returns in a process that it has forked, and where another thread ends this one.
+void drop_or_end(const Crash& crash) {
+  leave_by(crash);
+  if (is_guarded()) end_for(crash, {});
+}
+
+/// Threads block those that the run is asked to stop by, so it would come late or never.
+void on_own_signal(const char* function, int number) {
+  if (runs_model_code() && would_end_process(number))
+    drop_or_end(exit_by(CallText(function, number).get()));
+}
+
+/// The double would be another simulator, for as long as it likes, and no rollback takes it back.
+void on_fork(const char* function) {
+  const std::optional<ModelCode> code = running_model_code();
+  if (!code || (code->call != nullptr && !code->of_lp)) return;
+  drop_or_end(forbidden_call(function,
+                             "a rollback could not undo it, and the process that it makes would be "
+                             "a second simulator; fork in prepare(), or start programs with "
+                             "posix_spawn()"));
+}
+
+void on_unhandled(const char* function, int number) {
+  // Not what tells a crash, and then lets it end the process.
+  if (!runs_model_code() || !is_crash_signal(number) ||
+      telling.load(std::memory_order_relaxed) == gettid())
+    return;
+  drop_or_end(forbidden_call(CallText(function, number).get(),
+                             "Orrery handles this signal, to say which LP has crashed; leave it, "
+                             "or install a handler in prepare()"));
 }
 
 void on_assertion(const char* expression, const char* file, unsigned line, const char* function) {
@@ -283,6 +353,9 @@ void watch_exits() {
   // then, so it cannot go on.
   std::atexit([] { tell_exit("exit()"); });
   memory::before_exit.store(drop_or_tell_exit, std::memory_order_relaxed);
+  memory::before_own_signal.store(on_own_signal, std::memory_order_relaxed);
+  memory::before_fork.store(on_fork, std::memory_order_relaxed);
+  memory::before_unhandled.store(on_unhandled, std::memory_order_relaxed);
   memory::before_assertion.store(on_assertion, std::memory_order_relaxed);
   memory::before_abort.store(on_abort, std::memory_order_relaxed);
   terminate_before = std::set_terminate(on_terminate);
@@ -299,6 +372,7 @@ void end_process_for(const Crash& crash, const void* context) {
 
 CrashGuard::CrashGuard() {
   if (guards++ > 0) return;
+  stack_.emplace();
   guarded_process = getpid();
   [[maybe_unused]] static const bool watched = (watch_exits(), true);
   struct sigaction action {};

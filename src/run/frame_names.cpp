@@ -41,25 +41,22 @@ bool is_platforms(std::string_view function) {
   return begins_with_any(function, kBegins);
 }
 
-/// What a call to end the process comes through.
+/// What a call to end the process, or one that is refused, comes through.
 bool is_way_out(std::string_view function) {
   constexpr std::array kBegins = {"orrery::drop_or_note(",
                                   "orrery::(anonymous namespace)::leave_by(",
-                                  "orrery::(anonymous namespace)::on_assertion(",
-                                  "orrery::(anonymous namespace)::on_abort(",
-                                  "orrery::(anonymous namespace)::on_terminate(",
-                                  "orrery::(anonymous namespace)::drop_or_tell_exit(",
+                                  "orrery::(anonymous namespace)::drop_or_",
+                                  "orrery::(anonymous namespace)::on_",
+                                  "orrery::memory::(anonymous namespace)::free_",
                                   "orrery::ThreadWatch::on_signal(",
+                                  "orrery::memory::(anonymous namespace)::tell_",
                                   "__",
-                                  "abort",
-                                  "raise",
-                                  "gsignal",
-                                  "exit",
-                                  "_exit",
-                                  "_Exit",
-                                  "quick_exit",
                                   "std::terminate("};
-  return begins_with_any(function, kBegins);
+  constexpr std::array kNames = {"abort",  "raise",      "gsignal", "exit",   "_exit",
+                                 "_Exit",  "quick_exit", "kill",    "tgkill", "pthread_kill",
+                                 "signal", "sigaction",  "fork",    "free"};
+  return begins_with_any(function, kBegins) ||
+         std::find(kNames.begin(), kNames.end(), function) != kNames.end();
 }
 
 struct Named {

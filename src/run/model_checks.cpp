@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "core/duration_text.h"
 #include "core/float_environment.h"
 #include "core/model_access.h"
@@ -37,6 +39,13 @@ bool is_sound(const CommunicationGraph::Edge& edge, std::uint64_t lps) {
          (!edge.promised || (edge.minimum_delay >= Duration::zero() && edge.from != edge.to));
 }
 
+void check_tick(const Model& model) {
+  const double tick = call_model("tick_seconds()", [&] { return model.tick_seconds(); });
+  if (std::isfinite(tick) && tick > 0) return;
+  throw ModelFault(fmt::format(
+      "the model's tick_seconds() is {}; a tick is longer than 0 seconds, such as 1e-9", tick));
+}
+
 }  // namespace
 
 void prepare_model(Model& model, std::uint64_t seed) {
@@ -47,6 +56,7 @@ void prepare_model(Model& model, std::uint64_t seed) {
     model.prepare();
   });
   check_lp_count(model);
+  check_tick(model);
   if (ThreadWatch::signal_is_taken())
     throw ModelFault(
         "the model handles the signal SIGURG: with it Orrery asks its threads what they do, and "
@@ -59,6 +69,21 @@ void check_lp_count(const Model& model) {
   if (lps >= 1 && lps <= kMostLps) return;
   throw ModelFault(
       fmt::format("the model has {} logical processes; 1 to {} are possible", lps, kMostLps));
+}
+
+Time horizon_of(const Model& model) {
+  const Time horizon = call_model("default_horizon()", [&] { return model.default_horizon(); });
+  if (horizon >= Time::zero()) return horizon;
+  throw ModelFault(fmt::format(
+      "the model's default_horizon() is {}; a run begins at 0, and its horizon is not before that",
+      duration_text(horizon - Time::zero(), model.tick_seconds())));
+}
+
+Duration lookahead_of(const Model& model) {
+  const Duration lookahead = call_model("lookahead()", [&] { return model.lookahead(); });
+  if (lookahead >= Duration::zero()) return lookahead;
+  throw UsageError(fmt::format("the model's lookahead() is {}; a smallest delay is 0 or more",
+                               duration_text(lookahead, model.tick_seconds())));
 }
 
 CommunicationGraph communication_of(const Model& model) {

@@ -38,12 +38,30 @@ auto call_model(const char* what, Action&& action) {
   }
 }
 
-/// Model::prepare, and check_lp_count. `seed`: of the run that the model is for. Input files are
+/// Model::prepare, and what can be said of a model then: that it has LPs, and that its tick is a
+/// length of time. `seed`: of the run that the model is for. Input files are
 /// read here: a UsageError is about them, anything else is the model's mistake.
 void prepare_model(Model& model, std::uint64_t seed);
 
+/// Ends a model: its destructor is code of its own.
+struct ModelEnd {
+  ModelEnd() = default;
+  ModelEnd(std::default_delete<Model>) {}
+  void operator()(Model* model) const {
+    const ModelCall running(kModelDestructor);
+    delete model;
+  }
+};
+using ModelPointer = std::unique_ptr<Model, ModelEnd>;
+
 /// Throws ModelFault if no engine can have as many LPs as the model says.
 void check_lp_count(const Model& model);
+
+/// Model::default_horizon. Throws ModelFault for one before the beginning.
+Time horizon_of(const Model& model);
+
+/// Model::lookahead. Throws UsageError for a negative one.
+Duration lookahead_of(const Model& model);
 
 /// The model's communication graph. Throws UsageError for one that means nothing: LPs that do not
 /// exist, a weight of 0, a negative delay, a promise from an LP to itself.

@@ -10,9 +10,9 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 
 #include "core/file_output.h"
+#include "core/format_into.h"
 #include "orrery/error.h"
 
 namespace orrery {
@@ -97,7 +97,7 @@ void write_partition(const std::string& path, const std::vector<std::uint16_t>& 
                      unsigned parts, PartKind kind) {
   std::string text =
       fmt::format("# {} of each of {} LPs, 0 to {}\n", word(kind), part_of.size(), parts - 1);
-  for (const std::uint16_t part : part_of) fmt::format_to(std::back_inserter(text), "{}\n", part);
+  for (const std::uint16_t part : part_of) append_format(text, "{}\n", part);
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) refuse_to_write(path);
   const bool is_written = write_fully(file, text.data(), text.size());

@@ -36,13 +36,7 @@ std::uint64_t count_pairs(const CommunicationGraph& graph, Duration lookahead) {
 }  // namespace
 
 Promises::Promises(const Model& model, const CommunicationGraph& graph)
-    : lookahead_(call_model("lookahead()", [&] { return model.lookahead(); })),
-      free_delay_(lookahead_),
-      complete_(graph.is_complete()) {
-  if (lookahead_ < Duration::zero()) {
-    throw UsageError(fmt::format("the model's lookahead() is {}; a smallest delay is 0 or more",
-                                 duration_text(lookahead_, model.tick_seconds())));
-  }
+    : lookahead_(lookahead_of(model)), free_delay_(lookahead_), complete_(graph.is_complete()) {
   const std::uint64_t pairs = count_pairs(graph, lookahead_);
   if (lookahead_ == Duration::zero() && !complete_) {
     if (model.lp_count() > 1) clusters_ = Clusters::of_all();

@@ -54,10 +54,10 @@ class Backoff {
 
   void wait() {
     ++waits_;
-    if (waits_ <= looks_) {
-      for (std::uint32_t i = 0; i < kRelaxesALook; ++i) Patience::relax();
-    } else if (waits_ <= looks_ + kYields) {
-      sched_yield();
+    if (waits_ <= looks_ + kYields) {
+      if (looks_ > 0)
+        for (std::uint32_t i = 0; i < kRelaxesALook; ++i) Patience::relax();
+      if (waits_ > looks_) sched_yield();
     } else {
       const timespec pause{0, nap_ns_};
       nanosleep(&pause, nullptr);
@@ -76,9 +76,9 @@ class Backoff {
  private:
   /// A look (draining all rings) costs lines of other cores: not as often as a comparison.
   static constexpr std::uint32_t kRelaxesALook = 32;
-  /// Longer than one who can be woken spins: a nap is over when it is over, not when a message
-  /// comes.
-  static constexpr std::uint32_t kLooks = 200;
+  /// Some 20 us: whoever has a core has answered by then. Who has none, since other processes have
+  /// it, gets it by the offers, which cost nothing where nobody wants the core.
+  static constexpr std::uint32_t kLooks = 16;
   static constexpr long kShortestNapNs = 20'000, kLongestNapNs = 200'000;
   const std::uint32_t looks_;
   std::uint32_t waits_ = 0;

@@ -44,8 +44,8 @@ constexpr std::string_view kPrefix = "orrery: ";
   _exit(kExitNoProgram);
 }
 
-/// The first sentence of ours, else the last line.
-std::string sentence_in(const std::string& text) {
+/// The first sentence of ours; else how it ended, if that says more than the last line.
+std::string sentence_of(int status, const std::string& text) {
   std::string_view rest = text, last;
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
@@ -53,7 +53,11 @@ std::string sentence_in(const std::string& text) {
     if (line.starts_with(kPrefix)) return std::string(line.substr(kPrefix.size()));
     if (!line.empty()) last = line;
   }
-  return std::string(last);
+  if (WIFSIGNALED(status))
+    return fmt::format("it was ended by signal {} ({})", WTERMSIG(status),
+                       strsignal(WTERMSIG(status)));
+  if (!last.empty() || WEXITSTATUS(status) == 0) return std::string(last);
+  return fmt::format("it ended with exit code {} and said nothing", WEXITSTATUS(status));
 }
 
 std::string read_file(int file) {
@@ -123,12 +127,8 @@ std::optional<Ended> Children::collect() {
     const Child child = children_[i];
     int status = 0;
     if (waitpid(child.process, &status, WNOHANG) != child.process) continue;
-    Ended ended{child.tag, WEXITSTATUS(status), sentence_in(read_file(child.errors))};
-    if (WIFSIGNALED(status)) {
-      ended.code = kExitSignal + WTERMSIG(status);
-      ended.sentence = fmt::format("it was ended by signal {} ({})", WTERMSIG(status),
-                                   strsignal(WTERMSIG(status)));
-    }
+    const int code = WIFSIGNALED(status) ? kExitSignal + WTERMSIG(status) : WEXITSTATUS(status);
+    Ended ended{child.tag, code, sentence_of(status, read_file(child.errors))};
     close(child.errors);
     children_.erase(children_.begin() + static_cast<std::ptrdiff_t>(i));
     return ended;

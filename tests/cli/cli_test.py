@@ -490,6 +490,85 @@ class SuddenEnds(Case):
         self.assertIn("outside of the model's handlers", stderr)
         self.assertNotIn("model fault", stderr)
 
+    @unittest.skipIf(SANITIZE, "sanitizers end the process in their way")
+    def test_a_stack_that_ends_outside_of_handlers(self):
+        for where in ["prepare", "report", "lookahead", "destructor"]:
+            done = self.end("stack", "--until", "10s", where=where)
+            self.assertEqual(done.code, -signal.SIGSEGV, done.err)
+            place = "the model's destructor" if where == "destructor" else f"{where}()"
+            self.assertIn(f"orrery: model fault in {place}: the stack of ", done.err)
+        done = self.end("stack", "--ranks", "2", where="prepare")
+        self.assertIn("orrery: model fault in prepare(): the stack of ", done.err)
+        self.assertIn("was ended by signal 11", done.err)
+
+    def test_the_models_own_numbers(self):
+        """What it throws on the way, too, over ranks as in one process."""
+        for where in ["lookahead", "tick_seconds", "default_horizon"]:
+            for more in [[], ["--ranks", "2"]]:
+                done = self.end("number", *more, where=where)
+                self.assertEqual(done.code, 3, done.err)
+                self.assertIn(f"model fault in {where}(): it threw something", done.err)
+                self.assertNotIn("internal error", done.err)
+        for tick in ["0", "-1e300"]:
+            self.refused(3, "run", ENDER, "--set", f"tick={tick}",
+                         says=[f"tick_seconds() is {tick.replace('e3', 'e+3')}; a tick is longer"])
+        self.refused(3, "run", ENDER, "--set", "horizon=-5", says=["default_horizon() is -5 ns"])
+
+    def test_the_models_destructor(self):
+        done = self.end("exit", "--until", "10s", where="destructor")
+        self.assertEqual(done.code, 3, done.err)
+        self.assertIn("model fault in the model's destructor: it called exit()", done.err)
+        self.assertNotIn("is lost", done.err)
+
+    REFUSED = {"raise_term": "it called raise(SIGTERM); model code must not end the process",
+               "raise_usr2": "it called kill(SIGUSR2); model code must not end the process",
+               "fork": "it called fork(); a rollback could not undo it",
+               "unguarded": "it called signal(SIGSEGV); Orrery handles this signal"}
+
+    def test_calls_that_are_refused(self):
+        """By name, in handlers; none leaves a process behind, which would hold the pipe open."""
+        for how, words in self.REFUSED.items():
+            if SANITIZE and how == "unguarded":
+                continue
+            for engine in [["sequential"], ["timewarp", "--workers", "2"], ["checker"]]:
+                with self.subTest(how=how, engine=engine):
+                    done = self.end(how, "--engine", *engine)
+                    self.assertEqual(done.code, 3, done.err)
+                    self.assertIn(f"model fault in {self.HANDLER}", done.err)
+                    self.assertIn(words, done.err)
+                    self.assertNotIn("(anonymous namespace)::on_", done.err)
+
+    @unittest.skipIf(SANITIZE, "sanitizers end the process in their way")
+    def test_a_trap_is_a_crash(self):
+        for engine, code in [("sequential", -signal.SIGTRAP), ("timewarp", 3)]:
+            done = self.end("raise_trap", "--engine", engine)
+            self.assertEqual(done.code, code, done.err)
+            self.assertIn(f"model fault in {self.HANDLER}", done.err)
+            self.assertIn("SIGTRAP", done.err)
+
+    @unittest.skipIf(SANITIZE, "sanitizers have a malloc of their own")
+    def test_free_of_what_malloc_never_gave(self):
+        words = {"free": "free of an address that no allocation starts at",
+                 "free_aligned": "a crash (SIGSEGV", "free_static": "that no allocation starts at"}
+        for how, said in words.items():
+            done = self.end(how, "--engine", "timewarp")
+            self.assertEqual(done.code, 3, done.err)
+            self.assertIn(f"model fault in {self.HANDLER}", done.err)
+            self.assertIn(said, done.err)
+            self.assertEqual(self.end(how, "--engine", "checker").code, 3)
+
+    def test_a_library_that_a_handler_opens(self):
+        prints = {self.run_json(ENDER, "--until", "20s", "--set", "how=dlopen", "--engine", engine)
+                  ["run"]["fingerprint"] for engine in ["sequential", "timewarp", "checker"]}
+        self.assertEqual(len(prints), 1)
+
+    @unittest.skipIf(SANITIZE, "sanitizers end the process in their way")
+    def test_a_study_says_how_a_run_ended(self):
+        done = Done(["sweep", ENDER, "--set", "how=segv,unnoticed", "--set", "where=prepare",
+                     "--seeds", "1", "--quiet", "--out", self.folder / "study"])
+        self.assertIn("failed: model fault in prepare(): a crash (SIGSEGV", done.err)
+        self.assertIn("failed: it ended with exit code 9 and said nothing", done.err)
+
     def test_no_report_is_left(self):
         out = self.folder / "out"
         self.assertNotEqual(self.end("abort", "--out", out, where="report").code, 0)

@@ -55,7 +55,7 @@ class ConservativeEngine final : public WorldEngine {
   std::string refusal(const Model& model, const RunOptions& options) const override {
     const bool over_ranks = options.place.ranks > 1;
     if (count_executing(options, model) == 1 && !over_ranks) return {};
-    if (call_model("lookahead()", [&] { return model.lookahead(); }) > Duration::zero()) return {};
+    if (lookahead_of(model) > Duration::zero()) return {};
     const CommunicationGraph graph = communication_of(model);
     if (graph.is_complete() && clusters_of(model, graph).count(model.lp_count()) > 1) return {};
     return fmt::format(
