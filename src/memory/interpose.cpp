@@ -182,20 +182,17 @@ ORRERY_QUICK void* allocate_for(LpHeap& heap, std::size_t bytes) noexcept {
   }
 }
 
-// An address that malloc may have given is left as it is. Any other is told, by what glibc looks
-// at, too: the word before it, where that can be read, which is the size and three flags. A crash
-// here is one of the model's, as within glibc's free().
+// An address that an allocator of the system may have given is left as it is, since the event may
+// be rolled back. No allocator gives an odd one, and what lies there can be read: else the free()
+// crashes here, as it would later in the allocator.
 [[gnu::noinline, gnu::cold]] void free_of_system_memory(const void* pointer) noexcept {
 #ifndef ORRERY_SANITIZED
-  constexpr std::size_t kFlags = 7, kLeastChunkBytes = 32;
-  bool sound = false;
-  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  if (address % kMinAlignmentBytes == 0) {
-    const std::size_t word = static_cast<const volatile std::size_t*>(pointer)[-1];
-    const std::size_t bytes = word & ~kFlags;
-    sound = bytes >= kLeastChunkBytes && bytes % kMinAlignmentBytes == 0 && address <= -bytes;
+  constexpr std::uintptr_t kLeastAlignmentBytes = 8;
+  if (reinterpret_cast<std::uintptr_t>(pointer) % kLeastAlignmentBytes != 0) {
+    report_heap_misuse(HeapMisuse::not_start, pointer);
+  } else {
+    static_cast<void>(*static_cast<const volatile char*>(pointer));
   }
-  if (!sound) report_heap_misuse(HeapMisuse::not_start, pointer);
 #else
   static_cast<void>(pointer);
 #endif

@@ -50,8 +50,6 @@ void misbehave(const std::string& how) {
   if (how == "fork" && fork() == 0) return;
   // Nothing lies there; the second could be an address of malloc's.
   volatile std::uintptr_t wild = how == "free" ? 0x1234567 : how == "free_aligned" ? 0x1234560 : 0;
-  alignas(16) static long no_memory_of_mallocs[4];
-  if (how == "free_static") wild = reinterpret_cast<std::uintptr_t>(&no_memory_of_mallocs[2]);
   std::free(reinterpret_cast<void*>(wild));
   // One of the C library's that nothing else needs.
   if (how == "dlopen" && dlopen("libBrokenLocale.so.1", RTLD_NOW) == nullptr)
