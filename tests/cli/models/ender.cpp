@@ -41,6 +41,7 @@ void let_nothing_out(int what) noexcept {
 /// Returns.
 void misbehave(const std::string& how) {
   if (how == "raise_term") raise(SIGTERM);
+  if (how == "kill_term") kill(getpid(), SIGTERM);
   if (how == "raise_trap") raise(SIGTRAP);
   if (how == "raise_usr2") kill(getpid(), SIGUSR2);
   if (how == "unguarded") {
