@@ -57,6 +57,8 @@ void misbehave(const std::string& how) {
   // One of the C library's that nothing else needs.
   if (how == "dlopen" && dlopen("libBrokenLocale.so.1", RTLD_NOW) == nullptr)
     throw std::runtime_error("no library to open");
+  if (how == "dlopen" && dlopen("/nowhere.so", RTLD_NOW) == nullptr && dlerror() == nullptr)
+    throw std::runtime_error("the error was forgotten");
 }
 
 void end(const std::string& how) {
