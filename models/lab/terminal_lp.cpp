@@ -176,7 +176,7 @@ void TerminalLp::handle(Context&, const Arrival&, std::span<const std::byte> fra
 void TerminalLp::end() {
   ended_ = true;
   raw_.reset();
-  std::raise(SIGINT);
+  kill(getpid(), SIGINT);
 }
 
 }  // namespace orrery::lab

@@ -203,9 +203,10 @@ ORRERY_EXPORT [[noreturn]] void _Exit(int status) noexcept {
 namespace orrery::memory {
 namespace {
 
-ORRERY_PLAIN void tell_own_signal(const char* function, int number) noexcept {
+ORRERY_PLAIN void tell_own_signal(const char* function, int number,
+                                  bool to_process = false) noexcept {
   if (const auto hook = outside::before_own_signal.load(std::memory_order_relaxed)) {
-    hook(function, number);
+    hook(function, number, to_process);
   }
 }
 
@@ -221,7 +222,7 @@ ORRERY_EXPORT int raise(int number) noexcept {
 ORRERY_EXPORT int kill(pid_t process, int number) noexcept {
   static constinit std::atomic<int (*)(pid_t, int)> known{nullptr};
   if (process == getpid() || process == 0 || process == -getpgrp()) {
-    outside::tell_own_signal("kill", number);
+    outside::tell_own_signal("kill", number, true);
   }
   return outside::next_definition(known, "kill")(process, number);
 }

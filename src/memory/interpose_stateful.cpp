@@ -184,11 +184,7 @@ ORRERY_EXPORT int dlclose(void* library) noexcept {
   const outside::PlatformMode platform;
   return outside::next_definition(known, "dlclose")(library);
 }
-ORRERY_EXPORT char* dlerror() noexcept {
-  static constinit std::atomic<char* (*)()> known{nullptr};
-  const outside::PlatformMode platform;
-  return outside::next_definition(known, "dlerror")();
-}
+// (Not dlerror: looking up its next definition would forget the error.)
 
 // ---- Answers from files and the system, in buffers of the library
 ORRERY_WRAP(ttyname, char*, ttyname, (int file), (file))

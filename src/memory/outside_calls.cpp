@@ -10,7 +10,8 @@ namespace orrery::memory {
 
 constinit thread_local OutsideCalls outside_calls;
 constinit std::atomic<void (*)(const char* function)> before_exit{nullptr};
-constinit std::atomic<void (*)(const char* function, int signal)> before_own_signal{nullptr};
+constinit std::atomic<void (*)(const char* function, int signal, bool to_process)>
+    before_own_signal{nullptr};
 constinit std::atomic<void (*)(const char* function)> before_fork{nullptr};
 constinit std::atomic<void (*)(const char* function, int signal)> before_unhandled{nullptr};
 constinit std::atomic<void (*)(const char*, const char*, unsigned, const char*)> before_assertion{

@@ -94,9 +94,11 @@ extern constinit thread_local OutsideCalls outside_calls [[gnu::tls_model("initi
 // Called with the name of the function before exit() or one of its kin ends the process, on the
 // thread that calls it. Set once, before any model code runs: relaxed.
 extern constinit std::atomic<void (*)(const char* function)> before_exit;
-// The same before it sends itself a signal, before its process is doubled, and before a signal's
-// handler gives way to what the system does by default, or to nothing.
-extern constinit std::atomic<void (*)(const char* function, int signal)> before_own_signal;
+// The same before it sends itself a signal, as a thread or as a process, before its process is
+// doubled, and before a signal's handler gives way to what the system does by default, or to
+// nothing.
+extern constinit std::atomic<void (*)(const char* function, int signal, bool to_process)>
+    before_own_signal;
 extern constinit std::atomic<void (*)(const char* function)> before_fork;
 extern constinit std::atomic<void (*)(const char* function, int signal)> before_unhandled;
 // The same before a failed assert() prints what it has to say and aborts.

@@ -291,10 +291,16 @@ void drop_or_end(const Crash& crash) {
   if (is_guarded()) end_for(crash, {});
 }
 
-/// Threads block those that the run is asked to stop by, so it would come late or never.
-void on_own_signal(const char* function, int number) {
-  if (runs_model_code() && would_end_process(number))
-    drop_or_end(exit_by(CallText(function, number).get()));
+bool is_blocked(int number) {
+  sigset_t blocked;
+  return pthread_sigmask(SIG_BLOCK, nullptr, &blocked) == 0 && sigismember(&blocked, number) == 1;
+}
+
+/// Threads block those that the run is asked to stop by: who watches it takes them, if they are for
+/// the process. For a thread they would come late or never.
+void on_own_signal(const char* function, int number, bool to_process) {
+  if (!runs_model_code() || (to_process && is_blocked(number))) return;
+  if (would_end_process(number)) drop_or_end(exit_by(CallText(function, number).get()));
 }
 
 /// The double would be another simulator, for as long as it likes, and no rollback takes it back.

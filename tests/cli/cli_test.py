@@ -538,6 +538,13 @@ class SuddenEnds(Case):
                     self.assertIn(words, done.err)
                     self.assertNotIn("(anonymous namespace)::on_", done.err)
 
+    def test_a_model_may_ask_its_process_to_stop(self):
+        """As the laboratory's terminal does; a thread alone would never hear of it."""
+        for engine in ["sequential", "timewarp"]:
+            done = self.end("kill_term", "--engine", engine, "--until", "10000000s")
+            self.assertEqual(done.code, 128 + signal.SIGTERM, done.err)
+            self.assertIn("stopping at the next commit point", done.err)
+
     @unittest.skipIf(SANITIZE, "sanitizers end the process in their way")
     def test_a_trap_is_a_crash(self):
         for engine, code in [("sequential", -signal.SIGTRAP), ("timewarp", 3)]:

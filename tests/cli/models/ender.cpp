@@ -41,6 +41,7 @@ void let_nothing_out(int what) noexcept {
 /// Returns.
 void misbehave(const std::string& how) {
   if (how == "raise_term") raise(SIGTERM);
+  if (how == "kill_term") kill(getpid(), SIGTERM);
   if (how == "raise_trap") raise(SIGTRAP);
   if (how == "raise_usr2") kill(getpid(), SIGUSR2);
   if (how == "unguarded") {
@@ -54,6 +55,8 @@ void misbehave(const std::string& how) {
   // One of the C library's that nothing else needs.
   if (how == "dlopen" && dlopen("libBrokenLocale.so.1", RTLD_NOW) == nullptr)
     throw std::runtime_error("no library to open");
+  if (how == "dlopen" && dlopen("/nowhere.so", RTLD_NOW) == nullptr && dlerror() == nullptr)
+    throw std::runtime_error("the error was forgotten");
 }
 
 void end(const std::string& how) {
