@@ -67,7 +67,14 @@ class Emulation {
     tables_.resize(topology.switches.size());
     for (NodeId id = 0; id < topology.nodes(); ++id)
       if (topology.is_radio(id)) radios_.push_back(std::make_unique<Radio>(*this, id, ++seed));
-    for (NodeId id = 0; id < topology.hosts.size(); ++id) add_host(id, folder, kernel, seed + id);
+    std::vector<GuestSettings> settings;
+    for (NodeId id = 0; id < topology.hosts.size(); ++id) {
+      settings.push_back(guest_settings(topology.hosts[id], id, folder, kernel));
+      settings.back().seed = seed + id;
+      settings.back().virtual_time = false;
+    }
+    prepare_guest_folders(topology, settings);
+    for (NodeId id = 0; id < topology.hosts.size(); ++id) add_host(id, settings[id]);
   }
 
   void run_until(std::int64_t end) {
@@ -88,9 +95,13 @@ class Emulation {
 
  private:
   struct Device final : NetworkDevice::Port {
-    Device(Emulation& owner, NodeId host, unsigned number, const NetworkDevice::Address& address,
+    Device(Emulation& owner, NodeId host, unsigned number, const GuestSettings::Device& made,
            const std::string& socket)
-        : emulation(owner), id(host), port(number), listener(socket), device(address, *this) {}
+        : emulation(owner),
+          id(host),
+          port(number),
+          listener(socket),
+          device(made.address, made.mtu, *this) {}
     void sent(std::span<const std::byte> frame, std::uint32_t token) override {
       emulation.send(id, port, frame);
       device.done(token);
@@ -131,13 +142,7 @@ class Emulation {
     std::int64_t reached_ns = 0;
   };
 
-  void add_host(NodeId id, const std::string& folder, const std::string& kernel,
-                std::uint64_t seed) {
-    const Host& host = topology_.hosts[id];
-    GuestSettings settings = guest_settings(host, id, folder, kernel);
-    settings.seed = seed;
-    settings.virtual_time = false;
-    prepare_guest_folder(host, settings);
+  void add_host(NodeId id, const GuestSettings& settings) {
     first_device_.push_back(devices_.size());
     for (unsigned i = 0; i < settings.devices.size(); ++i) {
       devices_.push_back(std::make_unique<Device>(*this, id, i, settings.devices[i],

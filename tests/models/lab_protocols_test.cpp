@@ -110,7 +110,7 @@ class LabDevice : public ::testing::Test, protected NetworkDevice::Port {
 
   FakeMemory memory_;
   FakeQueue receive_{memory_, kReceive}, send_{memory_, kSend};
-  NetworkDevice device_{{2, 0, 0, 0, 1, 7}, *this};
+  NetworkDevice device_{{2, 0, 0, 0, 1, 7}, 1500, *this};
   Channel guest_, interrupts_;
   std::vector<std::vector<std::byte>> sent_;
 };
@@ -119,6 +119,12 @@ TEST_F(LabDevice, TellsItsAddress) {
   set_up();
   const auto config = ask(24, packed(0u, 6u, 0u, std::uint32_t{0}, std::uint16_t{0}), 18);
   EXPECT_EQ(std::vector(config.begin() + 12, config.end()), bytes_of({2, 0, 0, 0, 1, 7}));
+}
+
+TEST_F(LabDevice, TellsItsLongestPacket) {
+  set_up();
+  const auto config = ask(24, packed(10u, 2u, 0u, std::uint16_t{0}), 14);
+  EXPECT_EQ(std::vector(config.begin() + 12, config.end()), bytes_of({1500 & 255, 1500 >> 8}));
 }
 
 TEST_F(LabDevice, TellsWhetherItsLinkIsUp) {
