@@ -27,8 +27,7 @@
 //                                 the owner's worker, so no heap can be touched; the chunk goes
 //                                 with its heap. Code that wants it freed enters the owner's
 //                                 application mode first.
-//   realloc across the border                             copies, and treats the old memory as
-//   above
+//   realloc across the border                             copies, and treats the old memory so
 //
 // An engine that switches stacks inside a handler must not carry the address of thread_context over
 // to another thread; the accessors below read it afresh when called.

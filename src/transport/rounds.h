@@ -18,12 +18,10 @@
 //   - in a ring, sent before its sender joined: joining published it, so the receiver took it out
 //     before its own report, and has it in there;
 //   - in a ring or waiting for room, sent after its sender joined and before it reported, or
-//   waiting
-//     since before: in the sender's report;
+//     waiting since before: in the sender's report;
 //   - sent after its sender reported: because of an event that the sender had pending at its
-//   report,
-//     or of a message that came in later. A cause has a lower key than its effect, so going back
-//     from message to cause one arrives at something that a report covers.
+//     report, or of a message that came in later. A cause has a lower key than its effect, so going
+//     back from message to cause one arrives at something that a report covers.
 //
 // A worker overwrites its report of round n only when all have joined round n + 1, and a worker
 // joins that after it has read the reports of round n.

@@ -6,8 +6,7 @@
 //   1. in the LP's present world (world.h), after a checkpoint; then the memory that nobody may
 //      write is looked at;
 //   2. rolled back as in Time Warp, by each checkpoint strategy in turn (strategies.h), and
-//   compared
-//      with an image from before;
+//      compared with an image from before;
 //   3. in the other world; memory and effects must be those of the first execution, but for bytes
 //      that nobody has initialised (doubtful ones are settled in more worlds, doubt.h);
 //   4. by the LP's twin at other addresses; the effects must be the same;

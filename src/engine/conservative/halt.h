@@ -4,9 +4,9 @@
 // to give its world back, and when a period is over, so that blocks of LPs can go to other workers.
 // All steps are taken from the same reports of rounds:
 //   running    until a round shows that a halt is due; who adopts it begins no event any more
-//   holding    the next round's reports say which key was the highest begun. The cut K is just
-//   above draining   everything below K is executed, in order, and messages come in, until nothing
-//   is
+//   holding    the next round's reports say which key was the highest begun; the cut K is just
+//              above it
+//   draining   everything below K is executed, in order, and messages come in, until nothing is
 //              below K and as many messages were received as sent.
 // Nothing is executed and so nothing sent when the lowest key of all has reached K: whoever had
 // executed something since it joined that round would have reported it as its lowest. So the sums

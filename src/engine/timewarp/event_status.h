@@ -16,10 +16,9 @@
 //   - cancelled before it was claimed (or after it was undone): the receiver finds the mark when it
 //     claims the event, or when it sweeps its pending events, and frees it;
 //   - claimed before it was cancelled: the sender finds it claimed and owes the receiver a
-//   *notice*;
-//     the receiver frees the event when the notice arrives, after undoing it if it still is
-//     executed. If it undid it before, it found the mark while doing so and did not make the event
-//     pending again, so nobody but the notice refers to it.
+//     *notice*; the receiver frees the event when the notice arrives, after undoing it if it still
+//     is executed. If it undid it before, it found the mark while doing so and did not make the
+//     event pending again, so nobody but the notice refers to it.
 // In both cases the sender reads nothing of the event after its mark: the receiver may have freed
 // it. An event that is neither cancelled nor to be cancelled is freed when it is committed: then
 // its cause is before GVT and is not rolled back either, so its sender never follows the pointer
@@ -30,8 +29,7 @@
 // after the sender's last read of the event (its key, its link), which precedes the mark:
 //   cancel          release, so that these reads are over for whoever acquires the mark;
 //   claim, sweep    acquire, since they free what they find marked. Changes between the mark and
-//   the
-//                   load continue the mark's release sequence, being read-modify-writes;
+//                   the load continue the mark's release sequence, being read-modify-writes;
 //   undo            relaxed: it frees nothing; a notice does, and the ring that carries it orders;
 //   was it claimed  relaxed: asked by the receiver's worker, which alone changes that bit.
 // The payload needs no order here: the ring that brought the event published it.
