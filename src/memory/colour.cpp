@@ -11,8 +11,8 @@
 namespace orrery::memory {
 namespace {
 
-// Fills in size and ways from the first cache of the level; the cores of a machine may differ, and
-// then the first one speaks for all.
+// Fills in size and ways from the first cache of the level, also where the cores of a machine
+// differ.
 void ask_hwloc(CacheFacts& facts) {
   const Topology topology = load_topology();
   if (!topology) return;

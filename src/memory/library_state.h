@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // State that libraries create at first use and then keep for the process or the thread. If the
-// first use is in a handler, that state would lie in an LP's heap and be rolled back under the
-// library. The two functions below, called in platform mode, make the first uses themselves.
+// first use were in a handler, that state would lie in an LP's heap, and a rollback would change it
+// behind the library's back. The two functions below, called in platform mode, make these first
+// uses.
 //
 // Covered (with glibc 2.36 and libstdc++ 12):
 //   prepare_library_state   buffers of stdin, stdout and stderr; the time zone; the tables of the
@@ -26,10 +27,10 @@
 
 namespace orrery::memory {
 
-// Once a process, before any model code runs. Again after the program changed its locale.
+// Call once a process before any model code runs, and again after the program changed its locale.
 void prepare_library_state();
 
-// On each thread that will run model code, after the last model was loaded.
+// Call on each thread that will run model code, after the last model was loaded.
 void prepare_worker_thread();
 
 }  // namespace orrery::memory
