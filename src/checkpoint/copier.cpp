@@ -77,7 +77,7 @@ void CopyQueue::cut(Slot& slot, std::size_t burst_bytes) {
 
 void CopyQueue::publish(Slot& slot) {
   slot.taken.store(0, std::memory_order_relaxed);   // published with the slot
-  slot.copied.store(0, std::memory_order_relaxed);  // likewise
+  slot.copied.store(0, std::memory_order_relaxed);  // published with the slot
   head_.store(head_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 

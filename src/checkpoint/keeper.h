@@ -48,7 +48,7 @@ struct Kept final : Attachment {
   bool half_changed = false;           ///< the last event cannot be undone by its reverse handler
   std::uint8_t refusals = 0;           ///< since the last checkpoint; the more, the later the next
   std::uint8_t quiet = 0;              ///< events that may pass without asking the keeper
-  std::uint8_t granted_quiet = 0;      ///< how many they were at first
+  std::uint8_t granted_quiet = 0;      ///< value of `quiet` when it was granted
   CopyQueue::Slot* copying = nullptr;  ///< of the newest checkpoint, if it may not be complete
   std::unique_ptr<Shadow> shadow;
   Checkpoint* reversals = nullptr;  ///< reverse records of its last events, newest first
@@ -146,8 +146,8 @@ class Keeper {
   void count_refusal() { ++statistics_.refused; }
   void add_rollback(const Lp& lp, std::uint64_t cycles) { lp.kept.tuning.add_rollback(cycles); }
 
-  /// Fossil collection: all events before `ordinal` are committed. Releases what no rollback needs
-  /// any more. Returns the ordinal of the oldest checkpoint; events from there on are still needed.
+  /// Fossil collection: all events before `ordinal` are committed. Releases data that no rollback
+  /// needs. Returns the ordinal of the oldest checkpoint; events from there on are still needed.
   std::uint32_t commit(const Lp& lp, std::uint32_t ordinal);
   /// Releases all checkpoints of the LP.
   void release_all(const Lp& lp);

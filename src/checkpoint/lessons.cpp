@@ -17,7 +17,7 @@ Lessons::Lessons(unsigned candidates, Interval interval) : candidates_(candidate
   begin_next_trial();
 }
 
-// ---- What is measured
+// ---- Measurements
 
 std::uint64_t Lessons::add_event(std::uint64_t cycles, std::uint32_t stands_for) {
   cycles = costs_[kind_].event.add(cycles);

@@ -142,7 +142,7 @@ bool PageTracker::do_register(Window first, Window last) {
   return ioctl(userfaultfd_, UFFDIO_REGISTER, &request) == 0;
 }
 
-/// If the system refuses, the window stays registered, which costs a mapping and harms nobody.
+/// If the system refuses, the window stays registered, which costs a mapping and does no harm.
 void PageTracker::do_unregister(Window window) {
   uffdio_range range{};
   range.start = window * kWindowBytes;

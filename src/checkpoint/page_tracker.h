@@ -6,8 +6,8 @@
 // the kernel resolves the first write to a page by itself, and the PAGEMAP_SCAN request lists the
 // written pages and protects them again (Linux 6.7). Measured on a virtual machine: 1.2 to 2 us a
 // page for the write, 3 us for a scan of 1 MiB. Protecting with mprotect and catching SIGSEGV cost
-// 7 to 18 us a page and more for each protection; comparing 1 MiB with its copy costs 44 us. So on
-// older kernels all pages count as written, and the comparison finds the changes.
+// 7 to 18 us a page and more for each protection; comparing 1 MiB with its copy costs 44 us. So if
+// the kernel cannot track, all pages count as written, and the comparison finds the changes.
 //
 // Memory must be registered for tracking, and a registered range is a mapping of its own, of which
 // a process may have 65,530 (vm.max_map_count). So whole *windows* of the region of LP memory are

@@ -11,9 +11,9 @@
 // Without colouring an area is a block of 64 KiB. With colouring, memory is taken way by way
 // (colour.h), and every way is divided into pieces for intensive and for mild memory. Which kind a
 // run will need more of is not known in advance. So pieces of one kind that lie unused beyond a
-// bound (kSpareBytes and an eighth) serve the other kind: a million LPs must not pay twice for the
-// separation. Runs that fit no piece, or would waste much of one, lie in whole blocks without
-// colour.
+// bound (kSpareBytes, or an eighth of the stocks if that is more) serve the other kind: a million
+// LPs must not pay twice for the separation. Runs that fit no piece, or would waste much of one,
+// lie in whole blocks without colour.
 //
 // An arena is used by one thread at a time. LPs that move to another worker keep their memory and
 // take later runs from their new worker's arena, so all arenas of a simulation must live to its
@@ -108,7 +108,7 @@ class Arena {
 
   // Address space taken for LPs so far, an upper bound of the memory in use.
   std::size_t taken_bytes() const noexcept { return taken_bytes_; }
-  // Address space taken from the region in stocks: for LPs, pools, and what lies unused.
+  // Address space taken from the region in stocks: for LPs, for pools, and unused.
   std::size_t stock_bytes() const noexcept { return stocks_bytes_; }
   // Bytes of pieces that serve the other kind of memory than they were meant for.
   std::size_t displaced_bytes() const noexcept { return displaced_bytes_; }

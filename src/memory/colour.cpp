@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cache as hwloc sees it, and shares of its ways in whole pages; colour.h tells why.
+// The cache as hwloc reports it, and shares of its ways in whole pages; colour.h says why.
 #include "memory/colour.h"
 
 #include <bit>

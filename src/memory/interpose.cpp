@@ -265,7 +265,7 @@ void* reallocate_for(LpHeap& heap, void* pointer, std::size_t bytes) noexcept {
       const PlatformMode platform;
       return observer->reallocate(pointer, bytes);
     }
-    free_for(heap, pointer);  // reports what is wrong with the pointer
+    free_for(heap, pointer);  // reports the error
     return nullptr;
   }
   return moved != nullptr ? moved : refuse(bytes);

@@ -198,7 +198,7 @@ ORRERY_EXPORT [[noreturn]] void _Exit(int status) noexcept {
   outside::end_process("_Exit()", status);
 }
 
-// ---- Signals to the process itself. What `syscall` sends goes unnoticed.
+// ---- Signals to the process itself. Signals sent by syscall() go unnoticed.
 
 namespace orrery::memory {
 namespace {

@@ -65,7 +65,7 @@ ORRERY_WRAP(ecvt, char*, qfcvt, (long double x, int digits, int* point, int* sig
             (x, digits, point, sign))
 ORRERY_WRAP(l64a, char*, l64a, (long number), (number))
 
-// ---- Random numbers: setting what all share
+// ---- Random numbers: setting the shared state
 ORRERY_WRAP(srand, void, srand, (unsigned seed), (seed))
 ORRERY_WRAP(srandom, void, srandom, (unsigned seed), (seed))
 ORRERY_WRAP(srandom, char*, initstate, (unsigned seed, char* state, std::size_t bytes),
@@ -129,7 +129,7 @@ ORRERY_CONVERSION(wcrtomb, c16rtomb, (char* text, char16_t wide, std::mbstate_t*
 ORRERY_CONVERSION(wcrtomb, c32rtomb, (char* text, char32_t wide, std::mbstate_t* state),
                   (text, wide, state))
 
-// ---- What belongs to the process. Asked for its name, setlocale changes nothing.
+// ---- State of the process. A call of setlocale that only reads the name changes nothing.
 ORRERY_WRAP_IF(name != nullptr, setlocale, char*, setlocale, (int category, const char* name),
                (category, name))
 // The argument may lie in an LP's heap, so a locale of the same name takes its place. The symbol is
@@ -162,7 +162,7 @@ ORRERY_WRAP(hsearch, void, hdestroy, (), ())
 ORRERY_WRAP(tmpnam, char*, tmpnam, (char* name), (name))
 ORRERY_WRAP(tmpnam, char*, tempnam, (const char* folder, const char* prefix), (folder, prefix))
 
-// ---- The dynamic linker's lists of what it has loaded
+// ---- The dynamic linker's lists of loaded objects
 namespace {
 using Open = void*(const char*, int) noexcept;
 [[gnu::noinline]] void* open_in_platform_mode(Open* open, const char* file, int mode) noexcept {

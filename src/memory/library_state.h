@@ -14,8 +14,8 @@
 //                           dynamic linker allocates with malloc at the thread's first access.
 //   interpose_locale.cpp    locales by name.
 //   interpose_specific.cpp  thread-specific data.
-//   interpose_stateful.cpp  what functions that keep state in the C library allocate, and the
-//                           dynamic linker for what dlopen loads.
+//   interpose_stateful.cpp  allocations of functions with state in the C library, and of the
+//                           dynamic linker for objects that dlopen loads.
 //   interpose_runtime.cpp   function-local statics, and the lists of destructors at exit.
 //
 // Not covered; a model that does this in a handler breaks rule 3 of the design anyway or leaks:

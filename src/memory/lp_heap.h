@@ -303,7 +303,7 @@ class LpHeap {
     return (runs + 2) / 2 * 16;
   }
 
-  // Sets the highest bit of each byte of `word` that equals the same byte of `bytes`. Above the
+  // Returns the highest bit of each byte of `word` that equals the same byte of `bytes`. Above the
   // lowest such byte some bits may be wrong, because a carry changes higher bytes.
   static std::uint64_t bytes_equal(std::uint64_t word, std::uint64_t bytes) noexcept {
     const std::uint64_t other = word ^ bytes;

@@ -78,7 +78,7 @@ constexpr OutsideCallSet set_of(OutsideCall call) noexcept {
 inline constexpr OutsideCallSet kStatefulCalls = ~(set_of(kFirstStateful) - 1);
 
 const char* name_of(OutsideCall call) noexcept;
-// What to use instead of a stateful function.
+// A replacement for a stateful function.
 const char* instead_of(OutsideCall call) noexcept;
 
 struct OutsideCalls {

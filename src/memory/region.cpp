@@ -209,7 +209,7 @@ void Region::give_back(Pool pool, std::byte* base, std::size_t bytes) noexcept {
   }
 }
 
-// First fit among what was given back, else fresh addresses.
+// First fit among the free extents, else fresh addresses.
 std::byte* Region::find(PoolState& pool, std::size_t bytes, std::size_t alignment) {
   pool.free.reserve(pool.free.size() + 1);
   for (auto extent = pool.free.begin(); extent != pool.free.end(); ++extent) {

@@ -77,7 +77,7 @@ struct Area {
     return row >= kMildRows && row < kLargeRows ? Access::mild : Access::intensive;
   }
 
-  // Relaxed: owners read what their own thread wrote; a worker with a foreign pointer may read any
+  // Relaxed: owners read values of their own thread; a worker with a foreign pointer may read any
   // value, since it then compares addresses with those of its own run.
   std::uint32_t run_at(std::size_t slot) const noexcept {
     return std::atomic_ref(const_cast<std::uint32_t&>(slots[slot])).load(std::memory_order_relaxed);

@@ -63,7 +63,7 @@ class SparePieces {
       put({base + at, piece, access_});
     }
   }
-  // Returns a piece that was taken.
+  // Puts a taken piece back.
   void put(const Piece& piece) noexcept {
     poison(piece.base, piece.bytes);
     Shelf& shelf = shelf_of(piece.bytes);

@@ -11,10 +11,10 @@
 //
 // So when a bucket goes to the front, the buckets behind it are read until kAhead events are known.
 // Each step prefetches one event, since a prefetch stalls the processor while it looks up the page.
-// The event is announced kLead steps later, so that the caller who reads it to prefetch more does
-// not wait. This costs about 12 ns an event. Sets below kAnnounceFrom, and the data that they lead
-// to, fit in the cache or nearly, and announce nothing. Measured on PHOLD: announcing lost 10 %
-// with 8192 events, gained 20 % with 20,000 and 90 % with 60,000.
+// The event is announced kLead steps later, so that a caller that reads the event to prefetch more
+// does not wait. This costs about 12 ns an event. Sets below kAnnounceFrom, and the data that they
+// lead to, fit in the cache or nearly, and announce nothing. Measured on PHOLD: announcing lost 10
+// % with 8192 events, gained 20 % with 20,000 and 90 % with 60,000.
 //
 // An announced event is always in the set. Events leave the buckets only through the front, and
 // their bucket is then dropped here first, or by a reorganisation, which clears everything here.

@@ -92,7 +92,7 @@ class Keeper final : public RunHalts {
   double longest_take_seconds_ = 0;
   double hand_over_seconds_ = 0, longest_halt_seconds_ = 0;
   ClockHalts::Moment next_by_clock_{};  ///< not before
-  bool is_held_back_ = false;           ///< whether that has delayed halts by the clock
+  bool is_held_back_ = false;           ///< whether wall_share has delayed halts by the clock
   std::string refusal_;                 ///< why a snapshot could not be taken
   Writer writer_;
 };

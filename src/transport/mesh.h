@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The rings of all ordered pairs of workers. Each ring has one producer and one consumer, so
-// nothing needs an atomic read-modify-write, and each pair is FIFO, which keeps antimessages and
-// GVT simple. The memory grows with the square of the workers, so rings get shorter when there are
-// many workers. A single worker has no ring.
+// nothing needs an atomic read-modify-write, and each pair is FIFO, which keeps notices of
+// cancellation and GVT simple. The memory grows with the square of the workers, so rings get
+// shorter when there are many workers. A single worker has no ring.
 #pragma once
 
 #include <algorithm>

@@ -22,7 +22,7 @@ inline constexpr unsigned kMostLocalRanks = 64;
 /// The outcome of a launch.
 struct LaunchEnd {
   int code = 0;
-  std::string sentence;  ///< the reason, if it ended early; empty: rank 0 has told it
+  std::string sentence;  ///< the reason of an early end; empty: rank 0 has reported
 };
 
 /// Starts `ranks` processes of this program with these arguments, which end with nullptr, and waits

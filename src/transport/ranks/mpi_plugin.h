@@ -31,7 +31,7 @@ struct OrreryMpi {
   const char* (*library)();
 };
 
-/// What the shared object exports as "orrery_mpi".
+/// Type of the function that the shared object exports as "orrery_mpi".
 using OrreryMpiTable = const OrreryMpi* (*)();
 }
 

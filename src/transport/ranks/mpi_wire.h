@@ -14,7 +14,7 @@
 
 namespace orrery::transport {
 
-/// What the environment of this process says about the launcher that started it.
+/// The launcher that started this process, according to the environment.
 struct MpiEnvironment {
   bool openmpi = false;  ///< OMPI_* or PMIX_*
   bool mpich = false;    ///< PMI_*

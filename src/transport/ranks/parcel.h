@@ -57,7 +57,7 @@ class Parcel {
   const ParcelHead& head() const { return head_; }
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
-  /// At a multiple of 16.
+  /// The bytes behind the head, at a multiple of 16.
   const std::byte* data() const { return memory_.get() + sizeof(ParcelHead); }
   std::byte* data() { return memory_.get() + sizeof(ParcelHead); }
   std::span<const std::byte> bytes() const { return {data(), size_}; }

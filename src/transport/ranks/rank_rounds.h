@@ -92,7 +92,7 @@ class RankRounds {
   /// The sum of the reports of a rank's workers, of the round that has settled.
   const Report& report_of(unsigned rank) const { return reports_[rank]; }
 
-  // ---- By whoever holds the transport's lock
+  // ---- By the thread that holds the transport's lock
   /// Grows whenever workers may go on with a round.
   std::uint64_t stage() const {
     return delivered_.load(std::memory_order_relaxed) + settled_.load(std::memory_order_relaxed);

@@ -82,7 +82,7 @@ bool RankTransport::try_progress() {
   return lock.owns_lock() && progress();
 }
 
-// ---- By whoever holds the lock
+// ---- By the thread that holds the lock
 
 void RankTransport::forward_posted() {
   if (posted_.load(std::memory_order_relaxed) == nullptr) return;

@@ -6,7 +6,7 @@
 // Threads. MPI requires calls by one thread at a time, and a thread for these calls would take a
 // core from a worker. So any thread that has time makes progress: a worker between two batches
 // tries the lock (`try_progress`). If another thread has the lock, that thread does the same work,
-// and the worker goes on. A worker *posts* its parcels, which takes one exchange and no lock; the
+// and the worker goes on. A worker *posts* its parcels with one compare-exchange and no lock; the
 // next thread to make progress forwards them. Only the blocking exchanges wait for the lock.
 //
 // Credits. A rank may have a limited number of bytes on the way to another rank, in each lane with
@@ -83,7 +83,7 @@ class RankTransport {
   /// Ends a run that cannot go on, on all ranks, as far as the back-end can.
   void abandon(int code) noexcept { wire_->abandon(code); }
 
-  // ---- By whoever holds the lock
+  // ---- By the thread that holds the lock
 
   std::mutex& mutex() { return mutex_; }
   /// Sets the receiver of a lane: receive(from, parcel), called by the thread that makes progress,
@@ -93,7 +93,7 @@ class RankTransport {
   void send(unsigned to, Lane lane, Parcel parcel);
   /// Returns credit for a parcel of that rank.
   void give_back(unsigned from, Lane lane, std::uint64_t bytes);
-  /// Sends what was posted.
+  /// Sends the posted parcels.
   void forward_posted();
   bool progress();
   /// Parcels sent between hold() and flush() go together.
@@ -116,8 +116,8 @@ class RankTransport {
     for (unsigned child = first_child(); child < end_child(); ++child) visit(child);
   }
 
-  // ---- By one thread, while no other uses this object: all ranks call them in the same order, and
-  // they wait for the others
+  // ---- By one thread, while no other uses this object. All ranks call these functions in the same
+  // order, and the functions wait for the other ranks.
 
   /// The parcels of all ranks, by rank, at rank 0; nothing elsewhere.
   std::vector<Parcel> gather(Parcel own);
