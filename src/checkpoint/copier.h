@@ -46,8 +46,8 @@ class CopyQueue {
     std::uint32_t bursts = 0;
     bool past_caches = false;  ///< copied with non-temporal stores
     std::vector<Row> rows;
-    std::vector<std::uint32_t> first_row;  ///< of each burst, and one more for the end
-    // The worker's own, never read by the copier:
+    std::vector<std::uint32_t> first_row;  ///< first row of each burst, and the end of the last
+    // For the worker alone, never read by the copier:
     Checkpoint* checkpoint = nullptr;  ///< the checkpoint that is being made
     Kept* lp = nullptr;                ///< the LP's record, until the copy is known to have ended
   };

@@ -48,7 +48,7 @@ class Shadow {
   /// Applies a way back to LP and shadow: the bytes that follow() appended when it left that state.
   void go_back(const std::byte* steps, std::size_t bytes);
 
-  /// The same for the shadow alone: the LP stays in the state to which the last follow() led.
+  /// Applies a way back to the shadow alone: the LP stays in the state that the last follow() read.
   void unfollow(const std::byte* steps, std::size_t bytes);
 
   /// Makes the LP's memory equal to the shadow.

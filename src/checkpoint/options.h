@@ -15,7 +15,7 @@ extern const Option<std::string> kCheckpoint;     ///< see strategy.h
 extern const Option<std::string> kOffload;        ///< none, mono, multi: see offload.h
 extern const Option<std::uint64_t> kCopiers;      ///< threads that copy
 extern const Option<std::string> kCopier;         ///< the back-end that copies, see copier.h
-extern const Option<std::uint64_t> kBurst;        ///< bytes taken by a copier at a time
+extern const Option<std::uint64_t> kBurst;        ///< bytes that a copier takes at a time
 extern const Option<double> kAbortThreshold;      ///< share of a copy; negative: automatic
 extern const Option<std::uint64_t> kMaxDistance;  ///< events after which a copy is forced through
 

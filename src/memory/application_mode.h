@@ -95,7 +95,7 @@ struct ThreadContext {
   // Number of locks of the C library that model code holds: see interpose_locks.cpp.
   std::uint32_t locks = 0;
 
-  // Serves the model's memory where the running heap has no arena; see heap_observer.h.
+  // Serves the model's memory if the running heap has no arena; see heap_observer.h.
   HeapObserver* observer = nullptr;
   // Number of refused requests for memory, and the size of the last one: for the message of the
   // fault that follows, and for notes about models that go on with nullptr.
@@ -124,7 +124,7 @@ inline bool may_be_preempted() noexcept {
   return thread_context.heap != nullptr && !thread_context.in_heap;
 }
 
-// Around the quick operations on the running heap.
+// Call around the quick operations on the running heap.
 [[gnu::always_inline]] inline void enter_heap() noexcept {
   thread_context.in_heap = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -200,13 +200,13 @@ class ModeScope {
 };
 }  // namespace detail
 
-// Model code runs inside of one of these.
+// A scope in which model code runs.
 class ApplicationMode : detail::ModeScope {
  public:
   explicit ApplicationMode(LpHeap& heap) noexcept : ModeScope(&heap) {}
 };
 
-// Platform code that model code calls (schedule, record, ...) runs inside of one of these.
+// A scope in which platform code that model code calls (schedule, record, ...) runs.
 class PlatformMode : detail::ModeScope {
  public:
   PlatformMode() noexcept : ModeScope(nullptr) {}

@@ -59,7 +59,7 @@ class Arena {
     return run;
   }
 
-  // A run of a large class, aligned to a power of two that is at least a block.
+  // Returns a run of a large class; `alignment` is a power of two that is at least a block.
   std::byte* take_large(unsigned size_class, std::size_t alignment) noexcept;
   // Whether take_large refuses the class.
   bool denies(unsigned size_class) const noexcept {
@@ -117,7 +117,7 @@ class Arena {
   struct Cursor {
     std::byte* next = nullptr;
     std::size_t left_bytes = 0;
-    // An area is served from within (see phase) to its end, then from its start.
+    // An area is served from a start inside it (see phase) to its end, then from its beginning.
     std::byte* start = nullptr;
     std::size_t start_bytes = 0;
   };

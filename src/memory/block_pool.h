@@ -75,7 +75,7 @@ class BlockPool {
     __builtin_prefetch(head->next, 1);
     return head;
   }
-  /// `bytes` as given to allocate.
+  /// `bytes` must be the value given to allocate.
   void release(void* block, std::size_t bytes) noexcept {
     const unsigned size_class = class_of(bytes);
     used_bytes_ -= chunk_bytes(size_class);
@@ -83,7 +83,7 @@ class BlockPool {
       return release_large(block, size_class);
     put(static_cast<Free*>(block), size_class);
   }
-  /// Gives large blocks that are kept for later back to the system.
+  /// Returns the large blocks that are kept for later to the system.
   void trim() noexcept {
     for (Free*& list : large_) {
       while (list != nullptr) std::free(std::exchange(list, list->next));

@@ -43,7 +43,7 @@ locale_t duplicate(locale_t locale) {
 
 class SharedLocales {
  public:
-  // Never destroyed: freelocale may ask for it at any late hour.
+  // Never destroyed: late destructors may call freelocale.
   static SharedLocales& instance() {
     static auto& locales = *new SharedLocales;
     return locales;

@@ -54,7 +54,7 @@ struct Slot {
 // memory.
 class SlotTable {
  public:
-  // Never destroyed: threads end at any late hour.
+  // Never destroyed: threads may end after the destructors of statics.
   static SlotTable& instance() {
     static auto& table = *new SlotTable;
     return table;

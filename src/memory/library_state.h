@@ -21,7 +21,7 @@
 // Not covered; a model that does this in a handler breaks rule 3 of the design anyway or leaks:
 //   opening files and streams (the C library links them into a list of the process),
 //   std::locale::global, uselocale, getaddrinfo, syslog, starting threads.
-// Models are to be loaded with RTLD_NOW: lazy binding may extend lists of the dynamic linker.
+// Models must be loaded with RTLD_NOW: lazy binding may extend lists of the dynamic linker.
 #ifndef ORRERY_MEMORY_LIBRARY_STATE_H
 #define ORRERY_MEMORY_LIBRARY_STATE_H
 

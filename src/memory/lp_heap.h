@@ -415,8 +415,8 @@ struct LpHeap::Index {
   std::uint32_t used;          // places in use, place 0 included
   std::uint32_t words;         // words of a row's bitmap
   std::uint32_t sums;          // words of its second bitmap; 0 if `words` is 1
-  // Words of one position lie side by side, `places` of them: `words` times, then `sums` times, and
-  // then the number of runs of each place.
+  // `words` groups of words of the bitmaps, then `sums` groups of words of the second bitmaps, then
+  // the numbers of runs. Each group has one word for each of the `places`.
   std::uint64_t room[];
 
   static std::size_t bytes(std::uint32_t places, std::uint32_t words, std::uint32_t sums) noexcept {
@@ -523,7 +523,7 @@ struct LpHeap::Index {
   const unsigned chunk = first_bit(room);
   std::byte* const address = run.base() + chunk * bytes;
   if (address == nullptr) {
-    __builtin_unreachable();  // so that it need not be looked at again
+    __builtin_unreachable();  // so that the caller need not test it for nullptr
   }
   thread_context.last = {address, run_index, chunk};
   unpoison(address, bytes);

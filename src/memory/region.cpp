@@ -106,7 +106,7 @@ bool Region::reserve(std::size_t bytes) noexcept {
   }
   std::byte* const base = align_up(range, kHugePageBytes);
   const auto address = reinterpret_cast<std::uintptr_t>(base);
-  // Half for small chunks, a quarter each for large runs below and above a huge page.
+  // Half is for small chunks, a quarter each for large runs below and above a huge page.
   pools_[0] = {base, base, base + bytes / 2, {}};
   pools_[1] = {base + bytes / 2, base + bytes / 2, base + bytes / 4 * 3, {}};
   pools_[2] = {base + bytes / 4 * 3, base + bytes / 4 * 3, base + bytes, {}};

@@ -38,7 +38,7 @@ namespace detail {
 // std::atomic, whose member functions a sanitizer instruments: see interpose.cpp.
 inline constinit std::uintptr_t region_base = std::uintptr_t{1} << 63;
 inline constinit std::size_t region_bytes = 0;
-// Address of the table entry of the page at address 0, were there one. Written before the bounds
+// The address that the table entry of the page at address 0 would have. Written before the bounds
 // and read only for LP pointers, so relaxed suffices for the same reason.
 inline constinit std::atomic<std::uintptr_t> page_table_origin{0};
 }  // namespace detail
@@ -106,7 +106,7 @@ inline std::atomic_ref<Area*> page_entry(const void* pointer) noexcept {
 [[gnu::always_inline]] inline Area* area_of(const void* pointer) noexcept {
   return detail::page_entry(pointer).load(std::memory_order_acquire);
 }
-// Enters an area into the table, or takes it out again.
+// Enter an area into the table, and remove it.
 void publish_area(Area& area) noexcept;
 void retract_area(const Area& area) noexcept;
 
@@ -114,7 +114,7 @@ class Region {
  public:
   enum class Pool : std::uint8_t { stock, large, huge };
 
-  // The region, reserved by the first call. Never destroyed: free may ask for it at any late hour.
+  // The region, reserved by the first call. Never destroyed: late destructors may call free.
   static Region& instance();
 
   Region(const Region&) = delete;
@@ -163,7 +163,7 @@ class Region {
   struct PoolState {
     std::byte* begin = nullptr;  // of the pool, or of this process' share of it
     std::byte* top = nullptr;    // lowest address never taken, or given back since
-    std::byte* limit = nullptr;  // end of the same
+    std::byte* limit = nullptr;  // end of the pool, or of the share
     std::vector<Extent> free;    // by address; no two touch, none touches top
   };
 

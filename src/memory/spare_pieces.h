@@ -24,7 +24,7 @@
 
 namespace orrery::memory {
 
-// Memory of one colour, a multiple of a page and at most a block, at a multiple of a page.
+// Memory of one colour: size and address are multiples of a page, the size is at most a block.
 struct Piece {
   std::byte* base = nullptr;  // nullptr: no piece
   std::size_t bytes = 0;
@@ -36,7 +36,7 @@ class SparePieces {
   SparePieces(Access access, std::size_t way_bytes, std::size_t floor) noexcept
       : access_(access), way_mask_(way_bytes - 1), floor_(floor) {}
 
-  // Pieces whose offset in the way is lower are served by take_low only.
+  // Moves the floor: pieces whose offset in the way is lower are served by take_low only.
   void set_floor(std::size_t offset) noexcept {
     if (offset == floor_) {
       return;

@@ -88,7 +88,7 @@ class Keeper final : public RunHalts {
   unsigned before_ = 0;       ///< last snapshot that this run has taken; 0: none
   std::string check_note_;
   bool ended_by_plan_ = false;
-  bool is_ready_ = false;  ///< memory for snapshots was asked for
+  bool is_ready_ = false;  ///< whether memory for snapshots was requested
   double longest_take_seconds_ = 0;
   double hand_over_seconds_ = 0, longest_halt_seconds_ = 0;
   ClockHalts::Moment next_by_clock_{};  ///< not before

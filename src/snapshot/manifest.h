@@ -45,7 +45,7 @@ struct Reference {
 struct Manifest {
   unsigned number = 0;
   unsigned rank = 0, ranks = 1;  ///< whose contents it describes; of how many
-  std::string created, version;  ///< UTC; of Orrery
+  std::string created, version;  ///< time in UTC; version of Orrery
   Ground ground;
   std::vector<Reference> references;
 

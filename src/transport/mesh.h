@@ -64,7 +64,7 @@ class Mesh {
     return true;
   }
 
-  // For worker `to` only: receives all that was published; returns how many.
+  // For worker `to` only: receives all published entries; returns their number.
   template <class Receive>
   std::size_t drain(unsigned to, Receive&& receive) {
     std::size_t received = 0;

@@ -43,7 +43,7 @@ class Ring {
       tail_.store(published_, std::memory_order_release);
     }
   }
-  /// Entries that found no room yet: they hold back GVT.
+  /// Visits entries that found no room yet: they hold back GVT.
   template <class Visit>
   void for_each_waiting(Visit&& visit) const {
     for (const Entry& entry : waiting_) visit(entry);
@@ -54,7 +54,7 @@ class Ring {
     return waiting_.empty() && head_.load(std::memory_order_acquire) == written_;
   }
 
-  // Consumer's side. Calls `receive(Entry)` for all that is published; returns how many.
+  // Consumer's side. Calls `receive(Entry)` for all published entries; returns their number.
   template <class Receive>
   std::size_t drain(Receive&& receive) {
     // Acquire pairs with flush. The head is published with release after the entries were read. The

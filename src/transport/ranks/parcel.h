@@ -19,7 +19,7 @@ namespace orrery::transport {
 
 /// The lane of a parcel. Parcels of one lane from one rank arrive in order.
 enum class Lane : std::uint8_t {
-  control,  ///< the transport's own: credits, collectives
+  control,  ///< of the transport itself: credits, collectives
   bulk,     ///< blocking exchanges while a run is set up or ends
   notices,  ///< small parcels of an engine, without credit
   events,   ///< with credit
@@ -31,8 +31,8 @@ struct ParcelHead {
   std::uint64_t bytes = 0;  ///< behind the head
   Lane lane = Lane::control;
   std::uint8_t kind = 0;    ///< meaning defined by the lane
-  std::uint16_t place = 0;  ///< the same
-  std::uint32_t word = 0;   ///< the same
+  std::uint16_t place = 0;  ///< meaning defined by the lane
+  std::uint32_t word = 0;   ///< meaning defined by the lane
 };
 static_assert(sizeof(ParcelHead) == 16);
 

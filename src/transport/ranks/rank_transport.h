@@ -199,7 +199,7 @@ class RankTransport {
   bool has_sent_ = false;
   std::vector<std::deque<Parcel>> bulk_;           ///< by rank
   std::vector<Reduction*> reductions_;             ///< by number; nullptr: destroyed
-  std::deque<std::pair<unsigned, Parcel>> early_;  ///< for reductions that are not there yet
+  std::deque<std::pair<unsigned, Parcel>> early_;  ///< for reductions that do not exist yet
 };
 
 /// A sequence of collectives: each rank contributes some words, and all get the result of `combine`
@@ -244,7 +244,7 @@ class Reduction {
   const bool few_;
   unsigned parts_ = 0;          ///< in the sum: this rank's and its children's, or all others'
   std::vector<char> has_part_;  ///< by rank, if there are few ranks
-  std::vector<std::vector<Word>> of_next_;  ///< the same: a part of the sum after this one, or none
+  std::vector<std::vector<Word>> of_next_;  ///< by rank: words for the next sum; may be empty
   bool busy_ = false;
 };
 
