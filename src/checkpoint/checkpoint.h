@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A checkpoint: what it takes to bring an LP back to its state before the event with a given
+// A checkpoint holds the data for bringing an LP back to its state before the event with a given
 // ordinal. An LP's checkpoints form a list, newest first, of two kinds that may be mixed:
 //   image    a copy of the live memory, complete in itself
-//   delta    which chunks were live, and how to get from the next newer delta back to this one;
-//            the newest one's contents are in the LP's shadow (incremental.h)
-// A rollback goes to the newest checkpoint that is not after its target and executes the events
-// between again ("coasting forward"). A third kind of record, reverse, says how to undo the event
-// with that ordinal by the model's reverse handler; such records form a list of their own.
+//   delta    which chunks were live, and the way back from the next newer delta to this one; the
+//            contents of the newest delta are in the LP's shadow (incremental.h)
+// A rollback restores the newest checkpoint that is not after its target and executes the events
+// between again ("coasting forward"). A third kind of record, reverse, says how the model's reverse
+// handler undoes the event with that ordinal. These records form a list of their own.
 #pragma once
 
 #include <cstddef>
@@ -26,16 +26,16 @@ enum class Kind : std::uint8_t { image, delta, reverse };
 
 struct alignas(16) Checkpoint {
   Checkpoint* older;
-  std::uint32_t ordinal;  ///< of the event before which it was taken (wraps)
+  std::uint32_t ordinal;  ///< of the event that follows the checkpoint (wraps)
   Kind kind;
-  Ledger::Extent ledger_before;  ///< of a reverse record: how large the LP's was
+  Ledger::Extent ledger_before;  ///< of a reverse record: size of the LP's ledger
   KernelState kernel;
   std::uint64_t image_bytes;
 
   std::byte* image() { return reinterpret_cast<std::byte*>(this + 1); }
   std::size_t block_bytes() const { return sizeof(Checkpoint) + image_bytes; }
 
-  /// Of a delta: the way back to it from the next newer one. Its layout follows in the image.
+  /// For a delta: the way back to it from the next newer delta. The layout follows in the image.
   struct Back {
     std::byte* steps;
     std::uint64_t bytes;
@@ -63,7 +63,7 @@ inline Checkpoint* take(memory::BlockPool& pool, const memory::LpHeap& heap,
   return checkpoint;
 }
 
-/// The same for a heap of one chunk (LpHeap::single_chunk), whose state is not touched.
+/// The same for a heap of one chunk (LpHeap::single_chunk), whose state is not read.
 inline Checkpoint* take_single(memory::BlockPool& pool, const void* chunk, std::size_t chunk_bytes,
                                const KernelState& kernel, std::uint32_t ordinal,
                                Checkpoint* older) {
@@ -88,13 +88,13 @@ inline void release_all(memory::BlockPool& pool, Checkpoint* list) {
   }
 }
 
-/// How far an ordinal lies behind another; they wrap.
+/// Distance between two ordinals, which wrap.
 inline std::int32_t difference(std::uint32_t later, std::uint32_t earlier) {
   return static_cast<std::int32_t>(later - earlier);
 }
 
-/// The newest checkpoint in `list` from which the state before event `ordinal` can be reached by
-/// coasting forward; there is one.
+/// The newest checkpoint in `list` from which coasting forward reaches the state before event
+/// `ordinal`. The list must have one.
 inline Checkpoint* base_for(Checkpoint* list, std::uint32_t ordinal) {
   while (difference(list->ordinal, ordinal) > 0) list = list->older;
   return list;

@@ -16,11 +16,11 @@
 namespace orrery::checkpoint {
 namespace {
 
-/// Images of this size go past the caches: nobody reads them soon. Measured on 256 KiB and less
-/// there was no difference; on 1 MiB 96 against 124 us.
+/// Images of this size bypass the caches, since they are not read soon. Measured: no difference at
+/// 256 KiB and less; at 1 MiB 96 us instead of 124.
 constexpr std::size_t kNonTemporalBytes = 512 * 1024;
 
-/// Streams units of 16 bytes; the caller orders them by end_streaming.
+/// Streaming stores of 16 bytes; the caller must call end_streaming after them.
 void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
 #if defined(__SSE2__) && !defined(__SANITIZE_ADDRESS__)
   if (reinterpret_cast<std::uintptr_t>(to) % 16 == 0 && bytes % 16 == 0) {
@@ -34,7 +34,7 @@ void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
   memory::raw_copy(to, from, bytes);
 }
 
-/// Streaming stores are not ordered by a release.
+/// Needed because a release does not order streaming stores.
 void end_streaming() {
 #if defined(__SSE2__)
   _mm_sfence();
@@ -77,7 +77,7 @@ void CopyQueue::cut(Slot& slot, std::size_t burst_bytes) {
 
 void CopyQueue::publish(Slot& slot) {
   slot.taken.store(0, std::memory_order_relaxed);   // published with the slot
-  slot.copied.store(0, std::memory_order_relaxed);  // likewise
+  slot.copied.store(0, std::memory_order_relaxed);  // published with the slot
   head_.store(head_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
@@ -102,7 +102,7 @@ void CopyQueue::finish(Slot& slot) {
     ++own;
   }
   await(slot, slot.bursts - own);
-  slot.copied.store(slot.bursts, std::memory_order_relaxed);  // only this thread looks from now on
+  slot.copied.store(slot.bursts, std::memory_order_relaxed);  // only this thread reads it now
 }
 
 void CopyQueue::abort(Slot& slot) {
@@ -110,7 +110,7 @@ void CopyQueue::abort(Slot& slot) {
   await(slot, std::min(taken, slot.bursts));
 }
 
-/// Waits for the copier to end the burst that it is in. It may have lost its core in the middle.
+/// Waits until the copier has finished its current burst. It may have lost its core in the middle.
 void CopyQueue::await(const Slot& slot, std::uint32_t copied) {
   for (unsigned polls = 0; slot.copied.load(std::memory_order_acquire) < copied; ++polls) {
     if (polls < 256) {
@@ -140,7 +140,7 @@ std::uint64_t CopyQueue::work() {
 
 namespace {
 
-/// Makes copies at once, on the worker: the yardstick.
+/// Makes copies at once, on the worker, as a baseline for comparison.
 class SynchronousCopier final : public Copier {
  public:
   bool asynchronous() const override { return false; }
@@ -152,7 +152,7 @@ class SynchronousCopier final : public Copier {
   CopyQueue none_;
 };
 
-/// Helper threads; each serves the workers whose number modulo the threads is its own.
+/// Helper threads. Thread i serves the workers whose number modulo the number of threads is i.
 class ThreadCopier final : public Copier {
  public:
   ThreadCopier(unsigned workers, unsigned copiers) {
@@ -210,7 +210,7 @@ class ThreadCopier final : public Copier {
   std::vector<std::uint64_t> busy_cycles_;  // each written by its thread before it ends
   std::uint64_t start_ = 0;
   double utilisation_ = 0;
-  std::vector<std::jthread> threads_;  // last: they end before the rest goes
+  std::vector<std::jthread> threads_;  // last, so that they end before the other members
 };
 
 constexpr CopierBackend kBackends[] = {

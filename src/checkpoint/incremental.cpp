@@ -18,7 +18,7 @@ struct Step {
   std::uint64_t bytes;
 };
 
-/// All of it, or std::bad_alloc and nothing.
+/// Appends all, or throws std::bad_alloc and appends nothing.
 void append(std::vector<std::byte>& back, const Step& step, const std::byte* old) {
   const std::size_t bytes = back.size() + sizeof step + step.bytes;
   if (bytes > back.capacity()) back.reserve(std::max(bytes, 2 * back.capacity()));
@@ -96,13 +96,13 @@ void Shadow::restore() {
   });
 }
 
-/// Takes in the runs that the heap got since. At the shadow's state nothing in them was live, so
-/// whatever they hold now is as good a copy as any. All memory that this needs is asked for before
-/// anything changes.
+/// Adds the runs that the heap has got since the last call. In the shadow's state nothing in them
+/// was live, so their present contents serve as the copy. All memory is allocated before anything
+/// changes.
 void Shadow::adopt_runs(const memory::LpHeap& heap) {
   Extents extents = extents_of(heap);
   copy_new(extents);
-  // New ranges are tracked before old ones cease to be: most are the same.
+  // New ranges are tracked before the tracking of old ones ends, since most are the same.
   Extents before = std::exchange(extents_, std::move(extents));
   bytes_ = 0;
   auto old = before.begin();
@@ -120,7 +120,7 @@ void Shadow::adopt_runs(const memory::LpHeap& heap) {
   known_runs_ = heap.run_count();
 }
 
-/// Where the heap's runs lie, without copies.
+/// The extents of the heap's runs, without copies.
 Shadow::Extents Shadow::extents_of(const memory::LpHeap& heap) {
   std::vector<std::pair<std::byte*, std::size_t>> runs;
   for (std::uint32_t i = 0; i < heap.run_count(); ++i) runs.push_back(heap.run_memory(i));
@@ -133,7 +133,7 @@ Shadow::Extents Shadow::extents_of(const memory::LpHeap& heap) {
   return extents;
 }
 
-/// Copies the extents that are not as they were; what was known of them stays as it was.
+/// Copies the extents that have changed; keeps the old copy of the parts that had one.
 void Shadow::copy_new(Extents& extents) {
   auto old = extents_.begin();
   for (Extent& extent : extents) {
@@ -169,7 +169,7 @@ Shadow::Extent& Shadow::extent_at(const std::byte* address) {
   return *(next - 1);
 }
 
-/// Rows of memory that may differ from the copy. What is not tracked always may.
+/// Visits the memory that may differ from the copy. Untracked memory always may.
 template <class Visit>
 void Shadow::for_each_written(Visit&& visit) {
   const bool all = std::exchange(compare_all_, false);

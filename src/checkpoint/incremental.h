@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Incremental checkpoints: time and memory for what changed, not for what there is.
+// Incremental checkpoints: their time and memory depend on the changes, not on the LP's size.
 //
 // An LP has one shadow: a copy of all its memory as it was at its newest delta. A new checkpoint
-// compares the pages that were written since (page_tracker.h) with it, line by line of 64 bytes;
-// a line that differs is moved from the shadow to the *way back* of the delta before, and the
-// shadow follows the LP. So a delta holds the old contents of what changed after it, nothing has to
-// be kept for commitment's sake (old deltas are just dropped), and no chain ends in a full copy.
-// A rollback takes the ways back, newest first, then makes the LP equal to the shadow.
+// compares the pages written since then (page_tracker.h) with the shadow, in lines of 64 bytes. A
+// line that differs is moved from the shadow to the *way back* of the previous delta, and the
+// shadow gets the LP's line. So a delta holds the old contents of all lines that changed after it.
+// Fossil collection just drops old deltas, and no chain ends in a full copy. A rollback applies the
+// ways back, newest first, then makes the LP equal to the shadow.
 //
-// Shadow and ways back are raw bytes of whole runs, free chunks included; which chunks are live is
-// in the layout that each delta has. A chunk that was freed and used again is thus brought back
-// like any other.
+// Shadow and ways back are raw bytes of whole runs, free chunks included; each delta has a layout
+// that says which chunks are live. So a chunk that was freed and used again is restored like any
+// other.
 //
-// Cost: memory of the LP once more; for each delta, one system call for each extent of at least
-// kTrackedBytes, one page fault in the kernel and one comparison for each page written. Where the
-// tracker does not track an extent, all of it is compared.
+// Cost: a second copy of the LP's memory; for each delta, one system call for each extent of at
+// least kTrackedBytes, one page fault in the kernel and one comparison for each page written. An
+// extent that the tracker does not track is compared as a whole.
 //
-// The system may refuse memory at any point: whoever wanted a delta then has none, and everything
-// is as it was.
+// The system may refuse memory at any point. The caller then gets no delta, and nothing has
+// changed.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ namespace orrery::checkpoint {
 
 class Shadow {
  public:
-  /// Extents with less memory are compared as a whole: cheaper than to ask the kernel.
+  /// Smaller extents are compared as a whole, which is cheaper than a call of the kernel.
   static constexpr std::size_t kTrackedBytes = 8 * PageTracker::kPageBytes;
 
   explicit Shadow(std::shared_ptr<PageTracker> tracker) : tracker_(std::move(tracker)) {}
@@ -41,14 +41,14 @@ class Shadow {
   Shadow(const Shadow&) = delete;
   Shadow& operator=(const Shadow&) = delete;
 
-  /// Follows the LP to its present state. Appends to `back`, if there is one, what it takes to
-  /// return. Throws std::bad_alloc, and then is where it was.
+  /// Makes the shadow equal to the LP's present state. Appends the way back to `back`, unless that
+  /// is nullptr. Throws std::bad_alloc and leaves the shadow as it was.
   void follow(const memory::LpHeap& heap, std::vector<std::byte>* back);
 
-  /// Takes a way back: what follow() appended when it left the state to which this returns.
+  /// Applies a way back to LP and shadow: the bytes that follow() appended when it left that state.
   void go_back(const std::byte* steps, std::size_t bytes);
 
-  /// The same for the shadow alone: the LP stays in the state to which the last follow() led.
+  /// Applies a way back to the shadow alone: the LP stays in the state that the last follow() read.
   void unfollow(const std::byte* steps, std::size_t bytes);
 
   /// Makes the LP's memory equal to the shadow.
@@ -62,7 +62,7 @@ class Shadow {
     std::byte* begin;
     std::byte* end;
     std::unique_ptr<std::byte[]> copy{};
-    std::byte* tracked_begin = nullptr;  // whole pages that are tracked; empty: none
+    std::byte* tracked_begin = nullptr;  // the whole pages that are tracked; may be empty
     std::byte* tracked_end = nullptr;
     std::size_t bytes() const { return static_cast<std::size_t>(end - begin); }
   };
@@ -85,7 +85,7 @@ class Shadow {
   Extents extents_;
   std::uint32_t known_runs_ = 0;
   std::size_t bytes_ = 0;
-  /// What the tracker told last was not acted upon: pages may differ that it does not tell again.
+  /// The tracker's last answer was not used: pages may differ that it will not report again.
   bool compare_all_ = false;
 };
 

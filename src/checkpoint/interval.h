@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How often checkpoints are taken: before every n-th event of an LP. Where n is not fixed, it is
-// found from what was measured: with M events executed, k rollbacks, a checkpoint costing s and an
-// event c, saving costs M s / n and coasting forward on average k c (n - 1) / 2, which is least at
-// n = sqrt(2 M s / (k c)) (Rönngren and Ayani, "Adaptive checkpointing in Time Warp", PADS 1994).
+// The checkpoint interval: a checkpoint is taken before every n-th event of an LP. An automatic n
+// comes from measurements. With M events executed, k rollbacks, a cost s of a checkpoint and c of
+// an event, saving costs M s / n, and coasting forward costs k c (n - 1) / 2 on average. The sum is
+// least at n = sqrt(2 M s / (k c)) (Rönngren and Ayani, "Adaptive checkpointing in Time Warp", PADS
+// 1994).
 //
-// It begins with n = 1, the best where events are long, and cheap elsewhere, since a few events
-// tell what they cost. How often events are rolled back is known late: until then one in twenty is
-// taken to be, which counts as much as 64 events that were seen.
+// The automatic interval begins with n = 1, the best value for long events, and cheap elsewhere,
+// since a few events suffice to measure their cost. The rate of rollbacks is known late. Until then
+// one rollback in twenty events is assumed, with the weight of 64 observed events.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ class Interval {
   std::uint32_t events() const { return events_; }
   bool is_automatic() const { return automatic_; }
 
-  /// What was measured: events executed, rollbacks, and mean costs in any one unit.
+  /// Takes the measurements: events executed, rollbacks, and mean costs in any one unit.
   void adjust(double executed, double rollbacks, double checkpoint_cost, double event_cost);
 
  private:

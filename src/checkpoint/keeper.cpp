@@ -15,15 +15,15 @@
 namespace orrery::checkpoint {
 namespace {
 
-/// Below this an image is copied about as fast as changes in it are found.
+/// Smaller images are copied about as fast as changes in them are found.
 constexpr std::size_t kIncrementalBytes = 8 * 1024;
 
 constexpr unsigned bit(Kind kind) {
   return 1u << static_cast<unsigned>(kind);
 }
 
-/// After how many events the next checkpoint is due. The system has no more memory an event later:
-/// after each refusal, twice as many.
+/// The number of events after which the next checkpoint is due: twice as many after each refusal,
+/// since the system has no more memory one event later.
 std::int32_t delayed(std::uint32_t due, const Kept& kept) {
   return static_cast<std::int32_t>(due << std::min<unsigned>(kept.refusals, 8));
 }
@@ -58,14 +58,14 @@ unsigned Keeper::candidates(const LogicalProcessBase& object, std::size_t image_
   return kinds;
 }
 
-/// What LPs like this one have taught.
+/// The lessons of LPs of this type and size.
 Lessons& Keeper::lessons_for(const LogicalProcessBase& object, std::size_t image_bytes) {
   const std::pair key(std::type_index(typeid(object)), size_class(image_bytes));
   return lessons_.try_emplace(key, candidates(object, image_bytes), strategy_.interval())
       .first->second;
 }
 
-/// An LP that has grown or shrunk learns from those of its size.
+/// Switches an LP that has grown or shrunk to the lessons of its new size.
 void Keeper::note_size(const Lp& lp, std::size_t image_bytes) {
   const unsigned now = size_class(image_bytes);
   if (now == lp.kept.size_class) [[likely]]
@@ -83,7 +83,7 @@ bool Keeper::before_event(const Lp& lp, std::uint32_t ordinal) {
   const Checkpoint* base = lp.checkpoints;
   const std::uint32_t interval =
       kind == Kind::reverse ? Lessons::kReverseImageInterval : lp.kept.tuning.interval();
-  // An offloaded one is taken after an event; it is due again only if that was not to be.
+  // An offloaded checkpoint is taken after an event. It is due here only if that was not possible.
   const std::uint32_t due = queue_ == nullptr || kind != Kind::image
                                 ? interval
                                 : std::max(interval, offload_.longest_distance) + 1;
@@ -91,7 +91,7 @@ bool Keeper::before_event(const Lp& lp, std::uint32_t ordinal) {
     take(lp, ordinal);
   begun_.measuring = lp.kept.tuning.wants_cost();
   if (begun_.measuring) begun_.event_start = read_cycles();
-  // Not `kind`: taking may have shown that the LP has grown.
+  // Not `kind`: take() may have changed it, if the LP has grown.
   if (lp.kept.tuning.kind() != Kind::reverse) return false;
   begun_.kernel_before = lp.kernel;
   begun_.ledger_before = Ledger::extent_of(LogicalProcessAccess::ledger(lp.object));
@@ -113,7 +113,7 @@ void Keeper::after_event(const Lp& lp, std::uint32_t ordinal, bool succeeded) {
   lp.kept.quiet = lp.kept.granted_quiet = quiet_events(lp, ordinal);
 }
 
-/// How many events from `ordinal` on may pass without asking.
+/// The number of events from `ordinal` on that may pass without a call of the keeper.
 std::uint8_t Keeper::quiet_events(const Lp& lp, std::uint32_t ordinal) const {
   if (queue_ != nullptr || lp.kept.tuning.kind() == Kind::reverse) return 0;
   const std::int32_t until_due =
@@ -128,7 +128,7 @@ void Keeper::end_quiet(Kept& kept) {
   kept.quiet = kept.granted_quiet = 0;
 }
 
-/// Takes a checkpoint, or sees to it that the LP gets on without.
+/// Takes a checkpoint. Without memory for it, calls do_without.
 void Keeper::take(const Lp& lp, std::uint32_t ordinal) {
   const std::uint64_t start = read_cycles();
   const bool delta = lp.kept.tuning.kind() == Kind::delta;
@@ -140,7 +140,7 @@ void Keeper::take(const Lp& lp, std::uint32_t ordinal) {
     return;
   }
   lp.kept.refusals = 0;
-  // What a shadow's first one costs says nothing about later ones.
+  // The cost of a shadow's first delta says nothing about later ones.
   if (!delta || !first) lp.kept.tuning.add_checkpoint(read_cycles() - start);
 }
 
@@ -151,7 +151,7 @@ void Keeper::take_image(const Lp& lp, std::uint32_t ordinal) {
   note_size(lp, lp.checkpoints->image_bytes);
 }
 
-/// Throws std::bad_alloc, and then has changed nothing.
+/// Throws std::bad_alloc and then changes nothing.
 void Keeper::take_delta(const Lp& lp, std::uint32_t ordinal) {
   if (lp.kept.shadow == nullptr) lp.kept.shadow = std::make_unique<Shadow>(tracker_);
   Shadow& shadow = *lp.kept.shadow;
@@ -181,7 +181,7 @@ void Keeper::take_delta(const Lp& lp, std::uint32_t ordinal) {
   count_distance(*delta);
 }
 
-/// What the shadow has just left behind goes into the delta before.
+/// Stores the way back that the shadow has just produced in the previous delta.
 void Keeper::keep_way_back(Shadow& shadow, Checkpoint& before) {
   try {
     before.back() = {static_cast<std::byte*>(pool_.allocate(back_.size())), back_.size()};
@@ -193,8 +193,8 @@ void Keeper::keep_way_back(Shadow& shadow, Checkpoint& before) {
   statistics_.delta_bytes += back_.size();
 }
 
-/// The system refused the memory for a checkpoint. What is kept for later goes back to it. Throws
-/// std::bad_alloc if the LP has no checkpoint at all and there is none to be had.
+/// Handles a refusal of memory for a checkpoint: trims the pool, gives up deltas. Throws
+/// std::bad_alloc if the LP has no checkpoint at all and none can be taken.
 void Keeper::do_without(const Lp& lp, std::uint32_t ordinal) {
   ++statistics_.refused;
   pool_.trim();
@@ -207,7 +207,7 @@ void Keeper::do_without(const Lp& lp, std::uint32_t ordinal) {
   if (lp.checkpoints == nullptr) take_image(lp, ordinal);
 }
 
-/// How to undo event `ordinal`, which has just been executed. False if there is no memory for it.
+/// Records how to undo event `ordinal`, which has just run. False if there is no memory for it.
 bool Keeper::push_reverse(const Lp& lp, std::uint32_t ordinal) {
   Checkpoint*& records = lp.kept.reversals;
   try {
@@ -238,19 +238,19 @@ Checkpoint* Keeper::newest_delta(Checkpoint* list) {
 
 // ---- Offloading
 
-/// Hands a copy of the LP's state to the copier. False if the worker is to make it at once.
+/// Hands a copy of the LP's state to the copier. False if the worker must make it at once.
 bool Keeper::offload(const Lp& lp, std::uint32_t ordinal) {
-  // Mono: the one that is outstanding is finished or given up, as if its LP were needed.
+  // Mono: the outstanding copy is finished or aborted, as if its LP were needed.
   if (offload_.mode == Offload::Mode::mono && last_.kept != nullptr && last_.kept->copying)
     resynchronise(*last_.kept, *last_.list, last_.ordinal);
   CopyQueue::Slot* slot = queue_->next_free();
   if (slot == nullptr) {
-    // The copier lies a whole ring behind: nothing of this copy would be done in time.
+    // The copier is a whole ring behind, so it could not copy anything in time.
     ++statistics_.no_slot;
     return thresholds_.threshold() > 0;
   }
   close_slot(*slot);
-  if (!fill(*slot, lp, ordinal)) return true;  // taken later
+  if (!fill(*slot, lp, ordinal)) return true;  // the checkpoint is taken later
   lp.kept.copying = slot;
   last_ = {&lp.kept, &lp.checkpoints, ordinal};
   ++statistics_.offloaded;
@@ -258,8 +258,8 @@ bool Keeper::offload(const Lp& lp, std::uint32_t ordinal) {
   return true;
 }
 
-/// Makes the checkpoint that is to be copied, and says what there is to copy. False if there is no
-/// memory for it.
+/// Makes the checkpoint and fills the slot with the rows to copy. False if there is no memory for
+/// it.
 bool Keeper::fill(CopyQueue::Slot& slot, const Lp& lp, std::uint32_t ordinal) {
   Checkpoint* checkpoint = nullptr;
   try {
@@ -288,8 +288,7 @@ bool Keeper::fill(CopyQueue::Slot& slot, const Lp& lp, std::uint32_t ordinal) {
   return true;
 }
 
-/// An LP with an outstanding copy is to go on with event `ordinal`: the copy is finished or given
-/// up.
+/// Finishes or aborts the outstanding copy of an LP that is about to run event `ordinal`.
 void Keeper::resynchronise(Kept& kept, Checkpoint*& list, std::uint32_t ordinal) {
   CopyQueue::Slot& slot = *kept.copying;
   if (!CopyQueue::complete(slot)) {
@@ -311,7 +310,7 @@ void Keeper::resynchronise(Kept& kept, Checkpoint*& list, std::uint32_t ordinal)
   close_slot(slot);
 }
 
-/// The copy in the slot, if there is one, is complete, and that is noted.
+/// Counts the copy in the slot, if there is one, as complete.
 void Keeper::close_slot(CopyQueue::Slot& slot) {
   if (slot.lp == nullptr) return;
   std::exchange(slot.lp, nullptr)->copying = nullptr;
@@ -320,7 +319,7 @@ void Keeper::close_slot(CopyQueue::Slot& slot) {
   ++statistics_.by_copier;
 }
 
-/// Gives the newest checkpoint of an LP up.
+/// Drops the newest checkpoint of an LP, whose copy is outstanding.
 void Keeper::abort(Kept& kept, Checkpoint*& list) {
   CopyQueue::Slot& slot = *std::exchange(kept.copying, nullptr);
   CopyQueue::abort(slot);
@@ -330,7 +329,7 @@ void Keeper::abort(Kept& kept, Checkpoint*& list) {
   ++statistics_.aborted;
 }
 
-/// The LP is about to be rolled back: its outstanding copy is of no more use.
+/// The LP is about to be rolled back, and an incomplete copy is of no more use.
 void Keeper::drop_outstanding(const Lp& lp) {
   if (CopyQueue::complete(*lp.kept.copying)) {
     close_slot(*lp.kept.copying);
@@ -347,7 +346,7 @@ void Keeper::settle(const Lp& lp) {
 
 // ---- Going back
 
-/// Drops checkpoints after event `ordinal`; true if there was a delta among them.
+/// Drops checkpoints after event `ordinal`; true if one of them was a delta.
 bool Keeper::drop_after(const Lp& lp, std::uint32_t ordinal) {
   bool delta = false;
   while (difference(lp.checkpoints->ordinal, ordinal) > 0) {
@@ -372,7 +371,7 @@ void Keeper::drop_newest(const Lp& lp) {
   release(pool_, newest);
 }
 
-/// Runs an event backwards. Metrics first: handlers do not see them.
+/// Undoes an event. Metrics first: handlers do not see them.
 void Keeper::undo(const Lp& lp, const Checkpoint& record, const Event& event) {
   const auto* bytes = reinterpret_cast<const std::byte*>(&record + 1);
   UndoLog::restore_images(bytes, record.image_bytes);
@@ -380,7 +379,7 @@ void Keeper::undo(const Lp& lp, const Checkpoint& record, const Event& event) {
   {
     const memory::ApplicationMode application(lp.heap);
     const FloatGuard floats;
-    // The first record() of an LP allocates, and so do timers; what is live must be what it was.
+    // The first record() of an LP allocates, and so do timers; the live set must be restored, too.
     LogicalProcessAccess::shrink_ledger(lp.object, record.ledger_before);
     const bool survived = recoverable(
         [&] { lp.object.dispatch_reverse(reversal, event.type, event.payload, event.bytes); });

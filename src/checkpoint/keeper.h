@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker's checkpoints of the LPs that have a record of their own: large ones, and all of them
-// where --checkpoint or --offload asks for more than plain copies. It takes, restores and releases,
-// whatever the kind (checkpoint.h), offloads copies, and lets the LPs of a type and size learn from
-// each other which kind is best (lessons.h).
+// A worker's checkpoints of the LPs that have a record of their own: large LPs, and all LPs if
+// --checkpoint or --offload asks for more than plain copies. The keeper takes, restores and
+// releases checkpoints of all kinds (checkpoint.h), offloads copies, and finds the best kind for
+// the LPs of a type and size from their measured costs (lessons.h).
 //
-// The system may refuse memory. A checkpoint that it refuses is taken later, so that the LP coasts
-// forward further; an LP that was refused a delta has images from then on, and an event whose
-// record for undoing it was refused is undone from an image. Only the first checkpoint of an LP
-// must be: without it, nothing leads back.
+// The system may refuse memory. A refused checkpoint is taken later, so that the LP coasts forward
+// further. An LP that was refused a delta has images from then on. An event whose reverse record
+// was refused is undone from an image. Only the first checkpoint of an LP is indispensable: without
+// it no rollback is possible.
 //
 // Such an LP keeps its newest checkpoint when everything before it is committed, and the committed
-// events after it: its next event then needs no checkpoint. That pays where a copy costs more than
-// holding on to a few events; small LPs do better with a fresh copy and nothing held.
+// events after it, so its next event needs no checkpoint. This pays if a copy costs more than
+// keeping a few events. For small LPs a fresh copy is cheaper.
 #pragma once
 
 #include <bit>
@@ -43,15 +43,15 @@ struct Kept final : Attachment {
   explicit Kept(const Tuning& chosen) : tuning(chosen) {}
 
   Tuning tuning;
-  unsigned size_class = 0;             ///< of the lessons that it follows
-  std::uint32_t committed = 0;         ///< ordinal: what is before it is committed
+  unsigned size_class = 0;             ///< of the lessons in use
+  std::uint32_t committed = 0;         ///< ordinal: all events before it are committed
   bool half_changed = false;           ///< the last event cannot be undone by its reverse handler
   std::uint8_t refusals = 0;           ///< since the last checkpoint; the more, the later the next
   std::uint8_t quiet = 0;              ///< events that may pass without asking the keeper
-  std::uint8_t granted_quiet = 0;      ///< of these, how many there were
+  std::uint8_t granted_quiet = 0;      ///< value of `quiet` when it was granted
   CopyQueue::Slot* copying = nullptr;  ///< of the newest checkpoint, if it may not be complete
   std::unique_ptr<Shadow> shadow;
-  Checkpoint* reversals = nullptr;  ///< how to undo its last events, newest first
+  Checkpoint* reversals = nullptr;  ///< reverse records of its last events, newest first
 };
 
 class Keeper {
@@ -59,7 +59,7 @@ class Keeper {
   /// LPs with less memory need no record unless the strategy wants one.
   static constexpr std::size_t kLargeBytes = 1024;
 
-  /// An LP, as its engine has it.
+  /// The parts of an LP, which its engine owns.
   struct Lp {
     LpId id;
     LogicalProcessBase& object;
@@ -68,7 +68,7 @@ class Keeper {
     Checkpoint*& checkpoints;
     Kept& kept;
   };
-  /// An event of its history.
+  /// An event of an LP's history.
   struct Event {
     Time time;
     EventTypeId type;
@@ -77,18 +77,18 @@ class Keeper {
   };
   struct Statistics {
     std::uint64_t taken = 0;                     ///< complete, offloaded or not
-    std::uint64_t aborted = 0;                   ///< offloaded ones
+    std::uint64_t aborted = 0;                   ///< offloaded checkpoints that were aborted
     std::uint64_t offloaded = 0;                 ///< handed to the copier
-    std::uint64_t by_copier = 0, by_worker = 0;  ///< of these: who made the last of the copy
-    std::uint64_t resynchronised = 0;            ///< found unfinished when their LP was needed
-    std::uint64_t no_slot = 0;                   ///< not taken, the ring being full
+    std::uint64_t by_copier = 0, by_worker = 0;  ///< of these: the side that finished the copy
+    std::uint64_t resynchronised = 0;            ///< incomplete when their LP was needed
+    std::uint64_t no_slot = 0;                   ///< not taken, because the ring was full
     std::uint64_t distance = 0;  ///< events between neighbouring complete ones, added up
     std::uint64_t distances = 0;
     std::uint64_t images = 0, deltas = 0, reversals = 0;
     std::uint64_t delta_bytes = 0;
     std::uint64_t refused = 0;  ///< checkpoints and records for which there was no memory
   };
-  /// How the statistics of several keepers make one.
+  /// How the statistics of several keepers are merged.
   static constexpr CounterInfo<Statistics> kCounters[] = {
       {&Statistics::taken, Merge::sum},       {&Statistics::aborted, Merge::sum},
       {&Statistics::offloaded, Merge::sum},   {&Statistics::by_copier, Merge::sum},
@@ -103,7 +103,7 @@ class Keeper {
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
 
-  /// A record for an LP of this size, or none if it needs none.
+  /// A record for an LP of this size, or nullptr if it needs none.
   std::unique_ptr<Kept> adopt(const LogicalProcessBase& object, std::size_t image_bytes);
 
   /// Whether the LP's next event needs neither before_event() nor after_event(): no checkpoint is
@@ -113,14 +113,14 @@ class Keeper {
     --kept.quiet;
     return true;
   }
-  /// Before event `ordinal` is executed: sees to the LP's outstanding copy and takes a checkpoint
-  /// if one is due. True if the handler is to fill undo_log().
+  /// Call before event `ordinal` is executed: settles the LP's outstanding copy and takes a
+  /// checkpoint if one is due. True if the handler must fill undo_log().
   bool before_event(const Lp& lp, std::uint32_t ordinal);
-  /// After it; `ordinal` is that of the next one.
+  /// Call after the event; `ordinal` is that of the next event.
   void after_event(const Lp& lp, std::uint32_t ordinal, bool succeeded);
   UndoLog& undo_log() { return begun_.undo_log; }
 
-  /// What is known of an event between these two.
+  /// The data of an event between before_event and after_event.
   struct Begun {
     UndoLog undo_log;
     KernelState kernel_before;
@@ -128,35 +128,36 @@ class Keeper {
     bool measuring = false;
     std::uint64_t event_start = 0;
   };
-  /// The event is interrupted: others may come before it goes on.
+  /// Call when the event is interrupted: other events may run before it resumes.
   Begun set_aside() { return std::exchange(begun_, {}); }
-  /// It goes on, after `cycles`; or ends now, as one that failed, and what it cost says nothing.
+  /// Call when the event resumes after `cycles`, or when it ends as failed; its cost then means
+  /// nothing.
   void bring_back(Begun&& begun, std::uint64_t cycles) {
     begun_ = std::move(begun);
     begun_.event_start += cycles;
   }
 
   /// Goes back from the state before event `now` to the newest state, not after that before event
-  /// `target`, that a checkpoint leads to; returns the ordinal from which to coast forward.
-  /// event_at(ordinal) tells of an event of the history. Throws what a reverse handler throws.
+  /// `target`, that a checkpoint leads to. Returns the ordinal from which to coast forward.
+  /// event_at(ordinal) returns an event of the history. Throws what a reverse handler throws.
   template <class EventAt>
   std::uint32_t restore(const Lp& lp, std::uint32_t now, std::uint32_t target, EventAt&& event_at);
-  /// The engine was refused memory for a checkpoint of its own.
+  /// Counts a checkpoint of the engine's own for which memory was refused.
   void count_refusal() { ++statistics_.refused; }
   void add_rollback(const Lp& lp, std::uint64_t cycles) { lp.kept.tuning.add_rollback(cycles); }
 
-  /// Everything before event `ordinal` is committed: releases what no rollback needs any more.
-  /// Returns the ordinal of the oldest checkpoint; events from there on are still needed.
+  /// Fossil collection: all events before `ordinal` are committed. Releases data that no rollback
+  /// needs. Returns the ordinal of the oldest checkpoint; events from there on are still needed.
   std::uint32_t commit(const Lp& lp, std::uint32_t ordinal);
-  /// Forgets all checkpoints of the LP.
+  /// Releases all checkpoints of the LP.
   void release_all(const Lp& lp);
-  /// The same for an LP that goes to another keeper, which makes a record of its own for it: this
-  /// one goes.
+  /// The same for an LP that moves to another keeper, which makes a new record for it. This record
+  /// ends.
   void dismiss(const Lp& lp) {
     release_all(lp);
     if (last_.kept == &lp.kept) last_ = {};
   }
-  /// Waits until nobody copies the LP's memory.
+  /// Waits until no thread copies the LP's memory.
   void settle(const Lp& lp);
 
   void observe(std::uint64_t executed, std::uint64_t cycles) {
@@ -164,7 +165,7 @@ class Keeper {
   }
   double threshold() const { return thresholds_.threshold(); }
   const Statistics& statistics() const { return statistics_; }
-  /// Memory beside the pool's.
+  /// Memory in bytes, without the pool's.
   std::size_t bytes() const { return shadow_bytes_; }
 
  private:
@@ -203,15 +204,15 @@ class Keeper {
   const Offload offload_;
   CopyQueue* const queue_;  ///< nullptr: copies are made at once
   const std::shared_ptr<PageTracker> tracker_;
-  /// Of each type and size class. LPs hold on to them, so they stay where they are.
+  /// By type and size class. LPs keep pointers to them, so they must not move.
   std::map<std::pair<std::type_index, unsigned>, Lessons> lessons_;
-  Begun begun_;  ///< the event
+  Begun begun_;  ///< of the current event
   std::vector<std::byte> back_;
   struct Outstanding {
     Kept* kept = nullptr;
     Checkpoint** list = nullptr;
     std::uint32_t ordinal = 0;
-  } last_;  ///< of mono
+  } last_;  ///< the outstanding copy of mode mono
   ThresholdSearch thresholds_;
   std::size_t shadow_bytes_ = 0;
   Statistics statistics_;
@@ -224,10 +225,11 @@ std::uint32_t Keeper::restore(const Lp& lp, std::uint32_t now, std::uint32_t tar
   end_quiet(lp.kept);
   if (lp.kept.copying != nullptr) drop_outstanding(lp);
   bool reversing = !std::exchange(lp.kept.half_changed, false);
-  std::uint32_t state = now;  // the LP's, as long as reverse handlers lead on
+  std::uint32_t state = now;  // the LP's state, as far as reverse handlers have gone back
   for (Checkpoint*& records = lp.kept.reversals;
        records != nullptr && difference(records->ordinal, target) >= 0;) {
-    // Going back to the delta before changes the LP's memory, too: no way to undo events then.
+    // Going back to the previous delta changes the LP's memory, so events cannot be undone after
+    // that.
     if (drop_after(lp, records->ordinal) || records->ordinal != state - 1) reversing = false;
     if (reversing) undo(lp, *records, event_at(state = records->ordinal));
     release(pool_, std::exchange(records, records->older));

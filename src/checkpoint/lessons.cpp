@@ -17,7 +17,7 @@ Lessons::Lessons(unsigned candidates, Interval interval) : candidates_(candidate
   begin_next_trial();
 }
 
-// ---- What is measured
+// ---- Measurements
 
 std::uint64_t Lessons::add_event(std::uint64_t cycles, std::uint32_t stands_for) {
   cycles = costs_[kind_].event.add(cycles);
@@ -44,13 +44,13 @@ void Lessons::add_checkpoint(Kind kind, std::uint64_t cycles) {
 }
 
 void Lessons::adjust_interval(Costs& costs) {
-  // What an event costs is known from this kind's, or from those of the one in use.
+  // The cost of an event comes from this kind's events, or else from those of the kind in use.
   const Costs& source = costs.event.empty() ? costs_[kind_] : costs;
   costs.interval.adjust(rated_events_ + static_cast<double>(period_events_), rollbacks_,
                         costs.checkpoint.mean(), source.event.mean());
 }
 
-/// Whether the kind in use has become dearer than it was, or its time is over.
+/// Begins new trials if the kind in use has become more expensive or its time is over.
 void Lessons::end_period() {
   const double cost =
       period_cycles_ / static_cast<double>(period_events_) + costs_[kind_].checkpoint_share();
@@ -76,7 +76,7 @@ void Lessons::end_period() {
 
 // ---- Trials
 
-/// What a turn costs beside its events.
+/// The cost of a turn without its events.
 double Lessons::turn_cost() const {
   return trial_.kind == index(Kind::delta) ? kShadowCopies * copy_cycles_ : copy_cycles_;
 }
@@ -140,7 +140,7 @@ void Lessons::begin_next_trial() {
   trial_.granted_at = all_events_;
 }
 
-/// All are known: the best serves for a while, then the others are to be tried again.
+/// All kinds are known: the best is kept for a while, then the others are tried again.
 void Lessons::hold() {
   next_trials_ = all_events_ + hold_;
   hold_ = std::min(hold_ * 2, kLongestHold);

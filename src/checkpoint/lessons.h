@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the LPs of one type and about one size teach their worker: which kind of checkpoint costs
-// least, and at which interval. Each of them follows it from its first event on, so that a run of
-// few events an LP, too, has the right kind.
+// Which kind of checkpoint costs least for the LPs of one type and about one size, and at which
+// interval. A worker's LPs share this, and each follows it from its first event on. So the kind is
+// also right in a run with few events an LP.
 //
-// All time that an LP costs beside its checkpoints (handlers, rollbacks, coasting forward) is added
-// up in cycles; page faults of an incremental checkpoint's tracking fall into handlers and are
-// counted where they belong. Checkpoints count with their mean cost divided by the interval, so
-// that it does not matter whether one fell into a trial.
+// The time of an LP apart from its checkpoints (handlers, rollbacks, coasting forward) is added up
+// in cycles. Page faults from the tracking of incremental checkpoints fall into handlers, so they
+// count for that kind. Checkpoints count with their mean cost divided by the interval, so the
+// result does not depend on whether a checkpoint fell into a trial.
 //
-// A kind is tried by a few LPs for a few events each, while the others go on. What an event costs
-// there is compared with what it cost the same LP before: LPs differ in their events more than
-// kinds do. A trial lasts until its result is clear (kLevels: the nearer to equal, the more
-// events); what all trials cost more than the kind in use would have is at most kTrialShare of the
-// run, so trials of large LPs, which begin with a copy of everything, come later. Then the cheapest
-// is kept for a number of events that doubles, and the others are tried again; one that cost more
-// than kHopeless times the best only every kPatience-th time.
+// A few LPs try a kind for a few events each, while the others go on. The cost of an event in a
+// trial is compared with the same LP's cost before, since LPs differ in their events more than
+// kinds do. A trial lasts until its result is clear (kLevels: the closer the costs, the more
+// events). The extra cost of all trials is at most kTrialShare of the run, so trials of large LPs,
+// which begin with a full copy, come later. Then the cheapest kind is kept for a number of events
+// that doubles each time, and the other kinds are tried again. A kind that cost more than kHopeless
+// times the best is tried again only every kPatience-th time.
 #pragma once
 
 #include <algorithm>
@@ -31,14 +31,14 @@ namespace orrery::checkpoint {
 class Lessons {
  public:
   static constexpr unsigned kKinds = 3;
-  /// Images are kept beneath reverse records, for handlers that fail midway.
+  /// Interval of the images that are kept beside reverse records, for handlers that fail midway.
   static constexpr std::uint32_t kReverseImageInterval = 256;
 
-  /// `candidates`: a bit for each kind. Reverse is the first: who writes reverse handlers has
-  /// reasons.
+  /// `candidates`: a bit for each kind. Reverse comes first: a model has reverse handlers for a
+  /// reason.
   Lessons(unsigned candidates, Interval interval);
 
-  /// The best as far as is known.
+  /// The best kind so far.
   Kind kind() const { return static_cast<Kind>(kind_); }
   std::uint32_t interval(Kind kind) const { return costs_[index(kind)].interval.events(); }
 
@@ -53,19 +53,20 @@ class Lessons {
   };
   Turn grant_turn();
   bool on_trial(Kind kind) const { return trial_.kind == index(kind); }
-  /// An event of a turn; `usual`: its LP's cycles an event before, checkpoints apart.
+  /// Adds an event of a turn; `usual`: the LP's cycles an event before it, without checkpoints.
   void add_trial_event(std::uint64_t cycles, double usual);
   void add_trial_rollback(std::uint64_t cycles);
 
-  /// An event of an LP that follows, for as many like it. Returns its cycles as they count: a
-  /// worker that was off its core during an event says nothing about the event.
+  /// Adds an event of an LP that follows; it counts `stands_for` times. Returns the cycles that
+  /// count: if a worker was off its core during the event, the measured cycles say nothing about
+  /// the event.
   std::uint64_t add_event(std::uint64_t cycles, std::uint32_t stands_for);
   void add_rollback(std::uint64_t cycles);
   void add_checkpoint(Kind kind, std::uint64_t cycles);
 
  private:
   static constexpr unsigned kNone = kKinds;
-  /// A trial may end after so many events if the kind's relative cost lies outside these bounds.
+  /// A trial may end after `events` if the kind's relative cost lies outside [better, worse].
   struct Level {
     std::uint64_t events;
     double better, worse;
@@ -74,8 +75,8 @@ class Lessons {
   static constexpr Level kLevels[] = {
       {kFirstTrialEvents, 0.6, 1.6}, {192, 0.8, 1.25}, {768, 1.0, 1.0}};
   static constexpr double kTrialShare = 0.03;
-  /// Of a turn. The first delta of an LP is a copy into memory that is new to the process, and its
-  /// pages must be tracked: in copies of the LP.
+  /// Events of a turn. kShadowCopies: the first delta of an LP costs as much as so many copies of
+  /// the LP, since its memory is new to the process and its pages must be registered.
   static constexpr std::uint8_t kTurnEvents = 8, kDeltaTurnEvents = 24;
   static constexpr double kShadowCopies = 4;
   static constexpr std::uint64_t kFirstHold = 4096, kLongestHold = std::uint64_t{1} << 22;
@@ -83,17 +84,17 @@ class Lessons {
   static constexpr unsigned kPatience = 8;
   static constexpr double kOutdone = 1.5;
   static constexpr std::uint64_t kPeriodEvents = 512;
-  static constexpr std::uint64_t kLostTurn = 4096;  ///< events after which it is granted again
+  static constexpr std::uint64_t kLostTurn = 4096;  ///< events after which a turn is granted again
   static constexpr int kFadingEvents = 8192;
 
   static constexpr unsigned index(Kind kind) { return static_cast<unsigned>(kind); }
 
-  /// A mean in which older values fade: beyond kMost they count half. What is kFar times the mean
-  /// of at least kKnown values says something about the system, and is cut to that.
+  /// A mean in which older values fade: at kMost values the weight of all is halved. A value above
+  /// kFar times the mean of at least kKnown values comes from the system, and is cut to that.
   template <int kKnown, int kFar, int kMost>
   class FadingMean {
    public:
-    /// Returns the value as it counts.
+    /// Returns the value after the cut.
     std::uint64_t add(std::uint64_t value) {
       if (count_ >= kKnown) value = std::min(value, static_cast<std::uint64_t>(mean() * kFar));
       sum_ += static_cast<double>(value);
@@ -109,21 +110,21 @@ class Lessons {
    private:
     double count_ = 0, sum_ = 0;
   };
-  /// Of one kind, in cycles.
+  /// The costs of one kind, in cycles.
   struct Costs {
     Interval interval = Interval::fixed(1);
     FadingMean<8, 64, kFadingEvents> event;
     FadingMean<4, 16, 256> checkpoint;
-    double relative = 0;  ///< to the best kind's, an event; 0: not known
+    double relative = 0;  ///< cost of an event relative to the best kind's; 0: unknown
 
-    /// An event's.
+    /// Checkpoint cost an event.
     double checkpoint_share() const { return checkpoint.mean() / interval.events(); }
   };
   struct Trial {
     unsigned kind = kNone;
     std::size_t level = 0;
     std::uint64_t events = 0, granted = 0, wanted = 0;
-    std::uint64_t granted_at = 0;  ///< all events when a turn was granted last
+    std::uint64_t granted_at = 0;  ///< all_events_ when a turn was last granted
     double cycles = 0, usual = 0;  ///< checkpoints apart
   };
 
@@ -144,10 +145,10 @@ class Lessons {
   std::uint64_t all_events_ = 0;
   double all_cycles_ = 0;                    ///< events, rollbacks, checkpoints
   double extra_cycles_ = 0;                  ///< spent on trials
-  double copy_cycles_ = 0;                   ///< of the last image, or its like
+  double copy_cycles_ = 0;                   ///< mean cost of a copy of the LP
   double rated_events_ = 0, rollbacks_ = 0;  ///< of all kinds; they fade
   std::uint64_t hold_ = kFirstHold;          ///< length of the next one, events
-  std::uint64_t next_trials_ = 0;            ///< when all events are so many
+  std::uint64_t next_trials_ = 0;            ///< value of all_events_ at which trials begin
   std::uint64_t period_events_ = 0;
   double period_cycles_ = 0;
   double held_cost_ = 0;  ///< of an event in the first period of this hold

@@ -31,7 +31,7 @@ Offload Offload::parse(const RunOptions& options) {
 }
 
 void ThresholdSearch::observe(std::uint64_t executed, std::uint64_t cycles) {
-  if (cycles_ == 0) {  // the first call says where counting starts
+  if (cycles_ == 0) {  // the first call sets the origin
     executed_ = executed;
     cycles_ = cycles;
   }
@@ -45,7 +45,7 @@ void ThresholdSearch::observe(std::uint64_t executed, std::uint64_t cycles) {
   } else if (rate > kGain * best_rate_) {
     best_ = trying_;
     best_rate_ = rate;
-    return;  // once more, to be sure, then on in this direction
+    return;  // measure once more to be sure, then go on in this direction
   } else {
     direction_ = -direction_;
     trying_ = best_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What --offload and its companions ask for, checked, and the abort threshold that tunes itself.
+// The settings of --offload and related options, checked, and the search for the abort threshold.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct Offload {
     multi  ///< as many as the ring has slots
   };
 
-  /// Throws UsageError with a sentence for what cannot be.
+  /// Throws UsageError if options are invalid or contradict each other.
   static Offload parse(const RunOptions& options);
 
   bool on() const { return mode != Mode::none; }
@@ -31,8 +31,8 @@ struct Offload {
   std::uint32_t longest_distance = 0;  ///< events after which a copy is forced through
 };
 
-/// Finds the abort threshold at which events are executed fastest, by trying the neighbours of the
-/// best one so far in turn: each is used for a period, and moved to if it was faster by kGain.
+/// Finds the abort threshold with the highest event rate by hill climbing: each neighbour of the
+/// best threshold so far is used for a period, and becomes the best if it was faster by kGain.
 class ThresholdSearch {
  public:
   static constexpr unsigned kSteps = 10;
@@ -41,7 +41,7 @@ class ThresholdSearch {
       : automatic_(offload.threshold_automatic), fixed_(offload.threshold) {}
 
   double threshold() const { return automatic_ ? static_cast<double>(trying_) / kSteps : fixed_; }
-  /// The worker has executed so many events by now; `cycles` counts from anywhere.
+  /// `executed`: events of the worker so far; `cycles`: a cycle count with any origin.
   void observe(std::uint64_t executed, std::uint64_t cycles);
 
  private:

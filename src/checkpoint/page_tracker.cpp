@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernel's interface, from its documentation (admin-guide/mm/pagemap and userfaultfd); headers
-// older than Linux 6.7 lack these definitions, kernels need not.
+// The kernel's interface, from its documentation (admin-guide/mm/pagemap and userfaultfd). Headers
+// older than Linux 6.7 lack these definitions even if the running kernel is newer.
 #include "checkpoint/page_tracker.h"
 
 #include <fcntl.h>
@@ -48,7 +48,7 @@ std::size_t PageTracker::islands_of_system() {
 }
 
 PageTracker::~PageTracker() {
-  // The kernel forgets what was watched when the last descriptor goes.
+  // The kernel ends all tracking when the last descriptor is closed.
   if (userfaultfd_ >= 0) close(userfaultfd_);
   if (pagemap_ >= 0) close(pagemap_);
 }
@@ -88,7 +88,7 @@ bool PageTracker::watch(std::byte* begin, std::byte* end) noexcept {
       drop(first, last);
     }
   } catch (const std::bad_alloc&) {
-    // Then it is compared.
+    // The memory is then compared.
   }
   refused_ = true;
   return false;
@@ -99,14 +99,14 @@ void PageTracker::unwatch(std::byte* begin, std::byte* end) noexcept {
   drop(window_of(begin), window_of(end - 1));
 }
 
-/// One more user of these windows. Throws std::bad_alloc, and then changes nothing.
+/// Adds a user to these windows. Throws std::bad_alloc and then changes nothing.
 void PageTracker::use(Window first, Window last) {
   Window window = first;
   try {
     for (; window <= last; ++window) {
       const auto [place, added] = users_.try_emplace(window, 0);
       ++place->second;
-      // Joined to one neighbour it is no new island; to both, it makes one of two.
+      // A window with one neighbour is no new island; one with two neighbours joins two islands.
       if (added) islands_ = islands_ + 1 - neighbours(window);
     }
   } catch (const std::bad_alloc&) {
@@ -115,8 +115,8 @@ void PageTracker::use(Window first, Window last) {
   }
 }
 
-/// One user less. Windows without users are given back from the ends of their island on: from
-/// within, that would make two islands of one.
+/// Removes a user. Windows without users are unregistered only from the ends of their island
+/// inwards, since a gap within would make two islands of one.
 void PageTracker::drop(Window first, Window last) {
   for (Window window = first; window <= last; ++window) --users_[window];
   for (Window window = first; window <= last; ++window) {
@@ -133,7 +133,7 @@ void PageTracker::forget_idle(Window window, Window step) {
   }
 }
 
-/// What is registered already stays so.
+/// Windows that are registered already stay registered.
 bool PageTracker::do_register(Window first, Window last) {
   uffdio_register request{};
   request.range.start = first * kWindowBytes;
@@ -142,7 +142,7 @@ bool PageTracker::do_register(Window first, Window last) {
   return ioctl(userfaultfd_, UFFDIO_REGISTER, &request) == 0;
 }
 
-/// If the system refuses, the window stays registered, which costs a mapping and harms nobody.
+/// If the system refuses, the window stays registered, which costs a mapping and does no harm.
 void PageTracker::do_unregister(Window window) {
   uffdio_range range{};
   range.start = window * kWindowBytes;
@@ -165,7 +165,7 @@ std::string PageTracker::note() const {
          " separate ranges, or more mappings than the system allows (vm.max_map_count)";
 }
 
-/// As many rows as fit; `reached` is where to go on. A scan that fails reports all as written.
+/// Reports as many rows as fit; `reached`: where to go on. If the scan fails, all count as written.
 int PageTracker::scan(std::byte* begin, std::byte* end, Pages* pages, std::byte** reached) {
   ScanRequest request{};
   request.size = sizeof request;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which pages of LP memory were written since they were last asked about.
+// Reports which pages of LP memory were written since the last query.
 //
-// The kernel answers where it can: userfaultfd write protection in its asynchronous mode resolves
-// the first write to a page by itself, and the PAGEMAP_SCAN request lists the written pages and
-// protects them again (Linux 6.7). Measured on a virtual machine: 1.2 to 2 us a page for the write,
-// 3 us for a scan of 1 MiB. Protecting with mprotect and catching SIGSEGV cost 7 to 18 us a page
-// and more for each protection; comparing 1 MiB with its copy costs 44 us. So where the kernel
-// cannot, everything counts as written, and comparing finds what changed.
+// The kernel does the tracking if it can. With userfaultfd write protection in asynchronous mode
+// the kernel resolves the first write to a page by itself, and the PAGEMAP_SCAN request lists the
+// written pages and protects them again (Linux 6.7). Measured on a virtual machine: 1.2 to 2 us a
+// page for the write, 3 us for a scan of 1 MiB. Protecting with mprotect and catching SIGSEGV cost
+// 7 to 18 us a page and more for each protection; comparing 1 MiB with its copy costs 44 us. So if
+// the kernel cannot track, all pages count as written, and the comparison finds the changes.
 //
-// What the kernel is to track must be registered with it, and a registered range is a mapping of
-// its own, of which a process may have 65,530 (vm.max_map_count). So whole *windows* of the region
-// of LP memory are registered, shared by all LPs in them: neighbouring windows are one mapping, an
-// *island*, and memory of LPs is dense. What is registered costs nothing until its owner scans it.
-// The number of islands is bounded; beyond the bound nothing is tracked that would need another.
+// Memory must be registered for tracking, and a registered range is a mapping of its own, of which
+// a process may have 65,530 (vm.max_map_count). So whole *windows* of the region of LP memory are
+// registered, shared by all LPs in them. Neighbouring windows are one mapping, an *island*, and LP
+// memory is dense. Registered memory costs nothing until its owner scans it. The number of islands
+// is bounded; memory that would need a further island is not tracked.
 //
 // One tracker serves all workers of a run, since a mapping can be registered with one userfaultfd
 // only, and windows hold memory of several workers. Registering takes a lock; scanning does not.
@@ -32,7 +32,7 @@ class PageTracker {
   static constexpr std::size_t kPageBytes = 4096;
   static constexpr std::size_t kWindowBytes = std::size_t{1} << 20;
 
-  /// A quarter of the mappings that the system lets a process have: an island adds two at most.
+  /// A quarter of the mappings that the system allows a process: an island adds two at most.
   static std::size_t islands_of_system();
 
   explicit PageTracker(std::size_t most_islands = islands_of_system())
@@ -41,20 +41,20 @@ class PageTracker {
   PageTracker(const PageTracker&) = delete;
   PageTracker& operator=(const PageTracker&) = delete;
 
-  /// Tracks writes to [begin, end), whole pages of LP memory. False if that is not possible. What
-  /// is there counts as written until it is collected, but for pages that were collected before and
-  /// not written since. Thread-safe.
+  /// Tracks writes to [begin, end), whole pages of LP memory. Returns false if that is not
+  /// possible. All pages count as written until they are collected, except pages that were
+  /// collected before and not written since. Thread-safe.
   bool watch(std::byte* begin, std::byte* end) noexcept;
-  /// Ends what watch() began. Thread-safe.
+  /// Ends the tracking that watch() began. Thread-safe.
   void unwatch(std::byte* begin, std::byte* end) noexcept;
 
-  /// Ranges of neighbouring windows that are registered.
+  /// Number of islands, the ranges of neighbouring registered windows.
   std::size_t islands() const;
-  /// Why writes are not tracked, or not all of them, if anyone wanted it; else empty.
+  /// Why some or all writes are not tracked although this was requested; else empty.
   std::string note() const;
 
-  /// Calls visit(begin, end) for each row of pages in [begin, end), which is watched, that were
-  /// written since the last call, in order of address.
+  /// Calls visit(begin, end), in order of address, for each row of pages in [begin, end) that were
+  /// written since the last call. The range must be watched.
   template <class Visit>
   void collect(std::byte* begin, std::byte* end, Visit&& visit) {
     Pages pages[kPagesAtOnce];
@@ -70,7 +70,7 @@ class PageTracker {
 
  private:
   static constexpr int kPagesAtOnce = 32;
-  struct Pages {  // as the kernel has it
+  struct Pages {  // the kernel's layout
     std::uint64_t begin, end, categories;
   };
   using Window = std::uintptr_t;  // address / kWindowBytes
@@ -89,14 +89,14 @@ class PageTracker {
 
   const std::size_t most_islands_;
   mutable std::mutex mutex_;
-  // Under the mutex, but for the descriptors: who scans has watched before.
+  // Guarded by the mutex, except the descriptors: a caller that scans has called watch() before.
   bool opened_ = false;
   int userfaultfd_ = -1;
   int pagemap_ = -1;
   std::string why_not_;
-  std::unordered_map<Window, std::uint32_t> users_;  ///< of each registered window; may be 0
+  std::unordered_map<Window, std::uint32_t> users_;  ///< users of each registered window; may be 0
   std::size_t islands_ = 0;
-  bool refused_ = false;  ///< something is not tracked, for want of islands or mappings
+  bool refused_ = false;  ///< some memory is not tracked, for want of islands or mappings
 };
 
 }  // namespace orrery::checkpoint

@@ -8,13 +8,13 @@ namespace orrery::checkpoint {
 void Tuning::add_event(std::uint64_t cycles) {
   const std::uint32_t stands_for = std::exchange(unmeasured_, 0);
   if (turn_left_ > 0) {
-    if (!lessons_->on_trial(kind_)) return follow();  // others have ended it
+    if (!lessons_->on_trial(kind_)) return follow();  // other LPs have ended the trial
     lessons_->add_trial_event(cycles, usual_);
     if (--turn_left_ == 0) follow();
     return;
   }
   if (allowed(lessons_->kind()) != kind_) return follow();
-  if (lessons_->kind() != kind_) return;  // it cannot follow: what it costs teaches nothing
+  if (lessons_->kind() != kind_) return;  // an excluded kind: the costs teach nothing
   const std::uint64_t counted = lessons_->add_event(cycles, stands_for);
   if (cold_left_ > 0) {
     --cold_left_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kind of checkpoints that one LP has now, and their interval: those that its worker's lessons
-// name for LPs of its type and size (lessons.h), apart from turns in which it tries another kind,
-// and from kinds that it must not have. Or fixed ones.
+// The kind and interval of one LP's checkpoints: either fixed, or those that its worker's lessons
+// give for LPs of its type and size (lessons.h). The LP deviates from the lessons in turns in which
+// it tries another kind, and for kinds that are excluded for it.
 #pragma once
 
 #include <algorithm>
@@ -25,33 +25,33 @@ class Tuning {
     return lessons_ == nullptr ? interval_.events() : lessons_->interval(kind_);
   }
 
-  /// From now on it learns here: the LP has grown or shrunk.
+  /// Uses these lessons from now on, because the LP has grown or shrunk.
   void learn_from(Lessons& lessons) {
     if (lessons_ == nullptr || lessons_ == &lessons) return;
     lessons_ = &lessons;
     follow();
   }
-  /// Never has this kind again, but images.
+  /// Excludes this kind for good; images take its place.
   void exclude(Kind kind) {
     excluded_ |= 1u << static_cast<unsigned>(kind);
     if (lessons_ != nullptr) return follow();
     kind_ = allowed(kind_);
   }
 
-  /// Whether the cost of the next event is wanted: all of an LP's first ones and of a turn, then
-  /// every kSampling-th. Once an event, but for those that were skipped without asking.
+  /// Whether the cost of the next event is wanted: that of all of an LP's first events and of a
+  /// turn's, then of every kSampling-th. Call once an event, except for events passed to skip().
   bool wants_cost() {
     if (lessons_ == nullptr) return false;
     ++unmeasured_;
     return turn_left_ > 0 || !known() || unmeasured_ >= kSampling;
   }
   void skip(std::uint32_t events) { unmeasured_ += events; }
-  /// Events whose cost is not wanted from now on.
+  /// Number of next events whose cost is not wanted.
   std::uint32_t indifferent() const {
     if (lessons_ == nullptr) return kSampling;
     return turn_left_ > 0 || !known() ? 0 : kSampling - 1 - std::min(unmeasured_, kSampling - 1);
   }
-  /// The event whose cost was wanted.
+  /// Adds an event whose cost was wanted.
   void add_event(std::uint64_t cycles);
   void add_rollback(std::uint64_t cycles);
   void add_checkpoint(std::uint64_t cycles) {
@@ -76,8 +76,8 @@ class Tuning {
   std::uint8_t excluded_ = 0;   ///< kinds, a bit each
   std::uint8_t turn_left_ = 0;  ///< events
   std::int8_t cold_left_ = kColdEvents;
-  std::uint32_t unmeasured_ = 0;    ///< events since the last whose cost was wanted
-  double events_ = 0, cycles_ = 0;  ///< with the kind that it follows, checkpoints apart; they fade
+  std::uint32_t unmeasured_ = 0;    ///< events since the last measured one
+  double events_ = 0, cycles_ = 0;  ///< with the followed kind, without checkpoints; they fade
   double usual_ = 0;                ///< cycles an event before the turn
 };
 

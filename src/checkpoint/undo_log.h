@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one event leaves for being undone by its reverse handler: the values that the handler
-// remembered, and the metrics that it was about to change. Collected in one buffer of the worker
-// while the event runs, then moved into its checkpoint record; taken apart again at a rollback.
+// The data with which a reverse handler undoes one event: the values that the handler remembered,
+// and the metrics before their change. One buffer of the worker collects them while the event runs;
+// they then move into the event's checkpoint record, and a rollback reads them from there.
 #pragma once
 
 #include <cstddef>
@@ -24,11 +24,11 @@ class UndoLog {
     images_.clear();
     refused_ = false;
   }
-  /// Throws std::bad_alloc if there was no memory for something: the event cannot be undone by it.
+  /// Throws std::bad_alloc if memory ran out: the log is incomplete and cannot undo the event.
   void raise_refusal() const {
     if (refused_) throw std::bad_alloc();
   }
-  /// Both are called from a handler, in application mode.
+  /// remember and save_before are called from a handler, in application mode.
   void remember(const void* value, std::size_t bytes) {
     const memory::PlatformMode platform;
     append({{value, bytes}, {&bytes, sizeof bytes}}, values_);
@@ -60,7 +60,7 @@ class UndoLog {
     std::memcpy(&bytes, record, sizeof bytes);
     return {record + sizeof bytes, record + sizeof bytes + bytes};
   }
-  /// Brings back what was saved, newest first.
+  /// Restores the saved bytes, newest first.
   static void restore_images(const std::byte* record, std::size_t record_bytes) {
     const std::byte* begin = values_of(record).end;
     for (const std::byte* end = record + record_bytes; end > begin;) {
@@ -78,7 +78,7 @@ class UndoLog {
     const void* bytes;
     std::size_t count;
   };
-  /// Not the handler's business if there is no memory for it: no exception gets there.
+  /// Notes missing memory instead of throwing: the handler must not see the exception.
   void append(std::initializer_list<Part> parts, std::vector<std::byte>& to) noexcept {
     try {
       for (const auto& [bytes, count] : parts) {
@@ -96,7 +96,7 @@ class UndoLog {
   bool refused_ = false;
 };
 
-/// What a reverse handler sees.
+/// The context that a reverse handler gets.
 class Reversal final : public ReverseContext {
  public:
   Reversal(Time now, LpId self, UndoLog::Values values)

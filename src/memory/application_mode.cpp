@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The thread's context and what happens by default when a model misuses its heap.
+// The thread's context, and the default action when a model misuses its heap.
 #include "memory/application_mode.h"
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stocks, ways and areas; arena.h tells why.
+// Stocks, ways and areas; arena.h says why.
 #include "memory/arena.h"
 
 #include <algorithm>
@@ -16,14 +16,15 @@ namespace {
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr std::size_t kSmallestStockBytes = kMiB;
 constexpr std::size_t kLargestStockBytes = 16 * kMiB;
-// Below this a worker's blocks are few and mostly empty; huge pages would only fill memory. Beyond,
-// LPs whose heaps have a dozen runs each are a dozen pages an event (PCS with 1024 cells: 4 % of
-// the rate). With colouring they are what makes it real.
+// Below this size a worker's blocks are few and mostly empty, and huge pages would only use up
+// memory. Beyond it, LPs whose heaps have a dozen runs each touch a dozen pages an event (PCS with
+// 1024 cells: 4 % of the rate). With colouring, only huge pages make the separation real.
 constexpr std::size_t kHugePagesAboveBytes = kMiB;
-// Pieces of one kind that may lie unused before they serve the other, besides an eighth of all.
+// Bytes of one kind that may lie unused before they serve the other kind, or an eighth of all
+// stocks if that is more.
 constexpr std::size_t kSpareBytes = 8 * kMiB;
 
-// Room for one more, so that a later push_back cannot fail. False if there is no memory.
+// Makes room for `more` elements, so that push_back cannot fail. False if there is no memory.
 template <typename T>
 bool make_room(std::vector<T>& list, std::size_t more = 1) noexcept {
   try {
@@ -64,17 +65,18 @@ Arena::~Arena() {
   }
 }
 
-// Where in an area serving begins, in 2^-32 of it. Areas start at multiples of 64 KiB: were they
-// all served from their start, the first chunks of all classes would fall on the same few sets of
-// the first-level cache, and equal layouts of several workers on the same sets of a shared one. So
-// workers are spread evenly, and classes by multiples of the golden ratio, which never come close.
+// Where in an area serving begins, in units of 2^-32 of the area. Areas start at multiples of 64
+// KiB. If all were served from their start, the first chunks of all classes would lie on the same
+// few sets of the first-level cache, and equal layouts of several workers on the same sets of a
+// shared cache. So workers are spread evenly, and classes by multiples of the golden ratio, which
+// stay well apart.
 std::uint64_t Arena::phase(unsigned size_class, unsigned log) const noexcept {
   constexpr std::uint64_t kGolden = 0x9e3779b9;
   const std::uint64_t worker = (std::uint64_t{colouring_.worker} << 32) / colouring_.workers;
   return (worker + kGolden * (size_class + kSmallClasses * log)) & 0xffffffff;
 }
 
-// The rest of the current area, or a new one.
+// Switches the cursor to the rest of the current area, or to a new area.
 bool Arena::refill(Cursor& cursor, unsigned size_class, Access access, unsigned log) noexcept {
   const std::size_t run_bytes = chunk_bytes(size_class) << log;
   if (cursor.start_bytes >= run_bytes) {
@@ -121,13 +123,13 @@ Area* Arena::open_area(unsigned size_class, Access access, unsigned log,
     return nullptr;
   }
   if (!open(piece.base, piece.bytes, size_class, access, log)) {
-    return nullptr;  // the piece is lost to this run of the simulation; so is the simulation
+    return nullptr;  // the piece is lost to this simulation, which cannot go on anyway
   }
   bytes = piece.bytes;
   return areas_.back();
 }
 
-// Memory becomes an area; there is room for one more in the list.
+// Makes the memory an area. The caller has made room for one more in areas_.
 bool Arena::open(std::byte* base, std::size_t bytes, unsigned size_class, Access access,
                  unsigned log) noexcept {
   Area* const area = Area::make(base, bytes, size_class, access, log);
@@ -154,7 +156,7 @@ bool Arena::wastes_piece(unsigned size_class, Access access) const noexcept {
   return piece / chunk * chunk * 4 < piece * 3 || piece == 0;
 }
 
-// Whether so much is unused of what is meant for the other kind that it may serve this one.
+// Whether so much memory of the other kind lies unused that it may serve `access`.
 bool Arena::may_displace(Access access) const noexcept {
   const Access other = access == Access::mild ? Access::intensive : Access::mild;
   return spare_[index(other)].bytes() > std::max(kSpareBytes, stocks_bytes_ / 8);
@@ -196,8 +198,8 @@ void Arena::give_back(Access access, const Piece& piece) noexcept {
   spare_[index(piece.meant_for)].put(piece);
 }
 
-// Divides a fresh way. The part between the two kinds, if the threshold was moved, goes to the kind
-// that asks.
+// Divides a fresh way. If the threshold was moved, the part between the two kinds goes to the kind
+// that was requested.
 bool Arena::open_way(Access access) noexcept {
   const std::size_t intensive = access == Access::intensive
                                     ? colouring_.intensive_bytes
@@ -241,8 +243,8 @@ std::byte* Arena::take_block() noexcept {
   return block;
 }
 
-// Aligned to `bytes`, a power of two up to a huge page. Stocks grow with the arena, from 1 to 16
-// MiB (2 with colouring): small runs stay small, large ones rarely ask.
+// Takes `bytes`, a power of two up to a huge page, aligned to `bytes`. Stocks grow with the arena,
+// from 1 to 16 MiB (from 2 with colouring): small runs stay small, large ones rarely take a stock.
 std::byte* Arena::take_from_stock(std::size_t bytes) noexcept {
   const auto unaligned = reinterpret_cast<std::uintptr_t>(stock_next_) % bytes;
   if (unaligned != 0) {

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker's supply of LP memory: it cuts the region into runs for the heaps of its LPs, and, where
-// memory is separated by cache sets, into pieces for events and checkpoints as well.
+// A worker's supply of LP memory: it cuts the region into runs for the heaps of the worker's LPs
+// and, where memory is separated by cache sets, into pieces for events and checkpoints.
 //
-// A run belongs to one LP until the arena goes: an old checkpoint may refer to any chunk that its
-// LP ever used, so nothing is handed from one LP to another while a simulation lasts. Serving a run
-// is therefore a bump of a pointer; there is one current area for each class, run length and
+// A run belongs to one LP until the arena is destroyed: an old checkpoint may refer to any chunk
+// that its LP ever used, so no run moves from one LP to another during a simulation. Serving a run
+// is therefore a bump of a pointer. There is one current area for each class, run length and
 // access, and a million LPs with one small object each lie as densely as an array.
 //
-// Without colouring an area is a block of 64 KiB. With it, memory is taken way by way (colour.h)
-// and every way is divided into pieces for intensive and for mild memory. Which of the two a run
-// needs more of is not known in advance, so what would lie unused beyond a bound (kSpareBytes and
-// an eighth) serves the other kind: a million LPs must not pay twice for the separation. Runs that
-// fit no piece, or would waste much of one, lie in whole blocks without colour.
+// Without colouring an area is a block of 64 KiB. With colouring, memory is taken way by way
+// (colour.h), and every way is divided into pieces for intensive and for mild memory. Which kind a
+// run will need more of is not known in advance. So pieces of one kind that lie unused beyond a
+// bound (kSpareBytes, or an eighth of the stocks if that is more) serve the other kind: a million
+// LPs must not pay twice for the separation. Runs that fit no piece, or would waste much of one,
+// lie in whole blocks without colour.
 //
 // An arena is used by one thread at a time. LPs that move to another worker keep their memory and
-// take later runs from their new worker's arena, so all arenas of a simulation end together. Pools
-// of the platform may end before: their pieces go back and serve again.
+// take later runs from their new worker's arena, so all arenas of a simulation must live to its
+// end. Pools of the platform may end earlier: their pieces return to the arena and serve again.
 #ifndef ORRERY_MEMORY_ARENA_H
 #define ORRERY_MEMORY_ARENA_H
 
@@ -36,13 +37,13 @@ class Arena {
  public:
   // `deny_oversize`: large runs of more than a block are refused.
   explicit Arena(const Colouring& colouring = {}, bool deny_oversize = false);
-  // Gives all memory back to the region and the system. No heap may use it any more.
+  // Returns all memory to the region and the system. No heap may use the arena any more.
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // 2^log neighbouring chunks of a small class, which no one else has; nullptr if exhausted. `log`
-  // becomes smaller where the areas are too small for such runs.
+  // Returns 2^log neighbouring chunks of a small class that no other heap has, or nullptr if memory
+  // is exhausted. Reduces `log` where the areas are too small for such runs.
   std::byte* take_run(unsigned size_class, Access access, unsigned& log) noexcept {
     if (log != 0) {
       log = std::min<unsigned>(log, longest_logs_[index(access)][size_class]);
@@ -58,7 +59,7 @@ class Arena {
     return run;
   }
 
-  // A run of a large class, aligned to a power of two that is at least a block.
+  // Returns a run of a large class; `alignment` is a power of two that is at least a block.
   std::byte* take_large(unsigned size_class, std::size_t alignment) noexcept;
   // Whether take_large refuses the class.
   bool denies(unsigned size_class) const noexcept {
@@ -66,24 +67,25 @@ class Arena {
   }
 
   // Memory of one colour for a pool of the platform, not zeroed. Empty if there is no colouring, no
-  // piece of that many bytes, or no memory: the pool then takes what it needs from the system.
-  // take_spare_piece hands out mild memory below the threshold, or what was meant for the other
-  // kind, if more of it lies unused than the bound allows. A pool that ends before the arena does
-  // gives back what it has taken, with the same access (borrowed_pieces.h does); it serves whoever
-  // asks next, LPs as well.
+  // piece of that many bytes, or no memory: the pool then takes memory from the system.
+  // take_spare_piece returns mild memory below the threshold, or a piece of the other kind if more
+  // of that kind lies unused than the bound allows. A pool that ends before the arena must return
+  // its pieces with the same access (borrowed_pieces.h does); they then serve any caller, LPs as
+  // well.
   Piece take_piece(Access access, std::size_t least_bytes) noexcept;
   Piece take_spare_piece(Access access, std::size_t least_bytes) noexcept;
   void give_back(Access access, const Piece& piece) noexcept;
 
   const Colouring& colouring() const noexcept { return colouring_; }
-  // From now on mild memory is taken from [offset, way_bytes) of the ways. What was taken stays.
+  // From now on mild memory is taken from [offset, way_bytes) of the ways. Memory taken before
+  // stays.
   void set_mild_from(std::size_t offset) noexcept {
     colouring_.mild_from = offset;
     spare_[index(Access::mild)].set_floor(offset);
   }
 
-  // All memory that it has from the region, and all areas of it that runs lie in; for those who
-  // write it down: visit(const Extent&), visit(const Area&).
+  // Visits all memory that the arena has from the region, and all its areas, for code that writes a
+  // snapshot: visit(const Extent&), visit(const Area&).
   struct Extent {
     std::byte* base;
     std::size_t bytes;
@@ -98,24 +100,24 @@ class Arena {
   void for_each_area(Visit&& visit) const {
     for (const Area* const area : areas_) visit(*area);
   }
-  // Memory as another arena had it, in another process, for the heaps that lie in it; false if it
-  // cannot be had. What was left unused of it then stays so.
+  // Takes the memory and the areas that an arena of another process had, for the heaps in them.
+  // False if the memory is not available. What that arena had left unused stays unused.
   bool restore_extent(const Extent& extent) noexcept;
   bool restore_area(std::byte* base, std::size_t bytes, unsigned size_class, Access access,
                     unsigned log) noexcept;
 
   // Address space taken for LPs so far, an upper bound of the memory in use.
   std::size_t taken_bytes() const noexcept { return taken_bytes_; }
-  // Address space taken from the region in stocks: for LPs, pools, and what lies unused.
+  // Address space taken from the region in stocks: for LPs, for pools, and unused.
   std::size_t stock_bytes() const noexcept { return stocks_bytes_; }
-  // Bytes of pieces that serve the other kind of memory.
+  // Bytes of pieces that serve the other kind of memory than they were meant for.
   std::size_t displaced_bytes() const noexcept { return displaced_bytes_; }
 
  private:
   struct Cursor {
     std::byte* next = nullptr;
     std::size_t left_bytes = 0;
-    // An area is served from within (see phase) to its end, then from its start.
+    // An area is served from a start inside it (see phase) to its end, then from its beginning.
     std::byte* start = nullptr;
     std::size_t start_bytes = 0;
   };

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Platform memory of a worker for what it keeps beside events: histories and checkpoints. Free
-// lists by size class (those of the LP heaps), last freed first served. Blocks of large classes
-// come from the system one by one; up to kKeptBytes of them are kept when they are released, since
-// the system would map and clear a megabyte afresh for each checkpoint (300 us instead of 100). One
-// thread uses a pool at a time; blocks go back to where they came from with the pool.
+// Platform memory of a worker for histories and checkpoints. Free lists by size class (the classes
+// of the LP heaps) serve the block that was freed last. Blocks of large classes come from the
+// system one by one. The pool keeps up to kKeptBytes of released large blocks, since the system
+// would map and clear a megabyte afresh for each checkpoint (300 us instead of 100). One thread
+// uses a pool at a time. The pool's destructor returns all blocks.
 //
 // Where memory is separated by cache sets (colour.h), this is mild memory: blocks lie in the mild
-// part of the arena's ways. The threshold may be moved while the pool is used, since its blocks are
-// recycled quickly: those that lie below it are set aside when they are released, and serve again
-// when it is lowered, or when there is nothing else.
+// part of the arena's ways. The threshold may be moved while the pool is used, since blocks are
+// recycled quickly. A released block below the threshold is set aside. It serves again when the
+// threshold is lowered, or when there is no other block.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ class BlockPool {
     trim();
   }
 
-  /// Before the first allocation: take mild memory of `arena`, which must outlive the pool.
+  /// Before the first allocation: takes mild memory from `arena`, which must outlive the pool.
   void use_arena(Arena& arena) {
     if (!arena.colouring().on) return;
     arena_ = &arena;
@@ -75,7 +75,7 @@ class BlockPool {
     __builtin_prefetch(head->next, 1);
     return head;
   }
-  /// `bytes` as given to allocate.
+  /// `bytes` must be the value given to allocate.
   void release(void* block, std::size_t bytes) noexcept {
     const unsigned size_class = class_of(bytes);
     used_bytes_ -= chunk_bytes(size_class);
@@ -83,7 +83,7 @@ class BlockPool {
       return release_large(block, size_class);
     put(static_cast<Free*>(block), size_class);
   }
-  /// Gives large blocks that are kept for later back to the system.
+  /// Returns the large blocks that are kept for later to the system.
   void trim() noexcept {
     for (Free*& list : large_) {
       while (list != nullptr) std::free(std::exchange(list, list->next));
@@ -127,8 +127,8 @@ class BlockPool {
     head->next = large_[size_class - kSmallClasses];
     large_[size_class - kSmallClasses] = head;
   }
-  /// A piece of the right colour, then what was set aside, then what the other kind can spare, then
-  /// memory of the system.
+  /// Takes a piece of the right colour, else a block that was set aside, else a spare piece of the
+  /// other kind, else memory of the system.
   [[gnu::noinline]] void* refill(unsigned size_class) {
     const std::size_t each = chunk_bytes(size_class);
     Piece slab = pieces_.take(each);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pieces that a pool of the platform has of an arena. They go back when the pool goes, so that
-// an arena that outlives its pools serves the next ones from the same memory. Nothing may refer to
-// what lay in them by then: they may serve an LP next.
+// The pieces that a pool of the platform has taken from an arena. The destructor returns them, so
+// that an arena that outlives its pools serves later pools from the same memory. Nothing may refer
+// to their contents any more by then: an LP may get them next.
 #ifndef ORRERY_MEMORY_BORROWED_PIECES_H
 #define ORRERY_MEMORY_BORROWED_PIECES_H
 
@@ -17,9 +17,9 @@ namespace orrery::memory {
 
 class BorrowedPieces {
  public:
-  // From no arena: it has no pieces.
+  // Without an arena: all requests return an empty piece.
   BorrowedPieces() = default;
-  // The arena must outlive it.
+  // `arena` must outlive this object.
   BorrowedPieces(Arena& arena, Access access) noexcept : arena_(&arena), access_(access) {}
   BorrowedPieces(BorrowedPieces&& other) noexcept { swap(other); }
   BorrowedPieces& operator=(BorrowedPieces&& other) noexcept {
@@ -47,7 +47,7 @@ class BorrowedPieces {
       return {};
     }
     try {
-      pieces_.emplace_back();  // first: what is taken must not be lost
+      pieces_.emplace_back();  // first, so that a failure cannot lose a piece
     } catch (const std::bad_alloc&) {
       return {};
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cache as hwloc sees it, and shares of its ways in whole pages; colour.h tells why.
+// The cache as hwloc reports it, and shares of its ways in whole pages; colour.h says why.
 #include "memory/colour.h"
 
 #include <bit>
@@ -11,8 +11,8 @@
 namespace orrery::memory {
 namespace {
 
-// Fills in size and ways from the first cache of the level; the cores of a machine may differ, and
-// then the first one speaks for all.
+// Fills in size and ways from the first cache of the level, also where the cores of a machine
+// differ.
 void ask_hwloc(CacheFacts& facts) {
   const Topology topology = load_topology();
   if (!topology) return;

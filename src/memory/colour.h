@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Colours: which sets of a cache an address falls on, and which of them serve which memory.
+// Colours: which sets of a cache an address maps to, and which kind of memory uses which sets.
 //
 // In a set-associative cache a line's set is its address modulo the size of one *way* (cache size /
 // associativity). Memory that is touched by every event (model state, pending events) and memory
@@ -13,8 +13,9 @@
 //   offset in the way   0 ........ intensive_bytes ........ way_bytes
 //                       intensive                | mild
 //
-// Physical addresses decide. They agree with virtual ones modulo the page size, so a way of 64 KiB
-// is only controlled in huge pages; with pages of 4 KiB the separation is by chance.
+// The physical address decides the set. It agrees with the virtual one modulo the page size, so a
+// way of 64 KiB can be controlled only in huge pages. With pages of 4 KiB the separation is by
+// chance.
 #ifndef ORRERY_MEMORY_COLOUR_H
 #define ORRERY_MEMORY_COLOUR_H
 
@@ -37,9 +38,10 @@ struct CacheFacts {
   bool usable = true;
 };
 
-// The second-level cache, by what hwloc knows: large enough to hold working sets, private to a core
-// on most processors, and its sets follow the physical address (those of a shared third level are
-// hashed). Where hwloc does not know it, a way of 64 KiB is assumed, which is that of most.
+// The second-level cache, as hwloc reports it. This cache is large enough to hold working sets, is
+// private to a core on most processors, and its sets follow the physical address (a shared third
+// level hashes them). If hwloc does not know the cache, a way of 64 KiB is assumed, the most common
+// size.
 CacheFacts second_level_cache();
 
 // How an arena lays out its memory. The parts of a way are multiples of a page.
@@ -48,12 +50,12 @@ struct Colouring {
   std::size_t way_bytes = kBlockBytes;
   std::size_t intensive_bytes = kBlockBytes;  // model memory lies in [0, intensive_bytes) of a way
   std::size_t mild_from = kBlockBytes;        // mild memory in [mild_from, way_bytes)
-  unsigned worker = 0;  // of `workers`: where in an area serving begins, see Arena
+  unsigned worker = 0;  // of `workers`: decides where in an area serving begins, see Arena
   unsigned workers = 1;
   bool huge_pages = true;  // from the first stock on
 
-  // `share` (0 to 1) of each way of `cache` for intensive memory, the rest for mild memory. The
-  // extremes leave one kind without an area of its own; it then lies anywhere.
+  // `share` (0 to 1) of each way of `cache` is for intensive memory, the rest for mild memory. At 0
+  // or 1 one kind has no area of its own and lies anywhere.
   static Colouring of(const CacheFacts& cache, double share);
 
   // Offset of an address in its way.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Serves the memory of an LP in place of its heap, for an engine that wants to see every request
-// (the checker: sizes asked for, who asked, patterns in what is not live).
+// Serves the memory of an LP in place of its heap, for an engine that must see every request. The
+// checker needs the requested sizes, the callers, and patterns in memory that is not live.
 //
-// It costs the ordinary path nothing. The engine enters application mode with a heap that has no
-// arena (LpHeap::kNoArena): that heap can neither allocate nor recognise an address, so each of
-// malloc, free and realloc ends in the branch for failures that it has anyway, and only there asks
-// whether the thread has an observer.
+// The ordinary path pays nothing for this. The engine enters application mode with a heap that has
+// no arena (LpHeap::kNoArena). Such a heap can neither allocate nor recognise an address, so
+// malloc, free and realloc end in their branch for failures, and only that branch looks for an
+// observer.
 #ifndef ORRERY_MEMORY_HEAP_OBSERVER_H
 #define ORRERY_MEMORY_HEAP_OBSERVER_H
 
@@ -14,7 +14,7 @@
 
 namespace orrery::memory {
 
-// All functions are called in platform mode, from the handler that asks.
+// All functions are called in platform mode, from the handler that makes the request.
 class HeapObserver {
  public:
   // Memory for `bytes` (0 counts as 1) at a multiple of `alignment`, or nullptr.

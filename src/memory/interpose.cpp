@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// malloc and its family, and every form of operator new and delete, for the whole process: in
+// malloc and its family, and every form of operator new and delete, for the whole process. In
 // application mode they serve the running LP's heap, in platform mode the system's allocator, so
 // that a model is ordinary C++. application_mode.h has the rules for memory that crosses the
 // border.
 //
-// A definition in the executable wins over those of shared libraries, also for libraries that are
-// loaded later with dlopen; hence this file is linked as an object into executables, never put into
+// A definition in the executable takes precedence over those of shared libraries, also of libraries
+// loaded later with dlopen. Hence this file is linked as an object into executables, never put into
 // a library. Platform mode reaches glibc's allocator by its second names (__libc_malloc, ...).
 // AddressSanitizer and ThreadSanitizer export their allocators under second names, too
-// (__interceptor_malloc, ...), so sanitized builds keep all checks of system memory but one: since
-// operator new is served by malloc here, freeing the memory of one with the other goes unnoticed.
+// (__interceptor_malloc, ...), so sanitized builds keep all checks of system memory but one: malloc
+// serves operator new here, so a mismatch such as free of memory from operator new goes unnoticed.
 //
 // The routes of platform mode are not instrumented, since they also run where a sanitizer has no
-// state for the thread: before it has started, in the middle of its start, and at the end of a
-// thread.
+// state for the thread: before the thread has started, while it starts, and when it ends.
 //
-// The heap is not reentrant and a preempted event may be dropped at any instruction of application
-// mode, so a heap operation says that it is one, or leaves application mode, while it lasts.
+// The heap is not reentrant, and a preempted event may be dropped at any instruction of application
+// mode. So each heap operation sets `in_heap` or leaves application mode while it lasts.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -64,16 +63,16 @@ namespace {
 #else
 #define ORRERY_SYSTEM(function) __libc_##function
 #endif
-// For what may run in platform mode. Code that is instrumented is not inlined into these, bar what
-// is marked always_inline.
+// For functions that may run in platform mode. The compiler inlines no instrumented code into
+// these, except functions marked always_inline.
 #define ORRERY_PLAIN __attribute__((no_sanitize("address,thread,undefined")))
 
 // The routes end in tail calls (this file is compiled with optimisation in every build), so that
 // they add no frame of their own to the stacks that a sanitizer records and judges by.
 #define ORRERY_ROUTE [[gnu::always_inline]] ORRERY_PLAIN inline
 
-// The quick ways of application mode: part of malloc and free themselves, but for sanitized builds,
-// whose instrumented code must stay out of the routes.
+// The quick paths of application mode. They are inlined into malloc and free, except in sanitized
+// builds, whose instrumented code must stay out of the routes.
 #ifdef ORRERY_SANITIZED
 #define ORRERY_QUICK [[gnu::noinline]]
 #else
@@ -81,8 +80,9 @@ namespace {
 #endif
 
 #ifndef ORRERY_SANITIZED
-// glibc has no second name for this one. It is rare, so it is looked up at first use; two threads
-// that do so at once store the same value, and nothing else is published by it: relaxed.
+// glibc has no second name for malloc_usable_size. It is rare, so it is looked up at first use.
+// Relaxed suffices: two threads that look it up at once store the same value, and nothing else is
+// published by it.
 std::size_t __libc_malloc_usable_size(void* pointer) {
   using Function = std::size_t (*)(void*);
   static constinit std::atomic<Function> function{nullptr};
@@ -109,22 +109,23 @@ void* refuse(std::size_t bytes) noexcept {
 // ---- Application mode: the slower half of each function
 // ------------------------------------------
 
-// The running heap has no room: there is none, or an observer serves its memory.
+// The running heap cannot serve: memory is exhausted, or an observer serves the LP.
 [[gnu::noinline, gnu::cold]] void* allocate_otherwise(
     std::size_t bytes, std::size_t alignment = kMinAlignmentBytes) noexcept {
   HeapObserver* const observer = thread_context.observer;
   if (observer == nullptr) {
     return refuse(bytes);
   }
-  // Asked for, the frame pointer is kept in this function: an observer follows the chain of frames
-  // to the model's code that allocates. Those that lead here are tail calls.
+  // Reading the frame address makes the compiler keep the frame pointer in this function: an
+  // observer follows the chain of frames to the model code that allocates. The callers on the way
+  // are tail calls.
   asm volatile("" : : "r"(__builtin_frame_address(0)));
   const PlatformMode platform;
   void* const pointer = observer->allocate(bytes, alignment);
   return pointer != nullptr ? pointer : fail();
 }
 
-// `alignment` is left out where that of malloc will do.
+// `alignment` is left out where malloc's alignment suffices.
 template <typename... Alignment>
 [[gnu::noinline]] void* allocate_slowly(LpHeap& heap, std::size_t bytes,
                                         Alignment... alignment) noexcept {
@@ -140,7 +141,7 @@ void* allocate_for(LpHeap& heap, std::size_t bytes, Alignment alignment) noexcep
   return allocate_slowly(heap, bytes, alignment);
 }
 
-// A heap of many runs has a quick way, too.
+// The quick path for a heap of many runs.
 [[gnu::noinline]] void* allocate_otherwise_quickly(LpHeap& heap, std::size_t bytes) noexcept {
   if (heap.has_many_runs()) {
     enter_heap();
@@ -153,7 +154,7 @@ void* allocate_for(LpHeap& heap, std::size_t bytes, Alignment alignment) noexcep
   return allocate_slowly(heap, bytes);
 }
 
-// The slow ways are tail calls, so that this needs no registers to be saved.
+// The slow paths are tail calls, so that this function need not save registers.
 ORRERY_QUICK void* allocate_for(LpHeap& heap, std::size_t bytes) noexcept {
   enter_heap();
   void* const pointer = heap.allocate_quickly(bytes);
@@ -161,7 +162,7 @@ ORRERY_QUICK void* allocate_for(LpHeap& heap, std::size_t bytes) noexcept {
   return pointer != nullptr ? pointer : allocate_otherwise_quickly(heap, bytes);
 }
 
-// The running heap refused: the model is wrong, or an observer serves its memory.
+// The running heap refused: the model misuses its heap, or an observer serves its memory.
 [[gnu::noinline, gnu::cold]] void free_otherwise(FreeStatus status, void* pointer) noexcept {
   HeapObserver* const observer = thread_context.observer;
   if (observer == nullptr) {
@@ -182,9 +183,9 @@ ORRERY_QUICK void* allocate_for(LpHeap& heap, std::size_t bytes) noexcept {
   }
 }
 
-// An address that an allocator of the system may have given is left as it is, since the event may
-// be rolled back. No allocator gives an odd one, and what lies there can be read: else the free()
-// crashes here, as it would later in the allocator.
+// Leaves memory of the system's allocator allocated, since the event may be rolled back. A pointer
+// that is no multiple of 8 comes from no allocator and is reported. Reading a byte makes the free()
+// of an invalid address crash here, as it would later in the allocator.
 [[gnu::noinline, gnu::cold]] void free_of_system_memory(const void* pointer) noexcept {
 #ifndef ORRERY_SANITIZED
   constexpr std::uintptr_t kLeastAlignmentBytes = 8;
@@ -239,7 +240,7 @@ ORRERY_ROUTE void route_free(void* pointer) noexcept {
   }
 }
 
-// New memory of this mode's side, with the old contents; the old memory is freed by the rules.
+// Moves the contents to new memory of this mode's side; the old memory is freed by the rules.
 void* move_across(void* pointer, std::size_t bytes) noexcept {
   void* const moved = route_allocate(bytes);
   if (moved != nullptr) {
@@ -264,7 +265,7 @@ void* reallocate_for(LpHeap& heap, void* pointer, std::size_t bytes) noexcept {
       const PlatformMode platform;
       return observer->reallocate(pointer, bytes);
     }
-    free_for(heap, pointer);  // finds out what is wrong with it
+    free_for(heap, pointer);  // reports the error
     return nullptr;
   }
   return moved != nullptr ? moved : refuse(bytes);
@@ -296,7 +297,7 @@ ORRERY_ROUTE void* route_callocate(std::size_t n, std::size_t bytes) noexcept {
   return heap == nullptr ? ORRERY_SYSTEM(calloc)(n, bytes) : callocate_for(*heap, n, bytes);
 }
 
-// What operator new does when there is no memory: ask the new-handler until it gives up.
+// The retry of operator new when there is no memory: calls the new-handler until it gives up.
 template <typename Allocate>
 [[gnu::noinline, gnu::cold]] void* retry_new(std::size_t bytes, Allocate allocate) {
   if (running_heap() == nullptr) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// snprintf and its kin, and behind each a place where the handler that called it can be interrupted
-// (run/preemption.h): a handler that does little but formatting is nearly always in the C library,
-// where a signal finds it in vain.
+// snprintf and similar functions, each followed by a point where the calling handler can be
+// preempted (run/preemption.h). A handler that mainly formats text is nearly always in the C
+// library, where a preemption signal cannot interrupt it.
 #include <atomic>
 #include <cstdarg>
 #include <cstddef>
@@ -26,7 +26,7 @@ int format(char* out, std::size_t bytes, const char* format, va_list arguments,
   return result;
 }
 
-/// What programs call that are compiled with _FORTIFY_SOURCE. `room`: of the buffer.
+/// Called by programs compiled with _FORTIFY_SOURCE. `room`: of the buffer.
 int format_checked(char* out, std::size_t bytes, int flag, std::size_t room, const char* format,
                    va_list arguments, const void* caller) noexcept {
   using Function = int(char*, std::size_t, int, std::size_t, const char*, va_list);

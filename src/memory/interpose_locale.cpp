@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Locales by name, which the C library loads and counts in lists of the process: made in a handler,
-// that memory would lie in an LP's heap and be rolled back under the library, and a locale that is
-// freed, rolled back and freed again would be counted twice. std::locale("...") and its facets ask
-// for them.
+// Locales by name. The C library loads and counts them in lists of the process. If a handler made
+// one, its memory would lie in an LP's heap and be rolled back behind the library's back. A locale
+// that is freed, rolled back and freed again would be counted twice. std::locale("...") and its
+// facets make such locales.
 //
-// A locale_t never changes, so a handler gets one that all share: it is made once, in platform
-// mode, for each name, and never freed. What the C++ library builds around it (facets, counts of
-// references) is ordinary memory of the LP; library_state.cpp sees to what the two share there.
+// A locale_t never changes, so a handler gets a shared locale: for each name it is made once, in
+// platform mode, and never freed. The C++ library's data about it (facets, counts of references) is
+// ordinary memory of the LP; library_state.cpp takes care of the shared counts there.
 //
 // Linked as an object into executables, like interpose.cpp and for the same reason.
 #include <locale.h>
@@ -43,7 +43,7 @@ locale_t duplicate(locale_t locale) {
 
 class SharedLocales {
  public:
-  // Never destroyed: freelocale may ask for it at any late hour.
+  // Never destroyed: late destructors may call freelocale.
   static SharedLocales& instance() {
     static auto& locales = *new SharedLocales;
     return locales;
@@ -56,7 +56,8 @@ class SharedLocales {
         return entry.made;
       }
     }
-    // A locale that is changed is given up to newlocale; this one may serve others.
+    // newlocale consumes the locale that it changes, and `base` may serve others, so it gets a
+    // copy.
     const locale_t changed = base == nullptr ? nullptr : duplicate(base);
     const locale_t made = make(categories, name, changed);
     if (made == nullptr) {
@@ -94,7 +95,7 @@ class SharedLocales {
     return false;
   }
 
-  // The tables that the C library makes at the first use: of conversions, and of other calendars.
+  // Makes the tables that the C library creates at first use: for conversions and other calendars.
   static void use_once(locale_t locale) {
     const locale_t before = uselocale(locale);
     static_cast<void>(std::btowc('a'));
@@ -149,7 +150,7 @@ ORRERY_EXPORT locale_t duplocale(locale_t locale) noexcept {
 ORRERY_EXPORT void freelocale(locale_t locale) noexcept {
   locales::free_locale(locale);
 }
-// The names by which the C++ library asks.
+// The names that the C++ library calls.
 ORRERY_EXPORT locale_t __newlocale(int categories, const char* name, locale_t base) noexcept {
   return locales::new_locale(categories, name, base);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Locks of the C library that model code takes, counted: a handler that holds one is neither set
-// aside nor dropped for something more urgent (run/preemption.h), since the next handler on the
-// thread might want the lock. std::mutex, std::shared_mutex and std::call_once come down to these.
-// Locks that a model makes of atomics of its own cannot be seen.
+// Counts the locks of the C library that model code holds. A handler that holds one is neither
+// interrupted nor dropped for a more urgent event (run/preemption.h), since the next handler on the
+// thread might want the lock. std::mutex, std::shared_mutex and std::call_once use these functions.
+// Locks that a model makes from its own atomics cannot be seen.
 #include <pthread.h>
 #include <stdio.h>
 #include <time.h>
@@ -19,7 +19,7 @@ namespace rt = orrery::memory;
 
 namespace {
 
-/// Counted before it is taken, so that it never is held and not counted.
+/// Counts a lock before it is taken, so that no held lock is ever uncounted.
 class Count {
  public:
   Count() noexcept : counts_(rt::running_heap() != nullptr) {
@@ -101,7 +101,7 @@ ORRERY_EXPORT void funlockfile(FILE* stream) noexcept {
   count_unlock();
 }
 
-/// What runs once may throw; then it was not the once.
+/// The routine may throw; then pthread_once has not run it.
 ORRERY_EXPORT int pthread_once(pthread_once_t* once, void (*routine)()) {
   static constinit std::atomic<int (*)(pthread_once_t*, void (*)())> known{nullptr};
   struct Counted {

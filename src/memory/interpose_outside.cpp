@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The system's clocks and random numbers, wrapped for the whole process, so that the checker can
-// name a handler that asks them (outside_calls.h). Outside of application mode and where nobody
-// watches, a wrapper costs a load and a comparison and calls the real function. And the ends of the
-// process that no atexit() hears of, signals that it sends itself, and doubles of it, so that a
-// handler that calls them can be named.
+// Wraps the system's clocks and random numbers for the whole process, so that the checker can name
+// a handler that calls them (outside_calls.h). Outside of application mode, and where no thread
+// watches, a wrapper costs a load and a comparison before it calls the real function. Also wraps
+// functions that end the process without atexit(), send it a signal or fork it, so that a handler
+// that calls them can be named.
 //
 // Linked as an object into executables, like interpose.cpp and for the same reason. Not caught: the
-// processor's own counters and random numbers (rdtsc, rdrand), which are no calls; the values that
-// they give still differ from one execution to the next.
+// processor's own counters and random numbers (rdtsc, rdrand), which are instructions, not calls.
+// Their values still differ from one execution to the next.
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -119,8 +119,8 @@ ORRERY_EXPORT std::uint32_t arc4random() noexcept {
 }
 #endif
 
-// std::random_device::_M_getval(), what its operator() calls. It may use the processor's generator,
-// hence no function above.
+// std::random_device::_M_getval(), which operator() calls. It may use the processor's generator and
+// then calls none of the functions above.
 ORRERY_EXPORT unsigned _ZNSt13random_device9_M_getvalEv(void* device) {
   static constinit std::atomic<unsigned (*)(void*)> known{nullptr};
   outside::note(Call::random_device);
@@ -146,8 +146,8 @@ ORRERY_PLAIN [[noreturn]] void end_process(const char* function, int status) noe
 }  // namespace
 }  // namespace orrery::memory
 
-// Before destructors of thread-local objects and what atexit() registered: none of that runs if the
-// call is one of a handler that is dropped for it.
+// Calls the hook before the destructors of thread-local objects and the functions registered with
+// atexit(): none of these may run if the call is in an event that is then dropped.
 ORRERY_EXPORT [[noreturn]] void exit(int status) {
   static constinit std::atomic<void (*)(int)> known{nullptr};
   outside::tell_end("exit()");
@@ -171,7 +171,7 @@ ORRERY_EXPORT [[noreturn]] void abort() noexcept {
   __builtin_unreachable();
 }
 
-// What assert() calls.
+// The function that assert() calls.
 ORRERY_EXPORT [[noreturn]] void __assert_fail(const char* expression, const char* file,
                                               unsigned line, const char* function) noexcept {
   static constinit std::atomic<void (*)(const char*, const char*, unsigned, const char*)> known{
@@ -198,7 +198,7 @@ ORRERY_EXPORT [[noreturn]] void _Exit(int status) noexcept {
   outside::end_process("_Exit()", status);
 }
 
-// ---- Signals to the process itself. What `syscall` sends goes unnoticed.
+// ---- Signals to the process itself. Signals sent by syscall() go unnoticed.
 
 namespace orrery::memory {
 namespace {
@@ -249,7 +249,7 @@ ORRERY_EXPORT pid_t fork() noexcept {
   return outside::next_definition(known, "fork")();
 }
 
-// Sanitizers wrap these themselves, and call them before they have begun.
+// Sanitizers wrap these functions themselves, and call them before they are initialised.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 namespace orrery::memory {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Language-runtime calls that keep memory for longer than an event, made in platform mode whoever
-// makes them. Without this, the first event that runs them would leave pointers into its LP's heap
+// Language-runtime calls that keep memory for longer than an event run in platform mode, whichever
+// code calls them. Otherwise the first event that runs them would leave pointers into its LP's heap
 // in places that no rollback restores:
 //   - a function-local static, initialised at its first use: its guard is not rolled back, so the
 //     object's memory must not be either. Nor may the initialisation be preempted: other threads
@@ -24,7 +24,7 @@
 namespace orrery::memory {
 namespace {
 
-// Statics whose initialisers initialise other statics.
+// Depth of statics whose initialisers initialise other statics.
 constexpr unsigned kMaxNestedGuards = 64;
 
 struct GuardStack {
@@ -34,8 +34,8 @@ struct GuardStack {
 
 constinit thread_local GuardStack guard_stack [[gnu::tls_model("initial-exec")]];
 
-// The next definition of a function of the runtime. Threads that look it up at once store the same
-// value and nothing else is published by it, so relaxed suffices.
+// Finds the next definition of a function of the runtime. Relaxed suffices: threads that look it up
+// at once store the same value and nothing else is published by it.
 template <typename Function>
 Function* next(std::atomic<Function*>& known, const char* name) noexcept {
   Function* function = known.load(std::memory_order_relaxed);

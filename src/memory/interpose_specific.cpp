@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Thread-specific data (pthread_key_create and its kin) of model code, which
-// std::pmr::synchronized_pool_resource uses: the pools of each thread. In the C library a value
-// belongs to the thread, is not rolled back, and its destructor runs when the thread ends, long
-// after the LP's memory has gone. To its model, an LP runs on one thread, whichever worker that is:
-// so the value of a key that is made in application mode belongs to the LP. It lies in a slot in
-// the LP's heap, where it is saved and restored with all the rest; no thread's end concerns it.
+// Thread-specific data (pthread_key_create and related functions) of model code;
+// std::pmr::synchronized_pool_resource uses it for the pools of each thread. In the C library a
+// value belongs to the thread and is not rolled back. Its destructor runs when the thread ends,
+// long after the LP's memory is gone. For its model, an LP runs on one thread, whichever worker
+// that is. So the value of a key made in application mode belongs to the LP: it lies in a slot in
+// the LP's heap, is saved and restored with the heap, and no thread's end affects it.
 //
-// A key is a number of 32 bits: which chunk of the heap the slot is (lp_heap.h). That means the
-// same after a rollback, on another worker and in another process, wherever the heap goes, and
-// needs no table; the heap is that of the LP that asks, or the model's for keys that prepare()
-// made. Heaps of a HeapObserver have no chunks, and live and end in one process: theirs are numbers
-// in a table.
+// A key is a number of 32 bits that says which chunk of the heap the slot is (lp_heap.h). It means
+// the same after a rollback, on another worker and in another process, and needs no table. The heap
+// is that of the calling LP, or the model's heap for keys that prepare() made. Heaps of a
+// HeapObserver have no chunks, and live and end in one process: their keys are numbers in a table.
 //
-// Keys of the platform mode are the C library's, also when model code uses them; what it allocates
-// for their values must not lie in an LP's heap.
+// Keys made in platform mode are the C library's, also when model code uses them. Memory that the
+// library allocates for their values must not lie in an LP's heap.
 //
-// Linked as an object into executables, like interpose.cpp and for the same reason. Left out where
-// a sanitizer, which uses such keys before it can serve memory, would have to come through here.
+// Linked as an object into executables, like interpose.cpp and for the same reason. Left out in
+// sanitized builds: a sanitizer uses such keys before it can serve memory.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 #include <pthread.h>
@@ -40,7 +39,7 @@
 namespace orrery::memory {
 namespace {
 
-// The C library's keys are below 1024. Of ours the lowest 29 bits say which.
+// The C library's keys are below 1024. The lowest 29 bits of the platform's keys are the number.
 constexpr pthread_key_t kLpKey = 0x8000'0000;
 constexpr pthread_key_t kModelKey = 0x4000'0000;     // in the model's heap
 constexpr pthread_key_t kObservedKey = 0x2000'0000;  // in the table
@@ -50,18 +49,18 @@ struct Slot {
   void* value;
 };
 
-// One key for each address that ever held a slot: after a rollback an LP gets the same address and
-// so the same key again, nothing has to be taken back, and the table is as small as the LPs'
+// One key for each address that ever held a slot. After a rollback an LP gets the same address and
+// so the same key again. Nothing has to be taken back, and the table grows only with the LPs'
 // memory.
 class SlotTable {
  public:
-  // Never destroyed: threads end at any late hour.
+  // Never destroyed: threads may end after the destructors of statics.
   static SlotTable& instance() {
     static auto& table = *new SlotTable;
     return table;
   }
 
-  // The key of a slot; 0 if there are no more.
+  // The key of a slot; 0 if no keys are left.
   pthread_key_t key_of(Slot* slot) {
     const std::lock_guard lock(mutex_);
     const auto [found, added] = keys_.try_emplace(slot, kLpKey | kObservedKey | count_);
@@ -71,8 +70,9 @@ class SlotTable {
       return 0;
     }
     std::atomic<Block*>& block = blocks_[count_ / kBlockSlots];
-    // Release, with the acquire below: whoever finds the block finds it made. Its entries need no
-    // order of their own: who has the key has it from whoever was told it, after the entry.
+    // Release, with the acquire below: a thread that finds the block sees it initialised. Its
+    // entries need no order of their own: a thread gets a key, directly or not, from the thread
+    // that made the entry.
     if (block.load(std::memory_order_relaxed) == nullptr) {
       block.store(new Block{}, std::memory_order_release);
     }
@@ -80,7 +80,7 @@ class SlotTable {
     ++count_;
     return found->second;
   }
-  // nullptr for what is no key.
+  // nullptr if `key` is no key of this table.
   Slot* slot_of(pthread_key_t key) const noexcept {
     const std::size_t index = key & kNumber;
     if (index >= kBlocks * kBlockSlots) return nullptr;
@@ -98,7 +98,7 @@ class SlotTable {
   pthread_key_t count_ = 0;
 };
 
-// The key of a slot in that heap; 0 if there are no more.
+// The key of a slot in `heap`; 0 if no keys are left.
 pthread_key_t key_of(Slot* slot, const LpHeap& heap) {
   const std::uint64_t number = heap.chunk_number(slot);
   if (number == LpHeap::kNoChunk) {
@@ -111,7 +111,7 @@ pthread_key_t key_of(Slot* slot, const LpHeap& heap) {
   return kLpKey | where | static_cast<pthread_key_t>(number);
 }
 
-// In application mode, of whose LP the slot is.
+// Called in application mode; the slot belongs to the running LP.
 int make_key(pthread_key_t* key) {
   auto* const slot = static_cast<Slot*>(std::malloc(sizeof(Slot)));
   if (slot == nullptr) return ENOMEM;
@@ -125,7 +125,7 @@ int make_key(pthread_key_t* key) {
   return 0;
 }
 
-// nullptr for what is no key, and for an LP's where no LP runs.
+// nullptr if `key` is no key, or is an LP's key while no LP runs.
 Slot* slot_of(pthread_key_t key) noexcept {
   if ((key & kObservedKey) != 0) return SlotTable::instance().slot_of(key);
   const LpHeap* heap = running_heap();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of the C library that keep state of their own from one call to the next, or answer in a
-// buffer of their own (POSIX lists them as not thread-safe), wrapped for the whole process: the
-// checker names a handler that calls them (outside_calls.h), since several workers would do so at
-// once, and no rollback restores what they keep. What they allocate for longer than an event must
-// not lie in an LP's heap, so they run in platform mode.
+// Wraps functions of the C library that keep state from one call to the next, or return a buffer of
+// their own (POSIX lists them as not thread-safe), for the whole process. The checker names a
+// handler that calls them (outside_calls.h), since several workers would call them at once, and no
+// rollback restores their state. Memory that they allocate for longer than an event must not lie in
+// an LP's heap, so they run in platform mode.
 //
-// Linked as an object into executables, like interpose_outside.cpp and for the same reason. The
-// headers that declare these functions are left out where one gives a definition of its own.
+// Linked as an object into executables, like interpose_outside.cpp and for the same reason. This
+// file does not include headers that define one of these functions inline.
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
@@ -25,7 +25,8 @@ using Call = orrery::memory::OutsideCall;
 #define ORRERY_EXPORT \
   extern "C" __attribute__((visibility("default"), no_sanitize("address,thread,undefined")))
 
-// A function that calls the one that it hides in platform mode, and tells of it if `tells`.
+// Defines a function that calls the hidden function in platform mode, and notes the call if
+// `tells`.
 #define ORRERY_WRAP_IF(tells, call, result, name, parameters, arguments) \
   ORRERY_EXPORT result name parameters noexcept {                        \
     static constinit std::atomic<result(*) parameters> known{nullptr};   \
@@ -64,7 +65,7 @@ ORRERY_WRAP(ecvt, char*, qfcvt, (long double x, int digits, int* point, int* sig
             (x, digits, point, sign))
 ORRERY_WRAP(l64a, char*, l64a, (long number), (number))
 
-// ---- Random numbers: setting what all share
+// ---- Random numbers: setting the shared state
 ORRERY_WRAP(srand, void, srand, (unsigned seed), (seed))
 ORRERY_WRAP(srandom, void, srandom, (unsigned seed), (seed))
 ORRERY_WRAP(srandom, char*, initstate, (unsigned seed, char* state, std::size_t bytes),
@@ -128,11 +129,11 @@ ORRERY_CONVERSION(wcrtomb, c16rtomb, (char* text, char16_t wide, std::mbstate_t*
 ORRERY_CONVERSION(wcrtomb, c32rtomb, (char* text, char32_t wide, std::mbstate_t* state),
                   (text, wide, state))
 
-// ---- What belongs to the process. Asked for its name, setlocale changes nothing.
+// ---- State of the process. A call of setlocale that only reads the name changes nothing.
 ORRERY_WRAP_IF(name != nullptr, setlocale, char*, setlocale, (int category, const char* name),
                (category, name))
-// The locale that it is given may lie in an LP's heap, so one of the same name takes its place. The
-// name is that of std::locale::global in the C++ ABI.
+// The argument may lie in an LP's heap, so a locale of the same name takes its place. The symbol is
+// std::locale::global in the C++ ABI.
 ORRERY_EXPORT std::locale _ZNSt6locale6globalERKS_(const std::locale& locale) {
   static constinit std::atomic<std::locale (*)(const std::locale&)> known{nullptr};
   auto* const global = outside::next_definition(known, "_ZNSt6locale6globalERKS_");
@@ -161,7 +162,7 @@ ORRERY_WRAP(hsearch, void, hdestroy, (), ())
 ORRERY_WRAP(tmpnam, char*, tmpnam, (char* name), (name))
 ORRERY_WRAP(tmpnam, char*, tempnam, (const char* folder, const char* prefix), (folder, prefix))
 
-// ---- The dynamic linker's lists of what it has loaded
+// ---- The dynamic linker's lists of loaded objects
 namespace {
 using Open = void*(const char*, int) noexcept;
 [[gnu::noinline]] void* open_in_platform_mode(Open* open, const char* file, int mode) noexcept {
@@ -171,8 +172,8 @@ using Open = void*(const char*, int) noexcept;
   return library;
 }
 }  // namespace
-// Outside of handlers a tail call: a name without a path is looked for where the caller's module
-// says.
+// Outside of handlers this is a tail call: dlopen searches for a name without a path according to
+// the calling module.
 ORRERY_EXPORT void* dlopen(const char* file, int mode) noexcept {
   static constinit std::atomic<Open*> known{nullptr};
   Open* const open = outside::next_definition(known, "dlopen");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// strerror() and strsignal(), which may answer in a buffer of the thread: text_buffers.h. For the
-// whole process, as those of the C library would be. In platform mode: what the library allocates
-// for its translations must not lie in an LP's heap.
+// strerror() and strsignal(), which may return a buffer of the thread (text_buffers.h), for the
+// whole process. They run in platform mode, since memory that the library allocates for its
+// translations must not lie in an LP's heap.
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -17,8 +17,8 @@ namespace rt = orrery::memory;
 #define ORRERY_EXPORT \
   extern "C" __attribute__((visibility("default"), no_sanitize("address,thread,undefined")))
 
-/// GNU's strerror_r gives a text of the library's, which stays, or one in the buffer. Asked by
-/// std::error_code, too.
+/// GNU's strerror_r returns a constant text of the library, or a text in the buffer.
+/// std::error_code calls it, too.
 ORRERY_EXPORT char* strerror(int error) noexcept {
   const rt::PlatformMode platform;
   auto& buffer = rt::text_buffers.error;

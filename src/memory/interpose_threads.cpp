@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Threads that a model starts while it is prepared, in a run that is to leave its process. Where
-// memory lies must then depend on nothing but the model (model_heap.h), and with threads it depends
-// on who comes first. So there the system has one processor, as far as the model can see: who asks,
-// as std::thread::hardware_concurrency() does, starts no others. Threads that are started all the
-// same are counted, so that the run can be refused.
+// Threads that a model starts while it is prepared, in a run that may leave its process. There the
+// place of memory must depend on the model alone (model_heap.h), but with threads it depends on
+// which thread is first. So the model sees one processor, and code that asks for the number, as
+// std::thread::hardware_concurrency() does, starts no other threads. Threads that are started
+// nevertheless are counted, so that the run can be refused.
 //
 // Linked as an object into executables, like interpose.cpp and for the same reason. Sanitizers wrap
-// pthread_create themselves, and with them nothing is counted.
+// pthread_create themselves, so sanitized builds count no threads.
 #include <pthread.h>
 
 #include <atomic>

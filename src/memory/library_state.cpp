@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// First uses of what libraries keep; library_state.h tells why and what is left out.
+// Makes the first uses of library state; library_state.h says why and what is not covered.
 #include "memory/library_state.h"
 
 #include <execinfo.h>
@@ -26,7 +26,7 @@ namespace orrery::memory {
 namespace {
 
 void prepare_stdio() {
-  // Buffers of our own, since a stream's malloc cannot be provoked without input or output.
+  // The platform's own buffers, since only input or output makes a stream call malloc.
   static char in[BUFSIZ];
   static char out[BUFSIZ];
   if (__fbufsize(stdin) == 0) {
@@ -38,7 +38,7 @@ void prepare_stdio() {
 }
 
 // Without TZ, localtime copies the name of the default file at every call and frees the last copy.
-// Naming that file makes it keep the first one.
+// If TZ names that file, localtime keeps its first copy.
 void prepare_time_zone() {
   setenv("TZ", ":/etc/localtime", 0);
   tzset();
@@ -80,9 +80,9 @@ struct LocaleParts {
   std::size_t facet_count;
 };
 
-// The locales that all share count the copies of their facets. A handler that is rolled back has
-// counted and does not take it back, or takes it back twice: the count wanders, and at zero the
-// facet would be deleted. So it starts where no wandering reaches it.
+// Shared locales and their facets count references. A handler that is rolled back may have
+// increased a count without decreasing it again, or decreased it twice. So the count drifts, and at
+// zero the facet would be deleted. Each count therefore starts so high that no drift reaches zero.
 void keep_for_ever(const std::locale& locale) {
   constexpr int kMany = 1 << 30;
   const auto keep = [](int& references) {
@@ -109,8 +109,8 @@ int touch_storage(dl_phdr_info* info, std::size_t, void*) {
 }  // namespace
 
 void prepare_library_state() {
-  // Runs may begin side by side, as ranks do that are threads of one process; libraries fill in
-  // what they keep for all without asking whether others do the same.
+  // Runs may begin at the same time, as ranks that are threads of one process do, and libraries do
+  // not lock the shared state that they initialise.
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   const PlatformMode platform;
@@ -127,8 +127,8 @@ void prepare_library_state() {
 
 void prepare_worker_thread() {
   const PlatformMode platform;
-  // The list of libraries is locked meanwhile; __tls_get_addr takes no lock that a holder of it
-  // would wait for.
+  // dl_iterate_phdr holds the lock of the list of libraries meanwhile. __tls_get_addr takes no lock
+  // that a holder of that lock would wait for.
   dl_iterate_phdr(touch_storage, nullptr);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // State that libraries create at first use and then keep for the process or the thread. If the
-// first use is in a handler, that state would lie in an LP's heap and be rolled back under the
-// library. The two functions below, called in platform mode, make the first uses themselves.
+// first use were in a handler, that state would lie in an LP's heap, and a rollback would change it
+// behind the library's back. The two functions below, called in platform mode, make these first
+// uses.
 //
 // Covered (with glibc 2.36 and libstdc++ 12):
 //   prepare_library_state   buffers of stdin, stdout and stderr; the time zone; the tables of the
@@ -13,23 +14,23 @@
 //                           dynamic linker allocates with malloc at the thread's first access.
 //   interpose_locale.cpp    locales by name.
 //   interpose_specific.cpp  thread-specific data.
-//   interpose_stateful.cpp  what functions that keep state in the C library allocate, and the
-//                           dynamic linker for what dlopen loads.
+//   interpose_stateful.cpp  allocations of functions with state in the C library, and of the
+//                           dynamic linker for objects that dlopen loads.
 //   interpose_runtime.cpp   function-local statics, and the lists of destructors at exit.
 //
 // Not covered; a model that does this in a handler breaks rule 3 of the design anyway or leaks:
 //   opening files and streams (the C library links them into a list of the process),
 //   std::locale::global, uselocale, getaddrinfo, syslog, starting threads.
-// Models are to be loaded with RTLD_NOW: lazy binding may extend lists of the dynamic linker.
+// Models must be loaded with RTLD_NOW: lazy binding may extend lists of the dynamic linker.
 #ifndef ORRERY_MEMORY_LIBRARY_STATE_H
 #define ORRERY_MEMORY_LIBRARY_STATE_H
 
 namespace orrery::memory {
 
-// Once a process, before any model code runs. Again after the program changed its locale.
+// Call once a process before any model code runs, and again after the program changed its locale.
 void prepare_library_state();
 
-// On each thread that will run model code, after the last model was loaded.
+// Call on each thread that will run model code, after the last model was loaded.
 void prepare_worker_thread();
 
 }  // namespace orrery::memory

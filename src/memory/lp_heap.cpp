@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Allocation, search and the checkpoint of heaps with many runs; lp_heap.h tells why.
+// Allocation, search and the checkpoint of heaps with many runs; lp_heap.h says why.
 #include "memory/lp_heap.h"
 
 #include <algorithm>
@@ -34,8 +34,8 @@ void LpHeap::note_full(std::uint32_t run_index, unsigned row) noexcept {
   set_row(run_index, kFull);
 }
 
-// The first run of the row, in the order of creation, that has room and that `accept`(run) wants;
-// kNone if there is none. For heaps with an index.
+// The first run of the row, in the order of creation, that has room and for which `accept`(run) is
+// true; kNone if there is none. For heaps with an index.
 template <typename Accept>
 std::uint32_t LpHeap::first_with_room(unsigned row, Accept&& accept) noexcept {
   Index& index = this->index();
@@ -69,7 +69,8 @@ void* LpHeap::allocate(std::size_t bytes) noexcept {
   return allocate(bytes, kMinAlignmentBytes);
 }
 
-// Chunks of small classes are aligned as their size is, large runs to a block or as asked for.
+// The alignment of small chunks follows from their size. Large runs are aligned to a block, or to
+// `alignment` if that is larger.
 void* LpHeap::allocate(std::size_t bytes, std::size_t alignment, Access access) noexcept {
   if (bytes > kLargestRequestBytes || alignment > kLargestRequestBytes) {
     return nullptr;
@@ -94,7 +95,7 @@ void* LpHeap::allocate_small(unsigned size_class, Access access) noexcept {
   return address != nullptr ? address : allocate_in_new_run(size_class, kBlockBytes, access);
 }
 
-// In a heap with at most one run, which has one chunk.
+// For a heap with at most one run, which has one chunk.
 void* LpHeap::allocate_single(unsigned size_class, Access access) noexcept {
   const Run& first = store_.first;
   if (first.free_chunks == 0 || first.size_class() != size_class || first.access() != access) {
@@ -109,8 +110,8 @@ void* LpHeap::allocate_large(unsigned size_class, std::size_t alignment) noexcep
                       : allocate_in_new_run(size_class, alignment, Access::intensive);
 }
 
-// The first run of a large class that is free. Runs are aligned to a block; only requests that want
-// more may have to pass some over.
+// The first free run of a large class. Runs are aligned to a block, so only requests with a larger
+// alignment may have to pass over runs.
 std::uint32_t LpHeap::first_large(unsigned size_class, std::size_t alignment) noexcept {
   const auto fits = [=](const Run& run) {
     return run.free_chunks != 0 && run.size_class() == size_class &&
@@ -124,7 +125,7 @@ std::uint32_t LpHeap::first_large(unsigned size_class, std::size_t alignment) no
   return found != end ? static_cast<std::uint32_t>(found - runs()) : kNone;
 }
 
-// The first chunk with room in a run that has room.
+// Takes the first free chunk of a run that has room.
 void* LpHeap::take_chunk(std::uint32_t run_index) noexcept {
   Run& run = runs()[run_index];
   const std::size_t bytes = chunk_bytes(run.size_class());
@@ -203,7 +204,7 @@ bool LpHeap::restore_run(const Run& run) noexcept {
   return true;
 }
 
-// A table for `capacity` runs, and if these are many an index with `places` places.
+// Makes a table for `capacity` runs and, if these are many, an index with `places` places.
 bool LpHeap::grow_table(std::uint32_t capacity, std::uint32_t places) noexcept {
   thread_context.heap_grew = true;
   const bool indexed = capacity > kRowRuns;
@@ -241,7 +242,7 @@ void LpHeap::release_table() noexcept {
   std::free(table_);
 }
 
-// Enters a run into the table and notes its number where a pointer into it leads.
+// Enters a run into the index, and its number into the slot table of its area.
 void LpHeap::publish_run(std::uint32_t run_index) noexcept {
   const Run& run = table_[run_index];
   const unsigned row = row_of(run);
@@ -262,8 +263,7 @@ void LpHeap::publish_run(std::uint32_t run_index) noexcept {
 // ---- Search by address and free
 // ------------------------------------------------------------------
 
-// What free_quickly would not do: a heap of one run or of very many, or a pointer with which
-// something is wrong.
+// The cases that free_quickly leaves: a heap of one run, or an invalid pointer.
 FreeStatus LpHeap::free_slowly(void* pointer) noexcept {
   if (capacity_ == 1) {
     return free_single(static_cast<const std::byte*>(pointer));
@@ -314,7 +314,7 @@ LpHeap::Place LpHeap::find(const void* pointer) const noexcept {
     const std::uint32_t i = area->run_at(area->slot_of(pointer));
     return i < run_count_ ? place_in(i, address) : Place{};
   }
-  // One run, or the inside of a large one.
+  // A heap of one run, or a pointer into a large run behind its first page.
   for (std::uint32_t i = 0; i < run_count_; ++i) {
     if (const Place place = place_in(i, address); place.run != nullptr) {
       return place;
@@ -374,7 +374,7 @@ void* LpHeap::reallocate(void* pointer, std::size_t bytes) noexcept {
 // ---- Checkpoints
 // ---------------------------------------------------------------------------------
 
-// The number of runs and the padding: equal states, equal images.
+// Writes the number of runs and the padding, so that equal states give equal images.
 void LpHeap::begin_layout(std::byte* layout, std::uint64_t runs) noexcept {
   const std::uint64_t padding = 0;
   std::memcpy(layout + header_bytes(runs) - sizeof padding, &padding, sizeof padding);
@@ -390,8 +390,8 @@ void LpHeap::save_layout(std::byte* layout) const noexcept {
   }
 }
 
-// In one pass over the runs: it is taken for every few events of a small LP. Most runs have one row
-// of live chunks, at their start.
+// One pass over the runs, since small LPs are saved every few events. Most runs have one row of
+// live chunks, at their start.
 std::size_t LpHeap::save_all(std::byte* image) const noexcept {
   const std::uint32_t count = used_runs();
   begin_layout(image, count);

@@ -3,35 +3,35 @@
 // The heap of one logical process: memory that can be checkpointed and rolled back, at fixed
 // addresses, for any C++ object graph.
 //
-// It follows DyMeLoR (Toccaceli and Quaglia, PADS 2008) in that chunks have no headers, a bitmap
-// tells which are live, and a checkpoint copies these only, neighbours in one copy. It differs
-// where a million small LPs must cost next to nothing: an LP owns short *runs* of chunks in blocks
-// that it shares with others, not blocks of its own (docs/memory.md has the layout). What is known
-// of the first run lies in the LpHeap itself, so that a heap with one object needs nothing from the
-// system's malloc. The runs of a larger one lie in a table there, four on a cache line, and the
-// LpHeap has all else that is read on the way to a run, so that an allocation touches two lines
-// beside the chunk: each more is a miss that the next one waits for.
+// As in DyMeLoR (Toccaceli and Quaglia, PADS 2008), chunks have no headers, a bitmap says which
+// chunks are live, and a checkpoint copies only live chunks, neighbours in one copy. The difference
+// is that a million small LPs must cost next to nothing: an LP owns short *runs* of chunks in
+// blocks that it shares with other LPs, not blocks of its own (docs/memory.md has the layout). The
+// first run is described in the LpHeap itself, so that a heap with one object needs nothing from
+// the system's malloc. A larger heap has a table of its runs, four on a cache line. All other data
+// on the way to a run is in the LpHeap, so that an allocation touches two lines beside the chunk.
+// Each further line would be a miss that the next access must wait for.
 //
-// Four sizes of heap, each searched in the way that is fastest for it:
+// Four sizes of heap, each with the search that is fastest for it:
 //   one run         compare with it
 //   up to 16 runs   the rows (class and access) of the runs that have room are the bytes of two
 //                   words
 //   up to 64 runs   for each row a word with the bits of the runs that have room
 //   more            several words a row, and a word for 64 of them with the bits of those that are
 //                   not 0
-// For free, the area's slot table gives the run of a pointer; before that it is compared with the
-// thread's last allocation, since what is freed soon is common and need not go through memory.
-// Allocation and free have no branch that depends on whether a run became full or ceased to be, or
-// on which run serves, which is what a processor cannot predict.
+// For free, the area's slot table gives the run of a pointer. The pointer is first compared with
+// the thread's last allocation, since programs often free soon what they allocate, and then need no
+// memory access for the search. Allocation and free have no branch on whether a run becomes full or
+// ceases to be full, or on which run serves: a processor cannot predict these.
 //
-// Allocation takes the first chunk with room in the order of the runs' creation, and a run's length
-// is fixed when it is made. Which address is served thus depends on the live
-// set alone, never on history: an event executed again after a rollback gets the same addresses,
-// and equal states give equal images, byte for byte. Runs are never given away or returned while
-// the heap lives, since a rollback may resurrect their chunks.
+// Allocation takes the first free chunk in the order of the runs' creation, and a run's length is
+// fixed when it is made. So the address depends on the live set alone, never on history: an event
+// executed again after a rollback gets the same addresses, and equal states give equal images, byte
+// for byte. Runs are never given to another LP or returned while the heap lives, since a rollback
+// may make their chunks live again.
 //
-// A heap is used by one thread at a time and takes no locks. Operations that may ask the system for
-// memory do so in platform mode.
+// One thread at a time uses a heap, which takes no locks. Operations that may request memory from
+// the system do so in platform mode.
 #ifndef ORRERY_MEMORY_LP_HEAP_H
 #define ORRERY_MEMORY_LP_HEAP_H
 
@@ -62,8 +62,8 @@ constexpr HeapMisuse misuse_of(FreeStatus status) noexcept {
   }
 }
 
-// 2^log chunks of one class. Bits of chunks that do not exist are never set in free_chunks, so that
-// "full" is a comparison with zero.
+// 2^log chunks of one class. Bits of chunks that do not exist are never set in free_chunks, so a
+// run is full if free_chunks is 0.
 struct Run {
   std::uint64_t free_chunks;
   std::uint64_t where;  // base address << 16 | mild << 15 | size class << 7 | log
@@ -87,10 +87,10 @@ struct Run {
 
 class LpHeap {
  public:
-  // A heap without memory; the arena must outlive it. Costs nothing.
+  // A heap without memory. `arena` must outlive it.
   explicit LpHeap(Arena& arena) noexcept : arena_(&arena) {}
 
-  // A heap that can serve nothing: it stands for one that a HeapObserver serves.
+  // A heap that serves no memory, in place of an LP's heap when a HeapObserver serves the LP.
   struct NoArena {};
   static constexpr NoArena kNoArena{};
   explicit LpHeap(NoArena) noexcept : arena_(nullptr) {}
@@ -111,7 +111,7 @@ class LpHeap {
   LpHeap& operator=(const LpHeap&) = delete;
   LpHeap& operator=(LpHeap&&) = delete;
 
-  // Later runs come from this arena. For an LP that moves to another worker; it keeps its memory.
+  // Takes later runs from this arena. For an LP that moves to another worker and keeps its memory.
   void use_arena(Arena& arena) noexcept { arena_ = &arena; }
 
   // Memory of at least `bytes` (0 counts as 1), not zeroed; nullptr if there is none. `alignment`
@@ -120,28 +120,28 @@ class LpHeap {
   void* allocate(std::size_t bytes, std::size_t alignment,
                  Access access = Access::intensive) noexcept;
 
-  // Frees a live allocation of this heap; anything else is answered and leaves the heap unchanged.
-  // nullptr is foreign here.
+  // Frees a live allocation of this heap. For any other pointer it returns why not and leaves the
+  // heap unchanged; nullptr counts as foreign.
   FreeStatus deallocate(void* pointer) noexcept {
     return is_lp_pointer(pointer) ? deallocate_lp_pointer(pointer) : FreeStatus::foreign;
   }
-  // The same for what is known to lie in the region.
+  // The same for a pointer into the region.
   FreeStatus deallocate_lp_pointer(void* pointer) noexcept {
     return free_quickly(pointer) ? FreeStatus::ok : free_slowly(pointer);
   }
 
-  // What malloc and free do nearly always, without a call: a small class with room in a heap of
-  // more than one run. Where that does not apply they do nothing and answer nullptr and false; then
-  // allocate and free_slowly serve. The second is the same for a heap of more than 64 runs, apart
-  // so that the first keeps to few registers.
+  // The common case of malloc and free, without a call: a small class with room, in a heap of more
+  // than one run. In other cases they do nothing and return nullptr or false; then allocate and
+  // free_slowly must serve. allocate_quickly_of_many is for heaps of more than 64 runs. It is a
+  // separate function so that allocate_quickly needs few registers.
   void* allocate_quickly(std::size_t bytes) noexcept;
   void* allocate_quickly_of_many(std::size_t bytes) noexcept;
   bool has_many_runs() const noexcept { return capacity_ > kIndexedRuns; }
   bool free_quickly(void* pointer) noexcept;
   FreeStatus free_slowly(void* pointer) noexcept;
 
-  // As realloc: `pointer` is live and stays so if the answer is nullptr. A chunk that already has
-  // the right class is kept.
+  // As realloc: `pointer` must be live, and stays live if the result is nullptr. A chunk of the
+  // right class is kept.
   void* reallocate(void* pointer, std::size_t bytes) noexcept;
 
   // Bytes that may be used at `pointer`, or 0 if it is not a live allocation of this heap.
@@ -150,9 +150,9 @@ class LpHeap {
   // Whether `pointer` lies in a run of this heap, live or not.
   bool owns(const void* pointer) const noexcept;
 
-  // Which of its chunks begins at `pointer`, as a number that stays the same wherever the heap
-  // goes, into another process, too; kNoChunk: none does. And the chunk of a number that may be
-  // any; nullptr if there is none or it is not live.
+  // chunk_number: a number for the chunk that begins at `pointer`, which stays the same wherever
+  // the heap goes, also in another process; kNoChunk if none begins there. live_chunk: the chunk
+  // with a number, which may be any number; nullptr if there is no such chunk or it is not live.
   static constexpr std::uint64_t kNoChunk = ~std::uint64_t{0};
   std::uint64_t chunk_number(const void* pointer) const noexcept;
   void* live_chunk(std::uint64_t number) const noexcept;
@@ -162,8 +162,8 @@ class LpHeap {
 
   std::size_t run_count() const noexcept { return run_count_; }
 
-  // For who will run the LP soon: ask for what its malloc and free read. The table can be asked for
-  // once the heap itself is there.
+  // For a caller that will run the LP soon: prefetches the data that its malloc and free read. Call
+  // prefetch_table when the heap itself has arrived in the cache.
   void prefetch() const noexcept { __builtin_prefetch(this, 1); }
   void prefetch_table() const noexcept {
     if (capacity_ != 1) {
@@ -176,10 +176,10 @@ class LpHeap {
   // Size of a checkpoint taken now.
   std::size_t image_bytes() const noexcept { return header_bytes(used_runs()) + live_bytes(); }
 
-  // Whether the heap consists of one live chunk, and nothing was ever allocated beside it. Then the
-  // two functions below do what save and restore do, from the chunk's address and size alone, so
-  // that whoever knows these (and watches ThreadContext::heap_grew) need not touch the heap's
-  // state.
+  // Whether the heap consists of one live chunk, and nothing was ever allocated beside it. Then
+  // save_single and restore_single do the work of save and restore from the chunk's address and
+  // size alone. A caller that keeps these two (and watches ThreadContext::heap_grew) need not read
+  // the heap.
   bool single_chunk() const noexcept { return capacity_ == 1 && live_bytes() != 0; }
   static constexpr std::size_t kSingleHeaderBytes = 2 * sizeof(std::uint64_t);
   static void save_single(const void* chunk, std::size_t chunk_bytes, std::byte* image) noexcept {
@@ -205,8 +205,8 @@ class LpHeap {
     return save_all(image);
   }
 
-  // Brings back the live chunks and their contents as they were at save. `image` was saved from
-  // this heap, at any earlier time; what was allocated since is free afterwards.
+  // Restores the live chunks and their contents as they were at save. `image` must come from this
+  // heap, at any earlier time; allocations made since are free afterwards.
   void restore(const std::byte* image) noexcept {
     if (capacity_ == 1) [[likely]] {
       restore_first(image);
@@ -215,27 +215,27 @@ class LpHeap {
     }
   }
 
-  // The layout of an image, without the chunks: which are live. For checkpoints that keep contents
-  // in another way. restore_layout changes no byte of any chunk.
+  // The layout of an image: the live bitmaps without the chunks, for checkpoints that keep the
+  // contents in another way. restore_layout changes no byte of any chunk.
   std::size_t layout_bytes() const noexcept { return header_bytes(used_runs()); }
   void save_layout(std::byte* layout) const noexcept;
   void restore_layout(const std::byte* layout) noexcept;
 
-  // Memory of the i-th run, of run_count(). Runs are never moved and never go.
+  // Memory of run i, i < run_count(). Runs are never moved or removed.
   std::pair<std::byte*, std::size_t> run_memory(std::uint32_t i) const noexcept {
     const Run& run = runs()[i];
     return {run.base(), chunk_bytes(run.size_class()) << run.log()};
   }
 
-  // For those who write the heap down: visit(Run) for each of its runs, in the order of creation.
+  // For snapshots: visit(Run) for each run, in the order of creation.
   template <typename Visit>
   void for_each_run(Visit&& visit) const {
     for (std::uint32_t i = 0; i < run_count_; ++i) {
       visit(runs()[i]);
     }
   }
-  // The next run as another heap had it, in another process: it lies in an area that was restored
-  // (Arena), and its live chunks are as they were, without contents. False if the system has no
+  // Appends a run that a heap in another process had. The run lies in an area that was restored
+  // (Arena); its live chunks are the same, without their contents. False if the system has no
   // memory.
   bool restore_run(const Run& run) noexcept;
 
@@ -252,7 +252,7 @@ class LpHeap {
     }
   }
 
-  // The same for the rows of free chunks, which belong to the heap but hold nothing.
+  // The same for the rows of free chunks. They belong to the heap and hold no data.
   template <typename Visit>
   void for_each_free(Visit&& visit) const {
     for (std::uint32_t i = 0; i < run_count_; ++i) {
@@ -272,19 +272,19 @@ class LpHeap {
     bool at_start = false;
   };
   static constexpr unsigned kMostLog = 6;        // a run has a word for its chunks
-  static constexpr std::uint32_t kRowRuns = 16;  // whose rows are the bytes of Store::rows
+  static constexpr std::uint32_t kRowRuns = 16;  // runs whose rows are the bytes of Store::rows
   union Store {
     Run first{0, 0};  // while capacity_ is 1
-    // Up to kRowRuns runs: byte i / 2 of word i % 2 is the row of run i while that has room, or
+    // Up to kRowRuns runs: byte i / 2 of word i % 2 is the row of run i while the run has room, or
     // kFull. So the first of two matches, one in each word, is found without a branch.
     std::uint64_t rows[2];
-    Index* index;  // of more runs
+    Index* index;  // for more runs
   };
 
   static constexpr std::uint32_t kFirstTableRuns = 4;
   static constexpr std::size_t kCacheLineBytes = 64;
-  static constexpr std::uint32_t kIndexedRuns = 64;  // for which a row's bitmap is a word
-  // Rows for which an index has room at first: those of up to 16 runs, one more, and none.
+  static constexpr std::uint32_t kIndexedRuns = 64;  // up to here a row's bitmap is one word
+  // Initial number of rows in an index: those of up to 16 runs, one more, and the place of no row.
   static constexpr std::uint32_t kFewPlaces = kRowRuns + 2;
   static constexpr std::uint64_t kFull = 0xff;
   static constexpr std::uint64_t kEachByte = 0x0101010101010101;
@@ -292,7 +292,7 @@ class LpHeap {
   static unsigned row_of(const Run& run) noexcept {
     return memory::row_of(run.size_class(), run.access());
   }
-  // Position of the lowest set bit; bits != 0, which spares a branch.
+  // Position of the lowest set bit; `bits` is not 0, which saves a branch.
   static unsigned first_bit(std::uint64_t bits) noexcept {
     return static_cast<unsigned>(__builtin_ctzll(bits));
   }
@@ -303,8 +303,8 @@ class LpHeap {
     return (runs + 2) / 2 * 16;
   }
 
-  // The highest bits of the bytes that equal that of `bytes`; of those above the lowest one that
-  // does, some that do not (a carry spoils higher bytes only).
+  // Returns the highest bit of each byte of `word` that equals the same byte of `bytes`. Above the
+  // lowest such byte some bits may be wrong, because a carry changes higher bytes.
   static std::uint64_t bytes_equal(std::uint64_t word, std::uint64_t bytes) noexcept {
     const std::uint64_t other = word ^ bytes;
     return (other - kEachByte) & ~other & 0x80 * kEachByte;
@@ -339,7 +339,7 @@ class LpHeap {
   Run* runs() noexcept { return capacity_ == 1 ? &store_.first : table_; }
   bool indexed() const noexcept { return capacity_ > kRowRuns; }
   Index& index() const noexcept { return *store_.index; }
-  // In a heap without an index: run `run_index` has room, or is full where `row` is kFull.
+  // In a heap without an index: notes that run `run_index` has room, or is full if `row` is kFull.
   void set_row(std::uint32_t run_index, std::uint64_t row) noexcept {
     std::uint64_t& rows = store_.rows[run_index % 2];
     const std::uint32_t shift = run_index / 2 * 8;
@@ -393,10 +393,10 @@ class LpHeap {
   Place place_in(std::uint32_t run_index, const std::byte* pointer) const noexcept;
 
   Arena* arena_;
-  Run* table_ = nullptr;  // of more than one run, in system memory, with the index behind
+  Run* table_ = nullptr;  // for more than one run; in system memory, the index behind it
   Store store_;
-  // What the live chunks have is the difference. One counter would be a chain of a store and a load
-  // of the same place from each operation to the next, which is what limits the speed of these.
+  // The difference is the number of live bytes. With a single counter each operation would have to
+  // wait for the store of the one before, which limits the speed of malloc and free.
   std::uint64_t served_bytes_ = 0;
   std::uint64_t freed_bytes_ = 0;  // 0 while capacity_ is 1
   std::uint32_t run_count_ = 0;
@@ -407,16 +407,16 @@ static_assert(sizeof(Run) == 16 && sizeof(LpHeap) == 56,
               "a million LPs have one of these each, and a pointer, on a cache line");
 
 // For heaps with more than 16 runs, in system memory behind the runs: for each row that the heap
-// uses, a bitmap of the runs with room. Up to 64 runs that is one word a row. Beyond, another
-// bitmap tells which words of it may be other than 0: all that are, and some that were.
+// uses, a bitmap of the runs with room. For up to 64 runs the bitmap is one word. For more runs, a
+// second bitmap (`sum`) has the bits of all words that are not 0, and of some that have become 0.
 struct LpHeap::Index {
-  std::uint8_t at[kRows + 1];  // place of a row; 0 is that of no row, and never has room
-  std::uint32_t places;        // there are
-  std::uint32_t used;          // of these, with 0
-  std::uint32_t words;         // of a bitmap
-  std::uint32_t sums;          // words of the bitmap of words; 0 if there is one word only
-  // Words of one position lie side by side, `places` of them: `words` times, then `sums` times, and
-  // then the number of runs of each place.
+  std::uint8_t at[kRows + 1];  // place of each row; 0 is the place of no row, and never has room
+  std::uint32_t places;        // number of places
+  std::uint32_t used;          // places in use, place 0 included
+  std::uint32_t words;         // words of a row's bitmap
+  std::uint32_t sums;          // words of its second bitmap; 0 if `words` is 1
+  // `words` groups of words of the bitmaps, then `sums` groups of words of the second bitmaps, then
+  // the numbers of runs. Each group has one word for each of the `places`.
   std::uint64_t room[];
 
   static std::size_t bytes(std::uint32_t places, std::uint32_t words, std::uint32_t sums) noexcept {
@@ -440,7 +440,7 @@ struct LpHeap::Index {
 };
 
 [[gnu::always_inline]] inline void* LpHeap::allocate_quickly(std::size_t bytes) noexcept {
-  // One comparison for both ends: 1, and more than kIndexedRuns.
+  // One comparison for both limits: capacity 1, and more than kIndexedRuns.
   if (bytes > detail::kTabledBytes || capacity_ - 2 > kIndexedRuns - 2) [[unlikely]] {
     return nullptr;
   }
@@ -456,8 +456,8 @@ struct LpHeap::Index {
   return poison_slack(serve_of_many(size_class, size_class), bytes, chunk_bytes(size_class));
 }
 
-// The first run of the row that has room, in a heap of 2 to 64 runs. Whether it is full afterwards
-// is no branch.
+// Serves from the first run of the row that has room, in a heap of 2 to 64 runs. There is no branch
+// on whether the run becomes full.
 [[gnu::always_inline]] inline void* LpHeap::serve_quickly(unsigned size_class,
                                                           unsigned row) noexcept {
   bool full = false;
@@ -487,8 +487,8 @@ struct LpHeap::Index {
   return address;
 }
 
-// The same in a heap of more runs, if the first word that may have a run with room has one, of the
-// first 64 words.
+// The same in a heap of more runs. Serves only if the first word marked in the sum's first word
+// (the first 64 words) still has a run with room.
 [[gnu::always_inline]] inline void* LpHeap::serve_of_many(unsigned size_class,
                                                           unsigned row) noexcept {
   Index& index = *store_.index;
@@ -510,7 +510,7 @@ struct LpHeap::Index {
   return address;
 }
 
-// Takes the first chunk with room of a run, and tells whether that was the last one.
+// Takes the first free chunk of a run; `full`: whether it was the last.
 [[gnu::always_inline]] inline std::byte* LpHeap::take_first(std::uint32_t run_index,
                                                             unsigned size_class,
                                                             bool& full) noexcept {
@@ -523,7 +523,7 @@ struct LpHeap::Index {
   const unsigned chunk = first_bit(room);
   std::byte* const address = run.base() + chunk * bytes;
   if (address == nullptr) {
-    __builtin_unreachable();  // so that it need not be looked at again
+    __builtin_unreachable();  // so that the caller need not test it for nullptr
   }
   thread_context.last = {address, run_index, chunk};
   unpoison(address, bytes);
@@ -536,8 +536,8 @@ struct LpHeap::Index {
   if (capacity_ == 1) [[unlikely]] {
     return false;
   }
-  // The last allocation of the thread, if it still is what it was then: its heap may have gone, and
-  // another one that lies here have got its memory.
+  // The thread's last allocation, if it is still valid: its heap may be gone, and another heap at
+  // this address may have got its memory.
   if (const LastAllocation& last = thread_context.last;
       address == last.address && last.run < run_count_) {
     const Run& run = table_[last.run];
@@ -555,7 +555,7 @@ struct LpHeap::Index {
   const std::size_t chunk = offset * area->reciprocal >> 32;
   const std::uint32_t run = area->run_at(chunk >> area->run_log);
   const std::size_t in_run = chunk & area->run_mask;
-  // One comparison for all that may be wrong: a run of another heap, or no start of a chunk.
+  // One comparison for both errors: a run of another heap, or no start of a chunk.
   if (run >= run_count_ || table_[run].base() + in_run * area->chunk_bytes != address)
       [[unlikely]] {
     return false;
@@ -563,7 +563,7 @@ struct LpHeap::Index {
   return put_back(run, static_cast<unsigned>(in_run), area->row, area->chunk_bytes, address);
 }
 
-// Whether the run was full before is no branch.
+// There is no branch on whether the run was full before.
 [[gnu::always_inline]] inline bool LpHeap::put_back(std::uint32_t run, unsigned chunk, unsigned row,
                                                     std::size_t bytes,
                                                     const std::byte* address) noexcept {

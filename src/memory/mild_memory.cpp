@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The hint of orrery/memory.h: chunks of the running LP's heap that lie on the sets of mild memory.
-// It asks the heap directly, so that malloc need not look for a hint.
+// Implements the hint of orrery/memory.h: chunks of the running LP's heap on the cache sets of mild
+// memory. The functions call the heap directly, so that malloc need not look for a hint.
 #include <new>
 
 #include "memory/application_mode.h"
@@ -13,7 +13,7 @@ namespace orrery {
 
 void* allocate_mild(std::size_t bytes) {
   memory::LpHeap* const heap = memory::running_heap();
-  // What an observer serves (heap_observer.h) passes through the interposed functions.
+  // Memory that an observer serves (heap_observer.h) goes through the interposed functions.
   if (heap == nullptr || memory::thread_context.observer != nullptr) return ::operator new(bytes);
   void* pointer = nullptr;
   {
@@ -30,7 +30,7 @@ void* allocate_mild(std::size_t bytes) {
 
 void free_mild(void* pointer) noexcept {
   memory::LpHeap* const heap = memory::running_heap();
-  // Outside of the LP's mode, or of system memory: the interposed functions know what to do.
+  // In platform mode, or for system memory, the interposed functions decide.
   if (heap == nullptr || memory::thread_context.observer != nullptr ||
       !memory::is_lp_pointer(pointer))
     return ::operator delete(pointer);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The definition of a function that the one of the same name in this executable hides, for the
-// functions that wrap others of the C library.
+// Finds the next definition of a function, which a function of the same name in this executable
+// hides. For functions that wrap functions of the C library.
 #ifndef ORRERY_MEMORY_NEXT_DEFINITION_H
 #define ORRERY_MEMORY_NEXT_DEFINITION_H
 
@@ -14,9 +14,9 @@
 
 namespace orrery::memory {
 
-// Looked up at first use and kept in `known`. Threads that look it up at once store the same value
-// and nothing else is published by it, so relaxed suffices. Also called before a sanitizer has
-// state for the thread: not instrumented.
+// Looks `name` up at first use and keeps it in `known`. Relaxed suffices: threads that look it up
+// at the same time store the same value, and nothing else is published. Not instrumented, since it
+// also runs before a sanitizer has state for the thread.
 template <typename Function>
 __attribute__((no_sanitize("address,thread,undefined"))) Function* next_definition(
     std::atomic<Function*>& known, const char* name) noexcept {
@@ -25,7 +25,7 @@ __attribute__((no_sanitize("address,thread,undefined"))) Function* next_definiti
     const PlatformMode platform;
     function = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
     if (function == nullptr) {
-      std::abort();  // what is wrapped is in every C library
+      std::abort();  // every C library has the functions that are wrapped
     }
     known.store(function, std::memory_order_relaxed);
   }

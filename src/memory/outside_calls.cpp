@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The record of a thread's calls to the outside, their names, and what to use in their place.
+// The record of a thread's calls to the outside, their names, and replacements for them.
 #include "memory/outside_calls.h"
 
 #include <array>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tells AddressSanitizer which bytes a model has asked for, so that overruns into a free chunk or
-// into the slack behind an allocation, and uses after free, are reported at the guilty access, in
-// LP memory as in system memory. Nothing otherwise.
+// Marks for AddressSanitizer which bytes of LP memory a model has asked for. Overruns into a free
+// chunk or into the slack behind an allocation, and uses after free, are then reported at the
+// faulty access, as in system memory. Without AddressSanitizer these functions do nothing.
 //
-// The slack is poisoned at allocation. A checkpoint does not record it, so after a rollback the
-// chunks that were restored may be used to their ends.
+// The slack is poisoned at allocation. A checkpoint does not record the slack, so after a rollback
+// accesses to the slack of restored chunks go unreported.
 #ifndef ORRERY_MEMORY_POISON_H
 #define ORRERY_MEMORY_POISON_H
 
@@ -26,8 +26,8 @@ inline void poison(const void* begin, std::size_t bytes) noexcept {
 inline void unpoison(const void* begin, std::size_t bytes) noexcept {
   __asan_unpoison_memory_region(begin, bytes);
 }
-// memcpy of what may be poisoned in part: whole chunks, of which a model uses what it asked for.
-// The fence in the loop keeps the compiler from making a call of memcpy of it, which is checked.
+// Copies whole chunks, whose slack may be poisoned. The fence in the loop keeps the compiler from
+// replacing the loop by a call of memcpy, which AddressSanitizer checks.
 __attribute__((no_sanitize("address", "undefined"), noinline)) inline void copy_poisoned(
     void* to, const void* from, std::size_t bytes) noexcept {
   auto* target = static_cast<unsigned char*>(to);
@@ -46,8 +46,7 @@ inline void copy_poisoned(void* to, const void* from, std::size_t bytes) noexcep
 }
 #endif
 
-// What lies behind the `bytes` that were asked for in a chunk is not to be used. Returns `chunk`,
-// which may be nullptr.
+// Poisons the chunk's bytes behind the first `bytes`. Returns `chunk`, which may be nullptr.
 inline void* poison_slack(void* chunk, std::size_t bytes, std::size_t chunk_bytes) noexcept {
   if (kPoisons && chunk != nullptr) {
     poison(static_cast<std::byte*>(chunk) + bytes, chunk_bytes - bytes);

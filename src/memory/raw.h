@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Comparing and copying an LP's memory as bytes, whatever in it is live: incremental checkpoints
-// work on lines and pages, which may hold free chunks, and those are poisoned for
-// AddressSanitizer.
+// Compares and copies an LP's memory as bytes, whether or not the chunks in it are live.
+// Incremental checkpoints work on whole lines and pages. These may hold free chunks, which are
+// poisoned for AddressSanitizer.
 #ifndef ORRERY_MEMORY_RAW_H
 #define ORRERY_MEMORY_RAW_H
 
@@ -13,7 +13,7 @@
 namespace orrery::memory {
 
 #if defined(__SANITIZE_ADDRESS__)
-// memcmp and memcpy would be intercepted and check. All LP memory comes in units of 16 bytes.
+// AddressSanitizer would check memcmp and memcpy. LP memory comes in units of 16 bytes.
 [[gnu::no_sanitize_address, gnu::noinline]] inline bool raw_equal(const std::byte* left,
                                                                   const std::byte* right,
                                                                   std::size_t bytes) noexcept {

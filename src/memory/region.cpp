@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reservation, extents and return of the region; region.h tells why.
+// Reservation, extents and return of the region; region.h says why.
 #include "memory/region.h"
 
 #include <sys/mman.h>
@@ -23,11 +23,11 @@ namespace {
 
 constexpr std::size_t kGiB = std::size_t{1} << 30;
 
-// The place is a wish: only a run that is to leave its process needs it (is_at_fixed_place). With
-// equal addresses in every process, a model that depends on addresses by mistake at least does the
-// same again when it is run again with one worker. Sanitizers keep shadow memory for every address,
-// and know the program's by its place: the thread sanitizer below 512 GiB and from 0x55... on, the
-// address sanitizer from 2^44 + 2 GiB on.
+// The wanted address is not guaranteed; only a run that may leave its process needs it
+// (is_at_fixed_place). With equal addresses in every process, a model that depends on addresses by
+// mistake at least behaves the same when it is run again with one worker. Sanitizers keep shadow
+// memory for every address, and recognise the program's addresses by their place: the thread
+// sanitizer below 512 GiB and from 0x55... on, the address sanitizer from 2^44 + 2 GiB on.
 #if defined(__SANITIZE_THREAD__)
 constexpr std::size_t kWantedBytes = 64 * kGiB;
 constexpr std::uintptr_t kWantedBase = std::uintptr_t{1} << 37;
@@ -52,8 +52,8 @@ std::byte* align_up(std::byte* address, std::size_t alignment) noexcept {
   return address + ((alignment - value % alignment) % alignment);
 }
 
-// Reserved addresses count where a process is limited in them (ulimit -v): then half of what it may
-// have, so that threads and the system's malloc get something, too.
+// Reserved addresses count where a process has a limit on them (ulimit -v). Then the region takes
+// at most half of the limit, so that threads and the system's malloc get some, too.
 std::size_t most_bytes() noexcept {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
@@ -94,7 +94,7 @@ bool Region::is_at_fixed_place() const noexcept {
 }
 
 bool Region::reserve(std::size_t bytes) noexcept {
-  // A huge page more than needed, to start on a boundary of one.
+  // Reserves a huge page more than needed, to start on a boundary of a huge page.
   std::byte* const range = map(kWantedBase, bytes + kHugePageBytes, PROT_NONE);
   if (range == nullptr) {
     return false;
@@ -106,7 +106,7 @@ bool Region::reserve(std::size_t bytes) noexcept {
   }
   std::byte* const base = align_up(range, kHugePageBytes);
   const auto address = reinterpret_cast<std::uintptr_t>(base);
-  // Half for small chunks, a quarter each for large runs below and above a huge page.
+  // Half is for small chunks, a quarter each for large runs below and above a huge page.
   pools_[0] = {base, base, base + bytes / 2, {}};
   pools_[1] = {base + bytes / 2, base + bytes / 2, base + bytes / 4 * 3, {}};
   pools_[2] = {base + bytes / 4 * 3, base + bytes / 4 * 3, base + bytes, {}};
@@ -133,7 +133,7 @@ std::byte* Region::take(Pool pool, std::size_t bytes, std::size_t alignment,
   try {
     base = find(state, bytes, alignment);
   } catch (const std::bad_alloc&) {
-    return nullptr;  // only the list of free extents can do this, and then it is unchanged
+    return nullptr;  // only the list of free extents can throw, and it is unchanged then
   }
   if (base == nullptr) {
     return nullptr;
@@ -168,14 +168,15 @@ void Region::keep_to_share(unsigned index, unsigned count) noexcept {
   }
 }
 
-// What of it this process may hand out again; the rest is only ever had at places that are known.
+// The part of `extent` in this process' share, which it may hand out again. The rest is served by
+// take_at only.
 Region::Extent Region::in_share(const PoolState& pool, Extent extent) {
   std::byte* const begin = std::max(extent.base, pool.begin);
   std::byte* const end = std::min(extent.base + extent.bytes, pool.limit);
   return {begin, end > begin ? static_cast<std::size_t>(end - begin) : 0};
 }
 
-// Addresses that are nobody's any more become memory, or go back.
+// Makes addresses that were taken from the free ones usable memory, or puts them back.
 bool Region::make_usable(PoolState& pool, Extent extent, bool huge_pages) noexcept {
   if (mprotect(extent.base, extent.bytes, PROT_READ | PROT_WRITE) != 0) {
     try {
@@ -186,7 +187,7 @@ bool Region::make_usable(PoolState& pool, Extent extent, bool huge_pages) noexce
     return false;
   }
   if (huge_pages) {
-    // A kernel without them says no, and small pages serve.
+    // A kernel without huge pages refuses, and small pages serve.
     madvise(extent.base, extent.bytes, MADV_HUGEPAGE);
   }
   return true;
@@ -208,7 +209,7 @@ void Region::give_back(Pool pool, std::byte* base, std::size_t bytes) noexcept {
   }
 }
 
-// First fit among what was given back, else fresh addresses.
+// First fit among the free extents, else fresh addresses.
 std::byte* Region::find(PoolState& pool, std::size_t bytes, std::size_t alignment) {
   pool.free.reserve(pool.free.size() + 1);
   for (auto extent = pool.free.begin(); extent != pool.free.end(); ++extent) {
@@ -239,7 +240,7 @@ std::byte* Region::find(PoolState& pool, std::size_t bytes, std::size_t alignmen
   return base;
 }
 
-// Takes exactly these addresses out of what is free.
+// Takes exactly these addresses out of the free ones.
 bool Region::cut_out(PoolState& pool, Extent wanted) {
   std::byte* end = wanted.base + wanted.bytes;
   if (end < wanted.base || wanted.base < base_ || end > base_ + bytes_) {

@@ -2,19 +2,19 @@
 //
 // The one range of addresses in which all LP memory of this process lies.
 //
-// The range is reserved once and costs nothing until it is used, so that "does this pointer belong
-// to an LP" is a subtraction and a comparison: the interposed free asks it for every pointer of the
-// process. docs/memory.md says how it is divided, down to the chunk.
+// The range is reserved once and costs no memory until it is used. Whether a pointer belongs to an
+// LP is then one subtraction and one comparison. The interposed free makes this test for every
+// pointer of the process. docs/memory.md describes the layout down to the chunk.
 //
-// It is divided into three pools (stocks of small chunks; large runs; runs of at least a huge page)
-// because neighbours with equal protection and page policy merge into one mapping of the kernel,
-// and the number of mappings of a process is limited (65,530 on Linux).
+// The region has three pools: stocks of small chunks, large runs, and runs of at least a huge page.
+// The reason is that neighbours with equal protection and page policy merge into one mapping of the
+// kernel, and the number of mappings of a process is limited (65,530 on Linux).
 //
-// The pools are behind a mutex, not an atomic bump pointer: memory is taken in stocks of 1 to 16
-// MiB and each taking is a system call which locks the process' address space anyway; in exchange,
-// memory that a finished run gave back is merged and served again.
+// A mutex guards the pools, not an atomic bump pointer. Memory is taken in stocks of 1 to 16 MiB,
+// and each time a system call locks the process' address space anyway. In exchange, memory that a
+// finished run gave back is merged and served again.
 //
-// The region is the process' address space, not state of a run, hence a singleton.
+// The region is address space of the process, not state of a run, hence a singleton.
 #ifndef ORRERY_MEMORY_REGION_H
 #define ORRERY_MEMORY_REGION_H
 
@@ -38,7 +38,7 @@ namespace detail {
 // std::atomic, whose member functions a sanitizer instruments: see interpose.cpp.
 inline constinit std::uintptr_t region_base = std::uintptr_t{1} << 63;
 inline constinit std::size_t region_bytes = 0;
-// Address of the table entry of the page at address 0, were there one. Written before the bounds
+// The address that the table entry of the page at address 0 would have. Written before the bounds
 // and read only for LP pointers, so relaxed suffices for the same reason.
 inline constinit std::atomic<std::uintptr_t> page_table_origin{0};
 }  // namespace detail
@@ -49,26 +49,26 @@ inline constinit std::atomic<std::uintptr_t> page_table_origin{0};
          __atomic_load_n(&detail::region_bytes, __ATOMIC_RELAXED);
 }
 
-// A piece of a block that is cut into equal runs: neighbouring pages, at most a block. Beside it in
-// system memory lies what is needed to get from a pointer to its run: one multiplication, no header
-// in the chunks. A large run is an area with one chunk.
+// A part of a block that is cut into equal runs: neighbouring pages, at most a block. This record
+// lies in system memory and leads from a pointer to its run with one multiplication, so chunks need
+// no headers. A large run is an area with one chunk.
 struct Area {
   std::byte* base;
   std::uint64_t chunk_bytes;
   std::uint32_t reciprocal;  // of the chunk size; 0 for a large run, which has one chunk
-  std::uint32_t pages;       // that lead here: all of them, of a large run the first
+  std::uint32_t pages;       // pages that lead here: all; of a large run the first
   std::uint8_t size_class;
   std::uint8_t row;
   std::uint8_t run_log;
   std::uint8_t run_mask;  // 2^run_log - 1
-  // slots[i]: index of the i-th run in its owner's heap. One more than there are runs: the rest of
-  // an area behind its last run has a slot, too.
+  // slots[i]: index of the i-th run in its owner's heap. There is one slot more than there are
+  // runs, for the rest of the area behind the last run.
   std::uint32_t slots[];
 
   // Zeroed slots, not entered into the table yet; nullptr if there is no memory.
   static Area* make(std::byte* base, std::size_t bytes, unsigned size_class, Access access,
                     unsigned log) noexcept;
-  // What it was made from.
+  // The arguments of make().
   std::size_t bytes() const noexcept {
     return is_large(size_class) ? (chunk_bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes
                                 : pages * kPageBytes;
@@ -77,7 +77,7 @@ struct Area {
     return row >= kMildRows && row < kLargeRows ? Access::mild : Access::intensive;
   }
 
-  // Relaxed: owners read what their own thread wrote; a worker with a foreign pointer may read any
+  // Relaxed: owners read values of their own thread; a worker with a foreign pointer may read any
   // value, since it then compares addresses with those of its own run.
   std::uint32_t run_at(std::size_t slot) const noexcept {
     return std::atomic_ref(const_cast<std::uint32_t&>(slots[slot])).load(std::memory_order_relaxed);
@@ -106,7 +106,7 @@ inline std::atomic_ref<Area*> page_entry(const void* pointer) noexcept {
 [[gnu::always_inline]] inline Area* area_of(const void* pointer) noexcept {
   return detail::page_entry(pointer).load(std::memory_order_acquire);
 }
-// Enters an area into the table, or takes it out again.
+// Enter an area into the table, and remove it.
 void publish_area(Area& area) noexcept;
 void retract_area(const Area& area) noexcept;
 
@@ -114,7 +114,7 @@ class Region {
  public:
   enum class Pool : std::uint8_t { stock, large, huge };
 
-  // The region, reserved by the first call. Never destroyed: free may ask for it at any late hour.
+  // The region, reserved by the first call. Never destroyed: late destructors may call free.
   static Region& instance();
 
   Region(const Region&) = delete;
@@ -123,36 +123,36 @@ class Region {
   std::size_t bytes() const noexcept { return bytes_; }
   std::byte* base() const noexcept { return base_; }
 
-  // Whether it lies where every process of this build has it, so that addresses in it mean the same
-  // in another one whose region is as large.
+  // Whether the region lies at the address that every process of this build asks for. Then
+  // addresses in it are valid in another such process whose region is as large.
   bool is_at_fixed_place() const noexcept;
 
-  // What to do about too little memory, for the end of a sentence: of a limit on the process's
-  // addresses, where there is one.
+  // The advice at the end of an out-of-memory sentence; names the limit on the process's addresses,
+  // if there is one.
   static std::string limit_advice();
 
-  // Bytes of LP memory that huge pages back, and that are in memory at all, by the system's count.
-  // Reads /proc, so it is for the end of a run.
+  // Bytes of LP memory that are in huge pages, and that are resident at all, as the system counts
+  // them. Reads /proc, so call it at the end of a run.
   struct Backing {
     std::size_t huge_bytes = 0, resident_bytes = 0;
   };
   Backing backing() const;
 
-  // Zeroed, writable memory; `bytes` and `alignment` are multiples of a block. With `huge_pages`
-  // the kernel is asked to back it so. nullptr if the range or the system is exhausted.
-  // Thread-safe.
+  // Returns zeroed, writable memory; `bytes` and `alignment` are multiples of a block. With
+  // `huge_pages` the kernel is asked to use huge pages. Returns nullptr if the range or the system
+  // is exhausted. Thread-safe.
   std::byte* take(Pool pool, std::size_t bytes, std::size_t alignment, bool huge_pages) noexcept;
 
-  // The same at a place that is known, from another process; false if a part of it is taken.
+  // As take, at an address that another process has named. Returns false if a part of it is taken.
   bool take_at(Pool pool, std::byte* base, std::size_t bytes, bool huge_pages) noexcept;
 
-  // From now on take serves from one of `count` equal shares of each pool, so that what processes
-  // of one run take never lies at the same addresses; take_at serves from all of them. Before
-  // anything was taken but the first memory of the first share, which all of the processes have
-  // taken alike.
+  // From now on take serves from share `index` of `count` equal shares of each pool, so that memory
+  // that the processes of one run take never lies at the same addresses. take_at serves from all
+  // shares. Call it before anything is taken, except the first memory of the first share, which all
+  // processes have taken alike.
   void keep_to_share(unsigned index, unsigned count) noexcept;
 
-  // Returns memory got from take (all of it) to the system and to later takers. Thread-safe.
+  // Returns memory got from take, all of it, to the system and to later callers. Thread-safe.
   void give_back(Pool pool, std::byte* base, std::size_t bytes) noexcept;
 
  private:
@@ -163,7 +163,7 @@ class Region {
   struct PoolState {
     std::byte* begin = nullptr;  // of the pool, or of this process' share of it
     std::byte* top = nullptr;    // lowest address never taken, or given back since
-    std::byte* limit = nullptr;  // end of the same
+    std::byte* limit = nullptr;  // end of the pool, or of the share
     std::vector<Extent> free;    // by address; no two touch, none touches top
   };
 
@@ -181,13 +181,13 @@ class Region {
   std::array<PoolState, 3> pools_;
 };
 
-// Size of the chunk at `pointer`, which is known to be the start of a live allocation.
+// Size of the chunk at `pointer`, which must be the start of a live allocation.
 inline std::size_t chunk_bytes_of(const void* pointer) noexcept {
   return area_of(pointer)->chunk_bytes;
 }
 
-// Size of the chunk that starts at `pointer`, or 0 if that is no place where a chunk starts. Needs
-// no heap: it serves malloc_usable_size and realloc for memory of any LP.
+// Size of the chunk that starts at `pointer`, or 0 if no chunk starts there. Needs no heap:
+// malloc_usable_size and realloc call it for memory of any LP.
 std::size_t chunk_bytes_at(const void* pointer) noexcept;
 
 }  // namespace orrery::memory

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds the best of a few settings by what each achieves: hill climbing over an ordered list. A
-// neighbour is tried between two periods with the present setting and must beat the better of the
-// two by more than the hysteresis, so that neither noise nor a change of load makes it wander. When
-// neither neighbour is better it rests, longer each time, since a good setting stays good for long
-// and trying costs throughput.
+// Finds the best of a few ordered settings by hill climbing on the rate that each achieves. A
+// neighbour is tried between two periods with the present setting. It must beat the better of the
+// two by more than the hysteresis, so that neither noise nor a change of load moves the setting.
+// When neither neighbour is better the tuner rests, longer each time, since a good setting stays
+// good for long and a trial costs throughput.
 #pragma once
 
 #include <algorithm>

@@ -85,7 +85,7 @@ inline constexpr std::size_t kTabledBytes = 1024;
 inline constexpr auto kTabledClasses = make_table<std::uint8_t, kTabledBytes / 16 + 1>(
     [](unsigned units) { return compute_class(std::size_t{units} * 16); });
 // ceil(2^32 / chunk size): offset * reciprocal >> 32 is the exact quotient for offsets in a block.
-// 0 for large classes, whose runs have one chunk: the quotient is 0 whatever the offset.
+// Large classes have 0, because their runs have one chunk and the quotient is always 0.
 inline constexpr auto kReciprocals =
     make_table<std::uint64_t, kClasses>([](unsigned size_class) -> std::uint64_t {
       const std::size_t bytes = compute_chunk_bytes(size_class);
@@ -111,12 +111,13 @@ constexpr std::size_t chunk_bytes(unsigned size_class) noexcept {
   return detail::kChunkBytes[size_class];
 }
 
-// How often memory is touched: by every event, or seldom. Decides its cache sets, see colour.h.
+// How often memory is accessed: by every event, or seldom. It decides the cache sets, see colour.h.
 enum class Access : std::uint8_t { intensive, mild };
 
-// Rows: what an LP's heap keeps apart. Small classes of intensive access, then of mild access, then
-// large ones. A row fits a byte and leaves one value over, so a few large classes share theirs:
-// such whose sizes differ by a factor of three millions, of which a heap cannot have many.
+// A row is a group of runs that an LP's heap searches together: small classes of intensive access,
+// then small classes of mild access, then large classes. A row number fits a byte and leaves one
+// value unused, so some large classes share a row. Their sizes differ by a factor above three
+// million.
 inline constexpr unsigned kMildRows = kSmallClasses;
 inline constexpr unsigned kLargeRows = 2 * kSmallClasses;
 inline constexpr unsigned kRows = 255;
@@ -129,25 +130,25 @@ constexpr unsigned row_of(unsigned size_class, Access access) noexcept {
                               : small_row_of(size_class, access);
 }
 
-// Position of the chunk that covers `offset_bytes`, in a block of a small class or in a run.
+// Index of the chunk that covers `offset_bytes`, in a block of a small class or in a run.
 constexpr unsigned chunk_index(unsigned size_class, std::size_t offset_bytes) noexcept {
   return static_cast<unsigned>(offset_bytes * detail::kReciprocals[size_class] >> 32);
 }
 
-// log2 of the chunk count that an LP's next run of a class should have, of which it has `runs` runs
-// already. Where it lies may ask for a shorter one (Arena::take_run). A run stays for as long as
-// its heap, so re-execution after a rollback finds the same runs.
+// log2 of the chunk count of an LP's next run of a class, when the LP has `runs` runs of that
+// class. The area may force a shorter run (Arena::take_run). An LP keeps a run as long as its heap,
+// so re-execution after a rollback finds the same runs.
 constexpr unsigned wanted_run_log(std::size_t runs) noexcept {
   return runs < 3 ? 2 * static_cast<unsigned>(runs) : kMaxRunLog;
 }
-// The longest run in an area of that many bytes (at most a block).
+// log2 of the longest run in an area of `area_bytes` (at most a block).
 constexpr unsigned longest_run_log(unsigned size_class, std::size_t area_bytes) noexcept {
   return area_bytes == kBlockBytes ? detail::kMaxRunLogs[size_class]
                                    : detail::compute_max_run_log(size_class, area_bytes);
 }
 
-// Class for a request with an alignment (a power of two above 16, at most a block): the chunks of
-// a class are aligned to the largest power of two that divides their size.
+// Class for a request with an alignment (a power of two above 16, at most a block). Chunks of a
+// class are aligned to the largest power of two that divides their size.
 constexpr unsigned class_of_aligned(std::size_t bytes, std::size_t alignment) noexcept {
   unsigned size_class = class_of(bytes < alignment ? alignment : bytes);
   while (!is_large(size_class) && chunk_bytes(size_class) % alignment != 0) {

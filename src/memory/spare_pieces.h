@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pieces of one colour that lie unused in an arena: fresh ones, and those that pools gave back.
+// The unused pieces of one colour in an arena: fresh pieces, and pieces that pools gave back.
 //
-// They lie by size, in pages, and the smallest that suffices is served. So small requests do not
-// use up what only large ones need, and whatever the order in which pools take pieces and give them
-// back, a piece that suits is found: an arena opens a new way only if there is none.
+// Pieces are kept by size, in pages, and a request gets the smallest that suffices. So small
+// requests do not use up the large pieces, and a piece that fits is found in whatever order pools
+// take and return pieces. An arena opens a new way only if no piece fits.
 //
-// Of mild memory, what lies below the threshold (colour.h) is apart from the rest, and is served
-// only to whoever asks for it. When the threshold moves, all pieces are looked at once.
+// Mild pieces below the threshold (colour.h) are kept apart and served by take_low only. A move of
+// the threshold visits all pieces once.
 #ifndef ORRERY_MEMORY_SPARE_PIECES_H
 #define ORRERY_MEMORY_SPARE_PIECES_H
 
@@ -24,11 +24,11 @@
 
 namespace orrery::memory {
 
-// Memory of one colour, a multiple of a page and at most a block, at a multiple of a page.
+// Memory of one colour: size and address are multiples of a page, the size is at most a block.
 struct Piece {
-  std::byte* base = nullptr;  // nullptr: there is none
+  std::byte* base = nullptr;  // nullptr: no piece
   std::size_t bytes = 0;
-  Access meant_for = Access::intensive;  // by its place in the way, whomever it serves
+  Access meant_for = Access::intensive;  // by its place in the way; it may serve the other kind
 };
 
 class SparePieces {
@@ -36,7 +36,7 @@ class SparePieces {
   SparePieces(Access access, std::size_t way_bytes, std::size_t floor) noexcept
       : access_(access), way_mask_(way_bytes - 1), floor_(floor) {}
 
-  // Pieces whose offset in the way is lower are served by take_low only.
+  // Moves the floor: pieces whose offset in the way is lower are served by take_low only.
   void set_floor(std::size_t offset) noexcept {
     if (offset == floor_) {
       return;
@@ -49,13 +49,13 @@ class SparePieces {
     }
   }
 
-  // Before add: room for the pieces of so many bytes, from now on and for ever, so that giving them
-  // back needs no memory. False if there is none.
+  // Call before add: makes room for the pieces of `bytes` bytes for good, so that putting them back
+  // needs no memory. False if there is no memory.
   bool make_room(std::size_t bytes) noexcept {
     return make_room(shelf_of(kBlockBytes), bytes / kBlockBytes) &&
            (bytes % kBlockBytes == 0 || make_room(shelf_of(bytes % kBlockBytes), 1));
   }
-  // Fresh memory, cut into pieces of a block and what is left.
+  // Adds fresh memory, cut into pieces of a block and a rest.
   void add(std::byte* base, std::size_t bytes) noexcept {
     for (std::size_t at = 0; at < bytes; at += kBlockBytes) {
       const std::size_t piece = std::min(bytes - at, kBlockBytes);
@@ -63,7 +63,7 @@ class SparePieces {
       put({base + at, piece, access_});
     }
   }
-  // A piece that was taken.
+  // Puts a taken piece back.
   void put(const Piece& piece) noexcept {
     poison(piece.base, piece.bytes);
     Shelf& shelf = shelf_of(piece.bytes);
@@ -74,9 +74,9 @@ class SparePieces {
     bytes_ += piece.bytes;
   }
 
-  // One at or above the floor, of at least so many bytes.
+  // Takes a piece at or above the floor, of at least `least_bytes`; empty if there is none.
   Piece take(std::size_t least_bytes) noexcept { return find(least_bytes, Part::rest); }
-  // One below it.
+  // The same below the floor.
   Piece take_low(std::size_t least_bytes) noexcept { return find(least_bytes, Part::low); }
 
   std::size_t bytes() const noexcept { return bytes_; }
@@ -85,9 +85,9 @@ class SparePieces {
   enum class Part : std::uint8_t { low, rest };
   // Pieces of one size.
   struct Shelf {
-    std::vector<std::byte*> pieces;  // those below the floor come first
-    std::size_t low = 0;             // as many as are below
-    std::size_t made = 0;            // as many as there are, taken or not
+    std::vector<std::byte*> pieces;  // pieces below the floor come first
+    std::size_t low = 0;             // number of pieces below the floor
+    std::size_t made = 0;            // number of pieces of this size, taken or not
   };
 
   bool is_low(const std::byte* base) const noexcept {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where strerror() and strsignal() leave their text. The C library keeps a buffer for each thread,
-// and a handler may look at the text until it returns: one that is interrupted meanwhile, while
-// another asks for a text of its own on the same thread, would find that. So the buffers are ours
-// (interpose_text.cpp), and whoever interrupts handlers sets them aside (run/preemption.h).
+// The buffers for the text of strerror() and strsignal(). The C library keeps a buffer for each
+// thread, and a handler may read the text until it returns. If the handler is interrupted and
+// another handler on the same thread asks for a text, the first one would read the wrong text. So
+// the platform has its own buffers (interpose_text.cpp), and preemption saves them
+// (run/preemption.h).
 #pragma once
 
 #include <array>

@@ -19,17 +19,17 @@ namespace {
 
 using GetTls = void* (*)(TlsIndex*);
 
-/// The dynamic linker's own. What sanitizers have in its place takes the words in front of a block
-/// that it sees for the first time for its place and size; glibc writes nothing there since 2.25,
-/// so where they are the rest of somebody's memory, terabytes count as a thread's storage, and the
-/// process is ended for it.
+/// Returns the dynamic linker's own function. The function that sanitizers put in its place reads
+/// the words in front of a block that it has not seen yet as the block's address and size. glibc
+/// has not written these words since 2.25. Where they belong to other memory, the sanitizer counts
+/// terabytes as a thread's storage and ends the process.
 GetTls find_get_tls() {
   void* const library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
   void* const found = library == nullptr ? nullptr : dlsym(library, "__tls_get_addr");
   return found == nullptr ? &__tls_get_addr : reinterpret_cast<GetTls>(found);
 }
 
-/// Found before it is asked for: with the list of libraries locked nobody may call dlopen.
+/// Initialised at start, since dlopen must not be called while the list of libraries is locked.
 const GetTls get_tls = find_get_tls();
 
 }  // namespace

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which events come after those in the front of a bucketed pending set, for prefetching further
-// ahead than the front reaches.
+// Announces the events behind the front of a bucketed pending set, so that engines can prefetch
+// further ahead than the front reaches.
 //
-// With more LPs than the caches hold, an event is a chain of misses: the event names its receiver,
-// the receiver's record leads to the object. Each link must be asked for some events before the
-// next one can be, and a front of a dozen events, of which the first is wanted at once, gives no
-// time for that. The buckets behind it do: in which order their events come is not known yet, but
-// that they come within the next few dozen pops is.
+// With more LPs than the caches hold, an event is a chain of cache misses: the event names its
+// receiver, and the receiver's record leads to the object. Each link must be prefetched some events
+// before the next one can be. A front of a dozen events, of which the first is needed at once,
+// leaves no time for that. The buckets behind it do: the order of their events is not known yet,
+// but they will come within the next few dozen pops.
 //
-// So when a bucket goes to the front, the buckets behind it are looked into until kAhead events
-// are known. One after the other is prefetched, one step at a time, since a prefetch holds the
-// processor up while it looks the page up; and handed out kLead steps later, so that who reads it
-// to prefetch more does not wait. That costs about 12 ns an event. Sets below kAnnounceFrom lie in
-// the cache with what they lead to, or nearly, and go without: measured on PHOLD, announcing lost
-// 10 % with 8192 events, gained 20 % with 20,000 and 90 % with 60,000.
+// So when a bucket goes to the front, the buckets behind it are read until kAhead events are known.
+// Each step prefetches one event, since a prefetch stalls the processor while it looks up the page.
+// The event is announced kLead steps later, so that a caller that reads the event to prefetch more
+// does not wait. This costs about 12 ns an event. Sets below kAnnounceFrom, and the data that they
+// lead to, fit in the cache or nearly, and announce nothing. Measured on PHOLD: announcing lost 10
+// % with 8192 events, gained 20 % with 20,000 and 90 % with 60,000.
 //
-// What is handed out is in the set: events leave the buckets through the front only, where their
-// bucket is dropped here first, or by a reorganisation, which forgets all.
+// An announced event is always in the set. Events leave the buckets only through the front, and
+// their bucket is then dropped here first, or by a reorganisation, which clears everything here.
 #pragma once
 
 #include <algorithm>
@@ -27,21 +27,21 @@
 
 namespace orrery::pending {
 
-/// Events in a set from which on it announces.
+/// Number of events in a set from which on it announces events.
 constexpr std::size_t kAnnounceFrom = 16384;
 
 template <class Event>
 class Announcements {
  public:
-  /// Events that are known beyond the front, if there are as many.
+  /// Events to know beyond the front, if there are so many.
   static constexpr std::size_t kAhead = 64;
-  /// Buckets with more are not looked into: their events may be far.
+  /// Buckets with more events are not read: their events may be far in the future.
   static constexpr std::size_t kMostInBucket = 48;
 
-  /// Whether anything is known.
+  /// Whether any events are known.
   bool any() const { return first_ != end_; }
 
-  /// A step: prefetches an event, and returns one that was prefetched kLead steps before, or
+  /// One step: prefetches an event, and returns the event prefetched kLead steps before, or
   /// nullptr.
   const Event* take() {
     if (asked_ == end_) return nullptr;
@@ -56,7 +56,7 @@ class Announcements {
     first_ = taken_ = asked_ = end_;
   }
 
-  /// The events of this bucket go to the front.
+  /// Call when the events of this bucket go to the front.
   void drop(std::size_t bucket) {
     if (bucket_first_ == bucket_end_ || buckets_[bucket_first_ % kBuckets].number != bucket) return;
     first_ += buckets_[bucket_first_++ % kBuckets].count;
@@ -65,7 +65,7 @@ class Announcements {
   }
 
   bool wants_more() const { return end_ - first_ < kAhead; }
-  /// The bucket that was looked into last; `otherwise` if there is none.
+  /// The bucket that was read last; `otherwise` if there is none.
   std::size_t last_bucket(std::size_t otherwise) const {
     return bucket_first_ == bucket_end_ ? otherwise : buckets_[(bucket_end_ - 1) % kBuckets].number;
   }

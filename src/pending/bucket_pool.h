@@ -2,13 +2,13 @@
 //
 // Unsorted buckets of entries that share one pool of chunks.
 //
-// A bucket is a chain of chunks of 256 bytes: a header and 15 entries. All but the last chunk are
-// full, so a bucket needs no more than one word, the place of its next entry; that the chunk is
-// full shows in the low bits of this address. Appending is then a load, a test and two stores, and
-// hundreds of buckets can be written to in turn while their heads stay in the first-level cache.
-// Memory follows the number of entries, not the shape of the buckets: 17 bytes an entry and at most
-// one unfinished chunk a bucket in use. Chunks that are read are reused at once, last out first in,
-// so that redistributing a bucket writes to lines that are still warm.
+// A bucket is a chain of chunks of 256 bytes: a header and 15 entries. All chunks but the last are
+// full, so one word describes a bucket: the address of its next entry, whose low bits show whether
+// the chunk is full. Appending is then a load, a test and two stores, and hundreds of buckets can
+// be written to in turn while their heads stay in the first-level cache. The memory depends on the
+// number of entries, not on their distribution: 17 bytes an entry and at most one unfinished chunk
+// a bucket in use. Consumed chunks are reused at once, last out first in, so redistributing a
+// bucket writes to lines that are still in the cache.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ class BucketPool {
     }
   }
 
-  /// Returns whether a chunk was added, which it is whenever the bucket was empty.
+  /// Returns whether a chunk was added, as is always so for an empty bucket.
   bool append(Bucket& bucket, EntryT entry) {
     EntryT* place = bucket;
     const bool full = reinterpret_cast<std::uintptr_t>(place) % kChunkBytes == 0;
@@ -69,7 +69,7 @@ class BucketPool {
     return chunk->entries_before + static_cast<std::size_t>(bucket - chunk->entries);
   }
 
-  /// Calls f(entry) for all entries, which stay.
+  /// Calls f(entry) for all entries, and keeps them.
   template <class F>
   static void for_each(Bucket bucket, F f) {
     while (bucket != nullptr) {
@@ -80,7 +80,7 @@ class BucketPool {
     }
   }
 
-  /// Calls f(entry) for all entries of a bucket that is given up. `f` may append to other buckets.
+  /// Calls f(entry) for all entries and frees the bucket. `f` may append to other buckets.
   template <class F>
   void consume(Bucket bucket, F f) {
     while (bucket != nullptr) {
@@ -112,7 +112,7 @@ class BucketPool {
     }
   }
 
-  /// Adds a chunk to the chain and returns its first place.
+  /// Adds a chunk to the chain; returns the place of its first entry.
   EntryT* extend(Bucket full) {
     Chunk* const chunk = take_chunk();
     chunk->previous = full == nullptr ? nullptr : last_chunk(full);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A 4-ary implicit heap: the plain pending event set with a guarantee on every single operation.
+// A 4-ary implicit heap: the simple pending event set with a bound on every single operation.
 //
 //              typical                        worst case
 //   push       O(1), sifts up a step or two   O(log n), amortised over growing the array
@@ -9,11 +9,11 @@
 //   top        O(1)                           O(1)
 //   memory     16 bytes an event; the array grows by half, so at most 24
 //
-// Four children share one cache line (the root is placed so that each group of siblings starts
-// one), so a level of the way down costs one line, half as many as a binary heap touches. The least
-// of four is found with conditional moves, since which child wins is a coin toss that no predictor
-// learns; only equal times branch. Slots behind the last entry hold a sentinel at the end of time,
-// so that the last group needs no case of its own.
+// Four children share one cache line (the root is placed so that each group of siblings starts a
+// line), so each level on the way down costs one line, and there are half as many levels as in a
+// binary heap. Conditional moves find the least of four, since no branch predictor can learn which
+// child wins; only equal times branch. Slots behind the last entry hold a sentinel at the end of
+// time, so that the last group needs no special case.
 //
 // `pop` lets the hole sink to the bottom and then lifts the last entry into it, as it nearly always
 // belongs near the bottom: Wegener, "Bottom-up heapsort", Theoretical Computer Science 118 (1993).
@@ -50,7 +50,7 @@ class DaryHeap {
   }
 
   Event* top() const { return size_ == 0 ? nullptr : entries_[0].event; }
-  /// The lowest entry; the heap must not be empty.
+  /// The lowest entry. The heap must not be empty.
   const EntryT& front() const { return entries_[0]; }
 
   Event* pop() {
@@ -66,7 +66,7 @@ class DaryHeap {
   bool empty() const { return size_ == 0; }
   std::size_t bytes() const { return sizeof(*this) + entries_.bytes(); }
   const Event* upcoming(std::size_t i) const { return i < size_ ? entries_[i].event : nullptr; }
-  // What follows the root is in no order that is worth reading ahead in.
+  // The entries behind the root are in no order that would help prefetching.
   bool announces() const { return false; }
   const Event* announced() { return nullptr; }
 
@@ -82,14 +82,14 @@ class DaryHeap {
     clear();
   }
 
-  /// Appends an entry without restoring the order: to be followed by `heapify`.
+  /// Appends an entry without restoring the order; call `heapify` afterwards.
   void append(EntryT entry) {
     if (size_ + kArity >= entries_.capacity()) [[unlikely]]
       reserve(size_ + size_ / 2 + kMinCapacity);
     entries_[size_++] = entry;
   }
 
-  /// Makes a heap of what has been appended, in O(n).
+  /// Restores the heap order after append, in O(n).
   void heapify() {
     Probe::steps(size_);
     for (std::size_t i = size_ < 2 ? 0 : (size_ - 2) / kArity + 1; i-- > 0;) sift_down(i);
@@ -106,14 +106,14 @@ class DaryHeap {
  private:
   static constexpr EntryT sentinel() { return {std::numeric_limits<std::int64_t>::max(), nullptr}; }
 
-  /// As `precedes`, where either may be the sentinel, which follows everything.
+  /// As `precedes`, but either entry may be the sentinel, which follows everything.
   static bool before(const EntryT& a, const EntryT& b) {
     if (a.time != b.time) return a.time < b.time;
     if (a.event == nullptr || b.event == nullptr) return a.event != nullptr;
     return precedes(a, b);
   }
 
-  /// Puts `entry` at `i` or on the way from there to the root.
+  /// Puts `entry` at `i` or at an ancestor of `i`.
   void lift(std::size_t i, EntryT entry) {
     while (i > 0) {
       const std::size_t parent = (i - 1) / kArity;
@@ -125,7 +125,7 @@ class DaryHeap {
     entries_[i] = entry;
   }
 
-  /// Moves the least child up into the hole at the root, and so on; returns the leaf left empty.
+  /// Moves the least child up into the hole at the root, and so on down; returns the empty leaf.
   std::size_t sink_hole() {
     std::size_t hole = 0;
     for (std::size_t first = 1; first < size_; first = kArity * hole + 1) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pending event set that all engines use, the radix heap, and why. Nanoseconds of processor
-// time a hold (pop the lowest, move it into the future, push it), by bench/pending_bench.cpp:
-// medians of alternating rounds on a virtual machine with an AMD Zen 5 (1 MiB of second-level cache
-// a core) that had other work at the time, gcc 12 -O3. The loop without a set takes 2 to 5. The
-// lowest rounds were 5 to 25 % below the medians. The ladder queue, after Tang, Goh and Thng (ACM
-// TOMACS 15, 2005), was here until 2026-11.
+// The pending event set that all engines use, the radix heap, and the reasons. The table has
+// nanoseconds of processor time a hold (pop the lowest event, move it into the future, push it), by
+// bench/pending_bench.cpp: medians of alternating rounds on a virtual machine with an AMD Zen 5 (1
+// MiB of second-level cache a core) that had other work at the time, gcc 12 -O3. The loop without a
+// set takes 2 to 5 ns. The lowest rounds were 5 to 25 % below the medians. The ladder queue, after
+// Tang, Goh and Thng (ACM TOMACS 15, 2005), was in this folder until 2026-11.
 //
 //   increments     events    radix   ladder     heap
 //   exponential         4       13       15       14
@@ -22,13 +22,13 @@
 //   bytes an event   8192       25       25       21
 //               1,000,000       19       19       23
 //
-// What grows from 100,000 events on is the share of cache misses. The radix heap is the fastest or
-// within a nanosecond of it in all these rows, has the lower bound on how often an event is moved,
-// and what it does depends on the bits of the times alone. A choice at run time would compile each
-// engine once for each kind.
+// From 100,000 events on the share of cache misses grows. In all these rows the radix heap is the
+// fastest or within a nanosecond of the fastest. It has a lower bound than the ladder on how often
+// an event is moved, and its work depends on the bits of the times alone. A choice at run time
+// would compile each engine once for each kind of set.
 //
-// With assertions a heap of the keys is kept beside it, and what comes out is compared at each
-// step.
+// Builds with assertions keep a heap of the keys beside the set and compare each result of `top`
+// and `pop` with it.
 #pragma once
 
 #include <algorithm>
@@ -44,8 +44,8 @@
 
 namespace orrery::pending {
 
-/// A set beside a heap of the keys, which are copied: events with equal keys come in any order, and
-/// what has left the set may be freed.
+/// A set beside a heap of copied keys. Events with equal keys come in any order, and events that
+/// have left the set may be freed.
 template <class Set, class Event>
 class ComparedSet {
  public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Raw memory for entries, aligned to cache lines: what std::vector would be if it aligned its
-// storage, left new elements alone, and could be told where in a cache line element 0 lies.
+// Raw memory for entries, aligned to cache lines. std::vector neither aligns its storage so, nor
+// leaves new elements uninitialised, nor lets element 0 lie at a given offset in a cache line.
 #pragma once
 
 #include <algorithm>

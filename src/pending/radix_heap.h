@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A radix heap with adaptive digits: buckets are found from the highest bit in which an event's
-// time differs from the present, so nothing about the distribution of times has to be estimated.
+// A radix heap with adaptive digits. The highest bit in which an event's time differs from the
+// present selects the bucket, so the distribution of times need not be estimated.
 //
 //              typical                               worst case
 //   push       O(1) without unpredictable branches:  O(log n) amortised
@@ -9,25 +9,26 @@
 //   pop        O(1) amortised: an event is appended  O(log n) amortised, an event is appended 32
 //              two or three times, then sorted       times at most
 //              among 48 at most
-//   top        as pop, without what is paid for once as pop
+//   top        as pop; top and pop together pay for a refill of the front once
 //   memory     17 to 20 bytes an event, 256 for      the same and 16 an event, where all are at one
 //              each bucket in use, 20 KiB at least   instant
 //
 // The radix heap of Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the shortest path
-// problem", Journal of the ACM 37 (1990), in its multi-level form, for a signed 64-bit time. As
-// there, `base_` is a time not above any event's in the buckets, and an event lies in a bucket that
-// its highest digit in difference to `base_` names; the lowest bucket is opened when the front has
-// run out, and its events move to finer ones. What is different here:
+// problem", Journal of the ACM 37 (1990), in its multi-level form, for a signed 64-bit time. As in
+// the paper, `base_` is a time not above any event's in the buckets, and the highest digit in which
+// an event's time differs from `base_` names its bucket. When the front is empty, the lowest bucket
+// is opened and its events move to finer buckets. The differences are:
 //  - Digits have no fixed places. Opening a bucket makes a rung: a digit at the highest bits in
-//    which the bucket's events differ, as wide as their number calls for (4 to 256 buckets). So an
+//    which the bucket's events differ, as wide as their number requires (4 to 256 buckets). So an
 //    event passes few rungs even if the times use 63 bits, and events at scale 1 or at scale 2^40
-//    cost the same. Pushes whose highest difference lies between the digits of two rungs belong to
-//    the bucket that was opened, which is opened again after the inner rung has run out:
-//    `rung_of_bit_` says so without a special case.
+//    cost the same. A push whose highest difference lies between the digits of two rungs belongs
+//    to the bucket that was opened. This bucket is opened again after the inner rung is empty.
+//    `rung_of_bit_` gives the rung without a special case.
 //  - A bucket of at most 48 events is sorted at once (SortedFront) instead of refined to the end.
-//  - Not monotone: an event before the horizon up to which the front has taken everything over goes
-//    into the front, stragglers too. Where these have become a good part of all events, the set is
-//    rebuilt, which their number has paid for; where others crowd the front, it is made a rung.
+//  - Not monotone: an event up to the horizon, the last time that the front has taken over, goes
+//    into the front, also a straggler. When stragglers are many compared with the set, it is
+//    rebuilt, and their number has paid for that. When other events crowd the front, it becomes a
+//    rung.
 #pragma once
 
 #include <algorithm>
@@ -78,7 +79,7 @@ struct RadixRung {
   }
 };
 
-// Digits do not overlap and are of kMinDigitBits at least, but for the root's and the lowest.
+// Digits do not overlap and have kMinDigitBits at least, except the root's and the lowest.
 constexpr unsigned kMinDigitBits = 2;
 constexpr std::size_t kMaxRadixRungs = 64 / kMinDigitBits + 2;
 
@@ -140,7 +141,7 @@ class RadixHeap
     }
   }
 
-  /// `time` must be beyond the horizon, and so differ from the base.
+  /// `time` must be beyond the horizon, so it differs from the base.
   void scatter(EntryT entry, std::uint64_t time) {
     const auto highest_bit = static_cast<unsigned>(std::bit_width(time ^ base_)) - 1;
     Rung& rung = *rungs_[rung_of_bit_[highest_bit]];
@@ -160,7 +161,7 @@ class RadixHeap
     }
   }
 
-  /// Takes everything back to the root.
+  /// Moves all events back to the root rung.
   void rebuild() {
     Bucket all = nullptr;
     take_all([&](const EntryT& entry) { pool_.append(all, entry); });
@@ -169,8 +170,8 @@ class RadixHeap
                   [&](const EntryT& entry) { put(root, root.digit(biased(entry.time)), entry); });
   }
 
-  /// Takes what crowds the front back to the bucket that it came from, to be refined; stragglers
-  /// stay in the side heap.
+  /// Moves the events that crowd the front back to the bucket that they came from, to be refined.
+  /// Stragglers stay in the side heap.
   void split_front() {
     Bucket stragglers = nullptr;
     Rung& rung = *rungs_[rung_count_ - 1];
@@ -191,7 +192,7 @@ class RadixHeap
     }
   }
 
-  /// Returns whether the front has got events; otherwise there is another bucket to open.
+  /// Returns whether the front has got events. If not, call again to open another bucket.
   bool open_next_bucket() {
     Rung& rung = *rungs_[rung_count_ - 1];
     const std::size_t digit = rung.first_in_use();
@@ -211,7 +212,8 @@ class RadixHeap
     return true;
   }
 
-  /// A bucket of the innermost rung went to the front: makes known what comes behind it there.
+  /// Called when bucket `digit` of the innermost rung went to the front: announces the events
+  /// behind it in that rung.
   void announce_after(const Rung& rung, std::size_t digit) {
     announcements_.drop(digit);
     digit = announcements_.last_bucket(digit);
@@ -261,7 +263,8 @@ class RadixHeap
     return rung;
   }
 
-  /// What the inner rung's bits named lies in the open bucket of the rung around it from now on.
+  /// From now on events that the inner rung's bits selected go to the open bucket of the outer
+  /// rung.
   void drop_rung() {
     const Rung& rung = *rungs_[--rung_count_];
     announcements_.clear();
@@ -269,7 +272,7 @@ class RadixHeap
                 static_cast<std::uint8_t>(rung_count_ - 1));
   }
 
-  /// Hands over all entries, in any order, and sets all but the size to the start.
+  /// Calls f(entry) for all entries, in any order, and resets everything but the size.
   template <class F>
   void take_all(F f) {
     front_.take_back(f);
@@ -283,7 +286,7 @@ class RadixHeap
     forget_base();
   }
 
-  /// Only with nothing in the front and the rungs.
+  /// Call only while the front and the rungs are empty.
   void forget_base() {
     rung_count_ = 1;
     rung_of_bit_.fill(0);
@@ -292,8 +295,8 @@ class RadixHeap
     crowd_ = stragglers_ = 0;
   }
 
-  std::uint64_t base_ = 0;     // what is earlier is a straggler
-  std::uint64_t horizon_ = 0;  // what is not later goes to the front
+  std::uint64_t base_ = 0;     // earlier events are stragglers
+  std::uint64_t horizon_ = 0;  // events not later go to the front
   std::array<std::uint8_t, 64> rung_of_bit_{};
   Announcements<Event> announcements_;  // of the innermost rung's buckets
 };

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What of the radix heap does not know its digits: a front that holds the next events in
-// order, rungs of buckets behind it, one pool for the buckets' entries, and the counts that say
-// when to reorganise. How a rung divides its times, and where an event belongs, is the derived
-// set's.
+// The part of the radix heap that does not depend on its digits: a front that holds the next events
+// in order, rungs of buckets behind it, one pool for the buckets' entries, and the counts that
+// decide on reorganisations. The derived set decides how a rung divides its times, and where an
+// event belongs.
 //
 // The derived set is a template parameter of its base ("curiously recurring"), so that a pop is
-// inlined to the end and no call is indirect. It offers, as a friend of this class may see it:
+// inlined completely and no call is indirect. It must have, visible to this class as a friend:
 //
 //  fill_front()  opens buckets until the front has got events; the set is not empty.
-//  take_all(f)   calls f(entry) for all entries and sets everything but the size to the start.
+//  take_all(f)   calls f(entry) for all entries and resets everything but the size.
 //
-// A rung has up to 256 buckets: as many can be appended to in turn without leaving the first-level
+// A rung has up to 256 buckets. So many can be appended to in turn without leaving the first-level
 // cache, and one more rung is cheaper than misses.
 #pragma once
 
@@ -30,7 +30,7 @@ namespace orrery::pending {
 
 constexpr unsigned kMaxRungBits = 8;  // 256 buckets a rung
 
-/// The times that occur among some events; `Number` is how the set counts them.
+/// The range of the times of some events; `Number` is the set's type for times.
 template <class Number>
 struct TimeRange {
   Number min = std::numeric_limits<Number>::max();
@@ -70,7 +70,7 @@ class RungSet {
 
   template <class F>
   void drain(F f) {
-    // Events lie anywhere in memory: their lines are asked for some events ahead.
+    // Events lie anywhere in memory: their lines are prefetched some events ahead.
     std::array<Event*, kDrainAhead> coming;
     std::size_t seen = 0;
     self().take_all([&](const EntryT& entry) {
@@ -98,23 +98,23 @@ class RungSet {
   RungSet() = default;
   ~RungSet() = default;
 
-  /// The next inner rung, as it was left. Several are allocated at once: few workloads need more
-  /// than the first lot, but the depth may vary with time, as an odometer does, and a warm set is
-  /// not to allocate.
+  /// The next inner rung, in the state that it was left in. Several rungs are allocated at once:
+  /// few workloads need more than the first lot, but the depth may vary with time, as an odometer
+  /// does, and a warm set must not allocate.
   Rung& next_rung() {
     if (rungs_[rung_count_] == nullptr) [[unlikely]]
       make_rungs();
     return *rungs_[rung_count_++];
   }
 
-  // The small members last, so that they share cache lines with those of the derived set.
+  // Small members last, so that they share cache lines with those of the derived set.
   std::array<std::unique_ptr<Rung>, kMaxRungs> rungs_;
   Front front_;
   Pool pool_;
   std::size_t rung_count_ = 0;
-  std::size_t rungs_made_ = 0;  // the first of rungs_
+  std::size_t rungs_made_ = 0;  // allocated rungs, the first of rungs_
   std::size_t crowd_ = 0;       // pushes to the side heap since the front was loaded
-  std::size_t stragglers_ = 0;  // of these, those before where the front's range starts
+  std::size_t stragglers_ = 0;  // of these, the ones before the front's range
   std::size_t size_ = 0;
 
  private:

@@ -9,16 +9,16 @@
 //   pop        O(1)                                     O(log n), from the side heap
 //   memory     3 KiB                                    and the side heap
 //
-// A sorted array makes a pop the increment of an index, and a push cheap as long as little has to
-// move. What does not fit goes to a side heap, and a pop takes the lower of the two; this heap is
-// nearly always empty, which costs one well predicted branch. Thus no pattern of pushes, stragglers
-// and floods at one instant included, makes the front slower than a heap. When the side heap grows,
-// the owner may take everything back and partition it more finely.
+// In a sorted array a pop is the increment of an index, and a push is cheap as long as few entries
+// must move. Entries that do not fit go to a side heap, and a pop takes the lower of the two. The
+// side heap is nearly always empty, which costs one well predicted branch. Thus no pattern of
+// pushes, stragglers and many events at one instant included, makes the front slower than a heap.
+// When the side heap grows, the owner may take everything back and partition it more finely.
 //
-// Sorting by rank (count for each entry those that precede it) needs the most comparisons and is
-// still the fastest for a few dozen entries, since a sort that branches on random keys is bound by
-// mispredictions: measured here at 12 entries, 3.0 ns an entry against 9 for insertion sort and 10
-// for std::sort. Sets of at most 64 live in the front entirely, or nearly.
+// Sorting by rank (for each entry, count the entries that precede it) needs the most comparisons.
+// It is still the fastest for a few dozen entries, since mispredictions dominate a sort that
+// branches on random keys. Measured here at 12 entries: 3.0 ns an entry against 9 for insertion
+// sort and 10 for std::sort. Sets of at most 64 events lie in the front entirely, or nearly.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ class SortedFront {
   using Bucket = typename Pool::Bucket;
 
  public:
-  /// Entries that may be loaded at once to be sorted.
+  /// Largest number of entries that `load` accepts.
   static constexpr std::size_t kLoadLimit = 48;
 
   bool empty() const { return begin_ == end_ && side_.empty(); }
@@ -50,7 +50,7 @@ class SortedFront {
   std::size_t side_size() const { return side_.size(); }
   std::size_t bytes() const { return side_.bytes() - sizeof(side_); }
 
-  /// The lowest; the front must not be empty.
+  /// The lowest event. The front must not be empty.
   Event* top() const { return side_is_next() ? side_.top() : slots_[begin_].event; }
 
   Event* pop() {
@@ -74,7 +74,7 @@ class SortedFront {
   }
 
   /// Takes over a bucket of at most kLoadLimit entries; the array must be empty. The events will be
-  /// read soon: those that are not in the cache have the time of the sort to get there.
+  /// read soon, so they are prefetched and may arrive during the sort.
   void load(Pool& pool, Bucket bucket) {
     std::array<EntryT, kLoadLimit> unsorted;
     std::size_t count = 0;
@@ -92,7 +92,8 @@ class SortedFront {
     side_.heapify();
   }
 
-  /// Hands over all entries, in any order, and is empty then. `f` must not touch the front.
+  /// Calls f(entry) for all entries, in any order, and empties the front. `f` must not access the
+  /// front.
   template <class F>
   void take_back(F f) {
     Probe::steps(size());
@@ -103,7 +104,7 @@ class SortedFront {
 
  private:
   static constexpr std::size_t kCapacity = 64;  // entries in the array; more go to the side heap
-  static constexpr std::size_t kFew = 8;  // below, the vectors' set-up costs more than it saves
+  static constexpr std::size_t kFew = 8;        // up to here the vectors' set-up costs too much
 
   std::size_t array_size() const { return end_ - begin_; }
 
@@ -127,8 +128,9 @@ class SortedFront {
     return precedes(side_.front(), slots_[begin_]);
   }
 
-  /// Walks from the nearer end and shifts what it passes by one. (A search and one block move are
-  /// slower: the move reads in one piece what was just written in several, which stalls.)
+  /// Walks from the nearer end and shifts the entries that it passes by one. (A search and one
+  /// block move are slower: the move reads in one piece what several stores have just written,
+  /// which stalls.)
   void insert(EntryT entry) {
     if (begin_ == 0 || end_ == slots_.size()) [[unlikely]]
       move_to_middle();
@@ -139,7 +141,7 @@ class SortedFront {
     }
   }
 
-  /// Makes room at both ends, for kCapacity / 2 insertions at least.
+  /// Makes room at both ends, for at least kCapacity / 2 insertions.
   void move_to_middle() {
     const std::size_t count = array_size();
     const std::size_t begin = (slots_.size() - count) / 2;
@@ -163,8 +165,8 @@ class SortedFront {
     slots_[at] = entry;
   }
 
-  /// Sorts a few entries by their ranks: each one's place is the number of entries that precede it,
-  /// counted without branches. Equal times keep their order here.
+  /// Sorts a few entries by their ranks: the place of an entry is the number of entries that
+  /// precede it, counted without branches. Entries of equal time keep their order here.
   static void rank_sort_few(const EntryT* from, std::size_t count, EntryT* to) {
     std::array<std::uint32_t, kFew> rank;
     for (std::size_t i = 0; i < count; ++i) {
@@ -183,9 +185,9 @@ class SortedFront {
   using Lanes = std::int32_t __attribute__((vector_size(16)));
   static constexpr std::size_t kLanes = 4;
 
-  /// As rank_sort_few for up to kLoadLimit entries, four comparisons at a time. Ranks are taken of
-  /// 31-bit keys: the leading 25 bits of the distance to the least time, then the position, which
-  /// makes them distinct. What these bits do not tell apart is left to `finish_order`.
+  /// As rank_sort_few for up to kLoadLimit entries, four comparisons at a time. It ranks 31-bit
+  /// keys: the leading 25 bits of the distance to the least time, then the position, which makes
+  /// keys distinct. Entries that these bits do not separate are left to `finish_order`.
   static void rank_sort_many(const EntryT* from, std::size_t count, EntryT* to) {
     alignas(16) std::array<std::int32_t, kLoadLimit> keys;
     alignas(16) std::array<std::int32_t, kLoadLimit> rank;
@@ -235,7 +237,7 @@ class SortedFront {
   }
   static Lanes rotate(Lanes lanes) { return __builtin_shufflevector(lanes, lanes, 1, 2, 3, 0); }
 
-  /// Insertion sort of what is in order already but for a few neighbours.
+  /// Insertion sort, for entries that are in order except for a few neighbours.
   void finish_order() {
     for (std::size_t i = begin_ + 1; i < end_; ++i) {
       if (slots_[i - 1].time < slots_[i].time) [[likely]]

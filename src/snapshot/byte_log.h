@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes that are appended and then written to a file: pieces of memory that never move, so that
-// nothing is copied twice, and that stay for the next time, since fresh pages cost more than the
-// copy does; for the first time they can be made ready beforehand. Records lie whole in a piece, at
-// multiples of 16.
+// Bytes that are appended and then written to a file. The memory consists of pieces that never
+// move, so nothing is copied twice. The pieces are kept for the next snapshot, since fresh pages
+// cost more than the copy; for the first snapshot reserve() can prepare them. A record lies in one
+// piece, at a multiple of 16.
 #pragma once
 
 #include <algorithm>
@@ -30,13 +30,13 @@ class ByteLog {
     for (const Piece& piece : pieces_) huge_pages::unmap(piece.memory, piece.bytes);
   }
 
-  /// Forgets what was appended and keeps the memory.
+  /// Empties the log and keeps the memory.
   void clear() {
     for (Piece& piece : pieces_) piece.used = 0;
     last_ = 0;
     size_ = 0;
   }
-  /// A place for so many bytes, a multiple of 16, which are part of the log from now on. Throws
+  /// Appends room for `bytes` bytes, a multiple of 16, which the caller writes. Throws
   /// std::bad_alloc.
   std::byte* extend(std::size_t bytes) {
     while (last_ < pieces_.size() && pieces_[last_].bytes - pieces_[last_].used < bytes) ++last_;
@@ -47,8 +47,8 @@ class ByteLog {
     size_ += bytes;
     return place;
   }
-  /// Makes memory ready in which so many bytes of records find room: it is there, not only
-  /// promised, when they come. Of an empty log. Throws std::bad_alloc.
+  /// Prepares memory for `bytes` bytes of records, and touches its pages so that they are really
+  /// there. Only for an empty log. Throws std::bad_alloc.
   void reserve(std::size_t bytes) {
     std::size_t ready = 0;
     for (const Piece& piece : pieces_) ready += piece.bytes;

@@ -97,7 +97,7 @@ void Folder::keep_only(const std::vector<unsigned>& numbers) const {
 
 void Folder::keep_only(const std::vector<unsigned>& numbers, unsigned last) const {
   std::error_code error, ignored;
-  std::vector<fs::path> contents;  // last: what has a manifest is there, whenever a run is killed
+  std::vector<fs::path> contents;  // removed last, so that no manifest ever lacks its contents
   for (const auto& entry : fs::directory_iterator(path_, error)) {
     std::string name = entry.path().filename();
     const bool is_part = name.ends_with(kPart);
@@ -127,7 +127,7 @@ void Folder::clear() const {
 void Folder::synchronise() const {
   const int folder = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return;
-  fsync(folder);  // a file system that has no such thing is as safe as it gets
+  fsync(folder);  // a file system may not support this
   close(folder);
 }
 

@@ -3,10 +3,10 @@
 // The folder of a run's snapshots, `snapshots` in its output folder:
 //   000007.world   the contents (image.h)
 //   000007.json    the manifest; a snapshot without one does not exist
-//   000007.rank1.world, 000007.rank1.json   the same of another rank than the first
-//   rows.log       rows that are committed (observe/row_log.h), of which a manifest says how many
-//                  bytes belong to it
-// The two last snapshots are kept, so that damage to one costs the time between them and no more.
+//   000007.rank1.world, 000007.rank1.json   the same for rank 1, and so on
+//   rows.log       committed rows (observe/row_log.h); a manifest says how many bytes of the file
+//                  belong to it
+// The last two snapshots are kept, so that damage to one costs only the time between them.
 #pragma once
 
 #include <string>
@@ -26,30 +26,31 @@ class Folder {
   std::string manifest_of(unsigned number, unsigned rank = 0) const;
   std::string rows() const;
 
-  /// Makes it, where it is not there. Throws UsageError.
+  /// Makes the folder if it does not exist. Throws UsageError.
   void make() const;
-  /// Numbers of the snapshots that have a manifest, whole or not, in order.
+  /// Numbers of the snapshots that have a manifest, damaged or not, in ascending order.
   std::vector<unsigned> numbers() const;
-  /// Throws UsageError if it is damaged.
+  /// Throws UsageError if the manifest is missing or damaged.
   Manifest read_manifest(unsigned number, unsigned rank = 0) const;
-  /// Of all ranks, `first` among them. Throws UsageError if one is missing, damaged or another's.
+  /// The manifests of all ranks, `first` included. Throws UsageError if one is missing, damaged or
+  /// of another snapshot.
   std::vector<Manifest> read_parts(const Manifest& first) const;
-  /// Removes what is no part of a snapshot that is to be kept: all but these.
+  /// Removes all files of snapshots, except those of snapshots `numbers`.
   void keep_only(const std::vector<unsigned>& numbers) const;
-  /// The same while a run takes snapshots: what belongs to later ones than that number may be under
-  /// way, by other ranks, and stays.
+  /// The same while a run takes snapshots: files of snapshots above `last` stay, since other ranks
+  /// may be writing them.
   void keep_only(const std::vector<unsigned>& numbers, unsigned last) const;
-  /// Removes everything that is a run's, and the folder itself if nothing else is in it.
+  /// Removes all snapshots and the log of rows, and the folder itself if it is then empty.
   void clear() const;
-  /// What was renamed in it survives a crash of the machine from now on.
+  /// Makes earlier renames in the folder survive a crash of the machine.
   void synchronise() const;
 
  private:
   std::string path_;
 };
 
-/// The contents of a snapshot, mapped, with their checksums verified. Throws UsageError with the
-/// section and place of the damage.
+/// Maps the contents of a snapshot and verifies their checksums. Throws UsageError with the section
+/// and place of any damage.
 class Contents {
  public:
   Contents(const Folder& folder, const Manifest& manifest);

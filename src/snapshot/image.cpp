@@ -54,7 +54,7 @@ std::uint64_t number_of(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address);
 }
 
-/// work(i) for each i below `threads`, each on a thread of its own; throws what one of them throws.
+/// Calls work(i) for each i below `threads`, each on its own thread; rethrows an exception of one.
 void side_by_side(unsigned threads, const std::function<void(unsigned)>& work) {
   if (threads == 1) return work(0);
   Team team(threads, false);
@@ -66,7 +66,7 @@ HeapRecord record_of(const LpHeap& heap) {
   return {heap.run_count(), heap.live_bytes()};
 }
 
-/// Runs and live chunks, as they follow a HeapRecord.
+/// Writes runs and live chunks, which follow a HeapRecord.
 void write_heap(const LpHeap& heap, std::byte* to) {
   heap.for_each_run([&](const Run& run) {
     std::memcpy(to, &run, sizeof run);
@@ -85,8 +85,8 @@ std::size_t written_bytes(const HeapRecord& heap) {
   throw UsageError(fmt::format("the snapshot's contents make no sense: {}", what));
 }
 
-/// Reads records one after the other; their bytes were checked against sums, so this only keeps
-/// mistakes of ours from becoming wild reads.
+/// Reads one record after another. Checksums have verified the bytes, so the check here only keeps
+/// errors of this program from becoming wild reads.
 class Reader {
  public:
   explicit Reader(Bytes bytes) : bytes_(bytes) {}
@@ -108,14 +108,14 @@ class Reader {
   Bytes bytes_;
 };
 
-/// Live chunks, as write_heap has written them behind the runs.
+/// Reads the live chunks, which write_heap has written behind the runs.
 void read_contents(Reader& reader, const LpHeap& heap) {
   heap.for_each_live([&](const std::byte* begin, std::size_t bytes, std::size_t) {
     memory::raw_copy(const_cast<std::byte*>(begin), reader.take(bytes), bytes);
   });
 }
 
-/// Sections lie at multiples of 16.
+/// Sections lie at multiples of 16 bytes.
 void restore_tally(Bytes section, Tally& tally) {
   Reader reader(section);
   const auto count = reader.take<std::uint64_t>();
@@ -130,8 +130,8 @@ void restore_tally(Bytes section, Tally& tally) {
   }
 }
 
-/// What ranks had from an earlier snapshot each of them has written down; `known`: extents that are
-/// here already.
+/// Extents that the ranks had from an earlier snapshot are in the images of all ranks; `known`:
+/// extents that were restored already.
 void restore_ground(Bytes section, std::set<std::uint64_t>& known, Arena& ground) {
   Reader reader(section);
   const auto counts = reader.take<CountRecord>();
@@ -170,16 +170,17 @@ void restore_lp(Reader& reader, LpId id, World& world) {
   world.lp(id) = {object, record.kernel};
 }
 
-/// One that another rank has now.
+/// Skips an LP that another rank has now.
 void skip_lp(Reader& reader) {
   reader.take(written_bytes(reader.take<LpRecord>().heap));
 }
 
-/// By several threads, each some entries of the index. Returns how many are here.
+/// Restores the LPs on several threads, each some entries of the index. Returns the number of LPs
+/// that belong to this rank.
 std::uint64_t restore_lps(const SectionBytes& sections, World& world) {
   std::vector<Stretch> index;
   for (Reader reader(sections[kIndex]); !reader.done();) index.push_back(reader.take<Stretch>());
-  std::atomic<std::size_t> next{0};     // who takes which: relaxed
+  std::atomic<std::size_t> next{0};     // next entry of the index: relaxed
   std::atomic<std::uint64_t> found{0};  // a sum: relaxed, read when all threads have ended
   const auto work = [&](unsigned) {
     for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < index.size();) {
@@ -231,7 +232,8 @@ std::size_t image_bytes(const LpHeap& heap) {
 
 }  // namespace
 
-/// From some of the LPs; they grow while the run goes on, and more memory can be had then.
+/// Estimates from a sample of the LPs. LPs grow while the run goes on; an image can then get more
+/// memory.
 ImageNeeds ImageNeeds::of(const World& world) {
   constexpr LpId kLooks = 1024;
   constexpr double kMore = 1.125;
@@ -348,7 +350,7 @@ void Image::take_part(World& world, Part& part, ByteLog& log) {
   }
 }
 
-/// One thread's share of the pieces. Events are multiples of 8, which is enough for them.
+/// Copies one thread's share of the pieces. Events are multiples of 8, which suffices for them.
 void Image::take_events(const World& world, unsigned thread, unsigned threads, ByteLog& log) {
   std::size_t piece = 0;
   for (const EventList& list : world.pending)

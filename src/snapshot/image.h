@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A world at a cut (run/world.h) as bytes, and back. The bytes mean something only to another
-// process of the same build on the same ground: they hold LP memory as it is, with all its
-// addresses, so that ordinary C++ objects need nothing to travel; core/modules.h and
-// memory/region.h say why addresses mean the same there.
+// Converts a world at a cut (run/world.h) to bytes, and back. Only a process of the same build with
+// the same address layout can use the bytes: they hold LP memory unchanged, with all its addresses,
+// so that ordinary C++ objects need no code for serialisation. core/modules.h and memory/region.h
+// say why addresses are the same there.
 //
 // Six sections, of records at multiples of 16 bytes:
 //   model   the model's heap: runs (memory/lp_heap.h), then live chunks
 //   ground  extents and areas of all arenas: where in the region heaps lie
-//   lps     of each LP its object's address and kernel state, the runs of its heap, live chunks
-//   index   which LPs follow each other in `lps`, and where every so many of them begin: several
-//           threads read and write them
-//   events  what is pending, as it lies in EventList
-//   tally   what metrics have counted (core/tally.h): how many words, the words
+//   lps     for each LP: its object's address, its kernel state, the runs of its heap, live chunks
+//   index   stretches of consecutive LPs and their places in `lps`, for reading and writing LPs
+//           on several threads
+//   events  the pending events, as they lie in EventList
+//   tally   the counts of metrics (core/tally.h): number of words, then the words
 //
-// A rank writes the LPs that it has and what it has counted; a world may be filled from images of
-// several ranks, and takes what it has of each. What all have counted is rank 0's from then on.
+// A rank writes its own LPs and its own counts. A world may be filled from the images of several
+// ranks, and takes from each the LPs that it has. Rank 0 then has the counts of all.
 //
-// Taking it is copying, on all cores, into memory that is kept for the next time and made ready for
-// the first; what is slow, checksums and the disk, comes afterwards and on another thread
-// (writer.h).
+// Taking an image is a copy, on all cores, into memory that is kept for the next time and prepared
+// for the first time. The slow part, checksums and the disk, follows on another thread (writer.h).
 #pragma once
 
 #include <array>
@@ -42,12 +41,12 @@ enum Section : unsigned { kModel, kGround, kLps, kIndex, kEvents, kTally };
 using Bytes = std::span<const std::byte>;
 using SectionBytes = std::array<Bytes, kSections.size()>;
 
-/// LPs that follow each other in `lps`, and where they begin.
+/// LPs [first, first + count) in `lps`, and the offset where they begin.
 struct alignas(16) Stretch {
   std::uint64_t first, count, offset, unused;
 };
 
-/// Memory that an image of a world will take, by estimate.
+/// Estimated memory of an image of a world.
 struct ImageNeeds {
   unsigned threads = 1;
   std::size_t lp_bytes = 0, event_bytes = 0;  ///< for each thread
@@ -57,10 +56,10 @@ struct ImageNeeds {
 
 class Image {
  public:
-  /// Takes memory in advance. Throws std::bad_alloc.
+  /// Prepares memory. Throws std::bad_alloc.
   void reserve(const ImageNeeds& needs);
-  /// Copies a world. By the thread that has it; throws std::bad_alloc. `model`: null if another
-  /// rank's image has it, since all have the same.
+  /// Copies a world. Called by the thread that owns the world; throws std::bad_alloc. `model`: null
+  /// if another rank's image has the model, since all ranks have the same.
   void take(World& world, const memory::ModelHeap* model);
 
   std::size_t size(Section section) const;
@@ -69,8 +68,7 @@ class Image {
   void for_each_piece(Section section, Visit&& visit) const {
     for (const ByteLog& log : logs_[section]) log.for_each_piece(visit);
   }
-  /// Of all LPs as far as they have come: the sum that a fingerprint is made of, without what
-  /// finish() adds.
+  /// Sum of the LPs' fingerprint contributions so far, without the contributions of finish().
   std::uint64_t fingerprint() const { return fingerprint_; }
 
  private:
@@ -86,20 +84,20 @@ class Image {
   static void take_events(const World& world, unsigned thread, unsigned threads, ByteLog& log);
   void take_tally(const World& world);
 
-  /// Of LPs and events one for each thread, of the others one.
+  /// For LPs and events one log for each thread, for the other sections one.
   std::array<std::vector<ByteLog>, kSections.size()> logs_;
   std::uint64_t fingerprint_ = 0;
 };
 
-/// How the model's heap of this process compares with one that was written down.
+/// How this process' model heap compares with a written one.
 enum class ModelMatch : std::uint8_t { equal, contents_differ, laid_out_otherwise };
 ModelMatch compare_model(Bytes section, const memory::ModelHeap& model);
-/// Gives the model's heap the contents that were written down; its layout is equal.
+/// Restores the written contents of the model's heap, whose layout must be equal.
 void restore_model(Bytes section, const memory::ModelHeap& model);
 
-/// Fills a world that has neither heaps nor LPs yet, with what it has of all LPs. Events at or
-/// after `until` are left out. `images`: of each rank that there was, its own. Throws UsageError
-/// for bytes that are no image of such a world, or whose memory cannot be had here.
+/// Fills a world that has neither heaps nor LPs yet, with those LPs that belong to it. Omits events
+/// at or after `until`. `images`: of each rank that wrote the snapshot. Throws UsageError if the
+/// bytes are no image of such a world, or if this process cannot get their memory.
 void restore(const std::vector<SectionBytes>& images, World& world, Time until);
 
 }  // namespace orrery::snapshot

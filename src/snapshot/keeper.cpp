@@ -69,7 +69,7 @@ void Keeper::pace(double halt_seconds) {
   is_held_back_ |= pause > std::chrono::duration<double>(facts_.wall_every_seconds);
 }
 
-/// Empty: they came as often as asked for.
+/// Empty if the snapshots came as often as requested.
 std::string Keeper::pace_note() const {
   if (facts_.wall_every_seconds <= 0 || !is_held_back_) return "";
   return fmt::format(
@@ -78,7 +78,7 @@ std::string Keeper::pace_note() const {
       longest_halt_seconds_, 100 * facts_.wall_share);
 }
 
-/// A request by a signal that comes while the world is copied asks for the next one.
+/// A request by a signal that comes while the world is copied is for the next snapshot.
 bool Keeper::keep(World& world) {
   control_.take_halt_request();
   settle_last();
@@ -95,7 +95,7 @@ bool Keeper::keep(World& world) {
   return !ended_by_plan_;
 }
 
-/// Other ranks' parts of the last snapshot are there, or never will be.
+/// Waits until the other ranks' parts of the last snapshot exist, or have failed.
 void Keeper::settle_last() {
   if (control_.ranks == nullptr) return;
   if (!is_first()) writer_.wait();
@@ -103,7 +103,7 @@ void Keeper::settle_last() {
   if (is_first()) writer_.give_up_if_missing(facts_.number);
 }
 
-/// Whether the first rank says so. What fails there fails on all.
+/// Returns the first rank's `ends` on all ranks. Its failure is thrown on all ranks.
 bool Keeper::agree_to_end(bool ends, std::exception_ptr failure) const {
   if (control_.ranks == nullptr) {
     if (failure) std::rethrow_exception(failure);
@@ -119,7 +119,7 @@ bool Keeper::agree_to_end(bool ends, std::exception_ptr failure) const {
   throw ModelFault("the first rank's check of a snapshot has failed");
 }
 
-/// The first two that are written.
+/// Checks the first two snapshots that are written.
 void Keeper::check() {
   writer_.wait();
   const unsigned first = std::exchange(before_, writer_.last());
@@ -141,7 +141,7 @@ void Keeper::take(World& world) {
   facts_.wall_seconds += since_last_.lap();
   Manifest manifest = facts_;
   manifest.created = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-  // An engine may put its cut at the first event behind the time; nothing lies between.
+  // An engine may put its cut at the first event after the goal; no event lies between.
   manifest.cut = std::min(world.cut, Key::start_of(until_));
   manifest.committed = world.committed;
   manifest.executed = world.executed;

@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Numbers of 64 bits that are no counts: other tools read JSON's as floating point.
+/// For 64-bit values that are no counts: other tools read JSON's numbers as floating point.
 std::string hex(std::uint64_t value) {
   return fmt::format("{:016x}", value);
 }
@@ -211,7 +211,7 @@ std::string Manifest::time() const {
                      cut.time().ticks());
 }
 
-/// The checksum is of the text without it.
+/// The checksum covers the text without the checksum.
 std::string Manifest::to_json() const {
   Json json = body_json(*this);
   const std::string text = text_of(json);

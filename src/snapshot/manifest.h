@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is written beside a snapshot's contents (image.h): what they are, on which ground they mean
-// something, and a checksum for every MiB of them. It is JSON, for people and for other tools, and
-// has a checksum of its own. A snapshot exists when its manifest does, which is renamed into place
-// last. Of a run over ranks each rank writes contents of its own and a manifest that speaks of
-// these; rank 0's speaks of all of them, and is renamed when the others' are there.
+// The manifest of a snapshot: a description of its contents (image.h), of the processes in which
+// they are valid, and a checksum for every MiB. It is JSON, for people and for other tools, and has
+// its own checksum. A snapshot exists if its manifest exists, which is renamed into place last. In
+// a run over ranks each rank writes its own contents and a manifest for them. Rank 0's manifest
+// describes all contents, and is renamed when those of the other ranks exist.
 #pragma once
 
 #include <array>
@@ -22,30 +22,30 @@ namespace orrery::snapshot {
 inline constexpr int kFormat = 3;
 inline constexpr std::size_t kSumBytes = std::size_t{1} << 20;
 
-/// XXH3, 64 bits (Collet): a checksum against damage, not against forgers.
+/// XXH3, 64 bits (Collet): detects damage, not forgery.
 std::uint64_t checksum(const void* bytes, std::size_t count);
 
-/// The ground that addresses of a snapshot mean something on.
+/// The ground: the properties of a process on which the addresses in a snapshot depend.
 struct Ground {
   std::string program;       ///< its build id
-  std::string model_object;  ///< that of a model's shared object; empty: the model is the program's
+  std::string model_object;  ///< build id of the model's shared object; empty: it is in the program
   std::uint64_t region_base = 0, region_bytes = 0, page_bytes = 0;
 
-  /// Of this process; `model_path`: of a shared object, or empty.
+  /// The ground of this process; `model_path`: of the model's shared object, or empty.
   static Ground of_this_process(const std::string& model_path);
 };
 
-/// A module that does not lie where it was linked to, and that LP memory seems to point into.
+/// A module that is not at its linked address, and into which LP memory seems to point.
 struct Reference {
   std::string path, build_id;
   std::uint64_t base = 0;
-  std::uint64_t words = 0;  ///< that look like addresses in it
+  std::uint64_t words = 0;  ///< number of words that look like addresses in the module
 };
 
 struct Manifest {
   unsigned number = 0;
-  unsigned rank = 0, ranks = 1;  ///< whose contents it speaks of; of how many
-  std::string created, version;  ///< UTC; of Orrery
+  unsigned rank = 0, ranks = 1;  ///< whose contents it describes; of how many
+  std::string created, version;  ///< time in UTC; version of Orrery
   Ground ground;
   std::vector<Reference> references;
 
@@ -57,27 +57,27 @@ struct Manifest {
   std::int64_t until_ticks = 0;
   double tick_seconds = 1e-9;
   std::uint32_t livelock_microsteps = 0;
-  std::map<std::string, std::string> observed;  ///< by options' names: what run/observation.h has
+  std::map<std::string, std::string> observed;  ///< by option name: settings of run/observation.h
   std::uint64_t lps = 0;
 
   Key cut;
   std::uint64_t committed = 0, executed = 0;
-  std::uint64_t pending = 0;  ///< of the rank; rank 0's, when it is whole: of all
+  std::uint64_t pending = 0;  ///< of the rank; in rank 0's complete manifest: of all
   std::int64_t trail_ticks = 0;
   std::vector<LpId> trail_lps;
   std::uint64_t fingerprint = 0;  ///< Image::fingerprint, as with `pending`
-  double wall_seconds = 0;        ///< of the run so far, with what was resumed
-  std::int64_t every_ticks = 0;   ///< when the run takes snapshots, for whoever resumes it
+  double wall_seconds = 0;        ///< of the run so far, resumed runs included
+  std::int64_t every_ticks = 0;   ///< interval of the snapshots, for a run that resumes
   double wall_every_seconds = 0;  ///< the same by the clock
-  double wall_share = 0.03;       ///< of the time that these may take, above 0
+  double wall_share = 0.03;       ///< largest share of the time for these, above 0
   std::vector<std::int64_t> at_ticks;
-  std::uint64_t rows_bytes = 0;  ///< of the log of rows; what follows in it is of later
+  std::uint64_t rows_bytes = 0;  ///< length of the log of rows; later bytes are of later snapshots
 
   std::array<std::uint64_t, kSections.size()> section_bytes{};
   std::vector<std::uint64_t> sums;  ///< of each MiB of the contents
 
   std::uint64_t contents_bytes() const;
-  /// Takes in what another rank's says of its part.
+  /// Adds the values of another rank's manifest.
   void add_part(const Manifest& part);
   /// "12.5 s (tick 12500000000)"
   std::string time() const;

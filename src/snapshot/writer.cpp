@@ -22,7 +22,7 @@
 namespace orrery::snapshot {
 namespace {
 
-/// A file that is written from its first byte to its last, with a checksum for each MiB.
+/// A file that is written sequentially, with a checksum for each MiB.
 class SummedFile {
  public:
   explicit SummedFile(std::string path)
@@ -48,7 +48,7 @@ class SummedFile {
       bytes = bytes.subspan(count);
     }
   }
-  /// Everything is on the disk; the sums.
+  /// Puts everything on the disk; returns the checksums.
   std::vector<std::uint64_t> finish() {
     if (in_sum_ > 0) end_sum();
     if (!synchronise_contents(file_)) refuse_to_write(path_);
@@ -109,7 +109,7 @@ void Writer::reserve(const ImageNeeds& needs) {
   changed_.notify_all();
 }
 
-/// Where there is not enough memory now, there may be when the snapshot is taken; that tells.
+/// If there is not enough memory now, there may be later; else Keeper::take reports it.
 void Writer::reserve_now(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   try {
@@ -186,8 +186,8 @@ void Writer::give_up_if_missing(unsigned number) {
   changed_.notify_all();
 }
 
-/// Others' manifests appear when all that they speak of is on the disk. Looking for them is simpler
-/// than telling: this thread is not one that talks to other ranks.
+/// Waits for the other ranks' manifests, which appear when their contents are on the disk. Polling
+/// is simpler than messages, since this thread does not communicate with other ranks.
 void Writer::await_parts(Manifest& manifest) {
   constexpr std::chrono::milliseconds kLookEvery{5};
   std::unique_lock lock(mutex_);
@@ -225,13 +225,13 @@ void Writer::write_manifest(const Manifest& manifest) const {
   SummedFile file(part);
   file.write(std::as_bytes(std::span(text)));
   file.finish();
-  folder_.synchronise();  // the contents have their name before the manifest has its
+  folder_.synchronise();  // so that the contents' name is on the disk before the manifest's
   if (std::rename(part.c_str(), name.c_str()) != 0) refuse_to_write(name);
   folder_.synchronise();
 }
 
-/// Words that look like addresses in modules that lie by chance. Nothing is changed by it: a number
-/// may look so, too.
+/// Counts words that look like addresses in modules at random places. Nothing is changed, since a
+/// number may look like an address.
 void Writer::find_references(Manifest& manifest) const {
   manifest.references.clear();
   std::vector<Module> modules = loaded_modules();

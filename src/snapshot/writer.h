@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Brings snapshots to the disk, in a thread of its own, while the run goes on: looks for addresses
-// that will not mean the same in another process, checksums, writes, synchronises, and at last
-// renames the manifest into place; then what is older goes. So at any moment, also when the process
-// or the machine dies in the middle, the folder holds the last snapshot that was whole.
+// Writes snapshots to the disk, in its own thread, while the run goes on. It searches for addresses
+// that are not valid in another process, computes checksums, writes, synchronises, renames the
+// manifest into place, and then removes older snapshots. So at any moment, also after a crash of
+// the process or the machine, the folder holds the last complete snapshot.
 //
-// One that cannot be written (a full disk) is told and given up; the ones before stay, and the run
-// goes on.
+// A snapshot that cannot be written (a full disk) is reported and given up. The earlier ones stay,
+// and the run goes on.
 //
-// Over ranks each writes its part, the manifest of the part last, into a folder that all of them
-// see. The first rank's manifest waits for those of the others: a snapshot exists when all of it
-// does. A part that fails never appears; that is noticed when the ranks meet again
-// (give_up_if_missing).
+// Each rank writes its part, with the part's manifest last, into a folder that all ranks see. The
+// first rank writes its manifest when those of the others exist, so a snapshot exists only when it
+// is complete. The manifest of a failed part never appears. The first rank learns of this when the
+// ranks meet again (give_up_if_missing).
 #pragma once
 
 #include <condition_variable>
@@ -30,28 +30,29 @@ namespace orrery::snapshot {
 class Writer {
  public:
   struct Hooks {
-    /// Before a manifest appears: what it refers to in the log of rows is on the disk. May throw
+    /// Called before a manifest appears: puts the rows that it refers to on the disk. May throw
     /// UsageError.
     std::function<void()> synchronise_rows = [] {};
-    /// By the writer's thread, a sentence for whom it concerns now.
+    /// Called by the writer's thread with a sentence for the user.
     std::function<void(const std::string&)> tell;
   };
-  /// `kept`: of what is in the folder already, the last one that stays for now; number 0: none.
+  /// `kept`: the last existing snapshot, which stays for now; number 0: none.
   Writer(Folder folder, const Manifest& kept, Hooks hooks);
-  /// Finishes what was begun.
+  /// Finishes the snapshot that is being written.
   ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  /// Makes memory for it ready, beside the run. Before the first snapshot.
+  /// Prepares memory while the run goes on. Call it before the first snapshot.
   void reserve(const ImageNeeds& needs);
-  /// Where to take the next snapshot into; waits until the one before is written.
+  /// The image for the next snapshot; waits until the last one is written.
   Image& image();
-  /// Hands it over; the rest of the manifest is filled in.
+  /// Hands the image over; the writer completes the manifest.
   void write(Manifest manifest);
-  /// By the first rank: of snapshots up to that number the others have written what they will.
+  /// Called by the first rank: the other ranks have finished, or given up, snapshots up to
+  /// `number`.
   void give_up_if_missing(unsigned number);
-  /// Until all is written.
+  /// Waits until all is written.
   void wait();
 
   // After wait().
@@ -59,7 +60,7 @@ class Writer {
   unsigned failed() const { return failed_; }
   std::uint64_t last_bytes() const { return last_bytes_; }
   double longest_seconds() const { return longest_seconds_; }
-  /// The last one that was written; 0: none.
+  /// Number of the last snapshot that was written; 0: none.
   unsigned last() const { return last_; }
   const std::string& last_time() const { return last_time_; }
 
@@ -75,17 +76,17 @@ class Writer {
 
   const Folder folder_;
   const Hooks hooks_;
-  Image image_;                    ///< of the thread while there is a manifest, or needs
-  std::uint64_t parts_bytes_ = 0;  ///< of other ranks, of the last one; of the thread
+  Image image_;                    ///< owned by the thread while manifest_ or needs_ is set
+  std::uint64_t parts_bytes_ = 0;  ///< other ranks' bytes of the last snapshot; the thread's
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Manifest> manifest_;
   std::optional<ImageNeeds> needs_;
   bool closing_ = false;
-  unsigned tried_ = 0;  ///< of snapshots up to that number no part is under way
+  unsigned tried_ = 0;  ///< no part of a snapshot up to this number is being written
 
-  // Written by the thread before the manifest goes, under the mutex.
+  // Written by the thread before it resets manifest_, under the mutex.
   unsigned last_, written_ = 0, failed_ = 0;
   std::string last_time_;
   std::uint64_t last_bytes_ = 0;

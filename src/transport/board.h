@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What workers promise each other: each says on a line of its own how far it has come, in ticks; it
-// will begin nothing earlier any more. Who knows the smallest delay from that worker to itself
-// knows up to where no message of it can come: the null messages of Chandy, Misra and Bryant
-// (Chandy and Misra: Distributed simulation: a case study in design and verification of distributed
-// programs. IEEE Trans. Software Engineering 5(5), 1979), as stores.
+// Lower bounds that workers publish. Each worker writes, on its own cache line, the time in ticks
+// before which it will begin nothing any more. A worker that knows the smallest delay from another
+// worker to itself (the lookahead) then knows a lower bound on that worker's messages. These are
+// the null messages of Chandy, Misra and Bryant (Chandy and Misra: Distributed simulation: a case
+// study in design and verification of distributed programs. IEEE Trans. Software Engineering 5(5),
+// 1979), as stores.
 //
-// The order of a reader: first the promise, then its inbox. What a worker sent before it promised
-// was in the reader's ring by then: the ring's tail was published before the promise, which is a
-// release, and reading the promise is an acquire. A worker that has messages for which a ring had
-// no room promises nothing new until they are in.
+// A reader must load the promise first, then read its inbox. All messages that a worker sent before
+// its promise are then in the reader's ring: the ring's tail was published before the promise,
+// which is a release, and reading the promise is an acquire. A worker with messages for which a
+// ring had no room makes no new promise until they are in the ring.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +25,14 @@ class Board {
  public:
   explicit Board(unsigned workers) : lines_(std::make_unique<Line[]>(workers)) {}
 
-  /// By `worker` itself: never less than before, unless nobody reads.
+  /// Called by `worker` itself. The value never decreases, unless no other worker reads it.
   void promise(unsigned worker, std::int64_t ticks) {
     lines_[worker].ticks.store(ticks, std::memory_order_release);
   }
   std::int64_t promised(unsigned worker) const {
     return lines_[worker].ticks.load(std::memory_order_acquire);
   }
-  /// For one who waits until it changes: carries no data, so relaxed.
+  /// For a worker that waits for a change. Relaxed, since the value is used for nothing else.
   std::int64_t glance(unsigned worker) const {
     return lines_[worker].ticks.load(std::memory_order_relaxed);
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rings of all ordered pairs of workers. One producer and one consumer each, so nothing needs
-// an atomic read-modify-write, and first in, first out per pair is what makes notices of
+// The rings of all ordered pairs of workers. Each ring has one producer and one consumer, so
+// nothing needs an atomic read-modify-write, and each pair is FIFO, which keeps notices of
 // cancellation and GVT simple. The memory grows with the square of the workers, so rings get
-// shorter when there are many; a single worker has none.
+// shorter when there are many workers. A single worker has no ring.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 
 namespace orrery::transport {
 
-/// Entries that each ring of a mesh holds: a power of two, at most `wanted` (and at least one).
-/// What one worker receives from takes at most kEntriesPerConsumer entries, as long as that leaves
+/// Capacity of each ring of a mesh: a power of two, at most `wanted` and at least 1. The rings to
+/// one worker have at most kEntriesPerConsumer entries together, as long as that leaves
 /// kShortestRing to a ring.
 constexpr std::size_t ring_capacity(unsigned workers, std::size_t wanted) {
   constexpr std::size_t kEntriesPerConsumer = 32768;
@@ -50,21 +50,21 @@ class Mesh {
     for (unsigned to = 0; to < workers_; ++to)
       if (to != from) ring(from, to).flush();
   }
-  /// Entries of `from` that found no room yet.
+  /// Visits entries of `from` that found no room yet.
   template <class Visit>
   void for_each_waiting(unsigned from, Visit&& visit) const {
     for (unsigned to = 0; to < workers_; ++to)
       if (to != from) ring(from, to).for_each_waiting(visit);
   }
 
-  /// Whether the others have taken everything that `from` pushed.
+  /// Whether the other workers have received all entries that `from` pushed.
   bool all_received(unsigned from) const {
     for (unsigned to = 0; to < workers_; ++to)
       if (to != from && !ring(from, to).all_received()) return false;
     return true;
   }
 
-  // For worker `to` only: receives all that was published; returns how many.
+  // For worker `to` only: receives all published entries; returns their number.
   template <class Receive>
   std::size_t drain(unsigned to, Receive&& receive) {
     std::size_t received = 0;

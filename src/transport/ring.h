@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From one worker to another: a ring with one producer and one consumer (Lamport: Specifying
+// A ring from one worker to another, with one producer and one consumer (Lamport: Specifying
 // concurrent program modules, ACM TOPLAS 5(2), 1983). Entries are published in batches, so a cache
-// line of eight pointers crosses between cores once; head and tail lie on lines of their own and
-// each side keeps a copy of the other's. A full ring never blocks the producer: what does not fit
-// waits in a queue of its own, in order (two workers that wait for each other would be a deadlock).
+// line of eight pointers crosses between cores once. Head and tail lie on their own cache lines,
+// and the producer keeps a copy of the head. A full ring never blocks the producer: entries that do
+// not fit wait in a queue, in order (two workers that wait for each other would be a deadlock).
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@
 
 namespace orrery::transport {
 
-/// `Entry` is default-constructible and copied. It may offer `prefetch() const`, which asks for
-/// what it points to.
+/// `Entry` is default-constructible and copied. It may have `prefetch() const`, which prefetches
+/// the data that it points to.
 template <class Entry, class Atomics = StandardAtomics>
 class Ring {
  public:
@@ -33,8 +33,8 @@ class Ring {
     }
     ring_[written_++ & mask_] = entry;
   }
-  /// Publishes what was pushed. Release: the consumer must see the entries behind the tail and what
-  /// they point to.
+  /// Publishes the entries pushed so far. Release: the consumer must see the entries behind the
+  /// tail and the data that they point to.
   void flush() {
     if (!waiting_.empty()) [[unlikely]]
       move_waiting();
@@ -43,27 +43,27 @@ class Ring {
       tail_.store(published_, std::memory_order_release);
     }
   }
-  /// Entries that found no room yet: they hold back GVT.
+  /// Visits entries that found no room yet: they hold back GVT.
   template <class Visit>
   void for_each_waiting(Visit&& visit) const {
     for (const Entry& entry : waiting_) visit(entry);
   }
 
-  /// Whether the consumer has taken everything that was pushed. Acquire: see drain.
+  /// Whether the consumer has taken all entries that were pushed. Acquire: see drain.
   bool all_received() const {
     return waiting_.empty() && head_.load(std::memory_order_acquire) == written_;
   }
 
-  // Consumer's side. Calls `receive(Entry)` for all that is published; returns how many.
+  // Consumer's side. Calls `receive(Entry)` for all published entries; returns their number.
   template <class Receive>
   std::size_t drain(Receive&& receive) {
-    // Acquire pairs with flush. The head is published with release after the entries were read, so
-    // that the producer, which acquires it, does not overwrite an entry that is still to be read.
+    // Acquire pairs with flush. The head is published with release after the entries were read. The
+    // producer acquires it, so it does not overwrite an entry that is still to be read.
     const std::uint64_t tail = tail_.load(std::memory_order_acquire);
     const std::uint64_t first = read_;
     if (first == tail) return 0;
-    // What an entry points to is a line in the producer's cache: ask for several before the first
-    // is needed.
+    // An entry points to a line in the producer's cache: prefetch several before the first is
+    // needed.
     for (std::uint64_t i = first; i != tail && i < first + kAhead; ++i) prefetch(i);
     for (; read_ != tail; ++read_) {
       if (read_ + kAhead < tail) prefetch(read_ + kAhead);

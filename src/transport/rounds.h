@@ -1,36 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Agreement without stopping anyone: rounds in two phases, as in the wait-free algorithm of
+// Agreement without stopping any worker: rounds in two phases, as in the wait-free algorithm of
 // Pellegrini and Quaglia ("Wait-free global virtual time computation in shared memory Time Warp
-// systems", SBAC-PAD 2014), on rings that are first in, first out. Time Warp gets global virtual
-// time (GVT) from it. What is in a report is the engine's business.
+// systems", SBAC-PAD 2014), on FIFO rings. Time Warp computes global virtual time (GVT) with it.
+// The engine defines the contents of a report.
 //
-// A round n: every worker, when it next looks, publishes its outgoing messages and *joins*; from
-// then on it remembers the lowest key that it sends. When all have joined, everything that was sent
-// before is in the rings, so each worker empties its rings and *reports* the lowest of: its pending
-// events, what it sent since it joined, what found no room in a ring when it joined. When all have
-// reported, the lowest report is GVT. Everyone *adopts* it from the reports; there is no central
-// thread and nobody waits. The reports may carry sums besides (executed events, memory, stop
-// requests): decisions taken from them are the same on all workers, because all read the same.
+// A round n: every worker publishes its outgoing messages and *joins* when it next checks the
+// round. From then on it remembers the lowest key that it sends. When all have joined, all messages
+// sent before are in the rings, so each worker empties its rings and *reports* the lowest of: its
+// pending events, the messages sent since it joined, the messages that found no room in a ring when
+// it joined. When all have reported, the lowest report is GVT. Every worker *adopts* it from the
+// reports; there is no central thread, and no worker waits. The reports may also carry sums
+// (executed events, memory, stop requests). All workers read the same sums, so they take the same
+// decisions from them.
 //
-// Why it is right. At the moment of a worker's report, what may still be executed or cancelled is
-//   - pending with the worker: in its report;
+// Why this is right. At the moment of a worker's report, a message or event that may still be
+// executed or cancelled is
+//   - pending with the worker: it is in its report;
 //   - in a ring, sent before its sender joined: joining published it, so the receiver took it out
-//     before its own report, and has it in there;
+//     before its own report, which has it;
 //   - in a ring or waiting for room, sent after its sender joined and before it reported, or
-//     waiting since before: in the sender's report;
-//   - sent after its sender reported: because of an event that the sender had pending at its
-//     report, or of a message that came in later. A cause has a lower key than its effect, so going
-//     back from message to cause one arrives at something that a report covers.
+//     waiting since before: it is in the sender's report;
+//   - sent after its sender reported: its cause is an event that was pending with the sender at its
+//     report, or a message that came in later. A cause has a lower key than its effect, so the
+//     chain of causes ends at an event or message that a report covers.
 //
 // A worker overwrites its report of round n only when all have joined round n + 1, and a worker
 // joins that after it has read the reports of round n.
 //
-// Orders. Joining is a release and seeing it an acquire: what the others published before they
-// joined is in the rings for whoever has seen them all join, and their reading of the reports of
-// the round before precedes the overwriting of these. Reporting and seeing it are the same for the
-// report. The number of the round carries no data and is relaxed: a worker that reads an old one
-// joins a little later, and starting a round is one compare-exchange, of which one only succeeds.
+// Memory orders. Joining is a release and seeing it an acquire: a worker that has seen all others
+// join finds all messages that they published before in the rings, and the others' reading of the
+// previous round's reports precedes the overwriting of these. The same holds for reporting. The
+// number of the round carries no data and is relaxed: a worker that reads an old number joins a
+// little later, and starting a round is one compare-exchange, of which only one succeeds.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +42,7 @@
 
 namespace orrery::transport {
 
-/// What the workers share. `Report` is default-constructible and assignable.
+/// The state that the workers share. `Report` is default-constructible and assignable.
 template <class Report, class Atomics = StandardAtomics>
 class Rounds {
  public:
@@ -52,7 +54,7 @@ class Rounds {
   unsigned workers() const { return workers_; }
   /// The round that was started last.
   std::uint64_t round() const { return round_.load(std::memory_order_relaxed); }
-  /// Starts round n + 1 if n is still the last one; else somebody was faster.
+  /// Starts round n + 1 if n is still the last one; otherwise another worker has started it.
   void start(std::uint64_t n) {
     round_.compare_exchange_strong(n, n + 1, std::memory_order_relaxed);
   }
@@ -63,7 +65,7 @@ class Rounds {
     slots_[worker].report = report;
     slots_[worker].reported.store(round, std::memory_order_release);
   }
-  /// `first`: workers before it are known to have joined; advanced.
+  /// `first`: workers below it are known to have joined; the function advances it.
   bool all_joined(std::uint64_t round, unsigned& first) const {
     while (first < workers_ && slots_[first].joined.load(std::memory_order_acquire) >= round)
       ++first;
@@ -95,27 +97,28 @@ class Rounds {
   std::unique_ptr<Slot[]> slots_;
 };
 
-/// One worker's part in the rounds. It is told what to do by `hooks`:
+/// One worker's part in the rounds. It calls these functions of `hooks`:
 ///   bool due()       whether this worker wants a round to begin
 ///   void join()      publish outgoing messages; remember the lowest that found no room, and from
 ///                    now on the lowest that is sent
-///   Report report()  empty the rings; the report
-///   bool adopt()     take the result from the reports of all (Rounds::report_of); true ends it all
-/// And, where there are other ranks (ranks/rank_rounds.h), which may be asked again and again:
-///   bool delivered(round)  what they sent before they joined is here
-///   bool settled(round)    they have reported, too
-/// And, where members may sleep (run/federation.h):
-///   void call_others()     a round has begun, or others need wait for nobody any more
+///   Report report()  empty the rings; return the report
+///   bool adopt()     take the result from the reports of all (Rounds::report_of); true: the end
+/// And with other ranks (ranks/rank_rounds.h) these, which may be called repeatedly:
+///   bool delivered(round)  whether all that other ranks sent before they joined has arrived here
+///   bool settled(round)    whether the other ranks have reported, too
+/// And if members may sleep (run/federation.h):
+///   void call_others()     wake the others: a round has begun, or no member is missing any more
 template <class RoundsType>
 class RoundMember {
  public:
   RoundMember(RoundsType& rounds, unsigned worker) : rounds_(rounds), worker_(worker) {}
 
-  /// Moves the current round on as far as it goes without waiting, but not into the next one: a
-  /// member for whom a round is always due would do nothing else. True when it was the last.
+  /// Advances the current round as far as possible without waiting, but not into the next one,
+  /// since a member for whom a round is always due would never return. True if it was the last
+  /// round.
   template <class Hooks>
   bool step(Hooks&& hooks) {
-    bool is_last = false;  // to come where all others are, as far as it sees
+    bool is_last = false;  // whether it is the last to reach its phase, as far as it sees
     for (;;) {
       switch (phase_) {
         case Phase::between:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writing plain values, texts and lists into a parcel, and reading them in the same order. Both
-// ends are the same build, so there are no tags; a reader that would run over the end throws, since
-// then the two ends are not what they seem.
+// Writes plain values, texts and lists into a parcel, and reads them in the same order. Both ranks
+// run the same build, so there are no type tags. A reader that would run over the end throws
+// std::logic_error, since then the two builds differ.
 #pragma once
 
 #include <cstdint>

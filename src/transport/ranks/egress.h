@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a worker sends to other ranks. Records for one rank are put together into a parcel, which is
-// posted when it is large, or when the worker says so: because it is old, or there is nothing else
-// to do, or a round is joined (aggregation: a system call and a message for hundreds of events).
+// The records that a worker sends to other ranks. Records for one rank are collected in a parcel
+// (aggregation: one system call and one message for hundreds of events). A parcel is posted when it
+// is full, or when the worker posts all: when a parcel is old, the worker is idle, or it joins a
+// round.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +24,8 @@ class Egress {
   explicit Egress(RankTransport& transport)
       : transport_(transport), open_(transport.ranks()), counts_(transport.ranks()) {}
 
-  /// Room for a record of so many bytes, a multiple of 8, which the caller writes. `joined`: rounds
-  /// that the worker has joined so far, here and below.
+  /// Returns room for a record of `bytes` bytes, a multiple of 8, which the caller writes.
+  /// `joined`: number of rounds that the worker has joined so far, here and below.
   std::byte* extend(unsigned to, std::size_t bytes, std::uint64_t joined) {
     Parcel& parcel = open_[to];
     if (parcel.size() >= kParcelBytes) post(to, joined);
@@ -33,7 +34,7 @@ class Egress {
     if (parcel.empty()) parcel = Parcel(kParcelBytes + kLastRecordBytes);
     return parcel.extend(bytes);
   }
-  /// Whether nothing was sent since all was posted.
+  /// Whether no record was added since the last post_all().
   bool is_empty() const { return is_empty_; }
   bool is_old() const { return !is_empty_ && read_cycles() - opened_cycles_ >= kOldestCycles; }
   void post_all(std::uint64_t joined) {
@@ -43,7 +44,7 @@ class Egress {
     is_empty_ = true;
   }
   SentCounts& counts() { return counts_; }
-  /// Parcels say in which period of the engine they were sent; the next one begins: all is posted.
+  /// Begins the engine's next period, whose number parcels carry. All must have been posted.
   void begin_period() { ++period_; }
 
  private:
@@ -65,7 +66,7 @@ class Egress {
   bool is_empty_ = true;
 };
 
-/// Those of a rank, by worker.
+/// A rank's egresses, by worker.
 using Egresses = std::vector<std::unique_ptr<Egress>>;
 
 inline Egresses make_egresses(RankTransport& transport, unsigned workers) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What has come from other ranks, in a ring for each worker. Whoever makes progress is the producer
-// of all of them, guarded by the transport's lock.
+// The entries that have come from other ranks, in a ring for each worker. The thread that makes
+// progress is the producer of all rings, guarded by the transport's lock.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace orrery::transport {
 template <class Entry>
 class Ingress {
  public:
-  /// `wanted`: entries that a ring holds, before some must wait.
+  /// `wanted`: capacity of a ring; further entries must wait.
   Ingress(unsigned workers, std::size_t wanted) {
     const std::size_t capacity = ring_capacity(workers, wanted);
     for (unsigned worker = 0; worker < workers; ++worker)
@@ -25,7 +25,7 @@ class Ingress {
 
   // With the transport's lock held.
   void push(unsigned worker, Entry entry) { rings_[worker]->push(entry); }
-  /// Publishes what was pushed. False: some found no room.
+  /// Publishes the entries pushed. False if some found no room.
   bool flush() {
     bool waits = false;
     for (const auto& ring : rings_) {
@@ -35,7 +35,7 @@ class Ingress {
     return !waits;
   }
 
-  /// By the worker: receive(entry) for all that is published; returns how many.
+  /// Called by the worker: receive(entry) for all published entries; returns their number.
   template <class Receive>
   std::size_t drain(unsigned worker, Receive&& receive) {
     return rings_[worker]->drain(receive);

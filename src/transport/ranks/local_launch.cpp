@@ -29,9 +29,9 @@ namespace {
 /// "1:9:5,-1,7": the rank, the memory that all share, and its socket to each rank.
 constexpr const char* kVariable = "ORRERY_LOCAL_RANK";
 
-/// How long rank 0 may take to tell what is wrong before another's death is told instead.
+/// Time for rank 0 to report an error before another rank's death is reported instead.
 constexpr double kPatienceSeconds = 0.5;
-/// How long ranks may take to go when rank 0 has.
+/// Time for the other ranks to end when rank 0 has ended.
 constexpr double kPartingSeconds = 2;
 
 using Sockets = std::vector<std::vector<int>>;  ///< by rank, then by the rank at the other end
@@ -41,7 +41,7 @@ using Sockets = std::vector<std::vector<int>>;  ///< by rank, then by the rank a
                     "); use fewer --ranks");
 }
 
-/// Each rank needs one for each other one; for a moment all lie here.
+/// Each rank needs one socket for each other rank, and this process briefly has all of them.
 void allow_many_files() {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
@@ -63,9 +63,9 @@ Sockets make_sockets(unsigned ranks) {
   return sockets;
 }
 
-/// Whether a rank does something with this signal but die of it. It does when it watches its run
-/// (and blocks it) or ignores it; not while it begins, which a process of ours begins with our
-/// mask.
+/// Whether a rank handles this signal instead of dying of it: it watches its run (and blocks the
+/// signal) or ignores it. A rank that begins does not handle it yet; it begins with this process's
+/// signal mask, which includes SIGCHLD.
 bool heeds(pid_t pid, int number) {
   const auto has = [](std::uint64_t mask, int one) { return ((mask >> (one - 1)) & 1) != 0; };
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
@@ -135,8 +135,8 @@ class Launch {
         if (socket >= 0) close(socket);
   }
 
-  /// In the child. All ranks are a group of their own: a terminal's Ctrl-C reaches the parent
-  /// alone.
+  /// Called in the child. The ranks are a process group of their own, so that a terminal's Ctrl-C
+  /// reaches the parent alone.
   [[noreturn]] void become(unsigned rank, int memory, const std::vector<int>& sockets,
                            pid_t parent) {
     setpgid(0, rank == 0 ? 0 : children_[0].pid);
@@ -164,8 +164,8 @@ class Launch {
     if (held_ != 0 && heeds(children_[0].pid, held_)) pass_on(std::exchange(held_, 0));
   }
 
-  /// A request to stop that comes before the run has begun waits for that, so that it has results;
-  /// a second one does not.
+  /// A request to stop that comes before the run has begun is held until then, so that the run has
+  /// results; a second request is not held.
   void take_signal(int number) {
     const bool may_wait = held_ == 0 && (number == SIGINT || number == SIGTERM);
     if (may_wait && !heeds(children_[0].pid, number))
@@ -186,7 +186,7 @@ class Launch {
         if (children_[rank].pid == pid) note_end(rank, status);
   }
 
-  /// Ranks other than 0 end with 0 when all agree: anything else is an accident.
+  /// Ranks other than 0 end with code 0 in a regular end; any other end is a failure.
   void note_end(unsigned rank, int status) {
     children_[rank].status = status;
     const bool lost = WIFEXITED(status) && WEXITSTATUS(status) == kExitLostRank;
@@ -208,7 +208,7 @@ class Launch {
     return waited > kPatienceSeconds || (culprit_ && *culprit_ == 0);
   }
 
-  /// It has ended by itself, and not because it has lost another.
+  /// Whether rank 0 has ended by itself, and not because it has lost another rank.
   bool rank_0_has_told() const {
     const std::optional<int>& status = children_[0].status;
     return status && WIFEXITED(*status) && WEXITSTATUS(*status) != kExitLostRank;
@@ -231,7 +231,7 @@ class Launch {
     const int status = culprit_ ? *children_[*culprit_].status : 0;
     if (asked_ != 0 && culprit_ == 0u && WIFSIGNALED(status) && WTERMSIG(status) == asked_)
       return {128 + asked_, {}};
-    // As of one process, if nobody reads what it says.
+    // As for a single process whose output nobody reads.
     if (culprit_ == 0u && WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE)
       return {128 + SIGPIPE, {}};
     if (!culprit_) return {failure_, "the ranks have lost each other, so the run is ended"};
@@ -250,8 +250,8 @@ class Launch {
   std::vector<Child> children_;
   sigset_t signals_{}, before_{};
   int asked_ = 0;             ///< the last signal that was passed on
-  int held_ = 0;              ///< one that will be; 0: none
-  double first_seconds_ = 0;  ///< when it began to end; 0: it has not
+  int held_ = 0;              ///< a signal that will be; 0: none
+  double first_seconds_ = 0;  ///< when the run began to end; 0: it has not
   std::optional<unsigned> culprit_;
 };
 
@@ -269,7 +269,7 @@ std::unique_ptr<Wire> join_local() {
   const char* const variable = getenv(kVariable);
   if (variable == nullptr) return nullptr;
   const std::string place = variable;
-  unsetenv(kVariable);  // what a model starts is no rank
+  unsetenv(kVariable);  // processes that a model starts are no ranks
   const char* at = place.data();
   const char* const end = at + place.size();
   unsigned rank = 0;

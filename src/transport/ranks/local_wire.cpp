@@ -17,13 +17,13 @@
 namespace orrery::transport {
 namespace {
 
-/// From one look at the sockets to the next.
+/// Interval between looks at the sockets.
 constexpr double kSocketSeconds = 1e-3;
-/// How long a rank sleeps that has something to send and no room for it: nobody wakes it.
+/// Sleep of a rank that has parcels to send and no room for them: no other rank wakes it for room.
 constexpr std::chrono::microseconds kShortWait{100};
 
-/// The streams to and from another rank. Parcels travel one behind another, a head and so many
-/// bytes, and are cut anywhere on their way.
+/// The streams to and from another rank. Parcels follow each other, each a head and its bytes, and
+/// are split anywhere on their way.
 class Peer {
  public:
   Peer(unsigned rank, int socket, RingWriter writer, RingReader reader)
@@ -40,7 +40,7 @@ class Peer {
     unsent_.push_back(std::move(parcel));
     if (unsent_.size() == 1 && !holds) flush();
   }
-  /// As much as there is room for. Parcel by parcel, so that the other rank can begin.
+  /// Sends as much as there is room for, parcel by parcel, so that the other rank can begin.
   bool flush() {
     bool moved = false;
     while (!unsent_.empty() && !gone_) {
@@ -65,7 +65,7 @@ class Peer {
   bool may_sleep() { return reader_.may_sleep(); }
   void wake() { reader_.wake(); }
 
-  /// Takes what it was woken with, and notes whether the other end is gone.
+  /// Discards the bytes that woke this rank, and notes whether the other end is gone.
   void look_at_socket() {
     std::byte woken[64];
     for (;;) {
@@ -77,7 +77,8 @@ class Peer {
   }
 
  private:
-  /// If that finds no room, the other end has been woken many times; if it is gone, looks find out.
+  /// If the socket has no room, the other end has been woken many times. If the other end is gone,
+  /// look_at_socket() finds out.
   void ring() {
     const std::byte any{1};
     while (::send(socket_, &any, 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EINTR) {
@@ -112,7 +113,7 @@ class Peer {
   RingReader reader_;
   std::deque<Parcel> unsent_;
   std::size_t sent_of_first_ = 0;
-  ParcelHead head_;  ///< of the one that comes
+  ParcelHead head_;  ///< of the parcel that is being received
   std::size_t head_bytes_ = 0;
   Parcel coming_;
   bool gone_ = false;
@@ -152,7 +153,7 @@ class LocalWire final : public Wire {
       Peer& peer = *peers_[other];
       moved |= peer.flush();
       if (looks) peer.look_at_socket();
-      // Behind that look: what was sent before it went is here.
+      // After that look: parcels sent before the other end went are in the ring.
       moved |= peer.receive(deliver);
       if (peer.is_gone() && !parted_) throw RankLost(other);
     }
@@ -181,7 +182,7 @@ class LocalWire final : public Wire {
     next_look_cycles_ = 0;
   }
   void part() override { parted_ = true; }
-  /// The launcher (local_launch.h) sees this process end, and ends the others.
+  /// Nothing to do: the launcher (local_launch.h) sees this process end, and ends the others.
   void abandon(int) noexcept override {}
 
  private:

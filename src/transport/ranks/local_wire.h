@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ranks as processes of one machine (local_launch.h starts them). What they send goes through rings
-// in memory that they share (shared_rings.h). For each two of them there is a pair of sockets
-// besides: it wakes who waits, and tells when the process at its other end is gone, whatever ended
-// it.
+// Connects ranks that are processes of one machine (local_launch.h starts them). Their messages go
+// through rings in shared memory (shared_rings.h). Each two ranks also have a pair of sockets,
+// which wakes a rank that waits, and shows when the other process has ended for any reason.
 #pragma once
 
 #include <memory>
@@ -13,8 +12,9 @@
 
 namespace orrery::transport {
 
-/// `memory`: of SharedRings::create, for as many ranks as there are `sockets`, which are connected
-/// to them by rank; -1 for the own one. All are closed with the wire. Throws RankFailure.
+/// `memory`: of SharedRings::create, for as many ranks as there are `sockets`. `sockets`: connected
+/// to the other ranks, by rank; -1 for the own one. The wire closes all of them. Throws
+/// RankFailure.
 std::unique_ptr<Wire> make_local_wire(unsigned rank, int memory, std::vector<int> sockets);
 
 }  // namespace orrery::transport

@@ -41,8 +41,8 @@ class MemoryWire final : public Wire {
     return moved;
   }
   bool is_drained() const override { return true; }
-  /// Delays are counted in looks, so it does not sleep; where threads are more than cores the
-  /// others get theirs now and then.
+  /// Delays are counted in looks, so this does not sleep. With more threads than cores, the yield
+  /// gives the others some time.
   void wait(std::chrono::microseconds) override {
     if (++waits_ % 8 == 0) std::this_thread::yield();
   }
@@ -52,7 +52,7 @@ class MemoryWire final : public Wire {
   }
 
  private:
-  /// The adversary's say. A long delay is many looks of a receiver that has nothing else to do.
+  /// Whether the adversary lets a parcel through. A long delay is many looks of an idle receiver.
   bool may_come(unsigned from) {
     if (!fabric_.adversary_.delays) return true;
     if (delays_[from] > 0) return --delays_[from] == 0;

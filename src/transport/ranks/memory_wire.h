@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ranks as groups of threads in one process, for tests: what is wrong with the way ranks agree
-// shows under the thread sanitizer, and from a seed. An adversary delays what is on its way: each
-// stream from one rank to another stands still for a while again and again, most of them briefly,
-// some for long, as seen by the receiver's looks. It never reorders a stream, since no wire does.
+// Ranks as groups of threads in one process, for tests: the thread sanitizer then sees errors in
+// the protocols between ranks, and a seed reproduces them. An adversary delays messages on their
+// way: each stream from one rank to another stops again and again, mostly briefly, sometimes for
+// long, counted in the receiver's looks. It never reorders a stream, since no wire does.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class MemoryFabric {
   MemoryFabric& operator=(const MemoryFabric&) = delete;
 
   unsigned ranks() const { return ranks_; }
-  /// The end of one rank; the fabric outlives it. Once for each rank.
+  /// The wire of one rank; the fabric must outlive it. Call it once for each rank.
   std::unique_ptr<Wire> wire(unsigned rank);
 
  private:
@@ -44,7 +44,7 @@ class MemoryFabric {
   const unsigned ranks_;
   const Adversary adversary_;
   std::vector<std::unique_ptr<Stream>> streams_;  ///< by sender, then receiver
-  /// By rank: it has gone without having parted. It carries no data: relaxed.
+  /// By rank: whether it has ended without part(). The flag carries no data: relaxed.
   std::unique_ptr<std::atomic<bool>[]> lost_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The few calls of MPI that ranks need, as a table of C functions in a shared object that is loaded
-// when it is wanted: the command links no MPI, so it starts where there is none, and one command
-// serves both Open MPI and MPICH, whose libraries have the same names and other binary interfaces.
+// on demand. The command links no MPI, so it starts on machines without MPI, and one command serves
+// both Open MPI and MPICH, whose libraries have the same names and different binary interfaces.
 // mpi/plugin.cpp is compiled once against each.
 #pragma once
 
@@ -11,27 +11,27 @@
 extern "C" {
 
 struct OrreryMpi {
-  int version;  ///< kOrreryMpiVersion of those who compiled it
-  /// MPI_Init_thread, with calls by one thread at a time. 0, or writes what is wrong.
+  int version;  ///< kOrreryMpiVersion at the plugin's compilation
+  /// MPI_Init_thread, with calls by one thread at a time. Returns 0, or else writes the error.
   int (*begin)(char* error, std::size_t error_bytes);
   int (*rank)();
   int (*ranks)();
-  /// Begins to send; the bytes stay where they are until `is_done`. nullptr if it is refused.
+  /// Begins to send; the bytes must stay in place until `is_done`. nullptr if MPI refuses.
   void* (*send)(int to, const void* bytes, std::size_t count);
-  /// The oldest message that has come and was not taken yet, of any rank: 1, with what must be
-  /// given to `receive`; 0 if there is none.
+  /// Finds the oldest message of any rank that has come and was not taken yet: 1, with the argument
+  /// for `receive`; 0 if there is none.
   int (*probe)(int* from, std::size_t* count, void** message);
   /// Begins to receive that message.
   void* (*receive)(void* message, void* bytes, std::size_t count);
-  /// Whether what was begun is done; then it is forgotten.
+  /// Whether the request is complete; if so, it is released.
   int (*is_done)(void* request);
-  /// All ranks come here in the end.
+  /// MPI_Finalize; all ranks call it in the end.
   void (*end)();
   void (*abandon)(int code);
   const char* (*library)();
 };
 
-/// What the shared object exports as "orrery_mpi".
+/// Type of the function that the shared object exports as "orrery_mpi".
 using OrreryMpiTable = const OrreryMpi* (*)();
 }
 

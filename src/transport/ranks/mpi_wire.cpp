@@ -27,8 +27,8 @@ unsigned number_in(const char* variable) {
   return number;
 }
 
-/// Libraries of MPI take signals of crashes and calls of malloc for themselves, which belong to
-/// handlers of models here. What a user has set stays.
+/// MPI libraries take over crash signals and calls of malloc, which belong to the handlers of
+/// models here. Values that a user has set stay.
 void calm_library() {
   const std::pair<const char*, const char*> wishes[] = {{"UCX_ERROR_SIGNALS", ""},
                                                         {"UCX_HANDLE_ERRORS", "none"},
@@ -109,7 +109,7 @@ class MpiWire final : public Wire {
     std::deque<Parcel> waiting;
     std::deque<OnTheWay> on_the_way;
   };
-  /// Head and bytes as they came.
+  /// A message with head and bytes, and its request.
   struct Coming {
     Parcel image;
     void* request;
@@ -149,7 +149,7 @@ class MpiWire final : public Wire {
     }
     return moved;
   }
-  /// In the order of sending, whichever are complete first.
+  /// Delivers parcels in the order of sending, not of completion.
   bool hand_over(unsigned from, const Deliver& deliver) {
     std::deque<Coming>& coming = incoming_[from];
     bool moved = false;
@@ -186,7 +186,7 @@ MpiEnvironment MpiEnvironment::now() {
   return found;
 }
 
-/// Pointers into the environment, with nullptr at the end.
+/// Returns pointers into the environment, with nullptr at the end.
 std::vector<char*> MpiEnvironment::left_out() {
   std::vector<char*> rest;
   for (char** one = environ; *one != nullptr; ++one) {

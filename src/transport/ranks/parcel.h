@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes that travel from one rank to another as one message. A head of 16 bytes lies in front of
-// them in the same piece of memory, so that a wire (wire.h) sends one piece and copies nothing.
-// What is put into a parcel is plain memory: ranks are processes of the same build on machines of
-// the same kind, which is checked when they meet.
+// A parcel: bytes that travel from one rank to another as one message. A head of 16 bytes lies in
+// front of them in the same memory, so that a wire (wire.h) sends one piece and copies nothing. The
+// contents are plain memory: ranks are processes of the same build on machines of the same kind,
+// which is checked at the start.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,11 @@
 
 namespace orrery::transport {
 
-/// What a parcel belongs to: it is in order with those of its own lane from the same rank.
+/// The lane of a parcel. Parcels of one lane from one rank arrive in order.
 enum class Lane : std::uint8_t {
-  control,  ///< the transport's own: credits, collectives
+  control,  ///< of the transport itself: credits, collectives
   bulk,     ///< blocking exchanges while a run is set up or ends
-  notices,  ///< small ones of an engine, without credit
+  notices,  ///< small parcels of an engine, without credit
   events,   ///< with credit
   rows,     ///< with credit of their own
 };
@@ -30,9 +30,9 @@ inline constexpr std::size_t kLanes = 5;
 struct ParcelHead {
   std::uint64_t bytes = 0;  ///< behind the head
   Lane lane = Lane::control;
-  std::uint8_t kind = 0;    ///< of its lane's own
-  std::uint16_t place = 0;  ///< the same
-  std::uint32_t word = 0;   ///< the same
+  std::uint8_t kind = 0;    ///< meaning defined by the lane
+  std::uint16_t place = 0;  ///< meaning defined by the lane
+  std::uint32_t word = 0;   ///< meaning defined by the lane
 };
 static_assert(sizeof(ParcelHead) == 16);
 
@@ -57,12 +57,12 @@ class Parcel {
   const ParcelHead& head() const { return head_; }
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
-  /// At a multiple of 16.
+  /// The bytes behind the head, at a multiple of 16.
   const std::byte* data() const { return memory_.get() + sizeof(ParcelHead); }
   std::byte* data() { return memory_.get() + sizeof(ParcelHead); }
   std::span<const std::byte> bytes() const { return {data(), size_}; }
 
-  /// Room for so many more bytes, which the caller writes.
+  /// Returns room for `bytes` more bytes, which the caller writes.
   std::byte* extend(std::size_t bytes) {
     if (capacity_ - size_ < bytes) reserve(std::max(size_ + bytes, 2 * capacity_));
     std::byte* const place = data() + size_;
@@ -72,14 +72,14 @@ class Parcel {
   void append(const void* from, std::size_t bytes) {
     if (bytes > 0) std::memcpy(extend(bytes), from, bytes);
   }
-  /// Head and bytes, as they travel.
+  /// Head and bytes, as they are sent.
   std::span<const std::byte> image() {
     if (memory_ == nullptr) reserve(0);
     head_.bytes = size_;
     std::memcpy(memory_.get(), &head_, sizeof head_);
     return {memory_.get(), sizeof head_ + size_};
   }
-  /// What it takes on its way.
+  /// Bytes of the image.
   std::size_t image_bytes() const { return sizeof(ParcelHead) + size_; }
 
  private:

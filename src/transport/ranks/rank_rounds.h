@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rounds of the workers of one rank (rounds.h), made one with those of the other ranks. Nobody
-// stops for it, as in Tocci, Pellegrini, Quaglia, Casanovas-Garcia and Suzumura: ORCHESTRA: an
+// Joins the rounds of one rank's workers (rounds.h) with those of the other ranks. No worker stops
+// for it, as in Tocci, Pellegrini, Quaglia, Casanovas-Garcia and Suzumura: ORCHESTRA: an
 // asynchronous wait-free distributed GVT algorithm (DS-RT 2017). All arithmetic is on integers, so
 // the order of adding does not matter.
 //
-// A round n takes two collectives. When all workers of a rank have joined, what they sent abroad
-// before is counted and on its way. The first collective adds up the counts, so that each rank
-// learns how many parcels were sent to it before all had joined; it waits until they have arrived
-// and are where its workers will find them (`delivered`), and only then do these report. The second
-// one adds up the reports of all ranks (`settled`). So the argument in rounds.h holds for all
-// workers of all ranks: what was sent before joining is in the receiver's report, what was sent
-// later in the sender's.
+// A round n takes two collectives. When all workers of a rank have joined, the parcels that they
+// sent to other ranks before are counted and on their way. The first collective adds up the counts,
+// so that each rank learns how many parcels were sent to it before all had joined. The rank waits
+// until these have arrived and its workers can find them (`delivered`); only then do its workers
+// report. The second collective collects the reports of all ranks (`settled`). So the argument in
+// rounds.h holds for all workers of all ranks: a message sent before joining is in the receiver's
+// report, a later one in the sender's.
 //
-// A parcel carries the number of rounds that its sender had joined, of which one bit is enough:
-// while a rank collects what was sent before round n, it can get what was sent after somebody
-// joined it, but not what was sent after somebody joined n + 1, since nobody does before all have
+// A parcel carries the number of rounds that its sender had joined, of which one bit suffices.
+// While a rank collects parcels sent before round n, parcels sent after a worker joined n may
+// arrive, but none sent after a worker joined n + 1, since no worker joins n + 1 before all have
 // reported n.
 //
-// Where few ranks tell each other what they contribute, counts also say that the round has begun;
-// else, and where some worker takes its time to join, a rank that begins a round tells its
-// neighbours in the tree, and these theirs.
+// With few ranks, which send their counts to each other, the counts also announce the round. With
+// more ranks, and when a worker joins late, a rank that begins a round sends a notice to its
+// neighbours in the tree, and these to theirs.
 //
-// Orders. `delivered` and `settled` are releases of whoever made progress and acquires of workers:
-// with the first they see what was put where they look, with the second the sum. The sum is written
-// when all workers of the rank have reported the round, hence have read the last one.
+// Memory orders. The thread that makes progress stores `delivered` and `settled` with release, and
+// workers load them with acquire: with the first they see the delivered parcels, with the second
+// the reports. These are written when all workers of the rank have reported the round, hence have
+// read the previous result.
 #pragma once
 
 #include <atomic>
@@ -40,9 +41,9 @@
 
 namespace orrery::transport {
 
-/// What one worker has sent abroad, by rank and by the parity of the rounds that it had joined.
-/// Written by the worker; what belongs to rounds before the one that it joined last stands still,
-/// and is read by whoever has seen it join.
+/// Parcels that one worker has sent to other ranks, by rank and by the parity of the rounds that it
+/// had joined. The worker writes the counts. Counts of rounds before the one that it joined last no
+/// longer change; a thread that has seen it join reads them.
 class SentCounts {
  public:
   explicit SentCounts(unsigned ranks) : counts_(2 * std::size_t{ranks}) {}
@@ -55,13 +56,13 @@ class SentCounts {
   std::vector<std::uint64_t> counts_;
 };
 
-/// `Report` is plain words, and has add(const Report&).
+/// `Report` consists of plain words and has add(const Report&).
 template <class Report>
 class RankRounds {
   static_assert(std::is_trivially_copyable_v<Report> && sizeof(Report) % 8 == 0);
 
  public:
-  /// `sent`: of each worker. All are used until the end.
+  /// `sent`: the counts of each worker. All arguments must outlive this object.
   RankRounds(RankTransport& transport, Rounds<Report>& local, std::vector<SentCounts*> sent)
       : transport_(transport),
         local_(local),
@@ -81,24 +82,24 @@ class RankRounds {
   }
 
   // ---- By workers
-  /// What was sent to this rank before round `round` is where its workers will find it.
+  /// Whether the workers can find all that was sent to this rank before round `round`.
   bool delivered(std::uint64_t round) const {
     return delivered_.load(std::memory_order_acquire) >= round;
   }
   bool settled(std::uint64_t round) const {
     return settled_.load(std::memory_order_acquire) >= round;
   }
-  /// Of the round that has settled: the sum of a rank's reports.
+  /// The sum of the reports of a rank's workers, of the round that has settled.
   const Report& report_of(unsigned rank) const { return reports_[rank]; }
 
-  // ---- By whoever holds the transport's lock
+  // ---- By the thread that holds the transport's lock
   /// Grows whenever workers may go on with a round.
   std::uint64_t stage() const {
     return delivered_.load(std::memory_order_relaxed) + settled_.load(std::memory_order_relaxed);
   }
-  /// A parcel has come that was sent after so many rounds.
+  /// Notes a parcel whose sender had joined `round` rounds.
   void note_received(std::uint64_t round) { ++received_[round & 1]; }
-  /// `is_in_place`: what has come is where workers will find it.
+  /// `is_in_place`: whether the workers can find all parcels that have come.
   void step(bool is_in_place);
 
  private:
@@ -106,8 +107,8 @@ class RankRounds {
   enum class Phase : std::uint8_t { joining, counting, waiting, reporting, settling };
   using Word = Reduction::Word;
 
-  /// Each rank fills its own place: everybody learns the reports of all, and adds them up as it
-  /// needs them.
+  /// Each rank fills its own place. So all ranks learn the reports of all, and add them up as
+  /// needed.
   static void join_reports(Word* sum, const Word* one);
   static void add_counts(Word* sum, const Word* one);
   void hear(std::uint32_t round);
@@ -128,7 +129,7 @@ class RankRounds {
 
   // Guarded by the transport's lock.
   Phase phase_ = Phase::joining;
-  std::uint64_t round_ = 1;  ///< under way, or the next
+  std::uint64_t round_ = 1;  ///< the current round, or the next
   std::uint64_t told_ = 0;
   unsigned scanned_ = 0;
   std::uint64_t received_[2] = {0, 0};
@@ -137,7 +138,7 @@ class RankRounds {
 
 template <class Report>
 void RankRounds<Report>::add_counts(Word* sum, const Word* one) {
-  // The number of words is in front: the function knows no object.
+  // The number of words is the first word, since a static function has no object.
   for (Word i = 1; i <= one[0]; ++i) sum[i] += one[i];
 }
 
@@ -146,7 +147,7 @@ void RankRounds<Report>::join_reports(Word* sum, const Word* one) {
   for (Word i = 1; i <= one[0]; ++i) sum[i] |= one[i];
 }
 
-/// Of the round after the last one that is known here; others were heard of already.
+/// Starts the round if it is the one after the last known here; others are known already.
 template <class Report>
 void RankRounds<Report>::hear(std::uint32_t round) {
   const std::uint64_t last = local_.round();

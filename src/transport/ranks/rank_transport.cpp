@@ -20,7 +20,7 @@ std::string own_host() {
   return name;
 }
 
-/// No other process on the host says the same, nor this one another time.
+/// A text that no other process on the host has, nor this process at another time.
 std::string own_group() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return "orrery." + std::to_string(getpid()) + "." + std::to_string(now.count());
@@ -82,7 +82,7 @@ bool RankTransport::try_progress() {
   return lock.owns_lock() && progress();
 }
 
-// ---- By whoever holds the lock
+// ---- By the thread that holds the lock
 
 void RankTransport::forward_posted() {
   if (posted_.load(std::memory_order_relaxed) == nullptr) return;
@@ -116,7 +116,7 @@ void RankTransport::put_on_wire(unsigned to, Parcel parcel) {
   wire_->send(to, std::move(parcel));
 }
 
-/// One that is larger than all credit goes alone.
+/// A parcel larger than the whole credit is sent alone.
 void RankTransport::send_waiting(Outgoing& out, unsigned to) {
   while (!out.waiting.empty()) {
     const std::uint64_t bytes = out.waiting.front().image_bytes();
@@ -152,7 +152,8 @@ void RankTransport::return_all_credit() {
   owes_ = false;
 }
 
-/// Small debts are paid when there is nothing else to do: a sender may wait for the last of them.
+/// Small amounts of credit are returned when there is nothing else to do, since a sender may wait
+/// for the last of them.
 bool RankTransport::progress() {
   forward_posted();
   const bool moved =
@@ -250,7 +251,7 @@ std::vector<Parcel> RankTransport::gather_everywhere(Parcel own) {
   return all;
 }
 
-/// From its first step on the others may be further, and gone.
+/// From the first step on the other ranks may be further, and may have ended.
 void RankTransport::part() {
   {
     const std::lock_guard lock(mutex_);
@@ -314,7 +315,7 @@ void Reduction::take(unsigned from, std::uint8_t kind, const Parcel& parcel) {
   go_on();
 }
 
-/// Another rank is one sum ahead at most: the one after that needs what this one contributes.
+/// Another rank is at most one sum ahead: its next sum needs this rank's contribution.
 void Reduction::take_across(unsigned from, const Word* words) {
   if (has_part_[from] != 0) {
     of_next_[from].assign(words, words + words_);
@@ -329,8 +330,8 @@ unsigned Reduction::parts_of_all() const {
   return few_ ? transport_.ranks_ : 1 + transport_.end_child() - transport_.first_child();
 }
 
-/// A child can be one ahead only when this rank has sent the result down: so parts of one sum never
-/// mix with those of the next.
+/// A child can be one sum ahead only after this rank has sent the result down, so parts of one sum
+/// never mix with those of the next.
 void Reduction::go_on() {
   if (!busy_ || parts_ != parts_of_all()) return;
   if (transport_.rank_ == 0 || few_) {

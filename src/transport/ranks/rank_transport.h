@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the ranks of a run talk through: parcels with credits, collectives that wait for nobody, and
-// exchanges that do wait, for the time when a run is set up and when it ends. The back-end is a
-// wire (wire.h).
+// The transport between the ranks of a run: parcels with credits, collectives that do not block,
+// and blocking exchanges for the set-up and the end of a run. The back-end is a wire (wire.h).
 //
-// Threads. MPI wants its calls one at a time, and a thread of its own for them would take a core
-// from a worker. So whoever has time moves things on: a worker between two batches tries the lock
-// (`try_progress`); if another has it, that one does the same work, and there is nothing to wait
-// for. What a worker sends it *posts*, which takes one exchange and no lock; the next one to make
-// progress forwards it. Nobody waits for the lock but in the blocking exchanges.
+// Threads. MPI requires calls by one thread at a time, and a thread for these calls would take a
+// core from a worker. So any thread that has time makes progress: a worker between two batches
+// tries the lock (`try_progress`). If another thread has the lock, that thread does the same work,
+// and the worker goes on. A worker *posts* its parcels with one compare-exchange and no lock; the
+// next thread to make progress forwards them. Only the blocking exchanges wait for the lock.
 //
-// Credits. A rank may have so many bytes on the way to another one, in each lane that has credit;
-// what is beyond waits at the sender, in order. Bytes are given back by whoever took the parcel, as
-// soon as it is in memory that counts elsewhere. They do not depend on what a simulation commits,
-// so credit always comes back. A parcel that is larger than all credit goes when nothing else is on
-// the way. `is_short_of_credit` lets an engine slow down.
+// Credits. A rank may have a limited number of bytes on the way to another rank, in each lane with
+// credit; further parcels wait at the sender, in order. The receiver returns credit as soon as the
+// parcel is in memory that is accounted elsewhere. Credit does not depend on what a simulation
+// commits, so it always comes back. A parcel larger than the whole credit is sent when nothing else
+// is on the way. `is_short_of_credit` lets an engine slow down.
 //
-// Collectives are made of messages, on any back-end: sums and minima of a few words, and the one
-// that combines is the caller's. Few ranks tell each other, which takes one hop; more of them make
-// a tree (four children each, rank 0 at the root), which takes two hops a level.
+// Collectives consist of messages, on any back-end: sums and minima of a few words, with a
+// combining function of the caller. Few ranks send their words to each other, which takes one hop.
+// More ranks make a tree (four children each, rank 0 at the root), which takes two hops a level.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +45,8 @@ class RankTransport {
  public:
   static constexpr std::size_t kCreditBytes = std::size_t{4} << 20;
 
-  /// All ranks make theirs at the same time: it waits for them, and learns their hosts' names.
+  /// All ranks must construct it at the same time: the constructor waits for the other ranks, and
+  /// learns their hosts' names.
   explicit RankTransport(std::unique_ptr<Wire> wire, std::size_t credit_bytes = kCreditBytes);
   RankTransport(const RankTransport&) = delete;
   RankTransport& operator=(const RankTransport&) = delete;
@@ -57,51 +57,50 @@ class RankTransport {
   const std::string& host(unsigned rank) const { return hosts_[rank]; }
   /// "rank 1 on host a"
   std::string place(unsigned rank) const;
-  /// Ranks on this one's host, and which of them it is.
+  /// Number of ranks on this rank's host, and this rank's index among them.
   unsigned ranks_on_host() const { return ranks_on_host_; }
   unsigned index_on_host() const { return index_on_host_; }
   std::string back_end() const { return wire_->name(); }
   bool looks_are_cheap() const { return looks_are_cheap_; }
-  /// A name that only the ranks on this host have, which ask for it equally often: another each
-  /// time. By one thread.
+  /// A name that only the ranks on this host share; another name at each call. All of them must
+  /// call it equally often. By one thread.
   std::string next_group() { return group_ + "." + std::to_string(groups_++); }
 
   // ---- By any thread
 
-  /// Takes a parcel that is to go, in order with those that this thread posts.
+  /// Queues a parcel for sending, in order with the other parcels that this thread posts.
   void post(unsigned to, Lane lane, Parcel parcel);
-  /// Moves on what can be moved, unless another thread is at it. Returns whether anything came or
-  /// went.
+  /// Makes progress, unless another thread has the lock. Returns whether anything came or went.
   bool try_progress();
-  /// Whether more waits for credit to that rank than is on the way. A statistic: relaxed.
+  /// Whether parcels to that rank wait for credit. A statistic: relaxed.
   bool is_short_of_credit(unsigned to, Lane lane) const {
     return waiting_bytes(to, lane).load(std::memory_order_relaxed) > 0;
   }
-  /// Bytes that wait for credit, the same.
+  /// Bytes that wait for credit. A statistic: relaxed.
   std::uint64_t waiting(unsigned to, Lane lane) const {
     return waiting_bytes(to, lane).load(std::memory_order_relaxed);
   }
-  /// The run cannot go on: ends it on all ranks, as far as the back-end can.
+  /// Ends a run that cannot go on, on all ranks, as far as the back-end can.
   void abandon(int code) noexcept { wire_->abandon(code); }
 
-  // ---- By whoever holds the lock
+  // ---- By the thread that holds the lock
 
   std::mutex& mutex() { return mutex_; }
-  /// Where parcels of a lane go: receive(from, parcel), called by whoever makes progress, who holds
-  /// the lock. Without one they are kept until there is one.
+  /// Sets the receiver of a lane: receive(from, parcel), called by the thread that makes progress,
+  /// with the lock held. Parcels of a lane without a receiver are kept until there is one.
   using Receive = std::function<void(unsigned from, Parcel parcel)>;
   void receive_with(Lane lane, Receive receive);
   void send(unsigned to, Lane lane, Parcel parcel);
-  /// Credit for a parcel of that rank.
+  /// Returns credit for a parcel of that rank.
   void give_back(unsigned from, Lane lane, std::uint64_t bytes);
-  /// Sends what was posted.
+  /// Sends the posted parcels.
   void forward_posted();
   bool progress();
-  /// What is sent in between goes together.
+  /// Parcels sent between hold() and flush() go together.
   void hold() { wire_->hold(); }
   void flush() { wire_->flush(); }
-  /// Ranks that were sent something since the last call: visit(rank, urgent), urgent if it was more
-  /// than what credit is for.
+  /// Visits the ranks that were sent something since the last call: visit(rank, urgent). `urgent`:
+  /// a parcel without credit was among it.
   template <class Visit>
   void take_sent(Visit&& visit) {
     if (!std::exchange(has_sent_, false)) return;
@@ -109,24 +108,24 @@ class RankTransport {
       if (const std::uint8_t what = std::exchange(sent_[to], kNothing); what != kNothing)
         visit(to, what == kUrgent);
   }
-  /// Ranks next to this one in the tree of collectives: who tells something to these, and they to
-  /// theirs, tells it to all.
+  /// Visits the neighbours of this rank in the tree of collectives. A notice that each rank passes
+  /// on to its neighbours reaches all ranks.
   template <class Visit>
   void for_each_neighbour(Visit&& visit) const {
     if (rank_ > 0) visit(parent());
     for (unsigned child = first_child(); child < end_child(); ++child) visit(child);
   }
 
-  // ---- By one thread, while no other uses this object: all ranks call them in the same order, and
-  // they wait for the others
+  // ---- By one thread, while no other uses this object. All ranks call these functions in the same
+  // order, and the functions wait for the other ranks.
 
   /// The parcels of all ranks, by rank, at rank 0; nothing elsewhere.
   std::vector<Parcel> gather(Parcel own);
-  /// The same everywhere.
+  /// The parcels of all ranks, by rank, at all ranks.
   std::vector<Parcel> gather_everywhere(Parcel own);
-  /// Lets progress be made until `done()`, which is called with the lock held.
+  /// Makes progress until `done()` is true; `done` is called with the lock held.
   void wait_until(const std::function<bool()>& done);
-  /// All have come here, and all that was sent has arrived: from now on any of them may go.
+  /// Waits until all ranks have called it and all parcels have arrived; then any rank may end.
   void part();
 
  private:
@@ -141,14 +140,14 @@ class RankTransport {
     Parcel parcel;
     Posted* next;
   };
-  /// Of one lane to one rank.
+  /// The parcels of one lane to one rank.
   struct Outgoing {
     std::deque<Parcel> waiting;
-    std::uint64_t on_the_way = 0;                 ///< bytes without credit yet
+    std::uint64_t on_the_way = 0;                 ///< bytes whose credit has not come back
     std::atomic<std::uint64_t> waiting_bytes{0};  ///< written with the lock held
   };
   struct Incoming {
-    std::uint64_t owed = 0;  ///< credit that was not given back yet
+    std::uint64_t owed = 0;  ///< credit that was not returned yet
   };
 
   unsigned parent() const { return (rank_ - 1) / kChildren; }
@@ -186,8 +185,8 @@ class RankTransport {
   std::string group_;
   unsigned groups_ = 0;
 
-  /// A stack that posters push to and one thread takes whole. Pushing is a release and taking an
-  /// acquire: whoever takes a parcel sees what is in it.
+  /// A stack that posting threads push to and one thread takes whole. Pushing is a release and
+  /// taking an acquire: the thread that takes a parcel sees its contents.
   alignas(64) std::atomic<Posted*> posted_{nullptr};
 
   alignas(64) std::mutex mutex_;  ///< guards the rest
@@ -199,31 +198,31 @@ class RankTransport {
   std::vector<std::uint8_t> sent_;  ///< by rank
   bool has_sent_ = false;
   std::vector<std::deque<Parcel>> bulk_;           ///< by rank
-  std::vector<Reduction*> reductions_;             ///< by number; nullptr: there is none any more
-  std::deque<std::pair<unsigned, Parcel>> early_;  ///< for reductions that are not there yet
+  std::vector<Reduction*> reductions_;             ///< by number; nullptr: destroyed
+  std::deque<std::pair<unsigned, Parcel>> early_;  ///< for reductions that do not exist yet
 };
 
-/// A row of collectives: each rank contributes some words, and all get what `combine` makes of
-/// them. The next one begins when a rank has the result of the last. Used by whoever holds the
-/// lock.
+/// A sequence of collectives: each rank contributes some words, and all get the result of `combine`
+/// over them. A rank may begin the next one when it has the result of the last. Used by the thread
+/// that holds the lock.
 class Reduction {
  public:
   using Word = std::uint64_t;
-  /// Adds what one part of the ranks says to the sum of another: in any order.
+  /// Adds the words of one part of the ranks to the sum of another part, in any order.
   using Combine = std::function<void(Word* sum, const Word* one)>;
 
-  /// All ranks make theirs in the same order.
+  /// All ranks must construct their reductions in the same order.
   Reduction(RankTransport& transport, std::size_t words, Combine combine);
   Reduction(const Reduction&) = delete;
   Reduction& operator=(const Reduction&) = delete;
   ~Reduction();
 
   void contribute(std::span<const Word> own);
-  /// Whether that tells all other ranks that the sum has begun.
+  /// Whether contribute() announces the sum to all other ranks.
   bool tells_all() const { return few_; }
-  /// Whether a part of the next sum, or of the one under way, is here.
+  /// Whether a part of the current or next sum has come.
   bool is_begun() const { return parts_ > 0; }
-  /// Of the last one that this rank contributed to.
+  /// Whether the last sum that this rank contributed to is complete.
   bool is_done() const { return !busy_; }
   const std::vector<Word>& result() const { return result_; }
 
@@ -244,8 +243,8 @@ class Reduction {
   std::vector<Word> sum_, result_;
   const bool few_;
   unsigned parts_ = 0;          ///< in the sum: this rank's and its children's, or all others'
-  std::vector<char> has_part_;  ///< by rank, where there are few
-  std::vector<std::vector<Word>> of_next_;  ///< the same: a part of the sum after this one, or none
+  std::vector<char> has_part_;  ///< by rank, if there are few ranks
+  std::vector<std::vector<Word>> of_next_;  ///< by rank: words for the next sum; may be empty
   bool busy_ = false;
 };
 

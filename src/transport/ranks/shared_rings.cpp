@@ -17,8 +17,8 @@ namespace {
 /// A page for the states of a ring, so that its bytes begin at a page.
 constexpr std::size_t kStateBytes = 4096;
 static_assert(sizeof(RingState) <= kStateBytes);
-// A rank's rings to all others take so much together, within limits for each: the lower ones hold
-// what is written at once, beyond the upper ones a ring no longer fits into a cache.
+// Bytes of a rank's rings to all others together, within limits for each ring: the lower limit
+// holds a parcel that is written at once; above the upper limit a ring no longer fits into a cache.
 constexpr std::size_t kBytesOfARank = std::size_t{1} << 20;
 constexpr std::size_t kLeastBytes = std::size_t{32} << 10, kMostBytes = std::size_t{256} << 10;
 
@@ -55,7 +55,7 @@ SharedRings::~SharedRings() {
   munmap(base_, bytes_for(ranks_));
 }
 
-/// Pages of zeros are states of empty rings: they are never made by one of the sides alone.
+/// Pages of zeros are states of empty rings, so neither side constructs them.
 RingState& SharedRings::state(unsigned from, unsigned to) const {
   std::byte* const place = base_ + (std::size_t{from} * ranks_ + to) * (kStateBytes + capacity_);
   return *std::launder(reinterpret_cast<RingState*>(place));

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams of bytes between processes of one machine, in memory that they share: for each ordered
-// pair of ranks a ring with one producer and one consumer (Lamport: Specifying concurrent program
-// modules, ACM TOPLAS 5(2), 1983). Over a pair of sockets each look at an empty stream is a call of
-// the system, and each byte is copied twice more: together that was a fifth of PHOLD's time on two
-// ranks. Here a look is a load from a cache line that nobody has changed.
+// Streams of bytes between processes of one machine, in shared memory: for each ordered pair of
+// ranks a ring with one producer and one consumer (Lamport: Specifying concurrent program modules,
+// ACM TOPLAS 5(2), 1983). With a pair of sockets instead, each look at an empty stream is a system
+// call, and each byte is copied twice more: together that was a fifth of PHOLD's time on two ranks.
+// Here a look is a load from an unchanged cache line.
 //
-// Who finds nothing and wants to sleep says so in the ring, and looks once more; who writes looks
-// whether somebody sleeps, behind what it has written. These four are sequentially consistent, so
-// one of the two sees the other (Dekker's argument). How a sleeper is woken is the caller's.
+// A consumer that finds nothing and wants to sleep sets `sleeps`, and then looks once more. A
+// producer checks `sleeps` after it has written. These four accesses are sequentially consistent,
+// so one of the two sees the other (Dekker's argument). The caller chooses how to wake a sleeper.
 #pragma once
 
 #include <algorithm>
@@ -20,10 +20,10 @@
 
 namespace orrery::transport {
 
-/// What both sides of a ring know of it; zeros are an empty ring. On cache lines by who writes.
+/// The shared state of a ring; zeros are an empty ring. Each variable has its own cache line.
 struct RingState {
-  /// Bytes since the beginning. Stored as a release (and more, see above) behind the bytes, loaded
-  /// as an acquire before them; the same way back for the room that reading makes.
+  /// Bytes since the beginning. Stored with release (and more, see above) after the bytes, loaded
+  /// with acquire before them. `read` does the same for the room that reading makes.
   alignas(64) std::atomic<std::uint64_t> written{0};
   alignas(64) std::atomic<std::uint64_t> read{0};
   /// Set by a consumer that is about to sleep, reset by the producer that wakes it.
@@ -37,7 +37,7 @@ class RingWriter {
   RingWriter(RingState& state, std::byte* bytes, std::size_t capacity)
       : state_(state), bytes_(bytes), mask_(capacity - 1) {}
 
-  /// Takes as many as there is room for, and says how many. Nobody sees them yet.
+  /// Writes as many bytes as there is room for; returns their number. Does not publish them.
   std::size_t write(std::span<const std::byte> from) {
     if (room() < from.size()) read_ = state_.read.load(std::memory_order_acquire);
     const std::size_t count = std::min(room(), from.size());
@@ -48,7 +48,7 @@ class RingWriter {
     return count;
   }
   void publish() { state_.written.store(written_, std::memory_order_seq_cst); }
-  /// After publishing: whether the consumer sleeps and is now this caller's to wake.
+  /// Call after publish(): whether the consumer sleeps and this caller must wake it.
   bool finds_sleeper() {
     return state_.sleeps.load(std::memory_order_seq_cst) != 0 &&
            state_.sleeps.exchange(0, std::memory_order_relaxed) != 0;
@@ -60,16 +60,17 @@ class RingWriter {
   RingState& state_;
   std::byte* const bytes_;
   const std::size_t mask_;
-  std::uint64_t written_ = 0, read_ = 0;  ///< the second as last seen
+  std::uint64_t written_ = 0, read_ = 0;  ///< read_: as last seen
 };
 
-/// The consumer's. By one thread at a time.
+/// The consumer's side. By one thread at a time.
 class RingReader {
  public:
   RingReader(RingState& state, const std::byte* bytes, std::size_t capacity)
       : state_(state), bytes_(bytes), mask_(capacity - 1) {}
 
-  /// Calls take(bytes, count) for what has come, in one piece or two. Returns whether any has.
+  /// Calls take(bytes, count) for the bytes that have come, in one or two pieces. False if none
+  /// have.
   template <class Take>
   bool read(Take&& take) {
     const std::uint64_t written = state_.written.load(std::memory_order_acquire);
@@ -83,7 +84,7 @@ class RingReader {
     state_.read.store(read_, std::memory_order_release);
     return true;
   }
-  /// True: nothing has come, and whoever writes from now on finds a sleeper.
+  /// True if nothing has come; a producer that writes from now on finds a sleeper.
   bool may_sleep() {
     state_.sleeps.store(1, std::memory_order_seq_cst);
     return state_.written.load(std::memory_order_seq_cst) == read_;
@@ -100,9 +101,9 @@ class RingReader {
 /// The memory of all rings of a run.
 class SharedRings {
  public:
-  /// A descriptor of memory for so many ranks; -1 if the system refuses it, which errno says.
+  /// A descriptor of memory for `ranks` ranks; -1 with errno if the system refuses.
   static int create(unsigned ranks);
-  /// `memory`: what create() has returned, for as many ranks; not closed here. Throws RankFailure.
+  /// `memory`: the result of create(), for as many ranks; not closed here. Throws RankFailure.
   SharedRings(int memory, unsigned ranks);
   SharedRings(const SharedRings&) = delete;
   SharedRings& operator=(const SharedRings&) = delete;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What carries parcels between ranks: a back-end. There are three (memory_wire.h, local_wire.h,
-// mpi_wire.h), and they do as little as possible: whole parcels, in order from each rank to each
-// other one, none lost. Credits, collectives and everything else are the same for all and lie above
-// (rank_transport.h).
+// A wire is a back-end that carries parcels between ranks. There are three (memory_wire.h,
+// local_wire.h, mpi_wire.h), and they do as little as possible: they deliver whole parcels, in
+// order from each rank to each other one, without loss. Credits, collectives and the rest are the
+// same for all and lie above (rank_transport.h).
 //
-// A wire is used by one thread at a time, and never waits but in `wait`.
+// A wire is used by one thread at a time, and blocks only in `wait`.
 #pragma once
 
 #include <chrono>
@@ -17,20 +17,20 @@
 
 namespace orrery::transport {
 
-/// Ranks cannot go on together: one is gone, or the system refuses what they need to talk. A whole
-/// sentence.
+/// The ranks cannot go on: one has ended, or the system refuses what they need to communicate. The
+/// text is a whole sentence.
 class RankFailure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Another rank has ended, or closed its end, before all had agreed to part.
-/// The system has not let ranks begin: no processes, sockets or memory for them.
+/// The system has refused the processes, sockets or memory to start ranks.
 class RankRefused : public RankFailure {
  public:
   using RankFailure::RankFailure;
 };
 
+/// Another rank has ended, or closed its end, before all had agreed to part.
 class RankLost : public RankFailure {
  public:
   explicit RankLost(unsigned rank)
@@ -53,27 +53,27 @@ class Wire {
   /// "local", for reports.
   virtual std::string name() const = 0;
 
-  /// To another rank. Takes the parcel and returns; what cannot go at once waits in here.
+  /// Sends to another rank. Takes the parcel and returns; parcels that cannot go at once wait here.
   virtual void send(unsigned to, Parcel parcel) = 0;
-  /// What is sent from now on may wait until flush(), or what progress() there is before, so that
-  /// it goes together.
+  /// Parcels sent from now on may wait until flush(), or until an earlier progress(), so that they
+  /// go together.
   virtual void hold() {}
   virtual void flush() {}
-  /// Moves on what can be moved, and hands over what has come: deliver(from, parcel). Returns
-  /// whether anything came or went. Throws RankLost.
+  /// Sends and receives as far as possible, and calls deliver(from, parcel) for each parcel that
+  /// has come. Returns whether anything came or went. Throws RankLost.
   using Deliver = std::function<void(unsigned from, Parcel parcel)>;
   virtual bool progress(const Deliver& deliver) = 0;
-  /// Whether to find nothing costs less than a call of the system: then a look may be taken more
-  /// often.
+  /// Whether a look that finds nothing costs less than a system call, so that looks may be
+  /// frequent.
   virtual bool looks_are_cheap() const { return false; }
-  /// Whether everything that was given to `send` has left.
+  /// Whether everything given to `send` has left.
   virtual bool is_drained() const = 0;
-  /// Sleeps until something may have come, or so long.
+  /// Sleeps until something may have come, at most for `most`.
   virtual void wait(std::chrono::microseconds most) = 0;
-  /// All have agreed to part: that others go from now on is no failure.
+  /// Call when all have agreed to part: from now on the end of another rank is no failure.
   virtual void part() = 0;
-  /// Ends the run on all ranks as far as that can be done from here; the process ends with `code`
-  /// afterwards. By any thread.
+  /// Ends the run on all ranks as far as this one can; the process ends with `code` afterwards. By
+  /// any thread.
   virtual void abandon(int code) noexcept = 0;
 };
 

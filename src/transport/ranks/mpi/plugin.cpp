@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of mpi_plugin.h on an MPI library, by its C interface. Matched probes, so that a
-// message is received where it was probed; a duplicate of the world's communicator, so that nobody
-// else's messages are seen.
+// The table of mpi_plugin.h for an MPI library, by its C interface. Matched probes receive exactly
+// the message that was probed. A duplicate of the world's communicator keeps out messages of other
+// code.
 #include <mpi.h>
 
 #include <climits>
