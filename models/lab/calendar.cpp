@@ -125,7 +125,7 @@ void Calendar::receive() {
       return acknowledge(
           message, std::uint64_t{kStartOfDayS} * 1'000'000'000 + static_cast<std::uint64_t>(now()));
     case kBroadcast:
-      return acknowledge(message, 0);  // to nobody
+      return acknowledge(message, 0);  // there are no other clients
     default:
       throw GuestError("it sent a message " + std::to_string(message.operation) +
                        " about its time, which it cannot");

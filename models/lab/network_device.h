@@ -66,8 +66,8 @@ class NetworkDevice {
   /// Interrupts the guest. Its calendar must be served until the answer on interrupt_descriptor().
   void interrupt(std::uint16_t queue);
   void receive_answer();
-  /// Sets the state of the link. True if the guest wants to know; then call tell_of_carrier(),
-  /// which the guest answers like interrupt().
+  /// Sets the state of the link. Returns true if the guest wants a notice: then call
+  /// tell_of_carrier(), which the guest answers like interrupt().
   bool set_carrier(bool up);
   void tell_of_carrier();
 

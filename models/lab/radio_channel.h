@@ -99,7 +99,7 @@ class RadioChannel {
     std::uint32_t station;
     float share;           ///< of a signal: probability that it can be decoded
     double power_w;        ///< of a signal
-    std::uint64_t number;  ///< of the signal, of the Access or of the attempt
+    std::uint64_t number;  ///< of the signal, access or attempt
     std::uint64_t order;
     bool operator>(const Doing& other) const {
       if (time != other.time) return time > other.time;

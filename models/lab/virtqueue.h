@@ -80,11 +80,11 @@ class Virtqueue {
   const GuestMemory& memory_;
   std::uint32_t entries_ = 0;
   std::byte *descriptors_ = nullptr, *available_ = nullptr, *used_ = nullptr;
-  std::uint16_t next_ = 0;       ///< of what is available
-  std::uint16_t used_next_ = 0;  ///< the same of what is used, hidden or not
-  std::uint16_t told_ = 0;       ///< index of what was used when the guest was asked last
+  std::uint16_t next_ = 0;       ///< index in the available ring
+  std::uint16_t used_next_ = 0;  ///< index in the used ring, hidden chains included
+  std::uint16_t told_ = 0;       ///< used index up to which interrupts have been decided
   std::uint16_t generation_ = 0;
-  std::uint32_t lent_ = 0;  ///< chains that were taken and not given back
+  std::uint32_t lent_ = 0;  ///< chains taken and not yet given back
   bool enabled_ = false, event_index_ = false;
   Chain chain_;
 };
