@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The back-off of carrier sense multiple access as arithmetic. IEEE 802.11 counts slots down while
-// the medium is idle; an event for each slot would be the most frequent event of the model and do
-// nothing. So the countdown knows when it would reach zero if nothing came between; if something
-// does, it computes how many slots have passed.
+// Computes the back-off of carrier sense multiple access. IEEE 802.11 counts slots down while the
+// medium is idle. An event for each slot would be the most frequent event of the model and do
+// nothing. So the countdown computes when it would reach zero if the medium stayed idle. If the
+// medium becomes busy before that, the countdown computes how many slots have passed.
 //
-// Slot boundaries lie at `first` + j slots, where `first` is DIFS after the medium has become idle.
-// Energy goes on the air at the boundary number n, if the medium has been idle for n slots. Since a
-// transmitter takes a turnaround time, the decision for a boundary falls that much before it
-// (TxDIFS and TxSlot of IEEE 802.11-2012, 9.3.7), and a signal that began less than the time of
-// clear channel assessment (CCA) before a decision is not noticed by it: this is how two stations
-// come to transmit in one slot.
+// Slot boundaries lie at `first` + j slots, where `first` is DIFS after the medium became idle. A
+// countdown of n slots starts to transmit at boundary n if the medium has been idle until then.
+// Since a transmitter needs a turnaround time, it decides that much before the boundary (TxDIFS and
+// TxSlot of IEEE 802.11-2012, 9.3.7). The decision misses a signal that began less than the time of
+// clear channel assessment (CCA) before. This is how two stations come to transmit in one slot.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +24,7 @@ using orrery::Time;
 
 class Countdown {
  public:
-  /// Draws nothing itself: `slots` is the random number of slots to wait.
+  /// Sets the number of slots to wait. The caller draws this random number.
   void set(std::uint32_t slots) {
     slots_ = slots;
     running_ = false;
@@ -33,8 +32,8 @@ class Countdown {
   bool running() const { return running_; }
   std::uint32_t slots() const { return slots_; }
 
-  /// Runs from here on. `idle_from`: since when, or from when on, the medium is idle; `earliest`:
-  /// no decision can be before it. Returns when the decision to transmit is due.
+  /// Starts to count. The medium is idle since (or will be idle from) `idle_from`; no decision
+  /// comes before `earliest`. Returns when the decision to transmit is due.
   Time run(Time idle_from, Time earliest) {
     first_ = std::max(idle_from + kDifs, earliest + kTurnaround);
     running_ = true;
@@ -42,8 +41,8 @@ class Countdown {
   }
   Time due() const { return first_ + std::int64_t{slots_} * kSlot - kTurnaround; }
 
-  /// The medium becomes busy. Returns whether that has stopped the countdown: it has not if the
-  /// decision falls before anybody can notice.
+  /// The medium becomes busy. Returns whether this stops the countdown. The countdown goes on if
+  /// its decision is due before CCA can detect the signal.
   bool stop(Time busy_from) {
     const Time noticed = busy_from + kCcaTime;
     if (!running_ || due() < noticed) return false;
@@ -59,8 +58,8 @@ class Countdown {
   }
 
  private:
-  /// Slots counted down by decisions that were due before `noticed`: each after the first counts
-  /// one.
+  /// Slots counted down by decisions that were due before `noticed`. The first decision counts no
+  /// slot.
   std::uint32_t passed(Time noticed) const {
     const std::int64_t since = (noticed - (first_ - kTurnaround)).ticks();
     if (since <= 0) return 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The physical layer as constants and small functions: how long things take, how loud they are, and
-// how many bit errors a ratio of signal to noise and interference makes. All times and thresholds
-// are those of the OFDM PHY with 20 MHz channel spacing (IEEE Std 802.11-2012, clause 18; formerly
-// 802.11a), so that nothing here is invented. The durations of all events come from this file.
+// The physical layer as constants and small functions: durations, powers, and the bit error
+// probability at a ratio of signal to noise and interference. All times and thresholds are those of
+// the OFDM PHY with 20 MHz channel spacing (IEEE Std 802.11-2012, clause 18; formerly 802.11a). The
+// durations of all events come from this file.
 //
-// Where the standard gives an upper bound ("< 4 us") the bound is taken.
+// Where the standard gives an upper bound ("< 4 us"), the constant is that bound.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using orrery::Duration;
 
 // ---- times (IEEE 802.11-2012, table 18-17, "OFDM PHY characteristics") --------------------------
 
-/// aCCATime: from a signal's first energy to the receiver's notice of it.
+/// aCCATime: from the first energy of a signal to its detection by the receiver.
 inline constexpr Duration kCcaTime = Duration::microseconds(4);
 /// aRxTxTurnaroundTime: from the decision to transmit to energy on the air.
 inline constexpr Duration kTurnaround = Duration::microseconds(2);
@@ -29,12 +29,12 @@ inline constexpr Duration kTurnaround = Duration::microseconds(2);
 inline constexpr Duration kMacProcessing = Duration::microseconds(2);
 /// aSlotTime = CCA 4 + turnaround 2 + air propagation 1 + MAC processing 2.
 inline constexpr Duration kSlot = Duration::microseconds(9);
-/// aSIFSTime: from the end of a frame to its acknowledgement. It is the time that the standard
-/// gives a receiver for decoding, checking, and turning round.
+/// aSIFSTime: from the end of a frame to its acknowledgement. The standard gives a receiver this
+/// time for decoding, checking and turning round.
 inline constexpr Duration kSifs = Duration::microseconds(16);
 /// DIFS = SIFS + 2 slots (9.3.7).
 inline constexpr Duration kDifs = kSifs + 2 * kSlot;
-/// aPreambleLength + aPLCPHeaderLength: what every frame starts with, at 6 Mb/s.
+/// aPreambleLength + aPLCPHeaderLength: the start of every frame, sent at 6 Mb/s.
 inline constexpr Duration kPreamble = Duration::microseconds(20);
 inline constexpr Duration kSymbol = Duration::microseconds(4);
 
@@ -64,7 +64,7 @@ inline constexpr std::array<Rate, 8> kRates = {{{6, 24, -82.0},
                                                 {36, 144, -70.0},
                                                 {48, 192, -66.0},
                                                 {54, 216, -65.0}}};
-/// The rate of preambles, and the slowest.
+/// The rate of preambles; the slowest rate.
 inline constexpr const Rate& kBasicRate = kRates[0];
 
 inline constexpr const Rate& rate_of(std::int64_t megabits_per_second) {
@@ -73,8 +73,8 @@ inline constexpr const Rate& rate_of(std::int64_t megabits_per_second) {
   return kBasicRate;
 }
 
-/// Acknowledgements go at the fastest of the mandatory rates (6, 12, 24) that is not above the
-/// frame's own.
+/// Acknowledgements use the fastest mandatory rate (6, 12, 24 Mb/s) that is not above the rate of
+/// the frame that they acknowledge.
 inline constexpr const Rate& acknowledgement_rate(const Rate& data) {
   return rate_of(data.megabits_per_second >= 24 ? 24 : data.megabits_per_second >= 12 ? 12 : 6);
 }
@@ -101,11 +101,11 @@ inline double ratio_of_db(double db) {
 /// Thermal noise of 20 MHz at 290 K (k T B = -174 dBm/Hz + 73 dB) and the noise figure of 10 dB
 /// that table 18-14 assumes.
 inline constexpr double kNoiseDbm = -91.0;
-/// A receiver finds a preamble that is this much above noise and interference.
+/// A receiver detects a preamble that is this much above noise and interference.
 inline constexpr double kPreambleDetectionDb = 4.0;
 
 /// Log-distance path loss (Rappaport, Wireless Communications, 4.9): free space (Friis) up to 1 m,
-/// from there on 10 n log10(d) more. n = 2 is free space all the way.
+/// beyond that plus 10 n log10(d). n = 2 is free space at every distance.
 struct PathLoss {
   double exponent = 3.0;
   double at_one_metre_db = 46.7;
@@ -117,13 +117,13 @@ struct PathLoss {
   double db(double metres) const {
     return at_one_metre_db + 10.0 * exponent * orrery::math::log10(std::max(metres, 1.0));
   }
-  /// Where the loss reaches `db`; the inverse of db().
+  /// Distance at which the loss is `db`; the inverse of db().
   double metres(double db) const {
     return std::max(1.0, orrery::math::pow(10.0, (db - at_one_metre_db) / (10.0 * exponent)));
   }
 };
 
-/// Rounded to the nanosecond, at least one.
+/// Rounded to the nanosecond, at least 1 ns.
 inline Duration propagation(double metres) {
   return std::max(Duration::nanoseconds(1), Duration::from_seconds(metres / kLightMetresPerSecond));
 }

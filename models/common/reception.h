@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What reaches an antenna: all signals that are on the air there now, and the one frame, if any,
-// that the receiver has locked on. Interference is not constant during a frame: others begin and
-// end. So the time of the frame is cut at each such moment, and each piece is judged by its own
-// ratio of signal to interference and noise (SINR), the way of looking at it that ns-3's
-// documentation calls chunks. Everything is local to one receiver; there is no channel object.
+// Reception at one antenna: all signals that are on the air there now, and the frame, if any, that
+// the receiver has locked on. Interference changes during a frame as other signals begin and end.
+// So the time of the frame is cut at each change, and each piece has its own ratio of signal to
+// interference and noise (SINR); ns-3's documentation calls such pieces chunks. All state is local
+// to one receiver; there is no channel object.
 //
-// A receiver locks on the first signal that is strong enough while it is free and not transmitting,
-// and stays with it to its end. Powers are summed afresh over the list for each piece, in the order
-// in which signals began, so that a sum never depends on what has been added and taken away before.
+// A free receiver that is not transmitting locks on the first signal that is strong enough, and
+// stays locked until the signal ends. The powers are summed anew for each piece, in the order in
+// which the signals began, so that a sum does not depend on signals that were added and removed
+// before.
 #pragma once
 
 #include <algorithm>
@@ -23,14 +24,14 @@
 
 namespace wireless {
 
-/// What decides whether a frame gets through.
+/// How the model decides whether a frame is received.
 enum class Judgement : std::uint8_t {
-  collision,   ///< any overlap with another signal destroys it (no capture), noise never does
-  threshold,   ///< lost if the SINR of any piece is below what its rate requires
-  error_rate,  ///< lost with the probability that at least one of its bits is wrong
+  collision,   ///< any overlap with another signal destroys a frame (no capture); noise never does
+  threshold,   ///< lost if the SINR of any piece is below what the rate requires
+  error_rate,  ///< lost with the probability that at least one bit is wrong
 };
 
-/// What a rate asks of a receiver, computed once.
+/// The requirements of a rate, computed once.
 struct Demand {
   double bits_per_tick = 0.0;
   double required = 0.0;  ///< SINR, a ratio
@@ -40,12 +41,12 @@ struct Demand {
   }
 };
 
-/// What is the same for all receivers of a model.
+/// Settings that all receivers of a model share.
 struct ReceiverSettings {
   Judgement judgement = Judgement::error_rate;
   double noise_w = 0.0;
   double sensitivity_w = 0.0;   ///< weakest signal that can be locked on
-  double preamble_ratio = 0.0;  ///< SINR at its beginning that locking takes
+  double preamble_ratio = 0.0;  ///< SINR that locking requires when the signal begins
   Demand preamble;              ///< of the basic rate
 
   static ReceiverSettings of(Judgement judgement) {
@@ -63,10 +64,10 @@ struct Signal {
   std::uint32_t link;  ///< names the sender: its link to this receiver
 };
 
-/// How a frame that the receiver was locked on has come through.
+/// The outcome of a frame that the receiver was locked on.
 struct Verdict {
   bool received;
-  bool overlapped;  ///< another signal was there during a part of it
+  bool overlapped;  ///< another signal was on the air during a part of the frame
 };
 
 class Receiver {
@@ -103,10 +104,10 @@ class Receiver {
     return true;
   }
 
-  /// Gives up the frame it is locked on: the station transmits.
+  /// Gives up the frame that the receiver is locked on, because the station transmits.
   void abandon() { locked_ = false; }
 
-  /// The signal of `link` that ends now, ends. False if there is none.
+  /// Removes the signal of `link` that ends now. Returns false if there is no such signal.
   bool end(std::uint32_t link, std::int64_t now, const ReceiverSettings& settings) {
     close_piece(now, settings);
     for (std::size_t i = 0; i < signals_.size(); ++i) {
@@ -117,8 +118,8 @@ class Receiver {
     return false;
   }
 
-  /// Judges the frame that has just ended and frees the receiver. Draws from `random` only where
-  /// chance decides.
+  /// Judges the frame that has just ended and frees the receiver. Draws from `random` only for
+  /// Judgement::error_rate.
   Verdict judge(const ReceiverSettings& settings, orrery::Random& random) {
     locked_ = false;
     switch (settings.judgement) {
@@ -132,8 +133,8 @@ class Receiver {
     return {random.uniform() < success_probability(), overlapped_};
   }
 
-  /// Of the pieces so far: probability that no bit is wrong, and the worst SINR as a multiple of
-  /// what the rate requires.
+  /// Over the pieces so far: the probability that no bit is wrong, and the worst SINR as a multiple
+  /// of the SINR that the rate requires.
   double success_probability() const { return orrery::math::exp(log_success_); }
   double worst_ratio() const { return worst_ratio_; }
 
@@ -147,8 +148,8 @@ class Receiver {
     return sum;
   }
 
-  /// Counts the piece from the last change to now: what overlaps its preamble at the basic rate,
-  /// the rest at the frame's own.
+  /// Counts the piece from the last change to now: the part within the preamble at the basic rate,
+  /// the rest at the frame's own rate.
   void close_piece(std::int64_t now, const ReceiverSettings& settings) {
     if (!locked_ || now == piece_ticks_) return;
     if (settings.judgement != Judgement::collision) {

@@ -51,7 +51,7 @@ void read_routes(const std::string& path, const Codes& codes, AirNetwork& networ
     AirNetwork::Route route;
     route.from = airport(reader, 0, codes);
     route.to = airport(reader, 1, codes);
-    // With changes a way may be longer than any great circle.
+    // The path of a route with changes may be longer than any great circle.
     route.distance_km = reader.real(2, 1, static_cast<double>(kMostChanges) * kHalfTheEquator_km);
     route.changes = static_cast<std::uint32_t>(reader.count(3, kMostChanges));
     if (route.from == route.to) reader.refuse("a route leads from an airport to itself");

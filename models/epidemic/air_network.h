@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Regions and the ways between them from two files, as us_by_air.py makes them: airports with the
-// people who live nearest to them, and pairs of airports that can be flown, directly or with
-// changes. A pair stands once and is flown both ways.
+// Reads regions and the routes between them from the two files that us_by_air.py makes: airports,
+// each with the number of people who live nearest to it, and pairs of airports that can be flown,
+// directly or with changes. The file lists each pair once, for both directions.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct AirNetwork {
   std::vector<Route> routes;
 };
 
-/// Throws orrery::UsageError, with file and line, for what is not such a file.
+/// Throws orrery::UsageError, with file and line, if a file does not have this format.
 AirNetwork read_air_network(const std::string& airports_path, const std::string& routes_path);
 
 }  // namespace epidemic

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The people at a location. Everybody has a slot, which a departure names, so that its event is 4
-// bytes and nobody has to be searched for. Beside the slots lies an agenda of the changes of stage
-// that fall into a stay. Whoever leaves before that is not on it, so it never holds what is out of
-// date, and most of the time nothing at all. 24 bytes a slot.
+// The people at a location. Each person has a slot. A departure names the slot, so its event is 4
+// bytes and needs no search. Beside the slots lies an agenda: the changes of stage that happen
+// before the person leaves. A person who leaves before the change is not on the agenda, so the
+// agenda never holds outdated entries and is empty most of the time. A slot takes 24 bytes.
 //
-// There is no list of the susceptible: one of them is chosen by looking at random slots until one
-// is found. That takes slots / susceptible looks on average; as infections come at a rate
-// proportional to the susceptible, all looks together are as many as the infectious meet people,
-// whoever these are (and doses would be given to anybody). A list would have to be kept with each
-// arrival and departure and costs two more cache lines there.
+// Crowd has no list of susceptible people: draw_susceptible() tries random slots until it finds a
+// susceptible person, after slots / susceptible tries on average. Infections come at a rate
+// proportional to the susceptible, so the tries in total are as many as the contacts of infectious
+// people with anybody (and as the doses, were they given to anybody). A list would change with each
+// arrival and departure, which costs two more cache lines.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +29,8 @@ class Crowd {
 
   void reserve(std::size_t people) { stays_.reserve(people); }
 
-  /// Asks the cache for what enter(), or leave() of a slot, will need. With many locations that is
-  /// seldom there, and until then there is other work.
+  /// Prefetches the cache line that enter(), or leave() of a slot, will need. With many locations
+  /// the line is seldom in the cache, and the caller has other work until then.
   void expect_arrival() const {
     __builtin_prefetch(stays_.data() + (empty_ == kNone ? 0 : empty_), 1);
   }
@@ -38,25 +38,25 @@ class Crowd {
 
   Slot enter(const Person& person, orrery::Time leaves);
   Person leave(Slot slot);
-  /// A stay that goes on. Whoever stays is no longer on the agenda, as departures come after all
-  /// changes of the stay.
+  /// Prolongs a stay to `leaves`. The slot has no entry on the agenda at that moment, because a
+  /// departure comes after all changes of the stay.
   void prolong(Slot slot, orrery::Time leaves);
 
   const Person& person(Slot slot) const { return stays_[slot].person; }
-  /// `action(Person&)` may change anything of the person.
+  /// `action(Person&)` may change any member of the person.
   template <class Action>
   void change(Slot slot, const Action& action);
 
   std::uint32_t present() const { return present_; }
   std::uint32_t count(Stage stage) const { return counts_[index_of(stage)]; }
-  /// One of the susceptible, each as likely as any other. There must be one.
+  /// A susceptible person, each with the same probability. At least one must be present.
   Slot draw_susceptible(orrery::Random& random) const;
 
-  /// The next change of stage of somebody who is still here then; Time::max() if there is none.
+  /// Time of the next change of stage before the person leaves; Time::max() if there is none.
   orrery::Time next_change() const {
     return agenda_.empty() ? orrery::Time::max() : agenda_.front().time;
   }
-  /// Takes the next change from the agenda and returns whose it is.
+  /// Takes the next change from the agenda and returns the slot of its person.
   Slot take_change();
 
   template <class Visit>
@@ -68,13 +68,13 @@ class Crowd {
  private:
   struct Stay {
     Person person;
-    orrery::Time leaves;  ///< of an empty slot: before the start, by 1 + the next empty slot
+    orrery::Time leaves;  ///< in an empty slot: -1 - the next empty slot, thus before the start
   };
   struct Change {
     orrery::Time time;
     Slot slot = 0;
     std::uint32_t unused = 0;
-    /// Of two changes at one time the lower slot's is first.
+    /// Of two changes at one time, the one of the lower slot comes first.
     friend bool operator>(const Change& a, const Change& b) {
       return a.time != b.time ? a.time > b.time : a.slot > b.slot;
     }
@@ -88,7 +88,7 @@ class Crowd {
   std::uint32_t present_ = 0;
   std::vector<Stay> stays_;
   std::array<std::uint32_t, kStages> counts_{};
-  std::vector<Change> agenda_;  ///< a heap, the earliest in front
+  std::vector<Change> agenda_;  ///< a heap, the earliest change in front
 };
 
 inline Crowd::Slot Crowd::enter(const Person& person, orrery::Time leaves) {

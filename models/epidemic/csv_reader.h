@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Plain tables of comma-separated values: a first line that names the columns, then a line a row.
-// No quotes and no commas within values, as the files of this model need none. A sentence with file
-// and line for everything that is not so.
+// Reads plain tables of comma-separated values: a first line with the names of the columns, then
+// one line for each row. Quotes and commas within values are not supported, as the files of this
+// model need none. Errors name the file and the line.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class CsvReader {
   /// Throws orrery::UsageError for a file that cannot be read or has other columns than `columns`.
   CsvReader(const std::string& path, const std::vector<std::string_view>& columns);
 
-  /// The next line that is not empty; false at the end.
+  /// Goes to the next line that is not empty; returns false at the end.
   bool next();
   std::string_view text(std::size_t column) const { return fields_[column]; }
   /// A number in [minimum, maximum].

@@ -107,7 +107,7 @@ void Epidemic::make_interventions() {
                     .restrict_from = Time::zero() + restrict_from};
 }
 
-/// The shortest trip that can be made. Where none can, locations still send notices.
+/// The shortest possible trip. If no trip is possible: trip_minimum, the delay of reports.
 void Epidemic::find_lookahead() {
   bool near = false, far = false;
   for (std::uint32_t region = 0; region < geography_.regions(); ++region) {
@@ -153,7 +153,7 @@ void Epidemic::place_first_cases() {
   }
 }
 
-/// Evenly spread over the residents in the order of the locations.
+/// The first cases are evenly spread over the residents in the order of the locations.
 std::uint32_t Epidemic::first_cases(LpId location) const {
   const auto cases = static_cast<std::uint64_t>(infected.value());
   std::uint64_t residents_before = 0, residents_of_all = 0;
@@ -166,7 +166,7 @@ std::uint32_t Epidemic::first_cases(LpId location) const {
     residents_before = geography_.people_before(own);
   }
   residents_before += geography_.residents_before(location);
-  // Of the residents in a row, those at which cases / residents reaches another whole number.
+  // Resident n is a first case if n * cases / residents_of_all reaches the next whole number.
   const auto cases_before = [&](std::uint64_t residents) {
     return residents * cases / residents_of_all;
   };
@@ -180,8 +180,8 @@ std::unique_ptr<orrery::LogicalProcessBase> Epidemic::create(LpId id) const {
   return std::make_unique<Location>(*this, id);
 }
 
-/// A region's locations all meet each other: a star about its health office stands for that. Its
-/// weight is the trips of a location's people, relative to a thousandth of those between regions.
+/// All locations of a region exchange people; a star about the health office stands for this. A
+/// weight is 10 times the trips that result if each person makes one.
 void Epidemic::communication(orrery::CommunicationGraph& graph) const {
   constexpr double kUnit = 1000;
   for (std::uint32_t number = 0; number < geography_.regions(); ++number) {
@@ -192,7 +192,7 @@ void Epidemic::communication(orrery::CommunicationGraph& graph) const {
     for (std::uint32_t i = 0; i < region.locations; ++i)
       graph.connect(region.first + i, geography_.office(number), weight);
   }
-  if (airports.value().empty()) return;  // a grid lies in its own order
+  if (airports.value().empty()) return;  // the LP numbers of a grid keep neighbours together
   geography_.for_each_way([&](std::uint32_t from, std::uint32_t to, double share) {
     const double trips_made = static_cast<double>(geography_.region(from).people) *
                               (1 - near_share) * share * kUnit / 100;
@@ -201,7 +201,7 @@ void Epidemic::communication(orrery::CommunicationGraph& graph) const {
   });
 }
 
-/// A week; a little more, so that its last step comes into the tables.
+/// A week, plus the time after which the tables contain the week's last step.
 Time Epidemic::default_horizon() const {
   return Time::zero() + Duration::seconds(7 * 86'400) + notice_delay() + Duration::seconds(1);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What LPs of the epidemic model send.
+// The events of the epidemic model.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace epidemic {
 
-/// Somebody comes to a location.
+/// A person arrives at a location.
 struct Arrival {
   Person person;
 };
@@ -23,13 +23,13 @@ struct Departure {
 /// A step of the table `curves` ends.
 struct StepEnd {};
 
-/// How often what has happened to people.
+/// Kinds of changes of people that are counted.
 enum class Happening : std::uint8_t {
   infected,
-  mild,  ///< has become infectious as such a case, like the next two
+  mild,  ///< has become infectious as a mild case; the next two likewise
   ill,
   homebound,
-  mild_over,  ///< such a case has recovered
+  mild_over,  ///< a mild case has recovered; the next two likewise
   ill_over,
   homebound_over,
   protected_by_vaccine
@@ -37,13 +37,13 @@ enum class Happening : std::uint8_t {
 inline constexpr std::size_t kHappenings = 8;
 using HappeningCounts = std::array<std::uint32_t, kHappenings>;
 
-/// A location tells the health office of the region in which people live what has happened to them
-/// in the step.
+/// A location reports to the health office of a region what happened in the step to people who live
+/// in that region.
 struct Tally {
   HappeningCounts counts;
 };
-/// A location tells the health office of its own region when somebody infectious was there for the
-/// first time, and when somebody was infected there for the first time. Time::max(): not yet.
+/// A location reports to its own region's health office when an infectious person was there first,
+/// and when a person was infected there first. Time::max(): not yet.
 struct Sighting {
   orrery::Time first_case, first_infection;
 };

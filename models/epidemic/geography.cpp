@@ -13,7 +13,7 @@ using orrery::LpId;
 namespace math = orrery::math;
 
 namespace {
-constexpr double kOne = 1;  // of a region without ways, which nobody draws from
+constexpr double kOne = 1;  // for a region without ways, for which nobody draws
 }
 
 Geography::Geography(const Square& square, const Travel& travel) {

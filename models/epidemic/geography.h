@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Regions, the locations in them, who lives where, and how people get from region to region.
+// Regions, their locations, the homes of people, and the ways between regions.
 //
-// The locations of a region, and after them its health office (health_office.h), have consecutive
-// LP numbers, so that LPs placed in contiguous blocks keep regions together.
+// The locations of a region and its health office (health_office.h) have consecutive LP numbers,
+// the office last. So a placement of LPs in contiguous blocks keeps regions together.
 //
-// Where a trip out of the region goes follows a gravity model with the trips that a region produces
-// given (A. G. Wilson, "A statistical theory of spatial distribution models", Transportation
-// Research 1, 1967; constrained at the origin): of the trips from region i a share goes to j that
-// is proportional to
+// The destination of a trip out of the region follows a gravity model constrained at the origin:
+// the number of trips that a region produces is given (A. G. Wilson, "A statistical theory of
+// spatial distribution models", Transportation Research 1, 1967). The share of the trips from
+// region i that go to region j is proportional to
 //
 //     people_j ^ gravity_population / distance_ij ^ gravity_distance * change_factor ^ changes_ij
 //
-// It is computed once, and drawn from in constant time (alias tables).
+// The shares are computed once; drawing a destination takes constant time (alias tables).
 #pragma once
 
 #include <cstdint>
@@ -28,15 +28,15 @@ class Geography {
  public:
   struct Travel {
     double speed_km_h = 1;
-    orrery::Duration overhead;  ///< of each vehicle that is used: the way to it, the wait, the exit
+    orrery::Duration overhead;  ///< for each vehicle of a trip: the way to it, the wait, the exit
     double gravity_population = 1, gravity_distance = 1;
-    double change_factor = 1;  ///< how much less a pair is travelled for each change on the way
+    double change_factor = 1;  ///< factor on the trips of a pair for each change on the way
   };
   struct Square {
     std::uint32_t regions = 1, locations = 1, people = 1;  ///< people of each location
     double spacing_km = 1;
   };
-  /// To another region.
+  /// A way to another region.
   struct Way {
     std::uint32_t to = 0;
     std::uint32_t unused = 0;
@@ -51,9 +51,9 @@ class Geography {
   };
 
   Geography() = default;
-  /// Regions on the points of a square grid, all of one size.
+  /// Regions of equal size on the points of a square grid.
   Geography(const Square& square, const Travel& travel);
-  /// A region for each airport, with `scale` of its population in locations of `people`.
+  /// A region for each airport, with `scale` of its population in locations of `people` each.
   Geography(const AirNetwork& network, double scale, std::uint32_t people, const Travel& travel);
 
   std::uint32_t regions() const { return static_cast<std::uint32_t>(regions_.size()); }
@@ -63,7 +63,7 @@ class Geography {
   orrery::LpId lp_count() const { return static_cast<orrery::LpId>(region_of_.size()); }
 
   std::uint32_t region_of(orrery::LpId lp) const { return region_of_[lp]; }
-  /// Of the region, its first has number 0; the health office has the number behind the last.
+  /// Number of the LP in its region: 0 for the first location; the office has the highest.
   std::uint32_t number_in_region(orrery::LpId lp) const {
     return lp - regions_[region_of_[lp]].first;
   }
@@ -83,11 +83,11 @@ class Geography {
   const Way& choose_way(std::uint32_t region, orrery::Random& random) const {
     return ways_[begin_[region] + random.discrete(choices_[region])];
   }
-  /// The one from region to region, which must exist; ways go both ways.
+  /// The way between two regions, which must exist; every way has a reverse way.
   const Way& way(std::uint32_t from, std::uint32_t to) const;
-  /// Of all ways; Duration::max() if there is none.
+  /// Over all ways; Duration::max() if there is no way.
   orrery::Duration shortest_way() const { return shortest_way_; }
-  /// `visit(from, to, share)`: of the trips from region to region.
+  /// Calls `visit(from, to, share)` with the share of the trips from `from` that go to `to`.
   template <class Visit>
   void for_each_way(const Visit& visit) const {
     for (std::uint32_t from = 0; from < regions(); ++from)
@@ -106,7 +106,7 @@ class Geography {
 
   std::vector<Region> regions_;
   std::vector<std::uint32_t> region_of_;   ///< by LP
-  std::vector<std::uint32_t> begin_;       ///< of a region's ways; one more at the end
+  std::vector<std::uint32_t> begin_;       ///< a region's first way; one more at the end
   std::vector<Way> ways_;                  ///< by region, then by destination
   std::vector<double> shares_;             ///< of the ways
   std::vector<orrery::Discrete> choices_;  ///< among a region's ways

@@ -24,7 +24,7 @@ HealthOffice::HealthOffice(const Epidemic& model, LpId id)
   at(Stage::susceptible) = model.geography().region(region_).people;
 }
 
-/// Tallies are on their way for the notice delay; a row is written a tick after they have come.
+/// A tally arrives after the notice delay; the row of a step is written one tick later.
 void HealthOffice::start(Context& context) {
   if (!model_.has_steps()) return;
   context.schedule(context.self(), model_.notice_delay() + Duration::from_ticks(1), StepEnd{});
@@ -35,7 +35,7 @@ void HealthOffice::handle(Context&, const Tally& tally) {
     return tally.counts[static_cast<std::size_t>(happening)];
   };
   const auto move = [&](Stage from, Stage to, Happening happening) {
-    at(from) -= count(happening);  // what is told of a step in two tallies may come in any order
+    at(from) -= count(happening);  // may wrap below 0: the tallies of a step come in any order
     at(to) += count(happening);
   };
   move(Stage::susceptible, Stage::latent, Happening::infected);

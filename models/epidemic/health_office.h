@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The LP that knows how the people of a region are, for the tables. Locations tell it in steps what
-// has happened to people who live in the region, wherever they were.
+// The LP that counts the people of a region by stage, for the tables. At the end of each step,
+// locations report what happened to people who live in the region, at any location.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What happens at a location: stays and trips, the disease, what is told, in this order.
+// The handlers of a location, in this order: stays and trips, the disease, reports.
 #include "location.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ void Location::start(Context& context) {
   if (model_.has_steps()) context.schedule(self_, model_.interval, StepEnd{});
 }
 
-/// All are at home at the start. Some are infectious.
+/// All people are at home at the start. Some are infectious.
 void Location::settle_residents(Context& context) {
   Random& random = context.random();
   const std::uint32_t residents = model_.geography().residents(self_);
@@ -106,7 +106,7 @@ bool Location::go_out(Context& context, Crowd::Slot slot) {
   const Geography& geography = model_.geography();
   const Geography::Region& region = geography.region(region_);
   Random& random = context.random();
-  double choice = random.uniform();  // where to, and then which of the others
+  double choice = random.uniform();  // first the kind of destination, then which one
   if (region.locations == 1) return go_far(context, slot);
   if (geography.has_ways(region_)) {
     if (choice >= model_.near_share) return go_far(context, slot);
@@ -155,14 +155,14 @@ bool Location::is_closed(LpId location, Time now) {
 
 // ---- The disease -------------------------------------------------------------------------------
 
-/// The date from which people are vaccinated is a change of everybody's hazard.
+/// Computes what happened up to `until`. The start of vaccination changes the hazard of all people.
 void Location::catch_up(Time until, Random& random) {
   const Time vaccination = model_.interventions().vaccinate_from;
   if (caught_up_ < vaccination && vaccination < until) pass(vaccination, random);
   pass(until, random);
 }
 
-/// From change to change, `until` included.
+/// Steps from change to change of stage, up to and including `until`.
 void Location::pass(Time until, Random& random) {
   while (true) {
     const Hazard now = hazard();
@@ -179,7 +179,7 @@ void Location::pass(Time until, Random& random) {
   }
 }
 
-/// Goes on to where the threshold is reached, or else to `stop`.
+/// Advances to the time at which the threshold is reached, or else to `stop`.
 bool Location::reaches_threshold(const Hazard& hazard, Time stop) {
   const Time from = caught_up_;
   caught_up_ = stop;
@@ -196,8 +196,8 @@ bool Location::reaches_threshold(const Hazard& hazard, Time stop) {
   return true;
 }
 
-/// Everybody infectious meets people at a rate that does not depend on how many are there, each as
-/// likely as any other.
+/// Each infectious person contacts people at a rate that does not depend on how many are present,
+/// and contacts each with the same probability.
 Location::Hazard Location::hazard() const {
   const std::uint32_t mild = crowd_.count(Stage::mild);
   const std::uint32_t others = crowd_.count(Stage::ill) + crowd_.count(Stage::homebound);
@@ -214,7 +214,7 @@ Location::Hazard Location::hazard() const {
   return hazard;
 }
 
-/// Infects or vaccinates one of the susceptible.
+/// Infects or vaccinates a susceptible person.
 void Location::strike(const Hazard& hazard, Random& random) {
   const Crowd::Slot slot = crowd_.draw_susceptible(random);
   const double kind = random.uniform(0.0, hazard.infection + hazard.dose);
@@ -231,8 +231,8 @@ void Location::strike(const Hazard& hazard, Random& random) {
   has_news_ = true;
 }
 
-/// A dose either protects for good or not at all. Who has had one gets no other: the rate is that
-/// of people without one, and what falls on others falls away.
+/// A dose protects for good or has no effect. A person gets only one dose: doses_per_s is the rate
+/// for people without a dose, so a dose drawn for another person is dropped.
 void Location::vaccinate(Crowd::Slot slot, Random& random) {
   if (crowd_.person(slot).vaccinated != 0) return;
   crowd_.change(slot, [&](Person& person) {
@@ -254,10 +254,10 @@ void Location::progress(Person& person, Random& random) {
   count(person, static_cast<Happening>(happening));
 }
 
-// ---- What is told ------------------------------------------------------------------------------
+// ---- Reports -----------------------------------------------------------------------------------
 
-/// In the step, by the region in which people live: its own, and the few whose people were here
-/// when something happened to them.
+/// Adds to the tally of the step for the region of `person.home`. Tallies are few: the location's
+/// own region, and the regions of visitors who changed stage here.
 void Location::count(const Person& person, Happening happening) {
   ++counts_.happenings[static_cast<std::size_t>(happening)];
   if (!model_.has_steps()) return;
@@ -288,7 +288,7 @@ void Location::handle(Context& context, const StepEnd&) {
   context.schedule(self_, model_.interval, StepEnd{});
 }
 
-/// What happened on the way counts from the end of the trip.
+/// Changes during a trip count in the step in which the trip ends.
 void Location::send_tallies(Context& context) {
   for (RegionTally& tally : tallies_) {
     if (tally.counts == HappeningCounts{}) continue;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The LP of the epidemic model: a location, the people who are there, and the disease among them.
+// The LP of the epidemic model: a location, the people there, and the disease among them.
 //
-// A location is exact in continuous time and yet has no event for anything but people who come and
-// go. What happens between two of those events concerns nobody outside, so it is computed when the
-// next one comes, up to its instant (catch_up): each stretch in which nobody's stage changes has
-// a constant hazard, and the integral of the hazard reaches an exponential threshold at the next
-// infection (the change of time that makes any counting process a Poisson process of rate 1; the
-// "next reaction method" of M. Gibson and J. Bruck, J. Physical Chemistry A 104, 2000, with the
-// susceptible of a location as one reaction). No event has to be taken back when somebody comes,
-// goes or falls ill: none was sent.
+// A location is exact in continuous time, yet has events only for arrivals and departures of people
+// and for the steps of the tables. Nothing outside depends on what happens between two events, so
+// the next event computes it, up to its own time (catch_up). Between changes of stage the hazard is
+// constant, and the next infection comes when the integral of the hazard reaches an exponential
+// threshold (the change of time that turns any counting process into a Poisson process of rate 1;
+// the "next reaction method" of M. Gibson and J. Bruck, J. Physical Chemistry A 104, 2000, with the
+// susceptible people of a location as one reaction). So a person who arrives, leaves or falls ill
+// never makes an event invalid.
 //
-// At the end of the run no event comes that could ask, and finish() has no random stream. It
-// computes what is left with one whose key was drawn at the start.
+// At the end of the run no further event triggers the computation, and finish() has no random
+// stream. finish() computes the rest with a stream whose key was drawn at the start.
 #pragma once
 
 #include <array>
@@ -46,10 +46,10 @@ class Location final : public orrery::LogicalProcess<Location, Arrival, Departur
     std::uint32_t region;
     HappeningCounts counts;
   };
-  /// Per second, constant as long as nobody comes, goes or changes.
+  /// Per second; constant as long as nobody arrives, leaves or changes stage.
   struct Hazard {
     double infection = 0, dose = 0;  ///< of one susceptible person
-    double total = 0;                ///< of all of them
+    double total = 0;                ///< of all susceptible people together
   };
 
   void settle_residents(orrery::Context& context);
@@ -75,19 +75,19 @@ class Location final : public orrery::LogicalProcess<Location, Arrival, Departur
   void report_sightings(orrery::Context& context);
   void send_tallies(orrery::Context& context);
 
-  // What each event needs lies together, at the front.
+  // The members that each event needs lie together, at the front.
   const Epidemic& model_;
   const orrery::LpId self_;
   const std::uint32_t region_;
-  orrery::Time caught_up_;  ///< all that happened before it is known
-  double threshold_ = 0;    ///< what the integral of the hazard is still to grow by
+  orrery::Time caught_up_;  ///< everything before this time has been computed
+  double threshold_ = 0;    ///< growth of the integral of the hazard until the next infection
   Crowd crowd_;
-  bool has_news_ = false;  ///< the first case or infection has just been seen
+  bool has_news_ = false;  ///< the first case or infection has been seen and not yet reported
   orrery::Time first_case_ = orrery::Time::max();
   orrery::Time first_infection_ = orrery::Time::max();
   Counts counts_;
-  std::uint64_t last_key_ = 0;        ///< of the random stream for what is left at the end
-  std::vector<RegionTally> tallies_;  ///< of the step, its own region's first
+  std::uint64_t last_key_ = 0;        ///< key of the random stream that finish() uses
+  std::vector<RegionTally> tallies_;  ///< of this step, the location's own region first
 };
 
 }  // namespace epidemic

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The epidemic model: its parameters, what all locations share, and what it reports. README.md has
-// the definition with its sources.
+// The epidemic model: its parameters, the data that all locations share, and its reports. README.md
+// has the definition with its sources.
 //
 // Individuals in locations, locations in regions, trips within and between regions, and a disease
-// as a probabilistic timed transition system: this is the model with which K. Perumalla and S. Seal
-// ("Discrete event modeling and massively parallel execution of epidemic outbreak phenomena",
-// SIMULATION 88(7), 2012) have measured parallel engines. An LP is a location; the shortest trip is
-// the lookahead.
+// as a probabilistic timed transition system. With this model K. Perumalla and S. Seal ("Discrete
+// event modeling and massively parallel execution of epidemic outbreak phenomena", SIMULATION
+// 88(7), 2012) measured parallel engines. An LP is a location; the lookahead is the shortest trip.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +31,7 @@ class Epidemic final : public orrery::Model {
   static constexpr Duration kDay = Duration::seconds(86'400);
 
  public:
-  // Who lives where.
+  // Regions and their people.
   Parameter<std::int64_t> regions{
       *this,
       "regions",
@@ -71,7 +70,7 @@ class Epidemic final : public orrery::Model {
        .minimum = 1e-9,
        .maximum = 1.0}};
 
-  // Who travels when.
+  // Trips.
   Parameter<Text> schedule_kind{
       *this,
       "schedule",
@@ -282,7 +281,7 @@ class Epidemic final : public orrery::Model {
        .minimum = Duration::zero(),
        .maximum = 1000 * kDay}};
 
-  // One value a location, so that nothing is summarised with each event.
+  // Each location records one value at the end, so no event has to update statistics.
   Metric trips{*this, "trips", "", "trips from a location, home or away"};
   Metric far_trips{*this, "far_trips", "", "of these, to another region"};
   Metric closed_to{*this, "closed_to", "", "trips not made as the destination was closed"};
@@ -336,18 +335,18 @@ class Epidemic final : public orrery::Model {
   orrery::Time default_horizon() const override;
   void report(orrery::Report& report, orrery::Time end) const override;
 
-  // What LPs ask for.
+  // For the LPs.
   const Geography& geography() const { return geography_; }
   const Schedule& schedule() const { return schedule_; }
   const Disease& disease() const { return disease_; }
   const Interventions& interventions() const { return interventions_; }
-  /// Whether people of a region have anywhere to go.
+  /// Whether people of a region have a destination.
   bool has_trips(std::uint32_t region) const {
     return geography_.region(region).locations > 1 || geography_.has_ways(region);
   }
   bool has_steps() const { return interval.value() > Duration::zero(); }
-  /// What locations tell health offices takes as long as the shortest trip, so that it does not
-  /// shorten the lookahead.
+  /// Delay of a report from a location to a health office: the lookahead, so that reports do not
+  /// shorten it.
   Duration notice_delay() const { return lookahead_; }
   /// Residents of a location who are infectious at the start.
   std::uint32_t first_cases(orrery::LpId location) const;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A person, as events carry it from place to place. All that there is of somebody on a journey is
-// an event on its way, and whoever is at a location lies in its memory (crowd.h), so that nobody
-// exists twice and no table of all people has to be shared between LPs.
+// A person, the payload of events between places. A person on a journey exists only as an event, a
+// person at a location only in the memory of that location (crowd.h). So nobody exists twice, and
+// LPs share no table of all people.
 #pragma once
 
 #include <array>
@@ -14,13 +14,13 @@
 
 namespace epidemic {
 
-/// States of the transition system; disease.h has the ways between them.
+/// States of the transition system; disease.h has the transitions.
 enum class Stage : std::uint8_t {
   susceptible,
   latent,     ///< infected, not yet infectious
-  mild,       ///< infectious, with symptoms that nobody notices or none
-  ill,        ///< infectious, notices it and goes about as before
-  homebound,  ///< infectious, and goes home and stays there
+  mild,       ///< infectious, with no symptoms or symptoms that nobody notices
+  ill,        ///< infectious, notices the illness and goes about as before
+  homebound,  ///< infectious, goes home and stays there
   recovered,
   protected_by_vaccine
 };
@@ -35,7 +35,7 @@ constexpr bool is_infectious(Stage stage) {
 
 /// 16 bytes without padding, so that they enter the fingerprint.
 struct Person {
-  /// When the stage ends by itself; Time::max() for the stages that do not.
+  /// When the stage ends by itself; Time::max() for stages that do not end by themselves.
   orrery::Time changes = orrery::Time::max();
   orrery::LpId home = 0;
   std::uint16_t leaves_home_min = 0;  ///< minute of the day, if schedule=daily
@@ -44,7 +44,7 @@ struct Person {
 };
 static_assert(sizeof(Person) == 16 && std::has_unique_object_representations_v<Person>);
 
-/// At the end of the clock's range where the sum lies beyond.
+/// `time + duration`, or Time::max() if the sum is beyond the clock's range.
 constexpr orrery::Time saturated_sum(orrery::Time time, orrery::Duration duration) {
   return duration > orrery::Time::max() - time ? orrery::Time::max() : time + duration;
 }

@@ -14,11 +14,11 @@ namespace {
 constexpr Duration kMinute = Duration::seconds(60);
 constexpr Duration kDay = Duration::seconds(86'400);
 constexpr std::int64_t kMinutesOfDay = 1440;
-/// Nobody leaves to the second, but nearly so.
+/// Standard deviation of the time of departure about a person's habit.
 constexpr double kPunctuality_s = 600;
-/// Who comes home less than this before the usual hour leaves on the next day.
+/// A person who comes home less than this before the usual hour leaves on the next day.
 constexpr Duration kRest = Duration::seconds(2 * 3600);
-/// Of a day out: with 4 stages its length scatters by half of its mean.
+/// Erlang shape of a day out: with 4 stages the standard deviation is half of the mean.
 constexpr std::int64_t kDayOutShape = 4;
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lists of what something is like from a time on: entries with a `from_ns`, by time, of which the
-// first holds from the beginning.
+// Lookup in lists of values over time: entries with a `from_ns`, in order of time. The first entry
+// also holds before its own time.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ const auto& at_time(const Entries& entries, std::int64_t time) {
   return entries[i];
 }
 
-/// When the first of those begins that do after `time`; `otherwise` if none does.
+/// The earliest `from_ns` after `time`, at most `otherwise`.
 template <class Entries>
 std::int64_t begins_after(const Entries& entries, std::int64_t time, std::int64_t otherwise) {
   for (const auto& one : entries)

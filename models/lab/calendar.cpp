@@ -32,13 +32,13 @@ enum Operation : std::uint32_t {
 };
 
 constexpr std::uint32_t kPageVersion = 2;
-constexpr std::uint32_t kSharesTime = 1;  ///< a client's capability
-constexpr std::uint32_t kWantsToRun = 1;  ///< a client's flag
+constexpr std::uint32_t kSharesTime = 1;  ///< a client's capability bit
+constexpr std::uint32_t kWantsToRun = 1;  ///< a client's flag bit
 constexpr std::uint16_t kOurs = 0, kGuests = 1, kClients = 2;
 
 }  // namespace
 
-/// The kernel's um_timetravel_schedshm.
+/// Layout of the kernel's um_timetravel_schedshm.
 struct Calendar::Page {
   struct Client {
     std::atomic<std::uint32_t> capabilities, flags;
@@ -59,7 +59,7 @@ struct Calendar::Page {
 
 Calendar::Calendar() {
   static_assert(offsetof(Page, clients) == 4096 && offsetof(Page, shared) == LAB_SHARED_OFFSET);
-  // The guest gets the file: if it could make it shorter, we would die where we read the page.
+  // The guest gets the file. If the guest could truncate it, reading the page would kill us.
   constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
   page_file_ = File(memfd_create("orrery-lab-time", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!page_file_.is_open() || ftruncate(page_file_.get(), sizeof(Page)) != 0 ||
@@ -97,7 +97,7 @@ void Calendar::acknowledge(const Message& message, std::uint64_t time) const {
 }
 
 void Calendar::advance(std::uint64_t time) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 62;  // what delays are added to
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 62;  // leaves room to add delays
   if (time < static_cast<std::uint64_t>(now_) || time >= kMost)
     throw GuestError("its time went from " + std::to_string(now_) + " ns to " +
                      std::to_string(time) + " ns");
@@ -111,7 +111,7 @@ void Calendar::receive() {
       return;
     case kWait:
       waits_ = true;
-      return;  // not acknowledged with a page
+      return;  // with a shared page, a WAIT is not acknowledged
     case kRequest:
       page_->clients[kGuests].request = message.time;
       page_->clients[kGuests].flags |= kWantsToRun;
@@ -125,7 +125,7 @@ void Calendar::receive() {
       return acknowledge(
           message, std::uint64_t{kStartOfDayS} * 1'000'000'000 + static_cast<std::uint64_t>(now()));
     case kBroadcast:
-      return acknowledge(message, 0);  // to nobody
+      return acknowledge(message, 0);  // there are no other clients
     default:
       throw GuestError("it sent a message " + std::to_string(message.operation) +
                        " about its time, which it cannot");
@@ -164,8 +164,8 @@ void Calendar::limit(std::int64_t until) {
   if (time < page_->free_until.load()) page_->free_until = time;
 }
 
-// The guest does not run while these are called, and messages order what it wrote before it
-// stopped: relaxed.
+// Relaxed: the guest does not run during these calls, and the messages order what it wrote before
+// it stopped.
 
 namespace {
 

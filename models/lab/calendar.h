@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The time of a guest: a User Mode Linux that is started with `time-travel=ext:ID:SOCKET` asks here
-// when it may go on (linux/um_timetravel.h, version 2 of its shared page). It runs only between
-// run() and its WAIT, and reads and writes its time on a page of memory, one for each guest, so
-// that several may run at once: to a guest there is nobody but itself and us.
+// The virtual time of a guest: a User Mode Linux started with `time-travel=ext:ID:SOCKET` asks here
+// when it may go on (linux/um_timetravel.h, version 2 of its shared page). The guest runs only
+// between run() and its WAIT, and reads and writes its time on a shared page of its own. So several
+// guests may run at once, as each sees only itself and this process.
 //
-// Times are nanoseconds since the start. What the guest writes is checked: time that runs backwards
-// is an error of the guest's.
+// Times are nanoseconds since the start. Times that the guest writes are checked; a time that runs
+// backwards is a GuestError.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ namespace orrery::lab {
 class Calendar {
  public:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-  /// What a guest takes for the time of day at its start, in seconds: 2023-11-14 22:13:20 UTC.
+  /// The time of day at a guest's start, in seconds: 2023-11-14 22:13:20 UTC.
   static constexpr std::int64_t kStartOfDayS = 1'700'000'000;
 
   Calendar();
@@ -30,50 +30,50 @@ class Calendar {
   Calendar(const Calendar&) = delete;
   Calendar& operator=(const Calendar&) = delete;
 
-  /// The guest has connected: answers its START. It runs then, from time 0 on.
+  /// The guest has connected: answers its START. After that the guest runs, from time 0 on.
   void attach(File socket);
   bool is_attached() const { return channel_.is_open(); }
   int descriptor() const { return channel_.descriptor(); }
 
-  /// Takes one message.
+  /// Receives one message.
   void receive();
-  /// It waits to be told to run.
+  /// Whether the guest waits for run().
   bool waits() const { return waits_; }
-  /// For what, or kNever. While it waits.
+  /// The time at which a waiting guest wants to run, or kNever.
   std::int64_t requested() const;
-  /// Its time.
+  /// The guest's time.
   std::int64_t now();
-  /// The same as it was when now() was called last.
+  /// The result of the last call of now().
   std::int64_t last() const { return now_; }
 
-  /// It is `now`, and the guest, which waits, may run until `until`.
+  /// Sets the time of a waiting guest to `now` and lets it run until `until`.
   void run(std::int64_t now, std::int64_t until);
-  /// It is `now`, and the guest, which waits, is to be interrupted.
+  /// Sets the time of a waiting guest to `now`, before it is interrupted.
   void hold(std::int64_t now);
-  /// The guest, which runs, may do so only until `until` if that is earlier than before.
+  /// Limits a running guest to `until` if this is earlier than its present limit.
   void limit(std::int64_t until);
 
   // Notices without messages (kernel/lab_shared.h).
   struct Notice {
     std::int64_t time;
     unsigned device;
-    std::uint16_t queue, index;  ///< chains up to `index` are there
+    std::uint16_t queue, index;  ///< the guest has offered chains up to `index`
   };
-  /// The guest, which waits, is interrupted when it runs next. False if it takes no interrupts of
-  /// that device here yet.
+  /// Interrupts a waiting guest as soon as it runs. Returns false if the guest does not yet take
+  /// interrupts of that device through the shared page.
   bool interrupt(unsigned device, unsigned queue);
-  /// Whether the guest, which waits, takes one more arrival() of that device.
+  /// Whether a waiting guest takes one more arrival() of that device.
   bool takes_arrival(unsigned device) const;
-  /// A frame that the guest finds at that time, no earlier than those before: then the index of the
-  /// receiving queue becomes `index`.
+  /// Announces a frame that the guest finds at `time`, no earlier than the frames before. At `time`
+  /// the used index of the receiving queue becomes `index`.
   void arrival(std::int64_t time, unsigned device, std::uint16_t index);
-  /// Of the next that it has not found, kNever if there is none.
+  /// Time of the next frame that the guest has not found yet; kNever if there is none.
   std::int64_t next_arrival() const;
-  /// Devices (bits) of which the guest is to note that they send, instead of saying so at once.
+  /// Devices (bits) whose sending the guest only notes, instead of sending a message at once.
   void set_quiet(std::uint32_t devices);
-  /// Whether the guest, which has gone, has been switched off.
+  /// Whether a guest that has ended was switched off.
   bool was_switched_off() const;
-  /// Moves on the guest's time over what it has noted: the next notice, if there is one.
+  /// The next notice of the guest, if there is one. The guest's time moves to that of the notice.
   std::optional<Notice> next_notice();
 
  private:
@@ -90,8 +90,8 @@ class Calendar {
   File page_file_;
   Channel channel_;
   std::int64_t now_ = 0;
-  std::uint32_t sequence_ = 0, taken_ = 0;  ///< messages; notices
-  std::uint32_t given_ = 0;                 ///< arrivals
+  std::uint32_t sequence_ = 0, taken_ = 0;  ///< numbers of messages and of notices
+  std::uint32_t given_ = 0;                 ///< number of arrivals
   bool waits_ = false;
 };
 

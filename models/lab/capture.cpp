@@ -51,14 +51,14 @@ void Capture::add(std::int64_t time_ns, std::span<const std::byte> frame) {
   if (buffer_.size() >= kBufferBytes) flush();
 }
 
-/// Those of one time in the order in which they came; the guest gets them in that order.
+/// Frames of one time keep the order in which they came, in which the guest gets them.
 void Capture::received(std::int64_t time_ns, std::span<const std::byte> frame) {
   auto place = received_.end();
   while (place != received_.begin() && std::prev(place)->time_ns > time_ns) --place;
   received_.insert(place, {time_ns, {frame.begin(), frame.end()}});
 }
 
-/// What has arrived at that time, too, came first.
+/// Frames that arrived at `time_ns` or before come first.
 void Capture::sent(std::int64_t time_ns, std::span<const std::byte> frame) {
   passed(time_ns + 1);
   add(time_ns, frame);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What passes a network interface, as a file that Wireshark and tcpdump read (pcap with
-// nanoseconds: draft-ietf-opsawg-pcap; link type Ethernet), with virtual times and in their order:
-// what arrives is known ahead of its time.
+// Writes the frames of a network interface to a file for Wireshark and tcpdump (pcap with
+// nanoseconds: draft-ietf-opsawg-pcap; link type Ethernet). Frames have virtual times and are
+// sorted by them, since arrivals are known ahead of their time.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace orrery::lab {
 
 class Capture {
  public:
-  /// Throws std::system_error.
+  /// Throws std::system_error if the file cannot be made.
   explicit Capture(const std::string& path);
   ~Capture() { flush(); }
   Capture(const Capture&) = delete;
@@ -26,7 +26,7 @@ class Capture {
 
   void received(std::int64_t time_ns, std::span<const std::byte> frame);
   void sent(std::int64_t time_ns, std::span<const std::byte> frame);
-  /// Nothing more will come before `time_ns`.
+  /// No frame before `time_ns` will come any more.
   void passed(std::int64_t time_ns);
 
  private:
@@ -41,7 +41,7 @@ class Capture {
 
   const File file_;
   std::vector<std::byte> buffer_;
-  std::deque<Frame> received_;  ///< that have not been written, by time
+  std::deque<Frame> received_;  ///< not yet written, by time
 };
 
 }  // namespace orrery::lab

@@ -17,7 +17,7 @@ namespace orrery::lab {
 namespace {
 
 constexpr time_t kPatienceSeconds = 20;
-constexpr std::size_t kMostFiles = 8;  ///< that come at once
+constexpr std::size_t kMostFiles = 8;  ///< that come with one message
 
 File local_socket() {
   File file(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -40,7 +40,7 @@ File listen_at(const std::string& path) {
   return file;
 }
 
-/// How long a call may wait.
+/// Sets the time for which a call may wait.
 void be_patient(int socket, int option) {
   const timeval patience{kPatienceSeconds, 0};
   setsockopt(socket, SOL_SOCKET, option, &patience, sizeof patience);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Messages to and from a guest over a local socket, whole or not at all. A guest that stops in the
-// middle of one, or does not take what is sent, is given up after a while of wall-clock time.
+// Messages to and from a guest over a local socket, each as a whole or not at all. A guest that
+// stops in the middle of a message, or does not read, is given up after 20 s of wall-clock time.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace orrery::lab {
 
-/// A socket that guests connect to, at a path of the system.
+/// A listening socket for guests, at a path in the file system.
 class Listener {
  public:
-  /// Throws std::system_error, and std::length_error for a path that no socket can have.
+  /// Throws std::system_error, and std::length_error if the path is too long for a socket.
   explicit Listener(const std::string& path);
   int descriptor() const { return file_.get(); }
-  /// Throws GuestError if nobody comes.
+  /// Throws GuestError if no guest connects.
   File accept() const;
 
  private:
@@ -34,13 +34,13 @@ class Channel {
   bool is_open() const { return file_.is_open(); }
   int descriptor() const { return file_.get(); }
 
-  /// Throw GuestGone if it has closed its end, GuestError if it does not go on.
+  /// Throw GuestGone if the guest has closed its end, GuestError if the guest stops in the middle.
   void send(std::span<const std::byte> bytes, std::span<const int> files = {}) const;
   void receive(std::span<std::byte> bytes) const;
-  /// With the files that come with the first byte.
+  /// Also receives the files that come with the first byte.
   void receive(std::span<std::byte> bytes, std::vector<File>& files) const;
 
-  /// A struct as it lies in memory.
+  /// Sends a struct as it lies in memory.
   template <class Message>
   void put(const Message& message) const {
     send(std::as_bytes(std::span(&message, 1)));

@@ -35,7 +35,7 @@ bool has_word(const std::string& text, std::string_view word) {
   return false;
 }
 
-/// At once and whole, as the kernel takes it. Throws std::system_error.
+/// Writes the text by one call, as the kernel requires. Throws std::system_error.
 void put(const fs::path& path, const std::string& text) {
   const File file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!file.is_open() ||
@@ -43,7 +43,7 @@ void put(const fs::path& path, const std::string& text) {
     throw std::system_error(errno, std::generic_category(), path.string());
 }
 
-/// Our group, of a controller of version 1, or of version 2 if that is "".
+/// The group of this process: of a controller of version 1, or of version 2 if `controller` is "".
 std::optional<std::string> own_group(std::string_view own, std::string_view controller) {
   std::istringstream lines{std::string(own)};
   for (std::string number, controllers, path; std::getline(lines, number, ':') &&
@@ -63,8 +63,8 @@ fs::path leaf(const fs::path& folder, pid_t process, std::string_view host) {
   return folder / (std::string(kName) + std::to_string(process) + "-" + std::string(host));
 }
 
-/// Groups below this one are to have both controllers. A group of version 2 whose groups have any
-/// has no processes itself, so we go into one below if we are alone in it.
+/// Enables both controllers for groups below `folder`. With version 2, such a folder may contain no
+/// processes, so if this process is alone in it, the process moves to a group below.
 bool enable(const fs::path& folder, pid_t process) {
   const fs::path enabled = folder / "cgroup.subtree_control";
   const auto both = [](const std::string& text) {
@@ -95,7 +95,7 @@ std::optional<ControlGroups> ControlGroups::find(const fs::path& mounts, std::st
              unified = own_group(own, "");
   if (memory && processes) {
     const fs::path folder = mounts / "memory" / *memory;
-    // Else a group below ours would not be bound by ours.
+    // Without hierarchy, limits of our group would not apply to groups below it.
     if (!has_word(content(folder / "memory.use_hierarchy"), "1")) return std::nullopt;
     parents = {{folder, true, false, "memory.limit_in_bytes"},
                {mounts / "pids" / *processes, false, true, ""}};
@@ -140,7 +140,7 @@ void ControlGroups::remove(const std::vector<fs::path>& groups) {
   for (const fs::path& group : groups) rmdir(group.c_str());
 }
 
-/// Of processes that are no more.
+/// Removes groups of processes that have ended.
 void ControlGroups::remove_old() const {
   for (const Parent& parent : parents_)
     for (const fs::directory_entry& entry : fs::directory_iterator(parent.folder)) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bounds what a host's processes take of the machine: memory and number of processes, by a control
-// group (cgroup) of its own below the one in which we are, of version 1 or 2, where the machine
-// lets us make one. A guest's own kernel keeps to less; this is for a guest that has got the better
-// of it.
+// Limits memory and number of processes of a host on this machine, by a control group (cgroup,
+// version 1 or 2) for each host below the group of this process, where the machine permits it. A
+// guest's own kernel keeps to lower limits; the groups are for a guest whose kernel has been
+// compromised.
 //
-// Groups are called orrery-PROCESS-HOST. guest/enter.c goes into them and removes them at the end
-// of the host; those that were left all the same, empty, are removed by a later run. (Linux,
+// Groups are called orrery-PROCESS-HOST. guest/enter.c joins them and removes them at the end of
+// the host. A later run removes empty groups that were left. (Linux,
 // Documentation/admin-guide/cgroup-v1 and cgroup-v2.rst.)
 #pragma once
 
@@ -28,22 +28,22 @@ class ControlGroups {
     unsigned processes;
   };
 
-  /// `mounts`: /sys/fs/cgroup; `own`: what /proc/self/cgroup says; `process`: our id, for names.
-  /// Nothing where groups that bound both cannot be made.
+  /// `mounts`: /sys/fs/cgroup; `own`: content of /proc/self/cgroup; `process`: id of this process,
+  /// for names. Returns std::nullopt if no group can be made that limits both.
   static std::optional<ControlGroups> find(const std::filesystem::path& mounts,
                                            std::string_view own, pid_t process);
   static std::optional<ControlGroups> of_this_machine();
 
-  /// A host's groups, one or two: with version 1, of memory and of processes. Throws
-  /// std::system_error.
+  /// Makes the groups of a host: one, or with version 1 one for memory and one for processes.
+  /// Throws std::system_error.
   std::vector<std::filesystem::path> make(const std::string& host, const Limits& limits) const;
-  /// Those that nobody is in.
+  /// Removes those of the groups that have no processes.
   static void remove(const std::vector<std::filesystem::path>& groups);
 
  private:
   struct Parent {
     std::filesystem::path folder;
-    bool memory, processes;  ///< what it bounds
+    bool memory, processes;  ///< what this group limits
     std::string_view memory_file;
   };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A guest and who runs it take turns, thousands of times a second, so they belong on one core of
-// the machine: waking a process on another costs more than what a host mostly does between two
-// waits (measured: 3,800 frames a second on one core, 2,200 where the system places them).
+// Keeps a guest and the thread that runs it on one core. They take turns thousands of times a
+// second, and waking a process on another core costs more than most hosts do between two waits
+// (measured: 3,800 frames a second on one core, 2,200 with the system's placement).
 #pragma once
 
 #include <sched.h>
@@ -10,23 +10,23 @@
 
 namespace orrery::lab {
 
-/// While it lives, this thread stays on the core on which it is.
+/// Keeps this thread on its present core for the lifetime of the object.
 class StayOnCore {
  public:
   StayOnCore();
   ~StayOnCore();
   StayOnCore(const StayOnCore&) = delete;
   StayOnCore& operator=(const StayOnCore&) = delete;
-  /// Which; -1 where that cannot be had.
+  /// Number of the core; -1 if the thread could not be bound.
   int core() const { return core_; }
 
  private:
   cpu_set_t before_;
   int core_ = -1;
-  bool bound_ = false;  ///< by us
+  bool bound_ = false;  ///< by this object
 };
 
-/// A process and all that it has started go to that core.
+/// Moves a process and all processes that it has started to a core.
 void move_to_core(pid_t process, int core);
 
 }  // namespace orrery::lab

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Addresses in frames of Ethernet, as numbers of 48 bits (IEEE 802.3, 3.2.3).
+// Addresses in Ethernet frames, as 48-bit numbers (IEEE 802.3, 3.2.3).
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace orrery::lab::ethernet {
 
 constexpr std::size_t kHeaderBytes = 14;
 
-/// The address at that place of a frame that is long enough.
+/// The address at offset `at`. The frame must have at least 6 bytes there.
 inline std::uint64_t address_at(std::span<const std::byte> frame, std::size_t at) {
   std::uint64_t address = 0;
   for (const std::byte one : frame.subspan(at, 6))
@@ -28,7 +28,7 @@ inline std::uint64_t source(std::span<const std::byte> frame) {
 inline std::uint64_t number_of(const std::array<std::uint8_t, 6>& address) {
   return address_at(std::as_bytes(std::span(address)), 0);
 }
-/// Broadcasts, too.
+/// Whether it is a group address; broadcast is one.
 constexpr bool is_group(std::uint64_t address) {
   return (address >> 40 & 1) != 0;
 }

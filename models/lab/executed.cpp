@@ -23,13 +23,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostListBytes = std::size_t{4}
-                                       << 20;  ///< of a list; a kernel of ours stops at 1
-constexpr std::string_view kRoot = "/guest/";  ///< of a guest, to its kernel's process
-/// The folders of this machine that a guest sees (guest/enter.c) and that have programs.
+                                       << 20;  ///< of a list; the lab's kernel stops at 1 MiB
+constexpr std::string_view kRoot = "/guest/";  ///< root of a guest, as its kernel's process sees it
+/// Folders of this machine with programs that a guest sees (guest/enter.c).
 constexpr std::string_view kMachines[] = {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"};
-/// Those of a root of its own that it does not see (guest/root.c).
+/// Folders of a root of its own that a host does not see (guest/root.c).
 constexpr std::string_view kHidden[] = {"dev", "proc", "sys", "tmp", "run", "mnt", "lab", "out"};
-constexpr std::uint64_t kMostFileBytes = std::uint64_t{4} << 30;  ///< that are read of a file
+constexpr std::uint64_t kMostFileBytes = std::uint64_t{4} << 30;  ///< limit for reading a file
 
 class Sha256 {
  public:
@@ -59,7 +59,7 @@ class Sha256 {
   std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
 };
 
-/// A file below a folder, and only there, by a path without symbolic links.
+/// Opens a regular file below a folder, and only there, by a path without symbolic links.
 File open_below(const fs::path& base, const fs::path& below) {
   const File folder(open(base.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   const auto open_as = [&](int flags) {
@@ -69,14 +69,14 @@ File open_below(const fs::path& base, const fs::path& below) {
     return File(
         static_cast<int>(syscall(SYS_openat2, folder.get(), below.c_str(), &how, sizeof how)));
   };
-  // To open a device can do something, so it is asked first what it is.
+  // Opening a device may have effects, so the type of the file is checked first.
   struct stat status;
   const File place = open_as(O_PATH);
   if (!place.is_open() || fstat(place.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
   return open_as(O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }
 
-/// "/a//b" as "a/b"; nothing of what climbs.
+/// "/a//b" as "a/b"; std::nullopt for paths with "." or "..".
 std::optional<fs::path> plain(std::string_view path) {
   fs::path result;
   for (const fs::path& name : fs::path(path).relative_path()) {
@@ -87,7 +87,7 @@ std::optional<fs::path> plain(std::string_view path) {
   return result;
 }
 
-/// What of a path lies below a folder or is it: "" if it is; nothing if it lies elsewhere.
+/// The part of `path` below `folder`: "" if they are equal, std::nullopt if `path` lies elsewhere.
 std::optional<fs::path> within(const fs::path& folder, const fs::path& path) {
   const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
   if (end != folder.end()) return std::nullopt;
@@ -102,7 +102,7 @@ std::string_view name_of(ExecutedFiles::Origin origin) {
   return kNames[static_cast<std::size_t>(origin)];
 }
 
-/// A guest chooses names: only what can be printed, and nothing that ends a field.
+/// A guest chooses names, so characters that cannot be printed or end a field are escaped.
 std::string csv_field(const std::string& text) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string field = "\"";
@@ -179,7 +179,7 @@ ExecutedFiles::Entry ExecutedFiles::find_of_machine(const GuestSettings& setting
   return found(seen, Origin::machine, "/", *below);
 }
 
-/// One of those that were put in is read where the host cannot write.
+/// A file of the topology's `files` is read from the copy that the host cannot write.
 ExecutedFiles::Entry ExecutedFiles::find_own(const Host& host, const GuestSettings& settings,
                                              std::string_view path) {
   const auto below = plain(path);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which files hosts executed, with their SHA-256, so that runs on two machines can be compared:
-// what a run shows beyond times depends on the programs and libraries that the machine has. A
-// host's kernel writes down what it executes (kernel/lab_executed.c); here the files are found
-// again and read, once for all hosts.
+// Lists the files that hosts executed, with their SHA-256, to compare runs on two machines: results
+// depend on the programs and libraries of the machine. A host's kernel records the files that it
+// executes (kernel/lab_executed.c); this class finds and reads the files, once for all hosts.
 //
-// The list comes from a guest, which is not trusted: a path of it is looked up only below what the
-// guest could see, and no symbolic link is followed, since a kernel that tells the truth needs
-// none. What a guest could have changed is not read at all.
+// The list comes from a guest, which is not trusted. A path from the list is looked up only below
+// folders that the guest could see, and no symbolic link is followed, since an honest kernel needs
+// none. Files that a guest could have changed are not read.
 #pragma once
 
 #include <cstddef>
@@ -32,23 +31,23 @@ std::string sha256(std::string_view bytes);
 
 class ExecutedFiles {
  public:
-  /// Where a file of a host is from.
+  /// The origin of a file of a host.
   enum class Origin : std::uint8_t {
-    machine,     ///< of this machine
-    root,        ///< of the host's `root`
+    machine,     ///< of this machine's file system
+    root,        ///< of the folder that the host's `root` names
     laboratory,  ///< a part of the laboratory
-    put_in,      ///< of the topology's `files`, as it was put in: the host may have changed it
+    put_in,      ///< of the topology's `files`, in its first state; the host may have changed it
     host,        ///< made by the host
-    unknown      ///< it is not there, or not where files of hosts are
+    unknown      ///< does not exist, or is outside of the folders of hosts
   };
 
-  /// Takes the list of a host that has ended.
+  /// Adds the list of a host that has ended.
   void add(const Host& host, const GuestSettings& settings);
 
   std::size_t count() const { return files_.size(); }
-  /// Hosts whose lists have an end too early, or are not there.
+  /// Number of hosts whose list is incomplete or missing.
   unsigned cut() const { return cut_; }
-  /// A line for each file: path, origin, sha256, bytes, hosts (how many executed it).
+  /// A line for each file: path, origin, sha256, bytes, hosts (number of hosts that executed it).
   std::string csv() const;
 
  private:
@@ -57,7 +56,7 @@ class ExecutedFiles {
     std::uint64_t bytes = 0;
   };
   struct Entry {
-    std::string path;  ///< as programs see it
+    std::string path;  ///< as programs of the host see it
     Origin origin = Origin::unknown;
     std::optional<Content> content;
   };
@@ -71,7 +70,7 @@ class ExecutedFiles {
   const std::optional<Content>& content(const std::filesystem::path& base,
                                         const std::filesystem::path& below);
 
-  std::map<Key, unsigned> files_;  ///< hosts that executed it
+  std::map<Key, unsigned> files_;  ///< number of hosts that executed the file
   std::map<std::pair<std::filesystem::path, std::filesystem::path>, std::optional<Content>> read_;
   unsigned cut_ = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An open file of the system, closed by its owner.
+// An open file descriptor, closed by its owner.
 #pragma once
 
 #include <unistd.h>

@@ -95,7 +95,7 @@ void Guest::advance(std::int64_t until) {
   }
 }
 
-/// Until one of them has something to say; which.
+/// Waits until one of the descriptors can be read; returns its index.
 std::size_t Guest::wait_for(std::span<pollfd> all) {
   for (;;) {
     const int ready = poll(all.data(), all.size(), static_cast<int>(Patience::kPeriod.count()));
@@ -110,12 +110,12 @@ std::size_t Guest::wait_for(std::span<pollfd> all) {
   }
 }
 
-/// Whether to wait any longer.
+/// Throws GuestGivenUp if the guest should not be waited for any longer.
 void Guest::look() {
   if (const auto complaint = patience_.look(process_->id())) throw GuestGivenUp(*complaint);
 }
 
-/// Who says something gets on, but not who does so without an end and hardly any time.
+/// A message shows that the guest goes on, unless it sends very many in hardly any virtual time.
 void Guest::heard() {
   constexpr std::uint64_t kMany = 100'000, kBetweenLooks = 16'384;
   constexpr std::int64_t kWhileNs = 1'000'000;
@@ -127,7 +127,7 @@ void Guest::heard() {
   if (heard_ % kBetweenLooks == 0) look();
 }
 
-/// It has just been started, and runs until it waits for the first time.
+/// The guest has been started: runs it until it waits for the first time.
 void Guest::begin() {
   std::array coming{watch(time_->descriptor()), watch(process_->descriptor())};
   if (wait_for(coming) != 0) throw GuestError("it could not be started");
@@ -138,9 +138,9 @@ void Guest::begin() {
   run();
 }
 
-/// Of a device that is sending, and so will get a buffer back, it is enough to know what more it
-/// sends when the guest has stopped: it stops at that time at the latest, and what is sent later
-/// leaves later.
+/// Devices with frames on their way out, which will get a buffer back. Further frames of such a
+/// device may be taken when the guest stops: the guest stops when the buffer comes back at the
+/// latest, and later frames leave later.
 std::uint32_t Guest::quiet_devices() const {
   std::uint32_t devices = 0;
   for (std::size_t i = 0; i < std::min<std::size_t>(sending_.size(), 32); ++i)
@@ -156,9 +156,9 @@ void Guest::take_notices() {
   }
 }
 
-/// Frames that it will get before `until` lie in its buffers already, and it finds each at its time
-/// (kernel/lab_shared.h): so it need not stop for each. Those for which there is no buffer yet
-/// wait.
+/// Puts the frames that arrive before `until` into the guest's buffers. The guest finds each frame
+/// at its time (kernel/lab_shared.h), so it need not stop for each. Frames without a buffer stay in
+/// due_.
 void Guest::give_frames(std::int64_t until) {
   while (!due_.empty() && due_.top().kind == Due::Kind::frame && due_.top().time < until &&
          calendar_.takes_arrival(due_.top().device)) {
@@ -170,7 +170,7 @@ void Guest::give_frames(std::int64_t until) {
   }
 }
 
-/// Until it waits.
+/// Serves the guest until it waits.
 void Guest::run() {
   while (!calendar_.waits()) {
     const std::size_t ready = wait_for(watched_);
@@ -190,7 +190,7 @@ void Guest::accept_or_receive(unsigned device) {
   watched_[device + 1] = watch(devices_[device]->descriptor());
 }
 
-/// What is due for it; it waits meanwhile.
+/// Executes the next Due while the guest waits.
 void Guest::do_next() {
   const Due due = std::move(const_cast<Due&>(due_.top()));
   due_.pop();
@@ -227,7 +227,7 @@ void Guest::change_carrier(unsigned device, bool up) {
   await_answer(device);
 }
 
-/// Meanwhile it asks for when it is to run.
+/// Waits for the answer to an interrupt. Meanwhile the guest asks its calendar for the time to run.
 void Guest::await_answer(unsigned index) {
   NetworkDevice& device = *devices_[index];
   for (;;) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A host of the laboratory: a User Mode Linux process that runs when it is told to and as long as
-// it may, with its network devices. Whoever has it calls advance(T): what it has to do before T
-// happens then, each at its exact time, and what it sends is told to its Network. Between two calls
-// it waits, whatever the machine does.
+// A host of the laboratory: a User Mode Linux process with its network devices, which runs only
+// during advance(). advance(T) executes everything before T, each action at its exact virtual time,
+// and gives the frames that the guest sends to its Network. Between two calls the guest waits.
 #pragma once
 
 #include <poll.h>
@@ -24,11 +23,11 @@
 
 namespace orrery::lab {
 
-/// Where frames go.
+/// Receives the frames that a guest sends.
 class Network {
  public:
-  /// The guest sends a frame at `time`. Returns when its last bit has left, from when on the guest
-  /// may use its buffer again.
+  /// The guest sends a frame at `time`. Returns when the last bit has left; from then on the guest
+  /// may reuse the frame's buffer.
   virtual std::int64_t sent(unsigned device, std::int64_t time,
                             std::span<const std::byte> frame) = 0;
 
@@ -40,34 +39,34 @@ class Guest {
  public:
   static constexpr std::int64_t kNever = Calendar::kNever;
 
-  /// Starts it, and does not wait: hosts start side by side. Throws std::system_error.
+  /// Starts the guest and does not wait, so hosts start side by side. Throws std::system_error.
   Guest(const GuestSettings& settings, Network& network);
   ~Guest();
   Guest(const Guest&) = delete;
   Guest& operator=(const Guest&) = delete;
 
-  /// A frame arrives at a device at that time, which no advance() has reached.
+  /// A frame arrives at a device at `time`, which no advance() has reached.
   void arrive(unsigned device, std::int64_t time, std::vector<std::byte> frame);
-  /// The link of a device is up or down from that time on, which no advance() has reached. It is up
-  /// at first.
+  /// The link of a device goes up or down at `time`, which no advance() has reached. Links start
+  /// up.
   void carrier(unsigned device, std::int64_t time, bool up);
-  /// Executes all that it does before `until`. Throws GuestError; then it is dead.
+  /// Executes the guest before `until`. After a GuestError only end() may be called.
   void advance(std::int64_t until);
-  /// When it is to do something again, kNever if nothing but a frame will wake it.
+  /// When the guest has to run again; kNever if only a frame will wake it.
   std::int64_t next() const;
-  /// Ends it. True if all that it left in /out is in its folder `out` then. The last call.
+  /// Ends the guest. True if all that it left in /out is now in its folder `out`. The last call.
   bool end() { return process_->end(); }
-  /// False once it has ended in order.
+  /// False once the guest has ended.
   bool is_up() const { return up_; }
-  /// Of one that has ended: when.
+  /// When the guest ended.
   std::int64_t last_ns() const { return calendar_.last(); }
   std::uint64_t dropped() const { return dropped_; }
 
  private:
   struct Port;
-  /// Something for the guest at a time: its link goes down or up, it may use a buffer again, or a
-  /// frame. What comes at the same time comes in an order that does not depend on how far advance()
-  /// was called.
+  /// An action on the guest at a time: its link goes down or up, it gets a buffer back, or a frame
+  /// arrives. The order of actions of one time does not depend on the times for which advance() was
+  /// called.
   struct Due {
     enum class Kind : std::uint8_t { link_down, link_up, buffer, frame };
 
@@ -86,7 +85,7 @@ class Guest {
   void begin();
   void sent(unsigned device, std::span<const std::byte> frame, std::uint32_t token);
   void add(Due&& due);
-  /// When it is to go on by itself.
+  /// When the guest wants to go on without a Due.
   std::int64_t wake() const {
     return std::min({owed_, calendar_.requested(), calendar_.next_arrival()});
   }
@@ -106,22 +105,22 @@ class Guest {
   Network& network_;
   Calendar calendar_;
   std::vector<std::unique_ptr<Port>> ports_;
-  std::unique_ptr<Listener> time_;  ///< until it has come
+  std::unique_ptr<Listener> time_;  ///< until the guest has connected
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::vector<std::unique_ptr<NetworkDevice>> devices_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   std::uint64_t order_ = 0;
-  std::int64_t owed_ = kNever;     ///< when it is to run for an interrupt that it was given
-  std::int64_t sending_ns_ = 0;    ///< when it sent what is taken
-  std::vector<unsigned> sending_;  ///< by device: frames whose buffers it does not have back
-  std::uint64_t dropped_ = 0;      ///< frames without a buffer
+  std::int64_t owed_ = kNever;     ///< when the guest has to run for a pending interrupt
+  std::int64_t sending_ns_ = 0;    ///< when it sent the frames being taken from its queue
+  std::vector<unsigned> sending_;  ///< by device: frames whose buffers the guest has not got back
+  std::uint64_t dropped_ = 0;      ///< frames for which the guest had no buffer
   bool up_ = true;
-  std::vector<pollfd> watched_;  ///< its time, and each device
-  int core_ = -1;                ///< where its processes are
+  std::vector<pollfd> watched_;  ///< the calendar's channel, and each device's
+  int core_ = -1;                ///< the core of its processes
   std::unique_ptr<GuestProcess> process_;
   Patience patience_;
-  std::int64_t heard_at_ = 0;  ///< its time, up to a millisecond ago
-  std::uint64_t heard_ = 0;    ///< messages since
+  std::int64_t heard_at_ = 0;  ///< the guest's time when heard_ was reset
+  std::uint64_t heard_ = 0;    ///< messages since then
 };
 
 }  // namespace orrery::lab

@@ -5,20 +5,20 @@
 
 namespace orrery::lab {
 
-/// What a guest did that none of ours does: "its queue 0 has a chain without end". Guests are not
-/// trusted, so this is an end of the guest, never of the simulator.
+/// An action of a guest that no correct guest does, such as "its queue 0 has a chain without end".
+/// Guests are not trusted, so such an error ends the guest, never the simulator.
 class GuestError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// It was given up by the machine's time: in another run of the same it may not be.
+/// A guest was given up by the machine's time. In another run this may not happen.
 class GuestGivenUp : public GuestError {
  public:
   using GuestError::GuestError;
 };
 
-/// It has closed its connection: it has ended, or was killed.
+/// The guest has closed its connection: it has ended or was killed.
 class GuestGone : public GuestError {
  public:
   GuestGone() : GuestError("it has gone") {}

@@ -9,12 +9,12 @@ namespace {
 
 struct User {
   std::string_view name;
-  unsigned id;  ///< of the user and of the group with the same name
+  unsigned id;  ///< of the user and of the group of the same name
   std::string_view home, shell = "/usr/sbin/nologin";
 };
 
-/// Those of every Debian system (its package base-passwd), and those of daemons that people run on
-/// hosts; Debian gives these any free number, here they have always the same.
+/// Users of every Debian system (package base-passwd), and users of daemons for hosts. Debian gives
+/// the latter any free number; here the numbers are fixed.
 constexpr auto kUsers = std::to_array<User>({
     {"root", 0, "/root", "/bin/bash"},
     {"daemon", 1, "/usr/sbin"},
@@ -39,7 +39,7 @@ constexpr auto kUsers = std::to_array<User>({
     {"nobody", 65534, "/nonexistent"},
 });
 
-/// Groups beside those of users.
+/// Groups other than those of users.
 constexpr std::string_view kGroups =
     "tty:x:5:\ndisk:x:6:\nadm:x:4:\nutmp:x:43:\nshadow:x:42:\nstaff:x:50:\nusers:x:100:\n"
     "ssl-cert:x:111:postgres\nfrrvty:x:112:frr\nnogroup:x:65534:\n";
@@ -101,14 +101,14 @@ std::string group() {
   return text;
 }
 
-/// Nobody has a password.
+/// No user has a password.
 std::string shadow() {
   std::string text;
   for (const User& one : kUsers) text += std::string(one.name) + ":*:19675:0:99999:7:::\n";
   return text;
 }
 
-/// All hosts by their addresses; of one without, the name is the host's own at least.
+/// All hosts by their addresses. A host without an address is listed at least in its own file.
 std::string hosts(const Topology& topology) {
   std::string text =
       "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"

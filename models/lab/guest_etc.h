@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What of /etc is made for hosts, and the folders that daemons expect: so that dnsmasq, dhclient,
-// sshd, PostgreSQL and FRR start as on a Debian machine, and hosts know each other by name. It is
-// the same for all hosts of a topology but for a host's own name.
+// Makes the files of /etc and the folders that daemons expect, so that dnsmasq, dhclient, sshd,
+// PostgreSQL and FRR start as on a Debian machine, and hosts find each other by name. Except for a
+// host's own name, everything is the same for all hosts of a topology.
 #pragma once
 
 #include <map>
@@ -12,11 +12,11 @@
 
 namespace orrery::lab {
 
-/// Files of /etc by their names there, of hosts that see the machine's files (`of_machine`) or
-/// those of a root of their own, which has users already.
+/// Contents of files of /etc by their names. `of_machine`: the host sees the machine's files.
+/// Otherwise it has a root of its own, which already has users.
 std::map<std::string, std::string> etc_of(const Topology& topology, bool of_machine);
 
-/// The same as guest/init.c reads them: a line each, with mode, user, group and path.
+/// The folders for daemons, as guest/init.c reads them: a line each: mode, user, group, path.
 std::string folders_of(bool of_machine);
 
 }  // namespace orrery::lab

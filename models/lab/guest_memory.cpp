@@ -30,7 +30,7 @@ void GuestMemory::add(const Region& region, const File& file) {
     throw GuestError("it shares more memory than its file has");
   if (region.guest_address + region.bytes < region.guest_address)
     throw GuestError("it shares memory at addresses that do not exist");
-  // From the file's beginning: offsets need not be those of pages.
+  // Maps from the file's beginning, as the region's offset need not be a multiple of a page.
   const auto bytes = static_cast<std::size_t>(region.file_offset + region.bytes);
   void* const mapping = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (mapping == MAP_FAILED) throw GuestError("its memory cannot be mapped");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory that a guest shares with its network devices (vhost-user, SET_MEM_TABLE): regions of files
-// that are mapped here. Every address that comes from the guest goes through `at`, which knows no
-// way outside. All regions are of one file, whose size cannot change: so what is mapped can be
-// touched, and the guest cannot have us touch more memory than it has.
+// Memory that a guest shares with its network devices (vhost-user, SET_MEM_TABLE): regions of a
+// file that are mapped here. Every address from the guest goes through `at`, which gives no pointer
+// outside of the regions. All regions are of one file whose size cannot change. So every mapped
+// byte can be accessed, and a guest cannot make this process use more memory than the guest has.
 #pragma once
 
 #include <sys/types.h>
@@ -31,8 +31,8 @@ class GuestMemory {
   GuestMemory& operator=(const GuestMemory&) = delete;
 
   void clear();
-  /// Throws GuestError for what cannot be mapped: the file must have all of the region and keep it
-  /// (memfd_create(2), F_SEAL_SHRINK and F_SEAL_GROW), and be the one of the regions before.
+  /// Throws GuestError if the region cannot be mapped. The file must be that of all regions,
+  /// contain this region, and be sealed (memfd_create(2), F_SEAL_SHRINK and F_SEAL_GROW).
   void add(const Region& region, const File& file);
 
   /// nullptr unless all of `bytes` lie in one region.
@@ -53,7 +53,7 @@ class GuestMemory {
     std::size_t mapping_bytes;
   };
   std::vector<Mapped> regions_;
-  std::optional<std::pair<dev_t, ino_t>> file_;  ///< whose regions they are
+  std::optional<std::pair<dev_t, ino_t>> file_;  ///< the file of all regions
 };
 
 }  // namespace orrery::lab

@@ -24,21 +24,21 @@ extern char** environ;
 namespace orrery::lab {
 namespace {
 
-constexpr std::uint64_t kTickNs = 10'000'000;  ///< of its kernel, which has 100 a second
-// Hosts differ in the number of their first process and the time at which their script begins,
-// since programs (bash, for $RANDOM) make random numbers of these.
+constexpr std::uint64_t kTickNs = 10'000'000;  ///< tick of its kernel: 100 a second
+// Hosts get different numbers of their first process and different times at which their scripts
+// begin, since programs (bash, for $RANDOM) make random numbers from them.
 constexpr std::uint64_t kLeastProcess = 200, kProcesses = 20'000, kMostStartNs = 1'000'000;
 
-// Names of its sockets; short, since a path of a socket is.
+// Names of its sockets; short, since the path of a socket has a low limit.
 constexpr const char* kTimeSocket = "t";
 std::string device_name(unsigned device) {
   return "n" + std::to_string(device);
 }
 
-/// Where its kernel writes what is executed (kernel/lab_executed.c).
+/// Descriptor to which its kernel writes the executed files (kernel/lab_executed.c).
 constexpr int kExecuted = 4;
 
-/// A word of a shell's.
+/// Quotes a word for the shell.
 std::string quoted(const std::string& text) {
   std::string word = "'";
   for (const char letter : text)
@@ -51,7 +51,7 @@ std::string command_of(const Host::Program& program) {
   return "/lab/as " + program.user + " " + quoted(program.command);
 }
 
-/// What the host's first shell does: its files, interfaces, setup, and programs at their times.
+/// Script for the host's first shell: files, interfaces, setup, and programs at their times.
 std::string script_of(const Host& host) {
   std::string script;
   std::size_t number = 0;
@@ -87,7 +87,7 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
 
 namespace {
 
-/// Nothing there shows the machine's date.
+/// Sets all file times to the guest's start, so that no file shows the machine's date.
 void set_times(const std::filesystem::path& folder) {
   const auto start = std::chrono::file_clock::from_sys(
       std::chrono::sys_seconds(std::chrono::seconds(Calendar::kStartOfDayS)));
@@ -96,7 +96,7 @@ void set_times(const std::filesystem::path& folder) {
     std::filesystem::last_write_time(one, start);
 }
 
-/// A guest needs some ten open files, and systems begin with a low limit that anyone may raise.
+/// A guest needs about ten open files. Systems start with a low limit that any process may raise.
 void allow_many_files() {
   static const bool done = [] {
     rlimit limit{};
@@ -109,8 +109,8 @@ void allow_many_files() {
   static_cast<void>(done);
 }
 
-/// Beyond what a guest's kernel keeps to: a thread for 128 KiB of memory (kernel/fork.c), each with
-/// a process and its page tables here; /out; and 64 of both for all else.
+/// Above the limits of a guest's kernel: a thread for each 128 KiB of memory (kernel/fork.c), each
+/// with a process and page tables on this machine; /out; and 64 MiB and 64 processes for all else.
 ControlGroups::Limits limits_of(const GuestSettings& settings) {
   const std::uint64_t memory = settings.memory_megabytes, out = settings.out_megabytes;
   return {(2 * memory + out + 64) << 20, 8 * settings.memory_megabytes + 64};
@@ -139,7 +139,7 @@ std::vector<std::string> command(const GuestSettings& settings,
       "con=null",
       "con0=null,fd:1",
       "quiet",
-      "fb_tunnels=none",  // interfaces that nobody has asked for
+      "fb_tunnels=none",  // no interfaces that are not in the topology
       "bonding.max_bonds=0",
       "dummy.numdummies=0",
       "ifb.numifbs=0",
@@ -193,7 +193,7 @@ GuestProcess::GuestProcess(const GuestSettings& settings) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  // In a session of its own: a signal to the group of a process reaches all in it.
+  // In a session of its own, since a signal to a process group reaches all processes of the group.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
@@ -217,7 +217,7 @@ bool GuestProcess::end() {
   constexpr int kEnds = 120'000;  // copying a full /out to a slow disk takes a while
   pollfd ends{process_.get(), POLLIN, 0};
   int ready = 0;
-  do {  // an engine's signals are no reason to lose what it left
+  do {  // signals to the engine must not lose the results
     ready = poll(&ends, 1, kEnds);
   } while (ready < 0 && errno == EINTR);
   if (ready <= 0) kill(id_, SIGKILL);
@@ -263,7 +263,7 @@ GuestSettings guest_settings(const Host& host, std::uint32_t id,
 
 namespace {
 
-/// What a guest runs, from where it was built.
+/// Programs for hosts by name, with the files that guest/build made.
 std::vector<std::pair<std::string, std::filesystem::path>> programs_of(
     const GuestSettings& settings) {
   std::vector<std::pair<std::string, std::filesystem::path>> programs;
@@ -273,8 +273,8 @@ std::vector<std::pair<std::string, std::filesystem::path>> programs_of(
   return programs;
 }
 
-/// What is the same for all hosts that see the same kind of root, below the folder of their guest.
-/// It lies in the results once: other hosts have links.
+/// Writes the files that are the same for all hosts with the same kind of root. The results contain
+/// them once; the folders of other hosts have links to those of `first`.
 void share(const Topology& topology, const GuestSettings& settings,
            const std::filesystem::path& first) {
   const std::filesystem::path at = settings.folder / "guest";
@@ -283,7 +283,7 @@ void share(const Topology& topology, const GuestSettings& settings,
     std::error_code none;
     if (first.empty()) return false;
     std::filesystem::create_hard_link(first / "guest" / name, at / name, none);
-    return !none;  // file systems without links get copies
+    return !none;  // copies where the file system has no links
   };
   for (const auto& [name, text] : etc_of(topology, of_machine))
     if (!is_linked("etc/" + name)) write_file(at / "etc" / name, text);

@@ -11,7 +11,7 @@
 namespace orrery::lab {
 namespace {
 
-/// A host shows what it likes, and this goes to somebody's terminal.
+/// Makes a line of a host's console safe to print on the user's terminal.
 std::string printable(std::string line) {
   constexpr std::size_t kMost = 200;
   if (line.size() > kMost) line = line.substr(0, kMost) + "...";
@@ -45,7 +45,7 @@ void HostLp::start(Context& context) {
   context.schedule(id_, Duration::zero(), Wake{});
 }
 
-/// When links of the host go down and up is known from the beginning.
+/// Schedules all changes of the host's links, which are known from the beginning.
 void HostLp::tell_carrier() {
   for (unsigned device = 0; device < ports_.size(); ++device) {
     const Wire& wire = ports_[device].wire();
@@ -91,7 +91,7 @@ void HostLp::add_console_to(FinalContext& context) const {
     context.state(word);
 }
 
-/// All that it does before `until`.
+/// Runs the host before `until`.
 void HostLp::run(std::int64_t until) {
   if (!guest_) return;
   until = std::min(until, host().crash_ns);
@@ -121,7 +121,7 @@ void HostLp::ended(End how, std::int64_t at, std::string_view why) {
   end_guest();
 }
 
-/// Results are lost with a sentence, or not at all.
+/// Throws ModelFault if not all results could be kept.
 void HostLp::end_guest() {
   if (!guest_) return;
   const bool all_kept = guest_->end();
@@ -141,14 +141,14 @@ std::int64_t HostLp::sent(unsigned device, std::int64_t time, std::span<const st
   return passage.free_ns;
 }
 
-/// For the first that it has to do.
+/// Sets the timer to the host's next action.
 void HostLp::wake_for_next() {
   std::int64_t next = guest_ ? guest_->next() : Guest::kNever;
   if (guest_) next = std::min(next, host().crash_ns);
   wake_.set(*context_, next);
 }
 
-/// A guest that ends in disorder ends the run with a sentence, unless the topology lets it.
+/// Executes `action`. A guest that fails ends the run, unless the topology permits it.
 template <class Action>
 void HostLp::in_guest(Action&& action) {
   try {
@@ -170,10 +170,10 @@ void HostLp::ended_wrongly(const GuestError& error) {
   ended(End::disorder, guest_->last_ns(), error.what());
 }
 
-/// The last lines that it has shown: of one that has panicked, down to the reason, and not the
+/// The last lines of its console. After a kernel panic, the lines end with the reason, without the
 /// calls that led there.
 std::string HostLp::console_end() const {
-  constexpr std::streamoff kMostBytes = 65'536;  // a host writes as much as it likes
+  constexpr std::streamoff kMostBytes = 65'536;  // a host may write any amount
   std::ifstream file(console_, std::ios::ate);
   file.seekg(std::max<std::streamoff>(file.tellg() - kMostBytes, 0));
   std::vector<std::string> lines;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A host as an LP: a guest (guest.h) that runs when an event says so, and cannot roll back.
+// A host as an LP: a guest (guest.h) that runs during events of its LP, and cannot roll back.
 #pragma once
 
 #include <cstddef>
@@ -51,10 +51,10 @@ class HostLp final : public LogicalProcess<HostLp, Wake, Arrival>, private Netwo
   const Lab& lab_;
   const LpId id_;
   std::filesystem::path console_;
-  Context* context_ = nullptr;    ///< of the event that is handled
-  std::unique_ptr<Guest> guest_;  ///< nullptr: it has ended
+  Context* context_ = nullptr;    ///< of the current event
+  std::unique_ptr<Guest> guest_;  ///< nullptr: the guest has ended
   std::vector<Outgoing> ports_;
-  std::vector<std::unique_ptr<Capture>> captures_;  ///< by port; nullptr: none
+  std::vector<std::unique_ptr<Capture>> captures_;  ///< by port; nullptr: no capture
   WakeTimer wake_;
   std::uint64_t refused_ = 0;
 };

@@ -58,7 +58,7 @@ void Lab::prepare() {
     spread_ = std::make_unique<Spread>(spread_file.value(), topology_.hosts.size());
 }
 
-/// The hosts' kernel and what they run.
+/// Throws UsageError if the hosts' kernel or programs are missing.
 void Lab::check_programs() const {
   if (!std::filesystem::exists(kernel.value()))
     throw UsageError("there is no kernel for the hosts at '" + kernel.value() +
@@ -83,7 +83,7 @@ void Lab::add_terminal() {
   topology_.add_terminal(host == topology_.hosts.end() ? nullptr : &*host);
 }
 
-/// Two runs would write over each other's hosts.
+/// Locks the folder of hosts, since two runs would overwrite each other's files.
 void Lab::take_folder() {
   std::filesystem::create_directories(folder.value());
   taken_ = File(open(folder.value().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -92,7 +92,7 @@ void Lab::take_folder() {
                      "' is that of another run that goes on; --set folder= names another");
 }
 
-/// Hosts take what they use, and then nobody can refuse it any more.
+/// Warns if memory may be short: hosts take memory as they use it, too late to refuse a run.
 void Lab::note_memory() {
   std::ifstream file("/proc/meminfo");
   std::uint64_t available = 0;
@@ -153,7 +153,7 @@ void Lab::report(Report& report, Time end) const {
   if (!check) report_executed(report);
 }
 
-/// How many, and the first of them.
+/// The number of programs that have not started, and the first of them.
 std::string Lab::what_has_not_started(Time end) const {
   std::size_t count = 0;
   const Host* where = nullptr;
@@ -187,8 +187,8 @@ std::string Lab::what_does_not_repeat() const {
   return text;
 }
 
-/// The list lies with what hosts leave; it is no part of the fingerprint, since another machine has
-/// other files.
+/// Writes the list into the folder of hosts. It is not part of the fingerprint, since another
+/// machine has other files.
 void Lab::report_executed(Report& report) const {
   ExecutedFiles executed;
   for (LpId id = 0; id < topology_.hosts.size(); ++id)

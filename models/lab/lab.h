@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The laboratory: real Linux hosts, joined by links and switches, executed in virtual-time order
-// (after Yoginath: Virtual time-aware virtual machine systems, Georgia Tech, 2014, who does it
-// under a modified Xen). Each node of the topology is an LP (host_lp.h,
-// switch_lp.h, radio_lp.h).
+// (after Yoginath: Virtual time-aware virtual machine systems, Georgia Tech, 2014, who uses a
+// modified Xen). Each node of the topology is an LP (host_lp.h, switch_lp.h, radio_lp.h).
 //
-// **How far a host may run.** When a host executes an event at t, it runs all that it does before
-// t + w, its window: half of the shortest delay of a link that leads to it. A frame that arrives
-// there at a is an event at a - w: so all that arrive before t + w are known at t, and each
-// interrupts the host at its exact time. A frame that leaves during [t, t + w') over a link with
-// the delay d arrives at t + d or later, and d - w >= d / 2 is what the model promises the engines:
-// hosts run side by side. A switch has no window; a radio channel has one
-// like a host's, since it has much to do for each frame.
+// **How far a host may run.** In an event at t, a host executes everything before t + w, where its
+// window w is half of the shortest delay of a link that leads to the host. A frame that arrives at
+// time a is an event at a - w. So at t all frames that arrive before t + w are known, and each
+// interrupts the host at its exact time. A frame that leaves over a link with the delay d arrives d
+// later or more. For the window w of its receiver, d - w >= d / 2, which is the lookahead: so hosts
+// run side by side. A switch has no window; a radio channel has one like a host, since each frame
+// costs it much work.
 //
-// The fingerprint does not depend on the windows: it holds all frames that hosts have sent, with
-// their times, what they have shown on their consoles, and when they ended; how often one was
-// looked after is no part of it.
+// The fingerprint does not depend on the windows: it contains all frames that hosts have sent, with
+// their times, the text on their consoles, and the times at which they ended. The number of events
+// of a host is not part of it.
 #pragma once
 
 #include <array>
@@ -156,16 +155,16 @@ class Lab final : public Model {
   const Topology& topology() const { return topology_; }
   const Host& host(LpId id) const { return topology_.hosts[id]; }
   std::int64_t window_ns(LpId id) const { return windows_ns_[id]; }
-  /// That bound hosts; nullptr: there are none on this machine.
+  /// Control groups for hosts; nullptr if this machine has no control groups.
   const ControlGroups* groups() const { return groups_ ? &*groups_ : nullptr; }
 
-  /// nullptr: nobody asked for it. What it notes is no state of the model.
+  /// nullptr unless requested. Its data are not part of the model's state.
   Spread* spread() const { return spread_.get(); }
 
-  /// A host was given up by the machine's time, which another run of the same may not do.
+  /// Notes that a host was given up by the machine's time, which may not happen in another run.
   void note_given_up(LpId id, std::string_view why) const;
 
-  /// What a node sends at `time`, no earlier than now: it arrives, or is lost, and is recorded.
+  /// A node sends a frame at `time`, no earlier than now. Schedules or drops it, and records it.
   Outgoing::Passage send(Context& context, Outgoing& port, std::int64_t time,
                          std::span<const std::byte> frame) const;
 
@@ -184,8 +183,8 @@ class Lab final : public Model {
   std::optional<ControlGroups> groups_;
   std::unique_ptr<Spread> spread_;
   File taken_;  ///< the folder of hosts, locked
-  // No state of the model either: why each host was given up, "" if it was not. Memory that
-  // handlers allocate is an LP's, so this is there before.
+  // Not part of the model's state either: why each host was given up, or "". Allocated before the
+  // run, since memory that handlers allocate belongs to their LP.
   using Reason = std::array<char, 160>;
   mutable std::vector<Reason> given_up_;
 };

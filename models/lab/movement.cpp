@@ -113,9 +113,9 @@ class Ns2File {
   struct Move {
     std::int64_t time;
     std::size_t station, line;
-    char axis;      ///< X, Y or Z: it jumps, along this axis; 0: it goes
-    double metres;  ///< where it jumps to
-    Place to;       ///< where it goes, and how fast
+    char axis;      ///< X, Y or Z: a jump along this axis; 0: a movement
+    double metres;  ///< coordinate after the jump
+    Place to;       ///< destination of the movement, with the speed below
     double metres_per_second;
   };
 
@@ -195,7 +195,7 @@ class Ns2File {
     return value;
   }
 
-  /// Who is not told where it is begins where it jumps to at 0 s. Places have no height.
+  /// A station without an initial position starts where it jumps to at 0 s. Heights are ignored.
   void apply(const Move& move) {
     Track& track = tracks_[move.station];
     if (track.is_empty() && move.axis != 0 && move.time == 0) track = Track(Place{});

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a station of a radio channel is at which time: a track of points, straight and at constant
-// speed from each to the next. Two points of one time are a jump.
+// The position of a radio station over time: a track of points, with straight movement at constant
+// speed from each point to the next. Two points of the same time are a jump.
 //
 // Tracks come from a list in the topology, or for all stations from a movement file of ns-2 (The ns
 // Manual, "Mobile Networking": `set X_`, `setdest`), which setdest, BonnMotion and SUMO write.
-// There `set X_` at a time is a jump, and who jumps stands there until it goes again; `setdest`
-// with the speed 0 is to stand still.
+// There `set X_` at a time is a jump, after which the station stands still until the next
+// `setdest`. `setdest` with speed 0 stops the station.
 #pragma once
 
 #include <cstddef>
@@ -32,18 +32,18 @@ class Track {
   explicit Track(Place place) : points_{{0, place}} {}
 
   bool is_empty() const { return points_.empty(); }
-  /// Of its last point.
+  /// Time of the last point.
   std::int64_t last_ns() const { return points_.back().time; }
-  /// Is there at `time`, no earlier than the last point.
+  /// Adds a point at `time`, no earlier than the last point.
   void add(std::int64_t time, Place place) { points_.push_back({time, place}); }
-  /// From `time` on it goes from where it is then to `to`, so many metres a second; what it was
-  /// about to do later is forgotten.
+  /// From `time` on the station moves from its position at that time to `to`, with the speed in
+  /// m/s. Later points are removed.
   void go(std::int64_t time, Place to, double metres_per_second);
-  /// At `time` it is at `to` at once, and stands there; what it was about to do is forgotten, too.
+  /// At `time` the station jumps to `to` and stands there. Later points are removed.
   void jump(std::int64_t time, Place to);
 
   Place at(std::int64_t time) const;
-  /// Until when it stays where it is at `time`; `time` if it moves.
+  /// Until when the station stays at its position of `time`; `time` if it moves.
   std::int64_t rests_until(std::int64_t time) const;
 
  private:
@@ -51,17 +51,17 @@ class Track {
     std::int64_t time;
     Place place;
   };
-  /// The number of points up to `time`.
+  /// Number of points up to `time`.
   std::size_t passed(std::int64_t time) const;
 
   std::vector<Point> points_;
 };
 
-/// "10s 1.5 20": a point of a track, after those that it has. A sentence, if it is none.
+/// Adds the point "10s 1.5 20" at the end of a track. Returns an error message, or "" on success.
 std::string add_waypoint(Track& track, std::string_view text);
 
-/// The tracks of stations 0 to `stations` - 1 from a file of ns-2; empty of those that are not in
-/// it. Throws UsageError with file and line for what it does not know.
+/// The tracks of stations 0 to `stations` - 1 from a file of ns-2; empty for stations that are not
+/// in the file. Throws UsageError with file and line for unknown text.
 std::vector<Track> read_ns2_movement(const std::string& path, std::size_t stations);
 
 }  // namespace orrery::lab

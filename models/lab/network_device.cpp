@@ -27,17 +27,17 @@ enum RequestKind : std::uint32_t {
   kGetConfig = 24,
   kKick = 35
 };
-constexpr std::uint32_t kConfigChanged = 2, kCall = 4;  ///< requests of ours
+constexpr std::uint32_t kConfigChanged = 2, kCall = 4;  ///< requests from the device
 
 constexpr std::uint32_t kVersion = 1, kIsAnswer = 4, kWantsAnswer = 8;  ///< a header's flags
 constexpr std::uint64_t kEventIndex = std::uint64_t{1} << 29;
 constexpr std::uint64_t kFeatures = kEventIndex | std::uint64_t{1} << 30 |  // protocol features
                                     std::uint64_t{1} << 32 |         // version 1 of the standard
-                                    std::uint64_t{1} << 5 |          // we say its address
+                                    std::uint64_t{1} << 5 |          // the device gives its address
                                     std::uint64_t{1} << 3 |          // its longest packet
                                     std::uint64_t{1} << 16;          // and whether its link is up
-constexpr std::uint64_t kProtocolFeatures = std::uint64_t{1} << 3 |  // answers to all
-                                            std::uint64_t{1} << 5 |  // requests of ours
+constexpr std::uint64_t kProtocolFeatures = std::uint64_t{1} << 3 |  // answers to all requests
+                                            std::uint64_t{1} << 5 |  // requests from the device
                                             std::uint64_t{1} << 9 |  // the device's configuration
                                             std::uint64_t{1} << 14;  // notifications as messages
 
@@ -55,7 +55,7 @@ struct Config {
   std::uint32_t offset, bytes, flags;
 };
 
-/// virtio_net_hdr_v1: of a frame without offloads all is zero but the number of buffers.
+/// virtio_net_hdr_v1. Without offloads all members are zero except the number of buffers.
 struct FrameHeader {
   std::uint8_t flags = 0, segmentation = 0;
   std::uint16_t header_bytes = 0, segment_bytes = 0, checksum_begin = 0, checksum_at = 0;
@@ -229,7 +229,7 @@ std::optional<std::uint16_t> NetworkDevice::deliver_hidden(std::span<const std::
   return queues_[kReceive].push_hidden(chain->head, fill(*chain, frame));
 }
 
-/// Returns how many bytes that are.
+/// Copies a frame with its header into the chain; returns the number of bytes.
 std::uint32_t NetworkDevice::fill(const Virtqueue::Chain& chain, std::span<const std::byte> frame) {
   const FrameHeader header;
   const auto head = std::as_bytes(std::span(&header, 1));

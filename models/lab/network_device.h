@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A network interface of a guest, as its virtio-net device sees it: a vhost-user back-end
-// (Vhost-user protocol, QEMU project documentation) with two queues and notifications in the same
-// channel, which is what User Mode Linux needs for them to happen at exact virtual times. Offers no
-// offloads, so frames are what would be on a wire, each in one chain of buffers.
+// The device's side of a guest's virtio-net interface: a vhost-user back-end (Vhost-user protocol,
+// QEMU project documentation) with two queues and notifications in the same channel, which User
+// Mode Linux needs to make them happen at exact virtual times. The device offers no offloads, so
+// frames are as on a wire, each in one chain of buffers.
 //
-// Frames are copied once: from the guest's memory to who takes them, and back.
+// Frames are copied once in each direction: out of the guest's memory, and into it.
 #pragma once
 
 #include <array>
@@ -26,48 +26,48 @@ class NetworkDevice {
   using Address = std::array<std::uint8_t, 6>;
   static constexpr std::size_t kLeastFrameBytes = 14;  ///< of Ethernet, without its checksum
 
-  /// Takes what the guest sends.
+  /// Receives the frames that the guest sends.
   class Port {
    public:
-    /// A frame whose buffer is `token`, until done(token).
+    /// A frame whose buffer `token` belongs to the port until done(token).
     virtual void sent(std::span<const std::byte> frame, std::uint32_t token) = 0;
 
    protected:
     ~Port() = default;
   };
 
-  /// The guest sends and takes packets of `mtu` bytes at most.
+  /// Packets of the guest have at most `mtu` bytes, in both directions.
   NetworkDevice(const Address& address, std::uint16_t mtu, Port& port)
       : address_(address), mtu_(mtu), port_(port) {}
 
   void attach(File socket) { channel_ = Channel(std::move(socket)); }
   bool is_attached() const { return channel_.is_open(); }
   int descriptor() const { return channel_.descriptor(); }
-  /// Where the guest answers to interrupts.
+  /// On this descriptor the guest answers to interrupts.
   int interrupt_descriptor() const { return interrupts_.descriptor(); }
 
-  /// Takes one message. Throws GuestError for what no driver sends.
+  /// Receives one message. Throws GuestError for messages that no driver sends.
   void receive();
 
-  /// A frame for the guest; false if it has no buffer for it. Queue 0 may want an interrupt then.
+  /// Puts a frame into queue 0; false if there is no buffer. Check wants_interrupt() after.
   bool deliver(std::span<const std::byte> frame);
-  /// The same, but the guest finds it when the index of the queue is set to what this returns.
+  /// The same, but the guest finds the frame only when the used index is set to the returned value.
   std::optional<std::uint16_t> deliver_hidden(std::span<const std::byte> frame);
-  /// Takes what the guest has offered to a queue up to `index`, without a message. Throws.
+  /// Takes the chains offered up to `index`, without a message. Throws GuestError.
   void receive_noted(unsigned queue, std::uint16_t index);
-  /// The guest may use that buffer again, unless the queue is another by now. Queue 1 may want an
-  /// interrupt then.
+  /// Gives a buffer back to the guest, unless the queue has been replaced meanwhile. Check
+  /// wants_interrupt() for queue 1 after.
   void done(std::uint32_t token) {
     if (token >> 16 == queues_[kSend].generation())
       queues_[kSend].push(static_cast<std::uint16_t>(token), 0);
   }
-  /// Whether the guest wants to hear of what happened to a queue since this was asked last.
+  /// Whether the guest wants an interrupt for changes of a queue since the last call.
   bool wants_interrupt(std::uint16_t queue);
-  /// Tells it: an answer comes at interrupt_descriptor(), while which its time must be served.
+  /// Interrupts the guest. Its calendar must be served until the answer on interrupt_descriptor().
   void interrupt(std::uint16_t queue);
   void receive_answer();
-  /// Its link goes down or up. True if the guest wants to hear of it: tell_of_carrier(), with an
-  /// answer as to interrupt().
+  /// Sets the state of the link. Returns true if the guest wants a notice: then call
+  /// tell_of_carrier(), which the guest answers like interrupt().
   bool set_carrier(bool up);
   void tell_of_carrier();
 

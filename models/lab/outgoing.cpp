@@ -7,7 +7,7 @@
 namespace orrery::lab {
 namespace {
 
-/// Of Ethernet with a VLAN tag, without the checksum.
+/// Bytes of Ethernet with a VLAN tag, without the checksum.
 constexpr std::size_t kFrameOverhead = 18;
 
 std::int64_t transmission_ns(std::size_t bytes, std::uint64_t bits_per_s) {

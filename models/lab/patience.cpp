@@ -14,20 +14,20 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Processes are looked at one after the other, and turns may pass from one to another meanwhile.
+/// Processes are read one after the other, and the running one may change between the reads.
 constexpr milliseconds kLeastIdle = 5 * Patience::kPeriod;
 
 struct Activity {
   milliseconds processor_time{};
-  bool runs = false;  ///< or would if it got a core, or what it reads from a disk
+  bool runs = false;  ///< a process runs, or waits only for a core or a disk
 };
 
-/// Of one process, and of those that it has started and that have ended (Linux, proc_pid_stat(5):
-/// fields 3 and 14 to 17).
+/// Adds the activity of a process and of its ended children (Linux, proc_pid_stat(5): fields 3 and
+/// 14 to 17).
 void add(Activity& to, pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string text;
-  if (!std::getline(file, text)) return;  // it has ended meanwhile
+  if (!std::getline(file, text)) return;  // the process has ended meanwhile
   std::istringstream fields(text.substr(std::min(text.rfind(')'), text.size() - 1) + 1));
   char state = ' ';
   fields >> state;

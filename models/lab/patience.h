@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long a guest that is to run is waited for. It computes in no virtual time, so one that never
-// waits again would hold the run for ever. What counts is the processor time that it has taken, not
-// the machine's clock: on a machine with much else to do, a guest may get none for long, and is
-// then no worse a guest.
+// Decides how long to wait for a running guest. Its computations take no virtual time, so a guest
+// that never waits again would block the run for ever. The limit is on the guest's processor time,
+// not on the machine's clock: on a busy machine a correct guest may get no processor for a long
+// time.
 //
-// A guest of which nothing runs or is about to, and that does not answer either, has lost its way;
-// that is told by the clock. So is, after ten times as long, one of which something runs but no
-// time is seen: what its processes hide is no sign of life.
+// The machine's clock limits two other cases. A guest that does not answer and has no process that
+// runs or is ready is given up after the same time. A guest that seems to run but whose processor
+// time does not grow is given up after ten times as long, as its processes may hide their time.
 #pragma once
 
 #include <sys/types.h>
@@ -20,22 +20,22 @@ namespace orrery::lab {
 
 class Patience {
  public:
-  /// Between two looks.
+  /// Time between two calls of look().
   static constexpr std::chrono::milliseconds kPeriod{1'000};
 
-  /// `limit`: of processor time, or of periods without any sign of life.
+  /// `limit`: processor time, or length of the periods without any activity.
   explicit Patience(std::chrono::milliseconds limit) : limit_(limit) {}
 
-  /// The guest whose first process that is has been silent for a period more: why not to wait any
-  /// longer, if so.
+  /// To be called after each period without a message; `guest`: its first process. Returns the
+  /// reason for which the guest should be given up, if there is one.
   std::optional<std::string> look(pid_t guest);
-  /// It has spoken.
+  /// The guest has sent a message.
   void heard() { begun_ = false; }
 
  private:
   const std::chrono::milliseconds limit_;
   bool begun_ = false;
-  std::chrono::milliseconds at_first_{}, at_last_{};  ///< processor time, when looked at
+  std::chrono::milliseconds at_first_{}, at_last_{};  ///< processor time at two calls of look()
   std::chrono::milliseconds idle_{}, starved_{};
 };
 

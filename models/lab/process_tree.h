@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A process and all that it has started: a guest is many (its first process, its kernel, one for
-// each of its address spaces).
+// A process and all processes that it has started. A guest has many: its first process, its kernel,
+// and one for each of its address spaces.
 #pragma once
 
 #include <sys/types.h>
@@ -15,8 +15,8 @@
 
 namespace orrery::lab {
 
-/// Calls `visit` with each, parents before children. Where the machine does not tell of children
-/// (CONFIG_PROC_CHILDREN), with the first only. A guest that makes very many hides the rest.
+/// Calls `visit` with each process, parents before children. If the machine does not list children
+/// (CONFIG_PROC_CHILDREN), visits only `first`. Visits at most kMost processes.
 template <class Visit>
 void for_all_processes(pid_t first, const Visit& visit) {
   constexpr std::size_t kMost = 100'000;

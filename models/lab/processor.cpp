@@ -9,7 +9,7 @@
 
 namespace orrery::lab {
 
-/// Asking for what is so anyway is refused where it cannot be otherwise.
+/// The call asks to permit CPUID, which is the default; it fails if the machine cannot trap CPUID.
 bool cpuid_can_be_hidden() {
   constexpr int kSetCpuid = 0x1012;
   return syscall(SYS_arch_prctl, kSetCpuid, 1) == 0;

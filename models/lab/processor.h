@@ -5,13 +5,13 @@
 
 namespace orrery::lab {
 
-/// Whether this machine can stop a program at CPUID (CPUID faulting; Intel since Ivy Bridge, AMD
-/// since Zen 5, and virtual machines whose hypervisor has it): without that, kernel/lab.c
-/// cannot show another processor than the machine's.
+/// Whether this machine can trap CPUID (CPUID faulting; Intel since Ivy Bridge, AMD since Zen 5,
+/// and virtual machines whose hypervisor has it). Otherwise kernel/lab.c cannot show a processor
+/// other than the machine's.
 bool cpuid_can_be_hidden();
 
-/// Instructions with which a host's program can learn something of this machine's processor:
-/// "CPUID, RDPID, XGETBV"; nothing can hide those but CPUID.
+/// Instructions that reveal properties of this machine's processor to programs of a host: "CPUID,
+/// RDPID, XGETBV". Only CPUID can be hidden.
 std::string showing_instructions();
 
 }  // namespace orrery::lab

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The channel's agenda; then what a card does: sending, hearing.
+// The channel's agenda, then the actions of a card: sending, receiving.
 #include "radio_channel.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 using wireless::airtime;
 using wireless::kSifs;
 
-/// Of an Ethernet frame in one of IEEE 802.11, whose headers are other ones.
+/// Airtime of an Ethernet frame as a frame of IEEE 802.11, which has other headers.
 Duration airtime_of(const wireless::Rate& rate, std::size_t bytes) {
   return airtime(
       rate, static_cast<std::uint32_t>(bytes - ethernet::kHeaderBytes) + wireless::kHeaderBytes);
@@ -85,7 +85,7 @@ void RadioChannel::finish(std::int64_t end) {
     if (station.busy) station.counts.busy_ns += end - station.busy_since.ticks();
 }
 
-// ---- Who hears whom
+// ---- Neighbours
 
 const std::vector<RadioChannel::Neighbour>& RadioChannel::neighbours_of(std::uint32_t from) {
   if (now_.ticks() >= stations_[from].neighbours.valid_until) find_neighbours(from);
@@ -120,7 +120,7 @@ void RadioChannel::find_neighbours(std::uint32_t from) {
   }
 }
 
-/// The station that a frame is for.
+/// The station with the frame's destination address.
 std::uint32_t RadioChannel::owner_of(const Frame& frame) const {
   const std::uint64_t address = ethernet::destination(*frame);
   if (ethernet::is_group(address)) return kAll;
@@ -147,7 +147,7 @@ void RadioChannel::frame_comes(std::uint32_t id) {
   begin_contention(id, now_ + wireless::kMacProcessing);
 }
 
-/// For the first frame of the queue, at its first or a later try.
+/// Starts the contention for the first frame of the queue, at its first or a later try.
 void RadioChannel::begin_contention(std::uint32_t id, Time earliest) {
   Station& station = stations_[id];
   station.mac = Mac::contending;
@@ -156,8 +156,8 @@ void RadioChannel::begin_contention(std::uint32_t id, Time earliest) {
   resume(id, earliest);
 }
 
-/// Puts the decision to transmit on the agenda, if the station waits for one and nothing is in its
-/// way.
+/// Puts the decision to transmit on the agenda, if the station waits for one and the medium
+/// permits.
 void RadioChannel::resume(std::uint32_t id, Time earliest) {
   Station& station = stations_[id];
   if (station.mac != Mac::contending || station.countdown.running() || station.busy) return;
@@ -166,7 +166,7 @@ void RadioChannel::resume(std::uint32_t id, Time earliest) {
   add(station.countdown.run(idle_from, earliest), Kind::access, id, ++station.access_number);
 }
 
-/// The medium is busy: the decision is put off, unless it falls before this is noticed.
+/// The medium becomes busy: postpones the decision to transmit unless it is due before CCA.
 void RadioChannel::pause(Station& station, Time busy_from) {
   if (station.countdown.stop(busy_from)) ++station.access_number;
 }
@@ -176,7 +176,7 @@ void RadioChannel::access(std::uint32_t id, std::uint64_t number) {
   if (number != station.access_number || station.mac != Mac::contending) return;
   station.countdown.finish();
   if (station.transmits_until > now_) {
-    resume(id, now_ + wireless::kTurnaround);  // an acknowledgement of its own came between
+    resume(id, now_ + wireless::kTurnaround);  // the station's own acknowledgement came between
   } else {
     transmit(id);
   }
@@ -189,7 +189,7 @@ void RadioChannel::transmit(std::uint32_t id) {
   station.to = owner_of(frame);
   const wireless::Rate& rate = station.to == kAll ? *state.broadcast_rate : *state.rate;
   const Duration length = airtime_of(rate, frame->size());
-  station.receiver.abandon();  // half duplex
+  station.receiver.abandon();  // half duplex: a frame being received is lost
   station.mac = Mac::transmitting;
   ++station.tries;
   ++station.counts.attempts;
@@ -210,7 +210,7 @@ void RadioChannel::transmit(std::uint32_t id) {
         0});
 }
 
-/// It leaves the antenna after `lead`, and reaches each that hears it as much later as light needs.
+/// The signal leaves the antenna after `lead`, and reaches each neighbour a propagation later.
 void RadioChannel::emit(std::uint32_t id, Duration lead, Signal&& signal) {
   if (free_signals_.empty()) {
     free_signals_.push_back(signals_.size());
@@ -228,7 +228,7 @@ void RadioChannel::emit(std::uint32_t id, Duration lead, Signal&& signal) {
   release(number);
 }
 
-/// One more station at which it has ended.
+/// The signal has ended at one more station.
 void RadioChannel::release(std::uint64_t number) {
   Signal& signal = signals_[number];
   if (--signal.ends > 0) return;
@@ -244,7 +244,7 @@ void RadioChannel::over(std::uint32_t id, std::uint64_t attempt) {
   frame_failed(id);
 }
 
-/// The first frame of the queue has been sent or given up: on to the next.
+/// The first frame of the queue has been sent or given up: starts with the next frame.
 void RadioChannel::frame_done(std::uint32_t id, Time earliest) {
   Station& station = stations_[id];
   station.queue.pop_front();
@@ -270,7 +270,7 @@ void RadioChannel::frame_failed(std::uint32_t id) {
   begin_contention(id, earliest);
 }
 
-// ---- Hearing
+// ---- Receiving
 
 void RadioChannel::signal_starts(const Doing& doing) {
   Station& station = stations_[doing.station];
@@ -280,14 +280,14 @@ void RadioChannel::signal_starts(const Doing& doing) {
   if (radio_.fading) power_w *= station.random.exponential(1.0);
   const auto link = static_cast<std::uint32_t>(doing.number);
   station.receiver.begin({power_w, end, link}, doing.time, receiver_);
-  const bool transmits = station.transmits_until > now_;  // or will before the frame is over
+  const bool transmits = station.transmits_until > now_;  // or will transmit before the frame ends
   if (!transmits && station.receiver.try_lock(doing.time, signal.demand, receiver_))
     station.incoming_share = doing.share;
   sense(station);
   add(Time::from_ticks(end), Kind::signal_end, doing.station, doing.number);
 }
 
-/// Whether the medium is busy may have changed.
+/// Updates whether the medium is busy.
 void RadioChannel::sense(Station& station) {
   const bool busy = station.receiver.total_w() >= busy_from_w_;
   if (busy == station.busy) return;
@@ -312,9 +312,9 @@ void RadioChannel::signal_ends(const Doing& doing) {
   release(doing.number);
 }
 
-/// A frame that the receiver was locked on. What others agreed on in a frame that was understood,
-/// or may have agreed on in one that was not, is left to them: the network allocation vector, and
-/// the extended interframe space, of IEEE 802.11.
+/// The frame that the receiver was locked on ends. If the frame was for another station or could
+/// not be decoded, the station defers until the other stations' acknowledgement is over: the
+/// network allocation vector, and the extended interframe space, of IEEE 802.11.
 void RadioChannel::frame_ends(std::uint32_t id, Signal& signal) {
   Station& station = stations_[id];
   bool received = station.receiver.judge(receiver_, station.random).received;
@@ -348,7 +348,7 @@ void RadioChannel::data_received(std::uint32_t id, Signal& signal) {
     const Duration length = airtime(rate, wireless::kAckBytes);
     const Time begins = now_ + kSifs;
     station.transmits_until = begins + length;
-    // Moves what lies in signals_: `signal` is not to be used any more.
+    // May move the elements of signals_, so `signal` must not be used after this.
     emit(id, kSifs,
          {{begins.ticks(), length.ticks(), id, from, wireless::kAckBytes, 1, 0},
           false,
@@ -368,7 +368,7 @@ void RadioChannel::acknowledged(std::uint32_t id, const Signal& signal) {
   if (station.mac != Mac::transmitting || signal.frame_number != station.frame_number ||
       signal.what.from != station.to)
     return;
-  ++station.attempt;  // the end of the wait is out of date
+  ++station.attempt;  // the end of the wait is outdated
   frame_done(id, now_ + kSifs);
 }
 

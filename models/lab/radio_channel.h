@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A radio channel and the cards of all stations on it: who transmits when (carrier sense with
-// back-off and acknowledgements, IEEE 802.11 DCF without RTS/CTS, as the model `wireless` has it),
-// what reaches whom, and what is lost to noise, to other signals and to stations that do not
-// listen. Frames for one station are acknowledged and repeated, frames for all are sent once.
+// A radio channel and the cards of all its stations: medium access (carrier sense with back-off and
+// acknowledgements, IEEE 802.11 DCF without RTS/CTS, as in the model `wireless`), propagation, and
+// losses by noise, by other signals and by stations that do not listen. Frames for one station are
+// acknowledged and repeated, frames for all are sent once.
 //
-// One object holds all stations. In `wireless` each is an LP and the channel is none, since there
-// the stations are all there is to do; here a frame's way over the air costs some microseconds, and
-// the hosts at its two ends ten times that, so the hosts are what has to run side by side, and the
-// delay between a host and its card is their lookahead.
+// One object holds all stations. In `wireless` each station is an LP and there is no channel, since
+// stations are the whole work there. Here a frame's way over the air costs some microseconds, and
+// the hosts at its two ends ten times as much. So the hosts have to run side by side, and the delay
+// between a host and its card is their lookahead.
 //
-// It has an agenda of its own, and whoever has it calls advance(T), as of a guest (guest.h). What
-// comes at one time is done in an order that does not depend on how far advance() was called.
+// The channel has an agenda of its own, and advance(T) executes it, as for a guest (guest.h). The
+// order of entries of one time does not depend on the times for which advance() was called.
 #pragma once
 
 #include <array>
@@ -38,18 +38,18 @@ class RadioChannel {
  public:
   using Address = std::array<std::uint8_t, 6>;
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-  static constexpr std::uint32_t kAll = ~std::uint32_t{0};  ///< a frame for all, or for a group
-  static constexpr std::uint32_t kNobody = kAll - 1;        ///< whose address no station has
+  static constexpr std::uint32_t kAll = ~std::uint32_t{0};  ///< a frame for all or for a group
+  static constexpr std::uint32_t kNobody = kAll - 1;        ///< a frame for an unknown address
 
-  /// A data frame that was on the air, once it has ended everywhere.
+  /// A data frame that was on the air and has ended at all stations.
   struct Transmission {
-    std::int64_t begin_ns, airtime_ns;  ///< at the antenna of who sent it
+    std::int64_t begin_ns, airtime_ns;  ///< at the sender's antenna
     std::uint32_t from, to;             ///< station, kAll or kNobody
     std::uint32_t bytes;                ///< of the Ethernet frame
-    std::uint32_t tries;                ///< the how manieth of this frame
-    std::uint32_t heard;                ///< stations for which it is that have it
+    std::uint32_t tries;                ///< number of transmissions of this frame so far
+    std::uint32_t heard;                ///< addressed stations that received the frame
   };
-  /// What a station did.
+  /// Counts of a station.
   struct Counts {
     std::uint64_t attempts = 0, failed = 0, given_up = 0, queue_drops = 0, received = 0;
     std::int64_t airtime_ns = 0, busy_ns = 0;
@@ -58,7 +58,7 @@ class RadioChannel {
 
   class Listener {
    public:
-    /// A station has a frame for its host, decoded at `time`, no earlier than those before.
+    /// A station has a frame for its host, decoded at `time`, no earlier than the frames before.
     virtual void received(unsigned station, std::int64_t time,
                           std::span<const std::byte> frame) = 0;
     virtual void transmitted(const Transmission& one) = 0;
@@ -68,20 +68,20 @@ class RadioChannel {
     ~Listener() = default;
   };
 
-  /// `radio` and `listener` live as long. `addresses`: of the stations; a frame that a host sends
-  /// from another address gives it that one, too.
+  /// `radio` and `listener` must live as long as this object. `addresses`: of the stations. A frame
+  /// that a host sends from another address adds that address to its station.
   RadioChannel(const Radio& radio, std::span<const Address> addresses, std::uint64_t random_key,
                Listener& listener);
 
-  /// A host's frame reaches its card at that time, which no advance() has reached.
+  /// A host's frame reaches its card at `time`, which no advance() has reached.
   void arrive(unsigned station, std::int64_t time, std::span<const std::byte> frame);
-  /// Does all that is to be done before `until`.
+  /// Executes all entries of the agenda before `until`.
   void advance(std::int64_t until);
-  /// When something is to be done again.
+  /// Time of the next entry of the agenda.
   std::int64_t next() const { return agenda_.empty() ? kNever : agenda_.top().time; }
 
   const Counts& counts(unsigned station) const { return stations_[station].counts; }
-  /// Ends the counting of the time that a station finds the medium busy.
+  /// Ends the counting of the time for which stations sense a busy medium.
   void finish(std::int64_t end);
 
  private:
@@ -91,15 +91,15 @@ class RadioChannel {
     contending,    ///< waits for the medium and its back-off
     transmitting,  ///< or waits for the acknowledgement
   };
-  /// In the order in which they come at one time.
+  /// The order of the kinds at one time.
   enum class Kind : std::uint8_t { arrival, signal_end, signal_start, over, access };
   struct Doing {
     std::int64_t time;
     Kind kind;
     std::uint32_t station;
-    float share;           ///< of a signal: how probable it is that it is understood
+    float share;           ///< of a signal: probability that it can be decoded
     double power_w;        ///< of a signal
-    std::uint64_t number;  ///< of the signal, or of the attempt that this is about
+    std::uint64_t number;  ///< of the signal, access or attempt
     std::uint64_t order;
     bool operator>(const Doing& other) const {
       if (time != other.time) return time > other.time;
@@ -111,11 +111,11 @@ class RadioChannel {
   struct Signal {
     Transmission what;
     bool is_data;
-    std::uint32_t frame_number;  ///< of who sends it; of an acknowledgement: which it is of
+    std::uint32_t frame_number;  ///< of the sender; an acknowledgement has that of its frame
     const wireless::Rate* rate;
     wireless::Demand demand;  ///< of its rate
     Frame frame;
-    std::uint32_t ends;  ///< stations at which it has not ended yet
+    std::uint32_t ends;  ///< number of stations at which the signal has not ended yet
   };
   struct Neighbour {
     std::uint32_t station;
@@ -123,24 +123,24 @@ class RadioChannel {
     double power_w;
     std::int64_t delay_ns;
   };
-  /// Who hears a station, until that changes.
+  /// The stations that receive a station's signals, until this changes.
   struct Neighbours {
     std::int64_t valid_until = 0;
     std::vector<Neighbour> all;
   };
   struct Station {
     std::deque<Frame> coming;  ///< from the host
-    std::deque<Frame> queue;   ///< the first is being sent
+    std::deque<Frame> queue;   ///< the station is sending the first
     Mac mac = Mac::idle;
     std::uint32_t contention_window = wireless::kContentionMinimum;
     std::uint32_t tries = 0, frame_number = 0, to = kNobody;  ///< of the first frame
     wireless::Countdown countdown;
-    std::uint64_t access_number = 0, attempt = 0;  ///< what else is in the agenda is out of date
+    std::uint64_t access_number = 0, attempt = 0;  ///< others in the agenda are outdated
     Time transmits_until, defers_until, busy_since, idle_since;
     bool busy = false;
     wireless::Receiver receiver;
-    float incoming_share = 1;                            ///< of what the receiver is locked on
-    std::map<std::uint32_t, std::uint32_t> last_frames;  ///< number of the last by sender
+    float incoming_share = 1;                            ///< of the frame being received
+    std::map<std::uint32_t, std::uint32_t> last_frames;  ///< by sender: number of its last frame
     Neighbours neighbours;
     Random random;
     Counts counts;
@@ -177,7 +177,7 @@ class RadioChannel {
   Listener& listener_;
   wireless::ReceiverSettings receiver_;
   double busy_from_w_ = 0;
-  std::int64_t state_until_ = 0;  ///< when what busy_from_w_ is made of changes
+  std::int64_t state_until_ = 0;  ///< until then busy_from_w_ is valid
   std::vector<Station> stations_;
   std::unordered_map<std::uint64_t, std::uint32_t> owners_;  ///< station by address
   std::vector<Signal> signals_;                              ///< by number

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A radio channel (radio_channel.h) as an LP. Frames of hosts come to it as to a switch, one port a
-// station, `delay` after they were sent; and as long after it is decoded, a frame is at its host.
+// A radio channel (radio_channel.h) as an LP, with a port for each station. A host's frame arrives
+// `delay` after it was sent, and reaches its destination host `delay` after it was decoded.
 #pragma once
 
 #include <cstddef>
@@ -33,12 +33,12 @@ class RadioLp final : public LogicalProcess<RadioLp, Wake, Arrival>,
   void received(unsigned station, std::int64_t time, std::span<const std::byte> frame) override;
   void transmitted(const RadioChannel::Transmission& one) override;
   void dropped(unsigned station, RadioChannel::Drop why, std::size_t bytes) override;
-  /// The number of a station's host; -1 of none.
+  /// The number of a station's host; -1 for a station number that does not exist.
   std::int64_t host_of(std::uint32_t station) const;
 
   const Lab& lab_;
   const NodeId id_;
-  Context* context_ = nullptr;  ///< of the event that is handled
+  Context* context_ = nullptr;  ///< of the current event
   std::vector<Outgoing> ports_;
   std::optional<RadioChannel> channel_;
   WakeTimer wake_;

@@ -33,8 +33,8 @@ void Spread::idle(std::size_t host) {
   times_[host].store(kIdle, std::memory_order_relaxed);
 }
 
-/// By one system call, so that workers need not wait for each other: O_APPEND puts lines one after
-/// the other. Without memory of its own, which would be the running LP's.
+/// Writes by one system call, so that workers need not wait for each other: O_APPEND puts lines one
+/// after the other. Allocates no memory, since memory allocated now would belong to the running LP.
 void Spread::write_line() {
   std::int64_t least = INT64_MAX, most = kIdle;
   for (const auto& one : times_) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an Ethernet switch does with a frame: it learns at which port an address is from the frames
-// that come from there, sends what is for it to that port, and all else to all others (IEEE 802.1D,
-// 7; without spanning trees: a topology with a circle of switches is refused).
+// The forwarding of an Ethernet switch: it learns the port of an address from the frames that come
+// in there, sends frames for a known address to its port, and all others to all other ports (IEEE
+// 802.1D, 7; without spanning trees: a topology with a loop of switches is refused).
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace orrery::lab {
 
 class SwitchTable {
  public:
-  /// Calls send(port) for each of the `ports` that a frame, which came in at `in`, leaves by.
+  /// Calls send(port) for each of the `ports` ports to which a frame from port `in` must be sent.
   template <class Send>
   void pass(std::span<const std::byte> frame, std::uint32_t in, std::size_t ports, std::int64_t now,
             Send&& send) {
@@ -38,7 +38,7 @@ class SwitchTable {
     std::int64_t seen_ns;
   };
 
-  /// nullptr if nobody knows.
+  /// nullptr if the address is unknown or its entry is too old.
   const Place* find(std::uint64_t address, std::int64_t now) const {
     const auto found = places_.find(address);
     return found == places_.end() || now - found->second.seen_ns > kForgets ? nullptr

@@ -35,7 +35,7 @@ void show(std::string_view text) {
 
 }  // namespace
 
-/// Keys come as they are typed, until the end of this object.
+/// Delivers keys as they are typed, for the lifetime of the object.
 class TerminalLp::RawMode {
  public:
   RawMode() {
@@ -65,7 +65,7 @@ void TerminalLp::start(Context& context) {
   if (!node.ports.empty()) {
     port_.emplace(node.ports[0].wire, context.random().next());
     raw_ = std::make_unique<RawMode>();
-    // The host's shell is there when the host has started.
+    // The host's shell exists only when the host has started.
     context.schedule(context.self(), Duration::milliseconds(500), Look{});
   } else {
     context.schedule(context.self(), Duration::zero(), Look{});
@@ -86,7 +86,7 @@ void TerminalLp::handle(Context& context, const Look&) {
     if (paused_) wait_until(Clock::now() + std::chrono::hours(1));
     if (port_) take_what_was_typed(context);
   } while (paused_ && !ended_);
-  // Ten times a second of the machine's, but not more seldom than a tenth of a virtual one.
+  // Every 10 ms of the machine's clock, but at least every 0.1 s of virtual time.
   const double step = rate_ > 0 ? std::min(1e7 * rate_, 1e8) : 1e7;
   context.schedule(
       context.self(),
@@ -109,7 +109,7 @@ void TerminalLp::take_what_was_typed(Context& context) {
     const ssize_t bytes = read(STDIN_FILENO, typed, sizeof typed);
     if (bytes <= 0) {
       input_open_ = false;
-      return tell(context, Kind::bytes, "\x04");  // the end of input for the shell, too
+      return tell(context, Kind::bytes, "\x04");  // end of input for the shell
     }
     std::string text;
     for (const char key : std::string_view(typed, static_cast<std::size_t>(bytes))) {
@@ -142,7 +142,7 @@ void TerminalLp::obey(Context& context, char key) {
 
 void TerminalLp::tell(Context& context, Kind kind, std::string_view bytes) {
   std::byte frame[kHeaderBytes + kKindBytes + kMostBytes]{};
-  std::memset(frame, 0xff, 6);  // to whoever is at the other end
+  std::memset(frame, 0xff, 6);  // broadcast: to the other end of the link
   frame[6] = std::byte{2};
   const std::uint16_t words[3] = {htons(kEtherType), htons(static_cast<std::uint16_t>(kind)),
                                   htons(static_cast<std::uint16_t>(bytes.size()))};
@@ -172,7 +172,7 @@ void TerminalLp::handle(Context&, const Arrival&, std::span<const std::byte> fra
   if (static_cast<Kind>(ntohs(words[1])) == Kind::end) end();
 }
 
-/// The run ends as by Ctrl-C.
+/// Ends the run like Ctrl-C.
 void TerminalLp::end() {
   ended_ = true;
   raw_.reset();

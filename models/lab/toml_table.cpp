@@ -35,7 +35,7 @@ std::optional<std::int64_t> parse(std::string_view text, const Units& units) {
   return std::nullopt;
 }
 
-/// "a, b, c"
+/// Joins names as "a, b, c".
 template <class Words, class Name>
 std::string list(const Words& words, Name&& name) {
   std::string text;
@@ -43,7 +43,7 @@ std::string list(const Words& words, Name&& name) {
   return text;
 }
 
-/// As short as it can be written.
+/// The shortest text that gives the same value.
 std::string short_text(double value) {
   std::array<char, 32> buffer;
   const auto done = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
@@ -108,7 +108,7 @@ const toml::array* TomlTable::tables(std::string_view key) const {
   return all;
 }
 
-/// "{i}", "{i+1}", "{i-1}" where the table is repeated.
+/// Replaces "{i}", "{i+1}", "{i-1}" in a repeated table.
 std::string TomlTable::with_index(const std::string& text) const {
   if (!index_) return text;
   std::string result;

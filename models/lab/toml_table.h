@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A table of a TOML file as a reader of topologies wants it: each key by its type and within its
-// bounds, and a mistake as a UsageError that names file, line and key.
+// A table of a TOML file for the reader of topologies: gets each key by its type and within its
+// limits. Errors are UsageErrors with file, line and key.
 //
-// A table with `repeat = N` is read N times, and `{i}` in its texts is then 1 to N ("{i+1}" one
-// more): so 64 hosts are one table.
+// A table with `repeat = N` is read N times, and `{i}` in its texts is replaced by 1 to N ("{i+1}"
+// by one more). So one table can describe 64 hosts.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@
 
 namespace orrery::lab {
 
-/// "10 ms" in nanoseconds; nothing, if it is no time.
+/// "10 ms" in nanoseconds; std::nullopt if `text` is no time.
 std::optional<std::int64_t> parse_time(std::string_view text);
 
 class TomlTable {
  public:
-  /// The file's own table. Throws UsageError for what is no TOML. `path` must live as long.
+  /// The file's top-level table. Throws UsageError if the file is no TOML. `path` must outlive it.
   explicit TomlTable(const std::string& path);
 
-  /// Only these keys; `repeat` besides, where for_each reads it.
+  /// Throws UsageError if the table has other keys; for_each also accepts `repeat`.
   void allow(std::initializer_list<std::string_view> keys) const;
   bool has(std::string_view key) const { return table_->contains(key); }
 
-  /// Each [[key]] in turn, as often as it is repeated.
+  /// Calls `action` for each [[key]], as often as it is repeated.
   template <class Action>
   void for_each(std::string_view key, Action&& action) const {
     const toml::array* const all = tables(key);
@@ -48,7 +48,7 @@ class TomlTable {
   std::string text(std::string_view key) const;
   std::string text(std::string_view key, const std::string& otherwise) const;
   std::vector<std::string> texts(std::string_view key) const;
-  /// A table of texts; its keys are paths and the like.
+  /// A table whose values are texts; its keys are paths and the like.
   std::map<std::string, std::string> pairs(std::string_view key) const;
   bool yes_or_no(std::string_view key, bool otherwise) const;
   std::int64_t integer(std::string_view key, std::int64_t least, std::int64_t most,
@@ -62,10 +62,10 @@ class TomlTable {
   std::int64_t time(std::string_view key, std::int64_t otherwise) const;
   /// "10 Mbit/s".
   std::uint64_t rate(std::string_view key, std::uint64_t otherwise) const;
-  /// One of `words`, by its place.
+  /// The index of the value among `words`.
   std::size_t choice(std::string_view key, std::initializer_list<std::string_view> words) const;
 
-  /// The same table where a value may be a list of two: one of them.
+  /// The same table, but of a value that is a list of two, only the element `which`.
   TomlTable side(std::size_t which) const {
     TomlTable one = *this;
     one.side_ = which;
@@ -73,7 +73,7 @@ class TomlTable {
   }
 
   [[noreturn]] void fail(const std::string& what) const { fail(*table_, what); }
-  /// At the key's line.
+  /// Fails with the key's line.
   [[noreturn]] void fail_at(std::string_view key, const std::string& what) const;
 
  private:
@@ -87,7 +87,7 @@ class TomlTable {
   std::int64_t quantity(std::string_view key, const Units& units, std::int64_t otherwise) const;
 
   const std::string* path_;
-  std::shared_ptr<const toml::table> file_;  ///< of the file's own
+  std::shared_ptr<const toml::table> file_;  ///< set only in the file's top-level table
   const toml::table* table_;
   std::optional<std::int64_t> index_;
   std::optional<std::size_t> side_;

@@ -54,7 +54,7 @@ constexpr std::string_view kLinkState[] = {"delay",        "rate", "jitter",
                                            "jitter_shape", "loss", "corruption"};
 constexpr std::int64_t kLeastDelay = 2;
 constexpr unsigned kSwitchQueue = 100;
-// Of a packet: the least that IPv4 asks for, what Ethernet and IEEE 802.11 carry, and jumbo frames.
+// Bytes of a packet: the minimum of IPv4, the limits of Ethernet and IEEE 802.11, and jumbo frames.
 constexpr std::int64_t kLeastMtu = 68, kEthernetMtu = 1500, kMostRadioMtu = 2304,
                        kMostWireMtu = 9000;
 
@@ -89,7 +89,7 @@ class Reader {
   struct Change {
     std::int64_t at_ns;
     std::vector<std::size_t> links;
-    const TomlTable* table;  ///< nullptr: up or down
+    const TomlTable* table;  ///< nullptr: the link goes up or down
     bool up;
   };
 
@@ -223,7 +223,7 @@ class Reader {
     return static_cast<std::size_t>(table.integer("mtu", kLeastMtu, most, kEthernetMtu));
   }
 
-  /// Frames would go round switches in a circle for ever.
+  /// Refuses a loop of switches, in which frames would circulate for ever.
   void refuse_loops(const TomlTable& table, NodeId a, NodeId b) {
     if (topology_.is_host(a) || topology_.is_host(b)) return;
     group_.resize(topology_.nodes());
@@ -249,7 +249,7 @@ class Reader {
     topology_.radios.push_back(std::move(one));
   }
 
-  /// The radio's end of a host on it is like that of a link, whose delay is that of the card.
+  /// Adds a station: a link between host and radio channel, whose delay is that of the card.
   void add_station(const TomlTable& table) {
     table.allow({"host", "radio", "address", "position", "waypoints"});
     const NodeId host = node(table, table.text("host")), channel = node(table, table.text("radio"));
@@ -281,7 +281,7 @@ class Reader {
     return track;
   }
 
-  /// What is said of all stations together, now that it is known how many there are.
+  /// Applies the settings of all stations together, when the number of stations is known.
   void place_stations(const TomlTable& table) {
     RadioNode& one = radio(*find(table.text("name")));
     Radio& radio = one.radio;
@@ -326,7 +326,7 @@ class Reader {
     }
   }
 
-  // ---- What changes
+  // ---- Events
 
   void read_events() {
     std::vector<TomlTable> tables;
@@ -442,7 +442,7 @@ class Reader {
   std::vector<std::pair<End, End>> links_;
   std::vector<Change> changes_;
   std::vector<RadioChange> radio_changes_;
-  std::vector<NodeId> group_;  ///< switches with the same can reach each other
+  std::vector<NodeId> group_;  ///< switches with the same value can reach each other
   bool grouped_ = false;
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a laboratory consists of, from a TOML file: hosts and what they do, switches, the links
-// between them, and what changes at which time. models/lab/README.md describes the file. A mistake
-// is a UsageError that names file, line and key.
+// The topology of a laboratory, from a TOML file: hosts and their programs, switches, the links
+// between them, and the changes at given times. models/lab/README.md describes the file. Errors are
+// UsageErrors with file, line and key.
 //
-// Hosts, switches and radio channels are nodes, and have numbers in this order. What changes a link
-// is known from the beginning, so a link is a list of phases, and nobody has to be told.
+// Hosts, switches and radio channels are nodes, numbered in this order. All changes of a link are
+// known from the beginning. So a link is a list of phases, and changes need no events.
 #pragma once
 
 #include <cstdint>
@@ -22,44 +22,44 @@ namespace orrery::lab {
 
 using NodeId = std::uint32_t;
 
-/// What a direction of a link is like from a time on.
+/// The properties of one direction of a link from a time on.
 struct Phase {
   enum class Jitter : std::uint8_t { uniform, exponential, normal };
 
   std::int64_t from_ns = 0;
   bool up = true;
-  std::int64_t delay_ns = 0;     ///< of the last bit, from when it has left
+  std::int64_t delay_ns = 0;     ///< from the departure of the last bit to its arrival
   std::uint64_t bits_per_s = 0;  ///< 0: no limit
-  std::int64_t jitter_ns = 0;    ///< most of a uniform one, mean, or standard deviation
+  std::int64_t jitter_ns = 0;    ///< maximum of a uniform one, mean, or standard deviation
   Jitter jitter = Jitter::uniform;
   double loss = 0, corruption = 0;  ///< probabilities of a frame
 };
 
-/// A direction of a link, from a port of a node to one of another.
+/// One direction of a link, from a port of a node to a port of another node.
 struct Wire {
-  NodeId node = 0;                ///< at the far end
-  unsigned port = 0;              ///< there
+  NodeId node = 0;                ///< the receiving node
+  unsigned port = 0;              ///< the receiving port
   std::vector<Phase> phases;      ///< by time; the first from 0
-  std::optional<unsigned> queue;  ///< frames that may wait for others; more are dropped
-  std::size_t mtu = 1500;         ///< bytes of a packet in a frame, at most
+  std::optional<unsigned> queue;  ///< frames that may wait; further frames are dropped
+  std::size_t mtu = 1500;         ///< largest packet in a frame, in bytes
   bool reorders = false;          ///< jitter lets a frame overtake
-  bool tells_carrier = true;      ///< its sender sees when it goes down and up
+  bool tells_carrier = true;      ///< its sender sees that the link goes down and up
 
   const Phase& at(std::int64_t time) const;
   std::int64_t least_delay_ns() const;
-  /// Whether it is up all the time from `begin` to `end`.
+  /// Whether the link is up all the time from `begin` to `end`.
   bool is_up(std::int64_t begin, std::int64_t end) const;
 };
 
 struct Port {
   std::string address;  ///< of a host: "10.0.0.1/24"; may be empty
-  bool capture = true;  ///< of a host: what passes is written to a file
-  Wire wire;            ///< what it sends
+  bool capture = true;  ///< of a host: frames are written to a file
+  Wire wire;            ///< the outgoing direction
 };
 
 struct Node {
   std::string name;
-  std::vector<Port> ports;  ///< by the order of links in the file
+  std::vector<Port> ports;  ///< in the order of links in the file
 };
 
 struct Host : Node {
@@ -67,25 +67,25 @@ struct Host : Node {
   struct Program {
     std::int64_t at_ns = 0;
     std::string command;
-    std::string user = {};  ///< of the host; "": its root
+    std::string user = {};  ///< user on the host; "": its root
   };
   unsigned memory_megabytes = 32;
-  std::int64_t system_call_ns = 0, packet_ns = 0;  ///< what they cost
+  std::int64_t system_call_ns = 0, packet_ns = 0;  ///< costs in virtual time
   std::vector<std::string> setup;                  ///< commands before any program
   std::vector<Program> programs;
-  std::map<std::string, std::filesystem::path> files;  ///< by their path on the host
+  std::map<std::string, std::filesystem::path> files;  ///< source files by their paths on the host
   std::optional<std::filesystem::path> root;           ///< instead of the machine's files
   std::int64_t crash_ns = kNever;
   bool ipv6 = true;
   bool has_shell = false;  ///< at its last port
-  bool may_end = false;    ///< if it ends in disorder, the others go on
+  bool may_end = false;    ///< the run goes on if this host fails
 };
 
 struct Switch : Node {
   std::int64_t latency_ns = 0;
 };
 
-/// Its ports are its stations.
+/// A radio channel as a node. Each port is a station.
 struct RadioNode : Node {
   Radio radio;
 };
@@ -102,7 +102,7 @@ struct Topology {
     return id >= first_radio() && id < first_radio() + radios.size();
   }
   bool is_terminal(NodeId id) const { return id == first_radio() + radios.size(); }
-  /// Its place among the radio channels.
+  /// Index in `radios`.
   std::size_t radio_number(NodeId id) const { return id - first_radio(); }
   const RadioNode& radio(NodeId id) const { return radios[radio_number(id)]; }
   const Node& node(NodeId id) const {
@@ -110,7 +110,7 @@ struct Topology {
     if (id < first_radio()) return switches[id - hosts.size()];
     return is_terminal(id) ? *terminal : radio(id);
   }
-  /// A terminal, at which a shell of that host is; nullptr: which only keeps the pace.
+  /// Adds a terminal with a shell on `host`. nullptr: the terminal only sets the pace of the run.
   void add_terminal(Host* host);
 
  private:

@@ -15,15 +15,15 @@ namespace {
 
 // Fields of the tables.
 constexpr std::size_t kIndexOffset = 2, kRingOffset = 4, kUsedElementBytes = 8;
-constexpr std::size_t kEventBytes = 2;                         ///< behind each ring
-constexpr std::uint16_t kNoInterrupt = 1;                      ///< of the available table's flags
-constexpr std::uint16_t kNext = 1, kWrite = 2, kIndirect = 4;  ///< of a descriptor's
+constexpr std::size_t kEventBytes = 2;                         ///< after each ring
+constexpr std::uint16_t kNoInterrupt = 1;                      ///< a flag of the available table
+constexpr std::uint16_t kNext = 1, kWrite = 2, kIndirect = 4;  ///< flags of a descriptor
 
-/// Acquire: what the guest has written before it moved the index is read after it.
+/// Acquire: what the guest wrote before it moved the index is read after the index.
 std::uint16_t load(std::byte* at) {
   return std::atomic_ref(*reinterpret_cast<std::uint16_t*>(at)).load(std::memory_order_acquire);
 }
-/// Release: the guest sees what we have written when it sees the index.
+/// Release: a guest that sees the index also sees what was written before it.
 void store(std::byte* at, std::uint16_t value) {
   std::atomic_ref(*reinterpret_cast<std::uint16_t*>(at)).store(value, std::memory_order_release);
 }
@@ -76,7 +76,7 @@ void Virtqueue::reset() {
 const Virtqueue::Chain* Virtqueue::pop() {
   if (!ready()) return nullptr;
   const auto offered = static_cast<std::uint16_t>(load(available_ + kIndexOffset) - next_);
-  // A driver that ends takes back what it has offered; then there is nothing.
+  // A driver that ends takes back the chains that it has offered; then no chain is left.
   if (offered == 0 || static_cast<std::uint16_t>(-offered) <= entries_) return nullptr;
   if (offered > entries_ || lent_ == entries_)
     throw GuestError("its queue offers more than it has");

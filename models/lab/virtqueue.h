@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The device's side of a split virtqueue (Virtual I/O Device version 1.2, OASIS 2022, section 2.7):
-// three tables in the guest's memory. The guest offers chains of buffers, we take them in order and
-// give them back. The guest is not trusted, and may change the tables at any time: each entry is
-// read once, checked, and only the copy is used.
+// three tables in the guest's memory. The guest offers chains of buffers; the device takes them in
+// order and gives them back. The guest is not trusted and may change the tables at any time. So
+// each entry is read once, checked, and only the copy is used.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ namespace orrery::lab {
 
 class Virtqueue {
  public:
-  /// Of a queue: more than User Mode Linux asks for, so that a guest cannot have us keep much.
+  /// Limit of a queue: more than User Mode Linux asks for; it limits the memory used for a guest.
   static constexpr std::uint32_t kMostEntries = 1024;
-  /// Of a chain: more than a frame of Linux has.
+  /// Limit of a chain: more than a frame of Linux has.
   static constexpr std::uint32_t kMostParts = 64;
-  /// Of a chain: more than the largest frame and its header.
+  /// Limit of a chain: more than the largest frame and its header.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{128} << 10;
 
   struct Part {
@@ -38,33 +38,33 @@ class Virtqueue {
 
   explicit Virtqueue(const GuestMemory& memory) : memory_(memory) {}
 
-  // What the guest sets. Throws GuestError for what cannot be.
+  // Settings from the guest. Throw GuestError for impossible values.
   void set_entries(std::uint32_t entries);
   void set_addresses(const Addresses& addresses);
   void set_next(std::uint32_t next) { next_ = static_cast<std::uint16_t>(next); }
   std::uint16_t next() const { return next_; }
-  /// Both sides say from which index on they want to hear of the other (VIRTIO_F_EVENT_IDX, section
-  /// 2.7.10), instead of yes or no.
+  /// Turns VIRTIO_F_EVENT_IDX (section 2.7.10) on or off: each side gives the index from which it
+  /// wants notifications, instead of a flag.
   void use_event_index(bool on) { event_index_ = on; }
   void enable(bool on) { enabled_ = on; }
   void reset();
 
   bool ready() const { return enabled_ && descriptors_ != nullptr; }
-  /// Of its tables: another number after each change, so that what belongs to tables that are gone
-  /// is not given back to others.
+  /// Number of the present tables. It changes with each change of the tables, so that chains of old
+  /// tables are not given back to new ones.
   std::uint16_t generation() const { return generation_; }
   /// The next chain that the guest offers, valid until the next call; nullptr if there is none.
-  /// Throws GuestError if it offers more than its queue has before it has any back.
+  /// Throws GuestError if the guest offers more chains than its queue can have.
   const Chain* pop();
-  /// It is used, and has `bytes` in it that the device has written. Nothing if the tables have
-  /// gone.
+  /// Gives a used chain back, with `bytes` that the device has written to it. Does nothing if the
+  /// tables have gone.
   void push(std::uint16_t head, std::uint32_t bytes);
-  /// The same, but the guest is to find it later, when somebody else sets the index of what is used
-  /// to the one that this returns; before anything is pushed.
+  /// The same, but the guest finds the chain only when another party sets the used index to the
+  /// returned value. This must happen before the next push().
   std::uint16_t push_hidden(std::uint16_t head, std::uint32_t bytes);
-  /// Whether the guest wants to hear of what was pushed since this was asked last.
+  /// Whether the guest wants an interrupt for the chains given back since the last call.
   bool wants_interrupt();
-  /// It is to tell us of the next chain that it offers. With the event index it does not otherwise.
+  /// Asks the guest for a notice of its next chain, which the event index would suppress.
   void want_notice();
 
  private:
@@ -80,11 +80,11 @@ class Virtqueue {
   const GuestMemory& memory_;
   std::uint32_t entries_ = 0;
   std::byte *descriptors_ = nullptr, *available_ = nullptr, *used_ = nullptr;
-  std::uint16_t next_ = 0;       ///< of what is available
-  std::uint16_t used_next_ = 0;  ///< the same of what is used, hidden or not
-  std::uint16_t told_ = 0;       ///< index of what was used when the guest was asked last
+  std::uint16_t next_ = 0;       ///< index in the available ring
+  std::uint16_t used_next_ = 0;  ///< index in the used ring, hidden chains included
+  std::uint16_t told_ = 0;       ///< used index up to which interrupts have been decided
   std::uint16_t generation_ = 0;
-  std::uint32_t lent_ = 0;  ///< chains that were taken and not given back
+  std::uint32_t lent_ = 0;  ///< chains taken and not yet given back
   bool enabled_ = false, event_index_ = false;
   Chain chain_;
 };

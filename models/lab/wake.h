@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an LP with an agenda of its own wants from the engine: to be woken when the first thing on
-// it is due. One timer, moved when that changes.
+// A timer for an LP with an agenda of its own: wakes the LP when the first entry of the agenda is
+// due.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace orrery::lab {
 
-/// There is something to do.
+/// The first entry of the agenda is due.
 struct Wake {
   static constexpr bool silent = true;
 };
@@ -21,9 +21,9 @@ class WakeTimer {
  public:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-  /// Its Wake has come.
+  /// To be called when a Wake arrives.
   void rang() { timer_ = {}; }
-  /// The next Wake comes at `at`, or now if that is over.
+  /// Schedules the next Wake at `at`, or now if `at` has passed; kNever: cancels the Wake.
   void set(Context& context, std::int64_t at) {
     if (timer_ != Timer() && at == at_) return;
     if (timer_ != Timer()) context.cancel(timer_);

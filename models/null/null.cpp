@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Modules that do nothing but schedule their own next expanded event: what a run costs is what the
-// engine adds. After the benchmark by which the overhead of Horizon's scheduling was measured (G.
-// Kunz, M. Stoffers, J. Gross, K. Wehrle, "Runtime efficient event scheduling in multi-threaded
-// network simulation", OMNeT++ workshop of SIMUTools 2011): modules none of which ever talks to
-// another.
+// Modules that do nothing but schedule their own next expanded event, so that the run time is the
+// overhead of the engine. After the benchmark for the overhead of Horizon's scheduling (G. Kunz, M.
+// Stoffers, J. Gross, K. Wehrle, "Runtime efficient event scheduling in multi-threaded network
+// simulation", OMNeT++ workshop of SIMUTools 2011), whose modules never send to each other.
 //
-// All events of a round are independent: the modules start at moments spread over one duration, so
-// the last event of a round starts before the first one ends, and no two belong to one module.
+// All events of a round are independent: the modules start at times spread over one duration, so
+// the last event of a round starts before the first one ends, each in a different module.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -54,11 +53,11 @@ class Null final : public orrery::Model {
   void prepare() override;
   std::uint64_t lp_count() const override { return static_cast<std::uint64_t>(modules.value()); }
   std::unique_ptr<orrery::LogicalProcessBase> create(LpId) const override;
-  /// After the last event of the last module. No module sends to another: any lookahead holds.
+  /// The end of the last event of the last module.
   Time default_horizon() const override { return Time::from_ticks(end_ticks()); }
   Duration lookahead() const override { return period; }
 
-  /// When the first event of a module starts: evenly over [0, duration).
+  /// When the first event of a module starts; the modules are spread evenly over [0, duration).
   Duration first_start(LpId module) const {
     return Duration::from_ticks(static_cast<std::int64_t>(
         static_cast<Wide>(duration.value().ticks()) * module / static_cast<Wide>(modules.value())));
@@ -67,7 +66,7 @@ class Null final : public orrery::Model {
  private:
   __extension__ using Wide = unsigned __int128;
 
-  /// When the last event of the last module is over at the latest; saturates at the clock's end.
+  /// An upper bound of the end of the last event of the last module; saturates at the clock's end.
   std::int64_t end_ticks() const {
     std::int64_t ticks = 0;
     if (__builtin_mul_overflow(events.value(), period.value().ticks(), &ticks) ||

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The channels of a cell. A busy channel is a record in dynamic memory, made when a call gets the
-// channel and deleted when it gives it up, so that a cell is the kind of object graph that ordinary
-// C++ models have (and that an engine must be able to roll back).
+// The channels of a cell. A busy channel is a record in dynamic memory, created when a call gets
+// the channel and deleted when the call releases it. So a cell is an object graph as in ordinary
+// C++ models, which an engine must be able to roll back.
 //
-// The lowest free channel is always taken. A bitmap finds it with one instruction for every 64
-// channels, and lets the scan over the busy ones, which dominates the cost of an event, visit these
-// alone without a branch on each. Another consequence: memory grows with the largest number of
-// calls that a cell has had at once, not with the number of its channels.
+// A call always gets the lowest free channel. A bitmap finds this channel with one instruction for
+// every 64 channels. The bitmap also lets the scan over the busy channels, which dominates the cost
+// of an event, skip the free ones without a branch on each. Memory grows with the largest number of
+// simultaneous calls that a cell has had, not with the number of its channels.
 #pragma once
 
 #include <bit>
@@ -20,11 +20,11 @@ namespace pcs {
 
 enum MobileClass : std::uint32_t { kFast = 0, kSlow = 1 };
 
-/// What a call takes along from cell to cell; also the payload of a hand-off. Integers only and no
+/// A call, as it moves from cell to cell; also the payload of a hand-off. Integers only and no
 /// padding, so that it enters the fingerprint.
 struct Call {
   std::int64_t started_ticks;
-  std::int64_t ends_ticks;  ///< if it is not dropped before
+  std::int64_t ends_ticks;  ///< if the call is not dropped before
   std::uint32_t mobile;     ///< a MobileClass
   std::uint32_t handoffs;
 };
@@ -40,7 +40,7 @@ class ChannelSet {
  public:
   std::uint32_t busy() const { return busy_; }
 
-  /// Gives the lowest free channel to a call. The caller sees to the limit.
+  /// Gives the lowest free channel to a call. The caller enforces the number of channels.
   std::uint32_t acquire(const BusyChannel& record) {
     const std::uint32_t channel = lowest_free();
     if (channel == records_.size()) {

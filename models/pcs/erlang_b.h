@@ -16,8 +16,8 @@
 
 namespace pcs {
 
-/// `load_erlang`: arrival rate times mean holding time, what the busy channels would come to on
-/// average if there were no end of them.
+/// `load_erlang`: arrival rate times mean holding time, that is the mean number of busy channels if
+/// there were infinitely many.
 inline double erlang_b(std::uint32_t channels, double load_erlang) {
   double blocking = 1.0;
   for (std::uint32_t c = 1; c <= channels; ++c) {

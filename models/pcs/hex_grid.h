@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plan of the cells: hexagons in rows, odd rows shifted half a cell to the right, so that every
-// cell has up to six neighbours and the borders are closed. Any number of cells is possible: the
-// rectangle is as square as it can be and its last row is filled from the left, as far as it goes.
-// Everything follows from a cell's number, so there is no table to keep, share or roll back.
+// The layout of the cells: hexagons in rows, odd rows shifted half a cell to the right, so that
+// every cell has up to six neighbours. Cells do not wrap round at the borders. Any number of cells
+// is possible: the rectangle is as square as possible, and the last row is filled from the left.
+// Everything follows from a cell's number, so there is no table to store, share or roll back.
 #pragma once
 
 #include <array>
@@ -39,13 +39,13 @@ class HexGrid {
   std::uint32_t cells() const { return cells_; }
   std::uint32_t columns() const { return columns_; }
 
-  /// Of a cell's centre; the unit is the distance between the centres of neighbours.
+  /// Coordinates of a cell's centre; the unit is the distance between the centres of neighbours.
   double x(LpId cell) const { return cell % columns_ + (odd_row(cell) ? 0.5 : 0.0); }
   double y(LpId cell) const { return cell / columns_ * std::sqrt(0.75); }
 
   Neighbours neighbours(LpId cell) const {
-    // Upwards and downwards there are two each: straight on and half a cell to either side, which
-    // is column c - 1 and c seen from an even row, c and c + 1 from an odd one.
+    // The rows above and below have two neighbours each, half a cell to either side: the columns c
+    // - 1 and c for an even row, c and c + 1 for an odd row.
     const std::int64_t row = cell / columns_, column = cell % columns_;
     const std::int64_t left = odd_row(cell) ? column : column - 1;
     Neighbours found;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A personal communication system: calls of mobiles in hexagonal cells with a fixed number of
-// channels each. Call-initiated, that is, mobiles exist only while they have a call (C. Carothers,
-// R. Fujimoto, Y.-B. Lin, "A case study in simulating PCS networks using Time Warp", PADS 1995),
-// with the transmit power set from the signal-to-interference ratio at call setup and hand-off (see
-// radio.h), as in the variant by which R. Vitali, A. Pellegrini and F. Quaglia have studied Time
-// Warp systems. As a workload: most events are a cell's own, a few cross to a neighbour; an event's
-// cost and a cell's memory grow with the calls in progress. README.md has the equations.
+// channels each. The model is call-initiated: mobiles exist only while they have a call (C.
+// Carothers, R. Fujimoto, Y.-B. Lin, "A case study in simulating PCS networks using Time Warp",
+// PADS 1995). The transmit power follows from the signal-to-interference ratio at call setup and
+// hand-off (radio.h), as in the variant with which R. Vitali, A. Pellegrini and F. Quaglia studied
+// Time Warp systems. Most events stay in their cell, a few cross to a neighbour. The cost of an
+// event and the memory of a cell grow with the calls in progress. README.md has the equations.
 //
-// A call in a cell has exactly one event to come, its end or its departure to a neighbour,
-// whichever is drawn to be earlier. It names the channel, so that no event holds a pointer.
+// A call in a cell has exactly one pending event: its end or its departure to a neighbour,
+// whichever is earlier. The event names the channel, so no event holds a pointer.
 #include <bit>
 #include <cstdint>
 #include <memory>
@@ -145,7 +145,7 @@ class Pcs final : public orrery::Model {
        .minimum = Duration::zero(),
        .maximum = 365 * kDay}};
 
-  // Events would be dear to summarise one by one: what can be counted is recorded once a cell.
+  // Statistics for each event would be expensive, so counts are recorded once a cell at the end.
   Metric call_seconds{*this, "call_duration", "s", "duration of a call that was completed"};
   Metric power_w{*this, "power", "W", "transmit power at call setup and hand-off"};
   Metric arrivals{*this, "arrivals", "", "new calls of a cell"};
@@ -189,12 +189,12 @@ class Pcs final : public orrery::Model {
   const HexGrid& grid() const { return grid_; }
   const Radio& radio() const { return radio_; }
   std::uint32_t channel_limit() const { return static_cast<std::uint32_t>(channels.value()); }
-  /// Whether calls ever leave their cell. If not, each cell is an M/M/c/c system by itself.
+  /// Whether calls can leave their cell. If not, each cell is an independent M/M/c/c system.
   bool has_handoffs() const { return mobility && cells > 1; }
   const Duration& residence(std::uint32_t mobile) const {
     return mobile == kFast ? fast_residence : slow_residence;
   }
-  /// Erlang.
+  /// In erlang.
   double offered_load() const {
     return call_duration.value().to_seconds() / inter_arrival.value().to_seconds();
   }
@@ -245,8 +245,8 @@ class Cell final : public orrery::LogicalProcess<Cell, CallArrival, CallEnd, Res
   ChannelSet channels_;
   Counts counts_;
   Time counted_from_;        // end of the warm-up
-  Time busy_until_;          // busy_ticks_ is the integral of the busy channels up to here ...
-  double busy_ticks_ = 0.0;  // ... a real, since 65536 channels would fill 63 bits in 39 hours
+  Time busy_until_;          // the time up to which busy_ticks_ is computed
+  double busy_ticks_ = 0.0;  // integral of busy channels; 65536 channels would fill 63 bits in 39 h
 };
 
 // ---- calls --------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ void Cell::start(Context& context) {
   if (model_.warm_up.value() > Duration::zero())
     context.schedule(context.self(), model_.warm_up, WarmUpEnd{});
   const Duration period = model_.fading_period;
-  if (period > Duration::zero()) {  // at its own moment in each cell, not in all at once
+  if (period > Duration::zero()) {  // each cell at its own time, not all at once
     const auto ticks = static_cast<std::uint64_t>(period.ticks());
     const auto first = static_cast<std::int64_t>(context.random().below(ticks)) + 1;
     context.schedule(context.self(), Duration::from_ticks(first), FadingUpdate{});
@@ -281,11 +281,11 @@ void Cell::handle(Context& context, const CallArrival&) {
   if (model_.has_handoffs() && context.random().bernoulli(model_.fast_share)) call.mobile = kFast;
   const std::int64_t duration = context.random().exponential(model_.call_duration).ticks();
   if (__builtin_add_overflow(now, duration, &call.ends_ticks))
-    call.ends_ticks = Time::max().ticks();  // the engine will refuse the event, with a sentence
+    call.ends_ticks = Time::max().ticks();  // the engine refuses such an event with an error
   admit(context, call);
 }
 
-/// Gives a channel to a call, new or handed over.
+/// Gives a channel to a new or handed-over call.
 void Cell::admit(Context& context, const Call& call) {
   BusyChannel record{.call = call, .gain = 0, .path = 0, .power_w = 0};
   const double power_w = set_up_radio(context, record);
@@ -334,7 +334,7 @@ void Cell::handle(Context& context, const HandOff& handoff) {
   work();
   ++counts_.handoffs_in;
   if (handoff.call.ends_ticks <= context.now().ticks()) {
-    complete(context, handoff.call);  // it ended between the two channels
+    complete(context, handoff.call);  // the call ended between the two channels
   } else if (full()) {
     ++counts_.dropped;
   } else {
@@ -344,9 +344,9 @@ void Cell::handle(Context& context, const HandOff& handoff) {
 
 // ---- power --------------------------------------------------------------------------------------
 
-/// Chooses the mobile's place and fading and sets the power against the calls in progress. Their
-/// power is summed afresh each time: a sum kept up to date by additions and subtractions would
-/// drift, and the scan is the work that this model is known for.
+/// Draws the mobile's place and fading, and sets its power against the calls in progress. Their
+/// power is summed anew each time: a running sum would drift by rounding, and this scan is the
+/// typical work of the model.
 double Cell::set_up_radio(Context& context, BusyChannel& record) {
   double others_w = 0.0;
   channels_.for_each_busy([&](std::uint32_t, const BusyChannel& other) {
@@ -360,8 +360,8 @@ double Cell::set_up_radio(Context& context, BusyChannel& record) {
   return power.watts;
 }
 
-/// New fading on all busy channels, then one step of power control for all, each against the power
-/// that the others had until now.
+/// Draws new fading on all busy channels, then makes one step of power control for all, each
+/// against the powers that the others had before the step.
 void Cell::handle(Context& context, const FadingUpdate&) {
   context.schedule(context.self(), model_.fading_period, FadingUpdate{});
   double all_w = 0.0;
@@ -435,8 +435,8 @@ std::unique_ptr<orrery::LogicalProcessBase> Pcs::create(orrery::LpId) const {
 }
 
 Duration Pcs::lookahead() const {
-  // Without hand-offs no cell ever sends to another: any promise holds. One that no run outlasts by
-  // much, and that can be added to a time without leaving the clock's range.
+  // Without hand-offs no cell sends to another, so any lookahead is valid. 365 days exceeds most
+  // runs, and can be added to a time without leaving the clock's range.
   return has_handoffs() ? handoff_delay.value() : 365 * kDay;
 }
 
@@ -472,16 +472,16 @@ void Pcs::report(orrery::Report& report, Time) const {
   if (!has_handoffs()) report_erlang_b(report, blocking);
 }
 
-/// Without hand-offs the cells are independent copies of M/M/c/c, so their scatter tells how exact
-/// the simulated blocking is. In a stationary system a call is blocked with Erlang's probability B,
-/// so (blocked - B * arrivals) of a cell has mean 0; the score is the mean of it in standard
-/// errors.
+/// Without hand-offs the cells are independent copies of M/M/c/c, so their scatter gives the
+/// standard error of the simulated blocking. In a stationary system a call is blocked with Erlang's
+/// probability B, so (blocked - B * arrivals) of a cell has mean 0. The score is the measured mean
+/// in standard errors.
 void Pcs::report_erlang_b(orrery::Report& report, double blocking) const {
   report.value("erlang_b", erlang_b_, "", "blocking by Erlang's loss formula");
   const orrery::Summary& excess = report.total(excess_blocked);
   const double cells_counted = static_cast<double>(excess.count);
   const double error = ratio(excess.deviation(), orrery::math::sqrt(cells_counted));
-  if (!(error > 0)) return;  // one cell, or no call blocked: nothing to measure by
+  if (!(error > 0)) return;  // one cell, or no call blocked: no error estimate
   report.value("blocking_error", ratio(error, report.total(arrivals).mean()), "",
                "standard error of blocking_probability, from the scatter of the cells");
   report.value("erlang_b_difference", blocking - erlang_b_, "", "blocking_probability - erlang_b");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PHOLD, the synthetic workload by which PDES engines are compared (Fujimoto, "Performance of Time
-// Warp under synthetic workloads", 1990): every event schedules one new event after a random delay,
-// at a random LP or at its own. Around that: memory of a chosen size of which each event writes a
-// part, work that takes a chosen time, and a share of the LPs that draws more events.
+// PHOLD, the synthetic workload for comparing PDES engines (Fujimoto, "Performance of Time Warp
+// under synthetic workloads", 1990): every event schedules one new event after a random delay, at a
+// random LP or at its own. Additions: state of a chosen size, of which each event writes a part; a
+// busy loop of chosen length; a share of the LPs that receives more events.
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -25,7 +25,7 @@ struct Loaded {
   std::uint64_t words[Bytes / 8];
 };
 
-/// Odd, so that multiplying by it modulo 2^64 has an inverse: what a reverse handler needs.
+/// Odd, so that multiplication modulo 2^64 has an inverse, which the reverse handler needs.
 constexpr std::uint64_t kFactor = 31;
 constexpr std::uint64_t kInverse = 0xef7bdef7bdef7bdf;
 static_assert(kFactor * kInverse == 1);
@@ -171,7 +171,7 @@ class Phold final : public orrery::Model {
                                            : orrery::LpExecution::speculative;
   }
   std::uint64_t hot_count() const { return hot_count_; }
-  /// Steps of the busy loop in an event of that LP.
+  /// Steps of the busy loop in an event of LP `id`.
   std::int64_t work_of(LpId id) const { return id < heavy_count_ ? heavy_work_ : work.value(); }
 
  private:
@@ -213,7 +213,7 @@ void Node::reverse(orrery::ReverseContext& context, const Payload& payload) {
   --handled_;
 }
 
-/// What a handler mixes into the words that it writes.
+/// The value that a handler mixes into the words that it writes.
 template <class Payload>
 std::uint64_t Node::value_of(orrery::Time now, const Payload& payload) {
   auto value = static_cast<std::uint64_t>(now.ticks());
@@ -247,7 +247,7 @@ void Node::throw_ball(Context& context) {
   }
 }
 
-/// Changes words from a place that moves through the state.
+/// Changes `touched` bytes of the state; the start moves on with each event.
 template <class Change>
 void Node::for_each_touched(Change&& change) {
   const std::size_t words = (static_cast<std::size_t>(model_.touched) + 7) / 8;

@@ -15,7 +15,7 @@ namespace {
 
 using Search = BackwardSearch<double>;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-/// Costs that differ by less are equal: what rounding leaves of a sum over a path.
+/// Costs that differ by less are equal: the relative rounding error of a sum over a path.
 constexpr double kEqual = 1e-14;
 constexpr unsigned kSweeps = 20;
 
@@ -59,8 +59,8 @@ std::size_t Assignment::path_count() const {
 
 // ---- Paths -------------------------------------------------------------------------------------
 
-/// Leaves the cheapest path of each pair in `found`, empty where the pair has it already, and the
-/// gap.
+/// Sets `found` to the cheapest path of each pair, or to empty if the pair already has this path.
+/// Computes the gap.
 void Assignment::find_cheapest_paths(std::vector<std::vector<std::uint32_t>>& found) {
   spread(groups_.size(), [&] {
     return [&, search = Search(network_, kInfinite)](std::size_t i) mutable {
@@ -92,7 +92,7 @@ void Assignment::search_group(BackwardSearch<double>& search, Group& group,
   }
 }
 
-/// The first path of a pair gets all its trips, later ones start empty.
+/// The first path of a pair gets all its trips; later paths start with no flow.
 void Assignment::add_paths(std::vector<std::vector<std::uint32_t>>& found) {
   for (std::size_t i = 0; i < bundles_.size(); ++i) {
     if (found[i].empty()) continue;
@@ -112,7 +112,7 @@ void Assignment::set_flow(std::uint32_t road, double flow) {
   slope_[road] = network_.delays[road].slope(flow);
 }
 
-/// From the paths, so that rounding does not add up.
+/// Recomputes flows from the paths, so that rounding errors do not accumulate.
 void Assignment::recompute_flows() {
   std::fill(flow_.begin(), flow_.end(), 0.0);
   for (const Bundle& bundle : bundles_)
@@ -145,7 +145,7 @@ double Assignment::cost_of(const Path& path) const {
   return cost;
 }
 
-/// Returns how much dearer than on their cheapest known paths the trips were, relatively.
+/// Returns the excess cost of all trips over their cheapest known paths, as a relative figure.
 double Assignment::balance_all() {
   double excess = 0;
   for (Bundle& bundle : bundles_)
@@ -170,7 +170,7 @@ double Assignment::balance(Bundle& bundle) {
 }
 
 /// Newton's step on the difference of two costs, which depends on the links that only one of the
-/// paths has. Returns what the shifted path was dearer, by its flow.
+/// paths has. Returns the excess cost of `from` times its flow before the step.
 double Assignment::shift(Path& from, Path& to) {
   const double dear = cost_of(from), cheap = cost_of(to);
   if (!(dear - cheap > kEqual * dear)) return 0;
@@ -199,8 +199,8 @@ double Assignment::shift(Path& from, Path& to) {
 
 // ---- Shares ------------------------------------------------------------------------------------
 
-/// Only links that lead to a lower rank of the last search count: at a finite gap the paths of
-/// several origins may form a cycle of next to no flow, which no vehicle should drive in.
+/// Counts only links that lead to a lower rank of the last search. At a finite gap, paths of
+/// several origins may form a cycle with a very small flow, and no vehicle should drive in a cycle.
 RouteShares Assignment::shares() const {
   RouteShares shares(network_.node_count, network_.zone_count);
   std::vector<double> flow(network_.roads.size());

@@ -8,11 +8,11 @@
 // Method: gradient projection on path flows (R. Jayakrishnan, W. K. Tsai, J. N. Prashker, S.
 // Rajadhyaksha, "A faster path-based algorithm for traffic assignment", Transportation Research
 // Record 1443, 1994). Each pair of zones keeps the few paths that it uses. A round finds the
-// cheapest paths, adds those that are new, and goes over the pairs several times; a pair moves flow
-// from each dearer path to its cheapest one, as much as Newton's method says makes their costs
-// equal, and link costs follow at once. Frank and Wolfe's method needs no paths but stalls at a gap
-// of some 1e-4; with paths 1e-10 is reached in seconds, and the paths are what the simulation
-// wants.
+// cheapest paths, adds the new ones, and goes over the pairs several times. A pair moves flow from
+// each more expensive path to its cheapest path, by the amount that equalises their costs in
+// Newton's method; link costs are updated at once. Frank and Wolfe's method needs no paths but
+// stalls at a gap of some 1e-4. With paths, a gap of 1e-10 is reached in seconds, and the
+// simulation needs the paths.
 //
 // Everything is computed in one fixed order, so equal input gives equal bits. The searches of a
 // round are independent of each other and run on all cores.
@@ -29,18 +29,18 @@
 namespace traffic {
 
 struct AssignmentOptions {
-  double gap = 1e-6;      ///< to reach: (total cost - total cost at cheapest paths) / total cost
+  double gap = 1e-6;      ///< wanted gap: (total cost - total cost at cheapest paths) / total cost
   unsigned rounds = 200;  ///< at most
 };
 
 class Assignment {
  public:
-  /// `pairs`: trips in the period that the capacities of `network.delays` are for; each has a path.
-  /// Throws UsageError if a cost is not finite.
+  /// `pairs`: trips in the period of the capacities in `network.delays`; each pair must have a
+  /// path. Throws UsageError if a cost is not finite.
   Assignment(const Network& network, const std::vector<Demand::Pair>& pairs,
              const AssignmentOptions& options);
 
-  /// Of each road.
+  /// By road.
   const std::vector<double>& flow() const { return flow_; }
   const std::vector<double>& cost() const { return cost_; }
   double relative_gap() const { return gap_; }
@@ -61,10 +61,10 @@ class Assignment {
     double trips;
     std::vector<Path> paths;
   };
-  struct Group {  // the bundles of one destination, neighbours in `bundles_`
+  struct Group {  // the bundles of one destination, consecutive in `bundles_`
     std::uint32_t destination;
     std::size_t begin, end;
-    double cheapest = 0;  ///< what its trips would cost on the cheapest paths
+    double cheapest = 0;  ///< cost of its trips on the cheapest paths
   };
 
   void find_cheapest_paths(std::vector<std::vector<std::uint32_t>>& found);
@@ -85,7 +85,7 @@ class Assignment {
   std::vector<Bundle> bundles_;
   std::vector<Group> groups_;
   std::vector<double> flow_, cost_, slope_;
-  std::vector<std::uint64_t> mark_;  // of roads: the stamp of the path that they are on
+  std::vector<std::uint64_t> mark_;  // of roads: the stamp of the last path that uses the road
   std::uint64_t stamp_ = 0;
   double gap_ = 1;
   unsigned rounds_ = 0;

@@ -14,10 +14,10 @@ namespace {
 
 constexpr double kPlaceholder = 1;
 constexpr double kBureauOfPublicRoads = 0.15;
-/// No road carries less or more: then B and power mean something else.
+/// Plausible capacities. Outside this range B and power cannot have the assumed meaning.
 constexpr double kLeast_per_hour = 10, kMost_per_hour = 1e6;
 
-/// Of a link whose third column is 0.
+/// Capacity of a link whose third column is 0.
 double of_zero(const TntpLink& link) {
   return link.b == 0 ? std::numeric_limits<double>::infinity() : 0;
 }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the links of a network file can carry. Usually the file says so. Some networks (Barcelona
-// and Winnipeg of the TNTP collection) have a capacity of 1 on all links and hide the real one in B
-// and power. The volume-delay function of the Bureau of Public Roads (Traffic Assignment Manual,
-// 1964) is
+// The capacities of the links of a network file. Usually the file states them. Some networks
+// (Barcelona and Winnipeg of the TNTP collection) have a capacity of 1 on all links, and the real
+// capacity follows from B and power. The volume-delay function of the Bureau of Public Roads
+// (Traffic Assignment Manual, 1964) is
 //
 //   t = t0 (1 + 0.15 (v / c)^p)
 //
-// with volume v and capacity c; these files write it as t = t0 (1 + B v^p), so B = 0.15 / c^p, and
-// the capacity is (B / 0.15)^(-1/p). A link with B = 0 knows no congestion. Taken literally, such a
+// with volume v and capacity c. These files write it as t = t0 (1 + B v^p), so B = 0.15 / c^p, and
+// the capacity is (B / 0.15)^(-1/p). A link with B = 0 has no congestion. Taken literally, such a
 // file would let one vehicle an hour pass.
 //
-// A capacity of 0 with a B above 0 makes t infinite: nobody can pass, and the link is none. Munich
-// has 18 of them, without speed and time, each the closed direction of a one-way street. With B = 0
-// the capacity does not matter: no congestion again.
+// A capacity of 0 with B above 0 makes t infinite: the link is closed. Munich has 18 such links,
+// without speed and time, each the closed direction of a one-way street. With B = 0 the capacity
+// does not matter, as there is no congestion.
 #pragma once
 
 #include <string>

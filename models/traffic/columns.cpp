@@ -18,7 +18,7 @@ bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-/// The names in lower case. They may consist of several words where tabs divide them.
+/// The names in lower case. In a header with tabs, a name may consist of several words.
 std::vector<std::string> names_of(std::string_view header) {
   if (header.starts_with('~')) header.remove_prefix(1);
   const bool tabs = header.find('\t') != std::string_view::npos;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the columns of a network file mean. The format fixes the first seven; the names, which stand
-// in the metadata line <ORIGINAL HEADER> or in the comment above the links, may say that there is a
-// column of lanes, and that the capacity is that of one lane.
+// The meaning of the columns of a network file. The format fixes the first seven. The column names,
+// in the metadata line <ORIGINAL HEADER> or in the comment above the links, may add a column of
+// lanes, and may say that the capacity is for one lane.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace traffic {
 
 class LinkColumns {
  public:
-  /// Throws UsageError if capacities are per lane and no column has the lanes.
+  /// Throws UsageError if capacities are per lane and the file has no column of lanes.
   LinkColumns(const std::string& path, std::string_view original_header,
               const std::vector<std::string_view>& comments);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a trip table to cumulative sums, and what can be wrong with a table beside its syntax.
+// Converts a trip table to cumulative sums, and checks the table against the network.
 #include "demand.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ Demand::Demand(std::uint32_t nodes, const std::vector<Pair>& pairs)
 
 namespace {
 
-/// A zone has a node if the network numbers one so and a link touches it.
+/// A zone has a node if the network has a node of that number and a link touches it.
 std::uint32_t node_of(const TntpTrips& trips, const TntpDemand& demand, NodeNumber zone,
                       const Network& network) {
   const char* side = zone == demand.origin ? "from" : "to";
@@ -51,7 +51,7 @@ std::uint32_t node_of(const TntpTrips& trips, const TntpDemand& demand, NodeNumb
   return *node;
 }
 
-/// A table of another network would be read without complaint if its zones are fewer.
+/// Refuses the table of another network, which would otherwise be accepted if it has fewer zones.
 void require_same_zones(const TntpTrips& trips, const Network& network) {
   if (trips.zones == network.zone_count) return;
   throw orrery::UsageError(fmt::format(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who wants to go where: for every origin its destinations with their trips, as cumulative sums, so
-// that a departing vehicle finds its destination by one search. Shared by all LPs, read only.
+// The demand: for each origin its destinations with their trips, as cumulative sums, so that one
+// search finds the destination of a departing vehicle. All LPs share the demand and only read it.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class Demand {
     double trips;
   };
   Demand() = default;
-  /// Pairs in any order; those of one origin keep theirs.
+  /// The pairs may come in any order; pairs of one origin keep their order.
   Demand(std::uint32_t nodes, const std::vector<Pair>& pairs);
 
   /// Trips that leave `origin`.
@@ -58,8 +58,8 @@ class Demand {
   double total_ = 0;
 };
 
-/// The grid's demand, by formula: every intersection on the west and south side is a source of
-/// `trips` vehicles, spread evenly over the intersections on the east and north side.
+/// The grid's demand, given by a formula. Every intersection on the west and south side is a source
+/// of `trips` vehicles, spread evenly over the intersections on the east and north side.
 class GridDemand {
  public:
   GridDemand() = default;
@@ -70,7 +70,7 @@ class GridDemand {
     return origin < side_ || origin % side_ == 0 ? trips_ : 0.0;
   }
   std::uint32_t destination(std::uint32_t origin, double share) const {
-    const std::uint32_t own = sink_of(origin);  // two corners are on both sides
+    const std::uint32_t own = sink_of(origin);  // two corners are both source and sink
     const std::uint32_t others = own == kNoSink ? sinks() : sinks() - 1;
     auto sink = static_cast<std::uint32_t>(share * others);
     sink = std::min(sink, others - 1);
@@ -80,7 +80,7 @@ class GridDemand {
  private:
   static constexpr std::uint32_t kNoSink = UINT32_MAX;
   std::uint32_t sinks() const { return 2 * side_ - 1; }
-  /// The east side from south to north, then the north side from the west on.
+  /// Numbers the east side from south to north, then the north side from west to east.
   std::uint32_t node_of(std::uint32_t sink) const {
     return sink < side_ ? sink * side_ + side_ - 1 : (side_ - 1) * side_ + sink - side_;
   }
@@ -93,9 +93,9 @@ class GridDemand {
   double trips_ = 0;
 };
 
-/// Trips of a TNTP table between zones of the network, scaled by `factor`. Trips within a zone
-/// never use a road: they are left out and counted in `within_zones`. Throws UsageError for a zone
-/// that has no node, and for a table of another number of zones.
+/// Trips of a TNTP table between zones of the network, scaled by `factor`. Trips within a zone use
+/// no road, so they are left out and counted in `within_zones`. Throws UsageError if a zone has no
+/// node or if the table and the network have different numbers of zones.
 std::vector<Demand::Pair> pairs_of(const TntpTrips& trips, const Network& network, double factor,
                                    double& within_zones);
 

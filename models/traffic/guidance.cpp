@@ -22,8 +22,8 @@ ZoneTimes::ZoneTimes(const Network& network, const std::vector<Demand::Pair>& pa
   });
 }
 
-/// A link may be taken if its end may be crossed and is closer; the one of the shortest path
-/// always, also where the difference is less than a millisecond.
+/// A link may be taken if its end may be crossed and is closer to the zone. The link of the
+/// shortest path may always be taken, even if the difference is less than a millisecond.
 Guidance::Guidance(const Network& network, const ShortestPaths& paths, const ZoneTimes& times,
                    std::uint32_t node)
     : zones_(times.zones()),
@@ -49,7 +49,7 @@ void Guidance::learn(const CostReport& report) {
     if (time == ZoneTimes::kNever) continue;
     const std::uint32_t told =
         std::min(report.time[zone - report.first_zone], ZoneTimes::kNever - 1);
-    // Half the difference; towards the report, so that equal reports are reached.
+    // Moves half the difference, rounded towards the report, so that equal reports are reached.
     time = told > time ? time + (told - time + 1) / 2 : time - (time - told + 1) / 2;
   }
 }

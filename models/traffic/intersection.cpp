@@ -82,7 +82,7 @@ void Intersection::enter_next_link(Context& context, Vehicle vehicle) {
   context.schedule(road.to, road.free_flow, Arrival{vehicle});
 }
 
-/// Kept out of the handler, which is short without it.
+/// Not inlined, so that the handler stays short.
 [[gnu::noinline]] std::uint32_t Intersection::chosen_road(std::uint32_t self,
                                                           const Vehicle& vehicle) const {
   if (model_.kind() == Routes::grid) return model_.next_grid_road(self, vehicle);
@@ -111,7 +111,7 @@ void Intersection::Line::count_wait(Time now) {
   changed = now;
 }
 
-// ---- Guiding -----------------------------------------------------------------------------------
+// ---- Guidance ----------------------------------------------------------------------------------
 
 void Intersection::handle(Context& context, const ReportDue&) {
   const std::uint32_t zones = model_.net.zone_count;
@@ -125,8 +125,8 @@ void Intersection::handle(Context& context, const ReportDue&) {
   context.schedule(context.self(), model_.report_interval, ReportDue{});
 }
 
-/// `report`: of this intersection's own times; the link's is added. It travels as long as a
-/// vehicle, so the lookahead remains that of the roads.
+/// `report` has this intersection's own times; the link's time is added. The report takes the
+/// link's free-flow time, as a vehicle does, so the lookahead stays the same.
 void Intersection::send_report(Context& context, std::uint32_t approach, CostReport report) const {
   const std::uint32_t index = model_.net.stop_lines_of(context.self())[approach].road;
   const std::uint32_t from = model_.net.facts[index].from;
@@ -138,7 +138,7 @@ void Intersection::send_report(Context& context, std::uint32_t approach, CostRep
   context.schedule(from, road.free_flow, report);
 }
 
-/// What a vehicle that came now would wait at the stop line, in milliseconds.
+/// The wait at the stop line of a vehicle that would arrive now, in milliseconds.
 std::uint32_t Intersection::wait_now(const Context& context, std::uint32_t approach) const {
   const Time now = context.now();
   Time crossing = std::max(now, lines_[approach].next_crossing);
@@ -157,7 +157,7 @@ void Intersection::handle(Context&, const CostReport& report) {
 
 void Intersection::start(Context& context) {
   schedule_departure(context);
-  if (guidance_) {  // neighbours do not report at once
+  if (guidance_) {  // intersections start their reports at different times
     const double part = unit_interval(kGoldenRatio * (context.self() + 1));
     const double first_s = model_.report_interval.value().to_seconds() * part;
     context.schedule(context.self(), Duration::from_seconds(first_s), ReportDue{});
@@ -172,8 +172,8 @@ void Intersection::handle(Context& context, const Departure&) {
   schedule_departure(context);
 }
 
-/// Poisson: exponential gaps. Even: equal gaps, the first one a part of it that differs from origin
-/// to origin, so that the network does not beat in step.
+/// Poisson departures have exponential gaps. Even departures have equal gaps; the first gap differs
+/// between origins, so that vehicles do not start at the same times everywhere.
 void Intersection::schedule_departure(Context& context) {
   const double trips = model_.trips_from(context.self());
   if (!(trips > 0)) return;
@@ -190,7 +190,7 @@ void Intersection::schedule_departure(Context& context) {
     context.schedule(context.self(), gap, Departure{});
 }
 
-/// `gap`: on the clock of constant rate.
+/// `gap`: on the clock of constant rate (profile.h).
 void Intersection::schedule_by_profile(Context& context, Duration gap) {
   if (gap >= model_.period.value() - elapsed_) return;
   elapsed_ += gap;
@@ -256,7 +256,7 @@ Intersection::Totals Intersection::totals(std::uint32_t node) const {
   return sum;
 }
 
-/// One value for each intersection, and none for those without traffic.
+/// Records one value for each intersection that has traffic.
 void Intersection::report_totals(FinalContext& context) const {
   const Totals sum = totals(context.self());
   std::uint64_t waiting = 0;
@@ -277,7 +277,7 @@ void Intersection::handle(Context& context, const StepEnd&) {
   context.schedule(context.self(), model_.interval, StepEnd{});
 }
 
-/// What came since the last step; nothing where nothing did.
+/// Emits the changes since the last step; emits nothing if nothing has changed.
 void Intersection::emit_step(OutputContext& context) {
   for (Line& line : lines_) line.count_wait(std::max(context.now(), line.changed));
   const Totals sum = totals(context.self());

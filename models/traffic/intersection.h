@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The LP of the traffic model: an intersection, the stop lines of the links that lead to it, and
-// the vehicles that start there. A vehicle that finds its stop line free passes at once and costs
-// one event a link; one that has to wait is kept in the line's queue and costs a second one.
+// The LP of the traffic model: an intersection, the stop lines of its incoming links, and the
+// vehicles that start there. A vehicle that finds its stop line free passes at once and costs one
+// event a link. A vehicle that has to wait is kept in the line's queue and costs a second event.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace traffic {
 
-/// A vehicle comes to the stop line.
+/// A vehicle arrives at the stop line.
 struct Arrival {
   Vehicle vehicle;
 };
@@ -24,7 +24,7 @@ struct Crossing {
 };
 /// The next vehicle starts here.
 struct Departure {};
-/// Time to tell the neighbours upstream (routes=adaptive; what they get is a CostReport).
+/// Time to send reports (CostReport) to the upstream neighbours (routes=adaptive).
 struct ReportDue {};
 /// A step of the table `course` ends.
 struct StepEnd {};
@@ -47,20 +47,20 @@ class Intersection final : public orrery::LogicalProcess<Intersection, Arrival, 
   void finish(orrery::FinalContext& context) override;
 
  private:
-  /// Of all vehicles that came to the stop lines so far, those that still wait there included.
+  /// Over all vehicles that came to the stop lines so far, including those that still wait.
   struct Totals {
     double meters = 0, seconds = 0;
   };
-  /// For the table `course`: what was reached when its last step ended, and trips ended so far.
+  /// For the table `course`: totals at the end of the last step, and numbers of trips so far.
   struct Course {
     Totals totals;
     std::uint64_t started = 0, late = 0, finished_before = 0, finished = 0;
   };
-  /// What changes at the stop line of an incoming link.
+  /// The state of the stop line of an incoming link.
   struct Line {
-    orrery::Time next_crossing;    ///< of the next vehicle to arrive: not before
+    orrery::Time next_crossing;    ///< earliest crossing of the next vehicle to arrive
     orrery::Time changed;          ///< when the queue last changed
-    std::uint64_t wait_ticks = 0;  ///< of all vehicles so far: the integral of the queue's length
+    std::uint64_t wait_ticks = 0;  ///< of all vehicles so far: integral of the queue length
     std::uint64_t volume = 0;      ///< vehicles that have crossed
     std::uint32_t waiting = 0;     ///< vehicles in the queue now
     std::uint32_t longest = 0;
@@ -86,7 +86,7 @@ class Intersection final : public orrery::LogicalProcess<Intersection, Arrival, 
   std::vector<Line> lines_;
   std::uint64_t departures_ = 0;
   std::uint64_t late_ = 0;
-  orrery::Duration elapsed_;            ///< on the clock of departures, unless flat (profile.h)
+  orrery::Duration elapsed_;            ///< time on the clock of departures (profile.h)
   std::unique_ptr<Guidance> guidance_;  ///< if routes=adaptive
   std::unique_ptr<Course> course_;      ///< if interval > 0
 };

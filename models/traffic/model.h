@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The traffic model: its parameters, what all intersections share, and what it reports. See
-// README.md for the equations and their sources.
+// The traffic model: its parameters, the data that all intersections share, and its reports.
+// README.md has the equations and their sources.
 //
-// Who owns what. An LP is an intersection. It owns the stop lines at the ends of its *incoming*
-// links, because there the vehicles of several links meet that it alone lets pass; a link itself
-// holds no state while vehicles run along it, so a vehicle that enters a link is nothing but an
-// event on its way to the downstream LP, and arrives after the free-flow time. No handler needs the
-// memory of another LP, and the shortest free-flow time is the lookahead.
+// An LP is an intersection. An LP owns the stop lines at the ends of its *incoming* links, because
+// vehicles of several links meet there and the LP alone lets them pass. A link holds no state: a
+// vehicle on a link is an event on its way to the downstream LP, and arrives after the free-flow
+// time. So no handler needs the memory of another LP, and the lookahead is the shortest free-flow
+// time.
 //
 // Queues are point queues (W. S. Vickrey, "Congestion theory and transport investment", 1969): a
-// link takes up any number of waiting vehicles. The tables of the TNTP networks, whose demand was
-// meant for static assignment, load single links with several times their capacity under
-// all-or-nothing routes; queues that spill back would lock such networks up for good within
-// minutes, while a point queue delays exactly as long as demand exceeds capacity.
+// link holds any number of waiting vehicles. The tables of the TNTP networks were made for static
+// assignment. Under all-or-nothing routes they load single links with several times their capacity.
+// Queues that spill back would lock up such networks for good within minutes, while a point queue
+// delays exactly as long as demand exceeds capacity.
 #pragma once
 
 #include <cstdint>
@@ -31,16 +31,16 @@
 
 namespace traffic {
 
-/// A vehicle on its way, as events carry it: no padding, so that it enters the fingerprint.
+/// A vehicle, as events carry it; no padding, so that it enters the fingerprint.
 struct Vehicle {
   orrery::Time departure;
   std::uint32_t origin;
   std::uint32_t destination;
-  std::uint32_t approach;  ///< the stop line of the downstream intersection that it drives to
-  std::uint32_t links;     ///< that it has entered so far
+  std::uint32_t approach;  ///< number of the stop line at the downstream intersection
+  std::uint32_t links;     ///< links entered so far
 };
 
-/// Who decides which way vehicles go; see README.md.
+/// How routes are chosen; see README.md.
 enum class Routes { free_flow, equilibrium, adaptive, grid };
 
 class TrafficModel final : public orrery::Model {
@@ -286,10 +286,10 @@ class TrafficModel final : public orrery::Model {
   orrery::Time default_horizon() const override;
   void report(orrery::Report& report, orrery::Time end) const override;
 
-  // What intersections ask for.
+  // For the intersections.
 
-  /// Index of the link that a vehicle takes from `node`, where its trip does not end: on the path
-  /// that is shortest in free-flow time, by the shares of the equilibrium, and on a grid.
+  /// Index of the link that a vehicle takes from `node`, which is not its destination: on the path
+  /// that is shortest in free-flow time, by the shares of the equilibrium, or on a grid.
   std::uint32_t shortest_road(std::uint32_t node, std::uint32_t destination) const {
     return net.out_begin[node] + paths_.next(node, destination);
   }
@@ -298,7 +298,7 @@ class TrafficModel final : public orrery::Model {
   }
   std::uint32_t next_grid_road(std::uint32_t node, const Vehicle& vehicle) const;
   Routes kind() const { return kind_; }
-  /// 32 bits for what `vehicle` decides at `node`, the same whenever it is asked.
+  /// 32 hashed bits for the decision of `vehicle` at `node`; the same at each call.
   static std::uint32_t draw(std::uint32_t node, const Vehicle& vehicle) {
     return mix(nonce_of(vehicle) + node);
   }
@@ -321,7 +321,7 @@ class TrafficModel final : public orrery::Model {
   Network net;
 
  private:
-  /// What tells a vehicle from all others.
+  /// A hash input that differs between vehicles.
   static std::uint64_t nonce_of(const Vehicle& vehicle) {
     return static_cast<std::uint64_t>(vehicle.departure.ticks()) +
            (std::uint64_t{vehicle.origin} << 40) + (std::uint64_t{vehicle.destination} << 20);
@@ -354,7 +354,7 @@ class TrafficModel final : public orrery::Model {
   double gap_ = 0;        // of the equilibrium
   unsigned rounds_ = 0;
   std::vector<double> flow_;  // expected on each road, in vehicles; empty for the grid
-  double clearance_s_ = 0;    // until the last queue has cleared, as estimated
+  double clearance_s_ = 0;    // estimated time until the last queue has cleared
   double within_zones_ = 0;
   double dropped_ = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From files or a formula to the arrays of network.h. Times become whole ticks here, once, so that
-// nothing later depends on how a floating-point sum was rounded.
+// Builds the arrays of network.h from files or from the grid's formula. Times are converted to
+// whole ticks here, once, so that no later result depends on the rounding of a floating-point sum.
 #include "network.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ using orrery::Duration;
 struct RawLink {
   std::uint32_t from, to;
   double capacity_per_hour, length_m;
-  double lanes;  ///< 0: not known
+  double lanes;  ///< 0: unknown
   Duration free_flow;
   VolumeDelay delay;
 };
@@ -36,13 +36,13 @@ struct Unit {
   double factor;  ///< seconds or metres
 };
 
-// In the order in which "auto" tries them. TNTP's documentation fixes no units; minutes are what
-// nearly all of its networks use.
+// In the order in which "auto" tries them. TNTP's documentation fixes no units; nearly all of its
+// networks use minutes.
 constexpr Unit kTimeUnits[] = {{"minutes", 60.0}, {"seconds", 1.0}, {"hours", 3600.0}};
 constexpr Unit kLengthUnits[] = {
     {"kilometers", 1000.0}, {"miles", 1609.344}, {"meters", 1.0}, {"feet", 0.3048}};
 
-/// A network's mean free-flow speed outside this range is taken as a sign of a wrong unit.
+/// A mean free-flow speed of the network outside this range indicates a wrong unit.
 constexpr double kSlowest_km_per_hour = 12.0;
 constexpr double kFastest_km_per_hour = 125.0;
 
@@ -53,7 +53,7 @@ std::string names_of(const Unit (&units)[N]) {
   return names;
 }
 
-/// The units to consider for `given`: the one that it names, or all for "auto".
+/// The units to consider for `given`: the unit of that name, or all units for "auto".
 template <std::size_t N>
 std::vector<Unit> candidates(const char* parameter, const char* base, const std::string& given,
                              const Unit (&units)[N]) {
@@ -71,7 +71,7 @@ std::vector<Unit> candidates(const char* parameter, const char* base, const std:
   return {{given, factor}};
 }
 
-/// If the file's own column header says "(ft)" or "(min)", only those remain.
+/// If the file's own column header says "(ft)" or "(min)", keeps only that unit.
 void keep_stated(std::vector<Unit>& units, std::string_view header,
                  std::initializer_list<std::pair<std::string_view, std::string_view>> spellings) {
   if (units.size() == 1) return;
@@ -107,8 +107,8 @@ Scale choose_units(const TntpNetwork& input, const Units& given) {
   const double speed = mean_speed(input);
   if (speed == 0 || (times.size() == 1 && lengths.size() == 1))
     return {times.front().factor, lengths.front().factor};
-  // Guessing the length matters only for distances reported; guessing another time than minutes
-  // would silently change the whole run, so it is not done.
+  // A wrong guess of the length changes only reported distances. A wrong guess of the time would
+  // silently change the whole run, so units of time other than minutes are not guessed.
   for (const Unit& length : lengths) {
     const double km_per_hour = speed * length.factor / times.front().factor * 3.6;
     if (km_per_hour >= kSlowest_km_per_hour && km_per_hour <= kFastest_km_per_hour)
@@ -128,15 +128,15 @@ Scale choose_units(const TntpNetwork& input, const Units& given) {
 
 // ---- Assembly ----------------------------------------------------------------------------------
 
-/// Vehicles that follow each other over the stop line keep this distance in time. At a signal,
-/// `capacity` counts the red time in (capacity = saturation flow * green share), so the headway in
+/// Least time between two vehicles that cross the stop line one behind the other. At a signal,
+/// `capacity` includes the red time (capacity = saturation flow * green share), so the headway in
 /// green is scaled later.
 Duration headway_of(double capacity_per_hour) {
   const Duration headway = Duration::from_seconds(3600.0 / capacity_per_hour);
   return std::max(headway, Duration::from_ticks(1));
 }
 
-/// Opposite approaches share a phase: in order of their bearing every second one belongs to the
+/// Opposite approaches share a phase: in order of bearing, every second approach belongs to the
 /// second phase. Without coordinates the order is that of the upstream nodes.
 void assign_phases(Network& network, std::uint32_t node) {
   const std::uint32_t begin = network.in_begin[node];
@@ -167,7 +167,7 @@ std::vector<std::uint32_t> offsets(const std::vector<RawLink>& links, std::uint3
   return begin;
 }
 
-/// As the file says, or by the capacity; one where nothing tells.
+/// Lanes from the file, else from the capacity, else 1.
 std::uint32_t lanes_of(const RawLink& link, const NetworkOptions& options) {
   double lanes = link.lanes;
   if (lanes == 0 && std::isfinite(link.capacity_per_hour))
@@ -224,7 +224,7 @@ void place_nodes(Network& network, const TntpNodes& nodes) {
   }
 }
 
-/// Nodes that are not numbered 1 to n keep their numbers in everything that is shown.
+/// If nodes are not numbered 1 to n, stores their numbers for all output.
 void number_nodes(Network& network, const TntpNetwork& input) {
   NodeNumber largest = 0;
   for (const TntpLink& link : input.links) largest = std::max({largest, link.from, link.to});
@@ -236,7 +236,7 @@ void number_nodes(Network& network, const TntpNetwork& input) {
                         network.numbers.end());
 }
 
-/// No road is as fast: a unit is probably wrong.
+/// Notes speeds that no road permits, as a unit is probably wrong.
 void note_speeds(Network& network, const TntpNetwork& input, const Scale& scale) {
   constexpr double kFastestRoad_km_per_hour = 250.0;
   std::size_t count = 0;
@@ -264,7 +264,7 @@ VolumeDelay delay_of(const TntpLink& link, const CostWeights& weights) {
   return {link.free_flow_time, link.b, link.capacity, link.power, fixed};
 }
 
-/// An equilibrium needs costs that rise with the volume, and with a finite slope.
+/// An equilibrium needs costs that do not fall with the volume and have a finite slope.
 std::string find_delay_fault(const TntpNetwork& input) {
   for (const TntpLink& link : input.links) {
     if (link.b >= 0 && (link.power >= 1 || link.power == 0 || link.b == 0)) continue;

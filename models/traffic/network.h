@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The road network as the simulation uses it: everything that does not change during a run, in
-// arrays that all LPs share and only read. Nodes and links are numbered from 0; the links that
-// leave a node are neighbours in memory, so are the stop lines at which its incoming links end.
+// The road network: the data that do not change during a run, in arrays that all LPs share and only
+// read. Nodes and links are numbered from 0. The links that leave a node are consecutive in memory,
+// and so are the stop lines of its incoming links.
 //
-// Two sources: TNTP files (tntp.h) and a generated grid.
+// There are two sources: TNTP files (tntp.h) and a generated grid.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,21 @@
 
 namespace traffic {
 
-/// What a vehicle needs to know of a link when it enters it; the array is in order of the upstream
-/// node.
+/// The data that a vehicle needs when it enters a link. The array is in order of the upstream node.
 struct Road {
   orrery::Duration free_flow;  ///< at least the shortest time allowed
   std::uint32_t to;            ///< downstream node
-  std::uint32_t approach;      ///< which of that node's stop lines the link ends at, from 0
+  std::uint32_t approach;      ///< number of the downstream node's stop line, from 0
 };
 
-/// What a stop line needs to know; the array is in order of the downstream node.
+/// The data of a stop line. The array is in order of the downstream node.
 struct StopLine {
-  orrery::Duration headway;  ///< between two vehicles that cross it one behind the other
+  orrery::Duration headway;  ///< between two vehicles that cross one behind the other
   std::uint32_t road;        ///< index of the link that ends here
-  bool second_phase;         ///< of a signal: green in the second part of the cycle
+  bool second_phase;         ///< with a signal: green in the second part of the cycle
 };
 
-/// For reports and costs only.
+/// Data of a link for reports and costs only.
 struct RoadFacts {
   std::uint32_t from;
   std::uint32_t lanes;
@@ -48,14 +47,14 @@ struct Point {
 
 struct Network {
   std::string name;
-  std::vector<std::string> notes;   ///< what a user should know of the input
+  std::vector<std::string> notes;   ///< remarks on the input for the user
   std::vector<NodeNumber> numbers;  ///< of each node in the file, ascending; empty: 1, 2, 3, ...
   std::uint32_t node_count = 0;
   std::uint32_t zone_count = 0;     ///< TNTP zones are the nodes with the lowest numbers
-  std::uint32_t first_through = 0;  ///< nodes below it may not be crossed
+  std::uint32_t first_through = 0;  ///< vehicles must not cross nodes below this one
   std::vector<Road> roads;
   std::vector<RoadFacts> facts;          ///< of each road
-  std::vector<VolumeDelay> delays;       ///< of each road; of a grid, none depends on volume
+  std::vector<VolumeDelay> delays;       ///< of each road; in a grid, independent of volume
   std::string delay_fault;               ///< why the file's volume-delay functions cannot be used
   std::vector<std::uint32_t> out_begin;  ///< node_count + 1; roads[out_begin[v]] .. leave v
   std::vector<StopLine> stop_lines;
@@ -68,34 +67,33 @@ struct Network {
   std::span<const Road> roads_from(std::uint32_t node) const {
     return {roads.data() + out_begin[node], out_begin[node + 1] - out_begin[node]};
   }
-  /// The number that users know a node by, that of the file.
+  /// The number of a node in the file, which users know.
   NodeNumber label(std::uint32_t node) const {
     return numbers.empty() ? NodeNumber{node} + 1 : numbers[node];
   }
-  /// The node of that number, if there is one.
+  /// The node with this number in the file, if there is one.
   std::optional<std::uint32_t> find(NodeNumber number) const;
 };
 
-/// What the figures of a TNTP file are measured in: "auto", a name, or a number (of seconds; of
-/// metres).
+/// The units of a TNTP file: "auto", the name of a unit, or a number (of seconds; of metres).
 struct Units {
   std::string time = "auto";
   std::string length = "auto";
 };
 
-/// What length and toll add to the cost of a link, in the file's units of time, length and toll.
+/// The cost of length and toll of a link, in the file's units of time, length and toll.
 struct CostWeights {
-  std::optional<double> toll, distance;  ///< none: as the file states, else 0
+  std::optional<double> toll, distance;  ///< empty: as the file states, else 0
 };
 
 struct NetworkOptions {
   Units units;
   CostWeights weights;
   orrery::Duration shortest;      ///< every link takes at least this long
-  double lane_capacity_per_hour;  ///< for links whose lanes are not given
+  double lane_capacity_per_hour;  ///< for links without a number of lanes
 };
 
-/// `nodes` may be null. Throws UsageError.
+/// `nodes` may be null. Throws UsageError if the input is not a usable network.
 Network build_network(const TntpNetwork& input, const TntpNodes* nodes,
                       const NetworkOptions& options);
 

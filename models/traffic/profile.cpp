@@ -9,12 +9,12 @@ namespace {
 
 using orrery::Duration;
 
-/// A trapezium in steps: it rises for a quarter of the period, stays, and falls for a quarter.
+/// A trapezium in steps: rises for a quarter of the period, is constant, falls for a quarter.
 const std::vector<int> kPeak{1, 2, 3, 4, 4, 4, 4, 4, 4, 3, 2, 1};
 
-/// Promille of a working day's trips by the hour of departure, if the period is a day: two peaks,
-/// of which that of the afternoon is the higher and longer one. An assumption, in the shape that
-/// traffic counts of towns have; 82 of 1000 in the busiest hour, 4 at night.
+/// Promille of a working day's trips by the hour of departure, if the period is a day. The
+/// afternoon peak is higher and longer than the morning peak. These rates are an assumption, in the
+/// shape of traffic counts in towns: 82 of 1000 in the busiest hour, 3 in the quietest.
 const std::vector<int> kDay{7,  4,  3,  4,  9,  22, 46, 72, 66, 52, 49, 51,
                             55, 56, 61, 71, 80, 82, 63, 47, 37, 30, 20, 13};
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Routes by shares: which part of the vehicles to a destination takes which link from a node. Each
-// vehicle draws at each node, by a hash of its own numbers and the node's, so that it asks no
-// random stream and its path is the same whatever engine runs. The shares of a destination follow
-// its link flows, so the expected flows are those that the shares were made of, and no vehicle
-// carries a path (drawing link by link makes all paths of the destination's flows possible, with
-// the probabilities of greatest entropy; T. Akamatsu, "Cyclic flows, Markov process and stochastic
-// traffic assignment", Transportation Research B 30, 1996).
+// Routes by shares: the fraction of the vehicles to a destination that takes each link from a node.
+// Each vehicle draws at each node, by a hash of its own numbers and the node's. So it uses no
+// random stream, and its path is the same on every engine. The shares of a destination follow its
+// link flows, so the expected flows equal the flows from which the shares were computed, and no
+// vehicle carries a path. (Drawing link by link makes all paths of the destination's flows
+// possible, with the probabilities of greatest entropy; T. Akamatsu, "Cyclic flows, Markov process
+// and stochastic traffic assignment", Transportation Research B 30, 1996.)
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,10 @@ class RouteShares {
     std::uint32_t road;
     double flow;  ///< not negative
   };
-  /// The links that vehicles to `destination` take from `node`: at least one.
+  /// Sets the links that vehicles to `destination` take from `node`: at least one link.
   void set(std::uint32_t node, std::uint32_t destination, const std::vector<Part>& parts);
 
-  /// `draw`: uniform in 32 bits. `node` has a share for `destination`.
+  /// `draw`: uniform in 32 bits. `node` must have a share for `destination`.
   std::uint32_t road(std::uint32_t node, std::uint32_t destination, std::uint32_t draw) const {
     const std::uint32_t first = first_[std::size_t{node} * zones_ + destination];
     if ((first & kSingle) != 0) return first & ~kSingle;
@@ -41,9 +41,9 @@ class RouteShares {
   }
 
  private:
-  static constexpr std::uint32_t kSingle = 1u << 31;  // the road itself, not an index of choices
+  static constexpr std::uint32_t kSingle = 1u << 31;  // if set, the rest is the road, not an index
   struct Choice {
-    std::uint32_t up_to;  ///< draws, this one included; the last of a node has all bits set
+    std::uint32_t up_to;  ///< largest draw for this road; all bits set in a node's last choice
     std::uint32_t road;
   };
   std::size_t zones_ = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dijkstra's search, backwards from each destination, and the flows that follow from it. Searches
-// are independent, so they are spread over the cores; each writes its own part of the tables, and
-// the result does not depend on how they were spread.
+// Dijkstra's search, backwards from each destination, and the resulting flows. Searches are
+// independent, so they are spread over the cores. Each search writes its own part of the tables, so
+// the result does not depend on the distribution over the cores.
 #include "routing.h"
 
 #include <fmt/format.h>

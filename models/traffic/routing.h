@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which link a vehicle takes next where it does not care for others: its path is shortest in
-// free-flow time, which is the all-or-nothing rule of traffic assignment. (For drivers who do, see
-// assignment.h and guidance.h.) Two implementations, because the tables of the general one would
-// not fit for large grids:
+// The next link of a vehicle that does not react to other vehicles: its path is shortest in
+// free-flow time, the all-or-nothing rule of traffic assignment. (For drivers who react, see
+// assignment.h and guidance.h.) There are two implementations, because the tables of the general
+// one would not fit in memory for large grids:
 //
 //   ShortestPaths  one Dijkstra search backwards from every destination with trips (E. W. Dijkstra,
 //                  "A note on two problems in connexion with graphs", 1959). Keeps one byte for
 //                  each node and destination (the number of the outgoing link) and one time for
 //                  each pair of zones. Among equal paths the link that stands first in the input
 //                  wins.
-//   GridPaths      no table. All paths that only go towards the destination are equally short; the
-//                  vehicle's own numbers decide by a hash, so that each of them is equally likely
-//                  and a vehicle asks no random stream on its way.
+//   GridPaths      no table. All paths that only go towards the destination are equally short. A
+//                  hash of the vehicle's own numbers chooses among them, each with the same
+//                  probability, so a vehicle uses no random stream on its way.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@
 
 namespace traffic {
 
-/// 32 bits that look random: the finaliser of SplitMix64 (Steele, Lea, Flood 2014), upper half.
+/// 32 pseudo-random bits: the finaliser of SplitMix64 (Steele, Lea, Flood 2014), upper half.
 inline std::uint32_t mix(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -33,7 +33,7 @@ inline std::uint32_t mix(std::uint64_t x) {
   return static_cast<std::uint32_t>((x ^ (x >> 31)) >> 32);
 }
 
-/// Zones that trips go to, ascending.
+/// Zones with trips to them, ascending.
 std::vector<std::uint32_t> destinations_of(const std::vector<Demand::Pair>& pairs,
                                            std::size_t zones);
 
@@ -57,7 +57,7 @@ class ShortestPaths {
     return free_flow_[std::size_t{origin} * zones_ + destination];
   }
 
-  /// Vehicles on each road if every trip takes its shortest path and none waits.
+  /// Vehicles on each road if every trip takes its shortest path and no vehicle waits.
   std::vector<double> assign(const Network& network, const Demand& demand) const;
 
  private:
@@ -74,7 +74,7 @@ class GridPaths {
   GridPaths() = default;
   GridPaths(std::uint32_t side, orrery::Duration block) : side_(side), block_(block) {}
 
-  /// `nonce`: what tells this vehicle from others.
+  /// `nonce`: a number that differs between vehicles.
   std::uint32_t next_node(std::uint32_t node, std::uint32_t destination,
                           std::uint64_t nonce) const {
     const std::uint32_t east = column(destination) - column(node);  // modulo 2^32

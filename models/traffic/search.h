@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shortest paths from all nodes to one, by a search backwards from it (E. W. Dijkstra, "A note on
-// two problems in connexion with graphs", 1959). Costs are of any type that adds and compares:
-// whole ticks for routes in free-flow time, real numbers for those of an assignment.
+// Shortest paths from all nodes to one node, by a search backwards from that node (E. W. Dijkstra,
+// "A note on two problems in connexion with graphs", 1959). Costs may have any type that adds and
+// compares: whole ticks for routes in free-flow time, real numbers for an assignment.
 //
-// The result does not depend on chance: among equal paths the link that stands first in the input
-// wins, and nodes are settled in one order, which may serve to tell forward from backward.
+// The result is deterministic: among equal paths the link that stands first in the input wins, and
+// nodes are settled in a fixed order, by which callers can exclude cycles.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,13 @@
 
 namespace traffic {
 
-/// One search at a time; the arrays are kept for the next.
+/// Runs one search at a time; keeps its arrays for the next search.
 template <class Cost>
 class BackwardSearch {
  public:
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
-  /// `unreached`: what cost() is for nodes from which there is no path.
+  /// `unreached`: the value of cost() for nodes without a path.
   BackwardSearch(const Network& network, Cost unreached)
       : network_(network),
         unreached_(unreached),
@@ -30,7 +30,7 @@ class BackwardSearch {
         next_(network.node_count),
         rank_(network.node_count) {}
 
-  /// `cost_of(road)`: not negative. Nodes below the first through node end paths only.
+  /// `cost_of(road)` must not be negative. No path crosses nodes below the first through node.
   template <class CostOf>
   void run(std::uint32_t destination, CostOf&& cost_of) {
     std::fill(cost_.begin(), cost_.end(), unreached_);
@@ -52,7 +52,7 @@ class BackwardSearch {
   Cost cost(std::uint32_t node) const { return cost_[node]; }
   /// The link to take from `node`, or kNone.
   std::uint32_t next(std::uint32_t node) const { return next_[node]; }
-  /// When `node` was settled: a path that goes to lower ranks only has no cycle. kNone: unreached.
+  /// Order in which `node` was settled; kNone: no path. A path to ever lower ranks has no cycle.
   std::uint32_t rank(std::uint32_t node) const { return rank_[node]; }
 
  private:

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A signal with a fixed cycle and two phases, reduced to one stop line: green from some instant of
-// the cycle on for part of it. All arithmetic is on whole ticks and without loops, however long the
-// red time or the headway.
+// A signal with a fixed cycle and two phases, reduced to one stop line: green from one time of the
+// cycle on, for a part of the cycle. All arithmetic uses whole ticks and no loops, for any length
+// of the red time and the headway.
 //
 // A stop line serves a vehicle every `headway` of *green* time. Counting in green time makes the
-// service exact over many cycles: what remains of a headway at the end of green is served first in
-// the next green.
+// service exact over many cycles: the rest of a headway at the end of green continues in the next
+// green.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ class Signal {
 
   bool is_green(orrery::Time time) const { return cycle_ == green_ || position(time) < green_; }
 
-  /// The first instant at or after `time` that is green.
+  /// The first time at or after `time` that is green.
   orrery::Time green_from(orrery::Time time) const {
     if (is_green(time)) return time;
     return time + orrery::Duration::from_ticks(cycle_ - position(time));
   }
 
-  /// The instant at which `headway` of green time has passed since `time`, which is green.
+  /// The time at which `headway` of green time has passed since `time`, which must be green.
   orrery::Time after(orrery::Time time, orrery::Duration headway) const {
     if (cycle_ == green_) return time + headway;
     const std::int64_t since_start = position(time);

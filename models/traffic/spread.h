@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Independent pieces of the set-up on all cores. Who does which piece is chance; what comes of it
-// is not, as each piece writes places of its own.
+// Runs independent pieces of the set-up on all cores. Any thread may do any piece. The result does
+// not depend on the thread, as each piece writes to its own places.
 #pragma once
 
 #include <algorithm>
@@ -12,15 +12,15 @@
 
 namespace traffic {
 
-/// make_worker() is called once for each thread and gives what does piece i when called with i, for
-/// i below `count`.
+/// Calls make_worker() once in each thread. It returns a function that does piece i when called
+/// with i. The pieces are 0 to `count` - 1.
 template <class MakeWorker>
 void spread(std::size_t count, const MakeWorker& make_worker) {
   constexpr std::size_t kWorthAThread = 16;
   std::atomic<std::size_t> taken{0};
   const auto take = [&] {
     auto work = make_worker();
-    // Relaxed: the counter only hands out numbers; the end of the threads orders the results.
+    // Relaxed: the counter only gives out numbers; joining the threads orders the results.
     for (std::size_t i; (i = taken.fetch_add(1, std::memory_order_relaxed)) < count;) work(i);
   };
   const std::size_t helpers = std::min<std::size_t>(

@@ -20,9 +20,9 @@ namespace traffic {
 namespace {
 
 constexpr std::uint64_t kMostNodes = 100'000'000;
-/// Below it a vehicle would wait for weeks behind another; that cannot be meant.
+/// Below this a vehicle would wait for weeks behind another, so the figure must be an error.
 constexpr double kSmallestCapacity = 0.001;
-/// Totals are written with six digits at least.
+/// Files state totals with at least six digits.
 constexpr double kTotalTolerance = 1e-5;
 
 /// The head of a file: lines such as "<NUMBER OF ZONES> 24" up to "<END OF METADATA>".
@@ -87,7 +87,7 @@ constexpr const char* kToColumn = "the second column (term node)";
                           is_from ? link.from : link.to, why));
 }
 
-/// Nodes are numbered 1 to n, or in any other way as long as the links name n nodes in all.
+/// Nodes are numbered 1 to n, or in any other way if the links name n nodes in all.
 void check_nodes(const TntpNetwork& network) {
   const TntpLink* beyond = nullptr;
   for (const TntpLink& link : network.links) {
@@ -104,7 +104,7 @@ void check_nodes(const TntpNetwork& network) {
                           named.size()));
 }
 
-/// Some files of the collection end lines without ";".
+/// Accepts lines without ";" at the end, as in some files of the collection.
 void read_end(Reader& reader, const char* kind) {
   if (!reader.at_line_end()) reader.expect(";", fmt::format("at the end of a {}", kind));
   if (!reader.at_line_end())
@@ -129,7 +129,7 @@ TntpLink read_link(Reader& reader, const LinkColumns& columns) {
   if (link.from == link.to)
     reader.refuse(fmt::format("a link between two nodes is expected, found one from {} to itself",
                               link.from));
-  // All of them are numbers; a link that is cut off has fewer.
+  // All of these columns are numbers; a truncated link has fewer.
   constexpr const char* kRest[] = {"the sixth column (B)", "the seventh column (power)",
                                    "the eighth column (speed)", "the ninth column (toll)",
                                    "the tenth column (link type)"};
@@ -143,7 +143,7 @@ TntpLink read_link(Reader& reader, const LinkColumns& columns) {
   return link;
 }
 
-/// "5 : 1.5; 7 : 2; ..." in the section of one origin. `given`: its destinations so far.
+/// "5 : 1.5; 7 : 2; ..." in the section of one origin. `given`: the origin's destinations so far.
 void read_pairs(Reader& reader, NodeNumber origin, TntpTrips& trips, double& total,
                 std::unordered_set<NodeNumber>& given) {
   while (!reader.at_line_end()) {
@@ -163,7 +163,7 @@ bool starts_with_letter(std::string_view text) {
   return !text.empty() && std::isalpha(static_cast<unsigned char>(text.front())) != 0;
 }
 
-/// A table that was cut off is still a table.
+/// Detects a truncated table, which is still a valid table.
 void check_total(const TntpTrips& trips, const std::optional<double>& stated, double found) {
   if (!stated || std::abs(found - *stated) <= kTotalTolerance * *stated) return;
   throw orrery::UsageError(fmt::format(
@@ -191,7 +191,7 @@ TntpNetwork read_tntp_network(const std::string& path) {
                     "nodes",
                     network.zones, network.nodes));
   }
-  std::optional<LinkColumns> columns;  // the comment with their names stands before the first link
+  std::optional<LinkColumns> columns;  // the comment with column names stands before the first link
   while (reader.next_line()) {
     if (!columns) columns.emplace(path, data.column_header, reader.comments());
     network.links.push_back(read_link(reader, *columns));

@@ -3,12 +3,12 @@
 // Reads the TNTP text format, in which transport researchers exchange road networks and trip tables
 // (Transportation Networks for Research Core Team, github.com/bstabler/TransportationNetworks; the
 // format goes back to H. Bar-Gera). A network file has one directed link a line, a trip table has
-// one section for each origin, a node file has coordinates. The reader states what it found and
-// checks what can be checked within one file, counts and totals that the file states among it; what
-// the figures mean (units, zones that may be crossed) is decided in network.cpp.
+// one section for each origin, a node file has coordinates. The reader checks what one file allows
+// to check, such as the counts and totals that the file states. network.cpp decides what the
+// figures mean (units, zones that may be crossed).
 //
-// Whatever is wrong ends in a UsageError that names the file and line, what was expected there and
-// what was found: such files come from spreadsheets and many hands.
+// Every error is a UsageError with the file and line, the expected and the found text, because such
+// files come from spreadsheets and many authors.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@
 
 namespace traffic {
 
-/// The number that a file has for a node or zone; usually from 1 on, but any other is possible.
+/// The number of a node or zone in a file; usually from 1 on, but any other is possible.
 using NodeNumber = std::uint64_t;
 
 struct TntpLink {
   NodeNumber from, to;
-  double capacity;        ///< vehicles per hour of all lanes; 0: capacity.h
+  double capacity;        ///< vehicles per hour over all lanes; for 0 see capacity.h
   double length;          ///< in the file's unit, not negative
   double free_flow_time;  ///< in the file's unit, not negative
   double b, power;        ///< of the volume-delay function
-  double lanes;           ///< 0: the file does not say
+  double lanes;           ///< 0: not in the file
   double toll;            ///< in the file's unit
   std::uint32_t line;
 };
@@ -36,7 +36,7 @@ struct TntpNetwork {
   std::string path;
   std::uint32_t zones = 0;
   std::uint32_t nodes = 0;
-  NodeNumber first_through = 1;  ///< nodes below it may not be crossed
+  NodeNumber first_through = 1;  ///< vehicles must not cross nodes below this one
   std::string column_header;     ///< may name the units, such as "length (miles)"
   std::optional<double> toll_factor, distance_factor;  ///< of generalised cost
   std::vector<TntpLink> links;
@@ -51,7 +51,7 @@ struct TntpDemand {
 struct TntpTrips {
   std::string path;
   std::uint32_t zones = 0;
-  std::vector<TntpDemand> pairs;  ///< in the file's order, those with trips > 0
+  std::vector<TntpDemand> pairs;  ///< pairs with trips > 0, in the file's order
 };
 
 struct TntpPoint {

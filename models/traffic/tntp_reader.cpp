@@ -13,7 +13,7 @@
 namespace traffic {
 namespace {
 
-/// Beyond it whole numbers are not exact as doubles, which the tables of results are made of.
+/// Larger whole numbers are not exact as doubles, which the result tables use.
 constexpr std::uint64_t kLargestNumber = std::uint64_t{1} << 53;
 
 bool is_blank(char c) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The words of a TNTP file, and the sentence for one that is not what is expected. Files are read
-// whole and cut into lines and words in place: the largest trip tables have some ten million words,
-// and streams would take most of the start-up time.
+// Splits a TNTP file into words, and reports unexpected words. A file is read as a whole and cut
+// into lines and words in place: the largest trip tables have about ten million words, and streams
+// would take most of the start-up time.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace traffic {
 
-/// Walks through a file line by line and, within a line, word by word. `;` and `:` are words of
-/// their own, so "5:1.5;" and "5 : 1.5 ;" read alike.
+/// Goes through a file line by line and, within a line, word by word. `;` and `:` are separate
+/// words, so "5:1.5;" and "5 : 1.5 ;" read alike.
 class Reader {
  public:
   explicit Reader(const std::string& path);
 
-  /// The next line that is neither empty nor a comment.
+  /// Goes to the next line that is neither empty nor a comment; returns false at the end.
   bool next_line();
   std::string_view line() const { return line_; }
   std::uint32_t number() const { return number_; }
-  /// Comments that have been passed, without their "~".
+  /// The comments read so far, without their "~".
   const std::vector<std::string_view>& comments() const { return comments_; }
 
   /// The next word of the line; empty at its end.
@@ -54,7 +54,7 @@ class Reader {
 
 /// Without blanks at both ends.
 std::string_view trim(std::string_view text);
-/// For messages: what was found, cut to a readable length.
+/// For messages: the found text in quotes, cut to a readable length.
 std::string quoted(std::string_view text);
 
 }  // namespace traffic

@@ -38,8 +38,8 @@ void TrafficModel::prepare() {
   estimate_clearance();
 }
 
-/// A grid has no tables of routes, which would not fit for large ones; its own routes are spread
-/// over all shortest paths.
+/// Refuses tables of routes for a grid, as they would not fit for large grids. GridPaths spreads
+/// routes over all shortest paths.
 void TrafficModel::choose_kind() {
   const std::string& given = routes.value();
   if (is_grid_ && (given == "equilibrium" || given == "adaptive")) {
@@ -53,7 +53,7 @@ void TrafficModel::choose_kind() {
   if (is_grid_) kind_ = Routes::grid;
 }
 
-/// Files that do not belong together give a run like any other.
+/// Refuses files that do not belong together, because a run would not show the error.
 void TrafficModel::check_files() const {
   const bool other_network = !net_file.value().empty();
   if (other_network && trips_file.value().empty()) {
@@ -73,7 +73,7 @@ void TrafficModel::check_files() const {
 
 namespace {
 
-/// None for "auto".
+/// std::nullopt for "auto".
 std::optional<double> factor_of(const orrery::Parameter<std::string>& given) {
   const std::string& text = given.value();
   if (text == "auto") return std::nullopt;
@@ -97,7 +97,7 @@ NetworkOptions TrafficModel::network_options() const {
           lane_capacity};
 }
 
-/// For how many of the table's periods trips are made, of those of its rate.
+/// The trips of the run, in multiples of the trip table.
 double TrafficModel::tables() const {
   return profile_.mean_rate() * period.value().to_seconds() / table_period.value().to_seconds();
 }
@@ -112,7 +112,7 @@ void TrafficModel::make_grid() {
   require_possible(vehicles * grid_demand_.sources(), "grid_rate");
 }
 
-/// More could not be simulated, and gaps between departures would be less than a tick.
+/// More vehicles cannot be simulated, and gaps between departures would be less than a tick.
 void TrafficModel::require_possible(double vehicles, const std::string& source) const {
   constexpr double kMost = 1e9;
   if (vehicles <= kMost) return;
@@ -122,8 +122,7 @@ void TrafficModel::require_possible(double vehicles, const std::string& source) 
                   source, demand_factor.value(), vehicles, kMost));
 }
 
-/// The path of an input file: given by its own parameter, or one of those that the network's name
-/// stands for. Empty: there is none.
+/// The path of an input file: from its own parameter, or from the network's name. Empty: no file.
 std::string TrafficModel::file(const Parameter<Text>& given, const char* suffix) const {
   namespace fs = std::filesystem;
   if (!given.value().empty()) return given;
@@ -156,7 +155,7 @@ void TrafficModel::read_network() {
   const TntpNetwork input = read_tntp_network(net_path);
   const TntpTrips table = read_tntp_trips(file(trips_file, "_trips.tntp"));
   TntpNodes points;
-  // Coordinates are only for pictures and phases. Those of another network must not slip in.
+  // Coordinates serve only pictures and phases. Those of another network must not be used.
   const bool named = !node_file.value().empty();
   const std::string node_path =
       named || net_file.value().empty() ? file(node_file, "_node.tntp") : std::string();
@@ -176,8 +175,7 @@ void TrafficModel::read_network() {
   if (kind_ == Routes::adaptive) zone_times_ = ZoneTimes(net, pairs);
 }
 
-/// The equilibrium of an hour at the rate of the busiest step, since capacities are those of an
-/// hour.
+/// Assigns one hour at the rate of the busiest step, since capacities are per hour.
 void TrafficModel::assign_routes(const std::vector<Demand::Pair>& pairs) {
   if (!net.delay_fault.empty()) throw UsageError(net.delay_fault);
   const double run_hours = tables() * table_period.value().to_seconds() / 3600.0;
@@ -224,7 +222,7 @@ void TrafficModel::refuse_or_drop_unreachable(std::vector<Demand::Pair>& pairs) 
 
 // ---- Set-up ------------------------------------------------------------------------------------
 
-/// The phases of a node's signal share its cycle; each node's cycle starts at its own time.
+/// The phases of a node's signal share its cycle. The cycles of nodes start at different times.
 Signal TrafficModel::signal(std::uint32_t node, const StopLine& line) const {
   if (net.in_begin[node + 1] - net.in_begin[node] < 2) return {};
   const std::int64_t cycle_ticks = cycle.value().ticks();
@@ -238,8 +236,8 @@ Signal TrafficModel::signal(std::uint32_t node, const StopLine& line) const {
           Duration::from_ticks(line.second_phase ? cycle_ticks - first : first)};
 }
 
-/// Capacity = saturation flow * green share (Highway Capacity Manual): the files give capacities,
-/// so the saturation flow in green is larger, the headway shorter.
+/// Capacity = saturation flow * green share (Highway Capacity Manual). The files state capacities,
+/// so the saturation flow in green is larger and the headway shorter.
 void TrafficModel::set_headways_in_green() {
   for (std::uint32_t node = 0; node < net.node_count; ++node) {
     const std::uint32_t begin = net.in_begin[node], end = net.in_begin[node + 1];
@@ -278,8 +276,8 @@ void TrafficModel::communication(orrery::CommunicationGraph& graph) const {
   }
 }
 
-/// Nobody drives along a link in less than its free-flow time, and what is reported of it travels
-/// as long, the other way. Several links may join two nodes.
+/// A vehicle takes at least the free-flow time of a link, and a report about the link takes the
+/// same time in the other direction. Several links may join two nodes.
 Duration TrafficModel::shortest_delay(std::uint32_t from, std::uint32_t to) const {
   Duration least = Duration::max();
   const auto look_at_links = [&](std::uint32_t begin, std::uint32_t end) {
@@ -291,8 +289,8 @@ Duration TrafficModel::shortest_delay(std::uint32_t from, std::uint32_t to) cons
   return least;
 }
 
-/// When the last queue has cleared, by the estimate that the worst link is kept busy from the
-/// start.
+/// Estimates when the last queue has cleared, on the assumption that the worst link is busy from
+/// the start.
 void TrafficModel::estimate_clearance() {
   double seconds = period.value().to_seconds();
   std::optional<std::size_t> worst;
@@ -323,7 +321,7 @@ void TrafficModel::estimate_clearance() {
   }
 }
 
-/// A quarter more than the estimate, in whole ten minutes.
+/// 1.25 times the estimate, rounded up to whole 10 minutes.
 Time TrafficModel::default_horizon() const {
   constexpr std::int64_t kStep_s = 600;
   const double estimate = std::min(1.25 * clearance_s_, 1e9);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a link costs at a volume, for static assignment: the function of the Bureau of Public Roads
-// (Traffic Assignment Manual, 1964) as TNTP files have it,
+// The cost of a link at a volume, for static assignment: the function of the Bureau of Public Roads
+// (Traffic Assignment Manual, 1964) in the form of TNTP files,
 //
 //   cost(v) = t0 (1 + B (v / c)^p) + fixed
 //
-// in the file's unit of time, with volume v and capacity c of the same period. `fixed` is what
-// generalised cost adds for length and toll. The function is the file's own, with its B, power and
-// capacity untouched, so that published equilibria can be compared; the simulation's stop lines
-// know capacities only.
+// in the file's unit of time, with volume v and capacity c of the same period. `fixed` is the cost
+// of length and toll in generalised cost. B, power and capacity are unchanged from the file, so
+// that published equilibria can be compared. The stop lines of the simulation use only the
+// capacities.
 #pragma once
 
 #include "orrery/math.h"
@@ -29,14 +29,14 @@ class VolumeDelay {
     if (rise_ == 0) return base_;
     return base_ + orrery::math::product(rise_, raised(volume * per_capacity_, power_));
   }
-  /// Of the cost by the volume.
+  /// Derivative of the cost by the volume.
   double slope(double volume) const {
     if (rise_ == 0 || power_ == 0) return 0;
     return rise_ * power_ * per_capacity_ * raised(volume * per_capacity_, power_ - 1);
   }
 
  private:
-  /// Nearly all networks have the power 4.
+  /// The power is 4 in nearly all networks.
   static double raised(double x, double power) {
     if (power == 4) return (x * x) * (x * x);
     if (power == 3) return x * x * x;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The wireless mesh as a model: parameters, results, and what all stations share (the network, the
-// receiver's settings, durations of frames). station.h has the stations.
+// The wireless mesh as a model: parameters, results, and the data that all stations share (network,
+// receiver settings, durations of frames). station.h has the stations.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ enum class AccessMode : std::uint8_t { csma, aloha, slotted_aloha };
 
 class Wireless final : public orrery::Model {
  public:
-  // Where stations stand.
+  // Positions of stations.
   Parameter<std::int64_t> stations{
       *this, "stations", 100, {.help = "stations (LPs)", .minimum = 2, .maximum = 1 << 16}};
   Parameter<std::string> layout{
@@ -200,7 +200,7 @@ class Wireless final : public orrery::Model {
   Metric delay{*this, "delay", "s", "of a packet from its creation to its destination",
                orrery::Keep::histogram};
   Metric hops{*this, "hops", "", "links that a delivered packet has gone"};
-  // What can be counted is recorded once a station, at the end.
+  // Each station records its counts once, at the end.
   Metric generated{*this, "generated", "", "packets that a station made"};
   Metric unreachable{*this, "unreachable", "", "packets that had no way to their destination"};
   Metric delivered{*this, "delivered", "", "packets that reached their destination at a station"};
@@ -251,7 +251,7 @@ class Wireless final : public orrery::Model {
   void prepare() override;
   std::uint64_t lp_count() const override { return static_cast<std::uint64_t>(stations.value()); }
   std::unique_ptr<orrery::LogicalProcessBase> create(LpId id) const override;
-  /// Whoever sends to another station switches its transmitter on first.
+  /// A station switches its transmitter on before it sends to another station.
   Duration lookahead() const override { return kTurnaround + network_.shortest_delay(); }
   void communication(orrery::CommunicationGraph& graph) const override;
   Time default_horizon() const override { return Time::zero() + Duration::seconds(10); }
@@ -270,12 +270,12 @@ class Wireless final : public orrery::Model {
     return airtime(*data_rate_, bytes + kHeaderBytes);
   }
   Duration ack_airtime() const { return ack_airtime_; }
-  /// From the end of a transmission until its acknowledgement must have come.
+  /// From the end of a transmission to the end of the wait for its acknowledgement.
   Duration ack_wait() const { return kSifs + ack_airtime_ + kSlot; }
   /// Slot of slotted ALOHA, and unit of the back-off of both ALOHAs: the longest exchange of
-  /// frames, with the longest propagation, and the time to get ready for the next.
+  /// frames, the longest propagation delay included, plus the time to get ready for the next.
   Duration exchange_slot() const { return exchange_slot_; }
-  /// Mean time between packets of a station; zero: it makes none.
+  /// Mean time between packets of a station; 0: the station makes no packets.
   double seconds_between_packets() const { return seconds_between_packets_; }
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Places, links and routes. Everything here is a function of the plan alone: the random numbers
-// come from streams of the plan's own seed, so that a network stays the same while runs of
-// different seeds are compared on it.
+// Places stations and computes links and routes. The network is a function of the plan alone: its
+// random numbers come from streams of the plan's own seed, so runs with different seeds can be
+// compared on the same network.
 #include "network.h"
 
 #include <algorithm>
@@ -19,20 +19,20 @@ namespace {
 using orrery::Random;
 namespace math = orrery::math;
 
-// Streams of the plan's seed; domain 0 belongs to the stations in a run.
+// Random streams of the plan's seed; domain 0 is for the stations in a run.
 constexpr std::uint32_t kPlaceDomain = 1, kShadowDomain = 2;
-constexpr double kShadowLimit = 3.0;  // standard deviations: bounds how far one has to search
-constexpr double kScatter = 0.35;     // of the spacing, to each side
+constexpr double kShadowLimit = 3.0;  // standard deviations; bounds the search range for links
+constexpr double kScatter = 0.35;     // share of the spacing, to each side
 constexpr std::uint32_t kCostScale = 1024;
 
-/// Columns of the smallest square grid that has room for all.
+/// Columns of the smallest square grid that holds all stations.
 std::uint32_t grid_columns(std::uint32_t stations) {
   std::uint32_t columns = 1;
   while (columns * columns < stations) ++columns;
   return columns;
 }
 
-/// Cells at least as large as the range, so that whoever is in range is in one of nine.
+/// Grid cells at least as large as the range, so all stations in range are in nine cells.
 class CellIndex {
  public:
   CellIndex(const std::vector<Position>& positions, double range_m) : positions_(positions) {
@@ -51,7 +51,7 @@ class CellIndex {
       cells_[std::size_t{row(positions[id])} * columns_ + column(positions[id])].push_back(id);
   }
 
-  /// Calls `visit(other)` for all stations of the cells round that of `station`.
+  /// Calls `visit(other)` for all stations of the cell of `station` and of the cells around it.
   template <class Visit>
   void for_each_near(LpId station, Visit visit) const {
     const std::uint32_t x = column(positions_[station]), y = row(positions_[station]);
@@ -77,7 +77,7 @@ double distance_m(const Position& a, const Position& b) {
   return math::sqrt(math::product(dx, dx) + math::product(dy, dy));
 }
 
-/// The same for both directions of a pair: what stands between them is the same.
+/// The same for both directions of a pair, as the obstacles are the same.
 double shadowing_db(const Plan& plan, LpId a, LpId b) {
   if (plan.shadowing_db == 0.0) return 0.0;
   Random random(plan.seed, std::min(a, b), std::uint64_t{std::max(a, b)} << 16, kShadowDomain);
@@ -102,7 +102,7 @@ void Network::place(const Plan& plan) {
   for (LpId id = 0; id < plan.stations; ++id) {
     Random random(plan.seed, id, 0, kPlaceDomain);
     Position at{(id % columns + 0.5) * plan.spacing_m, (id / columns + 0.5) * plan.spacing_m};
-    if (disc) {  // the first one in the middle; the others evenly, by rejection from the square
+    if (disc) {  // the first in the middle; the others uniform, by rejection from the square
       do {
         at.x = id == 0 ? radius : random.uniform(0.0, 2 * radius);
         at.y = id == 0 ? radius : random.uniform(0.0, 2 * radius);
@@ -119,7 +119,7 @@ void Network::place(const Plan& plan) {
   }
 }
 
-/// The stations nearest to points that are spread evenly over the area.
+/// Chooses the stations nearest to points that are spread evenly over the area.
 void Network::choose_gateways(const Plan& plan) {
   gateway_.assign(positions_.size(), false);
   gateway_count_ = plan.gateways;
@@ -192,8 +192,8 @@ Network::Tree Network::shortest_paths(const std::vector<LpId>& roots) const {
     const auto [reached, station] = open.top();
     open.pop();
     if (reached > cost[station]) continue;
-    // Power, and so the cost, is the same in both directions: the links of `station` name the ones
-    // that lead to it.
+    // Power, and so the cost, is the same in both directions: each link of `station` has the cost
+    // of the reverse link, which leads to `station`.
     for (std::uint32_t l = first_[station]; l < first_[station + 1]; ++l) {
       if (cost_[l] == 0 || reached + cost_[l] >= cost[links_[l].to]) continue;
       const LpId other = links_[l].to;

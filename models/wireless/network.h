@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where stations stand, who hears whom how loud and how late, and which way packets go. Built once
-// before the run, constant afterwards and shared by all stations: what never changes need not be in
-// an LP's state. The distance to a station is all that a sender and a receiver have in common, so
-// there is no channel in the middle: each sender announces its signals to the stations in its list.
+// Positions, links with power and delay, and routes. Built once before the run, constant afterwards
+// and shared by all stations: constant data need not be in an LP's state. Power and delay depend
+// only on the two stations of a link. So there is no channel object: a sender sends its signals to
+// the stations in its own list of links.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct Position {
   double x, y;  ///< m
 };
 
-/// From one station to one that hears it, be it only as interference.
+/// A link from one station to another that receives its signals, if only as interference.
 struct Link {
   LpId from, to;
   double power_w;      ///< mean received power
@@ -41,17 +41,17 @@ struct Plan {
   std::uint64_t seed = 1;
   PathLoss loss;
   double power_dbm = 20.0;
-  double floor_dbm = -95.0;   ///< weaker signals are not announced
+  double floor_dbm = -95.0;   ///< weaker signals are not sent as events
   double shadowing_db = 0.0;  ///< standard deviation
   std::uint32_t gateways = 1;
-  bool all_destinations = false;  ///< routes from everywhere to everywhere, not only to gateways
+  bool all_destinations = false;           ///< routes between all stations, not only to gateways
   std::size_t maximum_links = 16'000'000;  ///< 32 bytes each
 };
 
 class Network {
  public:
-  /// `link_cost(power_w)`: expected transmissions until a frame gets over a link, or 0 if the link
-  /// must not be used. Throws UsageError if there are too many links to hold.
+  /// `link_cost(power_w)`: expected transmissions of a frame until it passes the link, or 0 if the
+  /// link must not be used. Throws UsageError if there are more than `maximum_links` links.
   template <class Cost>
   Network(const Plan& plan, Cost link_cost) : Network(plan) {
     for (Link& link : links_) set_cost(link, link_cost(link.power_w));
@@ -74,14 +74,14 @@ class Network {
   /// Links of a station that may carry packets.
   std::uint32_t ports_of(LpId station) const { return ports_[station]; }
 
-  /// The gateway that a station's packets go to, or kNoRoute.
+  /// The gateway for a station's packets, or kNoRoute.
   LpId gateway_of(LpId station) const { return nearest_gateway_[station]; }
   /// The link that a packet for `destination` takes from `station`, or kNoRoute.
   std::uint32_t next_link(LpId station, LpId destination) const {
     if (!routes_.empty()) return routes_[std::size_t{destination} * positions_.size() + station];
     return nearest_gateway_[station] == destination ? to_gateway_[station] : kNoRoute;
   }
-  /// Links to the gateway; 0 for the gateway itself and where there is no way.
+  /// Links to the gateway; 0 for the gateway itself and for stations without a route.
   std::uint32_t hops_to_gateway(LpId station) const;
 
   Duration longest_delay() const { return longest_delay_; }
@@ -94,7 +94,7 @@ class Network {
   void connect(const Plan& plan);
   void set_cost(Link& link, double transmissions);
   void find_routes(const Plan& plan);
-  /// Dijkstra (1959) from several roots over links taken backwards.
+  /// Dijkstra's search (1959) from several roots over reversed links.
   struct Tree {
     std::vector<std::uint32_t> next_link;
     std::vector<LpId> root;
@@ -107,7 +107,7 @@ class Network {
   std::uint32_t gateway_count_ = 0;
   std::vector<Link> links_;                   // by sender, then by receiver
   std::vector<std::uint32_t> first_, ports_;  // by station
-  std::vector<std::uint32_t> cost_;           // by link; 0: carries nothing
+  std::vector<std::uint32_t> cost_;           // by link; 0: the link carries no packets
   std::vector<LpId> nearest_gateway_;
   std::vector<std::uint32_t> to_gateway_;  // by station
   std::vector<std::uint32_t> routes_;      // by destination, then by station

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a station does: host, MAC, receiver, results, in this order.
+// The handlers of a station, in this order: host, MAC, receiver, results.
 #include "station.h"
 
 #include <algorithm>
@@ -26,12 +26,12 @@ void Station::work(std::int64_t steps) const {
 
 // ---- host ---------------------------------------------------------------------------------------
 
-/// Packets are due at the times of a Poisson process. The host makes one at a time: one that is due
-/// while it is busy waits (and has been created when it was due).
+/// Packets are due at the times of a Poisson process. The host makes one packet at a time. A packet
+/// that is due while the host is busy waits; its creation time is the time at which it was due.
 void Station::schedule_next_packet(Context& context, Time not_before) {
   const Duration gap =
       Duration::from_seconds(context.random().exponential(model_.seconds_between_packets()));
-  if (gap >= Time::max() - next_packet_) return;  // never, as far as this clock goes
+  if (gap >= Time::max() - next_packet_) return;  // beyond the end of the clock
   next_packet_ = next_packet_ + gap;
   const Time start = std::max(next_packet_, not_before);
   if (model_.processing.value() >= Time::max() - start) return;
@@ -47,7 +47,7 @@ Packet Station::make_packet(Context& context) const {
                 .hops = 0};
   if (model_.small_share > 0 && context.random().bernoulli(model_.small_share))
     packet.bytes = static_cast<std::uint32_t>(model_.small_payload.value());
-  if (!model_.to_gateways()) {  // any station but this one
+  if (!model_.to_gateways()) {  // uniform over all other stations
     const auto other = static_cast<LpId>(context.random().below(context.lp_count() - 1));
     packet.destination = other + (other >= context.self() ? 1 : 0);
   }
@@ -79,7 +79,7 @@ void Station::deliver(Context& context, const Packet& packet) {
   if (counts_now(context)) counts_.delivered_bits += 8 * std::uint64_t{packet.bytes};
   if (!counts_from(Time::from_ticks(packet.created_ticks))) return;
   ++counts_.delivered;
-  // It is there when it has been decoded.
+  // The packet is delivered when it has been decoded.
   context.record(model_.delay,
                  (context.end() - Time::from_ticks(packet.created_ticks)).to_seconds());
   context.record(model_.hops, packet.hops);
@@ -99,9 +99,9 @@ void Station::handle(Context& context, const FrameReady& ready) {
   }
 }
 
-/// For the first frame of the queue, at its first or a later try. With carrier sense each try waits
-/// a random number of slots. With ALOHA a first try waits for nothing, as in the textbook, and a
-/// later one for a random number of exchanges.
+/// Starts the contention for the first frame of the queue, at its first or a later try. With
+/// carrier sense each try waits a random number of slots. With ALOHA a first try does not wait, as
+/// in the textbook, and a later try waits a random number of exchanges.
 void Station::begin_contention(Context& context) {
   mac_ = Mac::contending;
   const bool waits = model_.mode() == AccessMode::csma || tries_ > 0;
@@ -110,7 +110,7 @@ void Station::begin_contention(Context& context) {
   resume(context);
 }
 
-/// Schedules the decision to transmit, if the station waits for one and nothing is in its way.
+/// Schedules the decision to transmit, if the station waits for one and the medium permits.
 void Station::resume(Context& context) {
   if (mac_ != Mac::contending || countdown_.running()) return;
   if (model_.mode() == AccessMode::csma)
@@ -120,19 +120,19 @@ void Station::resume(Context& context) {
 }
 
 void Station::resume_by_carrier_sense(Context& context) {
-  if (senses_busy()) return;  // the end of the signal will resume
+  if (senses_busy()) return;  // the end of the signal calls resume() again
   const Time idle_from = std::max({idle_since_, transmits_until_, defers_until_});
   const Time due = countdown_.run(idle_from, context.end());
   context.schedule_expanded(context.self(), due - context.now(), kTurnaround,
                             Access{++access_number_});
 }
 
-/// The medium is busy: the decision to transmit is put off, unless it falls before this is noticed.
+/// The medium becomes busy: postpones the decision to transmit unless it is due before CCA.
 void Station::pause(Time busy_from) {
-  if (countdown_.stop(busy_from)) ++access_number_;  // its event is out of date
+  if (countdown_.stop(busy_from)) ++access_number_;  // the scheduled Access event is outdated
 }
 
-/// Both kinds of ALOHA. In the slotted one, energy goes on the air at the beginning of a slot.
+/// Both kinds of ALOHA. In slotted ALOHA, energy goes on the air at the beginning of a slot.
 void Station::resume_by_time(Context& context) {
   const std::int64_t slot = model_.exchange_slot().ticks();
   const std::int64_t wait = std::int64_t{countdown_.slots()} * slot;
@@ -149,7 +149,7 @@ void Station::handle(Context& context, const Access& access) {
   if (access.number != access_number_ || mac_ != Mac::contending) return;
   countdown_.finish();
   if (transmits_until_ > context.now())
-    resume(context);  // an acknowledgement of its own came between
+    resume(context);  // the station's own acknowledgement came between
   else
     transmit(context);
 }
@@ -159,7 +159,7 @@ void Station::transmit(Context& context) {
   const Packet& packet = queue_.front();
   const Link& link = network.link(network.next_link(context.self(), packet.destination));
   const Duration airtime = model_.data_airtime(packet.bytes);
-  if (receiver_.locked()) {  // half duplex: what it was receiving is lost
+  if (receiver_.locked()) {  // half duplex: the frame being received is lost
     const bool mine = incoming_.to == context.self() && incoming_.kind == FrameKind::data;
     if (mine && counts_now(context)) ++counts_.missed;
     receiver_.abandon();
@@ -183,7 +183,7 @@ void Station::transmit(Context& context) {
                             TransmissionOver{++attempt_});
 }
 
-/// Tells all who will hear it that a signal is coming. It leaves the antenna after `lead`.
+/// Sends the signal to all stations with a link from here. It leaves the antenna after `lead`.
 void Station::announce(Context& context, Duration lead, const SignalStart& signal) {
   const Network& network = model_.network();
   SignalStart copy = signal;
@@ -208,11 +208,11 @@ void Station::acknowledged(Context& context, const Incoming& frame) {
   const Link& link = network.link(network.next_link(context.self(), queue_.front().destination));
   if (network.link(receiver_.locked_link()).from != link.to) return;
   if (counts_now(context)) ++ports_[link.port].acknowledged;
-  ++attempt_;  // the timer is out of date
+  ++attempt_;  // the timer is outdated
   frame_done(context);
 }
 
-/// The first frame of the queue has been sent or given up: on to the next.
+/// The first frame of the queue has been sent or given up: starts with the next frame.
 void Station::frame_done(Context& context) {
   queue_.erase(queue_.begin());
   contention_window_ = kContentionMinimum;
@@ -247,7 +247,7 @@ void Station::handle(Context& context, const SignalStart& signal) {
 
   receiver_.begin({power_w, (now + airtime).ticks(), signal.link}, now.ticks(), model_.receiver());
   const Demand& demand = data ? model_.data_demand() : model_.ack_demand();
-  const bool transmits = transmits_until_ > now;  // or will before the frame is over
+  const bool transmits = transmits_until_ > now;  // or will transmit before the frame ends
   if (!transmits && receiver_.try_lock(now.ticks(), demand, model_.receiver()))
     incoming_ = {signal.packet, signal.to, signal.number, signal.kind};
   else if (data && signal.to == context.self() && counts_now(context))
@@ -256,7 +256,7 @@ void Station::handle(Context& context, const SignalStart& signal) {
   context.schedule_expanded(context.self(), airtime, kSifs, SignalEnd{signal.link});
 }
 
-/// Whether the medium is busy may have changed.
+/// Updates whether the medium is busy.
 void Station::sense(Time now) {
   const bool busy = receiver_.total_w() >= model_.busy_from_w();
   if (busy == busy_) return;
@@ -278,11 +278,11 @@ void Station::handle(Context& context, const SignalEnd& signal) {
     context.fail("a signal ends at this station that has not begun");
   sense(now);
   if (was_locked) frame_ended(context);
-  if (model_.mode() == AccessMode::csma) resume(context);  // ALOHA waits for no one
+  if (model_.mode() == AccessMode::csma) resume(context);  // ALOHA does not sense the medium
 }
 
-/// Decodes the frame that has just ended and acts on it. What others agreed on in a frame that was
-/// heard, or may have agreed on in one that was not understood, is left to them: this is the
+/// Decodes the frame that has just ended and acts on it. If the frame was for another station or
+/// could not be decoded, the station defers until the other stations' acknowledgement is over: the
 /// network allocation vector, and the extended interframe space (EIFS), of IEEE 802.11.
 void Station::frame_ended(Context& context) {
   work(model_.work);
@@ -301,8 +301,8 @@ void Station::frame_ended(Context& context) {
   } else {
     acknowledged(context, incoming_);
   }
-  // A countdown goes on only if the frame was too weak to be sensed; it starts afresh with the time
-  // that the frame tells to wait.
+  // A countdown still runs only if the frame was too weak to be sensed. It stops here and resumes
+  // after `defers_until_`.
   if (defers_until_ > now) pause(now);
 }
 
@@ -332,7 +332,7 @@ void Station::data_received(Context& context, LpId from) {
     context.schedule_expanded(context.self(), context.duration(), model_.processing, Relay{packet});
 }
 
-/// Whether a frame was received before, when its acknowledgement got lost; and remembers it.
+/// Whether a frame came before (its acknowledgement got lost). Stores the frame's number.
 bool Station::is_repetition(LpId from, std::uint32_t number) {
   for (LastFrame& last : last_frames_) {
     if (last.from != from) continue;
@@ -346,7 +346,7 @@ bool Station::is_repetition(LpId from, std::uint32_t number) {
 
 // ---- results ------------------------------------------------------------------------------------
 
-/// The part of an interval that comes after the warm-up.
+/// The part of an interval that lies after the warm-up.
 std::int64_t Station::counted_ticks(Time from, Time until) const {
   const Time counted = std::max(from, Time::zero() + model_.warm_up);
   return until > counted ? (until - counted).ticks() : 0;

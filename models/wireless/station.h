@@ -4,9 +4,9 @@
 // MAC that decides when to transmit, and a receiver. README.md describes the protocol; events.h
 // lists the events and their durations.
 //
-// An event's handler acts as of its start, and what it sends leaves at its end or later, which is
-// when the protocol says that the thing has been done. So the heavy computations are in the events
-// that last longest: decoding takes SIFS, processing takes `processing`.
+// The handler of an event computes the state at the event's start. Its results leave at the event's
+// end or later, when the protocol says that the action is complete. So the heavy computations are
+// in the longest events: decoding takes SIFS, processing takes `processing`.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace wireless {
 
 using orrery::Context;
 
-// The event types are tried in this order: the frequent ones first.
+// The dispatch tries the event types in this order: frequent types first.
 class Station final : public orrery::LogicalProcess<Station, SignalStart, SignalEnd, Access,
                                                     TransmissionOver, FrameReady, Relay, Generate> {
  public:
@@ -42,7 +42,7 @@ class Station final : public orrery::LogicalProcess<Station, SignalStart, Signal
   enum class Mac : std::uint32_t {
     idle,          ///< nothing to send
     contending,    ///< waits for the medium and its back-off
-    transmitting,  ///< or waits for the acknowledgement
+    transmitting,  ///< or waits for the acknowledgement of a frame
   };
   struct Counts {
     std::uint64_t generated = 0, unreachable = 0, delivered = 0, delivered_bits = 0;
@@ -52,12 +52,12 @@ class Station final : public orrery::LogicalProcess<Station, SignalStart, Signal
   struct PortCounts {
     std::uint32_t attempts = 0, acknowledged = 0;
   };
-  /// The last frame that came from a neighbour: a repetition of it is not passed on again.
+  /// The last frame from a neighbour, to detect repetitions, which are not passed on again.
   struct LastFrame {
     LpId from;
     std::uint32_t number;
   };
-  /// What the receiver is locked on, besides how it fares.
+  /// The frame that the receiver is locked on; `receiver_` has the state of its reception.
   struct Incoming {
     Packet packet;
     LpId to;
@@ -98,11 +98,11 @@ class Station final : public orrery::LogicalProcess<Station, SignalStart, Signal
 
   const Wireless& model_;
 
-  // Host. The packet being made was due at `next_packet_`: a host makes one at a time.
+  // Host. A host makes one packet at a time. The packet in the making was due at `next_packet_`.
   Time next_packet_;
 
   // MAC.
-  std::vector<Packet> queue_;  // the first one is being sent
+  std::vector<Packet> queue_;  // the station is sending the first packet
   Mac mac_ = Mac::idle;
   std::uint32_t contention_window_ = kContentionMinimum;
   std::uint32_t tries_ = 0;         // of the first frame
@@ -110,8 +110,8 @@ class Station final : public orrery::LogicalProcess<Station, SignalStart, Signal
   Countdown countdown_;
   std::uint64_t access_number_ = 0;  // of the latest Access event
   std::uint64_t attempt_ = 0;        // of the latest TransmissionOver event
-  Time transmits_until_;             // own frames and acknowledgements, also those still to begin
-  Time defers_until_;                // others' exchanges that it has heard of
+  Time transmits_until_;             // own frames and acknowledgements, begun or still to begin
+  Time defers_until_;                // end of the others' exchanges that the station received
 
   // Receiver.
   Receiver receiver_;

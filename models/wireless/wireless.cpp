@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The model as a whole: from parameters to what stations share, and from metrics to results.
+// The model as a whole: computes the shared data from the parameters, and results from the metrics.
 #include <algorithm>
 #include <string>
 
@@ -10,7 +10,7 @@
 namespace wireless {
 namespace {
 
-constexpr std::int64_t kMostAllToAll = 4096;  // stations: routes are a table of this squared
+constexpr std::int64_t kMostAllToAll = 4096;  // stations; the route table has the square of this
 
 double ratio(double part, double whole) {
   return whole > 0 ? part / whole : 0.0;
@@ -27,7 +27,7 @@ void Wireless::prepare() {
   ack_rate_ = &acknowledgement_rate(*data_rate_);
   to_gateways_ = traffic.value() == "gateway";
   set_receiver();
-  // A link that would do with less power has this much in reserve.
+  // A link is used only if it would also work with its power divided by this reserve.
   const double reserve = ratio_of_db(link_margin);
   network_ = Network(plan(), [&](double power_w) { return frame_cost(power_w / reserve); });
   set_durations();
@@ -79,8 +79,8 @@ Plan Wireless::plan() const {
 }
 
 /// Expected transmissions of a frame over a link without interference (ETX: De Couto, Aguayo,
-/// Bicket, Morris, "A high-throughput path metric for multi-hop wireless routing", MobiCom 2003);
-/// 0 if less than half of the frames come through.
+/// Bicket, Morris, "A high-throughput path metric for multi-hop wireless routing", MobiCom 2003); 0
+/// if less than half of the frames are received.
 double Wireless::frame_cost(double power_w) const {
   if (power_w < receiver_.sensitivity_w) return 0.0;
   if (receiver_.judgement == Judgement::collision) return 1.0;

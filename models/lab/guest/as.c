@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Executes a command of a guest's shell as one of the users of its /etc/passwd, without a question: su
- * and runuser ask PAM, whose rules a guest does not have.
+ * Executes a command of a guest's shell as one of the users of its /etc/passwd, without a password.
+ * su and runuser ask PAM, whose rules a guest does not have.
  *
- *   as USER COMMAND      ends as the command does; with 125 if there is no such user
+ *   as USER COMMAND      exit status of the command; 125 if there is no such user
  */
 #define _GNU_SOURCE
 #include <grp.h>
@@ -18,7 +18,7 @@
 
 enum { kNoUser = 125, kMostGroups = 64 };
 
-/* Read as files: this program is static, and the C library's own functions load others. */
+/* Reads the file directly: this program is static, and the C library's functions load libraries. */
 static const struct passwd *find_user(const char *name)
 {
 	FILE *const file = fopen("/etc/passwd", "re");

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a guest's kernel can do on the machine, if whoever has the guest has got the better of it: what
- * is listed here. It has no capabilities and can get none; the machine's kernel executes the system
- * calls of an unmodified User Mode Linux for it (seccomp), with the arguments that this one uses where
- * others would lead out; and it opens files where it must (Landlock, on machines that have it), reaches
- * no process and no socket but its own. Each of these is a second line behind a root that holds nothing
- * else (root.c) and behind namespaces (enter.c).
+ * Limits what a compromised guest, its kernel included, can do on the machine. The guest's kernel
+ * has no capabilities and cannot get any. The machine's kernel executes only the system calls of an
+ * unmodified User Mode Linux for it (seccomp); calls that other arguments would make dangerous are
+ * limited to the arguments that User Mode Linux uses. On machines with Landlock, it opens files
+ * only where it must, and reaches no process and no socket but its own. Each of these measures is a
+ * second line behind a root with nothing else in it (root.c) and behind namespaces (enter.c).
  *
- * Descriptors 1, 2 and 4 are files of the machine: so there is no fchmod, which could make a program of
- * one that runs as who started the laboratory.
+ * Descriptors 1, 2 and 4 are files of the machine. So fchmod is not allowed: it could turn such a
+ * file into a program that runs as the user of the laboratory.
  *
- * Programs of the guest run under the same filter, but User Mode Linux takes their system calls before
- * the filter sees them. What it does not see are calls into the vsyscall page, which would show the
- * machine's clock: the filter sees these, and tells the guest's kernel by SIGSYS (../kernel/lab.c).
+ * Programs of the guest run under the same filter, but User Mode Linux takes their system calls
+ * before the filter. Only calls into the vsyscall page, which would show the machine's clock, reach
+ * the filter, which passes them to the guest's kernel by SIGSYS (../kernel/lab_vsyscall.c).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -59,7 +59,7 @@ enum {
 	kNullDevice = 1 << 1 | 1 << 2,
 	kAllOfVersion2 = (1 << 14) - 1,
 	kTruncate = 1 << 14, /* since version 3 */
-	kScopes = 1 << 0 | 1 << 1, /* abstract sockets and signals, since 6 */
+	kScopes = 1 << 0 | 1 << 1, /* abstract sockets and signals, since version 6 */
 };
 
 struct rules {
@@ -88,13 +88,13 @@ static void restrict_files(void)
 	const size_t bytes = version >= 6 ? 24 : version >= 4 ? 16 : 8;
 	int rules;
 
-	if (version < 2) /* the first cannot move a file to another folder */
+	if (version < 2) /* version 1 cannot move a file to another folder */
 		return;
 	rules = syscall(SYS_landlock_create_ruleset, &handled, bytes, 0);
 	check(rules, "restrict", "files");
 	allow(rules, "/", kRead);
 	allow(rules, "/kernel", 1 << 2 | kExecute);
-	allow(rules, "/lib64", kRead | kExecute); /* its loader */
+	allow(rules, "/lib64", kRead | kExecute); /* the kernel's loader */
 	allow(rules, "/dev/null", kNullDevice | (all & kTruncate));
 	allow(rules, "/tmp", all & ~kExecute);
 	allow(rules, "/guest/out", all & ~kExecute);
@@ -104,7 +104,7 @@ static void restrict_files(void)
 
 /* ---- System calls */
 
-/* With any arguments. */
+/* Allowed with any arguments. */
 static const unsigned int kCalls[] = {
 	/* memory */
 	SYS_brk, SYS_madvise, SYS_memfd_create, SYS_mmap, SYS_mprotect, SYS_mremap, SYS_munmap,
@@ -112,12 +112,12 @@ static const unsigned int kCalls[] = {
 	SYS_close, SYS_dup, SYS_dup2, SYS_fdatasync, SYS_fstat, SYS_fsync, SYS_ftruncate,
 	SYS_getdents64, SYS_lseek, SYS_pread64, SYS_pwrite64, SYS_read, SYS_readv, SYS_write,
 	SYS_writev, SYS_fstatfs,
-	/* files by their names, below folders of hostfs and for its own start */
+	/* files by their names, below folders of hostfs and for the kernel's start */
 	SYS_access, SYS_faccessat, SYS_faccessat2, SYS_fchmodat, SYS_fchownat, SYS_linkat, SYS_lstat,
 	SYS_mkdir, SYS_mkdirat, SYS_mknodat, SYS_newfstatat, SYS_open, SYS_openat, SYS_openat2,
 	SYS_readlink, SYS_readlinkat, SYS_rename, SYS_renameat2, SYS_rmdir, SYS_stat, SYS_statfs,
 	SYS_statx, SYS_symlinkat, SYS_unlink, SYS_unlinkat, SYS_utimensat,
-	/* what it waits for */
+	/* waiting */
 	SYS_epoll_create, SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_wait, SYS_epoll_pwait, SYS_eventfd2, SYS_poll,
 	SYS_ppoll, SYS_pipe, SYS_pipe2,
 	/* sockets of the laboratory */
@@ -136,8 +136,8 @@ static const unsigned int kCalls[] = {
 	SYS_timer_create, SYS_timer_delete, SYS_timer_settime, SYS_timer_gettime,
 };
 
-/* With a first or second argument of these only, of which the lower half counts. No leases of files,
- * which hold others up, and no notices of what others do with them. */
+/* Allowed only with these values in the lower half of the first or second argument. No leases of
+ * files, which block other processes, and no notices of what other processes do with files. */
 static const struct {
 	unsigned int call, argument, count, values[10];
 } kLimited[] = {
@@ -150,13 +150,13 @@ static const struct {
 	{ SYS_socketpair, 0, 1, { AF_UNIX } },
 };
 
-/* Calls of programs into the vsyscall page, whose addresses end the address space. */
+/* Calls into the vsyscall page, which lies at the end of the address space. */
 static const unsigned int kVsyscalls[] = { SYS_gettimeofday, SYS_time, SYS_getcpu };
 
 enum {
 	kNewNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
 			 CLONE_NEWPID | CLONE_NEWNET,
-	kLastCall = 450, /* that this file knows; of later ones a library hears that there are none */
+	kLastCall = 450, /* known to this file; later ones fail with ENOSYS */
 	kMostSteps = 512,
 };
 
@@ -193,7 +193,7 @@ static void allow_calls(struct filter *filter)
 	}
 }
 
-/* Each group of steps begins with the number of the call loaded, and leaves it so for others. */
+/* Each group of steps expects the number of the call to be loaded, and leaves it loaded. */
 static void allow_limited(struct filter *filter)
 {
 	for (size_t i = 0; i < COUNT(kLimited); i++) {

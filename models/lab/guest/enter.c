@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Starts a guest (models/lab/guest_process.cpp calls it) so that whoever has the guest, its kernel
- * included, has nothing of the machine:
+ * Starts a guest (models/lab/guest_process.cpp calls it) so that a compromised guest, its kernel
+ * included, has no access to the machine:
  *
  *   enter FOLDER KERNEL SEED ROOT OUT_MEBIBYTES FILE_MEBIBYTES GROUP GROUP ARGUMENTS...
  *
- * It is three processes. The outer one goes into namespaces of users, mounts, network, control groups
- * and others, makes a root there that holds what the guest may see (root.c), and, when all is over,
- * copies what the guest has left in /out to FOLDER/out (results.c). It alone has files of the machine
- * open that others could misuse, and no process of the guest can name it. The first process of the
- * guest's namespace of processes waits for the end of the pipe at file 3; when this process ends, so do
- * all in that namespace. The third becomes the guest's kernel. The last two are confined (confine.c).
+ * There are three processes. The outer process enters namespaces of users, mounts, network, control
+ * groups and others, makes a root there with what the guest may see (root.c), and at the end copies
+ * what the guest has left in /out to FOLDER/out (results.c). Only this process has files of the
+ * machine open that could be misused, and no process of the guest can name it. The second is the
+ * first process of the guest's namespace of processes. It waits for the end of the pipe at
+ * descriptor 3. When it ends, so do all processes of the namespace. The third becomes the guest's
+ * kernel. The last two are confined (confine.c).
  *
- * FOLDER/lab holds the sockets, which the kernel sees as /lab; the guest's own root is /guest there,
- * made of ROOT's folders (but /etc of the machine only as far as programs need it), with FOLDER/guest
- * as /lab. No file of the guest's processes is larger than FILE_MEBIBYTES. They are in those control
- * groups (models/lab/control_groups.h; "-": in none), which are removed at the end.
+ * FOLDER/lab holds the sockets, which the kernel sees as /lab. The guest's own root is /guest
+ * there, made of ROOT's folders (but only those files of the machine's /etc that programs need),
+ * with FOLDER/guest as /lab. No file of the guest's processes is larger than FILE_MEBIBYTES. The
+ * processes join the control groups GROUP (models/lab/control_groups.h; "-": none), which are
+ * removed at the end.
  *
- * Ends with 0; 1 if the guest could not be started; 3 if not all of /out could be kept. Then the console
- * says why. A program and not a script, since 128 guests start at once.
+ * Exit status: 0; 1 if the guest could not be started; 3 if not all of /out could be kept, with the
+ * reason on the console. A program and not a script, since 128 guests start at once.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -57,8 +59,8 @@ static void write_to(const char *path, const char *value)
 	close(file);
 }
 
-/* No dump of a guest's memory lands on the machine, and no console grows without end: beyond the
- * limit, writing is an error. */
+/* Prevents dumps of a guest's memory on the machine, and limits the console: beyond the limit,
+ * writing is an error. */
 static void limit_files(const char *mebibytes)
 {
 	const rlim_t most = strtoull(mebibytes, NULL, 10) << 20;
@@ -69,13 +71,13 @@ static void limit_files(const char *mebibytes)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
-/* A control group: where it lies, and its file for who goes into it; -1: none. */
+/* A control group: its parent folder, and its file cgroup.procs; -1: no group. */
 struct group {
 	const char *name;
 	int parent, members;
 };
 
-/* While its path is there: it is not in the root that comes. */
+/* Opens a group while its path exists; the new root will not contain it. */
 static struct group open_group(char *path)
 {
 	char *slash = strrchr(path, '/');
@@ -98,7 +100,7 @@ static void go_into(const struct group *group)
 		check(write(group->members, "0", 1), "control group", group->name);
 }
 
-/* Nobody is in it any more, which its kernel may need a moment to see. */
+/* Removes an empty group. The machine's kernel may need a moment to see that it is empty. */
 static void remove_group(const struct group *group)
 {
 	const struct timespec moment = { 0, 10 * 1000 * 1000 };
@@ -129,7 +131,7 @@ static pid_t start_kernel(const char *seed, char **arguments)
 	fail("exec", "/kernel");
 }
 
-/* The first process of the namespace: when it ends, all in it do. */
+/* The first process of the namespace. When it ends, all processes of the namespace end. */
 static _Noreturn void watch(const struct group *groups, const char *seed, char **arguments)
 {
 	struct pollfd watched[] = { { .fd = kLifeLine, .events = POLLIN }, { .events = POLLIN } };
@@ -145,14 +147,14 @@ static _Noreturn void watch(const struct group *groups, const char *seed, char *
 	close(kExecuted);
 	watched[1].fd = syscall(SYS_pidfd_open, kernel, 0);
 	check(watched[1].fd, "watch", "the kernel");
-	signal(SIGCHLD, SIG_IGN); /* those whose parents have ended go, too */
+	signal(SIGCHLD, SIG_IGN); /* also reaps processes whose parents have ended */
 	confine();
 	while (poll(watched, 2, -1) < 0 && errno == EINTR)
 		;
 	exit(0);
 }
 
-/* A user of the machine who is root of namespaces. */
+/* Enters the namespaces; the user of the machine becomes root there. */
 static void become_apart(void)
 {
 	const unsigned int user = geteuid(), group = getegid();

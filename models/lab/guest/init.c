@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The first process of a guest: makes a root file system that can be written, in the guest's memory,
- * over the one that the guest was given; runs the script /lab/host; and switches the guest off when
- * the script has ended. A program instead of a script, since each process that a script starts takes
- * 16 ms of a boot.
+ * The first process of a guest: makes a writable root file system, in the guest's memory, over the
+ * root that the guest was given; runs the script /lab/host; and switches the guest off when the
+ * script has ended. A program instead of a script, since each process of a script would make the
+ * boot 16 ms longer.
  *
- *   init             with LAB_START_NS in its environment: how long it waits before it runs the script
+ *   init             LAB_START_NS in its environment: wait before the script starts
  *   off              (the same program) switches the guest off
  */
 #define _GNU_SOURCE
@@ -41,7 +41,7 @@ static void mount_at(const char *type, const char *at, const char *options)
 	check(mount(type, at, type, 0, options), "mount", at);
 }
 
-/* An overlay in memory over the root that was given, and the usual file systems in it. */
+/* An overlay in memory over the given root, and the usual file systems in it. */
 static void make_root_here(void)
 {
 	mount_at("tmpfs", "/mnt", "");
@@ -70,7 +70,7 @@ static void make_root_here(void)
 	mount_at("hostfs", "out", "/out");
 }
 
-/* The new root is the root of all processes, not only of this one: namespaces of users need that. */
+/* Makes the new root that of all processes, not only of this one, as user namespaces need it. */
 static void enter_root(void)
 {
 	check(syscall(SYS_pivot_root, ".", "."), "pivot_root", "");
@@ -95,7 +95,7 @@ static void copy(const char *from, const char *to)
 	close(out);
 }
 
-/* Copies what lies in a folder to another. */
+/* Copies the content of a folder to another folder. */
 static void copy_folder(const char *from, const char *to)
 {
 	DIR *const folder = opendir(from);
@@ -119,14 +119,14 @@ static void copy_folder(const char *from, const char *to)
 	closedir(folder);
 }
 
-/* What the laboratory has made for /etc. */
+/* Copies the files that the laboratory has made for /etc. */
 static void fill_etc(void)
 {
 	copy_folder("/lab/etc", "/etc");
 	copy("/lab/hostname", "/etc/hostname");
 }
 
-/* Folders that daemons expect, each a line: its mode, owner, group and path. */
+/* Makes the folders that daemons expect. A line for each folder: mode, owner, group and path. */
 static void make_folders(void)
 {
 	FILE *const list = fopen("/lab/folders", "re");
@@ -173,8 +173,9 @@ static long long now_ns(void)
 	return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* Hosts do not start their programs in the same microsecond. To read a clock takes time; to sleep
- * would take a whole tick of 10 ms, since so early the kernel has no finer timers. */
+/* Hosts must not start their programs in the same microsecond. Reading a clock takes virtual
+ * time. Sleeping would take a whole tick of 10 ms, since the kernel has no finer timers so
+ * early. */
 static void wait_for_start(void)
 {
 	const char *const word = getenv("LAB_START_NS");
@@ -195,15 +196,15 @@ static pid_t run_script(void)
 	return script;
 }
 
-/* What programs find in their environment. */
+/* Sets the environment of programs. */
 static void set_environment(void)
 {
 	clearenv();
 	setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);
 	setenv("HOME", "/root", 1);
 	setenv("USER", "root", 1);
-	/* Where the processor cannot be hidden (kernel/lab.c): no random numbers of its for OpenSSL,
-	 * at least. */
+	/* If the processor cannot be hidden (kernel/lab.c): at least OpenSSL does not use its random
+	 * numbers. */
 	setenv("OPENSSL_ia32cap", "~0x4000000000000000:~0x40000", 1);
 }
 

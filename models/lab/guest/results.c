@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Brings what a guest has left in /out home, after the guest has ended. The guest chose all names,
- * depths and sizes: links are not followed, holes are not written, and what is copied has a limit, in
- * bytes and in depth (programs that remove a folder hold a file open for each level). */
+ * Copies the files that a guest has left in /out, after the guest has ended. The guest chose all
+ * names, depths and sizes. So links are not followed, holes are not written, and the copy is
+ * limited in bytes and in depth (programs that remove a folder hold a file open for each level). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 enum { kMostLevels = 500, kFolder = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 
-/* The part of a file between two holes. Returns how many bytes were copied, or -1. */
+/* Copies the part of a file between two holes. Returns the number of bytes copied, or -1. */
 static off_t copy_part(int in, int out, off_t from, off_t to)
 {
 	char part[65536];
@@ -54,7 +54,7 @@ static int copy_data(int in, int out, off_t *left)
 			return 0;
 		*left -= end - at;
 	}
-	return errno == ENXIO; /* no data behind that place */
+	return errno == ENXIO; /* no data after that place */
 }
 
 static int copy_file(const char *from, int to, const char *name, off_t *left)
@@ -70,7 +70,7 @@ static int copy_file(const char *from, int to, const char *name, off_t *left)
 	return copied;
 }
 
-/* Goes from the folder *to to another as seen from there. */
+/* Moves *to to another folder, given by its name in *to. */
 static int go(int *to, const char *name)
 {
 	const int next = openat(*to, name, kFolder);
@@ -82,14 +82,14 @@ static int go(int *to, const char *name)
 	return 1;
 }
 
-/* A folder that could not be made is left out. */
+/* Makes a folder and enters it. A folder that cannot be made is left out. */
 static int bring_folder(FTS *tree, FTSENT *entry, int *to)
 {
 	if (entry->fts_level > kMostLevels)
 		errno = ELOOP;
 	else if (mkdirat(*to, entry->fts_name, 0755) == 0 && go(to, entry->fts_name))
 		return 1;
-	entry->fts_number = 1; /* when it comes again, at its end, nothing was entered */
+	entry->fts_number = 1; /* marks for the visit at its end: not entered */
 	fts_set(tree, entry, FTS_SKIP);
 	return 0;
 }
@@ -103,7 +103,7 @@ static int bring(FTS *tree, FTSENT *entry, int *to, off_t *left)
 		return entry->fts_level == 0 || entry->fts_number || go(to, "..");
 	case FTS_F:
 		return copy_file(entry->fts_accpath, *to, entry->fts_name, left);
-	case FTS_DNR: /* it was entered, and does not come again */
+	case FTS_DNR: /* was entered, and is not visited again at its end */
 		if (entry->fts_level > 0 && !entry->fts_number)
 			go(to, "..");
 		/* fall through */
@@ -112,12 +112,12 @@ static int bring(FTS *tree, FTSENT *entry, int *to, off_t *left)
 	case FTS_NS:
 		errno = entry->fts_errno;
 		return 0;
-	default: /* links, FIFOs, sockets: not brought */
+	default: /* links, FIFOs, sockets: not copied */
 		return 1;
 	}
 }
 
-/* A guest chose the name: only what can be printed. */
+/* Prints the name with printable characters only, as a guest chose it. */
 static void tell(const char *name)
 {
 	const char *const reason = errno == EDQUOT ? "there is more than /out may hold" :

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The root of a guest's kernel, which is a process of the machine: /guest, the files of the guest;
- * /lab, the sockets of the laboratory; /kernel with its C library; /tmp and /dev/null. Nothing else of
- * the machine is there, no /proc, no device, and of it only /tmp and /guest/out can be written, which
- * are file systems of their own with a limit. */
+ * The root of a guest's kernel, which is a process of the machine: /guest, the files of the
+ * guest; /lab, the sockets of the laboratory; /kernel with its C library; /tmp and /dev/null.
+ * The root contains nothing else of the machine, no /proc and no other device. Only /tmp and
+ * /guest/out can be written; they are file systems of their own with a limit. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -41,7 +41,7 @@ static void make_link(const char *to, const char *path)
 	check(symlink(to, path), "symlink", path);
 }
 
-/* What lies at `from` is at `to`, too: a folder, a file, or a link. */
+/* Bind-mounts a folder or file, or copies a link, from `from` to `to`. */
 static void show(const char *from, const char *to)
 {
 	struct stat status;
@@ -74,8 +74,8 @@ static void make_read_only(const char *path)
 	      "mount read-only (Linux 5.12 or later)", path);
 }
 
-/* What programs look up; the rest of the machine's /etc is nobody's business. guest_etc.cpp makes
- * what belongs to a host, and init.c puts it there. */
+/* Shows the files of /etc that programs need; the rest of the machine's /etc stays hidden.
+ * init.c adds the files of each host, which guest_etc.cpp makes. */
 static void show_etc(const char *guest)
 {
 	static const char *const names[] = { "alternatives", "ld.so.cache", "ld.so.conf",
@@ -93,14 +93,14 @@ static void show_etc(const char *guest)
 	make_link("/usr/lib/os-release", text("%s/os-release", etc));
 }
 
-/* /var of a Debian system. */
+/* Makes /var as on a Debian system. */
 static void make_var(const char *guest)
 {
 	make_link("/run", text("%s/var/run", guest));
 	make_link("/run/lock", text("%s/var/lock", guest));
 }
 
-/* The machine's programs and libraries. */
+/* Shows the machine's programs and libraries. */
 static void show_programs(const char *guest)
 {
 	static const char *const names[] = { "usr", "bin", "sbin", "lib", "lib32", "lib64",
@@ -110,7 +110,7 @@ static void show_programs(const char *guest)
 		show(text("/%s", names[i]), text("%s/%s", guest, names[i]));
 }
 
-/* A file with the folders above it. */
+/* Shows a file, and makes the folders above it. */
 static void show_file(const char *path, const char *root)
 {
 	char real[PATH_MAX], to[PATH_MAX];
@@ -126,7 +126,7 @@ static void show_file(const char *path, const char *root)
 	show(real, to);
 }
 
-/* What the kernel is linked with, where its loader looks. */
+/* Shows the libraries of the kernel where its loader looks for them. */
 static void show_library(const char *root)
 {
 	static const char *const places[] = { "/lib64/ld-linux-x86-64.so.2",
@@ -137,7 +137,7 @@ static void show_library(const char *root)
 		show_file(places[i], root);
 }
 
-/* All folders of a root of its own but those that the guest makes itself. */
+/* Shows all folders of a root of its own except those that the guest makes itself. */
 static void show_root(const char *from, const char *guest)
 {
 	static const char own[] = " . .. dev proc sys tmp run mnt lab out ";
@@ -172,7 +172,8 @@ static void make_guest(const char *folder, const char *guest_root, const char *g
 	show(text("%s/guest", folder), text("%s/lab", guest));
 }
 
-/* File systems that the guest's kernel writes, over read-only folders. Returns /out, open. */
+/* Mounts the writable file systems of the guest's kernel over read-only folders. Returns /out,
+ * open. */
 static int make_writable(const char *root, const char *guest, unsigned int out_mebibytes)
 {
 	int out;
@@ -207,7 +208,7 @@ int make_root(const char *folder, const char *kernel, const char *guest_root, un
 	make_folder(text("%s/tmp", root));
 	make_folder(text("%s/old", root));
 	make_read_only(root);
-	/* The one device. */
+	/* The only device. */
 	check(mount("/dev/null", text("%s/dev/null", root), NULL, MS_BIND, NULL), "mount", "/dev/null");
 	out = make_writable(root, guest, out_mebibytes);
 	check(chdir(root), "chdir", root);

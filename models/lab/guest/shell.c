@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An interactive shell on a guest, over a network device that leads to the terminal of who runs the
- * laboratory (models/lab/terminal_lp.h): frames of the experimental EtherType 0x88b5, each with a
- * kind, the number of bytes, and the bytes. The link loses nothing and keeps the order.
+ * An interactive shell on a guest, over a network device that leads to the terminal of the user of
+ * the laboratory (models/lab/terminal_lp.h): frames of the experimental EtherType 0x88b5, each with
+ * a kind, the number of bytes, and the bytes. The link loses no frames and keeps their order.
  *
  *   shell DEVICE
  */

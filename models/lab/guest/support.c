@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Errors and texts of enter. */
+ * Error messages and formatted texts of enter. */
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>

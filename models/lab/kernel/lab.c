@@ -2,17 +2,17 @@
 /*
  * (Or GPL-2.0-only, as part of a kernel.)
  *
- * What the laboratory adds to User Mode Linux: what things cost in virtual time, and the processor of
- * a host, the same on every machine.
+ * The laboratory's additions to User Mode Linux: costs of actions in virtual time, and the
+ * processor of a host, which is the same on every machine.
  *
- * The processor is what a program learns from RDTSC, RDTSCP and CPUID. The machine's kernel stops a
- * program at them (userspace_tramp asks for it by PR_SET_TSC and ARCH_SET_CPUID) with a general
- * protection fault, and here they are executed instead:
+ * Programs learn about the processor from RDTSC, RDTSCP and CPUID. The machine's kernel stops a
+ * program at these instructions (userspace_tramp asks for it by PR_SET_TSC and ARCH_SET_CPUID) with
+ * a general protection fault, and they are executed here instead:
  *
- * - the time stamp counter is the host's time in nanoseconds, and reading it takes what reading any
- *   clock does;
- * - the processor is one of 64 bits with SSE4.2 and POPCNT, without AVX, and above all without
- *   RDRAND and RDSEED, whose numbers nothing could repeat. Its caches are made up.
+ * - the time stamp counter is the host's time in nanoseconds, and reading it takes as much virtual
+ *   time as reading any clock;
+ * - the processor has 64 bits with SSE4.2 and POPCNT, without AVX, and above all without RDRAND and
+ *   RDSEED, whose numbers cannot be repeated. Its caches are invented.
  *
  * Layout of leaves: Intel, Software Developer's Manual, volume 2, CPUID.
  */
@@ -60,7 +60,7 @@ static int __init lab_set_first_process(char *text)
 }
 __setup("lab_first_process=", lab_set_first_process);
 
-/* Programs take the number of a process for random, so hosts do not have the same. */
+/* Programs use process numbers as random numbers, so each host begins with another number. */
 static int __init lab_number_processes(void)
 {
 	if (lab_first_process)
@@ -69,16 +69,16 @@ static int __init lab_number_processes(void)
 }
 late_initcall(lab_number_processes);
 
-/* When its ticks are, after the whole ones of its clock. Machines are not in step: if hosts were,
- * what their kernels do by ticks (batman-adv sends by them) would happen at all of them in the same
- * nanosecond, and on a radio channel collide. */
+/* Offset of the host's ticks from whole ticks of its clock. Real machines are not synchronised.
+ * Without offsets, actions of kernels at ticks (batman-adv sends at them) would happen on all
+ * hosts in the same nanosecond, and collide on a radio channel. */
 u64 lab_tick_phase(void)
 {
 	return lab_tick_ns % TICK_NSEC;
 }
 
-/* Reading a clock of the kernel's clock source moves time on by itself, whether or not it needs a
- * system call (lab_time.h), which must not show. */
+/* Whether the call reads a clock of the kernel's clock source. Such reading costs virtual time
+ * by itself, with or without a system call (lab_time.h), and programs must not see a difference. */
 static bool is_charged(int number, long clock)
 {
 	switch (number) {
@@ -93,7 +93,8 @@ static bool is_charged(int number, long clock)
 	}
 }
 
-/* Those of all other clocks (coarse ones, of processors' time): who polls them gets on, too. */
+/* Calls that read other clocks (coarse, processor time). A program that polls them must go on,
+ * too. */
 static bool reads_clock(int number)
 {
 	return number == __NR_clock_gettime || number == __NR_time || number == __NR_times ||
@@ -125,7 +126,7 @@ struct leaf {
 #define CACHE(type, level) ((type) | (level) << 5 | 1 << 8)
 #define WAYS_OF_64_BYTES(ways) (((ways) - 1) << 22 | 63)
 
-static const char vendor[] = "GenuineIntel"; /* of another kind, libraries look for more leaves */
+static const char vendor[] = "GenuineIntel"; /* with another vendor, libraries read more leaves */
 static const char brand[48] = "Orrery laboratory, a processor in virtual time";
 
 static const struct leaf caches[] = {
@@ -151,7 +152,7 @@ static struct leaf basic(u32 number, u32 sub)
 		is.ebx = 1 << 16 | 8 << 8;
 		/* SSE3, SSSE3, CMPXCHG16B, SSE4.1, SSE4.2, POPCNT */
 		is.ecx = 1 << 0 | 1 << 9 | 1 << 13 | 1 << 19 | 1 << 20 | 1 << 23;
-		is.edx = 0x078bfbff; /* what every processor of 64 bits has */
+		is.edx = 0x078bfbff; /* features of every 64-bit processor */
 		break;
 	case 2:
 		is.eax = 0xff01; /* see leaf 4 */
@@ -240,10 +241,10 @@ bool lab_execute_instruction(struct uml_pt_regs *regs)
 
 /*
  * Floating-point registers of a program stay in its process on the machine (the stub) until another
- * program of that process runs or the kernel needs them: fetching and setting them at each system
- * call took a third of its time.
+ * program of that process runs or the kernel needs them. Reading and writing them at each system
+ * call took a third of the call's time.
  */
-static struct task_struct *fp_owner; /* whose are in a stub, and nowhere else */
+static struct task_struct *fp_owner; /* its registers are in a stub only */
 static int fp_stub;
 
 static void fp_forget(void)
@@ -252,7 +253,7 @@ static void fp_forget(void)
 	fp_owner = NULL;
 }
 
-/* To where they lie when a program does not run. */
+/* Saves the registers to the place of a program that does not run. */
 void lab_save_fp(void)
 {
 	if (!fp_owner)
@@ -262,7 +263,7 @@ void lab_save_fp(void)
 	fp_forget();
 }
 
-/* The program that runs now has its own in the stub. */
+/* Loads the registers of the current program, unless the stub already has them. */
 int lab_load_fp(int stub)
 {
 	if (fp_owner == current && fp_stub == stub)

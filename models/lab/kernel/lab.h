@@ -2,7 +2,7 @@
 /*
  * (Or GPL-2.0-only, as part of a kernel.)
  *
- * What the laboratory adds to User Mode Linux (lab.c); kernel/build says where it is called.
+ * The laboratory's additions to User Mode Linux (lab.c); kernel/build inserts the calls.
  */
 #ifndef LAB_H
 #define LAB_H
@@ -21,19 +21,19 @@ struct virtio_device;
 struct virtqueue;
 struct vm_area_struct;
 
-/* Virtual time passes, as much as a system call, or a packet at an interface, costs. */
+/* Advance virtual time by the cost of a system call, or of a packet at an interface. */
 void lab_charge_system_call(struct uml_pt_regs* regs);
 void lab_charge_packet(void);
 u64 lab_tick_phase(void);
-/* After a general protection fault of a program. True if it was at an instruction that would show
- * this machine's processor, which has been executed then. */
+/* Called after a general protection fault of a program. If the instruction would show this
+ * machine's processor, executes it and returns true. */
 bool lab_execute_instruction(struct uml_pt_regs* regs);
 /* A program calls, or has called, the vsyscall page (lab_vsyscall.c). */
 bool lab_enter_vsyscall(struct uml_pt_regs* regs);
 void lab_execute_vsyscall(struct uml_pt_regs* regs, int number);
 
-/* Clocks that programs read by themselves (lab_time.h): the page for a program; it begins to run,
- * and has stopped. */
+/* Clocks that programs read without the kernel (lab_time.h): map the page into a program; a
+ * program is about to run; a program has stopped. */
 struct vm_area_struct* lab_map_time(struct mm_struct* mm, unsigned long address);
 void lab_enter_user(void);
 void lab_leave_user(void);
@@ -47,7 +47,7 @@ bool lab_note_kick(int device, struct virtqueue* queue);
 /* The host has been switched off. */
 void lab_tell_end(void);
 
-/* A file is executed, or mapped to be (lab_executed.c). */
+/* A file is executed, or mapped to be executed (lab_executed.c). */
 void lab_note_executed(struct file* file);
 
 /* Times and owners of files on the machine (lab_file_times.c). */
@@ -56,12 +56,12 @@ void lab_show_times(struct inode* inode);
 void lab_begin_times(struct inode* inode);
 void lab_keep_times(struct inode* inode, struct file* file);
 
-/* Numbers of files on the machine, and what they take there (lab_file_numbers.c). */
+/* Numbers of files on the machine, and the space that they take there (lab_file_numbers.c). */
 u64 lab_number(struct super_block* sb, const char* path, u64 machines);
 u64 lab_entry_number(struct file* folder, const char* name, size_t length, u64 machines);
 u64 lab_blocks(struct inode* inode, u64 machines);
 void lab_show_space(struct super_block* sb, struct kstatfs* space);
-/* The order of what is in a folder on the machine (lab_file_order.c). */
+/* The order of entries in a folder on the machine (lab_file_order.c). */
 int lab_read_folder(struct file* folder, struct dir_context* to, void* stream);
 
 /* Floating-point registers that stay in stubs. */

@@ -2,14 +2,13 @@
 /*
  * (Or GPL-2.0-only, as part of a kernel.)
  *
- * Paths of hostfs: whoever is root on a host says which folder of the machine to mount, and so a
- * path may hold anything. Each is resolved by the machine's kernel below /guest, the root that the
- * host was given, and where it leads out of that, or over a symbolic link, the call fails
- * (openat2(2), Linux 5.6). Included in fs/hostfs/hostfs_user.c, whose calls that take a path are
- * these.
+ * Paths of hostfs. Root on a host chooses which folder of the machine to mount, so a path may hold
+ * anything. The machine's kernel resolves each path below /guest, the root that the host was given.
+ * If the path leads out of /guest or over a symbolic link, the call fails (openat2(2), Linux 5.6).
+ * Included in fs/hostfs/hostfs_user.c, whose calls with a path use these functions.
  *
- * In /out the owner of a file may always read and write it, whatever mode it is to have: the host's
- * root may, and its kernel's process has no capability to do the same here.
+ * In /out the owner of a file may always read and write it, whatever its mode: the host's root may
+ * do so, but its kernel's process has no capability to do so on the machine.
  */
 #ifndef LAB_BENEATH_H
 #define LAB_BENEATH_H
@@ -24,7 +23,7 @@ static int lab_root(void) {
   return root;
 }
 
-/* Names that only the option of a mount can have. */
+/* Whether a path has "..", which only the option of a mount can contain. */
 static int lab_climbs(const char* path) {
   size_t length;
 
@@ -35,7 +34,7 @@ static int lab_climbs(const char* path) {
   return 0;
 }
 
-/* A path as seen from /guest; NULL if it is none of hostfs. */
+/* A path relative to /guest; NULL if the path is not below /guest. */
 static const char* lab_below(const char* path) {
   static const char root[] = "/guest/";
 
@@ -66,7 +65,7 @@ static int lab_open(const char* path, int flags, unsigned int mode) {
   return lab_open_below(lab_below(path), flags, mode);
 }
 
-/* Closes a file that was open for one call. */
+/* Closes a file that was open for one call; keeps errno and returns `result`. */
 static int lab_close(int fd, int result) {
   const int error = errno;
 
@@ -75,7 +74,7 @@ static int lab_close(int fd, int result) {
   return result;
 }
 
-/* The folder that a path's last name is in, open; `name`: that name. */
+/* Opens the folder of the path's last name, and copies that name to `name`. */
 static int lab_folder_of(const char* path, char* name) {
   char below[PATH_MAX], *last;
 
@@ -97,7 +96,7 @@ static int lab_folder_of(const char* path, char* name) {
   return lab_open_below(last ? below : ".", O_PATH | O_DIRECTORY, 0);
 }
 
-/* A call that takes an open folder and a name in it, for a path. */
+/* Makes a call with an open folder and a name in it, instead of a path. */
 #define LAB_IN_FOLDER(path, call)                   \
   ({                                                \
     char name[NAME_MAX + 1];                        \

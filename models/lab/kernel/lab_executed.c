@@ -2,17 +2,17 @@
 /*
  * (Or GPL-2.0-only, as part of a kernel.)
  *
- * Tells the laboratory which files the host executes: programs, scripts, their interpreters and
- * libraries, whatever is mapped to be executed. Each is told once, through a file of the machine
- * that is open from the beginning (lab_executed=DESCRIPTOR), at its end: a letter and a path, which
- * ends with a zero.
+ * Lists the files that the host executes: programs, scripts, their interpreters and libraries, and
+ * every other file that is mapped to be executed. Each file is listed once. The list is appended to
+ * a file of the machine that is open from the beginning (lab_executed=DESCRIPTOR). An entry is a
+ * letter and a path, which ends with a zero.
  *
- *   f   the file lies on the machine, at that path as this kernel's process sees it
- *   o   the host's own, with the path that its programs see
- *   +   there were more, for which there is no room (and an empty path)
+ *   f   a file of the machine, with its path as this kernel's process sees it
+ *   o   a file of the host, with its path as the host's programs see it
+ *   +   there were more files than there is room for (with an empty path)
  *
  * Takes no virtual time and changes nothing that programs see. Included at the end of
- * fs/hostfs/hostfs_kern.c, which knows where its files lie.
+ * fs/hostfs/hostfs_kern.c, which knows the places of its files.
  */
 #include <linux/list.h>
 #include <linux/magic.h>
@@ -39,7 +39,7 @@ static int __init lab_set_executed(char *text)
 }
 __setup("lab_executed=", lab_set_executed);
 
-/* Where an overlay shows a file of another file system, that one. */
+/* The file itself, if an overlay shows a file of another file system. */
 static struct dentry *lab_real(const struct path *path)
 {
 	struct dentry *real = d_real(path->dentry, D_REAL_DATA);

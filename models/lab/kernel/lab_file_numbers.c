@@ -2,17 +2,17 @@
 /*
  * (Or GPL-2.0-only, as part of a kernel.)
  *
- * Numbers of files that lie on the machine, and what they and their file systems take there, which
- * would differ from run to run. Included at the end of fs/hostfs/hostfs_kern.c.
+ * Inode numbers of files on the machine, and the space that files and file systems take there. The
+ * machine's values would differ from run to run. Included at the end of fs/hostfs/hostfs_kern.c.
  *
- * Nothing in the host's root can be renamed or made by it, so a file's number there is made of its
- * path, and a file takes the blocks that its size asks for. /out is a file system of the host's own
- * (guest/enter.c), which counts files in the order in which they are made: what it says stays, since a
- * file keeps its number there when it gets another name.
+ * The host cannot rename or make files in its root. So a file's number there is a hash of its path,
+ * and its blocks follow from its size. /out is a file system of the host's own (guest/enter.c),
+ * which numbers files in the order in which they are made. These numbers are kept, since a renamed
+ * file must keep its number.
  */
-#define LAB_NUMBER_BITS 48 /* programs that take them for floating-point numbers lose nothing */
+#define LAB_NUMBER_BITS 48 /* exact in programs that convert numbers to double */
 
-/* The machine's own numbers are the same in each run. */
+/* Whether a file system is /out, where the machine's numbers are the same in each run. */
 static bool lab_is_out(struct super_block *sb)
 {
 	const struct hostfs_fs_info *fsi = sb->s_fs_info;
@@ -22,7 +22,7 @@ static bool lab_is_out(struct super_block *sb)
 	return strncmp(path, "out", 3) == 0 && (path[3] == '/' || path[3] == '\0');
 }
 
-/* Of a name in the folder of that number (FNV-1a: Fowler, Noll, Vo). */
+/* Number of a name in the folder with that number (FNV-1a: Fowler, Noll, Vo). */
 static u64 lab_number_below(u64 number, const char *name, size_t length)
 {
 	const u64 mask = (1ULL << LAB_NUMBER_BITS) - 1;
@@ -34,7 +34,7 @@ static u64 lab_number_below(u64 number, const char *name, size_t length)
 	return number;
 }
 
-/* Of the file at a path, for which the machine has another. */
+/* Number of the file at a path; `machines`: its number on the machine. */
 u64 lab_number(struct super_block *sb, const char *path, u64 machines)
 {
 	u64 number = 0x222325;
@@ -49,7 +49,7 @@ u64 lab_number(struct super_block *sb, const char *path, u64 machines)
 	return number;
 }
 
-/* Of an entry of a folder. */
+/* Number of an entry of a folder. */
 u64 lab_entry_number(struct file *folder, const char *name, size_t length, u64 machines)
 {
 	struct dentry *const dentry = folder->f_path.dentry;
@@ -63,7 +63,7 @@ u64 lab_entry_number(struct file *folder, const char *name, size_t length, u64 m
 	return lab_number_below(file_inode(folder)->i_ino, name, length);
 }
 
-/* What a file takes, in blocks of 512 bytes. */
+/* Space of a file, in blocks of 512 bytes. */
 u64 lab_blocks(struct inode *inode, u64 machines)
 {
 	if (lab_is_out(inode->i_sb))
@@ -71,7 +71,7 @@ u64 lab_blocks(struct inode *inode, u64 machines)
 	return S_ISREG(inode->i_mode) ? round_up(inode->i_size, 4096) / 512 : 0;
 }
 
-/* Of a file system. Only the blocks of /out are the host's own. */
+/* Space of a file system. Only the blocks of /out are the host's own. */
 void lab_show_space(struct super_block *sb, struct kstatfs *space)
 {
 	memset(&space->f_fsid, 0, sizeof(space->f_fsid));

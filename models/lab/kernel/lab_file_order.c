@@ -2,13 +2,14 @@
 /*
  * (Or GPL-2.0-only, as part of a kernel.)
  *
- * The order in which folders that lie on the machine are read: which that is depends on the
- * machine's file system, even between two folders of the same names. Here it is that of numbers
- * made of the names, which are also the positions in a folder: so one can be read on after some of
- * its entries have gone. Of two names with one number, some 1 of 10^8 folders of 2,000 entries,
- * one may be left out. Included at the end of fs/hostfs/hostfs_kern.c, after lab_file_numbers.c.
+ * The order of entries when a host reads a folder of the machine. The machine's order depends on
+ * its file system, even between two folders with the same names. Here entries are sorted by hashes
+ * of their names, which are also the positions in the folder. So reading can continue after some
+ * entries have been removed. Of two names with the same hash (about 1 of 10^8 folders of 2,000
+ * entries), one may be left out. Included at the end of fs/hostfs/hostfs_kern.c, after
+ * lab_file_numbers.c.
  */
-#define LAB_MOST_ENTRIES 512 /* that are kept at once */
+#define LAB_MOST_ENTRIES 512 /* kept in memory at once */
 
 struct lab_entry {
 	u64 at, number;
@@ -16,7 +17,7 @@ struct lab_entry {
 	char name[];
 };
 
-/* Sorted; the first of those that are at a position or behind. */
+/* The first entries at or after a position, sorted. */
 struct lab_entries {
 	unsigned int count;
 	struct lab_entry *entry[LAB_MOST_ENTRIES];
@@ -68,7 +69,7 @@ static int lab_keep_entries(struct lab_entries *kept, struct file *folder, u64 f
 	return error;
 }
 
-/* `stream`: of the machine's folder, at its beginning. */
+/* `stream`: the machine's folder, at its beginning. */
 int lab_read_folder(struct file *folder, struct dir_context *to, void *stream)
 {
 	struct lab_entries *kept = kzalloc(sizeof(*kept), GFP_KERNEL);

@@ -2,17 +2,18 @@
 /*
  * (Or GPL-2.0-only, as part of a kernel.)
  *
- * Times of files that lie on the machine, which would show the date there, and differ from run to
- * run. Included at the end of fs/hostfs/hostfs_kern.c.
+ * Times of files on the machine. The machine's times would show the date there, and would differ
+ * from run to run. Included at the end of fs/hostfs/hostfs_kern.c.
  *
- * What the machine had before shows when it was changed, and as if it had not been read or renamed
- * since. What was made for the host, in its root and in /out, which are file systems of their own
- * (guest/root.c), has the date of the machine or one that the host has given it. The machine's is one
- * that has not come yet for the host, and shows as the host's start; a file of /out is given the one at
- * which the host wrote it when it is closed.
+ * A file that the machine had before shows the time of its last change, also as the time of access
+ * and of inode change. A file that was made for the host, in its root and in /out (file systems of
+ * their own, guest/root.c), has the machine's date or a date that the host has set. The machine's
+ * date lies in the future of the host, and shows as the host's start. When a file of /out is
+ * closed, it gets the date at which the host wrote it.
  *
- * And their owners: all but what is in /out belongs to the host's root. Who they belong to on the
- * machine depends on who runs the laboratory: another user sees nobody's files where root sees its own.
+ * Also their owners: all files outside of /out belong to the host's root. Their owners on the
+ * machine depend on the user of the laboratory: other users see nobody as the owner where root sees
+ * root.
  */
 #include <linux/timekeeping.h>
 
@@ -49,7 +50,7 @@ void lab_show_owner(struct inode *inode)
 	i_gid_write(inode, 0);
 }
 
-/* Its times are those of the machine. */
+/* Converts times from the machine. */
 void lab_show_times(struct inode *inode)
 {
 	struct timespec64 time = inode_get_mtime(inode), now;
@@ -62,7 +63,7 @@ void lab_show_times(struct inode *inode)
 	inode_set_ctime_to_ts(inode, time);
 }
 
-/* It has been made now. */
+/* The file has been made now. */
 void lab_begin_times(struct inode *inode)
 {
 	struct timespec64 now;
@@ -73,7 +74,7 @@ void lab_begin_times(struct inode *inode)
 	inode_set_ctime_to_ts(inode, now);
 }
 
-/* A file of it is closed. */
+/* An open file of the inode is closed. */
 void lab_keep_times(struct inode *inode, struct file *file)
 {
 	const struct timespec64 time = inode_get_mtime(inode);

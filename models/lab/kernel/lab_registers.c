@@ -2,13 +2,13 @@
 /*
  * (Or GPL-2.0-only, as part of a kernel.)
  *
- * Registers of programs on processors that have more of them than User Mode Linux keeps, which is
+ * Registers of programs on processors with more registers than User Mode Linux keeps, which is
  * 2,696 bytes of XSAVE's standard format: up to AVX-512 and PKRU. Since AMX (2023) there are more,
- * and the machine's kernel takes all of them or nothing.
+ * and the machine's kernel takes either all registers or none.
  *
- * A host's program cannot have used the others: the machine gives AMX only to processes that ask
- * for it (ARCH_REQ_XCOMP_PERM), and those in which programs run do not. So they are put back as
- * what they are at first. Included in arch/x86/um/os-Linux/registers.c.
+ * A host's program cannot have used the other registers: the machine gives AMX only to processes
+ * that ask for it (ARCH_REQ_XCOMP_PERM), and the processes of programs do not. So the other
+ * registers are restored to their initial state. Included in arch/x86/um/os-Linux/registers.c.
  *
  * Format: Intel, Software Developer's Manual, volume 1, chapter 13; volume 2, CPUID leaf 0xd.
  */
@@ -18,14 +18,14 @@
 enum {
 	LAB_KEPT_BYTES = FP_SIZE * sizeof(unsigned long),
 	LAB_MOST_BYTES = 64 << 10,
-	LAB_IN_USE = 512, /* where it says which components are not as at first: a bit of each */
+	LAB_IN_USE = 512, /* offset of a bit for each component that is not in its initial state */
 };
 
 static unsigned char lab_all[LAB_MOST_BYTES] __attribute__((aligned(64)));
-static size_t lab_all_bytes; /* of this machine */
+static size_t lab_all_bytes; /* on this machine */
 static unsigned long long lab_kept;
 
-/* Of components 2 to 62; 0 and 1 (x87 and SSE) are at the beginning. */
+/* Finds the kept ones of components 2 to 62; 0 and 1 (x87 and SSE) are at the beginning. */
 static void lab_find_kept(void)
 {
 	unsigned int component, bytes, offset, flags, unused;

@@ -2,8 +2,8 @@
 /*
  * (Or GPL-2.0-only, as part of a kernel.)
  *
- * The kernel's side of lab_shared.h; included at the end of arch/um/kernel/time.c, whose variables it
- * needs.
+ * The kernel's side of lab_shared.h. Included at the end of arch/um/kernel/time.c, whose variables
+ * it needs.
  */
 #include <linux/bitops.h>
 #include <linux/virtio_config.h>
@@ -12,12 +12,12 @@
 #include <lab_shared.h>
 
 static struct {
-	struct time_travel_event *event; /* its interrupt */
-	u64 *queues;                     /* that want one */
+	struct time_travel_event *event; /* the device's interrupt */
+	u64 *queues;                     /* bits of queues that want an interrupt */
 	struct virtqueue *receive;
 } lab_devices[LAB_MOST_DEVICES];
 
-/* That the host runs at a time at which nothing else is to happen to it. */
+/* Event without effect: makes the host run at a time without other events. */
 static void lab_run_for_nothing(struct time_travel_event *event)
 {
 }
@@ -34,7 +34,7 @@ static struct lab_shared *lab_shared(void)
 	return shared->magic == LAB_SHARED_MAGIC ? shared : NULL;
 }
 
-/* A device has got an interrupt by a message: from now on it takes them here, too. */
+/* A device got an interrupt by a message. From now on its interrupts may come here, too. */
 void lab_takes_interrupts(int device, struct time_travel_event *event, u64 *queues,
 			  struct virtio_device *vdev)
 {
@@ -64,7 +64,7 @@ static bool wants_interrupt(struct virtqueue *queue, u16 index)
 static void lab_arrive(struct time_travel_event *event);
 static struct time_travel_event lab_arrival = { .fn = lab_arrive };
 
-/* Before all else that happens at that time, whenever it was planned. */
+/* Plans an arrival before all other events of that time, whenever they were planned. */
 static void plan_arrival(u64 time)
 {
 	struct time_travel_event *one;
@@ -123,7 +123,7 @@ void lab_forget_queue(struct virtqueue *queue)
 		}
 }
 
-/* The host has been told to run. */
+/* The laboratory has let the host run. */
 void lab_take_interrupts(void)
 {
 	struct lab_shared *const shared = lab_shared();
@@ -137,7 +137,7 @@ void lab_take_interrupts(void)
 		if (!lab_devices[device].event)
 			continue;
 		*lab_devices[device].queues |= 1ull << (bit & 1);
-		/* One that waits until interrupts are allowed cannot be the reason to run. */
+		/* An event that waits until interrupts are enabled cannot make the host run. */
 		time_travel_add_event(lab_devices[device].event->pending ?
 					      &lab_run :
 					      lab_devices[device].event,
@@ -146,7 +146,7 @@ void lab_take_interrupts(void)
 	plan_next_arrival(shared);
 }
 
-/* A device has something to send. False if the laboratory has to be told now. */
+/* A device has something to send. Returns false if the laboratory needs a message now. */
 bool lab_note_kick(int device, struct virtqueue *queue)
 {
 	struct lab_shared *const shared = lab_shared();
@@ -161,7 +161,7 @@ bool lab_note_kick(int device, struct virtqueue *queue)
 	kick->device = device;
 	kick->queue = queue->index;
 	kick->index = virtio16_to_cpu(queue->vdev, ring->avail->idx);
-	if (virtio_has_feature(queue->vdev, VIRTIO_RING_F_EVENT_IDX)) /* tell us of the next, too */
+	if (virtio_has_feature(queue->vdev, VIRTIO_RING_F_EVENT_IDX)) /* ask for the next kick, too */
 		*(__virtio16 *)&ring->used->ring[ring->num] = ring->avail->idx;
 	return true;
 }

@@ -2,7 +2,7 @@
 /*
  * (Or GPL-2.0-only, as part of a kernel.)
  *
- * The kernel's side of lab_time.h; included at the end of arch/um/kernel/time.c, whose variables it
+ * The kernel's side of lab_time.h. Included at the end of arch/um/kernel/time.c, whose variables it
  * needs.
  */
 #include <linux/mm.h>
@@ -10,7 +10,7 @@
 #include <lab.h>
 #include <lab_time.h>
 
-static struct lab_time_page early_page; /* until there are pages */
+static struct lab_time_page early_page; /* until pages can be allocated */
 static struct lab_time_page *lab_page = &early_page;
 static struct page *lab_pages[2];
 
@@ -28,7 +28,7 @@ static int __init make_lab_page(void)
 }
 core_initcall(make_lab_page);
 
-/* Programs see it at `address`. */
+/* Maps the page into a program at `address`. */
 struct vm_area_struct *lab_map_time(struct mm_struct *mm, unsigned long address)
 {
 	static struct vm_special_mapping mapping = { .name = "[time]", .pages = lab_pages };
@@ -62,7 +62,7 @@ void update_vsyscall_tz(void)
 {
 }
 
-/* A program is about to run: until the next event, or what the calendar allows. */
+/* A program is about to run, until the next event or the calendar's limit. */
 void lab_enter_user(void)
 {
 	const struct time_travel_event *first = time_travel_first_event();
@@ -77,7 +77,7 @@ void lab_enter_user(void)
 	lab_page->limit = limit;
 }
 
-/* It has stopped. */
+/* A program has stopped. */
 void lab_leave_user(void)
 {
 	const u64 now = lab_page->now, limit = lab_page->limit;

@@ -3,9 +3,9 @@
  * (Or GPL-2.0-only, as part of a kernel.)
  *
  * Programs of a host read its clocks without a system call, from a page that they share with its
- * kernel. Reading moves time on by 256 ns, as it does in the kernel; a program may do that itself
- * until something else is to happen. What it writes is checked: at most it deceives the programs of
- * its own host.
+ * kernel. Reading advances time by 256 ns, as it does in the kernel; a program may do so itself
+ * until the next event. The kernel checks the time that a program writes. A wrong time can only
+ * deceive other programs of the same host.
  */
 #ifndef LAB_TIME_H
 #define LAB_TIME_H
@@ -14,7 +14,7 @@
 
 #define LAB_READING_NS 256 /* the kernel's TIMER_MULTIPLIER */
 
-/* As struct tk_read_base of the kernel. */
+/* Like struct tk_read_base of the kernel. */
 struct lab_clock {
   __u64 base_ns, shifted_ns, last_cycle;
   __u32 multiplier, shift;

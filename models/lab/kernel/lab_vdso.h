@@ -2,7 +2,7 @@
 /*
  * (Or GPL-2.0-only, as part of a kernel.)
  *
- * The programs' side of lab_time.h, in the object that the kernel gives to each.
+ * The programs' side of lab_time.h, in the vDSO that the kernel gives to each program.
  */
 #ifndef LAB_VDSO_H
 #define LAB_VDSO_H
@@ -11,7 +11,7 @@
 
 extern struct lab_time_page lab_time_page __attribute__((visibility("hidden")));
 
-/* Nanoseconds, or 0 if only the kernel can say. */
+/* Returns nanoseconds, or 0 if only the kernel can read the clock. */
 static inline __u64 lab_read_clock(int number) {
   struct lab_time_page* const page = &lab_time_page;
   const struct lab_clock* clock = &page->monotonic;
@@ -27,7 +27,7 @@ static inline __u64 lab_read_clock(int number) {
     clock = &page->raw;
   else if (number != CLOCK_MONOTONIC)
     return 0;
-  /* One step: if the kernel comes between, another program may have moved time on. */
+  /* One atomic step: if the kernel interrupts, another program may have advanced time. */
   do {
     before = *(volatile __u64*)&page->now;
     now = before + LAB_READING_NS;

@@ -6,7 +6,7 @@
 namespace orrery::lab::olsr {
 namespace {
 
-// Times of the entries of a map.
+// The end of an entry of a map.
 Time until(Time time) {
   return time;
 }
@@ -30,7 +30,7 @@ void note_earliest(const Map& map, Time& earliest) {
 Address Information::main_address(Address interface) const {
   if (const auto known = interfaces.find(interface); known != interfaces.end())
     return known->second.address;
-  // A HELLO has told it, too.
+  // Else a HELLO may have given the main address.
   const auto link = std::find_if(links.begin(), links.end(),
                                  [&](const auto& one) { return one.first.second == interface; });
   return link == links.end() ? interface : link->second.neighbour;
@@ -71,7 +71,7 @@ void Information::forget_duplicates(Time now) {
   for (; !duplicate_ends.empty(); duplicate_ends.pop_front()) {
     const auto& [end, key] = duplicate_ends.front();
     const auto one = duplicates.find(key);
-    if (one == duplicates.end() || one->second.until != end) continue;  // held anew
+    if (one == duplicates.end() || one->second.until != end) continue;  // has been held anew
     if (end > now) return;
     duplicates.erase(one);
   }
@@ -105,7 +105,7 @@ Time Information::next_expiry() const {
   note_earliest(topology, earliest);
   note_earliest(interfaces, earliest);
   note_earliest(networks, earliest);
-  // Right after expire(); before, it may be one that has been held anew.
+  // Exact right after expire(); before that, the first entry may have been held anew.
   if (!duplicate_ends.empty()) earliest = std::min(earliest, duplicate_ends.front().first);
   return earliest;
 }

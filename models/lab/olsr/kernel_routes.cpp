@@ -18,10 +18,10 @@
 namespace orrery::lab::olsr {
 namespace {
 
-/// None of those that linux/rtnetlink.h and iproute2 know.
+/// Not used by linux/rtnetlink.h and iproute2.
 constexpr unsigned char kProtocol = 98;
 
-/// A request on a route, whose attributes follow it.
+/// A request about a route, followed by its attributes.
 struct Request {
   nlmsghdr header{};
   rtmsg route{};
@@ -55,7 +55,7 @@ int open_netlink(unsigned groups) {
   return socket;
 }
 
-/// Calls `take` with each message of those that lie in these bytes.
+/// Calls `take` with each message in these bytes.
 template <class Take>
 void for_each_message(char* bytes, ssize_t count, Take&& take) {
   auto left = static_cast<unsigned>(count);
@@ -64,7 +64,7 @@ void for_each_message(char* bytes, ssize_t count, Take&& take) {
     take(*one);
 }
 
-/// Where a route that the kernel tells of leads, and its metric.
+/// Destination and metric of a route in a message of the kernel.
 std::pair<Network, unsigned> destination_of(std::vector<char>& message) {
   auto* const header = reinterpret_cast<nlmsghdr*>(message.data());
   auto* const route = static_cast<rtmsg*>(NLMSG_DATA(header));
@@ -93,8 +93,8 @@ KernelRoutes::~KernelRoutes() {
   close(notices_);
 }
 
-/// What the kernel has of our protocol, as it tells it. All of it is read first, since an answer
-/// and a request would mix.
+/// The kernel's routes with our protocol number, as messages. All are read before any is removed,
+/// since replies to requests would mix with them.
 std::vector<std::vector<char>> KernelRoutes::ours() {
   Request dump(RTM_GETROUTE, NLM_F_DUMP, ++request_);
   if (send(socket_, &dump, dump.header.nlmsg_len, 0) < 0)
@@ -116,7 +116,7 @@ std::vector<std::vector<char>> KernelRoutes::ours() {
   return found;
 }
 
-/// A route as the kernel has told it.
+/// Removes a route, given by the kernel's message.
 void KernelRoutes::remove(std::vector<char>& route) {
   nlmsghdr header;
   std::memcpy(&header, route.data(), sizeof header);
@@ -127,8 +127,8 @@ void KernelRoutes::remove(std::vector<char>& route) {
   ask(route.data(), route.size());
 }
 
-/// Whether one of our interfaces is up or has got an address since it was called last, or may have:
-/// the kernel forgets notices if there are too many.
+/// Whether since the last call one of our interfaces has come up or got an address. Also true if
+/// the kernel has dropped notices because there were too many.
 bool KernelRoutes::take_notices() {
   bool has_changed = false;
   alignas(nlmsghdr) std::array<char, 65'536> notices;
@@ -160,7 +160,7 @@ bool KernelRoutes::look() {
   return true;
 }
 
-/// Returns 0, or an error number.
+/// Sends a request and reads the reply. Returns 0 or an error number.
 int KernelRoutes::ask(const void* request, std::size_t bytes) {
   if (send(socket_, request, bytes, 0) < 0) return errno;
   alignas(nlmsghdr) std::array<char, 4'096> answer;
@@ -176,7 +176,7 @@ int KernelRoutes::change(bool add, const Network& network, const Route& route) {
   const bool is_direct = network.length == 32 && network.address == route.next;
   request.route.rtm_dst_len = static_cast<unsigned char>(network.length);
   request.route.rtm_scope = is_direct ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
-  // The neighbour may be in no network of the interface.
+  // The neighbour's address may be outside of all networks of the interface.
   if (!is_direct) request.route.rtm_flags = RTNH_F_ONLINK;
   request.add(RTA_DST, htonl(network.address.bits));
   request.add(RTA_OIF, static_cast<std::uint32_t>(devices_[route.interface]));
@@ -199,7 +199,7 @@ std::vector<std::string> KernelRoutes::set(const Routes& routes) {
       set_.emplace(network, route);
     }
   }
-  // A route of the same metric has been replaced by the new one.
+  // The new route has already replaced a route of the same metric.
   for (const auto& [network, route] : before)
     if (const auto now = set_.find(network); now == set_.end() || now->second.hops != route.hops)
       change(false, network, route);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The routes of this host's kernel that are ours: set and removed by rtnetlink(7), told apart from
-// others by a protocol number of their own, gone with this object. The kernel drops routes, and
-// says nothing of them, when an interface goes down; when it comes up again they are missed.
+// The routes of this object in the kernel of its host: set and removed by rtnetlink(7), marked with
+// a protocol number of their own, and removed with this object. When an interface goes down, the
+// kernel drops its routes without notice; look() finds out when the interface comes up again.
 #pragma once
 
 #include <string>
@@ -14,21 +14,21 @@ namespace orrery::lab::olsr {
 
 class KernelRoutes {
  public:
-  /// `devices`: numbers of the interfaces. What an earlier process has left is removed. Throws
+  /// `devices`: numbers of the interfaces. Removes routes that an earlier process has left. Throws
   /// std::system_error.
   explicit KernelRoutes(std::vector<int> devices);
   ~KernelRoutes();
   KernelRoutes(const KernelRoutes&) = delete;
   KernelRoutes& operator=(const KernelRoutes&) = delete;
 
-  /// Makes them these; a new route is there before the old one goes. Returns sentences on those
-  /// that the kernel did not take; they are tried again the next time.
+  /// Replaces the routes; a new route is set before the old one is removed. Returns messages about
+  /// routes that the kernel refused. They are tried again in the next call.
   std::vector<std::string> set(const Routes& routes);
 
-  /// Can be read when the kernel says something of interfaces: then look().
+  /// Becomes readable when the kernel sends a notice about interfaces; then call look().
   int descriptor() const { return notices_; }
-  /// Finds out which routes are still there, if an interface has come up or got an address. True if
-  /// so: those that are gone are there again after set().
+  /// If an interface has come up or got an address, checks which routes still exist and returns
+  /// true. Then set() restores the missing routes.
   bool look();
 
  private:

@@ -38,7 +38,7 @@ class Choice {
                       [&](Address far) { return uncovered_.contains(far); }));
   }
 
-  /// Step 4: the most willing of those that cover anything new; then by how much, and by degree.
+  /// Step 4: of candidates that cover anything new, by willingness, then gain, then degree.
   Address best() const {
     const auto rank = [&](const MprCandidate& one) {
       const std::size_t covers = gain(one);
@@ -56,7 +56,7 @@ class Choice {
     for (const Address far : candidates_.at(address).reaches) uncovered_.erase(far);
   }
 
-  /// Step 5: the least willing first.
+  /// Step 5: removes superfluous MPRs, the least willing first.
   void drop_superfluous() {
     std::vector<std::pair<unsigned, Address>> order;
     std::map<Address, std::size_t> covers;
@@ -77,11 +77,11 @@ class Choice {
   }
 
   const Candidates& candidates_;
-  std::map<Address, std::size_t> ways_;  ///< to a two-hop neighbour
+  std::map<Address, std::size_t> ways_;  ///< number of ways to a two-hop neighbour
   std::set<Address> uncovered_, mprs_;
 };
 
-/// Neighbours at one interface (N of 8.3.1) with what they cover.
+/// Neighbours at one interface (N of 8.3.1) with the two-hop neighbours that they reach.
 Candidates candidates_at(const Information& known, std::size_t interface,
                          const std::set<Address>& neighbours) {
   Candidates candidates;
@@ -91,7 +91,7 @@ Candidates candidates_at(const Information& known, std::size_t interface,
   for (const Address one : here)
     if (known.willingness.at(one) != kWillNever)
       candidates[one].willingness = known.willingness.at(one);
-  std::set<std::pair<Address, Address>> counted;  // one router by several of its addresses
+  std::set<std::pair<Address, Address>> counted;  // a router may appear with several addresses
   for (const auto& [pair, until] : known.two_hop) {
     const auto candidate = candidates.find(pair.first);
     const Address far = known.main_address(pair.second);

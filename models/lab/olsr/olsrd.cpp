@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The routing daemon of the laboratory's hosts: OLSR (RFC 3626), of which Debian has none. A Router
-// (router.h) with broadcasts of UDP at port 698, timers, and the kernel's routes. Its random
-// numbers are from /dev/urandom, which on a host follows from the run's seed, and its clock is the
-// host's, so it does the same in each run.
+// The routing daemon of the laboratory's hosts: OLSR (RFC 3626), for which Debian has no daemon. It
+// consists of a Router (router.h), UDP broadcasts at port 698, timers, and the kernel's routes. Its
+// random numbers come from /dev/urandom, which on a host follows from the run's seed, and its clock
+// is the host's. So it does the same in each run.
 //
 //   olsrd [OPTIONS] INTERFACE...
 //
-// One thread, which waits for packets, its timer, and signals.
+// It has one thread, which waits for packets, its timer, and signals.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -59,7 +59,7 @@ neighbour may be no neighbour. Stays in the foreground; SIGTERM ends it and remo
   olsrd --hello-interval 0.5 --hna 192.168.7.0/24 eth0 eth1
 )";
 
-/// What is wrong with the words of the command.
+/// An error in the command line.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -151,12 +151,12 @@ void write_setting(const std::string& name, char value) {
   close(file);
 }
 
-/// An interface, with a socket for what comes from it and goes there.
+/// An interface, with a socket for its packets.
 struct Port {
   std::string name;
   Address address;
   int device = 0, socket = -1;
-  int last_error = 0;  ///< of sending; told when it changes
+  int last_error = 0;  ///< of sending; printed when it changes
 
   explicit Port(const std::string& name_of_it) : name(name_of_it) {
     socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -221,7 +221,7 @@ class Daemon {
     write_setting("conf/all/send_redirects", '0');
   }
 
-  /// Until a signal ends it.
+  /// Runs until a signal ends it.
   void run() {
     std::vector<pollfd> watched = {
         {signals_, POLLIN, 0}, {timer_, POLLIN, 0}, {kernel_.descriptor(), POLLIN, 0}};
@@ -271,7 +271,7 @@ class Daemon {
     socklen_t length = sizeof from;
     const ssize_t bytes = recvfrom(ports_[interface].socket, buffer_.data(), buffer_.size(), 0,
                                    reinterpret_cast<sockaddr*>(&from), &length);
-    if (bytes < 0) return;  // an error of the network's, or what came was spoilt
+    if (bytes < 0) return;  // a network error or a damaged packet
     router_.receive(interface, {ntohl(from.sin_addr.s_addr)},
                     std::span(buffer_).first(static_cast<std::size_t>(bytes)), now());
   }
@@ -296,7 +296,7 @@ class Daemon {
     printed_ = std::move(tables);
   }
 
-  /// A time that has passed lets it expire at once. Most packets change nothing about it.
+  /// A time in the past makes the timer expire at once. Most packets do not change the time.
   void set_timer() {
     const Time next = router_.next();
     if (next == rings_at_) return;
@@ -311,8 +311,8 @@ class Daemon {
   KernelRoutes kernel_;
   const bool debug_;
   int signals_ = -1, timer_ = -1;
-  Time rings_at_ = 0;                ///< 0: it has rung
-  std::optional<Routes> published_;  ///< none: they are to be set again
+  Time rings_at_ = 0;                ///< 0: the timer has expired
+  std::optional<Routes> published_;  ///< empty: the routes must be set again
   std::vector<std::string> printed_;
   std::array<std::uint8_t, 65'536> buffer_;
 };

@@ -10,11 +10,11 @@ namespace orrery::lab::olsr {
 namespace {
 
 constexpr std::size_t kPacketHeaderBytes = 4, kMessageHeaderBytes = 12, kAddressBytes = 4;
-constexpr Time kTimeUnit = kSecond / 16 / 16;  ///< of 18.3: C / 16
+constexpr Time kTimeUnit = kSecond / 16 / 16;  ///< C / 16, see 18.3
 
 using View = std::span<const std::uint8_t>;
 
-// Of a place that is known to be there.
+// These readers need the bytes at `at` to exist.
 std::uint16_t read_16(View bytes, std::size_t at) {
   return static_cast<std::uint16_t>(bytes[at] << 8 | bytes[at + 1]);
 }
@@ -31,7 +31,7 @@ void write_address(Bytes& bytes, Address address) {
   write_16(bytes, address.bits & 0xffff);
 }
 
-/// All of it; nothing if its length is not that of whole addresses.
+/// All addresses; std::nullopt if the length is no multiple of an address.
 std::optional<std::vector<Address>> read_addresses(View bytes) {
   if (bytes.size() % kAddressBytes != 0) return std::nullopt;
   std::vector<Address> addresses;
@@ -40,7 +40,7 @@ std::optional<std::vector<Address>> read_addresses(View bytes) {
   return addresses;
 }
 
-/// The same of routers.
+/// The same for addresses of routers; leaves out the others.
 std::optional<std::vector<Address>> read_routers(View bytes) {
   auto addresses = read_addresses(bytes);
   if (addresses) std::erase_if(*addresses, [](Address one) { return !is_unicast(one); });
@@ -51,7 +51,7 @@ std::uint32_t mask_of(unsigned length) {
   return length == 0 ? 0 : ~std::uint32_t{0} << (32 - length);
 }
 
-/// SYM_LINK of what is no neighbour contradicts itself, and other bits mean nothing yet (6.1.1).
+/// SYM_LINK with a non-neighbour is a contradiction, and the other bits are not used (6.1.1).
 bool is_link_code(unsigned code) {
   return code < 12 && code != static_cast<unsigned>(LinkType::symmetric);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packets of OLSR (Clausen and Jacquet, RFC 3626, 2003; sections of it are meant below): a packet
-// is a header and messages, and some of a message's type is known here: HELLO, TC, MID, HNA. IPv4
-// only.
+// Packets of OLSR (Clausen and Jacquet, RFC 3626, 2003; section numbers below are those of the
+// RFC). A packet is a header and messages; four types of messages are known here: HELLO, TC, MID,
+// HNA. IPv4 only.
 //
-// Whoever is on the network can send anything, so what is read is a view of bytes of which each
-// length has been checked, and what does not fit is not there.
+// Anybody on the network can send anything. So a read message is a view of bytes with checked
+// lengths, and messages that do not fit are left out.
 #pragma once
 
 #include <compare>
@@ -17,17 +17,17 @@
 
 namespace orrery::lab::olsr {
 
-/// Nanoseconds of a clock that never goes back.
+/// Nanoseconds of a monotonic clock.
 using Time = std::int64_t;
 using Bytes = std::vector<std::uint8_t>;
 
 constexpr Time kSecond = 1'000'000'000;
 constexpr std::uint16_t kPort = 698;
-/// What fits into a frame of Ethernet without fragments: its 1,500 bytes less headers of IP and
+/// Largest packet in an Ethernet frame without fragments: 1,500 bytes minus the headers of IP and
 /// UDP.
 constexpr std::size_t kPacketBytes = 1472;
 
-/// An IPv4 address, in the machine's order of bytes.
+/// An IPv4 address, in the machine's byte order.
 struct Address {
   std::uint32_t bits = 0;
   auto operator<=>(const Address&) const = default;
@@ -39,7 +39,7 @@ struct Network {
   auto operator<=>(const Network&) const = default;
 };
 
-/// One that a router can have: of no group, not this host's, not none.
+/// Whether a router can have the address: no multicast, no loopback, not 0.
 constexpr bool is_unicast(Address address) {
   const std::uint32_t first = address.bits >> 24;
   return first != 0 && first != 127 && first < 224;
@@ -47,25 +47,25 @@ constexpr bool is_unicast(Address address) {
 
 std::string text(Address address);
 std::string text(const Network& network);
-/// "10.0.0.1"; nothing if it is none.
+/// Reads "10.0.0.1"; std::nullopt if `text` is no address.
 std::optional<Address> read_address(const std::string& text);
-/// "10.1.0.0/16" without bits beyond its length; nothing if it is none.
+/// Reads "10.1.0.0/16" without bits beyond the length; std::nullopt if `text` is no network.
 std::optional<Network> read_network(const std::string& text);
 
-/// How long something holds, in a byte (18.3): C (1 + a/16) 2^b, where C = 1/16 s, a are the higher
-/// four bits and b the lower ones. Rounds up; what is out of range is the longest or the shortest.
+/// A validity time in a byte (18.3): C (1 + a/16) 2^b, where C = 1/16 s, a are the higher four bits
+/// and b the lower ones. Rounds up; times out of range become the longest or the shortest one.
 std::uint8_t time_code(Time duration);
 Time time_of_code(std::uint8_t code);
 
-/// Whether a sequence number is later than another, although they wrap around (19). Of two that are
-/// half the range apart, the smaller one is.
+/// Whether a sequence number is later than another, with wrap-around (19). Of two numbers that are
+/// half the range apart, the smaller one is later.
 constexpr bool is_later(std::uint16_t one, std::uint16_t other) {
   return one > other ? one - other <= 0x7fff : other - one > 0x7fff;
 }
 
 enum class MessageType : std::uint8_t { hello = 1, tc = 2, mid = 3, hna = 4 };
 
-/// A message of a packet, or one to be sent (3.3.2). The body belongs to whoever made it.
+/// A message of a packet, or to be sent (3.3.2). The caller keeps the body's bytes alive.
 struct Message {
   std::uint8_t type = 0;
   Time validity = 0;
@@ -75,9 +75,9 @@ struct Message {
   std::span<const std::uint8_t> body;
 };
 
-/// Its messages, up to the first that does not fit; none if it is no packet.
+/// The messages of a packet, up to the first that does not fit; none if the header is wrong.
 std::vector<Message> read_packet(std::span<const std::uint8_t> packet);
-/// Of messages that are already bytes.
+/// Makes a packet of messages that are already encoded.
 Bytes write_packet(std::uint16_t sequence, std::span<const Bytes> messages);
 Bytes write_message(const Message& message);
 
@@ -100,12 +100,12 @@ struct TopologyControl {
   std::vector<Address> neighbours;
 };
 
-// Of bodies; nothing if a length in it is wrong. Addresses that no router can have are left out.
+// Decode bodies; std::nullopt if a length is wrong. Leave out addresses that no router can have.
 std::optional<Hello> read_hello(std::span<const std::uint8_t> body);
 std::optional<TopologyControl> read_tc(std::span<const std::uint8_t> body);
 std::optional<std::vector<Address>> read_mid(std::span<const std::uint8_t> body);
 std::optional<std::vector<Network>> read_hna(std::span<const std::uint8_t> body);
-/// Entries of equal types stand together, in the order of their types.
+/// Entries of equal types are grouped, in the order of types.
 Bytes write_hello(const Hello& hello);
 Bytes write_tc(const TopologyControl& tc);
 Bytes write_mid(std::span<const Address> interfaces);

@@ -10,11 +10,11 @@ namespace orrery::lab::olsr {
 namespace {
 
 constexpr Time kDuplicateHolds = 30 * kSecond;  // 18.3
-constexpr int kHolds = 3;                       ///< intervals for which a message holds (18.3)
-constexpr std::uint8_t kFar = 255;              ///< a time to live
-constexpr std::size_t kMostWaiting = 1'024;     ///< messages of others at an interface
+constexpr int kHolds = 3;                       ///< validity of a message in intervals (18.3)
+constexpr std::uint8_t kFar = 255;              ///< time to live of messages for the whole network
+constexpr std::size_t kMostWaiting = 1'024;     ///< forwarded messages waiting at an interface
 
-/// For an entry that may be there already: one that is known holds on, although others fill a map.
+/// Whether an entry may be added or renewed. Entries can be renewed even if the map is full.
 template <class Map>
 bool has_room(const Map& map, const typename Map::key_type& key) {
   return map.size() < Information::kMostEntries || map.contains(key);
@@ -25,7 +25,7 @@ bool has_room(const Map& map, const typename Map::key_type& key) {
 Router::Router(const Settings& settings, std::uint64_t random_seed, Time now)
     : settings_(settings), random_(random_seed), ports_(settings.interfaces.size()) {
   known_.own.insert(settings.interfaces.begin(), settings.interfaces.end());
-  // Others still know the numbers of a router that was here before this one.
+  // Other routers may still remember the numbers of an earlier router with this address.
   message_sequence_ = static_cast<std::uint16_t>(random_());
   for (Port& port : ports_) port.next_hello = now + jitter();
   next_tc_ = now + jitter();
@@ -33,7 +33,7 @@ Router::Router(const Settings& settings, std::uint64_t random_seed, Time now)
   if (!settings.networks.empty()) next_hna_ = now + jitter();
 }
 
-/// Up to MAXJITTER, a quarter of an interval of HELLOs (18.2).
+/// A random time up to MAXJITTER, a quarter of the HELLO interval (18.2).
 Time Router::jitter() {
   return static_cast<Time>(random_() %
                            static_cast<std::uint64_t>(settings_.hello_interval / 4 + 1));
@@ -205,7 +205,7 @@ void Router::consider_forwarding(std::size_t interface, Address sender, const Me
   send_to_all(write_message(forwarded), now + jitter());
 }
 
-/// Takes away what has passed, and computes what follows from what is left.
+/// Removes expired entries, and recomputes MPRs and routes if needed.
 void Router::refresh(Time now) {
   if (now >= next_expiry_) {
     const Information::Changes expired = known_.expire(now);
@@ -218,7 +218,7 @@ void Router::refresh(Time now) {
   if (selectors != advertised_) {
     advertised_ = std::move(selectors);
     ++advertised_sequence_;
-    changes_.routes = true;  // they are preferred
+    changes_.routes = true;  // add_two_hop() prefers MPR selectors
   }
   if (changes_.neighbourhood) known_.mprs = choose_mprs(known_);
   if (changes_.neighbourhood || changes_.routes) routes_ = compute_routes(known_);
@@ -241,7 +241,7 @@ std::vector<Router::Packet> Router::advance(Time now) {
   return packets;
 }
 
-/// What is told all the network.
+/// Sends the messages for the whole network: TC, MID and HNA.
 void Router::advertise(Time now) {
   const Time interval = settings_.tc_interval;
   if (is_due(next_tc_, interval, now)) {
@@ -261,7 +261,7 @@ void Router::advertise(Time now) {
     send_to_all(own_message(MessageType::hna, interval, kFar, write_hna(settings_.networks)), now);
 }
 
-/// Whether something is to be done, and then when it is next (3.5.1).
+/// Whether a periodic message is due; if so, sets its next time (3.5.1).
 bool Router::is_due(Time& next, Time interval, Time now) {
   if (next > now) return false;
   next = now + interval - jitter();
@@ -304,7 +304,7 @@ void Router::send_to_all(const Bytes& message, Time at) {
   }
 }
 
-/// What waits at an interface, in as few packets as fit into frames.
+/// Takes the waiting messages of an interface, in as few packets as fit into frames.
 std::vector<Router::Packet> Router::packets_of(std::size_t interface) {
   Port& port = ports_[interface];
   std::vector<Packet> packets;

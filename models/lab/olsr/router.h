@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A router of OLSR (RFC 3626) without sockets, clock or kernel: it is given packets and the time,
-// and gives packets and routes. So its rules are tested on networks in memory, and olsrd.cpp makes
-// a daemon of it.
+// A router of OLSR (RFC 3626) without sockets, clock or kernel: it gets packets and the time, and
+// returns packets and routes. So its rules can be tested on networks in memory. olsrd.cpp makes a
+// daemon of it.
 //
-// Of the RFC there are the core and, of the auxiliary functions, several interfaces (5) and other
-// networks (12). Messages go out with jitter (3.5), those that are passed on, too: what waits
+// Implemented are the core of the RFC and, of the auxiliary functions, several interfaces (5) and
+// other networks (12). Messages are sent with jitter (3.5), also forwarded ones: a waiting message
 // leaves with the next packet. There is no link hysteresis (14.2), and no message before its time.
 #pragma once
 
@@ -25,9 +25,9 @@ namespace orrery::lab::olsr {
 struct Settings {
   std::vector<Address> interfaces;
   Address main;                                                  ///< one of these
-  Time hello_interval = 2 * kSecond, tc_interval = 5 * kSecond;  ///< 18.2; of MID and HNA, too
+  Time hello_interval = 2 * kSecond, tc_interval = 5 * kSecond;  ///< 18.2; TC's is MID's and HNA's
   std::uint8_t willingness = kWillDefault;
-  std::vector<Network> networks;  ///< that are reached by this router
+  std::vector<Network> networks;  ///< networks behind this router
 };
 
 class Router {
@@ -37,15 +37,15 @@ class Router {
     Bytes bytes;
   };
 
-  /// `random_seed`: another for each router, or jitter is the same in all.
+  /// `random_seed` must differ between routers, or all have the same jitter.
   Router(const Settings& settings, std::uint64_t random_seed, Time now);
 
-  /// Whatever came to an interface, from an address of whoever sent it.
+  /// Receives a packet on an interface, from an address of its sender.
   void receive(std::size_t interface, Address sender, std::span<const std::uint8_t> packet,
                Time now);
-  /// What is to be sent now.
+  /// Returns the packets that must be sent now.
   std::vector<Packet> advance(Time now);
-  /// When advance() has something to do again.
+  /// When advance() must be called next.
   Time next() const;
 
   const Routes& routes() const { return routes_; }
@@ -53,7 +53,7 @@ class Router {
   std::uint16_t advertised_sequence() const { return advertised_sequence_; }
 
  private:
-  /// Of an interface.
+  /// The state of an interface.
   struct Port {
     std::uint16_t sequence = 0;
     Time next_hello = 0;
@@ -90,8 +90,8 @@ class Router {
   std::vector<Port> ports_;
   std::uint16_t message_sequence_ = 0, advertised_sequence_ = 0;
   std::set<Address> advertised_;
-  Time advertises_until_ = 0;  ///< others believe what was advertised that long
-  Time next_expiry_ = kNever;  ///< of what is known; 0: that has changed
+  Time advertises_until_ = 0;  ///< end of the validity of the last advertisement
+  Time next_expiry_ = kNever;  ///< of known_; 0: known_ has changed
   Time next_tc_, next_mid_ = kNever, next_hna_ = kNever;
 };
 

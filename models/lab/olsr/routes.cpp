@@ -7,8 +7,8 @@
 namespace orrery::lab::olsr {
 namespace {
 
-/// Step 2. The RFC takes links whose time is not over, lost ones, too; these lead nowhere and are
-/// left out.
+/// Step 2. The RFC uses all links whose time has not passed, also lost ones. Lost links lead
+/// nowhere and are left out here.
 void add_neighbours(const Information& known, Routes& routes) {
   for (const auto& [key, link] : known.links) {
     if (!link.is_symmetric()) continue;
@@ -21,8 +21,8 @@ void add_neighbours(const Information& known, Routes& routes) {
   }
 }
 
-/// Step 3, of two hops: by the most willing neighbour, of those one that has chosen this router as
-/// its MPR, of those the lowest address.
+/// Step 3, two hops: by the most willing neighbour; among equals by a neighbour that has chosen
+/// this router as its MPR, then by the lowest address.
 void add_two_hop(const Information& known, Routes& routes) {
   using Rank = std::tuple<std::uint8_t, bool>;
   std::map<Address, std::pair<Rank, Address>> best;
@@ -45,7 +45,7 @@ void add_two_hop(const Information& known, Routes& routes) {
   }
 }
 
-/// Step 3, of more hops: what those at a distance advertise is one further away.
+/// Step 3, more hops: destinations that a router at distance h advertises are at distance h + 1.
 void add_further(const Information& known, Routes& routes) {
   std::vector<Address> edge;
   for (const auto& [network, route] : routes)
@@ -66,7 +66,7 @@ void add_further(const Information& known, Routes& routes) {
   }
 }
 
-/// Step 4: the other interfaces of those that are reached.
+/// Step 4: the other interfaces of routers that are reached.
 void add_interfaces(const Information& known, Routes& routes) {
   for (const auto& [interface, main] : known.interfaces) {
     const auto route = routes.find(Network{main.address});
@@ -75,7 +75,7 @@ void add_interfaces(const Information& known, Routes& routes) {
   }
 }
 
-/// By the nearest gateway.
+/// Networks, by the nearest gateway.
 void add_networks(const Information& known, Routes& routes) {
   Routes behind;
   for (const auto& [pair, until] : known.networks) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The routing table (RFC 3626, 10 and 12.6): the fewest hops to each address of each router that is
-// known, and to the networks behind gateways.
+// The routing table (RFC 3626, 10 and 12.6): routes with the fewest hops to each address of each
+// known router, and to the networks behind gateways.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 namespace orrery::lab::olsr {
 
 struct Route {
-  Address next;               ///< an interface of a neighbour
-  std::size_t interface = 0;  ///< ours that leads there
+  Address next;               ///< address of the neighbour's interface
+  std::size_t interface = 0;  ///< this router's interface to the neighbour
   unsigned hops = 0;
   bool operator==(const Route&) const = default;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a router knows as text, for --debug: a line for each table, so that only those that have
-// changed need be printed.
+// The tables of a router as text, for --debug. Each table is one line, so that only changed tables
+// need be printed.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace orrery::lab::olsr {
 
-/// `names`: of the interfaces.
+/// `names`: names of the interfaces.
 std::vector<std::string> tables_of(const Router& router, const std::vector<std::string>& names);
 
 }  // namespace orrery::lab::olsr
