@@ -42,8 +42,9 @@ class LogicalProcessBase {
   /// Called once after the last committed event: reports the final state.
   virtual void finish(FinalContext&) {}
 
-  /// For engines; models do not call these functions. Returns false if this LP has no handler for
-  /// the type. `bytes`: size of the payload without a trailer.
+  /// For engines; models do not call the functions from here on.
+  /// Returns false if this LP has no handler for the type.
+  /// `bytes`: size of the payload without a trailer.
   virtual bool dispatch(Context& context, EventTypeId type, const void* payload,
                         std::size_t bytes) = 0;
   /// Empty if this LP has no handler for the type.

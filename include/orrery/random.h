@@ -258,7 +258,7 @@ class Random {
   /// variates x and y of these shapes (Devroye, "Non-Uniform Random Variate Generation", 1986,
   /// IX.4), by their logarithms where a shape is below 1. 4.0 to 4.2 draws, one more for each such
   /// shape.
-  /// What is nearer to 1 than 2^-54 is 1.
+  /// A value nearer to 1 than 2^-54 becomes 1.
   double beta(double a, double b);
 
   /// Failures before the first success of trials that succeed with probability p: k with

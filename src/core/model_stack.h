@@ -57,11 +57,11 @@ struct ModelCalls {
   std::size_t stack_bytes = 0;
   bool harmless = false;            ///< the running code may be dropped in platform mode, too
   bool in_ordinary_memory = false;  ///< LPs lie there: the mode does not mark their code
-  bool squashed = false;        ///< the last drop was a squash(), not a crash
-  bool has_words = false;       ///< `crash` is the reason of a coming SIGABRT
-  Crash crash;                  ///< of the last dropped call, or of the one to be dropped
-  void (*on_drop)() = nullptr;  ///< called after a drop: ends the record of the call
-  /// In model code, something more urgent may wait (memory::kLook). See
+  bool squashed = false;            ///< the last drop was a squash(), not a crash
+  bool has_words = false;           ///< `crash` is the reason of a coming SIGABRT
+  Crash crash;                      ///< of the last dropped call, or of the one to be dropped
+  void (*on_drop)() = nullptr;      ///< called after a drop: ends the record of the call
+  /// Called in model code when something more urgent may wait (memory::kLook). See
   /// ThreadContext::on_attention.
   void (*on_look)(const void* caller) = nullptr;
 };

@@ -207,7 +207,7 @@ void on_signal(int number, siginfo_t* info, void* context) {
         tell_crash(number, info, context);
     }
   }
-  // As without a guard: restores the earlier handler, then the instruction fails again, or abort().
+  // Restores the earlier handler; then the instruction fails again, or the signal is sent again.
   sigaction(number, &before[static_cast<std::size_t>(number)], nullptr);
   if (info == nullptr || info->si_code <= 0) raise(number);
   errno = error;

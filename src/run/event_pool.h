@@ -201,7 +201,7 @@ class EventPool<kGranule, Pools::many, Slabs> {
   std::int64_t used_bytes() const { return used_bytes_; }
 
  private:
-  static constexpr std::size_t kAhead = 4;  ///< allocations for which lines are prefetched
+  static constexpr std::size_t kAhead = 4;         ///< allocations for which lines are prefetched
   static constexpr std::size_t kFreshBlocks = 16;  ///< taken from a slab at once
   static constexpr std::uint32_t kMagazines = 4;   ///< most magazines that a thread keeps
 

@@ -82,7 +82,7 @@ class GoalWatch {
   std::uint64_t until_look(std::uint64_t committed, std::uint64_t most) const {
     return committed >= goal_.events ? 1 : std::min(most, goal_.events - committed);
   }
-  // If the goal may be postponed. By the only thread that asks.
+  // For a goal that may be postponed. Called by one thread only.
   bool reached_for_good(std::uint64_t committed, std::uint64_t pending) {
     return committed >= goal_.events || time_is_over_for_good(read_cycles(), committed, pending);
   }
