@@ -89,7 +89,7 @@ class Federate {
 
   /// Notes something with this time for a thread of this rank.
   void note_thread(unsigned thread, Time time) { note(threads_[thread], time); }
-  /// Notes the same for another rank, before it is sent.
+  /// Notes the same for another rank; announced only after note_sent.
   void note_rank(unsigned rank, Time time) {
     Time& lowest = rank_peers_[rank].unsent;
     lowest = std::min(lowest, time);

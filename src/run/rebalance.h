@@ -3,10 +3,10 @@
 // New owners for LPs whose load was measured: as even as wanted, with few LPs moved and few
 // neighbours separated, by a simple rule. In a model with a communication graph LPs move from
 // owners above their share to owners below, those first whose move most reduces the weight of links
-// between owners: the border moves, layer by layer (gains as in Fiduccia and Mattheyses: A linear-time
-// heuristic for improving network partitions, DAC 1982, without taking moves back). METIS is not
-// used again: it would find a new partition unrelated to the old one, and everything would move.
-// Without a graph, LPs lie in blocks by their numbers, and the ends of the blocks move.
+// between owners: the border moves, layer by layer (gains as in Fiduccia and Mattheyses: A
+// linear-time heuristic for improving network partitions, DAC 1982, without taking moves back).
+// METIS is not used again: it would find a new partition unrelated to the old one, and everything
+// would move. Without a graph, LPs lie in blocks by their numbers, and the ends of the blocks move.
 #pragma once
 
 #include <cstdint>
