@@ -8,7 +8,6 @@
 // Gross and F. Naghibi, "Expanding the event horizon in parallelized network simulations", MASCOTS
 // 2010. An expanded event causes other events only at its end or later, so an engine may execute
 // other events in parallel with it.
-// later, and an engine may use that to run other events meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -295,7 +294,7 @@ class Context : public OutputContext {
     std::int64_t start, end;
     const bool fits = __builtin_add_overflow(now_.ticks(), delay.ticks(), &start) ||
                       (!__builtin_add_overflow(start, duration.ticks(), &end) &&
-                       end != Time::max().ticks());  // a start beyond the range is send's to refuse
+                       end != Time::max().ticks());  // send() refuses a start beyond the range
     if (duration.ticks() < 0 || !fits) [[unlikely]]
       refuse_duration(destination, delay, duration);
   }

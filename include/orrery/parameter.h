@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A model's parameters: members that know their name, type, default, range, unit and meaning. They
+// A model's parameters: members with a name, type, default, range, unit and meaning. They
 // register with the model that owns them, so `orrery describe`, `--set` and config files need no
 // further code:
 //

@@ -9,8 +9,8 @@
 // before an event and keeps `position` after it. Every event starts at a fresh block of two draws;
 // half a block left over at its end is dropped, so nothing else has to be saved. Nothing is
 // computed before the first draw. (Computing two blocks at once, interleaved, was measured: it
-// makes events of three or four draws some 10 % cheaper and those of one or two, the common ones,
-// 30 % dearer.)
+// makes events of three or four draws some 10 % faster and events of one or two draws, which are
+// common, 30 % slower.)
 //
 // The same seed gives the same values with every compiler, optimisation level and libm: what is not
 // integer arithmetic is made of correctly rounded operations in a fixed order and of the functions
@@ -50,7 +50,7 @@ using PhiloxKey = std::array<std::uint32_t, 2>;
 
 /// Ten rounds of Philox-4x32: the random block that belongs to a counter and a key.
 constexpr PhiloxCounter philox4x32_10(PhiloxCounter counter, PhiloxKey key) {
-  // Unrolled, since a loop's bookkeeping is dear next to a round of two multiplications.
+  // Unrolled, since a loop's overhead is large next to a round of two multiplications.
 #pragma GCC unroll 10
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t even = std::uint64_t{0xD2511F53} * counter[0];
@@ -227,8 +227,8 @@ class Random {
 
   /// A gamma-distributed real, at least 0; its mean is shape * scale, its variance shape * scale^2.
   /// Marsaglia and Tsang, "A simple method for generating gamma variables", ACM TOMS 26(3), 2000;
-  /// below a shape of 1 that of shape + 1 times u^(1 / shape), as they say there. 2.0 to 2.1 draws,
-  /// below a shape of 1 one more. Below a shape of 0.01 some values are smaller than any double: 0.
+  /// for shapes below 1, as in that paper, the variate of shape + 1 times u^(1 / shape). 2.0 to 2.1
+  /// draws, for shapes below 1 one more. Below a shape of 0.01 some values underflow to 0.
   double gamma(double shape, double scale);
 
   /// The sum of `stages` exponentially distributed reals whose means add up to `mean`: a gamma
@@ -241,8 +241,8 @@ class Random {
   double weibull(double shape, double scale);
 
   /// A Pareto-distributed real (of type I), at least `minimum`: above x >= minimum with probability
-  /// (minimum / x)^shape. The mean is minimum * shape / (shape - 1), infinite for shapes up to 1,
-  /// and so is the variance up to 2. Inversion. 1 draw.
+  /// (minimum / x)^shape. The mean is minimum * shape / (shape - 1), infinite for shapes up to 1;
+  /// the variance is infinite for shapes up to 2. Inversion. 1 draw.
   double pareto(double shape, double minimum);
 
   /// e to the power of a normally distributed real with mean `mu` and standard deviation `sigma`,

@@ -13,12 +13,12 @@
 // forms, which differ in where the position is:
 //
 //   context.random("service", customer.number)   A part of the stream for each item that the model
-//       numbers itself. Nothing is kept: the same item gives the same numbers, in whatever order
-//       items come. This stays in step best, also where a variant loses or adds items.
+//       numbers itself. No position is kept: an item has the same numbers in whatever order items
+//       come. Variants stay comparable even if one of them loses or adds items.
 //   orrery::RandomStream service_{"service"};    A member of the LP, 40 bytes of its state that
 //   context.random(service_)                     checkpoints, snapshots and moves take with them.
-//       It goes on where the event before stopped, to the half block. Reverse handlers leave it to
-//       the platform, like metrics.
+//       It continues exactly where the previous event stopped. Reverse handlers do not restore it:
+//       the platform does, as for metrics.
 //   random("map") in Model::prepare(), random("home", id) in Model::create()
 //       See orrery/model.h.
 //

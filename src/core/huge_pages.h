@@ -2,8 +2,8 @@
 //
 // Huge pages for the large tables of a run: LPs' records and events. A random event among a million
 // LPs touches a new page with nearly each cache line; beyond some 2000 pages of 4 KiB (the TLB) the
-// processor must look pages up in page tables that miss the cache themselves, twice as often in a
-// virtual machine. With pages of 2 MiB there are a few hundred in all.
+// processor must look pages up in page tables that miss the cache themselves, twice as many tables
+// in a virtual machine. With pages of 2 MiB there are a few hundred in all.
 //
 // Huge pages are optional: if the system has none, small pages serve, more slowly. Small tables use
 // ordinary memory, so that no run takes memory that it does not fill.

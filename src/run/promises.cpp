@@ -60,7 +60,7 @@ void Promises::find_clusters(std::uint64_t lps) {
 
 /// Counting sort by sender, since a graph of millions of edges is not sorted as a whole.
 void Promises::fill(const CommunicationGraph& graph, std::uint64_t pairs, std::uint64_t lps) {
-  // Offset by two: the counters at the ends of rows become, after placement, their beginnings.
+  // Counts at from + 2: placement then increments from + 1, which leaves each row's beginning.
   starts_.resize(lps + 2);
   for_each_pair(graph, lookahead_, [&](LpId from, LpId, Duration) { ++starts_[from + 2]; });
   for (std::size_t id = 2; id < starts_.size(); ++id) starts_[id] += starts_[id - 1];
