@@ -130,8 +130,8 @@ template <class Action>
     detail::clean_up_after_drop(place.exceptions);
     return false;
   }
-  // An opaque call: to the compiler only calls can return to the place, so that inlined code that
-  // crashes would find no valid state there.
+  // An opaque call: for the compiler only calls can return to the place, so a crash of inlined code
+  // would find no valid state there.
   detail::ErasedCall call(action);
   asm("" : "+r"(call.function));
   call.function(call.argument);

@@ -93,8 +93,8 @@ class World {
   const memory::LpHeap& heap(LpId id) const { return places_[id].heap; }
   std::unique_ptr<Attachment>& attachment(LpId id) { return places_[id].attachment; }
   memory::Arena& arena(unsigned part) { return *arenas_[part]; }
-  /// An arena for heaps that are restored at their addresses in another process. Further memory of
-  /// these heaps comes from the arenas of their parts.
+  /// An arena for heaps that are restored with their memory from another process, and only for this
+  /// memory. Further memory of these heaps comes from the arenas of their parts.
   memory::Arena& add_ground() { return *grounds_.emplace_back(std::make_unique<memory::Arena>()); }
   template <class Visit>
   void for_each_arena(Visit&& visit) const {
