@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a handler sees of the run. A handler may be called speculatively, rolled back and called
-// again; whatever it does through its context or to its own LP's memory is undone with it.
+// The interface of a run for a handler: clock, random numbers, sends, timers, reports. An engine
+// may call a handler speculatively, roll it back and call it again; a rollback undoes everything
+// that the handler did through its context and to its own LP's memory.
 //
 // Expanded events, events with a duration, follow G. Kunz, O. Landsiedel, S. Goetz, K. Wehrle, J.
 // Gross and F. Naghibi, "Expanding the event horizon in parallelized network simulations", MASCOTS
-// 2010: what an event does takes from its start to its end, so what it causes happens at its end or
-// later, and an engine may use that to run other events meanwhile.
+// 2010. An expanded event causes other events only at its end or later, so an engine may execute
+// other events in parallel with it.
 #pragma once
 
 #include <cstddef>
@@ -53,7 +54,7 @@ constexpr ValueKinds kinds_of() {
 
 }  // namespace detail
 
-/// What start(), handlers and finish() have in common: the clock, the name, and what they report.
+/// The common part of the contexts of start(), handlers and finish(): clock, LP number, reports.
 class OutputContext {
  public:
   OutputContext(const OutputContext&) = delete;
@@ -61,21 +62,21 @@ class OutputContext {
 
   /// Simulation time of the event being handled; of an expanded event its start.
   Time now() const { return now_; }
-  /// The LP that handles it.
+  /// The LP that handles the event.
   LpId self() const { return self_; }
-  /// LPs in the model.
+  /// Number of LPs in the model.
   LpId lp_count() const { return lp_count_; }
 
-  /// Adds a value to a metric. Model fault: it is a level.
+  /// Adds a value to a metric. Model fault: the metric is a level.
   void record(const Metric& metric, double value);
-  /// A level of this LP (Keep::level) has this value from now on. Its time begins with the first
-  /// call and ends with the run; what is set several times at one time counts as set last. Model
-  /// fault: the metric keeps values.
+  /// Sets a level of this LP (Keep::level) to `value` from now on. The level exists from the first
+  /// call to the end of the run; of several calls at one time, the last counts. Model fault: the
+  /// metric keeps values.
   void level(const Metric& metric, double value);
 
-  /// Adds a row to a table: as many values as it has columns, in their order, integers for integer
-  /// columns, floating point for real ones, for text columns whatever a std::string_view can be
-  /// made from. A mismatch is a model fault, and so are more than 4096 bytes of text in a row.
+  /// Adds a row to a table: one value for each column, in column order. Integer columns take
+  /// integers, real columns floating point, text columns anything that converts to
+  /// std::string_view. A mismatch or more than 4096 bytes of text in a row is a model fault.
   template <class... Values>
   void emit(const Table& table, const Values&... values) {
     constexpr bool possible = ((std::is_arithmetic_v<Values> || detail::is_text<Values>)&&...);
@@ -99,17 +100,17 @@ class OutputContext {
   OutputContext() = default;
   ~OutputContext() = default;
   virtual void append_row(const Table& table, std::span<const std::uint64_t> cells) = 0;
-  /// Called before `bytes` at `address`, in the LP's memory, change, if `reversing_`.
+  /// Called before `bytes` at `address`, in the LP's memory, change, if `reversing_` is set.
   virtual void save_before(const void* address, std::size_t bytes);
-  /// What a metric counts once it commits.
+  /// Adds an observation to a metric once the event commits.
   virtual void observe(const Observation& observation);
-  /// What the platform keeps for the LP in the LP's memory; made when it is needed first.
+  /// The platform's own state of the LP, in the LP's memory; allocated on the first call.
   Ledger& ledger();
 
   Time now_;
   LpId self_ = 0;
   LpId lp_count_ = 0;
-  std::uint32_t metric_bytes_ = 0;  // of what it keeps of all metrics
+  std::uint32_t metric_bytes_ = 0;  // state of all metrics of the LP, in bytes
   bool reversing_ = false;          // the event may be undone by its reverse handler
   LogicalProcessBase* lp_ = nullptr;
   std::uint64_t hash_ = 0;  // the LP's running fingerprint
@@ -144,25 +145,25 @@ class OutputContext {
   void add_row(const Table& table, std::span<const std::uint64_t> cells);
 };
 
-/// What a handler sees.
+/// The context of a handler.
 class Context : public OutputContext {
  public:
   /// The LP's own random stream (see orrery/random.h).
   Random& random() { return random_; }
-  /// A named stream that is a member of the LP (see orrery/random_stream.h). It goes on where it
-  /// stopped in the event before.
+  /// A named stream that is a member of the LP (see orrery/random_stream.h). It continues where the
+  /// previous event stopped.
   Random& random(RandomStream& stream) {
     if (reversing_) [[unlikely]]
       save_before(&stream, sizeof stream);
     return stream.belonging_to(random_);
   }
-  /// The numbers that the LP's stream of this name has for an item that the model numbers itself
-  /// (a customer, a call, a day), from their first on. Nothing is kept, so call it once an item, or
-  /// keep the value. Throws for 2^36 and above.
+  /// The named stream of this LP for one item that the model numbers itself (a customer, a call, a
+  /// day), from its first number on. The platform keeps no position: call it once an item, or keep
+  /// the value. Throws std::invalid_argument for items of 2^36 and above.
   Random random(RandomName name, std::uint64_t item) const {
     return RandomStream::item(random_, name, item);
   }
-  /// The end of the run (`--until`): what is sent for then or later is dropped.
+  /// The end of the run (`--until`): events scheduled for this time or later are dropped.
   Time horizon() const { return horizon_; }
 
   /// Sends `event` to LP `destination`, to be handled `delay` from now. A zero delay is allowed:
@@ -183,13 +184,14 @@ class Context : public OutputContext {
     }
   }
 
-  /// The same with bytes, of any number: packets, messages, lists whose length is known when they
-  /// are sent. They are copied, and are part of the fingerprint. The receiver's handler takes them:
+  /// The same with any number of bytes, for packets, messages and lists whose length is known only
+  /// at the send. The bytes are copied and enter the fingerprint. The receiver's handler takes them
+  /// as a span:
   ///   void handle(orrery::Context& context, const Packet& packet, std::span<const std::byte>
   ///   bytes)
-  /// where they lie at a multiple of 8 and are gone when it returns. An event of that type that was
-  /// sent without bytes comes with none. Model faults: an event of 1 GiB or more, bytes for a
-  /// handler that takes none.
+  /// The span starts at a multiple of 8 and is valid until the handler returns; it is empty if the
+  /// event was sent without bytes. Model faults: an event of 1 GiB or more, bytes for a handler
+  /// that takes none.
   template <class E>
   void schedule(LpId destination, Duration delay, const E& event,
                 std::span<const std::byte> bytes) {
@@ -198,24 +200,24 @@ class Context : public OutputContext {
   }
 
   /// Sets a timer: sends `event` to this LP, to be handled `delay` from now unless it is cancelled
-  /// before. The value says which it is; keep it in the LP's state. Timers and other events are in
-  /// one order. Model faults: as with `schedule`.
+  /// before. The returned value names the timer; keep it in the LP's state. Timers and other events
+  /// share one order. Model faults: as with `schedule`.
   template <class E>
   Timer schedule_timer(Duration delay, const E& event, std::span<const std::byte> bytes = {}) {
     if constexpr (detail::check_event<E>())
       return send_timer(delay, event_type_id<E>, detail::payload_parts(event, bytes));
     return Timer();
   }
-  /// Takes a timer back: its event is not handled. True if it was live, that is set, and neither
-  /// fired nor cancelled; a timer whose time lies at or after the end of the run is live, too. The
-  /// event that a timer has sent is no timer any more while it is handled. Costs O(1). Model fault:
-  /// another LP has set it.
+  /// Cancels a timer: its event is not handled. Returns true if the timer was live, that is set,
+  /// and neither fired nor cancelled; a timer at or after the end of the run is live, too. While a
+  /// timer's event is being handled, the timer is no longer live. O(1). Model fault: another LP has
+  /// set the timer.
   ///
-  /// An event at another LP cannot be taken back, since that LP may have handled it rightly: send
-  /// another that says so.
+  /// An event at another LP cannot be cancelled, since that LP may already have handled it: send
+  /// another event that says so.
   bool cancel(const Timer& timer);
 
-  /// Not these arguments: says so in one sentence.
+  /// Catches calls with wrong argument types and explains them in one sentence.
   template <class Destination, class Delay, class E>
   requires(!std::is_convertible_v<Destination, LpId> ||
            !std::is_convertible_v<Delay, Duration>) void schedule(Destination, Delay, const E&) {
@@ -225,8 +227,8 @@ class Context : public OutputContext {
         "the delay an orrery::Duration such as orrery::Duration::seconds(1)");
   }
 
-  /// For models with reverse handlers (orrery/reverse.h): leaves a value for the event's reverse.
-  /// Does nothing where the run does not use them.
+  /// For models with reverse handlers (orrery/reverse.h): stores a value for the event's reverse().
+  /// Does nothing in a run without reverse handlers.
   template <class T>
   void remember(const T& value) {
     static_assert(std::is_trivially_copyable_v<T>,
@@ -234,11 +236,11 @@ class Context : public OutputContext {
     if (reversing_) remember_bytes(&value, sizeof value);
   }
 
-  /// Sends an expanded event: it starts `delay` from now and lasts `duration`, 0 or more. Its place
-  /// in the order of events is that of its start; the same handler serves it. What it sends leaves
-  /// at its end or later. Results are the same on all engines; the engine `expanded` executes what
-  /// starts before the earliest end of the events in progress at the same time. Model faults: as
-  /// with `schedule`, a negative duration, an end beyond the clock's range. At most 64 KiB.
+  /// Sends an expanded event: it starts `delay` from now and lasts `duration`, 0 or more. Its start
+  /// is its place in the order of events; the same handler serves it. Its own sends arrive at its
+  /// end or later. Results are the same on all engines; the engine `expanded` executes in parallel
+  /// the events that start before the earliest end of the events in progress. Model faults: as with
+  /// `schedule`, a negative duration, an end beyond the clock's range. At most 64 KiB.
   template <class E>
   void schedule_expanded(LpId destination, Duration delay, Duration duration, const E& event,
                          std::span<const std::byte> bytes = {}) {
@@ -255,15 +257,15 @@ class Context : public OutputContext {
     }
   }
 
-  /// How long the event being handled lasts; zero for an ordinary one.
+  /// Duration of the event being handled; zero for an ordinary event.
   Duration duration() const { return minimum_delay_; }
-  /// When it ends: now() + duration(), the earliest time of what it sends.
+  /// End of the event being handled: now() + duration(), the earliest time of its sends.
   Time end() const { return now_ + minimum_delay_; }
 
-  /// Ends the run with a model fault that says `why` (if this event commits).
+  /// Ends the run with a model fault whose text is `why` (if this event commits).
   [[noreturn]] void fail(std::string_view why) const;
 
-  /// Enters bytes into the fingerprint: for what an LP does that is neither an event nor a row.
+  /// Adds bytes to the fingerprint, for effects of an LP that are neither events nor rows.
   void hash_bytes(std::span<const std::byte> bytes);
 
  protected:
@@ -271,19 +273,19 @@ class Context : public OutputContext {
   /// `size_word`: payload bytes * 4 + 2 if it has a trailer + 1 if the bytes enter the fingerprint.
   virtual void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
                     const void* payload) = 0;
-  /// The same of a payload in parts; puts it together and calls the one above unless overridden.
+  /// The same for a payload in parts; joins them and calls send() unless overridden.
   virtual void send_parts(LpId destination, Duration delay, EventTypeId type,
                           const detail::PayloadParts& parts);
   virtual void remember_bytes(const void* value, std::size_t bytes);
 
-  /// Takes a timer out of the live ones, which it is among.
+  /// Removes a live timer from the LP's live timers.
   void end_timer(std::uint32_t place);
 
   Random random_;
   Time horizon_ = Time::max();
-  Duration minimum_delay_;              // of what is sent: the duration of the event being handled
-  std::uint64_t sends_ = 0;             // of the LP so far
-  std::uint64_t cancelled_timers_ = 0;  // by this context, also those that were rolled back
+  Duration minimum_delay_;              // of sends: the duration of the event being handled
+  std::uint64_t sends_ = 0;             // by the LP so far
+  std::uint64_t cancelled_timers_ = 0;  // by this context, including calls that were rolled back
 
  private:
   struct Saver;
@@ -292,22 +294,22 @@ class Context : public OutputContext {
     std::int64_t start, end;
     const bool fits = __builtin_add_overflow(now_.ticks(), delay.ticks(), &start) ||
                       (!__builtin_add_overflow(start, duration.ticks(), &end) &&
-                       end != Time::max().ticks());  // a start beyond the range is send's to refuse
+                       end != Time::max().ticks());  // send() refuses a start beyond the range
     if (duration.ticks() < 0 || !fits) [[unlikely]]
       refuse_duration(destination, delay, duration);
   }
   [[noreturn]] void refuse_duration(LpId destination, Duration delay, Duration duration) const;
 };
 
-/// What `finish` sees: the LP's last state, once, after the last committed event, in LP order.
+/// The context of finish(), called once for each LP, in LP order, after the last committed event.
 class FinalContext : public OutputContext {
  public:
-  /// Records what the LP has counted itself from `since` on. If the metric is to leave out more
-  /// than that (`Metric::observed_from`: a warm-up), the value is not recorded, and the run says
-  /// so.
+  /// Records a value that the LP itself has counted since time `since`. If the metric is observed
+  /// only from a later time on (`Metric::observe_from`: a warm-up), the value is not recorded, and
+  /// the run reports the omission.
   void record(const Metric& metric, double value, Time since = Time::zero());
 
-  /// Enters a value of the final state into the fingerprint.
+  /// Adds a value of the final state to the fingerprint.
   template <class T>
   void state(const T& value) {
     constexpr bool comparable =
@@ -322,13 +324,13 @@ class FinalContext : public OutputContext {
  protected:
   ~FinalContext() = default;
   void add_state(const void* bytes, std::size_t size);
-  /// A value of the metric was not recorded.
+  /// Called when a value of the metric is not recorded.
   virtual void leave_out(const Metric& metric) = 0;
 };
 
-/// For a long loop in a handler that calls nothing else of the platform: a place where the handler
-/// can be interrupted if something earlier has come. Costs about a nanosecond. Not needed: without
-/// it a signal does the same, some microseconds later.
+/// For a long loop in a handler that makes no other call of the platform: a point where an engine
+/// can interrupt the handler because an earlier event has arrived. Costs about a nanosecond.
+/// Optional: without it a signal interrupts the handler some microseconds later.
 void poll() noexcept;
 
 }  // namespace orrery

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Distributions that were measured instead of chosen: values with weights, and a continuous
-// distribution given by a sample or by points of its distribution function. Both are tables that
-// are made once (in Model::prepare, shared by all LPs) and never change; drawing needs a `Random`
-// of the LP that draws.
+// Distributions from measured data: values with weights, and a continuous distribution given by a
+// sample or by points of its distribution function. Both are immutable tables, made once (in
+// Model::prepare, shared by all LPs); a draw takes the `Random` of the LP that draws.
 //
 // Files are text with one row a line: numbers in digits ("2.5", "1e-3"), separated by spaces, tabs,
-// commas or semicolons. Empty lines, and what follows a '#', do not count. Values keep the unit
-// that they have in the file.
+// commas or semicolons. Empty lines and the text after a '#' are ignored. Values keep the unit of
+// the file.
 //
-// Wrong tables throw std::invalid_argument with a sentence, wrong files orrery::UsageError with
-// file and line.
+// A wrong table throws std::invalid_argument, a wrong file orrery::UsageError with file and line.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +32,7 @@ class EmpiricalValues {
   std::size_t size() const { return values_.size(); }
   double mean() const { return mean_; }
 
-  /// One of the values. 1 draw, and a time that does not depend on their number.
+  /// One of the values. 1 draw, in a time independent of the number of values.
   double operator()(Random& random) const { return values_[index_(random)]; }
 
  private:
@@ -43,18 +41,18 @@ class EmpiricalValues {
   double mean_;
 };
 
-/// A continuous distribution whose distribution function is linear between given points, drawn from
-/// by its inverse (Law, "Simulation Modeling and Analysis", 5th ed., 2015, section 8.3.16). Values
-/// lie between the first and the last point: it has no tails beyond what was measured.
+/// A continuous distribution whose distribution function is linear between given points, drawn by
+/// inversion (Law, "Simulation Modeling and Analysis", 5th ed., 2015, section 8.3.16). Values lie
+/// between the first and the last point; there are no tails beyond the data.
 class EmpiricalReal {
  public:
-  /// From a sample of at least 2 finite values in any order, as Law does: the i-th of n in order
-  /// has the cumulative share (i - 1) / (n - 1). 8 bytes a value.
+  /// From a sample of at least 2 finite values in any order, as Law does: the i-th smallest of n
+  /// values has the cumulative share (i - 1) / (n - 1). 8 bytes a value.
   static EmpiricalReal of_sample(std::span<const double> sample);
 
-  /// From at least 2 points: values that rise, each with the share of what is at most as large,
-  /// which does not fall. Shares begin with 0 and are in any unit (shares, percent, counts so far):
-  /// the last one stands for all. 16 bytes a point.
+  /// From at least 2 points: increasing values, each with the share of the distribution that is at
+  /// most as large; shares do not decrease. The first share is 0. Shares have any unit (shares,
+  /// percent, cumulative counts): the last one is the total. 16 bytes a point.
   static EmpiricalReal of_points(std::span<const double> values,
                                  std::span<const double> cumulative);
 
@@ -64,8 +62,8 @@ class EmpiricalReal {
   std::size_t size() const { return values_.size(); }
   double mean() const;
 
-  /// 1 draw. From points in a time that grows with the logarithm of their number, from a sample in
-  /// one that does not.
+  /// 1 draw. Of points, the time grows with the logarithm of their number; of a sample, it is
+  /// constant.
   double operator()(Random& random) const { return quantile(random.uniform()); }
 
   /// The value below which a share u of the distribution lies, for u in [0, 1).

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an event is to a model: a plain struct. This header gives each such struct its identity (a
-// hash of its qualified name, computed at compile time), so that event types need no registration,
-// mean the same in every translation unit, shared object and rank, and may enter the fingerprint.
+// Event types. To a model an event is a plain struct. This header gives each such struct its
+// identity (a hash of its qualified name, computed at compile time), so that event types need no
+// registration, mean the same in every translation unit, shared object and rank, and may enter the
+// fingerprint.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,7 @@ namespace detail {
 
 template <class T>
 constexpr std::string_view type_name() {
-  // gcc prints "... [with T = X; ...]", clang "... [T = X]": take what lies between.
+  // gcc prints "... [with T = X; ...]", clang "... [T = X]": take X.
   constexpr std::string_view text = __PRETTY_FUNCTION__;
   constexpr std::size_t start = text.find("T = ") + 4;
   constexpr std::size_t semicolon = text.find(';', start);
@@ -31,7 +32,7 @@ constexpr std::string_view type_name() {
   return text.substr(start, end - start);
 }
 
-/// FNV-1a, 32 bit. Compilers spell an anonymous namespace differently: it does not count.
+/// FNV-1a, 32 bit. Skips anonymous namespaces, since compilers spell them differently.
 constexpr EventTypeId hash_type_name(std::string_view name) {
   std::uint32_t hash = 2166136261u;
   while (!name.empty()) {
@@ -57,14 +58,14 @@ constexpr std::string_view unqualified(std::string_view name) {
 
 }  // namespace detail
 
-/// An event type is a trivially copyable struct of any size; what it holds is copied when it is
-/// scheduled, never shared.
+/// An event type is a trivially copyable struct of any size; schedule() copies its bytes, which are
+/// never shared.
 template <class E>
 concept EventPayload = std::is_trivially_copyable_v<E> && std::is_class_v<E>;
 
 namespace detail {
 
-/// What is wrong with an event type, as one sentence where it is used, before anything else fails.
+/// Reports a wrong event type in one sentence, before any other error of the compiler.
 template <class E>
 constexpr bool check_event() {
   constexpr bool complete = requires {
@@ -90,20 +91,21 @@ inline constexpr std::string_view event_type_name = detail::unqualified(detail::
 template <EventPayload E>
 inline constexpr EventTypeId event_type_id = detail::hash_type_name(detail::type_name<E>());
 
-/// Bytes that an event of this type carries: none for an empty struct.
+/// Payload bytes of an event of this type: 0 for an empty struct.
 template <EventPayload E>
 inline constexpr std::uint32_t event_payload_bytes = std::is_empty_v<E> ? 0 : sizeof(E);
 
-/// Whether the type says `static constexpr bool silent = true;`: its events are not part of the
-/// fingerprint, neither that they happened nor when. For what a model does only to be executed well
-/// (a look whether there is anything to do); what their handlers emit and record counts as ever.
+/// Whether the type has `static constexpr bool silent = true;`. Silent events do not enter the
+/// fingerprint, neither their occurrence nor their time. They are for events that only help
+/// execution (a poll for work); the rows and values that their handlers emit and record count as
+/// usual.
 template <EventPayload E>
 inline constexpr bool event_is_silent = [] {
   if constexpr (requires { E::silent; }) return bool{E::silent};
   return false;
 }();
 
-/// Whether equal values have equal bytes (no padding, no floating point): only then do the bytes
+/// Whether equal values have equal bytes (no padding, no floating point). Only then do the bytes
 /// enter the fingerprint.
 template <EventPayload E>
 inline constexpr bool event_payload_is_hashed =

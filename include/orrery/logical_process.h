@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A logical process is a class with one `handle` overload for each of its event types. The types
-// are listed once, as template arguments, so that dispatch is a chain of integer comparisons that
-// the compiler sees, and an overload that is missing does not compile:
+// The base class of logical processes (LPs). An LP is a class with one `handle` overload for each
+// of its event types. The types are listed once, as template arguments, so that dispatch compiles
+// to a chain of integer comparisons, and a missing overload is a compile error:
 //
 //   struct Arrival { int customers; };
 //   struct Departure {};
@@ -13,9 +13,9 @@
 //     void handle(orrery::Context& context, const Departure& departure);
 //   };
 //
-// State is whatever the class holds: containers, strings, pointers to what it allocated itself. It
-// must not refer to other LPs or to memory that other LPs change; the model object is shared and
-// constant.
+// The state of an LP is everything in its class: containers, strings, pointers to memory that it
+// allocated. It must not refer to other LPs or to memory that other LPs change; the model object is
+// shared and constant.
 #pragma once
 
 #include <cstddef>
@@ -42,9 +42,9 @@ class LogicalProcessBase {
   /// Called once after the last committed event: reports the final state.
   virtual void finish(FinalContext&) {}
 
-  /// Engines call these; a model does not.
-  /// False if this LP has no handler for the type.
-  /// `bytes`: of the payload, without a trailer.
+  /// For engines; models do not call the functions from here on.
+  /// Returns false if this LP has no handler for the type.
+  /// `bytes`: size of the payload without a trailer.
   virtual bool dispatch(Context& context, EventTypeId type, const void* payload,
                         std::size_t bytes) = 0;
   /// Empty if this LP has no handler for the type.
@@ -63,7 +63,7 @@ class LogicalProcessBase {
 
 template <class Derived, class... Events>
 class LogicalProcess : public LogicalProcessBase {
-  // Each mistake is one sentence, so what depends on it is not compiled where it is made.
+  // Code that depends on a mistake is not compiled, so that each mistake gives one message.
   static_assert(sizeof...(Events) > 0,
                 "list the event types that the LP handles: orrery::LogicalProcess<Desk, Arrival, "
                 "Departure>");
@@ -99,7 +99,7 @@ class LogicalProcess : public LogicalProcessBase {
   }
 
  private:
-  /// Checked where the class of the LP is complete.
+  /// Valid only where the class of the LP is complete.
   static constexpr bool is_sound() {
     if constexpr (!kEvents) {
       return false;
@@ -154,7 +154,8 @@ class LogicalProcess : public LogicalProcessBase {
     auto& derived = static_cast<Derived&>(*this);
     if constexpr (takes_bytes<E>()) {
       const auto behind = detail::bytes_behind(payload, event_payload_bytes<E>, bytes);
-      // Where the struct does not enter the fingerprint, nor did what lies behind it.
+      // If the struct does not enter the fingerprint, the sender has not hashed the bytes behind it
+      // either.
       if constexpr (!event_payload_is_hashed<E> && !std::is_empty_v<E> && !event_is_silent<E>)
         context.hash_bytes(behind);
       with_event<E>(payload, [&](const E& event) { derived.handle(context, event, behind); });

@@ -2,15 +2,15 @@
 //
 // Elementary functions that give the same bits on every machine.
 //
-// A model that calls std::log computes with whatever libm the machine has, and two libms may differ
-// in the last bit. One such bit moves an event by a tick, the run takes another path, and its
-// fingerprint is no longer comparable with one from the next machine, compiler or host of the same
-// run. Models should therefore use these functions instead of <cmath>'s. They use only the
-// operations whose results IEEE 754 fixes to the bit (+, -, *, /, sqrt), in a fixed order.
+// A model that calls std::log uses the libm of the machine, and two libms may differ in the last
+// bit. One such bit moves an event by a tick, after which the run takes another path, and its
+// fingerprint is no longer comparable with that of another machine, another compiler or another
+// host of the same run. Models should therefore use these functions instead of <cmath>'s. They use
+// only the operations whose results IEEE 754 fixes to the bit (+, -, *, /, sqrt), in a fixed order.
 //
 // The other source of differences is contraction: a compiler that targets a machine with fused
 // multiply-add may evaluate a * b + c with one rounding instead of two. `product(a, b) + c` is the
-// same sum with the contraction ruled out whatever flags the model was compiled with.
+// same sum without contraction, whatever flags the model was compiled with.
 //
 // Assumed of the environment: IEEE doubles, rounding to nearest, subnormals not flushed to zero.
 #pragma once
@@ -34,7 +34,7 @@ static_assert(std::numeric_limits<double>::is_iec559 && std::numeric_limits<doub
 constexpr double product(double a, double b) {
   double rounded = a * b;
   if (!std::is_constant_evaluated()) {
-    // Emits no instruction; the compiler only loses sight of where the value came from.
+    // Emits no instruction; the compiler can no longer see that the value is a product.
 #if defined(__x86_64__)
     __asm__("" : "+x"(rounded));
 #elif defined(__aarch64__)

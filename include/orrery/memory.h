@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A hint about memory of an LP that is touched seldom: logs, archives, tables of which an event
-// reads an entry. It is rolled back like any other, but lies on cache sets that it shares with
-// checkpoints, and leaves the others to what every event needs. Without the hint all memory of an
-// LP counts as touched often. Where memory is not separated by cache sets (sequential engine, one
-// worker,
-// --cache-aware off) the hint has no effect.
+// A hint for memory of an LP that is rarely touched: logs, archives, tables of which an event reads
+// one entry. Such memory is rolled back like any other, but lies in cache sets that it shares with
+// checkpoints, and leaves the other sets to memory that every event needs. Without the hint all
+// memory of an LP counts as often touched. The hint has no effect where memory is not separated by
+// cache sets (sequential engine, one worker, --cache-aware off).
 //
 //   std::vector<Entry, orrery::mild_allocator<Entry>> archive;
 #pragma once
@@ -16,13 +15,13 @@
 
 namespace orrery {
 
-/// At least `bytes`, aligned to 16 bytes, not initialised. Throws std::bad_alloc. In a handler
-/// (also start, finish, and the constructor of the LP) it is memory of the LP.
+/// Returns at least `bytes`, aligned to 16 bytes, not initialised. Throws std::bad_alloc. If called
+/// in a handler (also start, finish, and the constructor of the LP) it returns memory of the LP.
 [[nodiscard]] void* allocate_mild(std::size_t bytes);
-/// Frees what allocate_mild returned, or does nothing with nullptr.
+/// Frees memory of allocate_mild; ignores nullptr.
 void free_mild(void* memory) noexcept;
 
-/// For the containers of the standard library.
+/// An allocator for the containers of the standard library.
 template <class T>
 struct mild_allocator {
   static_assert(alignof(T) <= 16, "memory of mild_allocator is aligned to 16 bytes");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A model: parameters, a number of LPs, a factory for them, and what to report. It is set up once
-// and constant during a run; LPs may keep a reference to it. `ORRERY_MODEL` makes it known by name,
-// in the orrery command or in a shared object that `orrery run ./mine.so` loads.
+// A model: parameters, a number of LPs, a factory for them, and declarations of its results. It is
+// set up once and constant during a run; LPs may keep a reference to it. `ORRERY_MODEL` registers a
+// model by name, in the orrery command or in a shared object that `orrery run ./mine.so` loads.
 #pragma once
 
 #include <cstdint>
@@ -23,31 +23,31 @@
 
 namespace orrery {
 
-/// Who sends to whom: for placing LPs on workers so that few events cross, and what the model
-/// promises of it. Parallel edges add up their weights. A run refuses, with a UsageError, LPs that
-/// do not exist, a weight of 0, a negative delay, and a promise from an LP to itself: an LP may
-/// always send to itself, at any delay.
+/// Which LPs send to which: a hint for placing LPs on workers so that few events cross between
+/// workers, and the model's promises of minimum delays. Parallel edges add up their weights. A run
+/// throws a UsageError for LPs that do not exist, a weight of 0, a negative delay, and a promise
+/// from an LP to itself: an LP may always send to itself, at any delay.
 class CommunicationGraph {
  public:
   struct Edge {
     LpId from, to;
     std::uint32_t weight;
-    bool promised = false;   ///< made with a minimum delay, and in this direction only
+    bool promised = false;   ///< declared with a minimum delay, for this direction only
     Duration minimum_delay;  ///< of a promise
   };
-  /// A hint for the placement, whose direction does not matter, and no promise. `weight`: relative
-  /// number of events, 1 or more.
+  /// A hint for the placement, without direction and without a promise. `weight`: relative number
+  /// of events, 1 or more.
   void connect(LpId from, LpId to, std::uint32_t weight = 1) {
     edges_.push_back({from, to, weight, false, Duration::zero()});
   }
-  /// The same, and a promise: no event that `from` sends reaches `to` with a smaller delay than
-  /// this, 0 or more. A send that breaks it is a model fault. Each of several promises for a pair
-  /// holds, so it is the largest that counts.
+  /// The same, and a promise: every event from `from` to `to` has at least this delay, 0 or more. A
+  /// send that breaks the promise is a model fault. All promises for a pair hold, so the largest
+  /// counts.
   void connect(LpId from, LpId to, Duration minimum_delay, std::uint32_t weight = 1) {
     edges_.push_back({from, to, weight, true, minimum_delay});
   }
-  /// Promises that no other LPs send to each other. Pairs of a hint may, in both directions and at
-  /// any delay, pairs of a promise in its direction.
+  /// Promises that LPs without an edge do not send to each other. LPs with a hint may send in both
+  /// directions at any delay, LPs with a promise in its direction.
   void complete() { complete_ = true; }
 
   const std::vector<Edge>& edges() const { return edges_; }
@@ -58,17 +58,17 @@ class CommunicationGraph {
   bool complete_ = false;
 };
 
-/// How the events of an LP may be executed, on engines that run ahead of what is certain.
+/// How an optimistic engine may execute the events of an LP.
 enum class LpExecution : std::uint8_t {
-  /// On a guess: what was executed too early is rolled back and executed again.
+  /// Speculatively: events executed too early are rolled back and executed again.
   speculative,
-  /// Once. Its state cannot be restored, because a part of it lies outside its memory (a virtual
-  /// machine, a device, a library with state of its own). What it does stays inside the run: an
-  /// event is executed as soon as it is certain that it happens and that nothing comes before it
-  /// at this LP. If the run ends with a fault, it may have executed events behind the fault.
+  /// Once, without rollback: a part of the LP's state lies outside its memory (a virtual machine, a
+  /// device, a library with state of its own) and cannot be restored. Its effects stay inside the
+  /// run: an event is executed as soon as it is certain that it happens and that nothing comes
+  /// before it at this LP. If the run ends with a fault, the LP may have executed later events.
   confined,
-  /// Once, and it acts on the outside (a socket, a file, a screen): an event is executed when all
-  /// events before it, of all LPs, are executed and none of them has failed.
+  /// Once, and the LP acts on the outside (a socket, a file, a screen): an event is executed after
+  /// all earlier events of all LPs, if none of them has failed.
   committed,
 };
 
@@ -79,56 +79,56 @@ class Model {
   Model& operator=(const Model&) = delete;
   virtual ~Model() = default;
 
-  /// Called once, after the parameters are set and before anything else: reads input files, builds
-  /// shared tables. Throws UsageError for input that makes no sense.
+  /// Called once, after the parameters are set and before all other calls: reads input files,
+  /// builds shared tables. Throws UsageError for invalid input.
   virtual void prepare() {}
   /// LPs are numbered 0 .. lp_count() - 1; at least 1, at most 2^32 - 2.
   virtual std::uint64_t lp_count() const = 0;
-  /// Makes one LP. What it allocates belongs to the LP and takes part in rollback. May be called
-  /// from several threads at once (for different LPs).
+  /// Makes one LP. Memory that it allocates belongs to the LP and takes part in rollback. May be
+  /// called from several threads at once (for different LPs).
   virtual std::unique_ptr<LogicalProcessBase> create(LpId id) const = 0;
-  /// A promise for all pairs of different LPs: no event is ever sent with a smaller delay to
-  /// another LP. Zero: no promise. A send that breaks it is a model fault. Promises for single
-  /// pairs are part of the communication graph; where both speak of a pair, both hold.
+  /// A promise for all pairs of different LPs: every event to another LP has at least this delay.
+  /// Zero: no promise. A send that breaks the promise is a model fault. Promises for single pairs
+  /// are part of the communication graph; if both exist for a pair, both hold.
   virtual Duration lookahead() const { return Duration::zero(); }
-  /// How the events of an LP may be executed. Called at the start of a run, perhaps more than
-  /// once, and must say the same each time. On engines without speculation all three are the same
-  /// but for the order in wall time; the results of a run are the same in any case. The checker
-  /// executes events of LPs that are not speculative once only, and checks less of them.
+  /// How the events of an LP may be executed. Called at the start of a run, perhaps more than once,
+  /// and must return the same each time. Without speculation the three values differ only in the
+  /// order of execution in wall time; results never depend on them. The checker executes events of
+  /// LPs that are not speculative only once, and checks less of them.
   virtual LpExecution execution_of(LpId) const { return LpExecution::speculative; }
-  /// Of an LP that is not speculative: whether one thread must execute all its events, because what
-  /// it holds belongs to a thread. Its start(), its finish() and its destructor may be called by
-  /// others. Such an LP is never moved, and the engine `auto` cannot hand the run over.
+  /// Of an LP that is not speculative: whether one thread must execute all its events, because the
+  /// LP holds state that belongs to a thread. Other threads may call its start(), its finish() and
+  /// its destructor. Such an LP is never moved, and the engine `auto` cannot hand the run over.
   virtual bool stays_on_thread(LpId) const { return false; }
   /// Why a run of this model cannot be divided among several processes, as a sentence without a
-  /// full stop for its user; "" where it can. Asked when the parameters are set, before prepare().
+  /// full stop for the user; "" if it can. Called after the parameters are set, before prepare().
   virtual std::string refuses_ranks() const { return {}; }
-  /// Optional; an empty graph places LPs in contiguous blocks. Called at the start of a run,
-  /// perhaps more than once, and must say the same each time.
+  /// Optional; with an empty graph LPs are placed in contiguous blocks. Called at the start of a
+  /// run, perhaps more than once, and must return the same each time.
   virtual void communication(CommunicationGraph&) const {}
   /// The horizon of a run without --until: events at or after it are not handled.
   virtual Time default_horizon() const { return Time::zero() + Duration::seconds(100); }
   /// Length of a tick in seconds.
   virtual double tick_seconds() const { return 1e-9; }
-  /// Adds derived results at the end of a run. `end`: the time up to which the run went.
+  /// Adds derived results at the end of a run. `end`: the time at which the run ended.
   virtual void report(Report&, Time end) const { static_cast<void>(end); }
 
   const std::vector<ParameterBase*>& parameters() const { return parameters_; }
   const std::vector<const Metric*>& metrics() const { return metrics_; }
-  /// What an LP keeps of all metrics, for engines.
+  /// For engines: bytes of an LP's state of all metrics.
   std::uint32_t metric_bytes() const { return metric_bytes_; }
   const std::vector<const Table*>& tables() const { return tables_; }
   const std::vector<std::string>& notes() const { return notes_; }
 
  protected:
-  /// For prepare(): a sentence about the input that is no error but that its user should know. It
-  /// is shown after the run and stands in the report.
+  /// For prepare(): a remark about the input that is no error but that the user should know. It is
+  /// shown after the run and stands in the report.
   void note(std::string sentence) { notes_.push_back(std::move(sentence)); }
-  /// For prepare() and create(): random numbers by name, that depend on the run's seed and nothing
-  /// else, neither on the order of calls nor on the thread (see orrery/random_stream.h). In
-  /// create(), say whose they are: random("home", id). Each call begins with the first number of
-  /// the item. They are others than those that LPs draw by this name. A run that is resumed or
-  /// forked keeps what was drawn when it began. Throws std::invalid_argument for 2^36 and above.
+  /// For prepare() and create(): random numbers by name, which depend only on the run's seed,
+  /// neither on the order of calls nor on the thread (see orrery/random_stream.h). In create(),
+  /// name the LP: random("home", id). Each call begins with the first number of the item. These
+  /// numbers differ from those that LPs draw by the same name. A resumed or forked run keeps the
+  /// numbers drawn at its start. Throws std::invalid_argument for 2^36 and above.
   Random random(RandomName name, std::uint64_t item = 0) const {
     constexpr std::uint32_t kNoLp = 0xffffffff;
     return RandomStream::item(seed_, kNoLp, RandomStream::Kind::model, name, item);
@@ -147,14 +147,14 @@ class Model {
   std::uint64_t seed_ = 1;  // of the run
 };
 
-/// The folder or file `name` ("traffic/sioux-falls_net.tntp") among the files that ship with the
-/// models: looked for in $ORRERY_DATA, beside the installed command, and in the source tree.
+/// The path of the folder or file `name` ("traffic/sioux-falls_net.tntp") among the files that ship
+/// with the models, searched in $ORRERY_DATA, beside the installed command, and in the source tree.
 /// Returns an empty string if there is none.
 std::string find_model_data(std::string_view name);
 
 namespace detail {
 
-/// Grows with every change of the public headers that breaks compiled models.
+/// Incremented with every change of the public headers that breaks compiled models.
 inline constexpr int kAbiVersion = 8;
 
 using ModelFactory = std::unique_ptr<Model> (*)();
@@ -185,8 +185,8 @@ struct ModelRegistration {
 }  // namespace detail
 }  // namespace orrery
 
-/// At namespace scope, once per model: its class, its name on the command line, and one line on
-/// what it is.
+/// At namespace scope, once per model: its class, its name on the command line, and a one-line
+/// summary.
 #define ORRERY_MODEL(ModelClass, name, summary) \
   ORRERY_DETAIL_MODEL_IN_PLACE(ModelClass, name, summary, __COUNTER__)
 #define ORRERY_DETAIL_MODEL_IN_PLACE(ModelClass, name, summary, place) \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything a model needs.
+// All public headers that a model needs.
 #pragma once
 
 #include "orrery/context.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A model's parameters: members that know their name, type, default, range, unit and meaning. They
+// A model's parameters: members with a name, type, default, range, unit and meaning. They
 // register with the model that owns them, so `orrery describe`, `--set` and config files need no
 // further code:
 //
@@ -37,13 +37,13 @@ class ParameterBase {
   /// See ParameterInfo.
   bool read_at_use() const { return read_at_use_; }
 
-  /// Reads a value. Throws UsageError with a sentence that names the parameter, what was given and
-  /// what is allowed.
+  /// Parses and sets a value. Throws UsageError with a sentence that names the parameter, the given
+  /// text and the allowed values.
   virtual void set(std::string_view text) = 0;
   virtual std::string type_text() const = 0;
   virtual std::string value_text() const = 0;
   virtual std::string default_text() const = 0;
-  /// "1 .. 16777216", "one of a, b", or empty where anything goes.
+  /// "1 .. 16777216", "one of a, b", or empty if every value is allowed.
   virtual std::string range_text() const = 0;
 
  protected:
@@ -55,7 +55,7 @@ class ParameterBase {
   bool read_at_use_;
 };
 
-/// The values that a parameter may take; none means any.
+/// The values that a parameter may take; an empty list allows all.
 template <class T>
 class Choices {
  public:
@@ -76,7 +76,7 @@ struct ParameterInfo {
   std::optional<T> minimum{};
   std::optional<T> maximum{};
   Choices<T> choices{};
-  /// Handlers read it from the model whenever they need it, and nothing that is made in prepare(),
+  /// Handlers read the parameter from the model at each use, and nothing made in prepare(),
   /// create() or start() depends on it. So `orrery fork` may change it in the middle of a run.
   bool read_at_use = false;
 };

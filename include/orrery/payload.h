@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an event carries, as it is stored: the struct, then, if the event was sent with bytes, those
-// from the next multiple of 8 on, then, if it is expanded, silent or a timer, 8 bytes for that.
-// Models need nothing of this; `Context::schedule` and the dispatch of events do.
+// The stored form of an event's payload: the struct; then, if the event was sent with bytes, those
+// bytes from the next multiple of 8 on; then, if the event is expanded, silent or a timer, a
+// trailer of 8 bytes. Only `Context::schedule` and the dispatch of events use this header, models
+// do not.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +15,23 @@
 
 namespace orrery::detail {
 
-/// An event is smaller than this, all told.
+/// The whole payload of an event is smaller than this.
 inline constexpr std::size_t kPayloadBytesLimit = std::size_t{1} << 30;
-/// The struct and the bytes of an expanded event are no more than this.
+/// The struct and the bytes of an expanded event together are at most this large.
 inline constexpr std::size_t kExpandedBytesLimit = 64 * 1024;
 
-/// Where bytes begin behind a struct of that size.
+/// Offset of the bytes behind a struct of `event_bytes`.
 constexpr std::size_t bytes_begin(std::size_t event_bytes) {
   return (event_bytes + 7) / 8 * 8;
 }
 
-/// A payload that is put together where the event is made, so that it is copied once.
+/// A payload in parts, so that it is copied once: to where the event is made.
 struct PayloadParts {
   const void* event = nullptr;
   std::uint32_t event_bytes = 0;
-  bool hashed = false;       ///< equal structs have equal bytes, or there is none
+  bool hashed = false;       ///< equal structs have equal bytes, or there is no struct
   bool has_trailer = false;  ///< an expanded event, a timer, or a silent event
-  std::int64_t trailer = 0;  ///< src/core/event_header.h says what it is
+  std::int64_t trailer = 0;  ///< see src/core/event_header.h for its meaning
   std::span<const std::byte> bytes;
 
   std::size_t size() const {
@@ -50,7 +51,7 @@ struct PayloadParts {
   }
 };
 
-/// The trailer of a silent event; of a timer it is added to another.
+/// The trailer of a silent event; for a silent timer it is added to the timer's trailer.
 inline constexpr std::int64_t kSilent = -(std::int64_t{1} << 40);
 
 template <EventPayload E>
@@ -67,7 +68,7 @@ PayloadParts payload_parts(const E& event, std::span<const std::byte> bytes = {}
   return parts;
 }
 
-/// The bytes of an event whose struct has `event_bytes`, of `payload_bytes` without a trailer.
+/// The bytes behind a struct of `event_bytes`; `payload_bytes` excludes the trailer.
 inline std::span<const std::byte> bytes_behind(const void* payload, std::size_t event_bytes,
                                                std::size_t payload_bytes) {
   if (payload_bytes <= event_bytes) return {};
@@ -75,7 +76,7 @@ inline std::span<const std::byte> bytes_behind(const void* payload, std::size_t 
   return {static_cast<const std::byte*>(payload) + begin, payload_bytes - begin};
 }
 
-/// Throws the ModelFault for bytes that came to a handler that takes none.
+/// Throws the ModelFault for bytes sent to a handler that takes none.
 [[noreturn]] void refuse_bytes(std::size_t event_bytes, std::size_t payload_bytes);
 
 }  // namespace orrery::detail

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Processes: what happens to a customer, a job or a machine, one thing after another, as one
-// function that waits where time passes (the process interaction of Simula, SimPy and others;
-// Birtwistle, Dahl, Myhrhaug and Nygaard, "Simula Begin", 1973). An LP may have as many as it
-// likes:
+// Processes: the life of a customer, a job or a machine as one function that waits where simulation
+// time passes (the process interaction of Simula, SimPy and others; Birtwistle, Dahl, Myhrhaug and
+// Nygaard, "Simula Begin", 1973). An LP may have any number of processes:
 //
 //   class Shop final : public orrery::ProcessLp<Shop, Order> {
 //    public:
@@ -25,16 +24,16 @@
 //     orrery::Mailbox<Order> orders_;
 //   };
 //
-// A process waits for: delay(d), ended(process), Signal::wait(), Mailbox::receive(),
-// Servers::acquire(), and for another coroutine that returns a Process, which it calls by co_await.
+// A process waits with co_await for: delay(d), ended(process), Signal::wait(), Mailbox::receive(),
+// Servers::acquire(), and another coroutine that returns a Process, which it thereby calls.
 //
-// They run on every engine: where a process stands and what it knows are memory of its LP. A
-// context, on the other hand, belongs to one event, and a reference to one that was kept while time
-// passes would be that of another event, or of nothing. So such an LP is never given one: begin()
-// and handlers have no argument for it, and its members now(), schedule(), random() and so on go to
-// the context of the moment. What they return may be kept.
+// Processes run on every engine, since the state of a process is memory of its LP. A context, in
+// contrast, belongs to one event: a reference kept over a wait would refer to the context of
+// another event, or dangle. Therefore begin() and handlers of such an LP get no context, and its
+// members now(), schedule(), random() and so on use the context of the current event. Their results
+// may be kept.
 //
-// Processes cannot be undone by reverse handlers (orrery/reverse.h): a frame does not run
+// Processes cannot be undone by reverse handlers (orrery/reverse.h): a coroutine frame cannot run
 // backwards.
 #pragma once
 
@@ -57,24 +56,24 @@
 
 namespace orrery {
 
-/// What the code of an LP with processes can do, in begin(), handlers and processes, and the
-/// classes that it is made of by a reference to the LP. Elsewhere (constructor, finish()) it throws
-/// std::logic_error.
+/// The functions that an LP with processes may call in begin(), handlers and processes; classes
+/// that are parts of the LP may call them through a reference to the LP. Elsewhere (constructor,
+/// finish()) they throw std::logic_error.
 class ProcessHost {
  public:
   // ---- Processes
 
-  /// Makes a process, which begins later in this event, behind those that were woken before.
+  /// Makes a process. It begins later in this event, after the processes that were woken before.
   ProcessRef spawn(Process process) { return kernel_.spawn(std::move(process)); }
-  /// Where the process waits, or, if it does not, where it will wait next, it gets an Interrupted.
-  /// A wait that is already fulfilled, or over, is not taken back. False if the process has ended.
+  /// Throws an Interrupted in the process where it waits, or, if it does not wait, at its next
+  /// wait. A wait that has already ended is not revoked. Returns false if the process has ended.
   bool interrupt(ProcessRef process, std::uint64_t reason = 0) {
     return kernel_.interrupt(process, reason);
   }
   bool is_alive(ProcessRef process) const { return kernel_.find(process) != nullptr; }
-  /// The process that calls; none in begin() and handlers.
+  /// The calling process; in begin() and handlers no process.
   ProcessRef this_process() const { return kernel_.running(); }
-  /// Those that have not ended.
+  /// Number of processes that have not ended.
   std::uint64_t process_count() const { return kernel_.process_count(); }
 
   // ---- As in orrery/context.h
@@ -84,8 +83,9 @@ class ProcessHost {
   LpId lp_count() const { return context().lp_count(); }
   Time horizon() const { return context().horizon(); }
 
-  /// A stream of the LP's own, "process", that goes on from event to event. What this and the next
-  /// return may be kept over a wait; the seed of a fork reaches it with the next call.
+  /// The LP's stream "process", which continues from event to event. The reference may be kept over
+  /// a wait, as may that of the next function; after a fork the new seed takes effect with the next
+  /// call.
   Random& random() { return context().random(stream_); }
   Random& random(RandomStream& stream) { return context().random(stream); }
   Random random(RandomName name, std::uint64_t item) const { return context().random(name, item); }
@@ -119,8 +119,8 @@ class ProcessHost {
   [[noreturn]] void fail(std::string_view why) const { context().fail(why); }
   void hash_bytes(std::span<const std::byte> bytes) { context().hash_bytes(bytes); }
 
-  /// Calls `action(context)`, for what is not listed here. The context is gone when it returns: it
-  /// must not be kept.
+  /// Calls `action(context)`, for functions of Context that are not listed here. The context is
+  /// valid only until `action` returns.
   template <class Action>
   decltype(auto) with_context(Action&& action) {
     return std::forward<Action>(action)(context());
@@ -130,7 +130,7 @@ class ProcessHost {
   ProcessHost() = default;
   ~ProcessHost() = default;
 
-  /// Executes what an event does, and then the processes that go on.
+  /// Executes `action` in an event, and then the processes that are ready.
   template <class Action>
   void in_event(Context& context, Action&& action) {
     kernel_.in_event(context, std::forward<Action>(action));
@@ -145,11 +145,12 @@ class ProcessHost {
 };
 
 /// The base of an LP with processes: as LogicalProcess, but begin() instead of start(), and
-/// handlers without a context: `void handle(const Order& order)`, or with the bytes behind it,
-/// `void handle(const Order& order, std::span<const std::byte> bytes)`. No event type is needed for
-/// the processes.
+/// handlers without a context: `void handle(const Order& order)`, or with the bytes behind the
+/// struct, `void handle(const Order& order, std::span<const std::byte> bytes)`. The processes need
+/// no event type of their own.
 ///
-/// What has not ended when the LP does is destroyed after the members of `Derived`.
+/// Processes that have not ended when the LP is destroyed are destroyed after the members of
+/// `Derived`.
 template <class Derived, class... Events>
 class ProcessLp : public LogicalProcess<ProcessLp<Derived, Events...>, ProcessWake, Events...>,
                   public ProcessHost {

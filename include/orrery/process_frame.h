@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a process is to the compiler: a coroutine whose frame, with its local variables and the
-// place where it stands, is an allocation of its LP like any other (coroutine frames come from
-// operator new), so that checkpoints, rollbacks, moves and snapshots hold it without knowing of it.
-// A model includes orrery/process.h.
+// A process as a coroutine. Its frame, with its local variables and its suspension point, is an
+// allocation of its LP like any other (coroutine frames come from operator new), so checkpoints,
+// rollbacks, moves and snapshots cover it without special code. A model includes orrery/process.h.
 //
-// All that wait at one place are a list through their frames: waiting allocates nothing, and who is
-// destroyed first, the one who waits or the place, does not matter.
+// The processes that wait at one place form an intrusive list through their frames: waiting
+// allocates nothing, and the frames and the place may be destroyed in any order.
 #pragma once
 
 #include <coroutine>
@@ -24,7 +23,7 @@ namespace orrery {
 class Model;
 class Process;
 
-/// Names a process of an LP, also when it has ended: a value to keep and to send, of no use in
+/// Names a process of an LP, also after it has ended. It may be kept and sent, but means nothing in
 /// another LP.
 class ProcessRef {
  public:
@@ -36,11 +35,11 @@ class ProcessRef {
   friend class ProcessKernel;
   constexpr ProcessRef(std::uint64_t number, std::uint64_t slot) : number_(number), slot_(slot) {}
 
-  std::uint64_t number_ = 0;  // how many the LP had begun with it: no two are alike
+  std::uint64_t number_ = 0;  // how many processes the LP had begun, including this one: unique
   std::uint64_t slot_ = 0;
 };
 
-/// What a wait throws in a process that ProcessHost::interrupt has interrupted. A process that does
+/// Thrown by a wait in a process that ProcessHost::interrupt has interrupted. A process that does
 /// not catch it ends the run with a model fault.
 class Interrupted final : public std::exception {
  public:
@@ -48,7 +47,7 @@ class Interrupted final : public std::exception {
   const char* what() const noexcept override {
     return "the process was interrupted where it waited, and does not catch orrery::Interrupted";
   }
-  std::uint64_t reason;  ///< what the one who interrupted gave
+  std::uint64_t reason;  ///< the argument of interrupt()
 };
 
 class ProcessKernel;
@@ -58,10 +57,10 @@ namespace detail {
 class ProcessPromise;
 using ProcessHandle = std::coroutine_handle<ProcessPromise>;
 
-/// Why a process goes on.
+/// Why a process resumes.
 enum class Woken : std::uint8_t { as_wished, by_clock, by_interrupt };
 
-/// What a process can wait for with co_await. It lies in the frame meanwhile.
+/// An awaitable of a process, which lies in the frame during the wait.
 class Wait {
  public:
   Wait(const Wait&) = delete;
@@ -73,8 +72,8 @@ class Wait {
   ~Wait() = default;
 };
 
-/// How long a wait lasts at most. Unlike those of a std::optional its members are always defined:
-/// the checker compares what lies in a frame.
+/// The longest duration of a wait. Unlike those of a std::optional, its members are always
+/// initialised, since the checker compares the bytes of frames.
 struct Limit {
   bool exists = false;
   Duration most;
@@ -82,22 +81,23 @@ struct Limit {
 
 class WaitList;
 
-/// One that others end, and perhaps the clock.
+/// A wait that another process or a handler ends, and perhaps a time limit.
 class ListedWait : public Wait {
  public:
-  /// The process goes on without what it waited for, and is no longer among those who wait: at
-  /// once, since what others do before it goes on must not find it there.
+  /// Ends the wait unfulfilled. Leaves the list at once, since code that runs before the process
+  /// resumes must not find it there.
   virtual void withdraw() { unlink(); }
 
  protected:
   ListedWait() = default;
   virtual ~ListedWait() { unlink(); }
 
-  /// Notes which process comes here. False if it must not wait, since it was interrupted before.
+  /// Notes the process of `frame`. Returns false if it must not wait, since it was interrupted
+  /// before.
   bool may_wait(ProcessHandle frame);
-  /// Waits at the end of the list.
+  /// Appends this wait to the list.
   void wait_in(WaitList& list, const Limit& limit);
-  /// After the wait: why the process goes on, if it was not interrupted, which throws.
+  /// After the wait: returns why the process resumes; throws Interrupted if it was interrupted.
   Woken settle();
   void unlink();
   ProcessKernel& kernel() const;
@@ -109,10 +109,10 @@ class ListedWait : public Wait {
   ProcessPromise* process_ = nullptr;
   WaitList* list_ = nullptr;
   ListedWait *previous_ = nullptr, *next_ = nullptr;
-  Timer clock_;  // of the limit
+  Timer clock_;  // the timer of the limit
 };
 
-/// Those who wait, in the order in which they came.
+/// Waiting processes, in the order of their arrival.
 class WaitList {
  public:
   WaitList() = default;
@@ -124,7 +124,7 @@ class WaitList {
 
   bool is_empty() const { return first_ == nullptr; }
   ListedWait& first() const { return *first_; }
-  /// Lets one of them go on, whose wish is fulfilled.
+  /// Resumes the process of one of these waits, whose wait is fulfilled.
   void wake(ListedWait& wait);
   void wake_all() {
     while (first_ != nullptr) wake(*first_);
@@ -145,8 +145,8 @@ inline void ListedWait::unlink() {
 
 class Call;
 
-/// The compiler's part of a frame. A process may have several: that of the coroutine that was given
-/// to spawn(), and those of coroutines that it has called by co_await, each the caller of the next.
+/// The compiler's part of a frame. A process may have several frames: that of the coroutine given
+/// to spawn(), and those of the coroutines called by co_await, each the caller of the next.
 class ProcessPromise {
  public:
   Process get_return_object() noexcept;
@@ -155,22 +155,22 @@ class ProcessPromise {
   void return_void() const noexcept {}
   void unhandled_exception() noexcept { error = std::current_exception(); }
 
-  std::exception_ptr error;          // that left the coroutine
-  ProcessPromise* process = this;    // the outermost
-  ProcessPromise* caller = nullptr;  // that waits for this one to end
+  std::exception_ptr error;          // exception that left the coroutine
+  ProcessPromise* process = this;    // the outermost frame
+  ProcessPromise* caller = nullptr;  // the frame that waits for this one to end
 
-  // Of the outermost only.
+  // Used in the outermost frame only.
   ProcessKernel* kernel = nullptr;
-  ProcessPromise* innermost = this;      // that is to go on
-  ProcessPromise* next_ready = nullptr;  // in the list of those that go on in this event
-  ListedWait* wait = nullptr;            // where it waits, if that is in a list
+  ProcessPromise* innermost = this;      // the frame to resume
+  ProcessPromise* next_ready = nullptr;  // in the list of processes that resume in this event
+  ListedWait* wait = nullptr;            // the current wait, if it is in a list
   WaitList waiting_for_end;
   std::uint64_t number = 0;  // see ProcessRef
   std::uint64_t reason = 0;  // of the interrupt
   std::uint32_t slot = 0;
   Woken woken = Woken::as_wished;
   bool waiting = false;
-  bool interrupt_pending = false;  // it was interrupted where it did not wait
+  bool interrupt_pending = false;  // interrupted while it did not wait
 };
 
 }  // namespace detail
@@ -179,9 +179,9 @@ class ProcessPromise {
 ///
 ///   orrery::Process customer(int number);
 ///
-/// It does nothing until it is given to spawn(), which makes a process of it, or until another
-/// coroutine calls it, `co_await customer(7)`, and goes on when it has ended; exceptions pass on to
-/// the caller. It takes its parameters by value (see below).
+/// The coroutine does nothing until it is given to spawn(), which makes a process of it, or until
+/// another coroutine calls it, `co_await customer(7)`, and resumes when it has ended; exceptions
+/// pass on to the caller. It takes its parameters by value (see below).
 class [[nodiscard("give a process to spawn(), or co_await it in another")]] Process {
  public:
   Process(Process && other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
@@ -193,7 +193,7 @@ class [[nodiscard("give a process to spawn(), or co_await it in another")]] Proc
     if (frame_) frame_.destroy();
   }
 
-  /// Calls it from another coroutine.
+  /// Calls the coroutine from another one.
   detail::Call operator co_await()&&;
 
  private:
@@ -211,7 +211,7 @@ inline Process ProcessPromise::get_return_object() noexcept {
   return Process(ProcessHandle::from_promise(*this));
 }
 
-/// A coroutine that another calls.
+/// The wait for a coroutine that another one has called.
 class Call final : public Wait {
  public:
   explicit Call(Process&& callee) : callee_(std::move(callee)) {}
@@ -247,13 +247,14 @@ constexpr bool is_context() {
   return derives_from<OutputContext, std::remove_pointer_t<std::remove_cvref_t<Parameter>>>();
 }
 
-/// What lives as long as the LP, or is the frame's own: a process may go on long after the event in
-/// which it was made, whose payload, context and local variables are gone by then.
+/// Whether a parameter is a copy in the frame or lives as long as the LP. A process may resume long
+/// after the event in which it was made, whose payload, context and local variables no longer
+/// exist.
 template <class Parameter>
 constexpr bool may_be_kept() {
   using Bare = std::remove_cvref_t<Parameter>;
   if constexpr (!std::is_reference_v<Parameter>) return !is_span<Bare>;
-  // Nothing that is temporary, nor a payload, binds to a reference to what may be changed.
+  // Neither a temporary nor a payload binds to a reference to non-const.
   if constexpr (std::is_lvalue_reference_v<Parameter> &&
                 !std::is_const_v<std::remove_reference_t<Parameter>>)
     return true;
@@ -268,7 +269,7 @@ inline detail::Call Process::operator co_await() && {
 
 }  // namespace orrery
 
-/// Each parameter of a coroutine that returns a Process, with that of its object first.
+/// Checks each parameter of a coroutine that returns a Process, its object included.
 template <class... Parameters>
 struct std::coroutine_traits<orrery::Process, Parameters...> {
   static_assert(!(orrery::detail::is_context<Parameters>() || ...),

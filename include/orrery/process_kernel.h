@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which processes an LP has, which of them go on, and in which event: plain state of the LP. A
-// model includes orrery/process.h.
+// The scheduler of an LP's processes: which exist, which resume, and in which event. It is plain
+// state of the LP. A model includes orrery/process.h.
 //
-// Whoever wakes a process (a handler, another process, the clock) puts it at the end of a list, and
-// those in the list go on one after another before the event ends. So no code of a model is entered
-// in the middle of another's statement, what happens at one moment costs one event, and the order
-// is that of the wakings, the same on every engine.
+// Waking a process (by a handler, another process, the clock) appends it to a ready list, and the
+// processes in the list resume one after another before the event ends. So no code of a model runs
+// in the middle of another's statement, simultaneous wakings cost one event, and the order is that
+// of the wakings, the same on every engine.
 //
-// A process that waits for the clock has an event on its way, which carries the number of its slot
-// and a count that changes whenever the process of the slot is woken: one that comes too late, to a
-// process that was interrupted or has ended, finds another count and does nothing. The count is
-// never reused within 2^40 wakings of a slot, as many as an LP can send events.
+// A process that waits for the clock has a pending event with the number of its slot and a count
+// that changes whenever the slot's process is woken. An event that comes too late, for a process
+// that was interrupted or has ended, finds another count and does nothing. The count is not reused
+// within 2^40 wakings of a slot, as many as an LP can send events.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ namespace orrery {
 
 /// The event that wakes a process.
 struct ProcessWake {
-  std::uint64_t word;  ///< the slot, and above it the count of its wakings
+  std::uint64_t word;  ///< the slot, and above it the slot's count of wakings
 };
 
 class ProcessKernel {
@@ -37,16 +37,16 @@ class ProcessKernel {
   ProcessKernel() = default;
   ProcessKernel(const ProcessKernel&) = delete;
   ProcessKernel& operator=(const ProcessKernel&) = delete;
-  /// Destroys what has not ended. Destructors of its local variables are called when members of the
-  /// LP's own class are gone.
+  /// Destroys the processes that have not ended. Their local variables are destructed after the
+  /// members of the LP's own class.
   ~ProcessKernel() {
     context_ = nullptr;
-    // A frame that was left in the middle, by a handler that was dropped, cannot be destroyed.
+    // A frame whose code was dropped in the middle of a handler cannot be destroyed.
     for (const Slot& slot : slots_)
       if (slot.process != nullptr && slot.process != running_) destroy(*slot.process);
   }
 
-  /// Executes `action`, and then the processes that go on, with this context for all of them.
+  /// Executes `action`, and then the ready processes, all with this context.
   template <class Action>
   void in_event(Context& context, Action&& action) {
     const Moment moment(context_, context);
@@ -74,7 +74,7 @@ class ProcessKernel {
     return ref(promise);
   }
 
-  /// Null if it has ended.
+  /// Null if the process has ended.
   detail::ProcessPromise* find(ProcessRef process) const {
     if (process.slot_ >= slots_.size()) return nullptr;
     detail::ProcessPromise* const found = slots_[process.slot_].process;
@@ -96,7 +96,8 @@ class ProcessKernel {
     return true;
   }
 
-  /// The process comes to a wait. False if it must not wait, since it was interrupted before.
+  /// Called when the process reaches a wait. Returns false if it must not wait, since it was
+  /// interrupted before.
   static bool may_wait(detail::ProcessPromise& process) {
     process.woken = detail::Woken::as_wished;
     if (!process.interrupt_pending) return true;
@@ -107,11 +108,11 @@ class ProcessKernel {
   static void throw_if_interrupted(const detail::ProcessPromise& process) {
     if (process.woken == detail::Woken::by_interrupt) throw Interrupted(process.reason);
   }
-  /// The event that ends the wait which is about to begin.
+  /// The event that ends the wait that is about to begin.
   ProcessWake wake_of(const detail::ProcessPromise& process) const {
     return ProcessWake{slots_[process.slot].wakings << kSlotBits | process.slot};
   }
-  /// A process that waits goes on in this event.
+  /// Lets a waiting process resume in this event.
   void make_ready(detail::ProcessPromise& process, detail::Woken why) {
     context();
     process.waiting = false;
@@ -131,7 +132,7 @@ class ProcessKernel {
  private:
   static constexpr unsigned kSlotBits = 24;
   static constexpr std::uint64_t kSlotsMax = std::uint64_t{1} << kSlotBits;
-  /// Of one event. More are taken for processes that wake each other for ever.
+  /// In one event. More are a livelock: processes that wake each other for ever.
   static constexpr std::uint64_t kResumptionsMax = std::uint64_t{1} << 20;
 
   struct Slot {
@@ -193,8 +194,8 @@ class ProcessKernel {
     }
   }
 
-  /// Until it waits or ends. Frames are resumed from here, never by each other, so that the stack
-  /// does not grow with the number of calls.
+  /// Resumes the process until it waits or ends. Only this function resumes frames, never another
+  /// frame, so that the stack does not grow with the number of calls.
   void run(detail::ProcessPromise& process) {
     for (;;) {
       const auto frame = detail::ProcessHandle::from_promise(*process.innermost);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values that are left for processes of an LP: what a handler has received from other LPs, or what
-// one process makes for another. A model includes orrery/process.h.
+// A FIFO of values for the processes of an LP: messages from other LPs, put by a handler, or
+// products of another process. A model includes orrery/process.h.
 //
-// A value goes to the process that has waited longest, at once: it cannot be taken by one that
-// comes between the put() and the moment when the first goes on.
+// put() gives a value at once to the process that has waited longest, so no process that calls
+// receive() before that process resumes can take it.
 #pragma once
 
 #include <cstddef>
@@ -81,17 +81,17 @@ class Mailbox {
 
   /// `const T value = co_await mailbox.receive();`
   [[nodiscard("co_await it")]] detail::Receive<T> receive() { return detail::Receive<T>(*this); }
-  /// The same, no longer than `limit`: a std::optional without a value if nothing came.
+  /// The same, waiting at most `limit`: a std::optional without a value if nothing came.
   [[nodiscard("co_await it")]] detail::ReceiveFor<T> receive_for(Duration limit) {
     return {*this, limit};
   }
-  /// What is there, without waiting.
+  /// Takes a value if there is one, without waiting.
   std::optional<T> try_receive() {
     if (size() == 0) return std::nullopt;
     return take();
   }
 
-  /// Values that nobody has received.
+  /// Number of values not yet received.
   std::size_t size() const { return values_.size() - taken_; }
   bool is_awaited() const { return !waiting_.is_empty(); }
 
@@ -113,7 +113,7 @@ class Mailbox {
 
   std::vector<T> values_;  // a queue that begins at `taken_`: one block to copy at a checkpoint
   std::size_t taken_ = 0;
-  detail::WaitList waiting_;  // of those only who found nothing
+  detail::WaitList waiting_;  // processes that found no value
 };
 
 }  // namespace orrery

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Servers that processes of an LP wait for: orrery/resource.h, which keeps the books, with
-// co_await. A model includes orrery/process.h.
+// Servers that processes of an LP wait for: Resource (orrery/resource.h), which keeps the queue and
+// the statistics, with co_await. A model includes orrery/process.h.
 //
-// A process has a server as long as it has the value that co_await gives it, so it cannot forget to
-// give it back, whatever way it leaves the block, and an interrupt gives it back, too.
+// A process holds a server as long as the value of co_await lives. So every way out of the block,
+// including an interrupt, releases the server.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace detail {
 class Acquire;
 }
 
-/// A server that a process has, or what has become of the wish.
+/// A server that a process holds, or the outcome of a request that got none.
 class [[nodiscard("a server is given back where this value ends")]] Server {
  public:
   Server(Server && other) noexcept
@@ -38,13 +38,13 @@ class [[nodiscard("a server is given back where this value ends")]] Server {
     waited_ = other.waited_;
     return *this;
   }
-  /// Gives it back, but not where the LP comes to its end.
+  /// Releases the server, unless the LP itself is being destroyed.
   ~Server() {
     if (kernel_ != nullptr && kernel_->is_in_event()) release();
   }
 
-  /// Whether the process has it: neither did it find the queue full, nor has it given up waiting,
-  /// nor has it given the server back.
+  /// Whether the process holds the server: false if the queue was full, if it has given up waiting,
+  /// and after release().
   explicit operator bool() const {
     return kernel_ != nullptr;
   }
@@ -52,11 +52,11 @@ class [[nodiscard("a server is given back where this value ends")]] Server {
   bool has_balked() const {
     return admission_ == Admission::balked;
   }
-  /// How long the process has waited, for the server or in vain.
+  /// How long the process has waited, whether it got the server or not.
   Duration waited() const {
     return waited_;
   }
-  /// Gives it back before its end.
+  /// Releases the server before this value is destroyed.
   void release();
 
  private:
@@ -64,7 +64,7 @@ class [[nodiscard("a server is given back where this value ends")]] Server {
   Server(ProcessKernel * kernel, Servers & servers, Admission admission, Duration waited)
       : kernel_(kernel), servers_(&servers), admission_(admission), waited_(waited) {}
 
-  ProcessKernel* kernel_;  // null: there is none to give back
+  ProcessKernel* kernel_;  // null: no server to release
   Servers* servers_;
   Admission admission_;
   Duration waited_;
@@ -98,20 +98,20 @@ class Servers {
  public:
   static constexpr std::uint64_t kUnlimited = Resource<detail::Acquire*>::kUnlimited;
 
-  /// `servers`: 1 or more. `queue_limit`: most processes that may wait; 0: none does.
+  /// `servers`: 1 or more. `queue_limit`: most processes that may wait; 0: no queue.
   explicit Servers(std::uint64_t servers, std::uint64_t queue_limit = kUnlimited)
       : books_(servers, queue_limit) {}
-  /// The same, for record() into these metrics: what they leave out (a warm-up) does not count.
+  /// The same; statistics for record() omit the time before `metrics` are observed (a warm-up).
   explicit Servers(const ResourceMetrics& metrics, std::uint64_t servers,
                    std::uint64_t queue_limit = kUnlimited)
       : books_(metrics, servers, queue_limit) {}
 
-  /// `const Server server = co_await desk.acquire();` Smaller priorities come first, equal ones in
-  /// the order in which they came. Without a limit of the queue the server is always there.
+  /// `const Server server = co_await desk.acquire();` Smaller priorities come first, equal
+  /// priorities in order of arrival. Without a queue limit the process always gets a server.
   [[nodiscard("co_await it")]] detail::Acquire acquire(std::int64_t priority = 0) {
     return {*this, priority, {}};
   }
-  /// The same, but the process waits no longer than `patience`.
+  /// The same, waiting at most `patience`.
   [[nodiscard("co_await it")]] detail::Acquire acquire_for(Duration patience,
                                                            std::int64_t priority = 0) {
     return {*this, priority, {true, patience}};
@@ -122,7 +122,7 @@ class Servers {
   bool is_free() const { return books_.is_free(); }
   std::uint64_t waiting() const { return books_.waiting(); }
 
-  /// As those of Resource.
+  /// As in Resource.
   ResourceStatistics statistics(Time now) const { return books_.statistics(now); }
   void restart_statistics(Time now) { books_.restart_statistics(now); }
   void record(FinalContext& context, const ResourceMetrics& metrics) const {
@@ -142,7 +142,7 @@ class Servers {
   }
 
   Resource<detail::Acquire*> books_;
-  detail::WaitList waiting_;  // of those in the queue
+  detail::WaitList waiting_;  // processes in the queue
 };
 
 inline void Server::release() {

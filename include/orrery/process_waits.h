@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a process waits for that has no state but those who wait: the clock, the end of another
-// process, a signal. A model includes orrery/process.h.
+// The waits of a process that need no state but the list of waiting processes: the clock, the end
+// of another process, a signal. A model includes orrery/process.h.
 #pragma once
 
 #include "orrery/process_kernel.h"
@@ -63,34 +63,34 @@ class SignalWait final : public ListedWait {
 
 }  // namespace detail
 
-/// `co_await delay(d)`: goes on `d` later. A zero delay is an event, too: what else happens at this
-/// time and was there before comes first. Model faults as of Context::schedule. A delay that ends
-/// at the horizon or later does not end.
+/// `co_await delay(d)`: resumes `d` later. A zero delay is an event, too: other events that were
+/// already pending for this time come first. Model faults as of Context::schedule. If the delay
+/// ends at the horizon or later, the process does not resume.
 [[nodiscard("co_await it")]] inline detail::Delay delay(Duration duration) {
   return detail::Delay(duration);
 }
 
-/// `co_await ended(process)`: goes on when that process of the same LP has ended; at once if it
+/// `co_await ended(process)`: resumes when that process of the same LP has ended; at once if it
 /// has.
 [[nodiscard("co_await it")]] inline detail::Ended ended(ProcessRef process) {
   return detail::Ended(process);
 }
 
-/// Something that happens now and then, for whoever waits for it at that time. It is not kept: a
-/// process that comes later waits for the next time. So ask first whether there is anything to wait
-/// for: `while (level_ < needed) co_await filled_.wait();`
+/// A condition that occurs now and then and resumes the processes that wait for it at that time.
+/// The signal is not stored: a process that waits later waits for the next one. So check the
+/// condition first: `while (level_ < needed) co_await filled_.wait();`
 class Signal {
  public:
   /// `co_await signal.wait()`.
   [[nodiscard("co_await it")]] detail::SignalWait wait() { return {waiting_, {}}; }
-  /// The same, no longer than `limit`: false if it did not come.
+  /// The same, waiting at most `limit`: returns false if the signal did not come.
   [[nodiscard("co_await it")]] detail::SignalWait wait_for(Duration limit) {
     return {waiting_, {true, limit}};
   }
 
-  /// Whoever waits goes on, later in this event, in the order in which they came.
+  /// Resumes all waiting processes later in this event, in the order of their arrival.
   void notify_all() { waiting_.wake_all(); }
-  /// The one who has waited longest goes on. False if there is none.
+  /// Resumes the process that has waited longest. Returns false if none waits.
   bool notify_one() {
     if (waiting_.is_empty()) return false;
     waiting_.wake(waiting_.first());

@@ -9,8 +9,8 @@
 // before an event and keeps `position` after it. Every event starts at a fresh block of two draws;
 // half a block left over at its end is dropped, so nothing else has to be saved. Nothing is
 // computed before the first draw. (Computing two blocks at once, interleaved, was measured: it
-// makes events of three or four draws some 10 % cheaper and those of one or two, the common ones,
-// 30 % dearer.)
+// makes events of three or four draws some 10 % faster and events of one or two draws, which are
+// common, 30 % slower.)
 //
 // The same seed gives the same values with every compiler, optimisation level and libm: what is not
 // integer arithmetic is made of correctly rounded operations in a fixed order and of the functions
@@ -19,8 +19,8 @@
 //
 // orrery/random_stream.h has further streams by name; orrery/empirical.h draws from measured data.
 //
-// Two draws in one argument list, f(r.uniform(), r.uniform()), are taken in the order the compiler
-// likes: C++ leaves it open. Give each draw a statement of its own.
+// In f(r.uniform(), r.uniform()) the compiler chooses the order of the two draws: C++ leaves it
+// open. Give each draw a statement of its own.
 //
 // Parameters out of range throw std::invalid_argument with a sentence that names the method, the
 // range and the value; the stream has then not moved.
@@ -50,7 +50,7 @@ using PhiloxKey = std::array<std::uint32_t, 2>;
 
 /// Ten rounds of Philox-4x32: the random block that belongs to a counter and a key.
 constexpr PhiloxCounter philox4x32_10(PhiloxCounter counter, PhiloxKey key) {
-  // Unrolled, since a loop's bookkeeping is dear next to a round of two multiplications.
+  // Unrolled, since a loop's overhead is large next to a round of two multiplications.
 #pragma GCC unroll 10
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t even = std::uint64_t{0xD2511F53} * counter[0];
@@ -91,15 +91,15 @@ constexpr bool is_finite_and_not_negative(double x) {
 /// The random stream of one LP. Copyable; small; not shared between threads.
 class Random {
  public:
-  /// Largest mean that `poisson` takes: above it the doubles in it can no longer tell neighbouring
-  /// integers apart with bits to spare.
+  /// Largest mean that `poisson` takes: above it a double has no spare bits to tell neighbouring
+  /// integers apart.
   static constexpr double kPoissonMeanMax = 0x1p50;
   /// Most trials that `binomial` takes, for the same reason.
   static constexpr std::uint64_t kTrialsMax = std::uint64_t{1} << 50;
   /// Smallest probability that `geometric` takes: its mean is 2^50.
   static constexpr double kGeometricProbabilityMin = 0x1p-50;
-  /// Largest mean of `negative_binomial`, which is below that of the Poisson count that it is made
-  /// of, since the mean of that one is drawn.
+  /// Largest mean of `negative_binomial`. It is below kPoissonMeanMax, since the mean of the
+  /// underlying Poisson count is itself drawn and may be larger.
   static constexpr double kNegativeBinomialMeanMax = 0x1p44;
   /// Shapes of gamma, beta, Weibull and Pareto variates lie between these: beyond them the parts of
   /// the methods leave the range of doubles.
@@ -187,8 +187,8 @@ class Random {
     return math::product(mean, unit_exponential());  // the caller may add to it
   }
 
-  /// The same as a number of ticks, rounded to the nearest and at most Duration::max(). A mean of
-  /// few ticks is not kept by rounding (a mean of 1 tick becomes 0.96): choose a finer tick.
+  /// The same as a number of ticks, rounded to the nearest and at most Duration::max(). Rounding
+  /// changes a mean of few ticks (a mean of 1 tick becomes 0.96): choose a finer tick.
   Duration exponential(Duration mean) {
     if (mean.ticks() < 0) [[unlikely]] {
       detail::refuse("exponential: the mean must be at least 0 ticks", mean.ticks());
@@ -219,16 +219,16 @@ class Random {
   /// and Economics 12(1), 1993; 2.7 draws on average at a mean of 10, 2.2 for the largest.
   std::uint64_t poisson(double mean);
 
-  // Real distributions with a scale or a mean have its unit; a scale of 0 gives 0. Where a value is
-  // beyond the range of doubles it is infinity, which Duration::from_seconds takes for "never".
-  // Shapes are from kShapeMin to kShapeMax, scales and means finite and at least 0: anything else
-  // throws. "Draws" counts the uniform numbers taken on average; those of exponential and normal
-  // variates count as one, though one in a hundred needs another.
+  // Real distributions with a scale or a mean have its unit; a scale of 0 gives 0. Values beyond
+  // the range of doubles become infinity, which Duration::from_seconds takes for "never". Shapes
+  // are from kShapeMin to kShapeMax, scales and means finite and at least 0: other arguments throw.
+  // "Draws" is the average number of uniform numbers taken; an exponential or normal variate counts
+  // as one, though one in a hundred needs another.
 
   /// A gamma-distributed real, at least 0; its mean is shape * scale, its variance shape * scale^2.
   /// Marsaglia and Tsang, "A simple method for generating gamma variables", ACM TOMS 26(3), 2000;
-  /// below a shape of 1 that of shape + 1 times u^(1 / shape), as they say there. 2.0 to 2.1 draws,
-  /// below a shape of 1 one more. Below a shape of 0.01 some values are smaller than any double: 0.
+  /// for shapes below 1, as in that paper, the variate of shape + 1 times u^(1 / shape). 2.0 to 2.1
+  /// draws, for shapes below 1 one more. Below a shape of 0.01 some values underflow to 0.
   double gamma(double shape, double scale);
 
   /// The sum of `stages` exponentially distributed reals whose means add up to `mean`: a gamma
@@ -241,13 +241,13 @@ class Random {
   double weibull(double shape, double scale);
 
   /// A Pareto-distributed real (of type I), at least `minimum`: above x >= minimum with probability
-  /// (minimum / x)^shape. The mean is minimum * shape / (shape - 1), infinite for shapes up to 1,
-  /// and so is the variance up to 2. Inversion. 1 draw.
+  /// (minimum / x)^shape. The mean is minimum * shape / (shape - 1), infinite for shapes up to 1;
+  /// the variance is infinite for shapes up to 2. Inversion. 1 draw.
   double pareto(double shape, double minimum);
 
-  /// e to the power of a normally distributed real with this mean and standard deviation. So they
-  /// are those of the logarithm; the median is e^mu, the mean e^(mu + sigma^2 / 2). 1 draw. Throws
-  /// unless mu is finite and sigma finite and at least 0.
+  /// e to the power of a normally distributed real with mean `mu` and standard deviation `sigma`,
+  /// which are thus those of the logarithm; the median is e^mu, the mean e^(mu + sigma^2 / 2). 1
+  /// draw. Throws unless mu is finite and sigma finite and at least 0.
   double lognormal(double mu, double sigma);
 
   /// A real in [low, high] whose density is a triangle with its top at `mode`; the mean is the mean
@@ -258,7 +258,7 @@ class Random {
   /// variates x and y of these shapes (Devroye, "Non-Uniform Random Variate Generation", 1986,
   /// IX.4), by their logarithms where a shape is below 1. 4.0 to 4.2 draws, one more for each such
   /// shape.
-  /// What is nearer to 1 than 2^-54 is 1.
+  /// A value nearer to 1 than 2^-54 becomes 1.
   double beta(double a, double b);
 
   /// Failures before the first success of trials that succeed with probability p: k with
@@ -273,11 +273,11 @@ class Random {
   /// 2.3 to 2.8 draws, whatever the number of trials.
   std::uint64_t binomial(std::uint64_t trials, double p);
 
-  /// Failures before the success number `successes` of such trials, which need not be whole: a
-  /// count of mean m = successes (1 - p) / p and variance m / p. A Poisson count whose mean is a
-  /// gamma variate (Greenwood and Yule, J. Royal Statistical Society 83, 1920; Devroye, X.4).
-  /// 3 to 5 draws. Throws unless `successes` is a shape (see above), 0 < p <= 1, and both m and
-  /// (1 - p) / p are at most kNegativeBinomialMeanMax.
+  /// Failures before the success number `successes` of such trials; `successes` need not be whole.
+  /// The count has mean m = successes (1 - p) / p and variance m / p. A Poisson count whose mean is
+  /// a gamma variate (Greenwood and Yule, J. Royal Statistical Society 83, 1920; Devroye, X.4). 3
+  /// to 5 draws. Throws unless `successes` is a shape (see above), 0 < p <= 1, and both m and (1 -
+  /// p) / p are at most kNegativeBinomialMeanMax.
   std::uint64_t negative_binomial(double successes, double p);
 
   /// An index in [0, weights.size()), with probability weights[index] / sum. One draw and a pass
@@ -350,8 +350,8 @@ class Random {
   friend class RandomStream;
 
   std::uint64_t key_ = 0;
-  std::uint64_t block_ = 0;  // the next one to compute
-  std::uint64_t spare_ = 0;  // the second draw of the block before
+  std::uint64_t block_ = 0;  // the next block to compute
+  std::uint64_t spare_ = 0;  // the second draw of the previous block
   std::uint32_t lp_ = 0;
   std::uint32_t domain_ = 0;
   bool has_spare_ = false;

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Random streams by name, for comparing variants of a system with common random numbers (Law,
-// "Simulation Modeling and Analysis", 5th ed., 2015, section 11.2): if arrivals and times of
-// service are drawn from streams of their own, then a variant that needs one number more for the
-// one leaves the numbers of the other as they are, and two runs of one seed differ by what was
-// changed only. An LP's own stream, `context.random()`, serves all purposes in turn and loses step
-// at the first such number.
+// "Simulation Modeling and Analysis", 5th ed., 2015, section 11.2). If arrivals and service times
+// are drawn from separate streams, a variant that needs one more arrival number leaves the service
+// numbers unchanged, and two runs with one seed differ only by the change in the model. With the
+// LP's own stream, `context.random()`, which serves all purposes, all numbers after the first
+// additional draw differ.
 //
-// A stream is a place in the counter's space of Philox (orrery/random.h), chosen by the run's seed,
-// the LP and the hash of the name, so nothing is set up and names need no registration. What it has
-// used up must be rolled back with its LP, which is why there is no hidden table of streams: there
-// are three forms, and each says where that number is.
+// A stream is a part of the counter space of Philox (orrery/random.h), chosen by the run's seed,
+// the LP and the hash of the name, so names need neither set-up nor registration. The position of a
+// stream must be rolled back with its LP, so there is no hidden table of streams. There are three
+// forms, which differ in where the position is:
 //
 //   context.random("service", customer.number)   A part of the stream for each item that the model
-//       numbers itself. Nothing is kept: the same item gives the same numbers, in whatever order
-//       items come. This stays in step best, also where a variant loses or adds items.
+//       numbers itself. No position is kept: an item has the same numbers in whatever order items
+//       come. Variants stay comparable even if one of them loses or adds items.
 //   orrery::RandomStream service_{"service"};    A member of the LP, 40 bytes of its state that
 //   context.random(service_)                     checkpoints, snapshots and moves take with them.
-//       It goes on where the event before stopped, to the half block. Reverse handlers leave it to
-//       the platform, like metrics.
+//       It continues exactly where the previous event stopped. Reverse handlers do not restore it:
+//       the platform does, as for metrics.
 //   random("map") in Model::prepare(), random("home", id) in Model::create()
 //       See orrery/model.h.
 //
-// LPs that use none of them pay nothing. Names are hashed to 62 bits, and where two names of a run
-// (or a name of it and of a run with another seed) were equal in all of them, their numbers would
-// be the same: with a thousand names the odds are one in 10^13.
+// LPs that use none of them pay nothing. Names are hashed to 62 bits. If two names of a run (or a
+// name of a run and one of a run with another seed) had the same hash, their numbers would be the
+// same: with a thousand names the odds are one in 10^13.
 #pragma once
 
 #include <cstdint>
@@ -57,14 +57,14 @@ class RandomName {
   std::uint64_t hash_ = 0;
 };
 
-/// A stream that an LP keeps as a member and draws from by `context.random(stream)`. By itself it
-/// has no numbers: seed and LP come from the context. Two of one name in one LP draw the same.
+/// A stream that an LP keeps as a member and draws from by `context.random(stream)`, which supplies
+/// seed and LP. Two streams of one name in one LP draw the same numbers.
 class RandomStream : private Random {
  public:
   explicit constexpr RandomStream(RandomName name)
       : Random(0, 0, 0, domain_of(name, Kind::member)), name_high_(high_of(name)) {}
 
-  /// The numbers of one item of a stream: 2^29 draws, then those of the next item come again.
+  /// Blocks of one item: 2^29 draws, after which the numbers of the next item follow.
   static constexpr std::uint64_t kItemBlocks = std::uint64_t{1} << 28;
   static constexpr std::uint64_t kItemsMax = std::uint64_t{1} << 36;
 
@@ -87,7 +87,7 @@ class RandomStream : private Random {
     return seed ^ std::uint64_t{name_high} << 32;
   }
 
-  /// The numbers of an item; `own` is of the seed and the LP.
+  /// The numbers of an item, for the seed and LP of `own`.
   static Random item(const Random& own, RandomName name, std::uint64_t number) {
     return item(own.key_, own.lp_, Kind::item, name, number);
   }
@@ -99,7 +99,7 @@ class RandomStream : private Random {
   }
   [[noreturn]] static void refuse_item(std::uint64_t number);
 
-  /// The stream of the LP and the seed that `own` is of; after a fork of the run, of the new seed.
+  /// This stream with the seed and LP of `own`; after a fork of the run, with the new seed.
   Random& belonging_to(const Random& own) {
     const std::uint64_t key = key_of(own.key_, name_high_);
     if (key != key_ || own.lp_ != lp_) [[unlikely]]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Servers and those who wait for them, as a part of an LP: what other simulators call a resource or
-// a station (Kleinrock, "Queueing Systems", vol. 1, 1975). The LP says what happens, with its own
-// events, and the resource keeps the books:
+// Servers and their waiting customers as a part of an LP: a resource or station of other simulators
+// (Kleinrock, "Queueing Systems", vol. 1, 1975). The LP schedules its own events; the resource
+// keeps the queue and the statistics:
 //
 //   void handle(orrery::Context& context, const Arrival&) {
 //     if (desk_.request(context.now(), customer) == orrery::Admission::served)
@@ -12,13 +12,13 @@
 //     if (const auto next = desk_.release(context.now())) begin_service(context, next->customer);
 //   }
 //
-// Why it calls nobody back and sends nothing: a handler stays the only place where things happen,
-// and a resource is plain state. It lies in the LP's memory and is rolled back, copied and moved
-// with it. All that it counts are integers, and areas (levels times ticks) of 128 bits, so that no
-// sum depends on an order, and no run is too long for it; only the means at the end are divided.
+// A resource neither calls back nor sends events, so a handler stays the only place of action and a
+// resource is plain state: it lies in the LP's memory and is rolled back, copied and moved with it.
+// All its counters are integers, and areas (levels times ticks) have 128 bits, so that no sum
+// depends on an order, and no run is too long; only the means at the end are divided.
 //
-// The queue is one vector, ordered as a heap by priority and then by order of arrival. It is one
-// block to copy at a checkpoint, and customers in it should be small.
+// The queue is one vector, a heap ordered by priority and then by arrival: one block to copy at a
+// checkpoint. Customers in it should be small.
 #pragma once
 
 #include <algorithm>
@@ -36,37 +36,37 @@
 
 namespace orrery {
 
-/// What becomes of a request.
+/// The outcome of a request.
 enum class Admission : std::uint8_t {
-  served,  ///< a server was idle and is busy now
-  queued,  ///< all are busy: a release() will bring the customer back
+  served,  ///< a server was idle and is now busy
+  queued,  ///< all servers are busy: a release() will return the customer
   balked,  ///< the queue is full: the customer is not in it
 };
 
-/// What a resource has seen between two moments.
+/// Statistics of a resource between two times.
 struct ResourceStatistics {
   __extension__ using Area = unsigned __int128;
 
   Time from, until;
   std::uint64_t servers = 1;
   std::uint64_t requests = 0;
-  std::uint64_t served = 0;   ///< whose service has begun
-  std::uint64_t delayed = 0;  ///< of those, who had waited
+  std::uint64_t served = 0;   ///< customers whose service has begun
+  std::uint64_t delayed = 0;  ///< those of `served` that have waited
   std::uint64_t balked = 0, reneged = 0;
   std::uint64_t longest_queue = 0;
   Area busy_area = 0;     ///< busy servers, summed over ticks
   Area queue_area = 0;    ///< waiting customers, summed over ticks
-  Area waited = 0;        ///< ticks of those whose service has begun
-  Duration longest_wait;  ///< of the same
+  Area waited = 0;        ///< ticks waited by the customers in `served`
+  Duration longest_wait;  ///< of the customers in `served`
 
-  /// Busy servers on average over time, as a share of all; 0 for no time at all, as the others.
+  /// Mean share of busy servers over time. This and the other ratios are 0 for no time at all.
   double utilisation() const { return ratio(busy_area, span() * servers); }
-  /// Waiting customers on average over time.
+  /// Mean number of waiting customers over time.
   double mean_queue() const { return ratio(queue_area, span()); }
-  /// Ticks that customers waited on average until their service began.
+  /// Mean ticks that customers waited until their service began.
   double mean_wait_ticks() const { return ratio(waited, served); }
   double share_delayed() const { return ratio(delayed, served); }
-  /// Of the requests.
+  /// Shares of the requests.
   double share_balked() const { return ratio(balked, requests); }
   double share_reneged() const { return ratio(reneged, requests); }
 
@@ -78,10 +78,10 @@ struct ResourceStatistics {
   }
 };
 
-/// The usual metrics of a resource: a member of the model, as a Metric is. "desk" gives
-/// desk_utilisation, desk_queue, desk_balked and desk_reneged, which Resource::record records once
-/// for each LP, so they are means over LPs, and desk_wait, which the LP records of each customer
-/// and which has quantiles.
+/// The usual metrics of a resource, declared as a member of the model, like a Metric. The name
+/// "desk" gives desk_utilisation, desk_queue, desk_balked and desk_reneged, recorded once for each
+/// LP by Resource::record (so they are means over LPs), and desk_wait, which the LP records for
+/// each customer and which has quantiles.
 class ResourceMetrics {
  public:
   /// `tick_seconds`: length of the model's tick.
@@ -105,34 +105,34 @@ class ResourceMetrics {
   double tick_seconds_;
 };
 
-/// `Customer` is any type that can be moved. Mistakes throw std::invalid_argument or
-/// std::logic_error, which end a run as a model fault if the event commits.
+/// `Customer` is any movable type. Wrong use throws std::invalid_argument or std::logic_error,
+/// which end a run as a model fault if the event commits.
 template <class Customer>
 class Resource {
  public:
   static constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
-  /// A customer who has left the queue, and how long that took.
+  /// A customer who has left the queue, and the time spent there.
   struct Next {
     Customer customer;
     Duration waited;
   };
 
-  /// `servers`: 1 or more. `queue_limit`: most customers that may wait; 0: none does.
+  /// `servers`: 1 or more. `queue_limit`: most customers that may wait; 0: no queue.
   explicit Resource(std::uint64_t servers, std::uint64_t queue_limit = kUnlimited)
       : queue_limit_(queue_limit) {
     if (servers == 0) throw std::invalid_argument("Resource: there must be at least 1 server.");
     statistics_.servers = servers;
   }
-  /// The same, for record() into these metrics: what they leave out (a warm-up) does not count.
+  /// The same; statistics for record() omit the time before `metrics` are observed (a warm-up).
   explicit Resource(const ResourceMetrics& metrics, std::uint64_t servers,
                     std::uint64_t queue_limit = kUnlimited)
       : Resource(servers, queue_limit) {
     observed_from_ = metrics.utilisation.observed_from();
   }
 
-  /// A customer wants a server. Among those who wait, a smaller priority comes first, and who came
-  /// first among equals. O(log n) for n who wait.
+  /// Requests a server for a customer. Waiting customers are served by smaller priority, then in
+  /// order of arrival. O(log n) for n waiting customers.
   Admission request(Time now, Customer customer, std::int64_t priority = 0) {
     advance(now);
     ++statistics_.requests;
@@ -152,8 +152,8 @@ class Resource {
     return Admission::queued;
   }
 
-  /// A server has finished. It goes on with the customer that is returned, or is idle. Throws
-  /// std::logic_error if none was busy. O(log n).
+  /// Ends a service. The server goes on with the returned customer, or is idle. Throws
+  /// std::logic_error if no server was busy. O(log n).
   std::optional<Next> release(Time now) {
     if (busy_ == 0) throw std::logic_error("Resource: release() where no server is busy.");
     advance(now);
@@ -170,11 +170,11 @@ class Resource {
     return next;
   }
 
-  /// The ticket of the next request, whatever becomes of it: for a timer that is set before.
+  /// The ticket of the next request, whatever its outcome: for a timer set before the request.
   std::uint64_t next_ticket() const { return next_ticket_; }
 
-  /// A customer gives up waiting and leaves the queue. Nothing if the one with this ticket is not
-  /// in it, or not any more. O(n).
+  /// Removes a customer that gives up waiting from the queue. Returns nothing if no customer with
+  /// this ticket is in the queue. O(n).
   std::optional<Next> renege(Time now, std::uint64_t ticket) {
     const auto found = std::find_if(queue_.begin(), queue_.end(), [ticket](const Waiting& waiting) {
       return waiting.ticket == ticket;
@@ -193,18 +193,18 @@ class Resource {
   bool is_free() const { return busy_ < statistics_.servers; }
   std::uint64_t waiting() const { return queue_.size(); }
 
-  /// What it has seen up to `now`.
+  /// Statistics up to `now`.
   ResourceStatistics statistics(Time now) const {
     ResourceStatistics seen = begins_by(now) ? begun_at(observed_from_) : statistics_;
     extend(seen, now);
     return seen;
   }
 
-  /// Forgets what it has seen, at the end of a warm-up; customers stay where they are, and those
-  /// who wait will have waited from their arrival.
+  /// Discards the statistics, at the end of a warm-up. Customers stay; the waits of those in the
+  /// queue still count from their arrival.
   void restart_statistics(Time now) { statistics_ = begun_at(now); }
 
-  /// For finish(): records what it has seen, but for the waits, which are recorded one by one.
+  /// For finish(): records the statistics except the waits, which are recorded one by one.
   void record(FinalContext& context, const ResourceMetrics& metrics) const {
     const ResourceStatistics seen = statistics(context.now());
     context.record(metrics.utilisation, seen.utilisation(), seen.from);
@@ -239,11 +239,11 @@ class Resource {
     begun.longest_queue = queue_.size();
     return begun;
   }
-  /// Whether statistics begin between the last change and `now`.
+  /// Whether the observed time begins between the last change and `now`.
   bool begins_by(Time now) const {
     return statistics_.from < observed_from_ && observed_from_ <= now;
   }
-  /// Levels have been what they are since `seen` was brought up to date.
+  /// Adds the time since `seen.until`, in which the levels were constant.
   void extend(ResourceStatistics& seen, Time now) const {
     const auto ticks = static_cast<ResourceStatistics::Area>((now - seen.until).ticks());
     seen.busy_area += ticks * busy_;
@@ -261,7 +261,7 @@ class Resource {
   std::uint64_t busy_ = 0;
   std::uint64_t next_ticket_ = 1;
   std::vector<Waiting> queue_;
-  ResourceStatistics statistics_;  // `until`: when a level last changed
+  ResourceStatistics statistics_;  // `until`: time of the last update
 };
 
 }  // namespace orrery

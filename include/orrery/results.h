@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a model reports: metrics (numbers summarised over the run), tables (rows, kept in time
-// order) and derived values. A model declares them as members; handlers refer to them by those
-// members; only what commits is ever seen.
+// The results of a model: metrics (numbers summarised over the run), tables (rows in time order)
+// and derived values. A model declares them as members, through which handlers refer to them; only
+// results of committed events are reported.
 //
-// All that a metric keeps has the same bits on every engine: what is added up as floating-point
-// numbers is added in one order, what is counted side by side is counted in integers.
+// All results of a metric have the same bits on every engine: floating-point sums are added in one
+// order, and concurrent counts are integers.
 #pragma once
 
 #include <cstdint>
@@ -22,50 +22,50 @@ namespace orrery {
 
 class Model;
 
-/// What a metric keeps; joined by `|`.
+/// What a metric keeps; combined by `|`.
 enum class Keep : std::uint8_t {
-  /// Of the values that are recorded: count, sum, mean, standard deviation, minimum, maximum.
+  /// Of the recorded values: count, sum, mean, standard deviation, minimum, maximum.
   summary = 0,
-  /// These, and quantiles of the values, each wrong by at most 1/256 of itself (0.4 %); whole
-  /// numbers up to 256 are exact. The values are counted in buckets whose width grows with them, as
-  /// in HdrHistogram (Tene) and DDSketch (Masson, Rim and Lee: DDSketch: a fast and fully-mergeable
+  /// The summary, and quantiles, each with a relative error of at most 1/256 (0.4 %); whole numbers
+  /// up to 256 are exact. The values are counted in buckets whose width grows with them, as in
+  /// HdrHistogram (Tene) and DDSketch (Masson, Rim and Lee: DDSketch: a fast and fully-mergeable
   /// quantile sketch with relative-error guarantees, VLDB 2019).
   histogram = 1,
-  /// These, and count and sum for each simulated second of the run.
+  /// The summary, and count and sum per simulated second of the run.
   rate = 2,
-  /// No values at moments but one that lasts until the next (a queue's length, busy servers), set
-  /// by `level`: mean, deviation and extremes over time. Not together with the others.
+  /// A value that lasts until the next (a queue's length, busy servers), set by `level`: mean,
+  /// deviation and extremes over time. Not together with the others.
   level = 4,
 };
 constexpr Keep operator|(Keep a, Keep b) {
   return static_cast<Keep>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
 
-/// A number that handlers record; the run reports what it is to keep of all committed events.
+/// A number that handlers record; the run summarises it over all committed events as `Keep` says.
 class Metric {
  public:
-  /// `unit` may be empty ("1"); `help` is one line. Throws UsageError for a level that is to keep
-  /// something else, too.
+  /// `unit` may be empty ("1"); `help` is one line. Throws UsageError if `keep` combines a level
+  /// with others.
   Metric(Model& model, std::string name, std::string unit, std::string help,
          Keep keep = Keep::summary);
   Metric(const Metric&) = delete;
   Metric& operator=(const Metric&) = delete;
 
-  /// For the model's constructor or prepare(): nothing before that time counts. Values that are
-  /// recorded earlier are dropped; a level keeps its value, and its time counts from then on. For a
-  /// warm-up.
+  /// For the model's constructor or prepare(), for a warm-up: observes the metric only from this
+  /// time on. Values recorded earlier are dropped; a level keeps its value, and its time counts
+  /// from then on.
   void observe_from(Time from) { observed_from_ = from; }
   Time observed_from() const { return observed_from_; }
 
-  /// The same, to keep a time series as well: count, sum, mean and extremes of the values of each
-  /// interval, of a level its mean over time, added up over all LPs. Intervals begin at multiples
-  /// of `interval`. They are written to files only (docs/report.md). Throws UsageError for an
-  /// interval that is not above zero. A model fault: a value is recorded in an interval beyond the
-  /// first million (2^20), so choose one with the horizon in mind.
+  /// For the model's constructor or prepare(): also keeps a time series, for each interval count,
+  /// sum, mean and extremes of the values, or the mean of a level over time, added up over all LPs.
+  /// Intervals begin at multiples of `interval`. Written to files only (docs/report.md). Throws
+  /// UsageError unless the interval is above zero. A value in an interval beyond the first million
+  /// (2^20) is a model fault, so choose the interval with the horizon in mind.
   void series(Duration interval) { set_series(interval); }
   bool has_series() const { return interval_ > Duration::zero(); }
   Duration interval() const { return interval_; }
-  /// Where intervals would be too many.
+  /// The first time whose interval would exceed the limit.
   Time series_end() const { return series_end_; }
 
   bool keeps(Keep one) const {
@@ -76,7 +76,7 @@ class Metric {
   const std::string& name() const { return name_; }
   const std::string& unit() const { return unit_; }
   const std::string& help() const { return help_; }
-  /// Where its state lies among those of an LP, in bytes: for engines.
+  /// For engines: offset of this metric's state in an LP's state of all metrics, in bytes.
   std::uint32_t offset() const { return offset_; }
 
  private:
@@ -85,7 +85,7 @@ class Metric {
 
   std::uint32_t index_, offset_;
   Keep keep_;
-  // A run may be asked for more than the model declares, also where a metric is a constant.
+  // Mutable, since a run may request more than the model declares, also of a constant metric.
   mutable Time observed_from_ = Time::zero();
   mutable Duration interval_ = Duration::zero();
   mutable Time series_end_ = Time::max();
@@ -123,7 +123,7 @@ class Table {
   std::vector<Column> columns_;
 };
 
-/// What is known of a metric: kept per LP in the order of its events and combined in the order of
+/// Summary of a metric. It is kept per LP in the order of its events and combined in the order of
 /// the LPs, so that the last bit of a floating-point sum does not depend on the engine.
 struct Summary {
   std::uint64_t count = 0;
@@ -135,7 +135,7 @@ struct Summary {
   void add(double value);
   /// Combines two summaries (Chan, Golub, LeVeque 1979).
   void merge(const Summary& other);
-  /// NaN, which is no value in reports and studies, if there are no values.
+  /// NaN, which reports and studies show as no value, if there are no values.
   double mean() const {
     return count == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / static_cast<double>(count);
   }
@@ -143,19 +143,19 @@ struct Summary {
   double deviation() const;
 };
 
-/// What is known of a level: of each LP over the time from its first `level` to the end of the run,
-/// and combined in the order of the LPs.
+/// Summary of a level: of each LP from its first `level` to the end of the run, combined in the
+/// order of the LPs.
 struct LevelSummary {
-  std::uint64_t lps = 0;      ///< that have the level
+  std::uint64_t lps = 0;      ///< LPs that have the level
   std::uint64_t changes = 0;  ///< calls of `level`
-  double ticks = 0.0;         ///< that it was watched, summed over the LPs
+  double ticks = 0.0;         ///< ticks observed, summed over the LPs
   double area = 0.0;          ///< value * ticks, summed over time and LPs
   double squares = 0.0;       ///< of differences from the mean, * ticks (West 1979)
-  double minimum = 0.0;       ///< of what lasted for some time
+  double minimum = 0.0;       ///< extremes of values that lasted for some time
   double maximum = 0.0;
-  double total = 0.0;  ///< sum of the LPs' means: of the whole model, where LPs are parts of it
+  double total = 0.0;  ///< sum of the LPs' means: the level of the whole model if LPs are its parts
 
-  /// Over time, of one LP; NaN if it was watched for no time.
+  /// Mean over time, of one LP; NaN if it was observed for no time.
   double mean() const {
     return ticks == 0 ? std::numeric_limits<double>::quiet_NaN() : area / ticks;
   }
@@ -164,22 +164,22 @@ struct LevelSummary {
   void merge(const LevelSummary& other);
 };
 
-/// What `Model::report` writes: values derived from the metrics of the whole run.
+/// Interface for `Model::report`, which adds values derived from the metrics of the whole run.
 class Report {
  public:
   virtual ~Report() = default;
-  /// Of a level, all 0.
+  /// All 0 for a level.
   virtual const Summary& total(const Metric& metric) const = 0;
-  /// The smallest value that the share `q` of all values, from 0 to 1, does not exceed; of a metric
-  /// that keeps a histogram, within its error. NaN, which is no value, if there are none.
+  /// The smallest value that the share `q` (0 to 1) of all values does not exceed, for a metric
+  /// that keeps a histogram, within its error. NaN if there are no values.
   virtual double quantile(const Metric& metric, double q) const = 0;
   virtual const LevelSummary& level(const Metric& metric) const = 0;
-  /// Simulated seconds that the metric was observed: what rates are divided by.
+  /// Simulated seconds during which the metric was observed: the divisor of rates.
   virtual double seconds(const Metric& metric) const = 0;
   /// Adds a named result. `help` is one line; `unit` may be empty.
   virtual void value(std::string_view name, double value, std::string_view unit,
                      std::string_view help) = 0;
-  /// The same of what is no number: a name, a digest.
+  /// The same for a result that is no number: a name, a digest.
   virtual void text(std::string_view name, std::string_view text, std::string_view help) = 0;
 };
 

@@ -7,17 +7,17 @@
 // also
 //   void reverse(orrery::ReverseContext& context, const Packet& packet);
 //
-// can be rolled back by running its events backwards, without copies of its state: worth it where
-// the state is large and little of it changes. The model undoes what its handler did to its own
-// members, and nothing else: clock, random stream, sends, timers, rows and metrics are the
-// platform's. What a handler is about to overwrite, it can leave for its reverse:
+// can be rolled back by executing reverse handlers, without copies of its state. This pays where
+// the state is large and little of it changes. The model undoes only the changes that its handler
+// made to its own members: the platform undoes clock, random stream, sends, timers, rows and
+// metrics. A handler can store values that it is about to overwrite for its reverse handler:
 //
 //   handle:   context.remember(level_);  level_ = packet.level;  ++packets_;
 //   reverse:  --packets_;  level_ = context.recall<int>();
 //
-// Rules: reverse() brings every member back to the value that it had; values are recalled in the
-// opposite order of being remembered; a handler frees nothing that existed before it, since freed
-// memory cannot be brought back by a handler. The checker engine proves the first on every event.
+// Rules: reverse() restores every member to its previous value; values are recalled in the opposite
+// order of being remembered; a handler frees nothing that existed before it, since a reverse
+// handler cannot bring freed memory back. The checker engine verifies the first on every event.
 #pragma once
 
 #include <cstddef>
@@ -36,11 +36,11 @@ class ReverseContext {
 
   /// Simulation time of the event being undone.
   Time now() const { return now_; }
-  /// The LP that undoes it.
+  /// The LP that undoes the event.
   LpId self() const { return self_; }
 
-  /// The value that was remembered last and is not recalled yet. Model fault: its size is another,
-  /// or there is none.
+  /// The most recently remembered value that is not recalled yet. Model fault: the value has
+  /// another size, or there is none.
   template <class T>
   T recall() {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -57,7 +57,7 @@ class ReverseContext {
   Time now_;
   LpId self_;
   const std::byte* begin_;  // remembered values, each followed by its size in 8 bytes
-  const std::byte* end_;    // of those not recalled yet
+  const std::byte* end_;    // end of the values not recalled yet
 
  private:
   const std::byte* take(std::size_t bytes);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Simulation time: a point (`Time`) and a distance (`Duration`), both a signed 64-bit count of the
-// model's tick. They are two types so that the compiler refuses what has no meaning (adding two
-// points), and integers because a floating-point clock loses resolution as it grows and makes ties
-// depend on rounding. A tick is a nanosecond unless the model says otherwise: then the horizon is
-// 292 years.
+// model's tick. They are two types so that the compiler refuses meaningless operations (adding two
+// points). They are integers because a floating-point clock loses resolution as it grows and makes
+// ties depend on rounding. A tick is a nanosecond unless the model says otherwise; `Time` then
+// reaches 292 years.
 #pragma once
 
 #include <compare>
@@ -16,15 +16,14 @@
 
 namespace orrery {
 
-/// A distance in simulation time, in ticks. May be negative as an intermediate result; a delay that
-/// is negative is refused by `Context::schedule`.
+/// A distance in simulation time, in ticks. May be negative as an intermediate result;
+/// `Context::schedule` refuses a negative delay.
 class Duration {
  public:
   constexpr Duration() = default;
   static constexpr Duration from_ticks(std::int64_t ticks) { return Duration(ticks); }
-  /// Helpers for models whose tick is a nanosecond (the default). They multiply and check nothing:
-  /// what is beyond 292 years is the author's to avoid (in a constant expression it does not
-  /// compile).
+  /// Helpers for models whose tick is a nanosecond (the default). They multiply without a check:
+  /// the caller must stay below 292 years (in a constant expression an overflow does not compile).
   static constexpr Duration nanoseconds(std::int64_t n) { return Duration(n); }
   static constexpr Duration microseconds(std::int64_t n) { return Duration(n * 1'000); }
   static constexpr Duration milliseconds(std::int64_t n) { return Duration(n * 1'000'000); }
@@ -33,7 +32,7 @@ class Duration {
   static constexpr Duration hours(std::int64_t n) { return seconds(n * 3'600); }
   static constexpr Duration days(std::int64_t n) { return seconds(n * 86'400); }
   /// Seconds given as a real number, rounded to the nearest nanosecond, saturating at `max()`,
-  /// which is no delay. Throws for NaN.
+  /// which is refused as a delay. Throws std::invalid_argument for NaN.
   static constexpr Duration from_seconds(double seconds) {
     const double ticks = math::product(seconds, 1e9);  // the same bits with and without FMA
     if (!(ticks < 9.2e18)) [[unlikely]] {

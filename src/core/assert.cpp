@@ -19,10 +19,10 @@ void assertion_failed(const char* condition, const char* what, const char* file,
                                    "please report this with the command that led to it\n",
                                    file, line, what, condition);
   const auto bytes = static_cast<std::size_t>(length < 0 ? 0 : length);
-  // Nothing can be done if even this cannot be written.
+  // If this write fails, nothing more can be done.
   [[maybe_unused]] const auto written =
       write(STDERR_FILENO, text, bytes < sizeof text ? bytes : sizeof text - 1);
-  memory::thread_context.in_heap = true;  // no handler's fault, and none is dropped for it
+  memory::thread_context.in_heap = true;  // as platform code: no handler is dropped for it
   std::abort();
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Invariants that check themselves: on in the presets debug, asan and tsan (a build without
-// NDEBUG), compiled away in releases. A violation is an error of ours, not the model's: it prints
-// what had to hold and aborts, whatever mode the thread is in. Conditions may cost time, as long as
-// they have no effects.
+// Assertions of invariants: active in the presets debug, asan and tsan (a build without NDEBUG),
+// compiled away in releases. A violation is an error of the platform, not of the model: it prints
+// the violated condition and aborts, whatever mode the thread is in. Conditions may cost time, but
+// must have no effects.
 #pragma once
 
 namespace orrery::detail {
@@ -21,7 +21,7 @@ inline constexpr bool kAssertions = true;
 #endif
 }  // namespace orrery
 
-/// `what`: what holds, for whom it may concern: "GVT never goes back".
+/// `what`: the invariant in words, for the message: "GVT never goes back".
 #define ORRERY_ASSERT(condition, what)                                            \
   do {                                                                            \
     if constexpr (::orrery::kAssertions) {                                        \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an engine hangs on an LP while it has a world (run/world.h), beyond what it keeps of all of
-// them. The world knows nothing of it, and it is gone when the world is handed over.
+// Base of the data that an engine attaches to an LP while the engine has the world (run/world.h),
+// in addition to its data of every LP. It is deleted before the engine hands the world over.
 #pragma once
 
 namespace orrery {

@@ -51,7 +51,7 @@ void OutputContext::level(const Metric& metric, double value) {
   if (Tally::counts(metric)) tally(metric, value, before);
 }
 
-/// Apart, so that values that are only summed up pay nothing for its frame.
+/// Not inlined, so that values that are only summed up do not pay for its stack frame.
 [[gnu::noinline]] void OutputContext::tally(const Metric& metric, double value, double before) {
   if (now_ >= metric.series_end()) [[unlikely]]
     throw ModelFault("the series of metric '" + metric.name() +
@@ -155,7 +155,7 @@ void Context::refuse_duration(LpId destination, Duration delay, Duration duratio
                    std::to_string(Time::max().ticks()) + " ticks; use a shorter duration");
 }
 
-/// Only for contexts of tests: those of engines put a payload together where the event is made.
+/// Only for contexts of tests: the contexts of engines write a payload directly into the event.
 void Context::send_parts(LpId destination, Duration delay, EventTypeId type,
                          const detail::PayloadParts& parts) {
   const auto bytes = static_cast<std::uint32_t>(parts.size());
@@ -165,7 +165,7 @@ void Context::send_parts(LpId destination, Duration delay, EventTypeId type,
        payload.get());
 }
 
-/// What the set of timers tells before it changes.
+/// The `save` argument of the set of timers, called before it changes.
 struct Context::Saver {
   Context& context;
   void operator()(const void* address, std::size_t bytes) const {

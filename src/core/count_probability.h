@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Logarithms of the probabilities of counts, which the rejection methods for Poisson and binomial
-// variates compare with. They are in the saddle-point form of C. Loader, "Fast and accurate
-// computation of binomial probabilities" (2000): the large terms that would cancel are never made,
-// so that a mean of 2^50 costs no more digits than one of 10.
+// Logarithms of the probabilities of counts, for the rejection methods of Poisson and binomial
+// variates. They have the saddle-point form of C. Loader, "Fast and accurate computation of
+// binomial probabilities" (2000), which avoids large terms that cancel, so that a mean of 2^50
+// loses no more digits than one of 10.
 #pragma once
 
 #include <array>

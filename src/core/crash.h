@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What model code did that would have ended the process, and the words for it: the same wherever
-// it happens, whether the process ends or only that call.
+// Descriptions of crashes: actions of model code that would have ended the process. The words are
+// the same wherever a crash happens, and whether the process ends or only that call.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +21,17 @@ struct Crash {
 
   Kind kind = Kind::signal;
   int signal = 0;
-  std::size_t stack_bytes = 0;  ///< exhausted_stack: how large it was
-  char text[kTextBytes] = {};   ///< assertion: where and what; terminate: of the exception; exit:
-                                ///< the call, and why not; overtime: the limit. Cut off where it is
-                                ///< too long
-  Frames frames = {};           ///< where it was, as far as is known
+  std::size_t stack_bytes = 0;  ///< exhausted_stack: size of the stack
+  char text[kTextBytes] = {};   ///< assertion: place and condition; terminate: the exception; exit:
+                                ///< the call, and why it is refused; overtime: the limit. Cut off
+                                ///< if too long
+  Frames frames = {};           ///< call stack, as far as known
 };
 
-/// What else there is to know of one.
+/// Additional data of a crash.
 struct CrashTrace {
   Frames frames;
-  bool of_the_moment = false;  ///< it need not come again from the same state
+  bool of_the_moment = false;  ///< the crash may not recur from the same state
 };
 
 /// A crash as an exception of the model.
@@ -40,27 +40,27 @@ class CrashFault : public ModelFault {
   explicit CrashFault(const Crash& crash);
   const CrashTrace trace;
 };
-/// Of the crash that is being handled as an exception; empty if it is another.
+/// The trace of the crash that is being handled as an exception; empty for other exceptions.
 CrashTrace trace_of_current_exception();
 
-/// What assert() says, and std::terminate for the exception that is being handled, if there is one.
+/// Crashes by a failed assert(), and by std::terminate, with the exception being handled, if any.
 Crash failed_assertion(const char* expression, const char* file, unsigned line,
                        const char* function);
 Crash termination();
-/// Of exit() and the like; of another call that is refused, and why.
+/// Crashes by exit() and its like, and by another refused call, with the reason.
 Crash exit_by(const char* function);
 Crash forbidden_call(const char* function, const char* why);
 Crash overtime(std::string_view limit);
 
-/// Signals that crashes raise.
+/// The signals that crashes raise.
 std::span<const int> crash_signals();
 
-/// "a crash (SIGSEGV, access to memory that is not there)" and the like, without allocating: for
-/// handlers of signals. Returns its length.
+/// Writes "a crash (SIGSEGV, access to memory that is not there)" and the like without allocating,
+/// for signal handlers. Returns the length.
 std::size_t describe(const Crash& crash, char* out, std::size_t bytes);
 std::string describe(const Crash& crash);
 
-/// What helps to find it; empty if the words say it all.
+/// A hint for finding the cause; empty if the description says it all.
 std::string_view hint_for(const Crash& crash);
 
 }  // namespace orrery

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A cheap clock for decisions inside an engine: the processor's time stamp counter where there is
-// one (about 10 ns cheaper than the system's clock and monotone on all current x86), the steady
-// clock elsewhere. Never for anything that a result depends on.
+// A cheap clock for decisions inside an engine: the processor's time stamp counter on x86 (about 10
+// ns cheaper than the system's clock and monotone on all current x86), elsewhere the steady clock.
+// Results must not depend on it.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The random variates that need more than a table: gamma and its relatives, reals by inversion, and
-// counts of trials. The methods and their papers are named at the declarations (orrery/random.h).
+// counts of trials. The declarations cite the methods and papers (orrery/random.h).
 //
 // Every draw has a statement of its own, so that the order of draws is the same with every
 // compiler, and a product that meets an addition is written `product(a, b)` (see orrery/math.h).
@@ -30,14 +30,14 @@ void check_not_negative(const char* rule, double value) {
     detail::refuse(rule, value);
 }
 
-/// 0 times infinity is 0 here: a scale of 0 leaves nothing of any value.
+/// 0 times infinity is 0 here: with a scale of 0 every value is 0.
 double scaled(double unit, double scale) {
   return scale == 0 ? 0 : product(unit, scale);
 }
 
-/// ln(1 + x) for x >= -1. What rounding 1 + x has lost is made good by the ratio (W. Kahan; see
-/// Goldberg, "What every computer scientist should know about floating-point arithmetic", ACM
-/// Computing Surveys 23(1), 1991, theorem 4).
+/// ln(1 + x) for x >= -1. The ratio corrects the rounding of 1 + x (W. Kahan; see Goldberg, "What
+/// every computer scientist should know about floating-point arithmetic", ACM Computing Surveys
+/// 23(1), 1991, theorem 4).
 double log_of_one_plus(double x) {
   const double sum = 1 + x;
   return sum == 1 ? x : math::log(sum) * x / (sum - 1);
@@ -47,7 +47,7 @@ double log_of_one_plus(double x) {
 
 // ---- Gamma and its relatives -------------------------------------------------------------------
 
-/// Of scale 1, for shapes of at least 1. Names follow the paper.
+/// Scale 1, for shapes of at least 1. Names follow the paper.
 double Random::unit_gamma(double shape) {
   const double d = shape - 1.0 / 3;
   const double c = 1 / math::sqrt(9 * d);
@@ -63,7 +63,7 @@ double Random::unit_gamma(double shape) {
   }
 }
 
-/// Its logarithm, for any shape: below 1 the variate itself may be smaller than any double.
+/// The logarithm of unit_gamma, for any shape: below 1 the variate may be smaller than any double.
 double Random::log_unit_gamma(double shape) {
   if (shape >= 1) return math::log(unit_gamma(shape));
   const double larger = math::log(unit_gamma(shape + 1));
@@ -136,7 +136,7 @@ double Random::triangular(double low, double mode, double high) {
 
 // ---- Counts of trials --------------------------------------------------------------------------
 
-/// Certain success makes the rate infinite, and the count 0.
+/// With p = 1 the rate is infinite, and the count 0.
 std::uint64_t Random::geometric(double p) {
   if (!(p >= kGeometricProbabilityMin && p <= 1)) [[unlikely]]
     detail::refuse("geometric: the probability must be from 2^-50 to 1", p);
@@ -144,7 +144,7 @@ std::uint64_t Random::geometric(double p) {
   return static_cast<std::uint64_t>(unit_exponential() / rate);
 }
 
-/// Failures are counted where they are the rarer: the methods want p <= 1/2. 1 - p is exact then.
+/// Counts failures if they are the rarer, since the methods need p <= 1/2. 1 - p is exact then.
 std::uint64_t Random::binomial(std::uint64_t trials, double p) {
   if (trials > kTrialsMax) [[unlikely]]
     detail::refuse("binomial: there may be at most 2^50 trials", static_cast<double>(trials));
@@ -157,8 +157,8 @@ std::uint64_t Random::binomial(std::uint64_t trials, double p) {
   return p > 0.5 ? trials - hits : hits;
 }
 
-/// Takes the probabilities of 0, 1, 2, ... off a uniform draw until it is used up. The bound ends
-/// the search where rounding has left a remainder; a count beyond it has probability 1e-60.
+/// Subtracts the probabilities of 0, 1, 2, ... from a uniform draw until it is used up. The bound
+/// ends the search if rounding has left a remainder; a larger count has probability 1e-60.
 std::uint64_t Random::rare_successes(double trials, double p) {
   constexpr double kCountMax = 100;
   const double odds = p / (1 - p), most = trials < kCountMax ? trials : kCountMax;

@@ -43,7 +43,7 @@ constexpr Spelling kSpellings[] = {
     {"\u03bcs", "us"},                                                 // the Greek letter
 };
 
-/// "5 ticks", exactly: a double would round large counts.
+/// Parses "5 ticks" exactly: a double would round large counts.
 std::optional<Duration> parse_ticks(std::string_view text) {
   std::int64_t ticks = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ticks);
@@ -68,7 +68,7 @@ void skip_spaces(std::string_view& text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
 }
 
-/// Takes a number from the front of `text`.
+/// Removes a number from the front of `text`.
 std::optional<double> take_number(std::string_view& text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -83,7 +83,7 @@ std::string_view take_unit(std::string_view& text) {
   return unit;
 }
 
-/// Adds number * unit to `sum`; false where that is beyond the clock's range.
+/// Adds number * unit to `sum`; false if the result is beyond the clock's range.
 bool add(std::int64_t& sum, double number, double unit_seconds, double tick_seconds) {
   const double ticks = std::round(number * (unit_seconds / tick_seconds));
   return std::fabs(ticks) < 9.2e18 &&

@@ -26,7 +26,7 @@ bool is_finite(double x) {
   return std::abs(x) <= std::numeric_limits<double>::max();
 }
 
-/// Gives back what it was asked about, so that it can be called before a member is made.
+/// Returns `values` after the check, so that it can be called in an initialiser list.
 std::span<const double> checked_values(std::span<const double> values,
                                        std::span<const double> weights) {
   if (values.size() != weights.size())
@@ -56,7 +56,7 @@ struct TextRow {
 
 constexpr std::string_view kSeparators = " \t\r,;";
 
-/// Takes the next word off a line; empty at its end.
+/// Removes the next word from a line; empty at the end of the line.
 std::string_view take_word(std::string_view& line) {
   line.remove_prefix(std::min(line.find_first_not_of(kSeparators), line.size()));
   const std::string_view word = line.substr(0, line.find_first_of(kSeparators));
@@ -82,7 +82,7 @@ class NumberFile {
     throw UsageError(fmt::format("'{}', line {}: {}", path_, line, why));
   }
 
-  /// What `make` refuses is the file's mistake.
+  /// Errors of `make` are reported as errors of the file.
   template <class Make>
   auto table(Make make) const {
     try {
@@ -208,7 +208,7 @@ EmpiricalReal EmpiricalReal::read(const std::string& path) {
   return file.table([&] { return pairs ? of_points(values, cumulative) : of_sample(values); });
 }
 
-/// Of each stretch the middle, by its share.
+/// The sum of the middle of each segment times its share.
 double EmpiricalReal::mean() const {
   const double even = 1 / static_cast<double>(values_.size() - 1);
   double sum = 0;
@@ -219,7 +219,7 @@ double EmpiricalReal::mean() const {
   return sum;
 }
 
-/// The stretch is the last one that begins at or below u, so that one of share 0 is never met.
+/// The segment is the last one that begins at or below u, so a segment of share 0 is never chosen.
 double EmpiricalReal::quantile(double u) const {
   std::size_t i = 0;
   double within = 0;

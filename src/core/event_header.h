@@ -13,11 +13,11 @@
 
 namespace orrery {
 
-/// Payload size in bytes (less than 2^30), whether it has a trailer, and whether the bytes enter
-/// the fingerprint, in one word. The trailer is the last 8 bytes, which count as payload, so that
-/// only those events have it that need it: of an expanded event its duration in ticks, 0 or more;
-/// of a timer -1 - its place among the LP's live timers; of a silent event detail::kSilent, and of
-/// a silent timer both added.
+/// Payload size in bytes (less than 2^30), whether there is a trailer, and whether the bytes enter
+/// the fingerprint, in one word. The trailer is the last 8 bytes of the payload, so that only
+/// events that need a trailer pay for it. It is the duration in ticks, 0 or more, for an expanded
+/// event; -1 - the place among the LP's live timers for a timer; detail::kSilent for a silent
+/// event; the sum of both for a silent timer.
 class PayloadSize {
  public:
   constexpr PayloadSize() = default;
@@ -33,7 +33,7 @@ class PayloadSize {
   constexpr std::uint32_t word() const { return word_; }
   constexpr std::uint32_t bytes() const { return word_ >> 2; }
   constexpr bool has_trailer() const { return (word_ & 2) != 0; }
-  /// Neither a trailer nor hashed: the common case in one test.
+  /// Neither trailer nor hash: the common case in one test.
   constexpr bool plain() const { return (word_ & 3) == 0; }
   constexpr bool hashed() const { return (word_ & 1) != 0; }
 
@@ -58,7 +58,7 @@ static_assert(sizeof(EventHeader) == 32);
 
 inline constexpr std::uint32_t kTrailerBytes = sizeof(std::int64_t);
 
-/// Of an event that has one. `payload`: its `size.bytes()` bytes.
+/// The trailer of an event that has one. `payload`: its `size.bytes()` bytes.
 inline std::int64_t trailer_of(const EventHeader& event, const void* payload) {
   std::int64_t trailer;
   std::memcpy(&trailer,
@@ -70,14 +70,14 @@ inline std::int64_t trailer_of(const EventHeader& event, const void* payload) {
 inline bool is_silent(std::int64_t trailer) {
   return trailer < detail::kSilent / 2;
 }
-/// How long an event lasts; zero for an ordinary one, and a timer.
+/// Duration of an event; zero for ordinary events and timers.
 inline Duration duration_of(const EventHeader& event, const void* payload) {
   if (!event.size.has_trailer()) [[likely]]
     return Duration::zero();
   const std::int64_t trailer = trailer_of(event, payload);
   return Duration::from_ticks(trailer < 0 ? 0 : trailer);
 }
-/// Bytes of the payload that are the model's.
+/// Bytes of the payload without the trailer.
 inline std::uint32_t model_bytes_of(const EventHeader& event) {
   return event.size.bytes() - (event.size.has_trailer() ? kTrailerBytes : 0);
 }

@@ -16,7 +16,7 @@ __extension__ using Wide = unsigned __int128;
 
 constexpr unsigned kChunkBits = 32;
 constexpr std::int64_t kChunkMask = 0xffffffff;
-constexpr unsigned kTermChunks = 3;  // that a double touches
+constexpr unsigned kTermChunks = 3;  // chunks that a double touches
 constexpr int kUnitExponent = -1074;
 
 }  // namespace
@@ -47,7 +47,7 @@ void ExactSums::add(std::size_t place, double value) {
     carry();
 }
 
-/// Makes room for a place and for chunks from `first` to `end`. A handler may run.
+/// Makes room for a place and for chunks from `first` to `end`. May be called in a handler.
 void ExactSums::reach(std::size_t place, unsigned first, unsigned end) {
   const memory::PlatformMode platform;
   const unsigned new_first = width_ == 0 ? first : std::min(first, first_);
@@ -126,7 +126,7 @@ double ExactSums::value(std::size_t place) const {
   std::size_t top = chunks.size();
   while (top > 0 && chunks[top - 1] == 0) --top;
   if (top == 0) return 0;
-  // Three chunks hold 65 bits or more; what lies below only says whether there is something.
+  // Three chunks hold 65 bits or more; the lower chunks matter only by being zero or not.
   Wide high = 0;
   for (std::size_t i = 0; i < kTermChunks; ++i)
     high = high << kChunkBits | static_cast<std::uint64_t>(top > i ? chunks[top - 1 - i] : 0);

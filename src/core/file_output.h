@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writing to a descriptor until all is written, which write(2) alone does not promise.
+// Complete writes to a file descriptor: write(2) may write only a part.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 
 namespace orrery {
 
-/// False with errno if the system refuses; then a part may be written.
+/// Returns false with errno set on failure; a part may then be written.
 bool write_fully(int file, const void* bytes, std::size_t count);
-/// What is in the file is on the disk. False with errno; a target that cannot be synchronised (a
-/// pipe, a file system that has no such thing) is as safe as it gets.
+/// Forces the file to the disk. Returns false with errno set on failure. Succeeds for targets that
+/// cannot be synchronised (a pipe, some file systems).
 bool synchronise(int file);
-/// The same without what only tells when it was changed.
+/// The same without metadata that reading does not need, such as the modification time (fdatasync).
 bool synchronise_contents(int file);
 
-/// Throws UsageError with the reason that errno has.
+/// Throws UsageError with the reason in errno.
 [[noreturn]] void refuse_to_write(const std::string& path);
 
 }  // namespace orrery

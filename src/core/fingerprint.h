@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fingerprint: one 64-bit hash chain per LP over what it committed, in commit order, and their
-// sum over the LPs, so that neither the LPs' order nor their placement matters. The chain is part
-// of an LP's rollback state (eight bytes), so speculative execution costs nothing at commit.
+// The fingerprint of a run: one 64-bit hash chain per LP over its committed events, in commit
+// order, and their sum over the LPs, so that neither the LPs' order nor their placement matters.
+// The chain is part of an LP's rollback state (eight bytes), so speculative execution costs nothing
+// at commit.
 //
 // The step folds the two halves of a 64x64-bit product (the "mum" construction of Wang Yi's wyhash
-// family): two multiplications an event, about 2 ns. It is an oracle against mistakes, not against
-// forgers.
+// family): two multiplications an event, about 2 ns. It detects mistakes, not forgeries.
 #pragma once
 
 #include <cstdint>
@@ -56,13 +56,13 @@ inline std::uint64_t add_bytes(std::uint64_t hash, const void* bytes, std::size_
   if (!event.size.plain()) {
     if (event.size.has_trailer() && is_silent(trailer_of(event, payload))) return before;
     if (event.size.hashed()) return add_bytes(hash, payload, event.size.bytes());
-    // The trailer counts, whatever the rest is made of.
+    // The trailer is hashed even if the other bytes are not.
     hash = add_word(hash, static_cast<std::uint64_t>(trailer_of(event, payload)));
   }
   return hash;
 }
 
-/// What LP `id` contributes to the sum.
+/// The term of LP `id` in the sum.
 inline std::uint64_t contribution(LpId id, std::uint64_t hash) {
   return fold(hash ^ kSecond, (std::uint64_t{id} << 1 | 1) * kFirst);
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The floating-point environment of a thread: rounding mode, trapped exceptions, flush-to-zero,
-// precision. It belongs to the thread, not to an LP, so what model code leaves in it would change
-// the results of whatever runs there next, other LPs and the merging of metrics. Hence all model
-// code starts in the default environment on every engine, and whatever it leaves is put back.
+// precision. It belongs to the thread, not to an LP, so changes by model code would alter the
+// results of other LPs and of the merging of metrics on the thread. Hence all model code starts in
+// the default environment on every engine, and the platform restores it afterwards.
 //
-// Looked at after each handler, so it must cost next to nothing: two words of the processor are
-// stored and compared, and only a changed environment is written (which waits for the pipeline).
-// The flags of exceptions that were raised are not put back: nearly every operation raises
-// "inexact", and clearing it would be such a write for each event.
+// The check after each handler must cost next to nothing: it stores and compares two words of the
+// processor, and writes only a changed environment (which waits for the pipeline). The flags of
+// raised exceptions are not restored: nearly every operation raises "inexact", and clearing it
+// would be such a write for each event.
 #pragma once
 
 #include <cfenv>
@@ -42,7 +42,8 @@ struct FloatControl {
   bool operator==(const FloatControl&) const = default;
 };
 
-/// What model code has left that was put back, by this thread: for the checker, which tells.
+/// The last changed environment that this thread has restored after model code: for the checker,
+/// which reports it.
 struct FloatsLeft {
   bool seen = false;
   FloatControl control;
@@ -52,7 +53,7 @@ FloatsLeft& floats_left();
 /// "the rounding mode upward", for messages.
 std::string describe(const FloatControl& control);
 
-/// Puts the default environment back, flags included, and notes what there was.
+/// Restores the default environment, flags included, and notes the changed one.
 [[gnu::cold, gnu::noinline]] void restore_default_floats();
 
 [[gnu::always_inline]] inline void ensure_default_floats() {
@@ -60,7 +61,7 @@ std::string describe(const FloatControl& control);
     restore_default_floats();
 }
 
-/// Around a call of model code, however it ends.
+/// Restores the default environment after a call of model code, also after an exception.
 class FloatGuard {
  public:
   FloatGuard() = default;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Text into memory that is there: a buffer, without allocating, for handlers of signals, or the end
-// of a string. As functions of fmt's own these would have its formatting in each file compiled once
-// more, which takes two seconds; what it formats into a new string is in its library.
+// Formatting into existing memory: a buffer, without allocating, for signal handlers, or the end of
+// a string. Calling fmt's functions for this directly would instantiate its formatting in each
+// file, two seconds each; its formatting into a new string is compiled in its library.
 #pragma once
 
 #include <fmt/core.h>
@@ -16,7 +16,7 @@ std::size_t vformat_into(char* out, std::size_t bytes, fmt::string_view format,
                          fmt::format_args parts);
 void vappend_format(std::string& text, fmt::string_view format, fmt::format_args parts);
 
-/// Returns its length, cut off where it is too long. No zero ends it.
+/// Returns the length; cuts off text that is too long. No terminating zero.
 template <class... Parts>
 std::size_t format_into(char* out, std::size_t bytes, fmt::format_string<Parts...> format,
                         Parts&&... parts) {

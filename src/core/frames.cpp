@@ -7,7 +7,7 @@
 namespace orrery {
 namespace {
 
-/// Behind a pushed frame pointer lies where the function returns to.
+/// A saved frame pointer and, behind it, the function's return address.
 struct Linkage {
   const std::byte* outer;
   const void* return_address;
@@ -29,7 +29,7 @@ Frames find_frames(const CodePoint& from, const std::byte* begin, const std::byt
     std::memcpy(&linkage, at, sizeof linkage);
     if (linkage.return_address == nullptr) break;
     frames.add(linkage.return_address);
-    lowest = at + sizeof linkage;  // outer frames lie higher: so this comes to an end
+    lowest = at + sizeof linkage;  // outer frames lie higher, so the loop ends
     at = linkage.outer;
   }
   return frames;

@@ -10,7 +10,7 @@
 
 namespace orrery {
 
-/// Seldom: a run's values soon have all the octaves that they will have. A handler may run.
+/// Rare: a run's values soon have all their octaves. May be called in a handler.
 void Histogram::Side::reach(std::uint32_t bucket) {
   const memory::PlatformMode platform;
   std::uint32_t begin = bucket & ~(kOctave - 1), end = begin + kOctave;
@@ -48,7 +48,7 @@ std::uint64_t Histogram::count() const {
 double Histogram::quantile(double q) const {
   const std::uint64_t all = count();
   if (all == 0) return 0;
-  // 0.07 * 100 is a little more than 7 in doubles; the seventh value is meant.
+  // 0.07 * 100 is a little more than 7 in doubles, but means the seventh value.
   const double place = std::ceil(q * static_cast<double>(all) * (1 - 0x1p-50));
   std::uint64_t left = place < 1 ? 1 : std::min(static_cast<std::uint64_t>(place), all);
   double value = 0;

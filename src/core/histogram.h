@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How often values occurred, in buckets whose width is a fixed share of the value, so that
-// quantiles have a fixed relative error whatever the values are, known or not. Counts are integers:
-// they add up in any order to the same, so every worker may count for itself.
+// Histograms with buckets whose width is a fixed share of the value, so that quantiles have a fixed
+// relative error for any range of values. Counts are integers, whose sum does not depend on the
+// order, so every worker may count for itself.
 //
 // The bucket of a double is its sign, exponent and first seven bits of the fraction, rounded to
 // nearest: two integer operations on its bits, the same on every machine, where DDSketch (Masson,
 // Rim, Lee: VLDB 2019) takes a logarithm. HdrHistogram (Tene) does the same with integers and a
-// range that is to be known before; here there are as many buckets as the values need. A value is
-// told as the number in the middle of its bucket, so it is wrong by at most half a bucket,
-// 2^-8 of itself, and whole numbers up to 256 are told exactly. What is smaller than the smallest
-// normal double, 2.2e-308, counts as 0.
+// range that must be known in advance; this class has as many buckets as the values need. A value
+// is reported as the middle of its bucket, so its error is at most half a bucket, 2^-8 of itself,
+// and whole numbers up to 256 are exact. Values below the smallest normal double, 2.2e-308, count
+// as 0.
 #pragma once
 
 #include <bit>
@@ -39,12 +39,12 @@ class Histogram {
   }
   void merge(const Histogram& other);
 
-  /// Without those that are no number.
+  /// Number of values, without NaN.
   std::uint64_t count() const;
-  /// Values that are no number.
+  /// Number of NaNs.
   std::uint64_t undefined() const { return undefined_; }
   /// The smallest value that at least the share `q` of all values does not exceed, within the
-  /// error; 0 if there are none.
+  /// error; 0 if there are no values.
   double quantile(double q) const;
   /// visit(value, count) for each bucket that is not empty, from the smallest value on.
   template <class Visit>
@@ -63,9 +63,10 @@ class Histogram {
     return (positive_.counts.capacity() + negative_.counts.capacity()) * sizeof(std::uint64_t);
   }
 
-  // For a journey to another process of the same build.
+  // For transfer to another process of the same build.
   void write(std::vector<std::uint64_t>& words) const;
-  /// Adds what was written; returns what follows. Throws std::logic_error for what was not.
+  /// Adds a histogram that write() has written; returns the words that follow. Throws
+  /// std::logic_error if the words are malformed.
   std::span<const std::uint64_t> merge_words(std::span<const std::uint64_t> words);
 
  private:
@@ -110,7 +111,7 @@ class Histogram {
   std::uint64_t zeros_ = 0, undefined_ = 0;
 };
 
-/// The quantiles that reports have.
+/// The quantiles in reports.
 struct NamedQuantile {
   const char* name;
   double share;

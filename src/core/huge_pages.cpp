@@ -23,7 +23,7 @@ void* map_small(std::size_t bytes) noexcept {
 }
 
 void* map(std::size_t bytes) noexcept {
-  // Addresses for a page more, of which those before the first boundary and behind the end go back.
+  // Maps a page more, and returns the parts before the first boundary and behind the end.
   bytes = whole_pages(bytes);
   auto* const range = static_cast<std::byte*>(map_small(bytes + kPageBytes));
   if (range == nullptr) return nullptr;
@@ -31,7 +31,7 @@ void* map(std::size_t bytes) noexcept {
   std::byte* const base = range + before;
   if (before > 0) munmap(range, before);
   munmap(base + bytes, kPageBytes - before);
-  madvise(base, bytes, MADV_HUGEPAGE);  // a system without them says no
+  madvise(base, bytes, MADV_HUGEPAGE);  // fails on a system without huge pages
   return base;
 }
 

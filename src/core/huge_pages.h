@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Huge pages for what a run has very many of: records of LPs, and events. An event at random among
-// a million LPs touches another page with each line that it touches; beyond some 2000 pages of 4
-// KiB the processor has to look each of them up in tables that miss the cache themselves, twice as
-// many in a virtual machine. With pages of 2 MiB there are a few hundred in all.
+// Huge pages for the large tables of a run: LPs' records and events. A random event among a million
+// LPs touches a new page with nearly each cache line; beyond some 2000 pages of 4 KiB (the TLB) the
+// processor must look pages up in page tables that miss the cache themselves, twice as many tables
+// in a virtual machine. With pages of 2 MiB there are a few hundred in all.
 //
-// A wish, not a demand: where the system has none to give, small pages serve, at their price. And
-// for large tables only: a small one lies where all memory does, so that no run takes memory that
-// it does not fill.
+// Huge pages are optional: if the system has none, small pages serve, more slowly. Small tables use
+// ordinary memory, so that no run takes memory that it does not fill.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +16,20 @@ namespace orrery {
 
 namespace huge_pages {
 inline constexpr std::size_t kPageBytes = std::size_t{2} << 20;
-/// Tables from here on lie in huge pages.
+/// Tables of at least this size use huge pages.
 inline constexpr std::size_t kLeastTableBytes = 2 * kPageBytes;
 
-/// Zeroed memory at a multiple of kPageBytes, for which huge pages are asked for. nullptr if there
-/// is none.
+/// Zeroed memory at a multiple of kPageBytes, with a request for huge pages. nullptr on failure.
 void* map(std::size_t bytes) noexcept;
 /// The same in small pages, at a multiple of 4 KiB.
 void* map_small(std::size_t bytes) noexcept;
 void unmap(void* memory, std::size_t bytes) noexcept;
-/// The pages that lie wholly in a part of such memory go back to the system; what they held is
+/// Returns the pages that lie wholly in this part of such memory to the system; their content is
 /// lost.
 void discard(void* memory, std::size_t bytes) noexcept;
 }  // namespace huge_pages
 
-/// For containers and tables.
+/// Allocator for containers and tables.
 template <class T>
 struct HugePageAllocator {
   using value_type = T;

@@ -22,7 +22,7 @@ constexpr std::string_view kUtf16Marks[] = {"\xff\xfe", "\xfe\xff"};
 
 /// An open file, closed at the end of the scope.
 struct Descriptor {
-  // Without O_NONBLOCK, opening a pipe that nobody writes to would wait for a writer.
+  // Without O_NONBLOCK, opening a pipe without a writer would wait for one.
   explicit Descriptor(const std::string& path)
       : number(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {}
   Descriptor(const Descriptor&) = delete;
@@ -40,7 +40,7 @@ const char* kind_text(mode_t mode) {
   return "it is a device";
 }
 
-/// False: errno says why.
+/// Returns false with errno set on failure.
 bool read_all(int file, std::string& text) {
   char buffer[65536];
   for (;;) {

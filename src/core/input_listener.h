@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who wants to know which input files are read: a report says what a run was made from. It hangs
-// off the thread, since models read their files by a plain function (orrery/input_file.h).
+// Notification of the input files that models read, so that a report can list the inputs of a run.
+// The listener is per thread, since models read files by a plain function (orrery/input_file.h).
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace orrery {
 
 class InputListener {
  public:
-  /// A file has been read, as it is on the disk. Called in the mode of whoever reads.
+  /// Called after a file was read, with its content on disk, in the mode of the reader.
   virtual void heard(const std::string& path, std::string_view content) = 0;
 
  protected:
   ~InputListener() = default;
 };
 
-/// From here to the end of the scope this thread tells `listener`.
+/// Makes `listener` this thread's listener until the end of the scope.
 class Listening {
  public:
   explicit Listening(InputListener& listener);

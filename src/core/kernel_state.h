@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of an LP's state that the platform keeps: with the LP's memory it is all that a rollback
-// has to restore, and all that passes from engine to engine.
+// The platform's part of an LP's state. A rollback has to restore only this and the LP's memory,
+// and only these pass from engine to engine.
 #pragma once
 
 #include <cstdint>

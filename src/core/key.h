@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one total order of events: (time, microstep, sender LP, sender's send count). Every queue,
-// straggler test and cancellation compares keys through `operator<=>` here and nowhere else.
+// The only total order of events: (time, microstep, sender LP, sender's send count). Every queue,
+// straggler test and cancellation compares keys by the `operator<=>` of this file.
 //
 // A zero-delay send gets its cause's microstep + 1, any other send microstep 0, so that a cause
 // always precedes its effect; sender and send count make ties impossible. The key is packed in 20
-// bytes (time 64, microstep 24, sender 32, count 40 bits) because it is the part of an event that
-// every comparison loads: three words, of which the first nearly always decides. The widths are
-// bounds that the engine enforces with sentences: 16 million zero-delay steps at one instant (the
-// livelock limit is far lower) and 10^12 sends of one LP.
+// bytes (time 64, microstep 24, sender 32, count 40 bits) because every comparison loads it: three
+// words, of which the first nearly always decides. The engine checks the bounds of the fields and
+// reports a violation in a sentence: 16 million zero-delay steps at one instant (the livelock limit
+// is far lower) and 10^12 sends of one LP.
 #pragma once
 
 #include <compare>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the platform keeps for an LP in the LP's own memory, so that a rollback restores it with the
-// LP: its live timers and its metrics. LPs that use neither have none.
+// The platform's data of an LP in the LP's own memory, so that a rollback restores it with the LP:
+// its live timers and its metrics. LPs that use neither have no ledger.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@ namespace orrery {
 
 class Ledger {
  public:
-  /// How much memory it has: kNone, or the pieces of the timers.
+  /// How much memory the ledger has: kNone, or the number of pieces of the timers.
   using Extent = std::uint8_t;
   static constexpr Extent kNone = 0xff;
 
-  /// One allocation; in the LP's application mode, as all that is called here.
-  /// All bits of a metric's state are 0 where nothing was recorded.
+  /// One allocation, in the LP's application mode, as all functions here. A metric without values
+  /// has a state of zeros.
   static Ledger* create(std::size_t metric_bytes) {
     void* const memory = ::operator new(sizeof(Ledger) + metric_bytes);
     auto* const ledger = new (memory) Ledger;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What engines may do to an LP that models may not.
+// Access of engines to the private parts of LogicalProcessBase.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,17 @@
 
 namespace orrery {
 
-/// Gives engines access to what LogicalProcessBase hides from models.
+/// For engines only: models do not see this header.
 struct LogicalProcessAccess {
-  /// nullptr: the platform keeps nothing for it there.
+  /// nullptr if the LP has no ledger.
   static const Ledger* ledger(const LogicalProcessBase& lp) { return lp.ledger_; }
   static Ledger* ledger(LogicalProcessBase& lp) { return lp.ledger_; }
-  /// What Ledger::metrics has; nullptr if there is no ledger.
+  /// Ledger::metrics; nullptr if there is no ledger.
   static const std::byte* metrics(const LogicalProcessBase& lp) {
     return lp.ledger_ == nullptr ? nullptr : lp.ledger_->metrics();
   }
-  /// In the LP's application mode: brings the ledger's memory, not what is in it, back to an extent
-  /// that it had.
+  /// In the LP's application mode: frees memory of the ledger down to an earlier extent. Does not
+  /// restore its content.
   static void shrink_ledger(LogicalProcessBase& lp, Ledger::Extent extent) {
     if (lp.ledger_ == nullptr) return;
     if (extent != Ledger::kNone) return lp.ledger_->timers.shrink(extent);

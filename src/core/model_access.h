@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run may do to a model that the model itself may not.
+// Access of runs to the private parts of Model.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace orrery {
 
-/// Gives runs access to what Model hides from models.
+/// For runs only: models do not see this header.
 struct ModelAccess {
-  /// Before Model::prepare: what the model's own random numbers depend on.
+  /// Call before Model::prepare: the model's own random numbers depend on the seed.
   static void set_seed(Model& model, std::uint64_t seed) { model.seed_ = seed; }
-  // After it: what the run is asked for beside what the model declares.
+  // Call after Model::prepare: requests of the run beyond the model's declarations.
   static void observe_from(const Metric& metric, Time from) { metric.observed_from_ = from; }
   static void keep_series(const Metric& metric, Duration interval) { metric.set_series(interval); }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Models by name. Registration happens in static initialisers, so the table is
-// function-local; a shared object with models registers the same way while dlopen runs.
+// Models by name. Static initialisers register models, so the table is function-local; a shared
+// object with models registers them the same way during dlopen.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -74,7 +74,7 @@ std::vector<ModelInfo> load_models(const std::string& path) {
   for (const auto& [known, infos] : loaded)
     if (known == absolute) return infos;
   const std::size_t before = model_table().size();
-  // The handle is kept for the life of the process: the code must stay while models may exist.
+  // The handle is never closed, since the code must stay while models may exist.
   if (dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr)
     throw UsageError(fmt::format("cannot load model file '{}': {}", path, dlerror()));
   if (!abi_mismatch().empty()) {
@@ -99,7 +99,7 @@ std::unique_ptr<Model> made(const ModelInfo& info) {
 }  // namespace
 
 std::string near_matches(std::string_view word, const std::vector<std::string>& candidates) {
-  constexpr std::size_t kLongestWord = 100;  // no name is as long; the distance is quadratic
+  constexpr std::size_t kLongestWord = 100;  // longer than any name; quadratic time
   if (word.size() > kLongestWord) return "";
   const std::string folded = lower_case(word);
   std::vector<std::pair<std::size_t, std::string>> near;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The models known by name: those linked in and those of shared objects loaded with `load_models`.
+// The models by name: linked models and those of shared objects loaded by path.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ const std::vector<ModelInfo>& models();
 /// path (contains a slash or ends in ".so"). Throws UsageError, with near matches.
 std::unique_ptr<Model> make_model(std::string_view name_or_path, std::string* name = nullptr);
 
-/// Up to three of `candidates` that look like `word`, as ", did you mean a or b?" or "".
+/// Up to three of `candidates` that are similar to `word`, as "; did you mean 'a' or 'b'?", or "".
 std::string near_matches(std::string_view word, const std::vector<std::string>& candidates);
 
 /// Sets one parameter by name. Throws UsageError, with near matches.

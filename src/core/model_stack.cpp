@@ -31,12 +31,12 @@ void throw_crash() {
 namespace {
 
 constexpr std::size_t kReserveBytes = std::size_t{128} << 10;
-/// For one handler, and as much again for those that run while it is set aside.
+/// One handler's stack, and as much again for handlers that run while it is suspended.
 constexpr std::size_t kHandlers = 2;
 
-/// Back in model code after platform code was in the reserve.
+/// Called back in model code after platform code has used the reserve.
 void leave_reserve();
-/// After a drop.
+/// Called after a drop.
 void tidy_stack();
 
 bool is_overrun() {
@@ -48,8 +48,8 @@ void heed(const void* caller) {
   if (model_calls.on_look != nullptr) model_calls.on_look(caller);
 }
 
-/// A stream that the thread was writing to when it was dropped. glibc keeps of a stream's lock the
-/// owner, as pthread_self().
+/// Unlocks a stream that the thread was writing to when it was dropped. glibc stores the owner of a
+/// stream's lock as pthread_self().
 void release(FILE* stream) {
   struct Lock {
     int word, count;
@@ -61,7 +61,7 @@ void release(FILE* stream) {
   funlockfile(stream);
 }
 
-/// The thread runs on it.
+/// Marks the stack as the thread's current one.
 class OnStack {
  public:
   OnStack(std::byte* begin, std::size_t bytes) {
@@ -87,7 +87,7 @@ void detail::clean_up_after_drop(const Exceptions& before) {
   ModelCalls& calls = model_calls;
   calls.harmless = false;
   tidy_stack();
-  memory::thread_context.locks = 0;  // what is set aside holds none
+  memory::thread_context.locks = 0;  // abandoned code holds none
   set_exceptions(before);
   for (FILE* stream : {stdin, stdout, stderr}) release(stream);
   ensure_default_floats();
@@ -116,9 +116,9 @@ void squash() {
 
 #if ORRERY_MODEL_STACKS
 
-// void orrery_switch_stack(void* top, void (*function)(void*), void* argument): calls it on that
-// stack. The old stack pointer is in rbx, which calls preserve, so the unwind information finds the
-// caller's frame from there, and exceptions pass from one stack to the other.
+// void orrery_switch_stack(void* top, void (*function)(void*), void* argument): calls `function` on
+// that stack. The old stack pointer is in rbx, which calls preserve, so the unwind information
+// finds the caller's frame through it, and exceptions pass from one stack to the other.
 asm(R"(
   .pushsection .text.orrery_switch_stack, "ax", @progbits
   .p2align 4
@@ -153,13 +153,12 @@ bool may_drop() {
 
 namespace {
 
-// From the lowest address: pages that are never there, for frames that reach far; the reserve; the
-// stack.
+// From the lowest address: inaccessible guard pages, for large frames; the reserve; the stack.
 constexpr std::size_t kGuardBytes = std::size_t{1} << 20;
 constexpr std::size_t kUsualBytes = std::size_t{8} << 20;
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
-/// What the user allows a thread's stack (ulimit -s).
+/// The user's limit for a thread's stack (ulimit -s), within bounds.
 std::size_t wanted_stack_bytes() {
   rlimit limit{};
   if (getrlimit(RLIMIT_STACK, &limit) != 0) return kUsualBytes;
@@ -205,21 +204,21 @@ void close_reserve() {
   memory::end_attention(memory::kOverrun);
 }
 
-/// Raised by what the thread did, not sent to it.
+/// Whether the thread's own action raised the signal, rather than another sender.
 bool is_its_own(const siginfo_t& info) {
   return info.si_code > 0 || (info.si_code == SI_TKILL && info.si_pid == getpid());
 }
 
-/// Back in model code after platform code was in the reserve: closes it, or drops a handler that
-/// has used up half of it, whoever it was: the other half is for platform code.
+/// Called back in model code after platform code has used the reserve: closes the reserve, or drops
+/// any handler that has used up half of it, since the other half is for platform code.
 void leave_reserve() {
-  if (!may_drop()) return;  // not yet
+  if (!may_drop()) return;  // try again later
   const auto* const here = static_cast<std::byte*>(__builtin_frame_address(0));
   if (here >= model_calls.stack_begin) return close_reserve();
   if (here < model_calls.stack_begin - kReserveBytes / 2) detail::drop();
 }
 
-/// What a recursion without end has touched.
+/// Returns the memory that an endless recursion has touched.
 void give_memory_back() {
   constexpr std::size_t kKept = std::size_t{256} << 10;
   auto* const here = static_cast<std::byte*>(__builtin_frame_address(0)) - kKept;
@@ -265,7 +264,7 @@ void note_exhausted_stack(Crash& crash) {
   crash.stack_bytes = model_calls.stack_bytes / kHandlers;
 }
 
-/// On the thread's stack of ours.
+/// Searches the thread's stack of the platform.
 Frames find_frames_here(const CodePoint& from) {
   const ModelCalls& calls = model_calls;
   if (calls.stack_begin == nullptr) return {};
@@ -290,9 +289,9 @@ Crash crash_of(int number, const siginfo_t* info) {
 
 namespace {
 
-/// The kernel found no room for the frame of another signal, and says no address.
+/// Whether the kernel found no room for the frame of another signal; it then gives no address.
 bool is_full_for_signals(int number, const siginfo_t& info, const mcontext_t& registers) {
-  constexpr std::size_t kFrameBytes = 16384;  // with the widest registers there are
+  constexpr std::size_t kFrameBytes = 16384;  // with the widest registers of current processors
   if (number != SIGSEGV || info.si_code != SI_KERNEL || model_calls.stack_begin == nullptr)
     return false;
   const auto at = static_cast<std::uintptr_t>(registers.gregs[REG_RSP]);
@@ -308,7 +307,7 @@ bool survives_crash(int number, const siginfo_t* info, void* context) {
   Crash crash = crash_of(number, info);
   if (is_full_for_signals(number, *info, static_cast<ucontext_t*>(context)->uc_mcontext))
     note_exhausted_stack(crash);
-  // Which function of a recursion comes to the end of the stack differs from engine to engine.
+  // The function of a recursion that reaches the end of the stack differs from engine to engine.
   if (crash.kind != Crash::Kind::exhausted_stack)
     crash.frames = find_frames_here(code_point(context));
   if (!may_drop()) {
@@ -320,14 +319,15 @@ bool survives_crash(int number, const siginfo_t* info, void* context) {
     return true;
   }
   calls.crash = crash;
-  // As if what failed had called drop(), on the part of the stack that is left: the word 2 of the
-  // place is the stack pointer there. A function begins where a call has pushed 8 bytes.
+  // Return from the signal as if the crashed code had called drop(), on the abandoned part of the
+  // stack. Word 2 of the place is its stack pointer. A function begins after a call has pushed 8
+  // bytes.
   constexpr std::uintptr_t kBeneath = 1024;
   const std::uintptr_t stack = (reinterpret_cast<std::uintptr_t>(calls.place[2]) - kBeneath) / 16;
   auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   registers[REG_RIP] = reinterpret_cast<greg_t>(&detail::drop);
   registers[REG_RSP] = static_cast<greg_t>(stack * 16 - 8);
-  // It may have failed in the handler of that signal, by the end of the stack.
+  // The crash may be in the handler of that signal, at the end of the stack.
   sigdelset(&static_cast<ucontext_t*>(context)->uc_sigmask, kAttentionSignal);
   return true;
 }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr unsigned long kAsk = 0xffffffff;
 
-/// The build id among the notes of a segment, if it is there.
+/// The build id in a segment of notes, or "".
 std::string build_id_in(const char* notes, std::size_t bytes) {
   const auto padded = [](std::size_t size) { return (size + 3) / 4 * 4; };
   while (bytes >= sizeof(ElfW(Nhdr))) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program and the shared objects of this process: where they lie, and which build they are.
-// Addresses into one that lies where it was linked to mean the same in every process that has the
-// same build of it; the command and models made by orrery_add_model are linked to such places. All
-// others go where the system puts them, as a rule elsewhere in each process.
+// The program and the shared objects of this process: their addresses and build ids. Addresses into
+// a module at its link address are valid in every process with the same build of it; the command
+// and models made by orrery_add_model have fixed link addresses. The system places all other
+// modules, usually differently in each process.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,24 @@
 namespace orrery {
 
 struct Module {
-  std::string path;      ///< of the program: its own
-  std::string build_id;  ///< in hexadecimal digits; empty if the linker gave it none
+  std::string path;      ///< of the program: its own path
+  std::string build_id;  ///< in hexadecimal digits; empty if the linker has set none
   std::uintptr_t base = 0, begin = 0, end = 0;
-  bool is_fixed = false;  ///< it lies where it was linked to
+  bool is_fixed = false;  ///< it lies at its link address
 
   bool covers(std::uintptr_t address) const { return address - begin < end - begin; }
 };
 
-/// All that are loaded, the program first.
+/// All loaded modules, the program first.
 std::vector<Module> loaded_modules();
 
-/// Which build a run is of: results of one are not mixed with another's. Hexadecimal digits, empty
-/// if the linker gave none; of a model in a shared object that is loaded, by its path.
+/// Build ids of a run, since results of different builds are not mixed. Hexadecimal digits, empty
+/// if the linker has set none; of a model, by the path of its loaded shared object.
 std::string build_of_program();
 std::string build_of_model(const std::string& path);
 
-/// Executes the program again, with its arguments, without chance in its addresses. Returns where
-/// that is not possible, or not needed.
+/// Executes the program again, with its arguments, without address space randomisation. Returns if
+/// that is impossible or unnecessary.
 void execute_without_random_addresses();
 
 }  // namespace orrery

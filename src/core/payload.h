@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copying a payload to where the event is made: from one piece, or from parts.
+// Copying a payload into a new event: from one piece, or from parts.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace orrery {
 
-/// `size`: the event's.
+/// `size`: of the event.
 [[gnu::always_inline]] inline void write_payload(std::byte* to, const void* payload,
                                                  PayloadSize size) {
   std::memcpy(to, payload, size.bytes());

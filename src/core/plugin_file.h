@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a shared object of the command's own lies that is loaded only by runs that want it: beside
-// the command, where it was built; or where it was installed. By the standard library alone.
+// The path of a shared object of the command that only some runs load: beside the command in the
+// build tree, or where it was installed. Uses the standard library only.
 #pragma once
 
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 namespace orrery {
 
-/// Empty if there is none that can be read.
+/// Empty if no such file can be read.
 inline std::string plugin_file(const std::string& name) {
   std::error_code error;
   const auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();

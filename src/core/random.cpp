@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The parts of the random streams that are not on the fast path: a new block, the ziggurats' tables
-// and edges, Poisson, discrete distributions, and the refusal of wrong parameters;
-// distributions.cpp has the other variates. The methods and their papers are named at the
-// declarations.
+// and edges, Poisson, discrete distributions, and errors for wrong parameters; distributions.cpp
+// has the other variates. The declarations cite the methods and papers.
 //
 // A product that meets an addition is written `product(a, b)`, which keeps a compiler from fusing
-// the two (see orrery/math.h): results must not depend on the machine having such an instruction.
-// Products with a power of two are exact and need no such care.
+// the two (see orrery/math.h), since results must not depend on whether the machine has such an
+// instruction. Products with a power of two are exact and need no such care.
 #include "orrery/random.h"
 
 #include <cinttypes>
@@ -82,15 +81,15 @@ std::uint64_t Random::next_of_new_block() {
   return block[0] | std::uint64_t{block[1]} << 32;
 }
 
-/// a + (b - a) u was rounded up to b: the double before b, which is what it would have been rounded
-/// down to. Also the way out for a = b.
+/// Called if a + (b - a) u was rounded up to b: returns the largest double below b, the result of
+/// rounding down. Also handles a = b.
 double Random::largest_below(double a, double b) {
   if (a == b) return a;
   return std::nextafter(b, a);  // exact by definition, hence the same in every libm
 }
 
 std::uint64_t Random::below_edge(detail::Wide scaled, std::uint64_t n) {
-  const std::uint64_t surplus = (0 - n) % n;  // 2^64 mod n draws are one too many for some integers
+  const std::uint64_t surplus = (0 - n) % n;  // 2^64 mod n draws too many for some integers
   while (static_cast<std::uint64_t>(scaled) < surplus) {
     scaled = static_cast<detail::Wide>(next()) * n;
   }
@@ -114,7 +113,7 @@ struct Ziggurat {
 template <class Density, class Inverse>
 constexpr Ziggurat build_ziggurat(double tail, double area, Density density, Inverse inverse) {
   std::array<double, 257> x{};
-  x[0] = area / density(tail);  // as if layer 0 were a rectangle
+  x[0] = area / density(tail);  // treats layer 0 as a rectangle
   x[1] = tail;
   for (std::size_t i = 1; i < 255; ++i) x[i + 1] = inverse(area / x[i] + density(x[i]));
   x[256] = 0;
@@ -127,7 +126,7 @@ constexpr Ziggurat build_ziggurat(double tail, double area, Density density, Inv
   return result;
 }
 
-/// Newton's iteration: std::sqrt is not constexpr. For the tables' sake only, to within an ulp.
+/// Newton's iteration, to within an ulp: std::sqrt is not constexpr. Used only for the tables.
 constexpr double table_sqrt(double x) {
   double root = x > 1 ? x : 1;
   for (int step = 0; step < 12; ++step) root = (root + x / root) / 2;
@@ -168,8 +167,8 @@ double height_in(const Ziggurat& ziggurat, std::size_t i, double uniform) {
 constinit const detail::ZigguratLayers detail::exponential_layers = kExponential.layers;
 constinit const detail::ZigguratLayers detail::normal_layers = kNormal.layers;
 
-/// Goes on with a draw that was not accepted at once. Beyond the tail's start the distribution
-/// looks as it does from 0, so a draw from there is a new one, shifted.
+/// Continues with a draw that was not accepted at once. The tail of the distribution has the same
+/// shape as the whole, so a draw from the tail is a new draw, shifted.
 double Random::exponential_edge(std::uint64_t bits) {
   double shift = 0;
   for (;; bits = next()) {
@@ -184,7 +183,7 @@ double Random::exponential_edge(std::uint64_t bits) {
   }
 }
 
-/// As above; the tail by Marsaglia, "Generating a variable from the tail of the normal
+/// As above; the tail after Marsaglia, "Generating a variable from the tail of the normal
 /// distribution", Technometrics 6(1), 1964.
 double Random::normal_edge(std::uint64_t bits) {
   for (;; bits = next()) {
@@ -210,8 +209,8 @@ std::uint64_t Random::poisson(double mean) {
   return mean < 10 ? poisson_by_inversion(mean) : poisson_by_rejection(mean);
 }
 
-/// Takes the probabilities of 0, 1, 2, ... off a uniform draw until it is used up. The bound ends
-/// the search where rounding has left a remainder; a count beyond it has probability 1e-60.
+/// Subtracts the probabilities of 0, 1, 2, ... from a uniform draw until it is used up. The bound
+/// ends the search if rounding has left a remainder; a larger count has probability 1e-60.
 std::uint64_t Random::poisson_by_inversion(double mean) {
   constexpr std::uint64_t kCountMax = 100;
   double rest = uniform();
@@ -270,7 +269,7 @@ double checked_sum(std::span<const double> weights) {
 std::size_t Random::discrete(std::span<const double> weights) {
   const double sum = checked_sum(weights);
   double rest = product(sum, uniform());
-  std::size_t last = 0;  // where rounding leaves a remainder: the last index that can occur
+  std::size_t last = 0;  // for a remainder of rounding: the last index that can occur
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (weights[i] == 0) continue;
     if (rest < weights[i]) return i;
@@ -280,8 +279,8 @@ std::size_t Random::discrete(std::span<const double> weights) {
   return last;
 }
 
-/// A column holds 1 / size of the probability. Columns whose index has less than that are filled up
-/// by one that has more, until all are full; each step completes one column.
+/// A column holds 1 / size of the probability. Each step completes one column: an index with less
+/// than that is filled up from an index that has more, until all columns are full.
 Discrete::Discrete(std::span<const double> weights) {
   const double sum = checked_sum(weights);
   if (weights.size() > std::numeric_limits<std::uint32_t>::max()) {
@@ -304,8 +303,9 @@ Discrete::Discrete(std::span<const double> weights) {
     rich.pop_back();
     poor.push_back(giver);
   }
-  // What is left is full but for rounding (an index of weight zero cannot be: it lacks a whole
-  // column). Its alias is itself, since the largest threshold still leaves one draw to the alias.
+  // The remaining columns are full except for rounding (an index of weight zero lacks a whole
+  // column, so it cannot remain). Their alias is their own index, since even the largest threshold
+  // leaves one draw to the alias.
   const auto fill = [this](const std::vector<std::uint32_t>& full) {
     for (const std::uint32_t i : full) {
       columns_[i] = {std::numeric_limits<std::uint64_t>::max(), i};

@@ -94,7 +94,7 @@ void Summary::merge(const Summary& other) {
 }
 
 double Summary::deviation() const {
-  // Squares of the rounding errors of equal values may be too large for a double.
+  // For equal values the squares are only rounding errors, possibly too large for a double.
   if (count < 2 || minimum == maximum) return 0.0;
   return std::sqrt(squares / static_cast<double>(count - 1));
 }

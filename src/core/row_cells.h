@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The cells of a row in words. Each column has one, in order: an integer, a double as its bits, or
-// the bytes of a text. The texts themselves follow in the same order, each filled up with zeros to
-// whole words. So a row of numbers is what it would be if there were no texts, all that keeps and
-// carries rows needs to know is how many words there are, and equal rows have equal words.
+// the length of a text in bytes. The texts follow in the same order, each padded with zeros to
+// whole words. So a row without texts has no overhead, code that stores or sends rows needs only
+// the number of words, and equal rows have equal words.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ constexpr std::size_t words_of_text(std::size_t bytes) {
   return (bytes + 7) / 8;
 }
 
-/// Fills words with a text; how many.
+/// Writes a text to `words`; returns the number of words.
 inline std::size_t put_text(std::string_view text, std::uint64_t* words) {
   const std::size_t size = words_of_text(text.size());
   if (size == 0) return 0;
@@ -30,11 +30,11 @@ inline std::size_t put_text(std::string_view text, std::uint64_t* words) {
   return size;
 }
 
-/// Room for any row.
+/// Memory for any row.
 using Words = std::array<std::uint64_t, 2 * Table::kMaxColumns + Table::kMaxTextBytes / 8>;
 
-/// `texts`: one a column, those of numbers empty. How many words the row has; 0 where its texts
-/// have more than `Table::kMaxTextBytes`.
+/// `texts`: one for each column, empty for numbers. Returns the number of words of the row; 0 if
+/// its texts have more than `Table::kMaxTextBytes`.
 inline std::size_t pack(std::span<const std::uint64_t> cells,
                         std::span<const std::string_view> texts, Words& words) {
   std::size_t bytes = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows that handlers emit, on their way from an engine to the store. An engine keeps the rows of an
-// event until the event commits, then hands them over; the receiver puts the streams of several
-// workers into one time order.
+// Rows of handlers on their way from an engine to the store. An engine keeps the rows of an event
+// until the event commits, then hands them over; the receiver merges the streams of several workers
+// in time order.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@
 namespace orrery {
 
 struct Row {
-  Key key;                ///< of the event that emitted it
-  std::uint32_t ordinal;  ///< counts the rows of that event
+  Key key;                ///< of the event that emitted the row
+  std::uint32_t ordinal;  ///< index among the rows of that event
   LpId lp;
   std::uint32_t table;
   std::span<const std::uint64_t> cells;  ///< see row_cells.h
 };
 
-/// A row in words: time, microstep and sender, send count, ordinal and LP, table and number of
-/// words of cells, these words.
+/// A row in words: time, microstep and sender, send count, ordinal and LP, table and number of cell
+/// words, cell words.
 struct PackedRow {
   static constexpr std::size_t kHeadWords = 5;
 
   static void append(const Row& row, std::vector<std::uint64_t>& words);
-  /// Its cells stay where the words are.
+  /// The cells of the returned row refer to `words`.
   static Row read(const std::uint64_t* words) {
     return {Key(Time::from_ticks(static_cast<std::int64_t>(words[0])),
                 static_cast<std::uint32_t>(words[1] >> 32), static_cast<LpId>(words[1]), words[2]),
@@ -45,11 +45,11 @@ class RowBuffer {
   bool empty() const { return words_.empty(); }
   bool operator==(const RowBuffer&) const = default;
   void clear() { words_.clear(); }
-  /// For taking back what a handler that failed has appended: a place to return to.
+  /// For removing rows of a handler that has failed: a position for return_to().
   std::size_t mark() const { return words_.size(); }
   void return_to(std::size_t mark) { words_.resize(mark); }
   std::size_t bytes() const { return words_.capacity() * sizeof(std::uint64_t); }
-  /// Everything, for a journey to another process of the same build; and back.
+  /// All rows, for transfer to another process of the same build; and back.
   std::span<const std::uint64_t> words() const { return words_; }
   static RowBuffer of(std::span<const std::uint64_t> words) {
     RowBuffer buffer;
@@ -71,16 +71,16 @@ class RowBuffer {
   std::vector<std::uint64_t> words_;
 };
 
-/// Where committed rows go. Worker `w` calls `commit` and `advance` from one thread; different
+/// Receiver of committed rows. Worker `w` calls `commit` and `advance` from one thread; different
 /// workers call at the same time.
 class RowSink {
  public:
   virtual ~RowSink() = default;
-  /// Called before a team of workers starts; again when another takes over. By then all watermarks
-  /// of the team before have reached the same key: rows before it are complete, and those of the
-  /// new team, of which nobody has told a watermark yet, come at or after it. A sink that is not
-  /// told how many workers there are cannot know what may still come, and keeps all rows until the
-  /// end of the run.
+  /// Called before a team of workers starts, and again when another team takes over. By then all
+  /// watermarks of the earlier team have reached the same key: rows before it are complete, and
+  /// rows of the new team, which has no watermarks yet, come at or after it. A sink that never
+  /// learns the number of workers cannot know which rows may still come, and keeps all rows until
+  /// the end of the run.
   virtual void begin(unsigned workers) { static_cast<void>(workers); }
   /// Takes the rows and clears the buffer. May wait for the disk, never for another worker.
   virtual void commit(unsigned worker, RowBuffer& rows) = 0;

@@ -12,8 +12,9 @@
 namespace orrery {
 namespace {
 
-/// A handler may have chosen another rounding mode, and whether it is still in it depends on the
-/// engine: some add what a handler observes at once, some when the event commits.
+/// Sets the default environment, since a handler may have chosen another rounding mode. Whether
+/// that mode still holds depends on the engine: some add observations at once, some when the event
+/// commits.
 class DefaultFloats {
  public:
   DefaultFloats() : is_changed_(FloatControl::now() != FloatControl{}) {
@@ -33,7 +34,7 @@ class DefaultFloats {
   std::fenv_t before_{};
 };
 
-/// Not inlined: the compiler knows nothing of environments, and would multiply before.
+/// Not inlined: the compiler, which ignores the environment, would multiply earlier.
 [[gnu::noinline]] double plain_product(double a, double b) {
   return a * b;
 }
@@ -58,8 +59,8 @@ void Series::reach(std::size_t place) {
   places_.resize(place + 1);
 }
 
-/// 0 and -0 are equal, and which of them is the extreme would depend on the order; so would it with
-/// what is no number.
+/// Ignores the sign of 0, and NaN, for extremes: with either the result would depend on the order
+/// of values.
 void Series::add(Time time, double value) {
   const std::size_t place = place_of(time);
   const double plain = value + 0.0;

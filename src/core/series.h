@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A metric interval by interval: of values their count, sum and extremes; of a level its mean over
-// time, summed over all LPs. Counts are integers and sums exact (exact_sums.h), so that a series is
-// the same in whatever order it is made.
+// The time series of a metric: count, sum and extremes of values for each interval, or the mean of
+// a level over time, summed over all LPs. Counts are integers and sums exact (exact_sums.h), so
+// that a series does not depend on the order of additions.
 //
-// Of a level each change is kept where it happens: how much, and how much times how late in its
-// interval. From these sums follow the mean of the interval and the value that the next begins
-// with, so a change costs the same however long the level lasts.
+// Each change of a level is added to its own interval: the change, and the change times its ticks
+// since the interval began. These sums give the mean of the interval and the initial value of the
+// next, so the cost of a change does not depend on how long the level lasts.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace orrery {
 
 class Series {
  public:
-  /// `interval`: of no ticks: there is no series.
+  /// `interval` of 0 ticks: no series is kept.
   Series(Duration interval, bool of_level) : interval_(interval), of_level_(of_level) {}
 
   bool is_kept() const { return interval_ > Duration::zero(); }
@@ -30,25 +30,25 @@ class Series {
   bool of_level() const { return of_level_; }
 
   void add(Time time, double value);
-  /// Of one LP's level that was `before`.
+  /// Adds a change of one LP's level from `before` to `value`.
   void change(Time time, double value, double before);
   void merge(const Series& other);
 
-  /// An interval, the last one up to the end of the run.
+  /// An interval; the last one ends with the run.
   struct Interval {
     Time begin, end;
     std::uint64_t count;      ///< of values, or of changes
     double sum;               ///< of values; of a level 0
-    double mean;              ///< of values; of a level over time, of all LPs together
-    double minimum, maximum;  ///< of values that are numbers; else 0
+    double mean;              ///< of values; or of the level over time, summed over the LPs
+    double minimum, maximum;  ///< of values without NaN; else 0
   };
-  /// Those from the one that `from` lies in up to `end`.
+  /// The intervals from that of `from` up to `end`.
   std::vector<Interval> intervals(Time from, Time end) const;
   std::size_t bytes() const {
     return places_.capacity() * sizeof(Place) + sums_.bytes() + moments_.bytes();
   }
 
-  // For a journey to another process of the same build.
+  // For transfer to another process of the same build.
   void write(std::vector<std::uint64_t>& words) const;
   std::span<const std::uint64_t> merge_words(std::span<const std::uint64_t> words);
 

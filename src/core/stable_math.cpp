@@ -18,10 +18,10 @@ bool is_positive_and_finite(double x) {
   return x > 0 && x < kInfinity;
 }
 
-/// The logarithm (to any base above 1) of what is not positive and finite.
+/// The logarithm (to any base above 1) of an argument that is not positive and finite.
 double log_special(double x) {
   if (x == 0) return -kInfinity;
-  return x < 0 ? kNaN : x;  // infinity and NaN stay what they are
+  return x < 0 ? kNaN : x;  // infinity and NaN are returned unchanged
 }
 
 double log_to_base(double x, kernel::Pair inverse_of_ln_base) {
@@ -39,7 +39,7 @@ bool is_odd_integer(double y) {
   return std::abs(y) < 0x1p53 && is_integer(y) && (static_cast<std::int64_t>(y) & 1) != 0;
 }
 
-/// x or y is infinite, or x is zero; neither is a NaN, y is not zero and x is not one.
+/// For x or y infinite, or x zero; neither is a NaN, y is not zero and x is not one.
 double pow_special(double x, double y) {
   const double size = std::abs(x);
   if (std::abs(y) == kInfinity) {

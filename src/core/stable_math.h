@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels behind orrery/math.h, constexpr so that the tables of the random variates are
-// computed by the compiler with the very arithmetic that is used at run time.
+// The kernels of orrery/math.h, constexpr so that the compiler computes the tables of the random
+// variates with exactly the arithmetic of run time.
 //
 // Method: the argument is reduced to a small interval around 0, where a truncated Taylor series
 // converges fast (for the logarithm that of the inverse hyperbolic tangent). Series have a few more
@@ -11,7 +11,7 @@
 // available precision", Numerische Mathematik 18 (1971). Reduction and error analysis follow
 // J.-M. Muller, "Elementary Functions" (3rd ed., 2016), chapters 3 and 11.
 //
-// Every product that meets an addition goes through `product` (see orrery/math.h), but for those
+// Every product that meets an addition goes through `product` (see orrery/math.h), except products
 // with a power of two, which are exact, fused or not.
 #pragma once
 
@@ -23,13 +23,13 @@
 
 namespace orrery::math::kernel {
 
-/// The sum high + low, not evaluated; |low| is at most half an ulp of high.
+/// The unevaluated sum high + low; |low| is at most half an ulp of high.
 struct Pair {
   double high;
   double low;
 };
 
-// ln 2 in two parts. The high one ends in 21 zero bits: its product with any binary exponent is
+// ln 2 in two parts. The high part ends in 21 zero bits, so its product with any binary exponent is
 // exact.
 inline constexpr double kLn2High = 0x1.62e42feep-1;
 inline constexpr double kLn2Low = 0x1.a39ef35793c76p-33;

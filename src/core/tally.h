@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What metrics keep beside their summaries: counts that come out the same in whatever order they
-// are made. So they need not be a part of any LP's state, which every rollback, checkpoint and move
-// would have to carry: an engine adds an observation to a tally of the worker when the event is
-// certain, and tallies are merged when it gives its world back. A world has the tally of what is
-// committed (run/world.h), which goes where the world goes: to the next engine, into snapshots.
+// Histograms and series of metrics, which do not depend on the order of additions. So they need not
+// be part of an LP's state, which every rollback, checkpoint and move would have to carry: an
+// engine adds an observation to the worker's tally when the event is certain to commit, and merges
+// the tallies when it returns its world. The world has the tally of committed events (run/world.h),
+// which moves with the world: to the next engine, into snapshots.
 //
-// An engine that never executes what does not commit adds at once, in the handler. After a fault
-// nothing of a tally is told, so what was executed behind it does not matter.
+// An engine that executes only events that commit adds at once, in the handler. After a fault no
+// tally is reported, so events executed after the fault do not matter.
 #pragma once
 
 #include <cstddef>
@@ -22,23 +22,23 @@
 
 namespace orrery {
 
-/// A value that is recorded of a metric that is tallied, or a level that is set.
+/// A recorded value of a metric that has a tally, or a change of a level.
 struct Observation {
   std::uint32_t metric;
   Time time;
   double value;
-  double before;  ///< of a level, the LP's until then
+  double before;  ///< the LP's previous level
 };
 
 class Tally {
  public:
   explicit Tally(const Model& model);
 
-  /// Whether metrics of this kind are counted by tallies.
+  /// Whether tallies count this metric.
   static bool counts(const Metric& metric) {
     return metric.keeps(Keep::histogram) || metric.has_series();
   }
-  /// No metric of the model is.
+  /// Whether no metric of the model has a tally.
   bool is_idle() const { return one_.empty(); }
 
   /// In the mode of the handler.
@@ -49,18 +49,18 @@ class Tally {
   }
   void merge(const Tally& other);
 
-  /// Of a metric that keeps one.
+  /// Of a metric that keeps a histogram, or a series.
   const Histogram& histogram(const Metric& metric) const { return one_[metric.index()].histogram; }
   const Series& series(const Metric& metric) const { return one_[metric.index()].series; }
   std::size_t bytes() const;
 
-  // For a journey to another process of the same build.
+  // For transfer to another process of the same build.
   std::vector<std::uint64_t> words() const;
-  /// Adds what was written of the same model. Throws std::logic_error for what was not.
+  /// Adds words() of a tally of the same model. Throws std::logic_error if the words are malformed.
   void merge_words(std::span<const std::uint64_t> words);
 
  private:
-  /// Neighbours may be other workers' tallies.
+  /// Aligned, since neighbours in memory may be other workers' tallies.
   struct alignas(64) One {
     explicit One(const Metric& metric)
         : has_histogram(metric.keeps(Keep::histogram)),

@@ -6,8 +6,8 @@
 namespace orrery {
 namespace {
 
-/// Bytes of the UTF-8 sequence that `text` begins with; 0 if it begins with none. The shortest form
-/// is not insisted on for three and four bytes: the terminal decodes, nothing here does.
+/// Bytes of the UTF-8 sequence at the beginning of `text`; 0 if there is none. Overlong forms of
+/// three and four bytes are accepted, since only the terminal decodes the text.
 std::size_t sequence_length(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   const std::size_t length = lead < 0x80   ? 1
@@ -22,7 +22,7 @@ std::size_t sequence_length(std::string_view text) {
   return length;
 }
 
-/// ASCII's control characters, and those of U+0080 to U+009F, which some terminals obey.
+/// ASCII's control characters, and U+0080 to U+009F, which some terminals interpret.
 bool is_control(std::string_view sequence) {
   if (sequence.size() == 1) {
     const char c = sequence[0];

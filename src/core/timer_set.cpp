@@ -8,7 +8,7 @@
 
 namespace orrery {
 
-/// The places are zero, so that an event that is undone leaves them as they were.
+/// The new places are zero, so that an undone event leaves them as they were.
 void TimerSet::grow() {
   constexpr std::uint32_t kMostPieces = 24;  // 100 million timers of one LP
   if (pieces_ == kMostPieces) throw ModelFault("it has more than 100 million live timers");

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The live timers of an LP, in the LP's own memory, so that a rollback restores the set as it
-// restores the LP. A timer has a place in it, which its event carries (event_header.h), and there
-// lies its number: setting, firing and cancelling are a few loads and stores. Places that are free
-// again are a list through themselves, the last one first, so a set is as large as the most timers
-// that were live at once.
+// The live timers of an LP, in the LP's own memory, so that a rollback restores the set with the
+// LP. A timer has a place in the set, which its event carries (event_header.h) and which holds the
+// timer's number: setting, firing and cancelling are a few loads and stores. Free places form a
+// linked list through themselves, the last freed first, so a set is as large as its largest number
+// of live timers.
 //
-// Places never move: an event that is undone by its reverse handler puts back what it has
-// overwritten, by address (`save`), and gives back the pieces that it has added (`shrink`).
+// Places never move: an event that is undone by its reverse handler restores the bytes that it has
+// overwritten, by address (`save`), and frees the pieces that it has added (`shrink`).
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class TimerSet {
   TimerSet& operator=(const TimerSet&) = delete;
   ~TimerSet() { shrink(0); }
 
-  /// Takes a place for a timer. `save(address, bytes)` is called before anything changes.
+  /// Takes a place for a timer. Calls `save(address, bytes)` before each change.
   template <class Save>
   std::uint32_t add(std::uint64_t number, Save&& save) {
     save(this, kCountersBytes);
@@ -45,7 +45,7 @@ class TimerSet {
   bool holds(std::uint32_t place, std::uint64_t number) const {
     return place < used_ && *find(place) == live(number);
   }
-  /// One that it holds.
+  /// Removes a timer that the set holds.
   template <class Save>
   void remove(std::uint32_t place, Save&& save) {
     std::uint64_t& word = *find(place);
@@ -55,13 +55,13 @@ class TimerSet {
     free_ = place + 1;
   }
 
-  /// Pieces of memory that it has.
+  /// Number of allocated pieces.
   std::uint32_t pieces() const { return pieces_; }
-  /// Gives back all but the first so many.
+  /// Frees all but the first `pieces` pieces.
   void shrink(std::uint32_t pieces);
 
  private:
-  /// The first has kFirst places, each next one twice as many.
+  /// The first piece has kFirst places, each next one twice as many.
   struct Piece {
     Piece* next;
     std::uint64_t places[];
@@ -69,7 +69,7 @@ class TimerSet {
   static constexpr std::uint32_t kFirst = 6;
   static constexpr std::size_t kCountersBytes = 2 * sizeof(std::uint32_t);
 
-  /// A free place holds the next one, plus 1, times 2.
+  /// The word of a live timer. A free place holds (next free place + 1) * 2.
   static constexpr std::uint64_t live(std::uint64_t number) { return number << 1 | 1; }
   static constexpr std::uint32_t places_of(std::uint32_t piece) { return kFirst << piece; }
   std::uint32_t capacity() const { return places_of(pieces_) - kFirst; }
@@ -85,7 +85,7 @@ class TimerSet {
   }
 
   std::uint32_t free_ = 0;  ///< the place that was freed last, plus 1
-  std::uint32_t used_ = 0;  ///< places that were ever in use
+  std::uint32_t used_ = 0;  ///< places used so far
   std::uint32_t pieces_ = 0;
   Piece* first_ = nullptr;
 };

@@ -6,7 +6,7 @@
 namespace orrery {
 
 Topology load_topology() {
-  setenv("HWLOC_HIDE_ERRORS", "2", 0);  // whoever wants to see them has set it
+  setenv("HWLOC_HIDE_ERRORS", "2", 0);  // unless the user has set it to see them
   hwloc_topology_t topology = nullptr;
   if (hwloc_topology_init(&topology) != 0) return nullptr;
   Topology owned(topology);

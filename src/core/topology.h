@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The machine as hwloc sees it. Where the system does not describe itself (containers without
-// /sys), hwloc goes on with less and says so on standard error, which belongs to the program's
-// user: here it stays silent, and those who ask tell in the run's notes what is not known.
+// /sys), hwloc continues with less and reports that on standard error, which belongs to the
+// program's user. So its messages are suppressed, and callers put missing information into the
+// run's notes.
 #pragma once
 
 #include <hwloc.h>

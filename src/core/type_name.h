@@ -8,11 +8,10 @@
 
 namespace orrery {
 
-/// A symbol of the linker as it is written in the source; the symbol itself if it is not one of
-/// C++.
+/// The name of a linker symbol as in the source; the symbol itself if it is not a C++ symbol.
 std::string demangled(const char* symbol);
 
-/// A class's name as it is written in the source, "(anonymous namespace)::Desk".
+/// The name of a class as in the source, "(anonymous namespace)::Desk".
 std::string type_name(const std::type_info& type);
 /// The same without namespaces.
 std::string short_type_name(const std::type_info& type);

@@ -76,7 +76,7 @@ void forget_model_code() {
   }
 }
 
-// ---- Asking
+// ---- Requests to threads
 
 void WatchedThreads::ask(ThreadWatch& thread) const {
   thread.asked_.store(round_, std::memory_order_relaxed);
@@ -108,7 +108,7 @@ bool WatchedThreads::end(const ThreadWatch& thread, const EndOfCall& what) {
   const auto found = std::find(threads_.begin(), threads_.end(), &thread);
   if (found == threads_.end()) return false;
   ThreadWatch& asked = **found;
-  // Else it still answers what it was asked before.
+  // Otherwise the thread has not yet answered the earlier request.
   if (asked.answered_.load(std::memory_order_acquire) != round_) return true;
   ++round_;
   asked.end_ = what;
@@ -125,7 +125,7 @@ bool ThreadWatch::signal_is_taken() {
   return now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN;
 }
 
-/// Not on the stack for signals, because it may call handlers of the model (preemption.h).
+/// Not on the signal stack, because it may call handlers of the model (preemption.h).
 void ThreadWatch::on_signal(int, siginfo_t* info, void* context) {
   const int error = errno;
   if (activity.watch != nullptr) activity.watch->answer(context);
@@ -133,7 +133,7 @@ void ThreadWatch::on_signal(int, siginfo_t* info, void* context) {
   errno = error;
 }
 
-/// Whether the call is to be dropped, and `model_calls.crash` says why then.
+/// Whether the call is to be dropped; if so, sets `model_calls.crash` to the reason.
 bool ThreadWatch::is_to_end(std::uint32_t asked, void** place, bool may_end,
                             const void* context) const {
   if (end_round_ != asked || !answer_ || !(*answer_ == end_.code)) return false;
@@ -148,7 +148,7 @@ bool ThreadWatch::is_to_end(std::uint32_t asked, void** place, bool may_end,
 
 void ThreadWatch::answer(const void* context) {
   const std::uint32_t asked = asked_.load(std::memory_order_relaxed);
-  // One that comes late must not change what was answered.
+  // A late signal must not change an answer.
   if (answered_.load(std::memory_order_relaxed) == asked) return;
   const bool may_end = may_drop() && memory::thread_context.locks == 0;
   void** const place =
@@ -164,7 +164,7 @@ void ThreadWatch::answer(const void* context) {
   model_calls.place = place;
 }
 
-// ---- A thread's part
+// ---- A thread's membership
 
 ThreadWatch::ThreadWatch(WatchedThreads& threads, const Model& model)
     : threads_(threads), outer_(activity) {
@@ -201,7 +201,7 @@ ThreadWatch::~ThreadWatch() {
   activity = outer_;
 }
 
-// ---- Its stacks
+// ---- A thread's stacks
 
 SignalStack::SignalStack() : begin_before_(activity.stack_begin), end_before_(activity.stack_end) {
   take();
@@ -217,7 +217,7 @@ SignalStack::~SignalStack() {
   sigaltstack(&none, nullptr);
 }
 
-/// A sanitizer may have given the thread one, and takes it back itself.
+/// A sanitizer may have given the thread a signal stack, which it takes back itself.
 void SignalStack::take() {
   stack_t before{};
   if (sigaltstack(nullptr, &before) != 0 || (before.ss_flags & SS_DISABLE) == 0) return;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which model code a thread runs: for those who must say so when the thread itself cannot, because
-// it has crashed (crash_guard.h) or does not come back from a handler (observe/watch.h).
+// The model code that a thread is running, for reports that the thread itself cannot make, because
+// it has crashed (crash_guard.h) or does not return from a handler (observe/watch.h).
 //
-// The event path pays two stores of a byte for it: an execution marks its handler as running, all
-// else (LP, event, time) it knows anyway. A thread points to its execution once. What may be asked
-// from outside is asked of the thread itself, by a signal, so that nothing has to be published.
+// The event path pays two stores of a byte: an execution marks its handler as running, and has the
+// other facts (LP, event, time) anyway. A thread sets a pointer to its execution once. Other
+// threads get the answer from the thread itself, by a signal, so that nothing has to be published.
 //
-// The thread-local pointer is one of the few things that do not hang off a run object: the handler
-// of a signal has no other way to its run. It is local-exec like the mode (application_mode.h).
+// The thread-local pointer is one of the few things that do not belong to a run object, since a
+// signal handler has no other way to its run. It is local-exec like the mode (application_mode.h).
 #pragma once
 
 #include <pthread.h>
@@ -30,17 +30,18 @@
 
 namespace orrery {
 
-/// Model code in progress. Trivial to copy, so that a signal's handler can leave one.
+/// Model code in progress. Trivially copyable, so that a signal handler can be left while it has
+/// one.
 struct ModelCode {
   const char* call = nullptr;  ///< "finish()"; nullptr: a handler, or start()
-  bool of_lp = true;           ///< `lp` means something
+  bool of_lp = true;           ///< `lp` is valid
   LpId lp = 0;
   Key cause;               ///< of a handler
-  std::string_view event;  ///< its event's type, static text; empty: start()
+  std::string_view event;  ///< the type of that event, static text; empty: start()
   double tick_seconds = 1e-9;
-  bool speculative = false;  ///< it may see a state that never commits
+  bool speculative = false;  ///< the call may see a state that never commits
 
-  /// The same call, as far as can be told.
+  /// Whether both are the same call, as far as these fields show.
   friend bool operator==(const ModelCode& a, const ModelCode& b) {
     return a.call == b.call && a.of_lp == b.of_lp && a.lp == b.lp && a.cause == b.cause;
   }
@@ -48,25 +49,25 @@ struct ModelCode {
 
 /// "LP 5, event Arrival at 12.5 s (tick 12500)", "LP 5, finish()", "prepare()".
 std::string describe(const ModelCode& code);
-/// The same into a buffer, without allocating, for handlers of signals. Returns its length.
+/// The same into a buffer, without allocating, for signal handlers. Returns the length.
 std::size_t describe(const ModelCode& code, char* out, std::size_t bytes);
 
-/// Whose handlers a thread calls.
+/// The execution whose handlers a thread calls.
 class HandlerExecution {
  public:
-  /// For the thread itself and its signals' handlers: what runs now, if anything does.
+  /// Whether a handler is running; for the thread itself and its signal handlers.
   bool running() const { return running_.load(std::memory_order_relaxed); }
-  /// Fills in LP, key and event. Only while it runs.
+  /// Fills in LP, key and event. Only while a handler is running.
   virtual void tell(ModelCode& code) const = 0;
-  /// What ran was dropped.
+  /// Called after the running handler was dropped.
   void forget() const { running_.store(false, std::memory_order_relaxed); }
 
  protected:
   HandlerExecution() = default;
   ~HandlerExecution() = default;
 
-  /// Around the call of a handler. Relaxed, with fences for the compiler: only a signal's handler
-  /// on the same thread looks.
+  /// Scope of a handler's call. Relaxed, with compiler fences: only a signal handler on the same
+  /// thread reads the flag.
   class Running {
    public:
     explicit Running(HandlerExecution& execution) : running_(execution.running_) {
@@ -88,13 +89,13 @@ class HandlerExecution {
   mutable std::atomic<bool> running_{false};
 };
 
-/// The model code that the calling thread was in has been dropped (core/model_stack.h).
+/// Call after the running model code of this thread was dropped (core/model_stack.h).
 void forget_model_code();
 
-/// Tells a crash in words of its own.
+/// Reports a crash in its own words.
 class CrashTeller {
  public:
-  /// In the handler of the signal; false if it has nothing to say. It may end the process.
+  /// In the signal handler; false if it has nothing to report. May end the process.
   virtual bool tell(int signal) const = 0;
 
  protected:
@@ -104,14 +105,14 @@ class CrashTeller {
 class ThreadWatch;
 class ModelText;
 
-/// What the code of a model that ends is called; the run is over then.
+/// Name of the destructor's call, which happens after the run.
 inline constexpr const char* kModelDestructor = "the model's destructor";
 
-/// What is known of a thread.
+/// The state of a thread for such reports.
 struct Activity {
   const HandlerExecution* handlers = nullptr;
   const CrashTeller* teller = nullptr;
-  const char* call = nullptr;  ///< other model code that it runs, see ModelCall
+  const char* call = nullptr;  ///< running model code other than a handler, see ModelCall
   LpId lp = 0;
   bool of_lp = false;
   bool speculative = false;
@@ -122,7 +123,7 @@ struct Activity {
 };
 extern constinit thread_local Activity activity [[gnu::tls_model("local-exec")]];
 
-/// Whether the calling thread runs model code, and which. Safe in handlers of signals.
+/// Whether the calling thread runs model code, and which. Safe in signal handlers.
 bool runs_model_code();
 std::optional<ModelCode> running_model_code();
 
@@ -152,11 +153,11 @@ class ModelCall {
   const bool of_lp_ = activity.of_lp;
 };
 
-/// What a thread is asked to end, why, and where that can be.
+/// A request to end a thread's call: which call, why, and by which means.
 struct EndOfCall {
   ModelCode code;
   const Crash* crash = nullptr;
-  bool at_last = false;  ///< with the process, if there is no other way
+  bool at_last = false;  ///< end the process if the call cannot be dropped
 };
 
 /// The threads of a run that may execute model code.
@@ -170,12 +171,12 @@ class WatchedThreads {
     const ThreadWatch* thread;
     ModelCode code;
   };
-  /// Asks all what they are doing; those in model code. A thread that does not answer within a
-  /// tenth of a second is left out.
+  /// Asks all threads for their activity; returns those in model code. A thread that does not
+  /// answer within a tenth of a second is left out.
   std::vector<Sighting> look();
 
-  /// Drops that call as if it had crashed; false if it goes on, since it could not be dropped where
-  /// it was. Where its thread can drop nothing at all the process ends.
+  /// Drops that call as if it had crashed; false if the call continues, since it could not be
+  /// dropped at that moment. If its thread cannot drop anything at all, the process ends.
   bool end(const ThreadWatch& thread, const EndOfCall& what);
 
  private:
@@ -183,13 +184,14 @@ class WatchedThreads {
   void ask(ThreadWatch& thread) const;
   bool answers(const ThreadWatch& thread, int& waited_ms) const;
 
-  std::mutex mutex_;  ///< while a thread is asked it does not go
+  std::mutex mutex_;  ///< prevents a thread from leaving while it is asked
   std::vector<ThreadWatch*> threads_;
   std::uint32_t round_ = 0;
 };
 
-/// Where the calling thread's handlers of signals run when its own stack is exhausted, which is
-/// noted, too, as long as this exists. Does nothing in a thread that has one.
+/// An alternate stack for the calling thread's signal handlers, for when its own stack is
+/// exhausted; also notes the bounds of the thread's stack. Does nothing if the thread already has
+/// such a stack.
 class SignalStack {
  public:
   SignalStack();
@@ -202,14 +204,15 @@ class SignalStack {
   void note_stack();
 
   const std::byte *const begin_before_, *const end_before_;
-  std::unique_ptr<std::byte[]> memory_;  ///< nullptr: it had one
+  std::unique_ptr<std::byte[]> memory_;  ///< nullptr: the thread had one
 };
 
-/// The calling thread takes part in a run as long as this exists: it can be asked what it does, and
-/// its crashes have a stack to be told on. One within another only changes whose handlers it calls.
+/// Makes the calling thread part of a run while this object lives: other threads can ask for its
+/// activity, and its crashes are reported on a separate stack. A nested one changes only the
+/// execution.
 class ThreadWatch {
  public:
-  /// A thread that calls no handlers, but perhaps other code of the model.
+  /// For a thread that calls no handlers, but perhaps other model code.
   ThreadWatch(WatchedThreads& threads, const Model& model);
   /// `speculative`: handlers may see states that never commit.
   ThreadWatch(WatchedThreads& threads, const Model& model, const HandlerExecution& handlers,
@@ -218,10 +221,10 @@ class ThreadWatch {
   ThreadWatch(const ThreadWatch&) = delete;
   ThreadWatch& operator=(const ThreadWatch&) = delete;
 
-  /// Whether somebody else handles the signal that threads are asked with, SIGURG.
+  /// Whether other code handles SIGURG, the signal with which threads are asked.
   static bool signal_is_taken();
 
-  /// From now on the calling thread calls the handlers of another execution of its run.
+  /// Sets another execution of the same run as the calling thread's own.
   static void turn_to(const HandlerExecution& handlers) {
     activity.handlers = &handlers;
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -236,14 +239,14 @@ class ThreadWatch {
   WatchedThreads& threads_;
   const Activity outer_;
   const pthread_t thread_ = pthread_self();
-  std::unique_ptr<const ModelText> text_;    ///< nullptr: an outer one has it
-  std::optional<SignalStack> signal_stack_;  ///< empty: an outer one has it
-  // Who asks stores `asked_` (relaxed: pthread_kill orders it), the thread's handler writes the
-  // answer and then stores `answered_` with release; who asks reads that with acquire. What else is
-  // asked is stored only after the last answer has come.
+  std::unique_ptr<const ModelText> text_;    ///< nullptr: an outer ThreadWatch has it
+  std::optional<SignalStack> signal_stack_;  ///< empty: an outer ThreadWatch has it
+  // The asking thread stores `asked_` (relaxed: pthread_kill orders the store). The thread's signal
+  // handler writes the answer and then stores `answered_` with release; the asking thread loads it
+  // with acquire. Other requests are stored only after the last answer has come.
   std::atomic<std::uint32_t> asked_{0}, answered_{0};
   std::optional<ModelCode> answer_;
-  EndOfCall end_;  ///< to be heeded in that round; stored before `asked_`
+  EndOfCall end_;  ///< valid in that round; stored before `asked_`
   std::uint32_t end_round_ = 0;
   bool ended_ = false;  ///< stored before `answered_`
 };

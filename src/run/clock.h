@@ -9,14 +9,14 @@ namespace orrery {
 
 class Stopwatch {
  public:
-  /// Seconds since it was made or asked last.
+  /// Seconds since construction or the last lap().
   double lap() {
     const Clock::time_point now = Clock::now();
     const double seconds = std::chrono::duration<double>(now - start_).count();
     start_ = now;
     return seconds;
   }
-  /// The same, without being asked.
+  /// The same without beginning a new lap.
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When a run may be halted again because the clock says so. Whoever asks sees the clock, and
-// whoever halts the run knows what a halt costs: without this between them, halts that take longer
-// than their period would be all that a run does, and one that begins slowly would halt where it
+// Limits how often the clock may halt a run. The code that requests halts sees only the clock; the
+// code that halts knows the cost of a halt. Without this class between them, a run whose halts take
+// longer than their period would do nothing else, and a run that begins slowly would halt where it
 // began.
 #pragma once
 
@@ -13,16 +13,16 @@
 
 namespace orrery {
 
-/// All by relaxed accesses: what is read late makes a halt later, or one too many.
+/// All accesses are relaxed: a value that is read late only delays a halt, or causes one too many.
 class ClockHalts {
  public:
   using Clock = std::chrono::steady_clock;
   using Moment = Clock::time_point;
-  /// How soon to look again where it is not known when a halt may be.
+  /// How soon to look again while the time of the next halt is unknown.
   static constexpr std::chrono::milliseconds kLook{20};
 
-  /// How long a run has to go on after halts of `cost` in all, for them to be that share (above 0)
-  /// of its time.
+  /// How long a run must continue after halts of total duration `cost`, so that they are the share
+  /// `share` (above 0) of its time.
   static Clock::duration pause_after(Clock::duration cost, double share) {
     const double pause = static_cast<double>(cost.count()) * (1 / share - 1);
     constexpr auto kLongest = std::chrono::duration_cast<Clock::duration>(std::chrono::hours(24));
@@ -31,15 +31,15 @@ class ClockHalts {
                : kLongest;
   }
 
-  /// By whoever halts the run: from that moment on, when more than so many events are committed.
+  /// Called by the halting code: allows halts from that moment on, once more events are committed.
   void allow(Moment from, std::uint64_t committed) {
     committed_.store(committed, std::memory_order_relaxed);
     from_.store(from.time_since_epoch().count(), std::memory_order_relaxed);
   }
-  /// By whoever asks, and while the run halts: not until it is allowed again.
+  /// Called when a halt is requested, and while the run halts: no further halt until allow().
   void forbid() { from_.store(kNever, std::memory_order_relaxed); }
 
-  /// By whoever wants to ask: `now`, if it may; else when to look again.
+  /// Called before a request: returns `now` if it is allowed, else when to look again.
   Moment next_look(Moment now, std::uint64_t committed) const {
     const Clock::rep from = from_.load(std::memory_order_relaxed);
     if (from == kNever) return now + kLook;

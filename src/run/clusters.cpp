@@ -10,8 +10,8 @@ Clusters::Clusters(std::uint64_t lps) : count_(lps), lowest_(lps) {
   std::iota(lowest_.begin(), lowest_.end(), LpId{0});
 }
 
-/// Paths are halved on the way (Tarjan and van Leeuwen, Worst-case analysis of set union
-/// algorithms, JACM 31(2), 1984).
+/// Halves paths on the way (Tarjan and van Leeuwen, Worst-case analysis of set union algorithms,
+/// JACM 31(2), 1984).
 void Clusters::merge(LpId a, LpId b) {
   for (LpId* const id : {&a, &b})
     while (lowest_[*id] != *id) *id = lowest_[*id] = lowest_[lowest_[*id]];

@@ -32,19 +32,19 @@ namespace {
 
 constexpr int kExitFault = 3;
 
-// Of the process, like the handlers of its signals. Written by the thread that makes the first
-// guard and takes the last one away; handlers see it because they are installed after it.
+// State of the process, like its signal handlers. Written by the thread that makes the first guard
+// and destroys the last one; handlers see it because they are installed afterwards.
 int guards = 0;
 pid_t guarded_process = 0;
-std::array<struct sigaction, NSIG> before;  ///< by signal; of the crashes' only
+std::array<struct sigaction, NSIG> before;  ///< by signal; of the crashes' signals only
 
 std::terminate_handler terminate_before = nullptr;
 
-/// The thread that tells its end, 0: none yet. Relaxed: nothing else is read because of it.
+/// The thread that is reporting its crash, 0: none yet. Relaxed: no other data depends on it.
 std::atomic<pid_t> telling{0};
 
-/// False if another thread is telling: then wait for the end. A thread that crashes while it tells
-/// gets true, and `again`.
+/// Returns false if another thread is reporting: then wait for the end. For a thread that crashes
+/// while it reports, returns true and sets `again`.
 bool begin_to_tell(bool& again) {
   pid_t none = 0;
   const pid_t self = gettid();
@@ -68,7 +68,7 @@ class Sentence {
     size_ += describe(crash, text_.data() + size_, text_.size() - size_);
   }
   void write() {
-    if (::write(STDERR_FILENO, text_.data(), size_) < 0) return;  // there is nobody to tell
+    if (::write(STDERR_FILENO, text_.data(), size_) < 0) return;  // nobody reads it
   }
 
  private:
@@ -77,12 +77,12 @@ class Sentence {
 };
 
 constexpr std::size_t kMostFrames = 6;
-/// When the model ends, the results are out.
+/// When the model's destructor runs, the results are already written.
 const char* loss_by(const ModelCode& code) {
   return code.call == kModelDestructor ? "" : "; what this run had computed is lost";
 }
 
-/// Frames are not larger as a rule than the guard's page; some are.
+/// Most stack frames are smaller than the guard page, but some are not.
 bool is_below_stack(const void* address) {
   constexpr std::ptrdiff_t kAround = 256 * 1024;
   if (activity.stack_begin == nullptr) return false;
@@ -117,7 +117,7 @@ Frames frames_of_thread(const void* context) {
   return find_frames(from, activity.stack_begin, activity.stack_end);
 }
 
-/// Of the module that something lies in; nullptr if in none.
+/// The module of an address; nullptr if in none.
 const void* module_of(const void* address, const char*& path) {
   Dl_info info{};
   if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return nullptr;
@@ -125,8 +125,8 @@ const void* module_of(const void* address, const char*& path) {
   return info.dli_fbase;
 }
 
-/// Names would need memory: "  in model.so+0x1234", for addr2line. From where the model's module is
-/// first in it, which may have called a library of the language.
+/// Prints "  in model.so+0x1234", for addr2line, since names would need memory. Begins at the first
+/// frame of the model's module, which may have called a C or C++ library.
 void tell_frames(const Frames& frames) {
   const char* path = nullptr;
   const void* const platform = module_of(reinterpret_cast<const void*>(&module_of), path);
@@ -172,14 +172,14 @@ void tell_crash(int number, const siginfo_t* info, const void* context) {
   tell_frames(crash.frames.count > 0 ? crash.frames : frames_of_thread(context));
 }
 
-/// In ordinary memory no mode tells the model's code from the platform's: what it has called there
-/// is dropped with it, but within a HeapScope.
+/// In ordinary memory the mode does not tell model code from platform code: platform code that the
+/// model has called is dropped with it, except within a HeapScope.
 bool is_models_in_ordinary_memory() {
   return model_calls.in_ordinary_memory && !memory::thread_context.in_heap && runs_model_code();
 }
 
-/// There only what is in the model's text is dropped: a library may hold a lock, malloc's above
-/// all.
+/// In ordinary memory only crashes in the model's text are dropped: a library may hold a lock,
+/// above all malloc.
 bool goes_on_without(int number, const siginfo_t* info, void* context) {
   const bool is_harmless = is_models_in_ordinary_memory() && activity.text != nullptr &&
                            activity.text->contains(code_point(context).instruction);
@@ -189,10 +189,11 @@ bool goes_on_without(int number, const siginfo_t* info, void* context) {
   return false;
 }
 
-/// If it crashed while it told: where, without asking the LP for names.
+/// Handler of the crash signals. After a crash in the report itself, it reports nothing more.
 void on_signal(int number, siginfo_t* info, void* context) {
   const int error = errno;
-  // Not a child that the model has forked: it must not go on as a second simulator.
+  // Does not apply to a child that the model has forked, which must not continue as a second
+  // simulator.
   if (getpid() == guarded_process && goes_on_without(number, info, context)) {
     errno = error;
     return;
@@ -206,7 +207,7 @@ void on_signal(int number, siginfo_t* info, void* context) {
         tell_crash(number, info, context);
     }
   }
-  // As if nobody had looked: back at the instruction that failed, or abort() again.
+  // Restores the earlier handler; then the instruction fails again, or the signal is sent again.
   sigaction(number, &before[static_cast<std::size_t>(number)], nullptr);
   if (info == nullptr || info->si_code <= 0) raise(number);
   errno = error;
@@ -216,7 +217,7 @@ bool is_guarded() {
   return guards > 0 && getpid() == guarded_process;  // not a child that the model has forked
 }
 
-/// Ends the process unless it does no model code, or another thread ends it.
+/// Reports and ends the process. Returns if no model code runs, or another thread ends the process.
 void end_for(const Crash& crash, const Frames& frames) {
   const std::optional<ModelCode> code = running_model_code();
   bool again = false;
@@ -238,7 +239,7 @@ void tell_exit(const char* function) {
   if (is_guarded()) end_for(exit_by(function), {});
 }
 
-/// The same call: returns unless it is dropped.
+/// For model code that ends the process by a call: returns unless it is dropped.
 void leave_by(const Crash& crash) {
   if (!is_guarded()) return;
   const bool is_harmless = is_models_in_ordinary_memory();
@@ -257,7 +258,7 @@ bool is_crash_signal(int number) {
   return std::find(signals.begin(), signals.end(), number) != signals.end();
 }
 
-/// By default, and nobody handles it. Those of crashes are told by their handler.
+/// Whether the signal has its default effect, which ends the process. Crash signals have a handler.
 bool would_end_process(int number) {
   constexpr std::array kHarmless = {SIGCHLD, SIGCONT, SIGURG,  SIGWINCH,
                                     SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
@@ -267,7 +268,7 @@ bool would_end_process(int number) {
   return sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_DFL;
 }
 
-/// A call with a signal's number, as in "raise(SIGTERM)".
+/// The text of a call with a signal's number, as in "raise(SIGTERM)".
 class CallText {
  public:
   CallText(const char* function, int number) {
@@ -285,7 +286,7 @@ class CallText {
   std::array<char, 64> text_;
 };
 
-/// In model code. Returns in a process that it has forked, and where another thread ends this one.
+/// In model code. Returns in a child that it has forked, and if another thread ends this process.
 void drop_or_end(const Crash& crash) {
   leave_by(crash);
   if (is_guarded()) end_for(crash, {});
@@ -296,14 +297,14 @@ bool is_blocked(int number) {
   return pthread_sigmask(SIG_BLOCK, nullptr, &blocked) == 0 && sigismember(&blocked, number) == 1;
 }
 
-/// Threads block those that the run is asked to stop by: who watches it takes them, if they are for
-/// the process. For a thread they would come late or never.
+/// All threads block the signals that stop a run: if such a signal is sent to the process, the
+/// thread that waits for it takes it. Sent to a thread, it would come late or never.
 void on_own_signal(const char* function, int number, bool to_process) {
   if (!runs_model_code() || (to_process && is_blocked(number))) return;
   if (would_end_process(number)) drop_or_end(exit_by(CallText(function, number).get()));
 }
 
-/// The double would be another simulator, for as long as it likes, and no rollback takes it back.
+/// A child process would be another simulator without end, and no rollback undoes the fork.
 void on_fork(const char* function) {
   const std::optional<ModelCode> code = running_model_code();
   if (!code || (code->call != nullptr && !code->of_lp)) return;
@@ -314,7 +315,7 @@ void on_fork(const char* function) {
 }
 
 void on_unhandled(const char* function, int number) {
-  // Not what tells a crash, and then lets it end the process.
+  // Not for the crash report itself, which then lets the signal end the process.
   if (!runs_model_code() || !is_crash_signal(number) ||
       telling.load(std::memory_order_relaxed) == gettid())
     return;
@@ -327,12 +328,12 @@ void on_assertion(const char* expression, const char* file, unsigned line, const
   leave_by(failed_assertion(expression, file, line, function));
 }
 
-/// One that comes of a failed assertion or of std::terminate has its words.
+/// An abort after a failed assertion or std::terminate already has its text.
 void on_abort() {
   if (!model_calls.has_words) leave_by({.signal = SIGABRT});
 }
 
-/// A dropped one has said nothing yet, not even on the standard error output.
+/// If the call is dropped, nothing is printed, not even to standard error.
 [[noreturn]] void on_terminate() {
   leave_by(termination());
   terminate_before();
@@ -340,7 +341,7 @@ void on_abort() {
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-/// A sanitizer has reported something and ends the process: who was executing?
+/// A sanitizer has reported an error and ends the process: adds what model code was running.
 void on_sanitizer_report() {
   const std::optional<ModelCode> code = running_model_code();
   bool again = false;
@@ -353,10 +354,10 @@ void on_sanitizer_report() {
 }
 #endif
 
-/// What stays for the life of the process.
+/// Installs the hooks that stay for the life of the process.
 void watch_exits() {
-  // Of those that the C library itself calls, as in error(): what belongs to the thread is gone
-  // then, so it cannot go on.
+  // For exits by the C library itself, as in error(): thread-local data no longer exists then, so
+  // the thread cannot continue.
   std::atexit([] { tell_exit("exit()"); });
   memory::before_exit.store(drop_or_tell_exit, std::memory_order_relaxed);
   memory::before_own_signal.store(on_own_signal, std::memory_order_relaxed);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Crashes, abort(), failed assertions, std::terminate, an exhausted stack, exit() and its kin in
-// model code, and calls that would end the process or double it all the same: a signal to itself,
-// fork(), a crash's signal that is not to be handled. Where the call can be dropped
-// (core/model_stack.h) the thread goes on without it, and nothing is told here. Elsewhere the
-// sudden end of the process gets a sentence: it names LP, event and time of the thread that did it,
-// and ends the process as it would have ended without: a signal with its own exit code, what was
-// there before (a sanitizer's report, a core file) with it. Only exit(), which would look like
-// success, becomes the exit code of a model fault.
+// Handling of crashes in model code: abort(), failed assertions, std::terminate, an exhausted
+// stack, exit() and its like, and other calls that would end or duplicate the process: a signal to
+// itself, fork(), changing the handler of a crash's signal. If the call can be dropped
+// (core/model_stack.h), the thread continues without it, and this code reports nothing. Otherwise
+// it reports LP, event and time of the thread in a sentence, and ends the process as it would have
+// ended without the guard: by the signal, with its exit code and everything else that it would
+// cause (a sanitizer's report, a core file). Only exit(), which would look like success, becomes
+// the exit code of a model fault.
 //
-// The sentence is made on the thread's own signal stack (ThreadWatch gives it one) and without
-// allocating: the crash may have been within malloc.
+// The sentence is made on the thread's own signal stack (of its ThreadWatch) and without
+// allocating, since the crash may have been in malloc.
 #pragma once
 
 #include <optional>
@@ -20,12 +20,12 @@
 
 namespace orrery {
 
-/// In the handler of a signal, which interrupted model code that cannot be left: the same sentence,
-/// and the end. Returns where another thread is at that already.
+/// In a signal handler that has interrupted model code which cannot be dropped: reports it in the
+/// same way and ends the process. Returns if another thread is already doing so.
 void end_process_for(const Crash& crash, const void* context);
 
-/// As long as one exists, crashes are dropped or told. Several are as one. The thread that makes
-/// the first, and ends it, may exhaust its stack in any code of the model: prepare(), report().
+/// While one exists, crashes are dropped or reported. Several count as one. The thread that makes
+/// and destroys the first may exhaust its stack in any model code: prepare(), report().
 class CrashGuard {
  public:
   CrashGuard();
@@ -34,7 +34,7 @@ class CrashGuard {
   CrashGuard& operator=(const CrashGuard&) = delete;
 
  private:
-  std::optional<SignalStack> stack_;  ///< of the first
+  std::optional<SignalStack> stack_;  ///< of the first guard
 };
 
 }  // namespace orrery

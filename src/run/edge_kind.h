@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a survey of a model's sends (edge_survey.h) tells of one kind of edge: LPs of a class that
+// A result of a survey of a model's sends (edge_survey.h) for one kind of edge: LPs of a class that
 // send events of a type to LPs of a class.
 #pragma once
 
@@ -15,14 +15,14 @@ namespace orrery {
 
 struct EdgeKind {
   std::string sender, event, receiver;  ///< class, type, class, without namespaces
-  bool to_itself = false;               ///< LPs to themselves, who may at any delay
+  bool to_itself = false;               ///< sends of LPs to themselves, which may have any delay
   std::uint64_t sends = 0;
   Duration smallest_delay;
 
-  // Of sends to others, that which came nearest to breaking a promise.
+  // Of sends to other LPs, the send that was nearest to breaking a promise.
   LpId from = 0, to = 0;
-  std::optional<Duration> declared;  ///< smallest delay for this pair; none: it has no edge
-  Duration slack;                    ///< delay - declared; the delay itself where there is no edge
+  std::optional<Duration> declared;  ///< smallest delay for this pair; none: the pair has no edge
+  Duration slack;                    ///< delay - declared; without an edge the delay
   std::uint64_t broken = 0;          ///< sends of this kind that break a promise
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 void note_slack(EdgeKind& kind, const Promises& promises, const EventHeader& sent, Duration delay) {
   const std::optional<Duration> declared = promises.minimum_delay(sent.sender(), sent.receiver);
-  // What is excluded is nearer than anything that is too early.
+  // An excluded pair counts as nearer to a breach than any delay that is too small.
   const Duration slack = declared ? delay - *declared : delay;
   const auto rank = [](const std::optional<Duration>& least, Duration room) {
     return std::pair(least.has_value(), room);

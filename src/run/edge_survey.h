@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A survey of a model's sends: for each kind of edge the smallest delay seen, beside what is
-// declared (promises.h). That is how authors find their lookahead: by measuring. It says what was
-// so in one run, not what must be so in all.
+// A survey of a model's sends: for each kind of edge the smallest delay seen, beside the declared
+// one (promises.h). Authors use it to find the lookahead of their models. It describes one run and
+// proves nothing about others.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +24,17 @@ namespace orrery {
 
 class EdgeSurvey {
  public:
-  /// `lp`: an LP of the class that the LP of this number has, for as long as sends are noted.
+  /// `lp`: returns the LP of that number, or another of its class, while sends are noted.
   EdgeSurvey(const Model& model, const Promises& promises,
              std::function<const LogicalProcessBase&(LpId)> lp)
       : model_(model), promises_(promises), lp_(std::move(lp)) {}
 
-  /// An event that the one with this key has sent. False if that breaks a promise.
+  /// Notes an event sent by the event with key `cause`. False if the send breaks a promise.
   bool note(const Key& cause, const EventHeader& sent);
 
-  /// By names; LPs to themselves last.
+  /// Sorted by names; sends of LPs to themselves last.
   std::vector<EdgeKind> kinds() const;
-  /// One sentence: what was kept, or what the model could promise.
+  /// One sentence: the promise that was kept, or that the model could make.
   std::string conclusion() const;
   std::uint64_t broken() const { return broken_; }
 
@@ -47,7 +47,7 @@ class EdgeSurvey {
   const Promises& promises_;
   const std::function<const LogicalProcessBase&(LpId)> lp_;
   std::map<Kind, EdgeKind> kinds_;
-  std::optional<Duration> smallest_;  ///< to another LP
+  std::optional<Duration> smallest_;  ///< delay to another LP
   std::uint64_t to_others_ = 0, broken_ = 0;
 };
 

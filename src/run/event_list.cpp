@@ -7,8 +7,8 @@
 
 namespace orrery {
 
-/// A large event gets a chunk of its own size, in front: neither is the room in the last one lost
-/// to those that follow, nor that behind it in a new one.
+/// A large event gets a chunk of its own size, at the front: so the rest of the last chunk stays
+/// usable, and no room behind the large event is wasted.
 EventList::Chunk* EventList::add_chunk(std::size_t event_bytes) {
   const std::size_t share = std::clamp(bytes_ / kSharesOfList, kPageBytes, kMostChunkBytes);
   const std::size_t needed = sizeof(Chunk) + event_bytes;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pending events between engines: what a world carries when one engine hands it to the next. Events
-// lie packed one behind another, header and payload, in chunks of memory; they are in no order and
-// none can be taken out alone. So an event costs its bytes and nothing else, neither a pointer nor
-// an allocation, and whoever takes them reads memory from its first byte to its last.
+// Pending events between engines: a world carries them from one engine to the next. Events lie
+// packed one behind another, header and payload, in chunks of memory; they are unordered and cannot
+// be removed singly. So an event costs only its bytes, without pointer or allocation, and a reader
+// reads memory sequentially.
 //
-// A chunk goes as soon as its events are through: while they pass into the pending set of the next
-// engine, a world of a million LPs holds hardly more than one copy of each. Chunks are at most an
-// eighth of the list, so that little of the last one is unused, and at most kMostChunkBytes, but
-// for events larger than that.
+// A chunk is freed as soon as its events are taken: while events move to the pending event set of
+// the next engine, a world of a million LPs holds hardly more than one copy of each. Chunks are at
+// most an eighth of the list, so that little of the last chunk is unused, and at most
+// kMostChunkBytes, except for larger events.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +36,8 @@ class EventList {
     while (first_ != nullptr) drop_first();
   }
 
-  /// `payload`: its `event.size.bytes()` bytes, of any alignment, nullptr if there are none; or
-  /// parts of it. Throws std::bad_alloc; then the list is as before.
+  /// Copies an event. `payload`: its `event.size.bytes()` bytes, of any alignment, nullptr if there
+  /// are none; or parts of it. Throws std::bad_alloc; then the list is unchanged.
   template <class Payload>
   void append(const EventHeader& event, const Payload& payload) {
     const std::size_t bytes = stored_bytes(event);
@@ -55,12 +55,12 @@ class EventList {
       has_durations_ |= duration_of(event, stored) > Duration::zero();
   }
 
-  /// Events.
+  /// Number of events.
   std::uint64_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   /// Whether an event with a duration was appended since the list was empty.
   bool has_durations() const { return has_durations_ && !empty(); }
-  /// Memory that it holds.
+  /// Allocated memory in bytes.
   std::size_t bytes() const { return bytes_; }
 
   /// All events as they lie in memory: visit(const std::byte* begin, const std::byte* end) for each
@@ -70,7 +70,7 @@ class EventList {
     for (Chunk* chunk = first_; chunk != nullptr; chunk = chunk->next)
       visit(chunk->at(chunk->begin), chunk->at(chunk->end));
   }
-  /// The event that such a piece has at `place`, and where the next one is.
+  /// The event of such a piece at `place`, and its size, which leads to the next event.
   static const EventHeader& event_at(const std::byte* place) {
     return *std::launder(reinterpret_cast<const EventHeader*>(place));
   }
@@ -78,11 +78,10 @@ class EventList {
     return sizeof(EventHeader) + (std::size_t{event.size.bytes()} + 7) / 8 * 8;
   }
 
-  /// Calls `take(const EventHeader&, const std::byte* payload)` for every event, and leaves the
-  /// list empty. The payload lies at a multiple of 8. Both are gone once their chunk is through, so
-  /// take what is needed and keep no pointer. If `take` throws, the list holds the event that it
-  /// threw for and those that it has not seen. Events that were appended one after another and lie
-  /// in one chunk come in that order.
+  /// Calls `take(const EventHeader&, const std::byte* payload)` for every event, and empties the
+  /// list. The payload lies at a multiple of 8. Both are freed with their chunk, so `take` must
+  /// copy what it needs. If `take` throws, the list holds the event that it threw for and all later
+  /// ones. Events appended to one chunk come in the order of appending.
   template <class Take>
   void take_all(Take&& take) {
     has_durations_ = false;
@@ -105,12 +104,12 @@ class EventList {
   static constexpr std::size_t kSharesOfList = 8;
   static constexpr std::size_t kLargeEventBytes = kMostChunkBytes / 8;
 
-  /// The head of a chunk, at its first byte. `begin` and `end` count from there.
+  /// The header of a chunk, at its first byte. `begin` and `end` are offsets from there.
   struct Chunk {
     Chunk* next;
     std::size_t bytes;
-    std::size_t begin;  ///< the first event that was not taken
-    std::size_t end;    ///< behind the last
+    std::size_t begin;  ///< the first event not taken
+    std::size_t end;    ///< behind the last event
     std::uint64_t events;
 
     std::byte* at(std::size_t offset) { return reinterpret_cast<std::byte*>(this) + offset; }
@@ -125,7 +124,7 @@ class EventList {
     std::swap(bytes_, other.bytes_);
     std::swap(has_durations_, other.has_durations_);
   }
-  /// With room for an event of that many bytes.
+  /// Adds a chunk with room for an event of that many bytes.
   Chunk* add_chunk(std::size_t event_bytes);
   void drop_first() noexcept;
   void append_chunk(Chunk* chunk) noexcept;

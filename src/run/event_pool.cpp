@@ -9,8 +9,8 @@
 
 namespace orrery {
 namespace {
-// Small runs take little, large ones get huge pages where the system has them.
-constexpr std::size_t kSlabBytes = 64 * 1024;  // beyond a few of these: kLargeSlabBytes
+// Small runs take little memory; large slabs get huge pages if the system has them.
+constexpr std::size_t kSlabBytes = 64 * 1024;  // after the first kSmallStart bytes: kLargeSlabBytes
 constexpr std::size_t kLargeSlabBytes = 2 * 1024 * 1024;
 constexpr std::size_t kSmallStart = 16 * kSlabBytes;
 }  // namespace
@@ -41,11 +41,11 @@ MemoryPiece EventDepot::take_slab(std::size_t least_bytes) {
   if (least_bytes > bytes) bytes = (least_bytes + 4095) / 4096 * 4096;
   memory::note_growth();
   const std::lock_guard lock(mutex_);
-  slabs_.emplace_back();  // first: what is mapped must not be lost
+  slabs_.emplace_back();  // before mapping, so that the mapping cannot be lost
   void* memory = bytes < kLargeSlabBytes ? huge_pages::map_small(bytes) : huge_pages::map(bytes);
   if (memory == nullptr) {
     slabs_.pop_back();
-    memory::thread_context.thrown_bytes = bytes;  // a handler that sends may stand above
+    memory::thread_context.thrown_bytes = bytes;  // may be reached from a handler's send
     throw std::bad_alloc();
   }
   slabs_.back() = {static_cast<std::byte*>(memory), bytes};

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory for events, of any engine: free blocks by size, last freed first served, so that the event
-// that was just handled lends its lines, which are in the cache, to the one that is sent next. An
-// allocation is a few loads and stores once warm. Sizes are multiples of a granule (half a cache
-// line where one thread has all events, a whole one where several touch them), powers of two from 1
-// KiB on.
+// Memory for events of any engine: free blocks by size, last freed first used, so that the next
+// event sent uses the cache lines of the event that was just handled. An allocation is a few loads
+// and stores once warm. Sizes are multiples of a granule (half a cache line if one thread has all
+// events, a whole line if several threads touch them), and powers of two from 1 KiB on.
 //
-// A thread has a pool. Where events are freed by another thread than the one that made them, one
-// pool would run over and another dry: whole magazines pass through a depot that all share (Bonwick
-// and Adams, "Magazines and Vmem: Extending the slab allocator to many CPUs and arbitrary
-// resources", USENIX 2001), behind a mutex that is visited once in hundreds of events. Its slabs
+// Each thread has a pool. Where another thread frees events than allocates them, one pool would
+// overflow and another run dry: whole magazines pass through a depot that all threads share
+// (Bonwick and Adams, "Magazines and Vmem: Extending the slab allocator to many CPUs and arbitrary
+// resources", USENIX 2001), behind a mutex that is locked once in hundreds of events. The slabs
 // live as long as the depot.
 #pragma once
 
@@ -38,7 +37,7 @@ namespace event_memory {
 inline constexpr std::size_t kSteps = 1024;  ///< bytes up to which sizes are multiples of a granule
 inline constexpr std::size_t kPowers = 24;   ///< powers of two above
 
-/// The sizes that a pool with this granule has.
+/// The block sizes of a pool with this granule.
 template <std::size_t kGranule>
 struct Sizes {
   static constexpr std::size_t kSmallKinds = kSteps / kGranule + 1;
@@ -54,7 +53,7 @@ struct Sizes {
   static constexpr std::size_t bytes_of(std::size_t kind) {
     return kind < kSmallKinds ? kind * kGranule : 2 * kSteps << (kind - kSmallKinds);
   }
-  /// Events that change hands together: as many as make 32 KiB.
+  /// Blocks in a magazine: as many as make 32 KiB.
   static constexpr std::uint32_t magazine_of(std::size_t kind) {
     const std::size_t events = kind == 0 ? 1 : 32768 / bytes_of(kind);
     return events == 0 ? 1 : static_cast<std::uint32_t>(events);
@@ -62,10 +61,10 @@ struct Sizes {
 };
 }  // namespace event_memory
 
-/// Magazines that no thread needs at the moment, and the slabs of all.
+/// Magazines that no thread currently needs, and the slabs of all threads.
 class EventDepot {
  public:
-  /// As many free blocks of a kind as make a magazine.
+  /// As many free blocks of one kind as make a magazine.
   using Magazine = std::unique_ptr<void*[]>;
 
   EventDepot() = default;
@@ -73,7 +72,7 @@ class EventDepot {
   EventDepot& operator=(const EventDepot&) = delete;
   ~EventDepot() { clear(); }
 
-  /// Gives everything back to the system. No pool may use it any more, nor any event be touched.
+  /// Returns all memory to the system. No pool may be used and no event touched afterwards.
   void clear();
 
   void give(std::size_t kind, Magazine magazine);
@@ -81,9 +80,9 @@ class EventDepot {
   Magazine take(std::size_t kind);
   /// Fresh memory of at least that size, aligned to a page. Throws std::bad_alloc.
   MemoryPiece take_slab(std::size_t least_bytes);
-  /// Memory that a pool took elsewhere counts, too.
+  /// Counts memory that a pool has taken elsewhere.
   void note_slab(std::size_t bytes) { slab_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
-  /// Taken from the system so far.
+  /// Bytes taken from the system so far.
   std::size_t slab_bytes() const { return slab_bytes_.load(std::memory_order_relaxed); }
 
  private:
@@ -100,23 +99,23 @@ struct DepotSlabs {
   }
 };
 
-/// Who uses the pools of a run.
+/// How many threads use the pools of a run.
 enum class Pools {
-  one,   ///< one thread has the only pool: nothing passes through the depot, nothing is counted
-  many,  ///< each thread has its own
+  one,   ///< one thread, one pool: nothing passes through the depot, no counts
+  many,  ///< each thread has a pool
 };
 
-/// `Slabs` says where memory comes from: take(depot, least_bytes). Memory that is not the depot's
-/// may go with the pool that took it: as blocks of one pool lie free in others and in the depot,
-/// all pools of a depot then end together, and none is used once the first has gone.
+/// `Slabs` supplies memory: take(depot, least_bytes). Memory that is not the depot's may be freed
+/// with the pool that took it. Since free blocks of one pool lie in others and in the depot, all
+/// pools of a depot then end together, and none is used once the first has ended.
 template <std::size_t kGranule, Pools kPools = Pools::many, class Slabs = DepotSlabs>
 class EventPool;
 
-/// Of one thread that frees an event and makes the next: a list through the free blocks.
+/// For a single thread, which frees an event and allocates the next: a linked list of free blocks.
 template <std::size_t kGranule, class Slabs>
 class EventPool<kGranule, Pools::one, Slabs> {
   using Sizes = event_memory::Sizes<kGranule>;
-  /// A free block; the link lies where the event was.
+  /// A free block; the link lies in the memory of the former event.
   struct Free {
     Free* next;
   };
@@ -142,7 +141,7 @@ class EventPool<kGranule, Pools::one, Slabs> {
     block->next = head;
     head = block;
   }
-  /// It does not count.
+  /// Not counted here.
   std::int64_t used_bytes() const { return 0; }
 
  private:
@@ -162,9 +161,9 @@ class EventPool<kGranule, Pools::one, Slabs> {
   std::array<Free*, Sizes::kKinds> heads_{};
 };
 
-/// Of one of several threads. Events are freed in great numbers, when they commit, and their lines
-/// have left the nearest cache by then, or lie in that of another core: a stack of pointers to them
-/// touches none of these, and tells early which blocks come next.
+/// For one of several threads. Events are freed in bulk, when they commit; their lines have left
+/// the nearest cache by then, or lie in another core's: a stack of pointers does not touch these
+/// lines, and shows early which blocks come next.
 template <std::size_t kGranule, class Slabs>
 class EventPool<kGranule, Pools::many, Slabs> {
   using Sizes = event_memory::Sizes<kGranule>;
@@ -186,7 +185,7 @@ class EventPool<kGranule, Pools::many, Slabs> {
     __builtin_prefetch(top[-static_cast<std::ptrdiff_t>(kAhead)], 1);
     return *top;
   }
-  /// By any thread, of events that any thread has allocated.
+  /// By any thread, for events that any thread has allocated.
   [[gnu::always_inline]] void release(void* event, std::size_t bytes) {
     const std::size_t kind = Sizes::kind_of(bytes);
     Stack& stack = stacks_[kind];
@@ -197,23 +196,23 @@ class EventPool<kGranule, Pools::many, Slabs> {
                   "an event is freed once");
     stack.blocks[kAhead + stack.count++] = event;
   }
-  /// Bytes of events allocated less those freed here; negative for one that frees what others
-  /// allocated. The sum over the threads is what is in use.
+  /// Bytes of events allocated less those freed here; negative if the thread frees events of
+  /// others. The sum over the threads is the memory in use.
   std::int64_t used_bytes() const { return used_bytes_; }
 
  private:
-  static constexpr std::size_t kAhead = 4;  ///< allocations for which lines are asked in advance
-  static constexpr std::size_t kFreshBlocks = 16;  ///< of a slab, at once
-  static constexpr std::uint32_t kMagazines = 4;   ///< that a thread keeps at most
+  static constexpr std::size_t kAhead = 4;         ///< allocations for which lines are prefetched
+  static constexpr std::size_t kFreshBlocks = 16;  ///< taken from a slab at once
+  static constexpr std::uint32_t kMagazines = 4;   ///< most magazines that a thread keeps
 
   struct Stack {
-    std::unique_ptr<void*[]> blocks;  ///< from kAhead on; what lies before is only prefetched
+    std::unique_ptr<void*[]> blocks;  ///< from index kAhead on; earlier ones are only prefetched
     std::uint32_t count = 0;
-    std::uint32_t most = 0;  ///< 0: it has no memory yet
-    MemoryPiece fresh;       ///< of the last slab, never used
+    std::uint32_t most = 0;  ///< 0: no memory yet
+    MemoryPiece fresh;       ///< unused rest of the last slab
   };
 
-  /// Sees to a block at least, in the stack.
+  /// Puts at least one block on the stack.
   [[gnu::noinline]] void refill(std::size_t kind) {
     Stack& stack = stacks_[kind];
     if (stack.most == 0) make_stack(kind);
@@ -240,7 +239,8 @@ class EventPool<kGranule, Pools::many, Slabs> {
     stacks_[kind].blocks = std::make_unique<void*[]>(kAhead + most);
     stacks_[kind].most = most;
   }
-  /// Those that have been free for longest: the others are nearer.
+  /// Gives the blocks that have been free for longest, since the others are more likely in the
+  /// cache.
   void give_magazine(std::size_t kind) {
     Stack& stack = stacks_[kind];
     const std::uint32_t events = Sizes::magazine_of(kind);

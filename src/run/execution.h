@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The execution of a handler: THE Context, on every engine. It knows the rules that all share (keys
-// of sends, fingerprint, random stream, what is refused) and nothing of where sends and rows go:
-// that is the outbox's business, a template argument, so that a send costs one virtual call as
-// before.
+// The execution of a handler: the only Context of all engines. It implements the rules that all
+// engines share (keys of sends, fingerprint, random stream, refused calls). Where sends and rows go
+// is up to the outbox, a template argument, so that a send costs only one virtual call.
 //
-// All that belongs to one execution is in its object, and nothing of the object belongs to a
-// worker: an engine that suspends a handler keeps the object and begins another event on another
-// one. Most engines have one object a thread and use it for one event after the other.
+// An object holds the whole state of one execution and nothing of a worker: an engine that suspends
+// a handler keeps its object and executes another event with another object. Most engines have one
+// object for each thread and use it for one event after another.
 //
 // An Outbox has
 //   void send(const EventHeader& header, const Payload& payload)   an event before the horizon;
 //                                                               write_payload (payload.h) copies it
 //   void append_row(const Row& row)                             a row of the event being handled
-//   void observe(const Key& key, LpId lp, const Observation&)   a value of it to be tallied
-// and, for engines with reverse handlers (else they are not asked for),
+//   void observe(const Key& key, LpId lp, const Observation&)   a value of it for the tally
+// and, for engines with reverse handlers only,
 //   void save_before(const void* address, std::size_t bytes), void remember(const void*,
 //   std::size_t)
-// Its functions are called in the mode that the handler runs in: an outbox that allocates where LPs
-// have heaps of their own enters platform mode itself.
+// Its functions are called in the mode of the handler: an outbox that allocates where LPs have
+// heaps of their own enters platform mode itself.
 #pragma once
 
 #include <cstdint>
@@ -62,8 +61,8 @@ class Execution final : public Context, public HandlerExecution {
     metric_bytes_ = model.metric_bytes();
   }
 
-  /// Of a run that is traced, before anything is executed. `lane`: of the worker that executes, or
-  /// null, then it is not recorded how long handlers take.
+  /// For a traced run, before anything is executed. `lane`: of the executing worker; null: the
+  /// durations of handlers are not recorded.
   void trace_with(TraceRecorder* recorder, TraceLane* lane) {
     recorder_ = recorder;
     lane_ = lane;
@@ -84,8 +83,8 @@ class Execution final : public Context, public HandlerExecution {
     if (recorder_ != nullptr && sends_ > 0) append_traced({}, 0);
   }
 
-  /// An event, not a withdrawn timer. It and its payload stay where they are until the execution
-  /// ends.
+  /// Begins an event that is not a withdrawn timer. Event and payload must stay valid until the
+  /// execution ends.
   [[gnu::always_inline]] void begin(const EventHeader& event, const void* payload,
                                     LogicalProcessBase& lp, const KernelState& kernel) {
     begin(event.receiver, event.key(), lp, kernel);
@@ -94,13 +93,13 @@ class Execution final : public Context, public HandlerExecution {
     event_ = &event;
     payload_ = payload;
   }
-  /// Throws what the handler throws.
+  /// Throws the handler's exception.
   [[gnu::always_inline]] void call() {
     if (recorder_ != nullptr) [[unlikely]]
       return call_traced();
     call_handler();
   }
-  /// The event's handler was dropped: what began will not end.
+  /// Called after the event's handler was dropped, which will not end.
   void note_dropped() {
     if (lane_ == nullptr || !recorder_->scope().contains(self_, now_)) return;
     TraceRecord record{begun_cycles_, read_cycles()};
@@ -111,24 +110,24 @@ class Execution final : public Context, public HandlerExecution {
     lane_->add(record);
   }
 
-  /// What the platform keeps of the LP is now this.
+  /// Stores the platform's new state of the LP.
   void end(KernelState& kernel) const {
     kernel.hash = hash_;
     kernel.sends = sends_;
     kernel.random_position = random_.position();
   }
 
-  /// The sentence for the exception that is being handled, which left `call` or `call_start`.
+  /// The sentence for the exception being handled, which has left `call` or `call_start`.
   std::string describe_failure() const {
     return describe_current_exception(model_, self_, event_name(), now_);
   }
 
   const Key& cause() const { return cause_; }
-  /// Timers that handlers have cancelled so far, those rolled back included.
+  /// Timers that handlers have cancelled so far, including rolled back ones.
   std::uint64_t cancelled_timers() const { return cancelled_timers_; }
-  /// Rows that it has emitted.
+  /// Rows that the event has emitted so far.
   std::uint32_t rows() const { return rows_; }
-  /// The event is to be undone by its reverse handler, if at all.
+  /// Sets whether the event, if undone, is undone by its reverse handler.
   void set_reversing(bool reversing) { reversing_ = reversing; }
   Outbox& outbox() { return outbox_; }
   const Outbox& outbox() const { return outbox_; }
@@ -155,8 +154,8 @@ class Execution final : public Context, public HandlerExecution {
     if (!lp_->dispatch(*this, event_->type, payload_, bytes)) [[unlikely]]
       refuse_type();
   }
-  /// In the mode of the handler. It may have wiped its own LP, so what is asked of that is asked
-  /// before.
+  /// In the mode of the handler. Reads the event's name before the call, since the handler may
+  /// overwrite its own LP.
   [[gnu::noinline]] void call_traced() {
     if (!recorder_->scope().contains(self_, now_)) return call_handler();
     const std::string_view name = lp_->event_name(event_->type);
@@ -173,7 +172,7 @@ class Execution final : public Context, public HandlerExecution {
     if constexpr (requires { outbox_.coasting; }) return outbox_.coasting;
     return false;
   }
-  /// As the last row of what was executed.
+  /// Appends the trace of the event as its last row.
   void append_traced(std::string_view name, std::uint64_t sends_before) {
     if (!recorder_->takes_events() || !recorder_->scope().contains(self_, now_)) return;
     const TracedEvent traced =
@@ -199,7 +198,7 @@ class Execution final : public Context, public HandlerExecution {
                            parts.has_trailer);
     outbox_.send(EventHeader(key, destination, type, size), parts);
   }
-  /// Of an event with a trailer, which is not for the model: a timer is not live while its event is
+  /// Handles the trailer, which the model does not see: a timer is not live while its event is
   /// handled. Returns the trailer's size.
   [[gnu::noinline]] std::uint32_t open_trailer() {
     if (!is_timer(*event_, payload_)) return kTrailerBytes;
@@ -243,7 +242,7 @@ class Execution final : public Context, public HandlerExecution {
   std::uint32_t rows_ = 0;
   TraceRecorder* recorder_ = nullptr;  ///< null: the run is not traced
   TraceLane* lane_ = nullptr;
-  std::uint64_t begun_cycles_ = 0;  ///< of the handler, if there is a lane
+  std::uint64_t begun_cycles_ = 0;  ///< start of the handler, if there is a lane
   Key cause_;
   const EventHeader* event_ = nullptr;  ///< nullptr: start()
   const void* payload_ = nullptr;

@@ -24,7 +24,7 @@ std::string time_text(const Model& model, Time time) {
 
 std::string_view name_of_event(const LogicalProcessBase& lp, EventTypeId type) {
   std::string_view name;
-  look_at_remains([&] { name = lp.event_name(type); });  // a handler may have wiped its own LP
+  look_at_remains([&] { name = lp.event_name(type); });  // a handler may have destroyed its own LP
   return name.empty() ? "of an unknown type" : name;
 }
 
@@ -36,7 +36,7 @@ std::string describe_event(const Model& model, LpId lp, std::string_view event_n
 
 namespace {
 
-/// More than there is memory in the machine: that is no system's failure.
+/// Whether the size exceeds the machine's memory: then it is no failure of the system.
 bool is_absurd(std::size_t bytes) {
   const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGE_SIZE);
   if (pages <= 0 || page_bytes <= 0) return false;
@@ -69,7 +69,7 @@ std::string describe_current_exception(const Model& model, LpId lp, std::string_
                        exception.what());
   } catch (const std::bad_alloc& exception) {
     const std::size_t bytes = std::exchange(memory::thread_context.thrown_bytes, 0);
-    memory::thread_context.refused_bytes = 0;  // told now
+    memory::thread_context.refused_bytes = 0;  // reported now
     if (bytes == 0)                            // not thrown for an allocation
       return fmt::format("model fault in {}: an exception left the handler: {}", where,
                          exception.what());
@@ -90,7 +90,7 @@ std::string report_current_exception(const Model& model, LpId lp, std::string_vi
 }
 
 void LivelockTrail::add(Time instant, LpId lp) {
-  if (instant < instant_) return;  // what commits together need not come in order
+  if (instant < instant_) return;  // steps that commit together need not come in order
   if (instant > instant_) lps_.clear();
   instant_ = instant;
   const auto at = std::lower_bound(lps_.begin(), lps_.end(), lp);

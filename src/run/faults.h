@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Model faults: the sentences that name them, equal on all engines, and who took part in a
-// livelock.
+// Model faults: the sentences that describe them, equal on all engines, and the LPs that took part
+// in a livelock.
 #pragma once
 
 #include <cstdint>
@@ -19,31 +19,32 @@ namespace orrery {
 /// "LP 5, event Arrival at 12.5 s" for messages. `event_name` empty: the start of the run.
 std::string describe_event(const Model& model, LpId lp, std::string_view event_name, Time time);
 
-/// How a sentence begins that tells of the system and not of the model. Whoever has only the
-/// sentence can tell by it.
+/// The beginning of a sentence about a failure of the system, not of the model. Code that has only
+/// the sentence recognises the failure by it.
 inline constexpr std::string_view kSystemFailure = "the system failed in ";
 inline bool tells_system_failure(std::string_view sentence) {
   return sentence.starts_with(kSystemFailure);
 }
 
-/// The sentence for the exception being handled (call from a catch block). Memory that this machine
-/// might have had is the system's failure; all else is the model's fault.
+/// The sentence for the exception being handled (call from a catch block). A failed allocation of a
+/// size that this machine could have had is the system's failure; everything else is the model's
+/// fault.
 std::string describe_current_exception(const Model& model, LpId lp, std::string_view event_name,
                                        Time time);
 
-/// The same with the lines that say where a crash was, for what ends a run at once.
+/// The same, followed by lines with the call stack of a crash, for faults that end a run at once.
 std::string report_current_exception(const Model& model, LpId lp, std::string_view event_name,
                                      Time time);
 
-/// "of an unknown type" where the LP has no handler.
+/// "of an unknown type" if the LP has no handler.
 std::string_view name_of_event(const LogicalProcessBase& lp, EventTypeId type);
 
 /// Simulation time in the model's seconds, "12.5 s".
 std::string time_text(const Model& model, Time time);
 
-/// Who took part in a livelock: the LPs of the last steps before the limit, at the latest instant
-/// that came near it. Only steps that commit may be noted, so that the sentence is the same on all
-/// engines; costs one comparison a step.
+/// The participants of a livelock: the LPs of the last steps before the limit, at the latest
+/// instant that came near it. Only steps that commit may be noted, so that the sentence is the same
+/// on all engines. Costs one comparison a step.
 class LivelockTrail {
  public:
   explicit LivelockTrail(std::uint32_t limit) : from_(limit > kSteps ? limit - kSteps : 1) {}
@@ -54,9 +55,9 @@ class LivelockTrail {
     if (concerns(key)) [[unlikely]]
       add(key.time(), lp);
   }
-  /// Takes over what another worker noted.
+  /// Adds the notes of another worker.
   void merge(const LivelockTrail& other);
-  // For a journey to another process: what one noted there is noted here.
+  // For transfer to another process.
   Time instant() const { return instant_; }
   const std::vector<LpId>& lps() const { return lps_; }
   void restore(Time instant, std::vector<LpId> lps) {
@@ -75,7 +76,7 @@ class LivelockTrail {
 
   std::uint32_t from_;
   Time instant_;
-  std::vector<LpId> lps_;  ///< in order; the lowest, one more than are named
+  std::vector<LpId> lps_;  ///< sorted; the lowest, one more than are named
 };
 
 /// A handler that failed.
@@ -83,27 +84,27 @@ struct HandlerFault {
   Key key;
   LpId lp;
   std::string sentence;
-  CrashTrace trace = trace_of_current_exception();  ///< of the one that is being handled
+  CrashTrace trace = trace_of_current_exception();  ///< of the exception being handled
 };
 
-/// The sentence that ends a run, from what each of its workers knows.
+/// The sentence that ends a run, from the notes of all its workers.
 class FaultReport {
  public:
-  /// The fault at `key` commits.
+  /// For the fault at `key`, which commits.
   FaultReport(const Key& key, std::uint32_t livelock_limit)
       : key_(key), limit_(livelock_limit), trail_(livelock_limit) {}
 
-  /// nullptr: it was not this worker's.
+  /// nullptr: the fault was not this worker's.
   void add(const HandlerFault* fault) {
     if (fault == nullptr) return;
     sentence_ = fault->sentence;
     frames_ = fault->trace.frames;
     trail_.note(key_, fault->lp);
   }
-  /// The same of another rank's, where it was made a text of.
+  /// The same for another rank, whose frames are already text.
   void add(LpId lp, std::string sentence, std::string frames);
   void add(const LivelockTrail& trail) { trail_.merge(trail); }
-  /// The sentence, and lines that say where a crash was.
+  /// The sentence, followed by lines with the call stack of a crash.
   std::string text() const;
 
  private:
@@ -111,7 +112,7 @@ class FaultReport {
   const std::uint32_t limit_;
   std::string sentence_;
   Frames frames_;
-  std::string frame_lines_;  ///< in place of frames
+  std::string frame_lines_;  ///< of another rank, in place of frames_
   LivelockTrail trail_;
 };
 

@@ -14,14 +14,14 @@
 namespace orrery {
 namespace {
 
-/// What threads that are federates wait for deep in other code knows nothing of federations.
+/// Thread-local, since code in which federates wait may know nothing of federations.
 constinit thread_local llf* federate_of_thread = nullptr;
 
-constexpr unsigned kMostFederates = 1024;  // orrery/llf.h; the others go on without tokens
+constexpr unsigned kMostFederates = 1024;  // limit of orrery/llf.h; others run without tokens
 
-/// One process may have several runs, one after the other or side by side.
+/// Unique, since a process may have several runs, one after another or in parallel.
 std::string group_of_process() {
-  static std::atomic<unsigned> runs{0};  // only numbers, so relaxed
+  static std::atomic<unsigned> runs{0};  // used only as a number, so relaxed
   return fmt::format("orrery.{}.{}", getpid(), runs.fetch_add(1, std::memory_order_relaxed));
 }
 
@@ -33,7 +33,7 @@ std::string name_of(unsigned rank, unsigned thread) {
 
 Federation::Federation(const Team& team, transport::RankTransport* ranks, bool is_long)
     : team_(team), transport_(ranks) {
-  // Also where this rank needs none: names are numbered.
+  // Called also where this rank needs no name, since names are numbered.
   std::string group = ranks == nullptr ? group_of_process() : ranks->next_group();
   if (!team.crowded() || !is_long) return;
   group_ = std::move(group);
@@ -61,7 +61,7 @@ Federate::~Federate() {
   llf_leave(self_);
 }
 
-/// Who cannot join leaves the others to go on without it after a while.
+/// If a thread cannot join, the others continue without it after a while.
 bool Federate::join(const Federation& federation, unsigned thread) {
   llf_options options{};
   options.size = sizeof options;
@@ -76,14 +76,14 @@ bool Federate::join(const Federation& federation, unsigned thread) {
         llf_error());
     return false;
   }
-  // The others may still wait for what this rank has sent, and that goes only while it is seen to.
+  // While waiting, makes progress: other ranks may wait for messages that this rank has sent.
   constexpr int kTries = 5000;
   constexpr std::int64_t kTryNs = 1'000'000;
   for (int i = 0; i < kTries && !federation.team().failed(); ++i) {
     if (llf_meet(self_, std::min(federation.members(), kMostFederates), kTryNs) == 0) break;
     if (federation.transport() != nullptr) federation.transport()->try_progress();
   }
-  // Whatever becomes of the run, nothing of it stays in the system.
+  // Whatever happens to the run, nothing of the group stays in the system.
   llf_seal(self_);
   return true;
 }
@@ -111,7 +111,8 @@ void Federate::wait(Time lvt, std::int64_t most_ns) {
 void Federate::note_sent(unsigned rank, bool urgent) {
   Peer& peer = rank_peers_[rank];
   const Time lowest = std::exchange(peer.unsent, Time::max());
-  // What another thread has sent has a time that is not known here.
+  // Without a noted send the time of what another thread has sent is unknown, so the earliest is
+  // used.
   note(peer, urgent || lowest == Time::max() ? Time::from_ticks(LLF_EARLIEST) : lowest);
 }
 

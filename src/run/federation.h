@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Threads of a run that outnumber the cores, with those of the run's other ranks on the same host,
-// as federates of liborrery-llf (docs/llf.md): at most as many run as there are cores, those of the
-// least local virtual time (LVT). The system's scheduler knows nothing of virtual time: it lets
-// some run far ahead, to be rolled back, while the one that holds GVT waits for a core, or gives
-// the core to those who have nothing to do but to look for messages. Of Yoginath's dissertation
-// ("Virtual time-aware virtual machine systems", Georgia Tech, 2014), chapters 5 and 6.
+// Least-LVT-first scheduling for runs with more threads than cores: the threads, with those of the
+// run's other ranks on the same host, are federates of liborrery-llf (docs/llf.md): at most as many
+// run as there are cores, those with the least local virtual time (LVT). The system's scheduler
+// does not know virtual time: it lets some threads run far ahead, to be rolled back, while the
+// thread that holds GVT waits for a core, or gives the core to threads that only poll for messages.
+// After Yoginath's dissertation ("Virtual time-aware virtual machine systems", Georgia Tech, 2014),
+// chapters 5 and 6.
 //
-// Where nobody has to share a core there is no federation, and threads wait as waiting.h says.
+// If no threads share a core there is no federation, and threads wait as waiting.h says.
 //
-// What an engine owes: it says how far it is and gives way between two batches (`step`), waits by
-// `wait`, says what it has put where others find it (`note`, then `announce`), and never waits
-// otherwise while it is a federate, but within `TokenAside`. Announcements that come too early or
-// not at all cost time and nothing else: nobody sleeps longer than kLongestSleepNs.
+// Duties of an engine's thread while it is a federate: it reports its LVT and yields between two
+// batches (`step`), waits by `wait`, reports events that it has put where others find them (`note`,
+// then `announce`), and waits in other ways only within `TokenAside`. Early or missing
+// announcements cost only time: no thread sleeps longer than kLongestSleepNs.
 #pragma once
 
 #include <algorithm>
@@ -30,11 +31,11 @@ class RankTransport;
 }
 class Team;
 
-/// Of a run: who its federates are. All ranks make theirs together, and as often.
+/// The federates of a run. All ranks construct their federations together, and equally often.
 class Federation {
  public:
-  /// `ranks`: null if the run has no others. `is_long`: whether the threads live long enough for it
-  /// to be worth coming together; the same on all ranks.
+  /// `ranks`: null if the run has no others. `is_long`: whether the threads live long enough for
+  /// joining to pay; the same on all ranks.
   Federation(const Team& team, transport::RankTransport* ranks, bool is_long);
 
   bool is_on() const { return !group_.empty(); }
@@ -42,9 +43,9 @@ class Federation {
   const Team& team() const { return team_; }
   transport::RankTransport* transport() const { return transport_; }
   unsigned rank() const { return rank_; }
-  /// Federates of all ranks on this host.
+  /// Number of federates of all ranks on this host.
   unsigned members() const { return members_; }
-  /// Ranks on this host, by number; this one is among them.
+  /// Ranks on this host, by number, including this one.
   const std::vector<unsigned>& ranks_here() const { return ranks_here_; }
   unsigned ranks() const { return ranks_; }
 
@@ -56,7 +57,7 @@ class Federation {
   std::string group_;
 };
 
-/// A thread's part, for as long as it exists; by that thread alone.
+/// A thread's membership, while this object lives; used by that thread alone.
 class Federate {
  public:
   static constexpr std::int64_t kLongestSleepNs = 1'000'000;
@@ -64,42 +65,43 @@ class Federate {
   /// tokens, with 100 us 1.2 times, with 1 ms 1.3 times.)
   static constexpr std::int64_t kHoldNs = 300'000;
 
-  /// Waits for the others, and for a token. Where there is no federation, or the system refuses
-  /// one, this is none: `is_on` is false, and nothing else may be called.
+  /// Joins, and waits for the others and for a token. Without a federation, or if the system
+  /// refuses to join, `is_on` is false, and no other function may be called.
   Federate(const Federation& federation, unsigned thread);
   Federate(const Federate&) = delete;
   Federate& operator=(const Federate&) = delete;
   ~Federate();
 
   bool is_on() const { return self_ != nullptr; }
-  /// Why it is none though there is a federation; else empty.
+  /// Why the thread could not join the federation; else empty.
   const std::string& refusal() const { return refusal_; }
 
-  /// Before it looks for what others have put where it finds it.
+  /// Call before looking for events of others.
   void look() { llf_messages_read(self_); }
-  /// Between two batches: its next event has this time. Gives way to who is earlier.
+  /// Between two batches: `lvt` is the time of the next event. Yields to federates with a smaller
+  /// time.
   void step(Time lvt) {
     llf_lvt(self_, federate_time(lvt));
     llf_safe_point(self_);
   }
-  /// It has nothing to do: sleeps until somebody announces something, or so long.
+  /// Call when there is nothing to do: sleeps until an announcement, at most `most_ns`.
   void wait(Time lvt, std::int64_t most_ns = kLongestSleepNs);
 
-  /// Something with this time is on its way to a thread of this rank.
+  /// Notes something with this time for a thread of this rank.
   void note_thread(unsigned thread, Time time) { note(threads_[thread], time); }
-  /// The same to another rank, once it is sent there.
+  /// Notes the same for another rank; announced only after note_sent.
   void note_rank(unsigned rank, Time time) {
     Time& lowest = rank_peers_[rank].unsent;
     lowest = std::min(lowest, time);
   }
-  /// All that was noted for a rank is sent. `urgent`: with something that is not for its LPs.
+  /// Call when everything noted for a rank is sent. `urgent`: it includes messages not for LPs.
   void note_sent(unsigned rank, bool urgent);
-  /// What was noted and sent is there now: those who sleep wake, and who is later than it moves
-  /// forward.
+  /// Announces what was noted and has now arrived: sleeping receivers wake, and those whose LVT is
+  /// later than it move forward in the order.
   void announce();
-  /// All of them have something to do whatever their time is: a round has begun, or got on.
+  /// Announces work for all federates whatever their time: a round has begun, or made progress.
   void call_all();
-  /// The same for those of this rank.
+  /// The same for the threads of this rank.
   void call_threads() { call(threads_); }
 
  private:
@@ -124,8 +126,8 @@ class Federate {
   std::vector<Peer*> noted_;
 };
 
-/// While it exists the calling thread, if it is a federate, has no token: for what waits for others
-/// in another way.
+/// Gives up the token of the calling thread, if it is a federate, while this object lives: for
+/// waiting for others in another way.
 class TokenAside {
  public:
   TokenAside();

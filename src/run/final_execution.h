@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The execution of finish(): THE FinalContext, on every engine. Its rows come after those of all
+// The execution of finish(): the only FinalContext of all engines. Its rows come after those of all
 // events.
 #pragma once
 
@@ -22,9 +22,9 @@ namespace orrery {
 
 class FinalExecution final : public FinalContext {
  public:
-  /// `hash`: the LP's fingerprint. `rows`, `observations`: take what it emits and what metrics
-  /// count; nullptr: nobody wants it. `left_out`: takes the numbers of metrics of which a value was
-  /// not recorded.
+  /// `hash`: the LP's fingerprint. `rows`, `observations`: receive emitted rows and observations
+  /// for tallies; nullptr: discarded. `left_out`: receives the indices of metrics of which a value
+  /// was not recorded.
   FinalExecution(const Model& model, Time end, LpId id, LogicalProcessBase& lp, std::uint64_t hash,
                  RowBuffer* rows, std::vector<Observation>* observations,
                  std::vector<std::uint32_t>& left_out)
@@ -36,7 +36,7 @@ class FinalExecution final : public FinalContext {
     lp_ = &lp;
     hash_ = hash;
   }
-  /// Throws what finish() throws.
+  /// Throws the exception of finish().
   void call() {
     const ModelCall running("finish()", self_);
     const FloatGuard floats;

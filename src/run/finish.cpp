@@ -43,7 +43,7 @@ void Finisher::call(LpId id, LogicalProcessBase& lp, std::uint64_t hash) {
   FinalExecution execution(model_, end_, id, lp, hash, rows_ == nullptr ? nullptr : &buffer_,
                            &observations_, part_.left_out);
   execution.call();
-  heap_misuse().raise();  // before anything of it counts
+  heap_misuse().raise();  // before any of its results count
   hash = execution.hash();
   const memory::PlatformMode platform;
   for (const Observation& one : observations_) tally_at_end(one);
@@ -54,8 +54,8 @@ void Finisher::call(LpId id, LogicalProcessBase& lp, std::uint64_t hash) {
   part_.fingerprint += fingerprint::contribution(id, hash);
 }
 
-/// What happens at the end of the run belongs to the last interval of a series. A level that is set
-/// there has no time.
+/// Observations at the end of the run belong to the last interval of a series. A level that is set
+/// there has no duration.
 void Finisher::tally_at_end(Observation one) {
   if (model_.metrics()[one.metric]->is_level()) return;
   one.time = std::max(Time::zero(), end_ - Duration::from_ticks(1));
@@ -69,7 +69,7 @@ void Finisher::add_metrics(LpId id, const std::byte* metrics) {
 }
 
 void Finisher::note_fault(LpId id, std::size_t rows) {
-  buffer_.return_to(rows);  // of what failed, nothing leaves
+  buffer_.return_to(rows);  // rows of a failed finish() are dropped
   if (!part_.fault.empty()) return;
   part_.fault = report_current_exception(model_, id, kFinish, end_);
   part_.fault_lp = id;
@@ -89,7 +89,7 @@ Finisher::Part Finisher::take_part() {
   return std::move(part_);
 }
 
-/// What an LP has counted from the beginning on is not what is asked for after a warm-up.
+/// Values counted from the beginning must not be reported after a warm-up.
 void Finisher::note_left_out(const Model& model, std::vector<std::uint32_t> metrics,
                              RunResult& result) {
   if (metrics.empty()) return;

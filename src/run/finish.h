@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The end of LPs: finish() of each, fingerprints summed, metrics merged (metric_totals.h), the last
-// rows handed over.
+// The end of LPs: calls finish() of each, sums fingerprints, merges metrics (metric_totals.h), and
+// hands over the last rows.
 //
 // LPs that end in several places (the workers of a team, the ranks of a run) are ended by a
-// Finisher in each, and the parts are merged: a part keeps the metrics of its LPs apart, so that
-// the whole has the same bits as if one had ended them all.
+// Finisher in each place, whose parts are merged. A part keeps the metrics of each LP apart, so
+// that the whole has the same bits as if one Finisher had ended all LPs.
 #pragma once
 
 #include <cstddef>
@@ -25,35 +25,35 @@ namespace orrery {
 class Finisher {
  public:
   enum class Metrics {
-    summed,  ///< it ends all LPs of the run
-    apart,   ///< its part is merged with others: the metrics of each LP are kept
+    summed,  ///< this Finisher ends all LPs of the run
+    apart,   ///< parts are merged: the metrics of each LP are kept
   };
   Finisher(const Model& model, Time end, RowSink* rows, Metrics metrics = Metrics::summed);
 
-  /// What metrics have counted before. Not after a fault.
+  /// Adds the tally of the run. Not after a fault.
   void add(const Tally& tally) { tally_.merge(tally); }
 
-  /// In place of finish after a model fault: the state of an LP whose handler failed means nothing,
-  /// so only what was committed counts.
+  /// In place of finish after a model fault: the state of an LP whose handler failed is invalid, so
+  /// only its committed fingerprint counts.
   void abandon(LpId id, std::uint64_t hash);
   /// LPs must come in order of their ids.
   void finish(LpId id, LogicalProcessBase& lp, std::uint64_t hash);
   /// The same in the application mode of the LP's heap.
   void finish(LpId id, LogicalProcessBase& lp, std::uint64_t hash, memory::LpHeap& heap);
 
-  /// What the LPs of one place left; plain values, so that it can travel.
+  /// The results of the LPs of one place; plain values, which can be sent to other ranks.
   struct Part {
     std::uint64_t fingerprint = 0;
-    std::vector<LpId> lps;                ///< those that recorded, in order
-    std::vector<std::byte> metrics;       ///< for each of them what is in its ledger
+    std::vector<LpId> lps;                ///< LPs with metrics, in order
+    std::vector<std::byte> metrics;       ///< the metrics in the ledger of each of these
     std::vector<std::uint64_t> tally;     ///< Tally::words
-    std::vector<std::uint32_t> left_out;  ///< metrics that finish() recorded, but over too much
+    std::vector<std::uint32_t> left_out;  ///< metrics whose values in finish() begin too early
     LpId fault_lp = 0;                    ///< valid if there is a fault
-    std::string fault;                    ///< of the first LP that failed
+    std::string fault;                    ///< sentence of the first LP that failed
   };
-  /// Of a finisher that keeps metrics apart; its rows are handed over.
+  /// For a Finisher with Metrics::apart; its rows are handed over.
   Part take_part();
-  /// The whole from all parts, in any order. `end`: of the run.
+  /// Merges all parts, in any order. `end`: of the run.
   static void store(const Model& model, Time end, std::vector<Part> parts, RunResult& result);
 
   /// Hands the last rows over; the result then holds fingerprint, metrics, and a fault if a
@@ -74,7 +74,7 @@ class Finisher {
   RowSink* const rows_;
   const bool apart_;
   RowBuffer buffer_;
-  std::vector<Observation> observations_;  ///< of the LP that ends
+  std::vector<Observation> observations_;  ///< of the LP that is ending
   Tally tally_;
   MetricTotals totals_;
   Part part_;

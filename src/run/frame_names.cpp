@@ -31,7 +31,7 @@ bool begins_with_any(std::string_view text, const std::array<const char*, kCount
                      [&](std::string_view one) { return text.starts_with(one); });
 }
 
-/// How the platform's functions begin that call model code, or are called through.
+/// Prefixes of the platform's functions that call model code, directly or indirectly.
 bool is_platforms(std::string_view function) {
   constexpr std::array kBegins = {
       "orrery::LogicalProcess<",  "orrery::Execution<",         "orrery::HandlerExecution::",
@@ -41,7 +41,7 @@ bool is_platforms(std::string_view function) {
   return begins_with_any(function, kBegins);
 }
 
-/// What a call to end the process, or one that is refused, comes through.
+/// Prefixes of the functions through which a call that ends the process, or is refused, passes.
 bool is_way_out(std::string_view function) {
   constexpr std::array kBegins = {"orrery::drop_or_note(",
                                   "orrery::(anonymous namespace)::leave_by(",
@@ -60,7 +60,7 @@ bool is_way_out(std::string_view function) {
 }
 
 struct Named {
-  std::string function;  ///< empty: not known
+  std::string function;  ///< empty: unknown
   std::string line;      ///< "pcs.cpp:120"
 };
 
@@ -94,7 +94,7 @@ class Names {
   }
 
  private:
-  /// Debug information is looked for in the modules only: not in other files, not in the network.
+  /// Searches for debug information in the modules only, not in other files, not on the network.
   static int find_no_other_file(Dwfl_Module*, void**, const char*, Dwarf_Addr, const char*,
                                 const char*, GElf_Word, char**) {
     return -1;
@@ -115,7 +115,7 @@ class Names {
 
 #endif
 
-/// "wireless.so+0x1234", empty for what is in no module.
+/// "wireless.so+0x1234"; empty if the address is in no module.
 std::string module_and_offset(std::uintptr_t address) {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(address), &info) == 0 || info.dli_fname == nullptr)
@@ -144,13 +144,13 @@ std::vector<std::string> name_frames(const Frames& frames) {
   if (frames.count == 0) return all;
   const Names names;
   for (std::size_t i = 0; i < frames.count && all.size() < kMostLines; ++i) {
-    // A call that is the last of its function returns to what lies behind that.
+    // The return address of a call at the very end of a function lies behind the function.
     const std::uintptr_t back = i == 0 && frames.begins_with_instruction ? 0 : 1;
     const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(frames.at[i]) - back;
     const Named named = names.of(address);
     if (all.empty() && is_way_out(named.function)) continue;
     if (is_platforms(named.function)) {
-      // A handler that was compiled into the platform's function that calls it.
+      // The handler was inlined into the platform's function that calls it.
       if (all.empty() && !named.line.empty()) all.push_back(named.line);
       break;
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names for where a crash was (core/frames.h): functions, and lines where the code was compiled
-// with -g. By libdw of elfutils, which reads symbol tables and debug information as debuggers do;
-// without it, module and offset, for addr2line. Takes milliseconds, so only for what ends a run.
+// Names for the call stacks of crashes (core/frames.h): functions, and lines if the code was
+// compiled with -g. Uses libdw of elfutils, which reads symbol tables and debug information;
+// without it gives module and offset, for addr2line. Takes milliseconds, so only for faults that
+// end a run.
 #pragma once
 
 #include <string>
@@ -12,15 +13,15 @@
 
 namespace orrery {
 
-/// Whether functions have names here.
+/// Whether functions have names in this build.
 bool can_name_frames();
 
-/// Of the model's part of the way there, innermost first: up to where the platform called it.
+/// The model's part of the call stack, innermost first, up to the platform's call.
 /// "pcs::Cell::admit(orrery::Context&) (pcs.cpp:120)".
 std::vector<std::string> name_frames(const Frames& frames);
 
-/// The same as lines for the end of a sentence, each begun by a line feed; empty if there is
-/// nothing to say.
+/// The same as lines for the end of a sentence, each preceded by a line feed; empty if there are no
+/// names.
 std::string frame_lines(const Frames& frames);
 
 }  // namespace orrery

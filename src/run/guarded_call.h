@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A call of model code in the application mode of an LP: what it throws, and what it does wrong
-// with its memory, is a fault of the model and ends the call, not the thread.
+// A call of model code in the application mode of an LP. Its exceptions and misuse of its memory
+// are faults of the model and end the call, not the thread.
 #pragma once
 
 #include <string>
@@ -13,13 +13,14 @@
 
 namespace orrery {
 
-/// What `free` met in the model code that runs on this thread: it cannot throw, so the handler goes
-/// on and fails when it returns. Thread-local like the mode itself, because `free` knows no engine.
+/// A misuse that `free` has found in the model code of this thread. `free` cannot throw, so the
+/// handler goes on and fails when it returns. Thread-local like the mode, because `free` knows no
+/// engine.
 struct HeapMisuseNote {
   bool seen = false;
   memory::HeapMisuse what{};
 
-  /// Throws the ModelFault if there is one; it is then told. After every event.
+  /// Throws the ModelFault for a noted misuse, and clears it. Called after every event.
   [[gnu::always_inline]] void raise() {
     if (seen) [[unlikely]]
       fail();
@@ -35,7 +36,7 @@ inline HeapMisuseNote& heap_misuse() {
   return note;
 }
 
-/// As long as it exists, misuse of LP memory on this thread is noted instead of ending the process.
+/// While it exists, misuse of LP memory on this thread is noted instead of ending the process.
 class MisuseWatch {
  public:
   MisuseWatch() { memory::thread_context.on_misuse = note; }
@@ -62,8 +63,8 @@ template <class Run, class OnFailure>
     heap_misuse().raise();
     memory::leave_application_mode();
   } catch (...) {
-    // The exception lies in the LP's heap and is freed at the end of this block: platform mode only
-    // in between.
+    // The exception lies in the LP's heap and is freed at the end of this block, so platform mode
+    // holds only in between.
     memory::leave_application_mode();
     on_failure();
     succeeded = false;
@@ -74,7 +75,7 @@ template <class Run, class OnFailure>
   return succeeded;
 }
 
-/// In ordinary memory.
+/// For an LP in ordinary memory.
 template <class Run, class OnFailure>
 [[gnu::always_inline]] inline bool guarded(Run&& run, OnFailure&& on_failure) {
   try {
@@ -88,7 +89,7 @@ template <class Run, class OnFailure>
 
 }  // namespace detail
 
-/// After a drop: what a failure leads to.
+/// After a drop: handles the crash like a failure.
 template <class OnFailure>
 void end_dropped_call(OnFailure&& on_failure) {
   heap_misuse() = {};
@@ -100,9 +101,9 @@ void end_dropped_call(OnFailure&& on_failure) {
 }
 
 /// Runs `action` in the application mode of `heap`. If it fails, `on_failure` runs in platform mode
-/// while its exception is being handled; a crash is a failure where it can be dropped. Returns
-/// whether it succeeded. The platform may call it within a call of another LP's code, in platform
-/// mode: what that one did wrong stays its own.
+/// while its exception is being handled; a crash is a failure if it can be dropped. Returns whether
+/// it succeeded. The platform may use it within a call of another LP's code, in platform mode: the
+/// misuse notes of the two calls stay separate.
 template <class Action, class OnFailure>
 [[gnu::always_inline]] inline bool guarded_call(memory::LpHeap& heap, Action&& action,
                                                 OnFailure&& on_failure) {
@@ -115,7 +116,7 @@ template <class Action, class OnFailure>
   return false;
 }
 
-/// As long as it exists, what the thread calls of LPs lies in ordinary memory, if so.
+/// While it exists, the LPs that this thread calls lie in ordinary memory, if `ordinary`.
 class OrdinaryCalls {
  public:
   explicit OrdinaryCalls(bool ordinary = true)
@@ -139,8 +140,8 @@ bool guarded_call(Action&& action, OnFailure&& on_failure) {
   return false;
 }
 
-/// The same as a part of what `recoverable` runs, for short events: after a crash the thread goes
-/// on there, where it is to be ended as here (end_dropped_call).
+/// The same for short events, as a part of the action of `recoverable`: after a crash the thread
+/// resumes at that place, where the caller calls end_dropped_call.
 template <class Action, class OnFailure>
 [[gnu::always_inline]] inline bool guarded_part(memory::LpHeap& heap, Action&& action,
                                                 OnFailure&& on_failure) {

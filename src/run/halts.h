@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run does besides getting from its start to its end: halts on the way, at which its world
-// is whole (world.h) and can be written down, and beginning from a world that was. Who halts runs
-// for what purpose is not known here; src/snapshot does.
+// Interfaces for runs that halt on their way, with a whole world (world.h) that can be written
+// down, and for runs that begin from an earlier world. This header does not know why runs halt;
+// src/snapshot does.
 #pragma once
 
 #include "run/world_engine.h"
 
 namespace orrery {
 
-/// Asked by the thread that runs the engine.
+/// Called by the thread that runs the engine.
 class RunHalts {
  public:
   virtual ~RunHalts() = default;
-  /// How far the world is to be taken from where it is.
+  /// The goal up to which the engine is to move the world next.
   virtual Goal next_goal(const World& world) = 0;
-  /// The engine has had the world up to this halt, and that much of the time went into taking it
-  /// and giving it back. Before at_halt.
+  /// Called before at_halt with the seconds that the engine took up to this halt for taking the
+  /// world and giving it back.
   virtual void note_hand_over(double) {}
-  /// The engine has paused, and the world is whole. False: the run is to end here.
+  /// The engine has paused, and the world is whole. Returns false if the run is to end here.
   virtual bool at_halt(World& world) = 0;
-  /// The run is complete, and the engine need not have paused at goals behind its last event. May
-  /// take the cut back to where the run is to end, behind that event.
+  /// The run is complete; the engine need not have paused at goals behind its last event. May move
+  /// the cut back to the run's end, behind that event.
   virtual void at_completion(World&) {}
-  /// It is over: nothing will be asked of the world any more.
+  /// Called once after the run; do not use the world afterwards.
   virtual void at_end(RunResult& result) = 0;
-  /// How a run ends that at_halt has ended.
+  /// The result of a run that at_halt has ended.
   virtual RunEnd end() const { return RunEnd::interrupted; }
-  /// Whether the world is copied to where other processes find it, so that it has to lie on heaps.
+  /// Whether other processes use copies of the world, so that it must lie on heaps.
   virtual bool moves_the_world() const { return true; }
 };
 
-/// Halts a run for a purpose of its own, and for what else it halts for.
+/// Halts a run for a purpose of its own, and for other RunHalts.
 class ChainedHalts : public RunHalts {
  public:
   void note_hand_over(double seconds) override {
@@ -55,7 +55,7 @@ class ChainedHalts : public RunHalts {
     others_until_ = goal.until;
     return goal;
   }
-  /// The world has come to where they wanted it.
+  /// Whether the world has reached the goal of the others.
   bool is_at_goal_of_others(const World& world) const {
     return world.cut >= Key::start_of(others_until_);
   }
@@ -66,12 +66,11 @@ class ChainedHalts : public RunHalts {
   Time others_until_ = Time::max();
 };
 
-/// Where a world comes from that does not begin with its model's start.
+/// The source of a world that does not begin with its model's start.
 class WorldOrigin {
  public:
   virtual ~WorldOrigin() = default;
-  /// Fills a world that has heaps and no LPs yet. Throws UsageError if what it is made from does
-  /// not fit.
+  /// Fills a world that has heaps and no LPs yet. Throws UsageError if the source does not fit.
   virtual void fill(World& world) = 0;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long the threads of a run have been in the handlers that they are in: asked now and then, it
-// compares what it is told with what it was told before.
+// Measures how long the threads of a run have been in their current handlers. It asks the threads
+// from time to time and compares the answers with earlier ones.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ namespace orrery {
 struct LongHandler {
   ModelCode code;
   const ThreadWatch* thread = nullptr;
-  double seconds = 0;  ///< since it was first seen
+  double seconds = 0;  ///< since the call was first seen
 };
 
 class HandlerClock {
@@ -24,10 +24,10 @@ class HandlerClock {
 
   explicit HandlerClock(WatchedThreads& threads) : threads_(threads) {}
 
-  /// Asks all threads; the call that has lasted longest, if any thread is in model code. None while
-  /// there is no memory to ask with: the run must not end for the sake of who watches it.
+  /// Asks all threads; returns the call that has lasted longest, if any thread is in model code.
+  /// Returns nothing while memory is short, since observation must not end the run.
   std::optional<LongHandler> look();
-  /// What was seen means nothing any more: the run has gone on.
+  /// Discards earlier answers, since the run has continued meanwhile.
   void forget() { seen_.clear(); }
 
  private:

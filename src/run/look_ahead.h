@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prefetching for events that the pending event set announces (pending/announcements.h): the chain
-// of what each needs, a link at a time, so that no link is waited for. The event is there when it
-// is announced; the record of its LP is asked for then, and the LP's object kObjectsLater
-// announcements later, when the record is there.
+// Prefetching for events that the pending event set announces (pending/announcements.h). The memory
+// that an event needs is a chain: event, LP record, LP object. Each link is prefetched when the
+// previous one has arrived, so that no link is waited for: an announcement prefetches the event and
+// the record of its LP, and kObjectsLater announcements later the LP's object.
 //
-// Of the object the first kObjectBytes are fetched. Few objects start at a line, so most of those
-// with a handful of members lie on two: fetching the first alone made PHOLD with a million LPs a
-// third slower.
+// The first kObjectBytes of the object are prefetched. Few objects start at a cache line, so most
+// objects with a handful of members span two lines: prefetching only the first line made PHOLD with
+// a million LPs a third slower.
 #pragma once
 
 #include <array>
@@ -18,10 +18,11 @@
 
 namespace orrery {
 
-/// The same chain for the very next events, without a memory of its own: on the way to each event
-/// its event, record and object are asked for in turn, as far as the pending event set knows what
-/// comes. With it the sequential engine runs PHOLD with a million LPs 1.37 times as fast, and the
-/// conservative one with 8192 LPs 1.1 times; what fits the nearest cache loses half a per cent.
+/// The same chain for the very next events, without state: before each event it prefetches the
+/// object, the record and the event of the events 1, 3 and 5 pops ahead, as far as the pending
+/// event set knows them. With it the sequential engine runs PHOLD with a million LPs 1.37 times as
+/// fast, and the conservative one with 8192 LPs 1.1 times; models that fit the nearest cache lose
+/// half a per cent.
 template <class Pending, class Records>
 [[gnu::always_inline]] inline void prefetch_next(const Pending& pending, const Records& records) {
   const auto* const soon = pending.upcoming(1);
@@ -33,7 +34,7 @@ template <class Pending, class Records>
   if (const auto* const last = pending.upcoming(5)) __builtin_prefetch(last);
 }
 
-/// What else an engine looks at on the way to an event: nothing.
+/// For engines that read nothing else on the way to an event.
 struct NothingElse {
   template <class Id>
   void ask_soon(Id) const {}
@@ -41,14 +42,13 @@ struct NothingElse {
   void ask_later(Id) const {}
 };
 
-/// `Record` is what an engine keeps of an LP: it has `object`, a pointer. Records must stay where
-/// they are.
+/// `Record` is an engine's record of an LP, with a pointer `object`. Records must not move.
 template <class Record>
 class LookAhead {
  public:
-  /// Before or after each event, while `pending` announces. `records[id]` is the record of an LP. A
-  /// call of its own: runs that fit the cache do without, and their loop stays short. `more` asks
-  /// for the first and the second link of another chain, by the number of the LP.
+  /// Call before or after each event, while `pending` announces. `records[id]` is the record of an
+  /// LP. Not inlined: runs that fit the cache do without, and their loop stays short. `more`
+  /// prefetches the first and second link of another chain, by the number of the LP.
   template <class Pending, class Records, class More = NothingElse>
   [[gnu::noinline]] void step(Pending& pending, Records& records, const More& more = {}) {
     for (int i = 0; i < kMostAtOnce; ++i) {
@@ -68,8 +68,8 @@ class LookAhead {
   }
 
  private:
-  // One an event on average. More than one, since buckets are unequal; few, since each prefetch
-  // may wait until its page is looked up.
+  // One an event on average. More than one, since buckets are unequal; few, since each prefetch may
+  // wait for an address translation.
   static constexpr int kMostAtOnce = 2;
   static constexpr std::size_t kObjectsLater = 16;
   static constexpr std::size_t kObjectBytes = 48;
@@ -84,7 +84,7 @@ class LookAhead {
     LpId id = 0;
   };
   std::size_t announced_ = 0;
-  std::array<Awaited, kObjectsLater> awaited_{};  ///< their objects come next
+  std::array<Awaited, kObjectsLater> awaited_{};  ///< their objects are prefetched next
 };
 
 }  // namespace orrery

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many events a loop executes before it looks around: at requests to stop, at its goal, at
-// those who watch. Many while they are short, so that looking costs nothing; few while they are
-// long, so that nobody waits for thousands of them.
+// How many events a loop executes before it checks requests to stop, its goal, and observers. Many
+// while events are short, so that the check costs nothing; few while they are long, so that nobody
+// waits for thousands of them.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace orrery {
 class LookInterval {
  public:
   std::uint64_t events() const { return events_; }
-  /// A look after so many events, as `events` said.
+  /// Call after that many events; adapts the number.
   void look() {
     const std::uint64_t now = read_cycles();
     const std::uint64_t cycles = now - last_cycles_;

@@ -26,8 +26,8 @@ LpExecutions::LpExecutions(const Model& model, const Promises& promises) {
   if (!table_.empty()) find_lookaheads(promises);
 }
 
-/// Pairs without an edge do not communicate where a graph is complete; else they have what holds
-/// for all, and an edge that says more than that says nothing of the others.
+/// In a complete graph, pairs without an edge do not communicate; else lookahead() holds for them,
+/// and an edge with a larger delay says nothing about other pairs.
 void LpExecutions::find_lookaheads(const Promises& promises) {
   constexpr Duration kNobody = Duration::from_ticks(std::numeric_limits<std::int64_t>::max());
   for (Lp& lp : table_) lp.lookahead = promises.complete() ? kNobody : promises.lookahead();

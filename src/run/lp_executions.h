@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a model says of how its LPs may be executed (LpExecution in orrery/model.h), made once a run
-// and constant afterwards. Engines ask for it before they go ahead of what is certain. Nearly all
-// models have speculative LPs only: for these there is no table, and one test says so.
+// The model's declarations of how its LPs may be executed (LpExecution in orrery/model.h), read
+// once a run and constant afterwards. Engines check them before they execute speculatively. Nearly
+// all models have speculative LPs only: these need no table, and one test shows it.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ class LpExecutions {
     return table_.empty() ? LpExecution::speculative : table_[id].kind;
   }
   bool stays_on_thread(LpId id) const { return !table_.empty() && table_[id].stays; }
-  /// No other LP can send to this one, which is not speculative, with a smaller delay.
+  /// Smallest delay of sends from other LPs to this one, which is not speculative.
   Duration lookahead_into(LpId id) const { return table_[id].lookahead; }
 
  private:
@@ -46,7 +46,7 @@ class LpExecutions {
   bool any_stays_ = false;
 };
 
-/// "2 confined, 1 committed" of the LPs that are not speculative; empty if all are.
+/// "2 confined, 1 committed": counts of LPs that are not speculative; empty if there are none.
 std::string text_of(const LpExecutions& executions);
 
 }  // namespace orrery

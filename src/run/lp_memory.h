@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How an engine with one thread calls the handlers of LPs: in ordinary memory, or in the mode of
-// the heap that each has (memory/lp_heap.h). Which of the two is a template argument of the engine,
-// since ordinary memory is to cost nothing, and heaps a few instructions an event: the address of
-// the heap, the store that enters its mode, the one that leaves it, and a look at the note of
-// misuse.
+// each LP's heap (memory/lp_heap.h). The choice is a template argument of the engine, since
+// ordinary memory must cost nothing, and heaps only a few instructions an event: the address of the
+// heap, the store that enters its mode, the store that leaves it, and a test of the misuse note.
 //
-// What such a memory has:
-//   call(lp, action)    calls the LP's code; throws what it throws, and for misuse of its memory
+// Interface of such a memory:
+//   call(lp, action)    calls the LP's code; throws its exceptions, and for misuse of its memory
 //   Platform            a scope for platform code within such a call that may allocate
 //                       (the pools of events and the pending event sets enter platform mode
 //                       themselves, where they grow)
-//   look_ahead()        for LookAhead::step: fetches what malloc and free of later events will read
-//   report(result)      what is to be said of it at the end
+//   look_ahead()        for LookAhead::step: prefetches the data of malloc and free of later events
+//   report(result)      adds statistics and notes at the end
 //
-// A failed call leaves application mode before its exception is handled. What the exception holds
-// of the heap stays allocated then, until the heap goes; this matters to nobody, since the run ends
-// with it. But it must not outlive the run: who lets it go further throws a copy.
+// A failed call leaves application mode before its exception is handled. Heap memory of the
+// exception then stays allocated as long as the heap, which does no harm, since the run ends with
+// the exception. But the exception must not outlive the run: code that passes it on throws a copy.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +32,7 @@
 
 namespace orrery {
 
-/// The system's, as everywhere.
+/// Ordinary memory of the process.
 class OrdinaryMemory {
  public:
   struct Platform {};
@@ -52,8 +51,8 @@ class OrdinaryMemory {
   const OrdinaryCalls calls_;
 };
 
-/// The heaps of a world. Used by one thread, in platform mode; it is the only one that executes, so
-/// each LP takes more memory from the arena that it is bound to.
+/// The heaps of a world. Used by one thread, in platform mode. Only this thread executes, so each
+/// LP takes more memory from the arena that it is bound to.
 class HeapMemory {
  public:
   using Platform = memory::PlatformMode;
@@ -72,7 +71,8 @@ class HeapMemory {
     action();
     heap_misuse().raise();
   }
-  /// A heap of one object is not touched by its events, so this waits for the first that is more.
+  /// Events do not touch a heap with one object only, so prefetching begins with the first larger
+  /// heap.
   struct Heaps {
     World& world;
     const bool have_tables = memory::thread_context.heap_grew;
@@ -95,7 +95,7 @@ class HeapMemory {
   }
 
  private:
-  /// Of a world that was begun elsewhere, by a look at some.
+  /// For a world that was begun elsewhere; looks at some LPs.
   bool some_have_tables() const {
     const LpId some = std::min<LpId>(world_.lp_count(), 1024);
     for (LpId id = 0; id < some; ++id)
@@ -103,8 +103,8 @@ class HeapMemory {
     return false;
   }
 
-  /// As memory::ApplicationMode, for what is called in platform mode only: leaving it needs nothing
-  /// of what was before.
+  /// As memory::ApplicationMode, for calls from platform mode only: the mode before need not be
+  /// stored.
   class Application {
    public:
     explicit Application(memory::LpHeap& heap) { memory::enter_application_mode(heap); }

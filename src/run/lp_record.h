@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What engines without rollbacks keep of an LP while several threads execute: a line of its own,
-// since neighbours may be in the hands of two threads.
+// An LP's record in engines without rollbacks but with several threads: on a cache line of its own,
+// since neighbouring LPs may belong to two threads.
 #pragma once
 
 #include "core/kernel_state.h"
@@ -15,7 +15,7 @@ namespace orrery {
 struct alignas(64) LpRecord {
   LogicalProcessBase* object = nullptr;
   KernelState kernel;
-  memory::LpHeap* heap = nullptr;  ///< nullptr: it lies in ordinary memory
+  memory::LpHeap* heap = nullptr;  ///< nullptr: in ordinary memory
 
   static LpRecord of(World& world, LpId id) {
     const World::Lp& lp = world.lp(id);
@@ -31,7 +31,7 @@ struct alignas(64) LpRecord {
     heap->use_arena(*arena);
     return guarded_call(*heap, action, on_failure);
   }
-  /// The same as a part of what `recoverable` runs.
+  /// The same as a part of the action of `recoverable`.
   template <class Action, class OnFailure>
   [[gnu::always_inline]] bool call_part(memory::Arena* arena, Action&& action,
                                         OnFailure&& on_failure) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The metrics of a run from what its LPs keep of them, combined in the order of the LPs' numbers:
-// sums of floating-point numbers depend on it.
+// The metrics of a run, combined from its LPs' states in the order of the LPs' numbers, on which
+// floating-point sums depend.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@ namespace orrery {
 
 class MetricTotals {
  public:
-  /// `end`: of the run, and so of levels.
+  /// `end`: of the run, and thus of its levels.
   MetricTotals(const Model& model, Time end)
       : model_(model),
         end_(end),
         summaries_(model.metrics().size()),
         levels_(model.metrics().size()) {}
 
-  /// Of one LP, as in its ledger. LPs come in their order.
+  /// Adds the state of one LP, as in its ledger. Call in the order of the LPs.
   void add(const std::byte* state);
   void store(RunResult& result) const {
     result.metrics = summaries_;
@@ -31,8 +31,8 @@ class MetricTotals {
  private:
   const Model& model_;
   const Time end_;
-  std::vector<Summary> summaries_;    ///< by metric; of levels empty
-  std::vector<LevelSummary> levels_;  ///< by metric; of others empty
+  std::vector<Summary> summaries_;    ///< by metric; empty for levels
+  std::vector<LevelSummary> levels_;  ///< by metric; empty for other metrics
 };
 
 }  // namespace orrery

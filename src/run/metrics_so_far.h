@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The metrics of a run that is not over, where its world is whole: what they would be if it ended
-// there, without what finish() records.
+// The metrics of an unfinished run whose world is whole: their values if the run ended there,
+// without what finish() records.
 #pragma once
 
 #include "run/engine.h"
@@ -10,8 +10,8 @@
 
 namespace orrery {
 
-/// Metrics, levels and the tally of everything before `time`, which the world has come to; `ranks`:
-/// null where there is one, else all ranks ask, and each is told of all LPs.
+/// Metrics, levels and the tally of all events before `time`, which the world has reached. `ranks`:
+/// null for a single rank; else all ranks call this, and each gets the result for all LPs.
 RunResult metrics_so_far(World& world, Time time, transport::RankTransport* ranks);
 
 }  // namespace orrery

@@ -15,7 +15,8 @@
 namespace orrery {
 namespace {
 
-/// What is wrong with an edge, behind "the model's communication graph "; empty if nothing is.
+/// What is wrong with an edge, as text after "the model's communication graph "; empty if nothing
+/// is.
 std::string mistake_in(const CommunicationGraph::Edge& edge, const Model& model,
                        std::uint64_t lps) {
   const std::string pair = fmt::format("from LP {} to LP {}", edge.from, edge.to);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every engine must be able to rely on in a model, and calls of its code outside of LPs.
+// Checks of a model on which every engine relies, and calls of model code that belongs to no LP.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace orrery {
 
-/// Calls code of a model that is none of an LP's: "prepare()". What it throws is a fault of the
-/// model, with a sentence, unless it says more itself or the system has no memory.
+/// Calls model code that belongs to no LP: "prepare()". Its exceptions become ModelFault with a
+/// sentence, except UsageError, ModelFault and std::bad_alloc, which pass through.
 template <class Action>
 auto call_model(const char* what, Action&& action) {
   const ModelCall running(what);
@@ -38,12 +38,12 @@ auto call_model(const char* what, Action&& action) {
   }
 }
 
-/// Model::prepare, and what can be said of a model then: that it has LPs, and that its tick is a
-/// length of time. `seed`: of the run that the model is for. Input files are
-/// read here: a UsageError is about them, anything else is the model's mistake.
+/// Calls Model::prepare, and checks that the model has LPs and that its tick is a length of time.
+/// `seed`: of the run that the model is for. Input files are read here: a UsageError is about them,
+/// all other errors are the model's mistakes.
 void prepare_model(Model& model, std::uint64_t seed);
 
-/// Ends a model: its destructor is code of its own.
+/// Destroys a model; its destructor is model code.
 struct ModelEnd {
   ModelEnd() = default;
   ModelEnd(std::default_delete<Model>) {}
@@ -54,20 +54,20 @@ struct ModelEnd {
 };
 using ModelPointer = std::unique_ptr<Model, ModelEnd>;
 
-/// Throws ModelFault if no engine can have as many LPs as the model says.
+/// Throws ModelFault if the model's number of LPs is not possible.
 void check_lp_count(const Model& model);
 
-/// Model::default_horizon. Throws ModelFault for one before the beginning.
+/// Model::default_horizon. Throws ModelFault if it is negative.
 Time horizon_of(const Model& model);
 
-/// Model::lookahead. Throws UsageError for a negative one.
+/// Model::lookahead. Throws UsageError if it is negative.
 Duration lookahead_of(const Model& model);
 
-/// The model's communication graph. Throws UsageError for one that means nothing: LPs that do not
-/// exist, a weight of 0, a negative delay, a promise from an LP to itself.
+/// The model's communication graph. Throws UsageError for an invalid graph: LPs that do not exist,
+/// a weight of 0, a negative delay, a promise from an LP to itself.
 CommunicationGraph communication_of(const Model& model);
 
-/// Model::create, which must not return nothing.
+/// Model::create, which must not return a null pointer.
 std::unique_ptr<LogicalProcessBase> create_lp(const Model& model, LpId id);
 
 }  // namespace orrery

@@ -24,7 +24,7 @@ struct ModelText::Search {
 };
 
 ModelText::ModelText(const Model& model) {
-  // A model's class is known by its table of virtual functions, which its module has.
+  // The table of virtual functions of the model's class lies in the model's module.
   std::uintptr_t table = 0;
   std::memcpy(&table, static_cast<const void*>(&model), sizeof table);
   Search search{*this, table};

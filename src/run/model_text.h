@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a model's own code lies in the process, and its thread-local variables: for those who take
-// the processor back from it in the middle (preemption.h). An instruction elsewhere may be the C
-// library's, which may hold a lock there.
+// Addresses of a model's own code in the process, and of its thread-local variables: for
+// interrupting model code at any instruction (preemption.h). An instruction elsewhere may be in the
+// C library, which may hold a lock there.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace orrery {
 
 class ModelText {
  public:
-  /// The module that `model` comes from, and the mathematical functions, which keep no state.
+  /// The module of `model`, and the mathematical functions, which keep no state.
   explicit ModelText(const Model& model);
 
   bool contains(const void* address) const {
@@ -25,9 +25,9 @@ class ModelText {
     return false;
   }
 
-  /// Bytes of its module's thread-local variables. In an executable the platform's are among them.
+  /// Bytes of its module's thread-local variables. In an executable they include the platform's.
   std::size_t locals_bytes() const { return locals_bytes_; }
-  /// Those of the calling thread. May allocate the first time.
+  /// The calling thread's thread-local variables of the module. May allocate on the first call.
   std::byte* locals() const;
 
  private:

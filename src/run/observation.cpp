@@ -18,7 +18,7 @@ namespace {
 
 /// Enough for thirty batches of any length that is a small part of a run.
 constexpr std::int64_t kBatchIntervals = 1200;
-/// Those that a series may have (orrery/results.h).
+/// Most intervals of a series (orrery/results.h).
 constexpr std::int64_t kMostIntervals = std::int64_t{1} << 20;
 
 OptionForm<std::int64_t> simulated_time() {
@@ -32,7 +32,7 @@ OptionForm<std::int64_t> simulated_time() {
           .write = [](std::int64_t ticks) { return std::to_string(ticks) + " ticks"; }};
 }
 
-// One group, in one file, so that they are shown in this order.
+// One group, in one file, so that the help shows the options in this order.
 constexpr OptionGroup kObservations{0, "What is observed, and when that is enough"};
 
 const Option<std::int64_t> kWarmUp{{.name = "warm-up",
@@ -125,7 +125,7 @@ void keep_series(const Model& model, const RunOptions& options) {
   }
 }
 
-/// A series that a metric has anyway will do.
+/// Uses a series that the metric already has, if any.
 void keep_batches(const Model& model, const RunOptions& options) {
   for (const Metric* metric : batched_metrics(model, options)) {
     if (metric->has_series()) continue;

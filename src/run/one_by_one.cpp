@@ -67,7 +67,7 @@ class OneByOne {
   }
 
  private:
-  /// Sends go into the pending set, rows are final.
+  /// Sends go into the pending event set; rows are final.
   struct Outbox {
     OneByOne& run;
     template <class Payload>
@@ -98,7 +98,7 @@ class OneByOne {
     }
   }
 
-  /// Nothing is left before a pause, or none at all.
+  /// No event is left before a pause, or at all.
   [[gnu::noinline]] RunEnd end_of(const PlainEvent* next) {
     const bool pauses = next != nullptr && next->time() < options_.until;
     end_ = pauses ? Key::start_of(goal_.until) : Key::infinity();
@@ -137,7 +137,7 @@ class OneByOne {
     rows_.append(row);
   }
 
-  /// Takes the timers out that were cancelled and whose time has not come.
+  /// Removes the cancelled timers whose time has not come.
   [[gnu::noinline]] void reclaim() {
     std::vector<PlainEvent*> scratch;
     pending::erase_if(pending_, scratch, [this](PlainEvent* event) {
@@ -150,7 +150,7 @@ class OneByOne {
 
   std::uint64_t memory_bytes() const { return depot_.slab_bytes() + pending_.bytes(); }
 
-  /// Between batches: what watchers see, and the rows so far.
+  /// Between batches: updates the observers' counters and hands over the rows so far.
   void poll() {
     control_.gvt_ticks.store(execution_.now().ticks(), std::memory_order_relaxed);
     control_.committed.store(world_.committed + committed_, std::memory_order_relaxed);
@@ -158,7 +158,7 @@ class OneByOne {
     control_.memory_bytes.store(memory_bytes(), std::memory_order_relaxed);
     if (control_.rows != nullptr && !rows_.empty()) {
       control_.rows->commit(0, rows_);
-      // Not behind the cut, which may lie within an instant.
+      // Not before the cut, which may lie within an instant.
       control_.rows->advance(0, std::max(Key::start_of(execution_.now()), world_.cut));
     }
   }
@@ -183,19 +183,19 @@ class OneByOne {
   const Goal& goal_;
   RunControl& control_;
   World::Table& lps_;
-  [[no_unique_address]] Memory memory_;  ///< LPs lie in it
+  [[no_unique_address]] Memory memory_;  ///< memory of the LPs
   EventDepot depot_;
   EventPool<32, Pools::one> pool_{depot_};
   Pending pending_;
-  /// A handler was dropped, which may have been in the middle of a push: nobody looks at what is
-  /// pending any more. To keep pushes whole instead, by a mark of two stores as the other engines
-  /// do, took 5 % of PHOLD.
+  /// A handler was dropped, perhaps in the middle of a push: the pending events are no longer used.
+  /// To keep pushes whole instead, by a mark of two stores as in the other engines, cost 5 % of
+  /// PHOLD's rate.
   bool is_torn_ = false;
   Execution<Outbox> execution_;
   std::uint64_t committed_ = 0;
   WithdrawnCount withdrawn_;
-  Key end_;                      ///< everything before it is executed
-  std::size_t rows_before_ = 0;  ///< the event being handled; valid once it has emitted
+  Key end_;                      ///< all events before this key are executed
+  std::size_t rows_before_ = 0;  ///< rows before the current event; valid after its first row
   RowBuffer rows_;
   LookAhead<World::Lp> look_ahead_;
 };

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An option of a run, declared once, as an object of static life in the folder that honours it. The
-// declaration says what there is to say of an option; the command line, config files, what
-// `orrery compare` gives its runs, the report and the help are derived from it. So an option cannot
-// be known to one of them and be forgotten in another.
+// An option of a run, declared once, as a static object in the folder that honours it. The command
+// line, config files, the options that `orrery compare` passes to its runs, the report and the help
+// are all derived from the declaration. So none of them can lack an option that another one has.
 //
-// A declaration registers itself. The order in which files are initialised is the linker's choice,
-// so the registry sorts by group first and within a group by registration: all options of one group
-// are to be declared in one file, whose order C++ keeps.
+// A declaration registers itself. The linker chooses the order in which files are initialised, so
+// the registry sorts by group first and within a group by registration: declare all options of one
+// group in one file, whose order C++ keeps.
 #pragma once
 
 #include <cstdint>
@@ -23,40 +22,40 @@ namespace orrery {
 
 struct RunOptions;
 
-/// What the value of an option can be, for the report and in RunOptions.
+/// The possible types of an option's value, for the report and in RunOptions.
 using OptionValue = std::variant<bool, std::int64_t, std::uint64_t, double, std::string>;
 
-/// Options that the help shows together: by rank, then by heading.
+/// Options that the help shows together, sorted by rank, then by heading.
 struct OptionGroup {
   int rank = 2;
-  std::string_view heading;  ///< empty: with the options that every command has
+  std::string_view heading;  ///< empty: among the options that every command has
 };
 
 struct OptionDeclaration {
   std::string name;  ///< on the command line, without its dashes, and in config files
-  std::string type;  ///< of the value, for the help: "TIME"; empty: a flag, "true" where given
+  std::string type;  ///< of the value, for the help: "TIME"; empty: a flag, "true" if present
   std::string help;
   OptionGroup group;
   std::string field;            ///< in the report
-  std::string default_words{};  ///< what the default means, where its text does not say it
+  std::string default_words{};  ///< meaning of the default, if its text does not say it
   bool universal = false;       ///< every engine honours it
 };
 
-/// The text of a value and the circumstances that it is to be understood in.
+/// The text of a value and the context for parsing it.
 struct OptionText {
   std::string flag;  ///< "--window"
   std::string text;
   double tick_seconds = 1e-9;  ///< of the model
 };
 
-/// How values are written. run/option_forms.h has the usual ones.
+/// Parser and formatter of values. run/option_forms.h has the usual ones.
 template <class T>
 struct OptionForm {
-  /// Throws UsageError that names the flag, says what is allowed and quotes what was written.
+  /// Throws UsageError that names the flag, states the allowed values and quotes the text.
   std::function<T(const OptionText&)> read;
-  /// As `read` takes it.
+  /// Formats a value as `read` accepts it.
   std::function<std::string(const T&)> write;
-  /// For reports; where there is none, the value itself.
+  /// For reports; if empty, the value itself.
   std::function<OptionValue(const T&)> report{};
   std::string choices{};  ///< for the help: "push, pull"
 };
@@ -71,19 +70,19 @@ class OptionBase {
   const std::string& name() const { return declaration_.name; }
   std::string flag() const { return "--" + declaration_.name; }
   bool takes_value() const { return !declaration_.type.empty(); }
-  /// The help with the choices.
+  /// The help text with the choices.
   std::string help() const;
-  /// The default, in words where a value says too little.
+  /// The default, in words if the value says too little.
   std::string default_text() const;
 
-  /// Sets what the text says. Throws UsageError.
+  /// Parses `text` and sets the option. Throws UsageError.
   virtual void read(const std::string& text, double tick_seconds, RunOptions& into) const = 0;
-  /// Whether these options ask for something that an engine which does not know this one would
-  /// leave undone.
+  /// Whether these options set something that an engine which does not know this option would
+  /// ignore.
   virtual bool asked(const RunOptions& options) const = 0;
 
   using Field = std::pair<std::string, OptionValue>;
-  /// What the report says of it.
+  /// The option's fields in the report.
   virtual std::vector<Field> report(const RunOptions& options, double tick_seconds) const = 0;
 
  protected:
@@ -99,7 +98,7 @@ class OptionBase {
 
 using OptionList = std::vector<const OptionBase*>;
 
-/// All that are linked in, in the order of help and report.
+/// All linked options, in the order of help and report.
 const OptionList& all_options();
 
 /// "single, batched and decentralised", or with another word before the last.
@@ -107,14 +106,14 @@ std::string listed(const std::vector<std::string>& words, std::string_view last 
 /// "--window, --gvt-period and --memory"
 std::string flags_text(const OptionList& options);
 
-/// An option with values of type T, wherever they are kept.
+/// An option with values of type T, independent of where they are stored.
 template <class T>
 class ValuedOption : public OptionBase {
   static_assert(std::is_constructible_v<OptionValue, std::in_place_type_t<T>, T>);
 
  public:
   const T& default_value() const { return default_; }
-  /// Throws UsageError for a value that no text would give.
+  /// Throws UsageError for a value that no text can express.
   void check(const T& value) const {
     if (form_.read) form_.read({flag(), form_.write(value)});
   }

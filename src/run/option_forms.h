@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How values of options are written: the usual forms, each with its refusal. Refusals are sentences
-// that name the option, say what is allowed, and quote what was written.
+// The usual forms of options' values, each with its error message, which names the option, states
+// the allowed values, and quotes the text.
 #pragma once
 
 #include <cstdint>
@@ -18,36 +18,36 @@ namespace orrery::option_forms {
 
 /// A whole number in a range.
 OptionForm<std::uint64_t> count(std::uint64_t minimum, std::uint64_t maximum);
-/// The same, or "auto", which is 0.
+/// The same, or "auto", which gives 0.
 OptionForm<std::uint64_t> count_or_auto(std::uint64_t minimum, std::uint64_t maximum);
-/// A size of memory in a range; `example`: "such as ..." in the refusal.
+/// A size of memory in a range; `example`: "such as ..." in the error message.
 OptionForm<std::uint64_t> bytes(std::uint64_t minimum, std::optional<std::uint64_t> maximum,
                                 std::string example);
 /// A duration above 0 in ticks, 0 for "auto". A tick is the model's unless its length is given.
 OptionForm<std::int64_t> duration_or_auto(std::optional<double> tick_seconds = {});
-/// A duration of wall-clock time from so many microseconds on, 0 for "off".
+/// A duration of wall-clock time of at least `least` microseconds; "off" gives 0.
 OptionForm<std::int64_t> wall_time_or_off(std::int64_t least);
-/// A share from 0 to 1, or "auto", which is negative and "auto" in reports.
+/// A share from 0 to 1; "auto" gives a negative value, and "auto" in reports.
 OptionForm<double> share_or_auto();
 /// One of these words.
 OptionForm<std::string> choice(std::vector<std::string> words);
-/// A text that `check` does not refuse by a UsageError; `choices` for the help.
+/// A text for which `check` throws no UsageError; `choices` for the help.
 OptionForm<std::string> checked_text(std::function<void(const std::string&)> check,
                                      std::string choices);
-/// Any text, such as the name of a file that whoever opens it judges.
+/// Any text, such as a file name, which is checked when the file is opened.
 OptionForm<std::string> any_text();
 /// "on" or "off".
 OptionForm<bool> on_or_off();
-/// Of a flag that switches something off which is on.
+/// For a flag that switches off something that is on by default.
 OptionForm<bool> off_switch();
 
-/// The parts of the above, for those who write a form of their own.
+/// Parts of the above, for other forms.
 std::uint64_t read_count(const std::string& flag, const std::string& text, std::uint64_t minimum,
                          std::uint64_t maximum);
-/// Of the model's clock, from 0 on. `hint`: behind the sentence that refuses anything else.
+/// A duration of simulated time, 0 or more. `hint`: text appended to the error message.
 Duration read_simulated_time(const OptionText& given, std::string_view hint = "");
-/// The words between commas; none of an empty text. Throws UsageError that names `flag` for commas
-/// with nothing between them.
+/// The words between commas; none for an empty text. Throws UsageError that names `flag` if there
+/// is nothing between two commas.
 std::vector<std::string> read_list(const std::string& flag, const std::string& text);
 std::int64_t read_positive_ticks(const OptionText& text, double tick_seconds);
 

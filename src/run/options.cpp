@@ -17,7 +17,7 @@
 namespace orrery {
 namespace {
 
-/// An option that is a member; T is the member's type as a value of an option.
+/// An option that is a member of RunOptions; T is the member's type as an option's value.
 template <class T, class Member>
 class MemberOption : public ValuedOption<T> {
  public:
@@ -35,7 +35,7 @@ class MemberOption : public ValuedOption<T> {
   Member RunOptions::*const member_;
 };
 
-/// Engines that do not use it have one worker.
+/// Engines that ignore this option have one worker.
 class WorkersOption final : public MemberOption<std::uint64_t, unsigned> {
  public:
   using MemberOption::MemberOption;
@@ -202,8 +202,9 @@ void check_option_rules(const RunOptions& options) {
 }
 
 void check_options(const Model& model, const RunOptions& options) {
-  // Threads that an engine starts inherit the environment of this one, where model code has run and
-  // shared objects were loaded, whose start code may change it (that of -ffast-math does).
+  // Threads that an engine starts inherit this thread's floating-point environment. Model code has
+  // run here, and shared objects were loaded, whose start-up code may change it (as with
+  // -ffast-math).
   ensure_default_floats();
   if (options.livelock_microsteps < 1 || options.livelock_microsteps > Key::kMaxMicrostep) {
     throw UsageError(fmt::format("a livelock limit of {} is not possible; it can be 1 to {}",

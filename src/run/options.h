@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run is asked for: the fields that every engine reads are members, everything else is kept
-// by its declaration (`options.get(timewarp::kWindow)`), so that an option costs nothing where
-// nobody asks for it, and this folder knows none of the engines' own.
+// The options of a run. Fields that every engine reads are members; all others are stored by their
+// declaration (`options.get(timewarp::kWindow)`), so that an option costs nothing if unused, and
+// this folder knows no engine's own options.
 #pragma once
 
 #include <cstdint>
@@ -24,21 +24,20 @@ struct RunOptions {
   std::uint64_t seed = 1;
   Time until = Time::max();        ///< events at or after it are not handled
   unsigned workers = 0;            ///< 0: one per core that this process may use
-  std::string pending = "auto";    ///< changes nothing (src/pending/engine_set.h)
+  std::string pending = "auto";    ///< affects only the speed (src/pending/engine_set.h)
   std::uint64_t memory_bytes = 0;  ///< budget of the run; 0: three quarters of what is available
   bool bind = true;                ///< bind workers to cores where there are enough
-  std::uint32_t livelock_microsteps =
-      1'000'000;    ///< zero-delay steps at one instant that are too many
-  RankPlace place;  ///< of this process among those of the run
+  std::uint32_t livelock_microsteps = 1'000'000;  ///< limit of zero-delay steps at one instant
+  RankPlace place;                                ///< of this process among the ranks of the run
 
-  /// The same without a horizon: nothing that is sent is dropped.
+  /// The same without a horizon: no send is dropped.
   RunOptions without_horizon() const {
     RunOptions options = *this;
     options.until = Time::max();
     return options;
   }
 
-  /// The value of an option that an engine or a part of one declares; its default if it is not set.
+  /// The value of an option that an engine or a part of an engine declares; its default if not set.
   template <class T>
   T get(const Option<T>& option) const {
     const auto found = values_.find(&option);
@@ -55,14 +54,14 @@ struct RunOptions {
   std::map<const OptionBase*, OptionValue> values_;
 };
 
-/// An option of an engine, or of a part that engines use.
+/// An option of an engine, or of a part that engines share.
 template <class T>
 class Option final : public ValuedOption<T> {
  public:
   Option(OptionDeclaration declaration, T default_value, OptionForm<T> form)
       : ValuedOption<T>(std::move(declaration), std::move(default_value), std::move(form),
                         OptionBase::Registered::yes) {}
-  /// For tests and experiments only: without a flag, a help and a place in the report.
+  /// For tests and experiments only: no flag, no help, not in the report.
   Option(std::string name, T default_value)
       : ValuedOption<T>({.name = std::move(name), .type = "", .help = "", .group = {}, .field = ""},
                         std::move(default_value), {}, OptionBase::Registered::no) {}
@@ -72,38 +71,38 @@ class Option final : public ValuedOption<T> {
   void put(RunOptions& options, T value) const override { options.set(*this, std::move(value)); }
 };
 
-/// The headings of what is declared here; engines have groups of their own.
+/// The headings of the options declared here; engines have groups of their own.
 inline constexpr OptionGroup kGeneralOptions{0, ""};
 inline constexpr OptionGroup kTuningOptions{1,
                                             "Options for experiments (automatic where not given)"};
 
-/// What a model knows before it is prepared.
+/// Needed by a model before it is prepared.
 const OptionBase& seed_option();
 
-/// The common options that some engines have no use for.
+/// Common options that some engines ignore.
 const OptionBase& workers_option();
 const OptionBase& memory_option();
 const OptionBase& bind_option();
-const Option<std::uint64_t>& threads_option();  ///< that workers share; 0: automatic
-/// A partition to be followed, and where to write the one that is used (partition_file.h); or
-/// empty.
+const Option<std::uint64_t>& threads_option();  ///< shared by the workers; 0: automatic
+/// A file with the partition to use, and a file for writing the partition that is used
+/// (partition_file.h); or empty.
 const Option<std::string>& partition_option();
 const Option<std::string>& write_partition_option();
-/// Of every engine: how long a call of an LP's code may take, in microseconds; 0: no limit.
+/// For every engine: limit for one call of an LP's code, in microseconds; 0: no limit.
 const Option<std::int64_t>& event_time_limit_option();
 
-/// The most threads that a run may be asked for.
+/// The largest number of threads that an option accepts.
 inline constexpr unsigned kMostWorkers = 1024;
 
-/// A rule about several options together, checked before a run is set up. Declared, as an object of
-/// static life, by whoever honours them; `check` throws UsageError.
+/// A rule about several options together, checked before a run is set up. Declared as a static
+/// object where the options are honoured; `check` throws UsageError.
 struct OptionRule {
   explicit OptionRule(void (*check)(const RunOptions&));
 };
 void check_option_rules(const RunOptions& options);
 
-/// Throws UsageError for options that no engine can honour, ModelFault for a model that none can
-/// run.
+/// Throws UsageError for options that no engine can honour, ModelFault for a model that no engine
+/// can run.
 void check_options(const Model& model, const RunOptions& options);
 
 }  // namespace orrery

@@ -47,7 +47,7 @@ std::uint16_t read_part(const std::string& path, std::uint64_t line_number, cons
   return static_cast<std::uint16_t>(part);
 }
 
-/// Most likely a file that was made for fewer.
+/// Most likely the file was made for fewer parts.
 void note_empty_parts(const std::string& path, const std::vector<std::uint16_t>& part_of,
                       unsigned parts, PartKind kind, std::vector<std::string>& notes) {
   std::vector<char> has(parts);
@@ -84,7 +84,7 @@ std::vector<std::uint16_t> read_partition(const std::string& path, std::uint64_t
       refuse(path, fmt::format("line {}: the model has {} LPs, and here is one more", number, lps));
     part_of.push_back(read_part(path, number, line, parts, kind));
   }
-  // A folder can be opened and not be read.
+  // A folder can be opened but not read.
   if (!file.eof()) refuse(path, fmt::format("cannot read it: {}", std::strerror(errno)));
   if (part_of.size() < lps)
     refuse(path, fmt::format("it has {} numbers, and the model {} LPs", part_of.size(), lps));

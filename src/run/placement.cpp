@@ -33,13 +33,13 @@ std::vector<std::uint16_t> contiguous_blocks(std::uint64_t lps, unsigned workers
 }
 
 #ifdef ORRERY_HAVE_METIS
-/// What METIS is to keep together or apart: LPs, or clusters of them (clusters.h) as a whole, of
-/// all LPs or of one rank's.
+/// The vertices of METIS' graph: LPs, or whole clusters of LPs (clusters.h), of all LPs or of those
+/// of one rank.
 class Vertices {
  public:
-  static constexpr LpId kNone = ~LpId{0};  ///< of an LP that is not dealt
+  static constexpr LpId kNone = ~LpId{0};  ///< of an LP that is not assigned here
 
-  /// `ranks` empty: all LPs. Clusters are whole within a rank.
+  /// `ranks` empty: all LPs. No cluster spans ranks.
   Vertices(const Clusters& clusters, std::uint64_t lps,
            const std::vector<std::uint16_t>& ranks = {}, unsigned rank = 0)
       : count_(lps) {
@@ -57,10 +57,10 @@ class Vertices {
 
  private:
   std::uint64_t count_;
-  std::vector<LpId> of_;  ///< empty: each LP is one
+  std::vector<LpId> of_;  ///< vertex of each LP; empty: its number
 };
 
-/// How much more it costs to cut an edge than one of the same weight with a very long delay.
+/// Factor on the weight of an edge; 1 for a very long delay.
 class DelayFactor {
  public:
   DelayFactor(const CommunicationGraph& graph, CutRule rule) {
@@ -78,10 +78,10 @@ class DelayFactor {
 
  private:
   static constexpr double kMost = 15;
-  double shortest_ = 0;  ///< promised; 0: delays do not matter
+  double shortest_ = 0;  ///< smallest positive promise; 0: delays do not matter
 };
 
-/// The graph in the form that METIS wants: undirected, without loops, parallel edges merged.
+/// The graph in METIS' format: undirected, without loops, parallel edges merged.
 struct Adjacency {
   std::vector<idx_t> start, neighbour, weight, load;
 };
@@ -99,7 +99,7 @@ Adjacency adjacency(const CommunicationGraph& graph, const Vertices& vertices,
   for (const auto& edge : graph.edges()) {
     const LpId from = vertices.of(edge.from), to = vertices.of(edge.to);
     if (to == Vertices::kNone) continue;
-    // An LP's load is what it handles: every event has one receiver.
+    // An LP's load is the number of events that it receives.
     result.load[to] += static_cast<idx_t>(std::min(edge.weight, 1u << 16));
     if (from == to || from == Vertices::kNone) continue;
     const std::uint64_t weight = edge.weight * factor.of(edge);
@@ -123,8 +123,8 @@ Adjacency adjacency(const CommunicationGraph& graph, const Vertices& vertices,
   return result;
 }
 
-/// METIS says on standard output what troubles it, where a report may be expected. While one thread
-/// sets a run up, nobody else writes there.
+/// METIS prints warnings on standard output, where a report may be expected. While one thread sets
+/// a run up, no other thread writes there.
 class Silence {
  public:
   Silence() : kept_(dup(STDOUT_FILENO)) {
@@ -146,8 +146,8 @@ class Silence {
   const int kept_;
 };
 
-/// An LP that handles more than a worker's share counts as one share: METIS would leave workers
-/// without any to make up for it.
+/// An LP with more than a worker's share counts as one share: otherwise METIS would leave workers
+/// without LPs to compensate.
 void limit_loads(std::vector<idx_t>& loads, unsigned workers) {
   const auto sum = std::accumulate(loads.begin(), loads.end(), std::int64_t{0});
   const auto share =
@@ -155,8 +155,8 @@ void limit_loads(std::vector<idx_t>& loads, unsigned workers) {
   for (idx_t& load : loads) load = std::min(load, std::max<idx_t>(share, 1));
 }
 
-/// METIS draws random numbers from one state of the process, and is to be silent: one thread at a
-/// time, so that ranks which are threads of one process get what those get that are processes.
+/// METIS uses one random state of the process, and its output is suppressed: one thread at a time,
+/// so that ranks which are threads of one process get the same results as ranks that are processes.
 std::mutex& metis_mutex() {
   static std::mutex mutex;
   return mutex;
@@ -181,8 +181,7 @@ bool partition(const CommunicationGraph& graph, const Vertices& all, CutRule rul
   std::vector<idx_t> part(all.count());
   const std::lock_guard lock(metis_mutex());
   const Silence silence;
-  // The second where the first leaves a part empty, as it does with a star whose centre has much to
-  // do.
+  // Uses the second method if the first leaves a part empty, as for a star with a busy centre.
   const auto divides = [&](decltype(&METIS_PartGraphKway) method) {
     const int status =
         method(&vertices, &constraints, a.start.data(), a.neighbour.data(), a.load.data(), nullptr,
@@ -197,18 +196,18 @@ bool partition(const CommunicationGraph& graph, const Vertices& all, CutRule rul
 }
 #endif
 
-/// The machine does not change while we run: loaded once, constant afterwards.
+/// The machine does not change during a run: loaded once, constant afterwards.
 const Topology& machine() {
   static const Topology topology = load_topology();
   return topology;
 }
 
-/// Those that are to be kept together.
+/// The clusters that must be kept together.
 Clusters clusters_for(CutRule rule, const Model& model, const CommunicationGraph& graph) {
   return rule == CutRule::long_delays ? clusters_of(model, graph) : Clusters();
 }
 
-/// `clusters`: of the rule.
+/// `clusters`: those of the rule.
 std::vector<std::uint16_t> deal(std::uint64_t lps, const CommunicationGraph& graph,
                                 [[maybe_unused]] const Clusters& clusters, unsigned workers,
                                 std::vector<std::string>& notes, [[maybe_unused]] CutRule rule) {
@@ -216,7 +215,7 @@ std::vector<std::uint16_t> deal(std::uint64_t lps, const CommunicationGraph& gra
   if (workers == 1 || lps <= workers || graph.edges().empty()) return owner;
 #ifdef ORRERY_HAVE_METIS
   const Vertices vertices(clusters, lps);
-  // Of a few LPs METIS may leave a worker without any; blocks are as good there.
+  // With few LPs METIS may leave a worker without any; blocks are as good there.
   constexpr std::uint64_t kFew = 8;
   if (!partition(graph, vertices, rule, workers, owner) && lps > kFew * workers)
     notes.push_back("METIS could not partition the communication graph: LPs lie in blocks");
@@ -226,13 +225,13 @@ std::vector<std::uint16_t> deal(std::uint64_t lps, const CommunicationGraph& gra
   return owner;
 }
 
-/// A cluster goes where its lowest LP goes.
+/// Assigns each cluster to the owner of its lowest LP.
 void join_clusters(std::vector<std::uint16_t>& owner, const Clusters& clusters) {
   if (!clusters.any()) return;
   for (LpId id = 0; id < owner.size(); ++id) owner[id] = owner[clusters.of(id)];
 }
 
-/// In the order of their numbers; elsewhere where other ranks have them.
+/// Blocks of this rank's LPs by number; kElsewhere for LPs of other ranks.
 std::vector<std::uint16_t> blocks_of_rank(const std::vector<std::uint16_t>& ranks,
                                           const RankPlace& place, unsigned workers) {
   const auto here = static_cast<std::uint64_t>(

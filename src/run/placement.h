@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where LPs and workers go: LPs to workers by the model's communication graph, workers to cores.
+// Placement: LPs on workers by the model's communication graph, workers on cores.
 #pragma once
 
 #include <cstdint>
@@ -12,39 +12,39 @@
 
 namespace orrery {
 
-/// What is to be cut, where there is a choice.
+/// Which edges to cut.
 enum class CutRule : std::uint8_t {
-  fewest,      ///< edges, by their weights
-  long_delays  ///< the same, long minimum delays rather than short ones, and none of zero
+  fewest,      ///< the least total weight
+  long_delays  ///< prefer long minimum delays to short ones, and cut none of zero
 };
 
-/// owner[lp] = worker. Multilevel k-way partitioning (Karypis and Kumar 1998, METIS) of `graph`,
-/// the model's, checked (model_checks.h); contiguous blocks for a model without one. Deterministic.
-/// Adds a note where the partitioner is not there or fails.
+/// Returns owner[lp] = worker. Multilevel k-way partitioning (Karypis and Kumar 1998, METIS) of
+/// `graph`, the model's, checked (model_checks.h); contiguous blocks for a model without a graph.
+/// Deterministic. Adds a note if the partitioner is missing or fails.
 std::vector<std::uint16_t> place_lps(const Model& model, const CommunicationGraph& graph,
                                      unsigned workers, std::vector<std::string>& notes,
                                      CutRule rule = CutRule::fewest);
 
-/// For a run: LPs to ranks by the whole graph, then those of this rank to its workers by what of
-/// the graph is among them; or as --partition says, of the ranks if there are several, else of the
-/// workers. LPs that may reach each other without delay (clusters.h) are on one rank where `rule`
-/// says so. `parts` has World::kElsewhere for LPs of other ranks. Writes --write-partition. Throws
-/// UsageError for these two.
+/// For a run: assigns LPs to ranks by the whole graph, then the LPs of this rank to its workers by
+/// the part of the graph among them; or as --partition says, for the ranks if there are several,
+/// else for the workers. LPs that may reach each other without delay (clusters.h) are on one rank
+/// if `rule` says so. `parts` has World::kElsewhere for LPs of other ranks. Writes the file of
+/// --write-partition. Throws UsageError for these two options.
 struct RankedPlacement {
-  std::vector<std::uint16_t> ranks;  ///< empty: there is one
+  std::vector<std::uint16_t> ranks;  ///< empty: there is one rank
   std::vector<std::uint16_t> parts;
 };
 RankedPlacement place_lps(const Model& model, const CommunicationGraph& graph,
                           const RunOptions& options, unsigned workers,
                           std::vector<std::string>& notes, CutRule rule = CutRule::fewest);
 
-/// Cores that this process may use.
+/// Number of cores that this process may use.
 unsigned usable_cores();
 
-/// Binds the calling thread to the `worker`-th usable core. False if the system refuses.
+/// Binds the calling thread to the `worker`-th usable core. Returns false if the system refuses.
 bool bind_to_core(unsigned worker);
 
-/// Memory that the system could give, bytes.
+/// Available memory of the system, in bytes.
 std::uint64_t available_memory_bytes();
 
 }  // namespace orrery

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The event of those who execute one after the other on one thread: header and payload, and nothing
-// of an engine's own.
+// The event of engines that execute events one after another on one thread: header and payload,
+// without fields of an engine.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct PlainEvent : EventHeader {
   std::byte* payload() { return reinterpret_cast<std::byte*>(this) + sizeof(PlainEvent); }
   std::size_t bytes() const { return sizeof(PlainEvent) + size.bytes(); }
 
-  /// In memory of the pool, to which it goes back by `pool.release(event, event->bytes())`.
+  /// Allocates from the pool; free by `pool.release(event, event->bytes())`.
   template <class Pool, class Payload>
   [[gnu::always_inline]] static PlainEvent* make(Pool& pool, const EventHeader& header,
                                                  const Payload& payload) {

@@ -18,7 +18,7 @@
 namespace orrery {
 namespace {
 
-/// What start() sends, emits and records.
+/// Receives the sends, rows and observations of start().
 struct StartOutbox {
   EventList& pending;
   Tally& tally;
@@ -49,7 +49,7 @@ class Population {
         rows_(world.parts()),
         notes_(team.workers()) {}
 
-  /// A thread's part in it.
+  /// The share of one thread.
   void work(unsigned thread) {
     if (world_.on_heaps()) memory::prepare_worker_thread();
     const MisuseWatch misuse;
@@ -63,7 +63,7 @@ class Population {
     memory::thread_context.heap_grew = false;
     notes_[thread] = refusals.note(world_.denies_oversize());
   }
-  /// Of memory that LPs were refused.
+  /// Notes about refused allocations of LPs.
   void add_notes(RunResult& result) const {
     for (const std::string& note : notes_)
       if (!note.empty()) result.notes.push_back(note);
@@ -101,14 +101,14 @@ class Population {
       });
     });
   }
-  /// Where the LP lies. False if it threw, which is noted.
+  /// Runs `action` in the memory of the LP. Returns false, and notes it, if the action threw.
   template <class Action>
   bool call(int phase, LpId id, Action&& action) {
     const auto on_failure = [&] { note_failure(phase, id); };
     return world_.on_heaps() ? guarded_call(world_.heap(id), action, on_failure)
                              : guarded_call(action, on_failure);
   }
-  /// Of the exception that is being handled.
+  /// Notes the exception that is being handled.
   void note_failure(int phase, LpId id) {
     try {
       throw;
@@ -141,7 +141,7 @@ bool populate(World& world, const RunOptions& options, RunControl& control, RunR
     try {
       team.start(0, {[&population](unsigned thread) { population.work(thread); }});
     } catch (...) {
-      team.join();  // those that were started work on the population, which goes first
+      team.join();  // started threads work on this population, which is destroyed first
       throw;
     }
     team.finish();

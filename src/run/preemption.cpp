@@ -25,15 +25,15 @@
 namespace orrery {
 namespace {
 
-/// Of the calling thread. Read by its signals' handlers, which see the compiler's order.
+/// The calling thread's object. Read by its signal handlers, which see the compiler's order.
 constinit thread_local Preemptible* current [[gnu::tls_model("local-exec")]] = nullptr;
 
-/// From one tick that was heeded to the next, where ticks are rare.
+/// Longest time from a heeded tick to the next one, if ticks are rare.
 constexpr long kSoonNanoseconds = 5'000'000;
 
 }  // namespace
 
-/// What the handler that is interrupted would miss.
+/// Saves and restores the state that an interrupted handler would otherwise lose.
 class Preemptible::Aside {
  public:
   explicit Aside(const Preemptible& thread)
@@ -77,7 +77,7 @@ class Preemptible::Aside {
   locale_t locale_{};
 };
 
-/// In application mode, and back in it, unless the handler is dropped.
+/// Called in application mode, and returns in it, unless the handler is dropped.
 void Preemptible::interrupt(StackRoom room) {
   const int error = errno;
   memory::LpHeap& heap = *memory::running_heap();
@@ -87,7 +87,7 @@ void Preemptible::interrupt(StackRoom room) {
     const Aside aside(*this);
     goes_on = preemptor_.look_around(room == StackRoom::for_a_handler);
   }
-  if (!goes_on) squash();  // in platform mode: what is dropped must not be interrupted again
+  if (!goes_on) squash();  // in platform mode, so that it is not interrupted again
   memory::enter_application_mode(heap);
   errno = error;
 }
@@ -122,9 +122,9 @@ void Preemptible::on_signal(const void* context, bool is_tick) {
   }
 }
 
-/// The next tick is set when one has come, and not to repeat by itself: threads that wait for a
-/// core would be sent one tick after the other, at the cost of those that have one (8 threads on
-/// two cores, a tick of 50 us: 11 s instead of 3). One that has nothing to do needs few.
+/// A tick sets the next one, instead of a repeating timer, which would send ticks to threads that
+/// wait for a core, at the cost of running threads (8 threads on two cores, a tick of 50 us: 11 s
+/// instead of 3). An idle thread needs few ticks.
 void Preemptible::on_tick() {
   constexpr long kIdleTicks = 16;
   const bool heeds = preemptor_.heeds_tick();
@@ -136,8 +136,8 @@ void Preemptible::on_tick() {
   }
 }
 
-/// In a while the handler will be back from the library, or done with its lock, or have got on
-/// since it was interrupted last. More and more seldom if not.
+/// Asks again when the handler may have left the library, released its lock, or made progress since
+/// the last interruption. The interval grows with the number of refusals.
 void Preemptible::ask_again() {
   constexpr long kNanoseconds = 100'000;
   constexpr unsigned kAtOnce = 32, kDoublings = 6;
@@ -146,7 +146,7 @@ void Preemptible::ask_again() {
   tick_in(kNanoseconds << doublings);
 }
 
-/// 0: never.
+/// 0: no tick.
 void Preemptible::tick_in(long nanoseconds) {
   const itimerspec soon{{0, 0}, {0, nanoseconds}};
   timer_settime(tick_, 0, &soon, nullptr);
@@ -173,7 +173,7 @@ Preemptible::Preemptible(Preemptor& preemptor, const ModelText& text, double tic
 
 namespace {
 
-/// The quickest of some.
+/// The shortest of several measurements.
 std::uint64_t cycles_of_a_loop() {
   constexpr int kTimes = 4, kSteps = 1'000'000;
   std::uint64_t least = ~std::uint64_t{0};
@@ -205,7 +205,8 @@ Preemptible::~Preemptible() {
   memory::end_attention(memory::kLook);
 }
 
-/// All of the model's module but what is the platform's, where both are in one executable.
+/// All thread-local variables of the model's module except the platform's, if both are in one
+/// executable.
 void Preemptible::find_locals() {
   const std::byte* at = text_.locals();
   if (at == nullptr) return;

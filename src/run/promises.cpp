@@ -12,8 +12,8 @@
 namespace orrery {
 namespace {
 
-/// Calls visit(from, to, minimum delay) for what the graph says of directed pairs. Hints say
-/// something only where the rest is excluded.
+/// Calls visit(from, to, minimum delay) for the directed pairs in the graph. Hints matter only in a
+/// complete graph.
 template <class Visit>
 void for_each_pair(const CommunicationGraph& graph, Duration lookahead, Visit&& visit) {
   for (const CommunicationGraph::Edge& edge : graph.edges()) {
@@ -58,9 +58,9 @@ void Promises::find_clusters(std::uint64_t lps) {
   });
 }
 
-/// Counted, then put in place: a graph of millions of edges is not sorted as a whole.
+/// Counting sort by sender, since a graph of millions of edges is not sorted as a whole.
 void Promises::fill(const CommunicationGraph& graph, std::uint64_t pairs, std::uint64_t lps) {
-  // Two ahead, so that what counts where a row ends is, when all are in place, where it begins.
+  // Counts at from + 2: placement then increments from + 1, which leaves each row's beginning.
   starts_.resize(lps + 2);
   for_each_pair(graph, lookahead_, [&](LpId from, LpId, Duration) { ++starts_[from + 2]; });
   for (std::size_t id = 2; id < starts_.size(); ++id) starts_[id] += starts_[id - 1];
@@ -72,7 +72,7 @@ void Promises::fill(const CommunicationGraph& graph, std::uint64_t pairs, std::u
   starts_.pop_back();
 }
 
-/// Each row by buckets, each receiver once, with the largest of its promises.
+/// Sorts each row by bucket, and keeps each receiver once, with its largest promise.
 void Promises::merge_rows() {
   std::uint32_t kept = 0;
   for (std::size_t from = 0; from + 1 < starts_.size(); ++from) {

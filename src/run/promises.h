@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a model promises of its sends: the smallest delay from one LP to another, by
-// Model::lookahead() for all pairs and by its communication graph for single ones. Made once a run,
-// constant afterwards, shared by all threads. Key_of_send (send_rules.h) holds every send against
-// it, on every engine; conservative engines take from it how far ahead an LP is safe.
+// The minimum delays that a model promises between LPs: by Model::lookahead() for all pairs and by
+// its communication graph for single pairs. Made once a run, constant afterwards, shared by all
+// threads. key_of_send (send_rules.h) checks every send against them, on every engine; conservative
+// engines derive from them how far ahead an LP is safe.
 //
-// Few models need a look at single promises: `free_delay` is the largest of all, and a send with
-// that delay or more breaks none, which takes one comparison. It is zero where nothing is promised.
-// Only where a graph is complete every pair has to be looked up. Where it is not, promises that say
-// no more than lookahead() are not kept.
+// Most models need no look at single promises: `free_delay` is the largest of all, and a send with
+// at least that delay breaks none, which takes one comparison. It is zero if nothing is promised.
+// Only with a complete graph must every pair be looked up. Without one, promises that are no
+// stronger than lookahead() are not stored.
 //
-// The promises of an LP lie side by side, a row of as many as it has. A row is its own hash table
-// with as many buckets: its promises are in the order of their buckets, and the i-th of them also
-// says where bucket i begins. So a promise takes 16 bytes, and is found in a step or two however
-// many others its LP has made.
+// The promises of an LP are adjacent, in a row. A row is its own hash table with as many buckets as
+// promises: the promises are sorted by bucket, and the i-th of them also stores where bucket i
+// begins. So a promise takes 16 bytes, and is found in a step or two however many others its LP has
+// made.
 #pragma once
 
 #include <algorithm>
@@ -33,23 +33,23 @@ class Promises {
  public:
   struct Edge {
     LpId to;
-    std::uint32_t bucket;    ///< of the table, not of the edge: where its bucket begins
+    std::uint32_t bucket;    ///< where the bucket of this index begins; unrelated to the edge
     Duration minimum_delay;  ///< at least lookahead()
   };
   static_assert(sizeof(Edge) == 16);
 
-  /// None.
+  /// No promises.
   Promises() = default;
   /// `graph`: the model's, checked (model_checks.h). Throws UsageError for a negative lookahead.
   Promises(const Model& model, const CommunicationGraph& graph);
 
-  /// A send with this delay or more need not be looked at.
+  /// A send with this delay or more breaks no promise.
   Duration free_delay() const { return free_delay_; }
-  /// Whether a send keeps what is promised.
+  /// Whether a send keeps the promises.
   bool allow(LpId from, LpId to, Duration delay) const {
     return delay >= free_delay_ || from == to || allow_looking(from, to, delay);
   }
-  /// The same of a send from an LP to another one with less than `free_delay`.
+  /// The same for a send from an LP to another one with a delay below `free_delay`.
   [[gnu::always_inline]] bool allow_looking(LpId from, LpId to, Duration delay) const {
     const Edge* const edge = find(from, to);
     if (edge != nullptr) [[likely]]
@@ -57,23 +57,23 @@ class Promises {
     return !complete_ && delay >= lookahead_;
   }
 
-  /// What holds for pairs of different LPs that have no edge, if these may communicate.
+  /// The promise for pairs of different LPs without an edge, if these may communicate.
   Duration lookahead() const { return lookahead_; }
-  /// Pairs without an edge do not communicate.
+  /// Whether pairs without an edge do not communicate.
   bool complete() const { return complete_; }
-  /// No delay is promised, and no pair excluded.
+  /// Whether no delay is promised, and no pair excluded.
   bool empty() const { return free_delay_ == Duration::zero(); }
-  /// LPs between which nothing is promised.
+  /// Clusters of LPs between which no delay is promised.
   const Clusters& clusters() const { return clusters_; }
-  /// The smallest delay from an LP to another one; nothing if these do not communicate.
+  /// The smallest delay from an LP to another one; nothing if they do not communicate.
   std::optional<Duration> minimum_delay(LpId from, LpId to) const;
-  /// In a fixed order, which is none of the receivers. Without those that say no more than
-  /// lookahead(), if the graph is not complete.
+  /// In a fixed order, which is not that of the receivers. Without promises that are no stronger
+  /// than lookahead(), if the graph is not complete.
   std::span<const Edge> edges_from(LpId from) const {
     if (starts_.empty()) return {};
     return {edges_.data() + starts_[from], edges_.data() + starts_[from + 1]};
   }
-  /// Calls visit(from, edge) for all of them, in order.
+  /// Calls visit(from, edge) for all edges, in that order.
   template <class Visit>
   void for_each_edge(Visit&& visit) const {
     for (std::size_t from = 0; from + 1 < starts_.size(); ++from)
@@ -87,7 +87,7 @@ class Promises {
 
  private:
   /// The bucket of a receiver in a row. Fibonacci hashing (Knuth, The Art of Computer Programming
-  /// 3, section 6.4): it keeps the numbers of neighbours, which are near each other, apart.
+  /// 3, section 6.4) separates neighbours' numbers, which are near each other.
   static constexpr std::uint32_t kHashFactor = 0x9e3779b9u;
   static std::uint32_t bucket_of(LpId to, std::uint32_t buckets) {
     return static_cast<std::uint32_t>(std::uint64_t{to * kHashFactor} * buckets >> 32);
@@ -111,12 +111,12 @@ class Promises {
   bool complete_ = false;
   Clusters clusters_;
   std::vector<std::uint32_t, HugePageAllocator<std::uint32_t>> starts_;  ///< empty: no promise
-  std::vector<Edge, HugePageAllocator<Edge>> edges_;  ///< and one more, where the last bucket ends
+  std::vector<Edge, HugePageAllocator<Edge>> edges_;  ///< one more, for the end of the last bucket
 };
 
-/// Promises(model, graph).clusters(), where `graph` is complete or lookahead() is positive. The
-/// promises are made only where it is not seen at once that there are none: for a large model that
-/// takes a while.
+/// Promises(model, graph).clusters(), where `graph` is complete or lookahead() is positive. Makes
+/// the promises only if it is not obvious that there are no clusters, since that takes a while for
+/// a large model.
 Clusters clusters_of(const Model& model, const CommunicationGraph& graph);
 
 }  // namespace orrery

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the workers of a rank have to say of a run when it is over, so that it can be told as one:
-// all ranks learn it of all. A run in one process has one of these.
+// The facts that the workers of a rank contribute to the report at the end of a run. All ranks get
+// those of all ranks. A run in one process has one of these.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct RankEndFacts {
     LpId lp = 0;
     std::string sentence, frames;
   };
-  /// If the run ends with a fault of this rank's.
+  /// Set if the run ends with a fault of this rank.
   std::optional<Fault> fault;
 
   void set_trail(const LivelockTrail& from) {
@@ -36,23 +36,23 @@ struct RankEndFacts {
   void note(const HandlerFault* one);
 };
 
-/// `Counters`: what the engine counts, plain values.
+/// `Counters`: the engine's counters, plain values.
 template <class Counters>
 struct RankEnd : RankEndFacts {
   static_assert(std::is_trivially_copyable_v<Counters>);
   Counters counters;
 };
 
-/// The sentence of the fault at `key` that ends the run, from what all ranks know.
+/// The sentence of the fault at `key` that ends the run, from the facts of all ranks.
 template <class Counters>
 std::string describe_fault(const std::vector<RankEnd<Counters>>& ends, const Key& key,
                            std::uint32_t livelock_limit);
 
-/// Those of all ranks, by rank. `ranks` null: there is one.
+/// The ends of all ranks, by rank. `ranks` null: there is one.
 template <class Counters>
 std::vector<RankEnd<Counters>> share_ends(transport::RankTransport* ranks, RankEnd<Counters> own);
 
-// ---- As they travel
+// ---- As messages
 
 struct RankEndMessage {
   RankEndFacts facts;

@@ -85,7 +85,7 @@ Parcel end_parcel(const Finisher::Part& part, const RunResult& result) {
   return own.take();
 }
 
-/// Notes that rank 0 has, too, are said once.
+/// Adds a note of another rank, unless rank 0 has it too.
 void add_note(std::vector<std::string>& notes, const std::string& note, const std::string& place) {
   if (std::find(notes.begin(), notes.end(), note) != notes.end()) return;
   notes.push_back(fmt::format("{}: {}", place, note));

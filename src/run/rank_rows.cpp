@@ -67,8 +67,8 @@ void RankRows::commit(unsigned, RowBuffer& rows) {
   wait_for_credit();
 }
 
-/// Under the lock, so that a rank's watermarks are told in their order, and behind the rows that
-/// they speak of.
+/// Under the lock, so that a rank's watermarks are sent in order, and behind the rows that they
+/// cover.
 void RankRows::advance(unsigned worker, const Key& until) {
   const std::lock_guard lock(mutex_);
   if (worker >= watermarks_.size()) return;

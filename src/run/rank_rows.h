@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of all ranks on their way to the sink, which is at rank 0. To the sink each rank is one
-// worker: its watermark is the lowest of its workers'. A rank hands its rows over as it commits
-// them, with credit of their own, so that rows that wait for a disk hold up no events.
+// Rows of all ranks on their way to the sink at rank 0. To the sink each rank is one worker, whose
+// watermark is the lowest of the rank's workers. A rank sends its rows as it commits them, with
+// separate credit, so that rows that wait for a disk do not hold up events.
 //
-// At rank 0 a thread takes what comes from others to the sink, because the sink may wait for the
-// disk, and who makes progress must not. It sleeps when there is nothing, and gives credit back
-// when the sink has taken a row. A rank without credit waits where it commits, as one process would
-// wait for the disk, and makes progress meanwhile; the sink waits for no worker, so this ends.
+// At rank 0 a thread passes rows of other ranks to the sink, because the sink may wait for the
+// disk, and the thread that makes progress must not. It sleeps when there is nothing, and returns
+// credit when the sink has taken a row. A rank without credit waits where it commits, as a single
+// process would wait for the disk, and makes progress meanwhile; the sink waits for no worker, so
+// this ends.
 #pragma once
 
 #include <condition_variable>
@@ -26,17 +27,17 @@ namespace orrery {
 
 class RankRows final : public RowSink {
  public:
-  /// `sink`: at rank 0, may be null, then nobody wants rows; elsewhere it is ignored.
+  /// `sink`: at rank 0, null to discard rows; elsewhere ignored.
   RankRows(transport::RankTransport& ranks, RowSink* sink);
   ~RankRows() override;
 
-  /// Whether rank 0 wants them.
+  /// Whether rank 0 wants rows.
   bool wanted() const { return wanted_; }
 
   void begin(unsigned workers) override;
   void commit(unsigned worker, RowBuffer& rows) override;
   void advance(unsigned worker, const Key& until) override;
-  /// All ranks have handed over their rows up to here: waits until the sink has them. By all ranks.
+  /// Called by all ranks after they have handed over their rows: waits until the sink has them.
   void flush();
 
  private:
@@ -53,9 +54,9 @@ class RankRows final : public RowSink {
   RowSink* const sink_;
   bool wanted_ = false;
 
-  unsigned flushes_ = 0;  ///< flush() has been called so often
+  unsigned flushes_ = 0;  ///< number of calls of flush()
 
-  std::mutex mutex_;  ///< guards the next two, and the sink where it is here
+  std::mutex mutex_;  ///< guards the next two, and the sink if it is here
   std::vector<Key> watermarks_;
   Key told_;
 
@@ -63,7 +64,7 @@ class RankRows final : public RowSink {
   std::mutex queue_mutex_;  ///< guards the next four
   std::condition_variable arrived_;
   std::deque<Message> queue_;
-  unsigned flushed_ = 0;  ///< times that others have handed over everything up to then
+  unsigned flushed_ = 0;  ///< number of flush messages from other ranks
   bool closing_ = false;
   std::exception_ptr failure_;
   std::thread thread_;

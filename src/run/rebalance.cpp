@@ -15,7 +15,7 @@ namespace {
 
 using Owners = std::vector<std::uint16_t>;
 
-/// Blocks by number. An LP across the end of a block goes where its greater half lies.
+/// Blocks by number. An LP across the end of a block goes to the side of its greater half.
 Owners blocks(Owners owners, const std::vector<float>& loads, const std::vector<double>& shares,
               double total) {
   unsigned worker = 0;
@@ -30,7 +30,7 @@ Owners blocks(Owners owners, const std::vector<float>& loads, const std::vector<
   return owners;
 }
 
-/// Of each LP its neighbours, whoever of the two sends.
+/// The neighbours of each LP, in either direction of sends.
 class Neighbours {
  public:
   struct Link {
@@ -58,11 +58,11 @@ class Neighbours {
   }
 
  private:
-  std::vector<std::uint64_t> start_;  ///< of LP i at i; while they are filled in, at i + 1
+  std::vector<std::uint64_t> start_;  ///< of LP i at i; during construction, at i + 1
   std::vector<Link> links_;
 };
 
-/// LPs on the borders move, best first.
+/// Moves LPs on the borders, best first.
 class Diffusion {
  public:
   Diffusion(const Neighbours& neighbours, const Owners& owners, const std::vector<float>& loads,
@@ -76,7 +76,7 @@ class Diffusion {
   Owners run() {
     for (LpId id = 0; id < owners_.size(); ++id) offer(id);
     move_offered();
-    // Where no neighbour's owner has room, some LP goes alone, and its neighbours may follow.
+    // If no neighbour's owner has room, moves one LP alone, and its neighbours may follow.
     for (LpId id = 0; id < owners_.size(); ++id) {
       if (!has_too_much(id)) continue;
       const Offer alone = to_most_room(id);
@@ -90,7 +90,7 @@ class Diffusion {
  private:
   static constexpr unsigned kNobody = 0xffffffff;
   struct Offer {
-    std::int64_t gain;  ///< weight of links that no longer cross, less of those that do then
+    std::int64_t gain;  ///< weight of links that no longer cross, less of those that cross then
     LpId id;
     unsigned to;
     bool operator<(const Offer& other) const {
@@ -98,7 +98,7 @@ class Diffusion {
     }
   };
 
-  /// Whether its owner comes nearer to its share without it.
+  /// Whether moving the LP away brings its owner nearer to its share.
   bool has_too_much(LpId id) const {
     if (owners_[id] == World::kElsewhere) return false;
     return room_[owners_[id]] + static_cast<double>(loads_[id]) / 2 < 0;
@@ -115,7 +115,7 @@ class Diffusion {
       const Offer offer = offers_.top();
       offers_.pop();
       if (!has_too_much(offer.id)) continue;
-      const Offer now = to_neighbours(offer.id);  // others may have moved since
+      const Offer now = to_neighbours(offer.id);  // other LPs may have moved since
       if (now.to == kNobody) continue;
       if (now < offer) {
         offers_.push(now);
@@ -124,7 +124,7 @@ class Diffusion {
       }
     }
   }
-  /// To a worker with room that most of its neighbours have.
+  /// To the worker with room that has the heaviest links to this LP.
   Offer to_neighbours(LpId id) {
     std::int64_t own = 0;
     links_.clear();
@@ -166,9 +166,9 @@ class Diffusion {
   const Neighbours& neighbours_;
   Owners owners_;
   const std::vector<float>& loads_;
-  std::vector<double> room_;  ///< of each worker to its share
+  std::vector<double> room_;  ///< of each worker, below its share
   std::priority_queue<Offer> offers_;
-  std::vector<std::pair<unsigned, std::int64_t>> links_;  ///< to workers, of the LP looked at
+  std::vector<std::pair<unsigned, std::int64_t>> links_;  ///< to workers, of the current LP
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory that LPs were refused: a model that goes on without what malloc did not give it must not
-// do so unnoticed. And how much it may ask for at once (--oversize).
+// Refused allocations of LPs: if a model continues after malloc has failed, the run reports that.
+// Also the limit for single allocations (--oversize).
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@
 
 namespace orrery {
 
-/// Of the calling thread, from when this is made.
+/// Refusals of the calling thread, since construction.
 class Refusals {
  public:
-  /// A note for the result; empty if nothing was refused, or a fault has told it. `denied`: by
+  /// A note for the result; empty if nothing was refused, or a fault has reported it. `denied`: by
   /// option.
   std::string note(bool denied) const {
     const std::uint64_t count = memory::thread_context.refusals - before_;
-    const std::size_t last_bytes = memory::thread_context.refused_bytes;  // 0: a fault told it
+    const std::size_t last_bytes = memory::thread_context.refused_bytes;  // 0: reported by a fault
     if (count == 0 || last_bytes == 0) return {};
     return "LPs of one thread were refused memory " + std::to_string(count) + " times, at last " +
            std::to_string(last_bytes) + " bytes" + (denied ? " (--oversize deny)" : "");
@@ -30,7 +30,7 @@ class Refusals {
   const std::uint64_t before_ = memory::thread_context.refusals;
 };
 
-/// As long as it exists, LPs on the calling thread are refused more than a block at once, if
+/// While it exists, LPs on the calling thread are refused single allocations above a block, if
 /// `denied`.
 class OversizeLimit {
  public:

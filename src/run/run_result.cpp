@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results of a run that had its world in several parts.
+// Results of runs whose engine took the world several times.
 #include <algorithm>
 #include <utility>
 

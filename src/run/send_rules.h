@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one place where keys of sends are made, and where sends are refused: the same sends get the
-// same keys, and the same sentences, on every engine.
+// The only code that makes keys of sends and refuses sends, so that the same sends get the same
+// keys, and the same error messages, on every engine.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace orrery {
 
-/// Throws the ModelFault for a send that is refused; says which rule it broke.
+/// Throws the ModelFault for a refused send; its text says which rule was broken.
 [[noreturn]] void refuse_send(const Model& model, LpId destination, Duration delay,
                               Duration minimum_delay, Time now, LpId lp_count,
                               std::uint32_t microstep, std::uint32_t livelock_limit);
 /// The same for a send that breaks a promise of the model.
 [[noreturn]] void refuse_broken_promise(const Model& model, const Promises& promises, LpId sender,
                                         LpId destination, Duration delay);
-/// What it says: "it sent an event to LP 7 with the delay 3 ns, but ...".
+/// Its text: "it sent an event to LP 7 with the delay 3 ns, but ...".
 std::string broken_promise_text(const Model& model, const Promises& promises, LpId sender,
                                 LpId destination, Duration delay);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counters of an engine, declared once: name, unit, help, and how the counts of several workers
-// make one. An engine has a struct of counters and a table of what they mean; adding up and
-// reporting are derived from the table, so that no counter can be forgotten in a sum.
+// Counters of an engine, declared once: name, unit, help, and how the counts of several workers are
+// merged. An engine has a struct of counters and a table that describes them; addition and report
+// are derived from the table, so that no counter can be missing in a sum.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace orrery {
 
-/// How a figure of several workers comes from theirs; the maximum where all count the same things.
+/// How to merge the counts of several workers; the maximum if all workers count the same things.
 enum class Merge : std::uint8_t { sum, maximum };
 
 template <class Counters>

@@ -14,7 +14,7 @@
 namespace orrery {
 namespace {
 
-/// All before `reached` is committed; engines show the counters of one moment together.
+/// All events before `reached` are committed: engines update the counters of one moment together.
 RunResult failed(const Model& model, const RunOptions& options, const RunControl& control,
                  std::string sentence) {
   RunResult result;
@@ -39,7 +39,7 @@ RunResult run_supervised(Engine& engine, const Model& model, const RunOptions& o
     return failed(model, options, control, sentence);
   };
   try {
-    const ThreadWatch watch(control.threads, model);  // it makes LPs and ends them
+    const ThreadWatch watch(control.threads, model);  // this thread makes and ends LPs
     const EventTimeLimit limit(options, control.threads);
     RunResult result = engine.run(model, options, control);
     if (result.end == RunEnd::fault && tells_system_failure(result.fault))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A run whose end is always a result: where the system refuses memory, threads or addresses in the
-// middle of it, what was committed up to the last look at the counters is still true, and told.
+// A run that always ends with a result: if the system refuses memory, threads or addresses in the
+// middle of it, the last values of the counters of committed events still hold, and are reported.
 #pragma once
 
 #include <stdexcept>
@@ -10,14 +10,14 @@
 
 namespace orrery {
 
-/// The system has refused something without which a run cannot go on. A whole sentence.
+/// The system has refused something that the run needs. The text is a whole sentence.
 class SystemFailure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Engine::run. A failure of the system becomes RunEnd::failed, with the counters that `control`
-/// shows and neither fingerprint nor metrics. UsageError and ModelFault go through.
+/// Engine::run. A failure of the system becomes RunEnd::failed, with the counters of `control` and
+/// without fingerprint and metrics. UsageError and ModelFault pass through.
 RunResult run_supervised(Engine& engine, const Model& model, const RunOptions& options,
                          RunControl& control);
 

@@ -28,7 +28,7 @@ class SurveyRun {
         trail_(options.livelock_microsteps),
         survey_(model, promises,
                 [this](LpId id) -> const LogicalProcessBase& { return *lps_[id].object; }),
-        // What is sent beyond the horizon counts, too.
+        // Sends beyond the horizon count, too.
         execution_(model, no_promises_, options.without_horizon(), Outbox{*this}) {}
   ~SurveyRun() {
     for (LpId id = 0; id < lps_.size(); ++id) {
@@ -134,7 +134,7 @@ class SurveyRun {
         broken_promise_text(model_, promises_, sent.sender(), sent.receiver, delay));
   }
 
-  /// Of the exception that is being handled.
+  /// Notes the exception that is being handled.
   void note_fault() {
     result_.end = RunEnd::fault;
     if (in_create_) {
@@ -156,7 +156,7 @@ class SurveyRun {
   const RunOptions& options_;
   RunControl& control_;
   std::vector<Lp> lps_;
-  std::optional<LpId> in_create_;  ///< the LP that is being made
+  std::optional<LpId> in_create_;  ///< the LP that is being created
   EventDepot depot_;
   EventPool<32, Pools::one> pool_{depot_};
   Pending pending_;

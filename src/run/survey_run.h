@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A run for the sake of its sends alone: `orrery describe MODEL --measure`. It executes one event
-// after the other, as any engine would, but holds no send against the model's promises: those that
-// break one are listed, so that an author sees all of them at once. Rows and metrics go nowhere,
-// and LPs are not finished.
+// A run that only examines sends: `orrery describe MODEL --measure`. It executes one event after
+// another like any engine, but does not enforce the model's promises: it lists the sends that break
+// one, so that an author sees all of them at once. Rows and metrics are discarded, and finish() is
+// not called.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ struct SurveyResult {
   Time reached;
   std::uint64_t events = 0;
   std::vector<EdgeKind> edges;
-  std::string conclusion;             ///< of it, a sentence
+  std::string conclusion;             ///< of the survey, a sentence
   std::uint64_t broken = 0;           ///< sends that break a promise
-  std::vector<std::string> breaches;  ///< the first of them, as model faults tell them
+  std::vector<std::string> breaches;  ///< the first of them, worded as in model faults
 
   static constexpr std::size_t kMostBreaches = 10;
 };

@@ -53,8 +53,8 @@ void Team::start(unsigned first, Duty duty) {
       threads_.emplace_back(
           [this, worker] { on_model_stack([this, worker] { run_worker(worker); }); });
   } catch (const std::system_error& error) {
-    // Those that run may wait for the others at the end of a step, also for the caller's workers,
-    // whose caller learns here that there is no run.
+    // Started threads may wait at the end of a step for the others, also for the caller's workers,
+    // which will never run.
     failed_.store(true, std::memory_order_relaxed);
     step_failed_.store(true, std::memory_order_relaxed);
     for (std::size_t i = threads_.size(); i < workers_; ++i) step_.arrive_and_drop();
@@ -69,7 +69,7 @@ void Team::run_worker(unsigned worker) noexcept {
     duty_.work(worker);
     return;
   } catch (...) {
-    memory::leave_application_mode();  // whatever it was doing
+    memory::leave_application_mode();  // whatever the worker was doing
     const std::lock_guard lock(mutex_);
     if (error_ == nullptr) error_ = std::current_exception();
   }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The threads of a run: how many, on which cores, set up in steps, and what went wrong first.
-// Nothing escapes a thread: what a worker's function throws ends that worker, is kept, tells the
-// others to leave (`failed`), and is thrown again to the caller when all have gone.
+// The threads of a run: their number, their cores, their common steps of set-up, and the first
+// failure. No exception escapes a thread: an exception of a worker's function ends that worker,
+// makes the others leave (`failed`), and is thrown again in the caller after all threads have
+// ended.
 #pragma once
 
 #include <atomic>
@@ -20,83 +21,83 @@
 
 namespace orrery {
 
-/// Workers for a run: what is asked for, or one for each usable core; never more than there are
+/// Workers for a run: the requested number, or one for each usable core; never more than there are
 /// LPs. Throws UsageError.
 unsigned count_workers(const RunOptions& options, const Model& model);
 
-/// Of these, how many execute: no more than threads, unless --threads says how many share how few.
+/// The workers among these that execute: one for each thread; all if --threads makes them share.
 unsigned count_useful_workers(const RunOptions& options, const Model& model);
 
 /// "2 workers execute, not 8: as many as threads (--threads)"
 std::string note_of_workers(unsigned executing, unsigned asked);
 
-/// Threads for so many workers: what --threads asks for, or no more than usable cores.
+/// Threads for that many workers: as --threads says, or no more than usable cores.
 unsigned count_threads(const RunOptions& options, unsigned workers);
 
-/// What went wrong while LPs were made (phase 0), started (1) or accepted (2).
+/// A failure while LPs were made (phase 0), started (1) or accepted (2).
 struct SetUpFailure {
   int phase;
   LpId lp;
-  bool usage;  ///< the input's fault rather than the model's
+  bool usage;  ///< an error of the input, not of the model
   std::string sentence;
 };
 
 class Team {
  public:
-  /// `place`: others may share the cores.
+  /// `place`: other ranks may share the cores.
   Team(unsigned workers, bool bind, const RankPlace& place = {});
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
   ~Team() { join(); }
 
   unsigned workers() const { return workers_; }
-  /// More workers than cores: nobody spins, nobody is bound.
+  /// More workers than cores: no thread spins, no thread is bound.
   bool crowded() const { return crowded_; }
-  /// Whether workers go to cores of their own.
+  /// Whether workers are bound to cores of their own.
   bool binds() const { return binds_; }
 
-  /// What a worker's thread does.
+  /// The function of a worker's thread.
   struct Duty {
     std::function<void(unsigned)> work;
-    /// Called on the thread of a worker that has failed, once `failed()` says so, to wake those who
-    /// wait for it.
+    /// Called on the thread of a worker that has failed, once `failed()` is true, to wake threads
+    /// that wait for this worker.
     std::function<void()> wake = [] {};
   };
-  /// Starts a thread for each worker from `first` on; the others are the caller's. Throws
-  /// SystemFailure if the system refuses: then no step will pass, and the caller takes part in
-  /// none.
+  /// Starts a thread for each worker from `first` on; the caller runs the others. Throws
+  /// SystemFailure if the system refuses: then no step passes, and the caller takes part in none.
   void start(unsigned first, Duty duty);
-  /// Waits until all threads have ended; then throws what the first of them threw, if any did.
+  /// Waits until all threads have ended; then throws the first exception of a worker, if any.
   void finish();
-  /// The same without throwing, for the destructors of what the threads use.
+  /// The same without throwing, for destructors of objects that the threads use.
   void join();
   bool running() const { return !threads_.empty(); }
-  /// Binds the calling thread to the core of that worker, if workers are bound. False and noted if
-  /// the system refuses.
+  /// Binds the calling thread to the core of that worker, if workers are bound. Returns false, and
+  /// notes it, if the system refuses.
   bool bind(unsigned worker);
 
-  /// A worker has failed: the others leave at their next look. It carries no data (what failed is
-  /// read after the threads were joined), but is seq_cst: a worker that sets it then looks who
-  /// sleeps, and who goes to sleep looks at it once more, so one of the two sees the other.
+  /// A worker has failed: the others leave at their next check. The flag carries no data (the
+  /// failure is read after the join), but is seq_cst: a failing worker sets it and then looks for
+  /// sleepers, and a thread that goes to sleep checks it once more, so one of the two sees the
+  /// other.
   bool failed() const { return failed_.load(std::memory_order_seq_cst); }
 
-  // Setting up, in steps that end together.
-  /// Notes a failure in the step under way; the lowest by (phase, LP) counts.
+  // Set-up, in steps that all threads end together.
+  /// Notes a failure in the current step; the lowest by (phase, LP) counts.
   void note_failure(SetUpFailure failure);
-  /// Waits until all threads of the team have ended the step; false if one has failed.
+  /// Waits until all threads of the team have ended the step; returns false if one has failed.
   bool end_step();
-  /// After the threads have ended: the failure, which ranks tell each other.
+  /// After the threads have ended: the failure, for exchange with other ranks.
   std::optional<SetUpFailure>& set_up_failure() { return set_up_failure_; }
-  /// After the threads have ended. Throws UsageError if the failure was the input's; else stores
-  /// the fault, with nothing committed. False if there is none.
+  /// After the threads have ended. Throws UsageError if the input was wrong; else stores the fault,
+  /// with nothing committed. Returns false if there is no failure.
   bool take_failure(const Model& model, RunResult& result) const;
 
-  /// Notes for the result: what the system refused.
+  /// Adds notes about what the system refused.
   void add_notes(std::vector<std::string>& notes) const;
 
  private:
-  /// At the end of a step, before anybody goes on: what a fast worker notes in the next step must
-  /// not look to a slow one as if this step had failed.
+  /// Runs at the end of a step, before any thread goes on: a failure of a fast worker in the next
+  /// step must not look to a slow one as if this step had failed.
   struct StepEnd {
     Team& team;
     void operator()() noexcept {

@@ -42,7 +42,7 @@ void EventTimeLimit::watch() {
   }
 }
 
-/// How long to wait until the next look.
+/// Returns the time until the next look.
 EventTimeLimit::Clock::duration EventTimeLimit::look() {
   constexpr double kPatienceSeconds = 1, kMostSeconds = 0.1, kLooks = 8;
   constexpr std::chrono::milliseconds kSoon{1};
@@ -52,7 +52,7 @@ EventTimeLimit::Clock::duration EventTimeLimit::look() {
     return std::chrono::duration_cast<Clock::duration>(usual);
   }
   const bool at_last = handler->seconds > seconds_ + kPatienceSeconds;
-  // The same event, executed again, begins anew.
+  // After a drop the time begins anew, as the same event may be executed again.
   if (threads_.end(*handler->thread, {handler->code, &crash_, at_last})) clock_.forget();
   return kSoon;
 }

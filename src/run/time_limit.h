@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls of an LP's code that take longer than the user allows (--event-time-limit), which a loop
-// without end does. A thread asks the others now and then what they execute, and since when; what
-// takes too long is dropped where it is, as if it had crashed (core/model_stack.h): the run ends
-// with a sentence that names LP and event, and the line. Where that was a guess it is undone as any
-// other. Time Warp executes an event that commits once more before it believes it, since time is
-// no matter of the LP's state.
+// Ends calls of an LP's code that take longer than the user allows (--event-time-limit), such as
+// endless loops. A thread asks the others from time to time what they execute, and drops a call
+// that takes too long, as if it had crashed (core/model_stack.h): the run ends with a sentence that
+// names LP, event and line. If the event was speculative it is rolled back as any other; Time Warp
+// executes an event that commits once more before it reports the fault, since wall-clock time is
+// not part of the LP's state.
 //
-// Dropped is only what is in the model's own code: in a library it may hold a lock. So it is asked
-// again and again. What never comes out (it sleeps, it waits for somebody), and what lies in
-// ordinary memory, cannot be dropped, and the process ends with the sentence.
+// Calls are dropped only in the model's own code, since a library may hold a lock. So the thread
+// asks again and again. A call that never returns there (it sleeps, it waits), and a call in
+// ordinary memory, cannot be dropped; then the process ends with the sentence.
 #pragma once
 
 #include <chrono>

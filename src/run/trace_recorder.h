@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run that is traced records (RunControl::trace; null: it is not traced): which events are
-// wanted, and what each worker did when, in *lanes*.
+// The records of a traced run (RunControl::trace; null: not traced): which events are recorded, and
+// the activities of each worker, in *lanes*.
 //
-// A lane is memory of fixed size, taken when the run begins, that one worker writes and nobody
-// reads until the run is over: no lock, no atomic, no call of the system. What does not fit is
-// counted and left out. An engine that takes the world over writes where the one before stopped;
-// the threads of the two are apart by the join of the first. Records are written when what they
-// tell of has ended, so what lies within something stands before it.
+// A lane is memory of fixed size, allocated when the run begins. One worker writes it, and no
+// thread reads it until the run is over: no lock, no atomic, no system call. Records that do not
+// fit are counted and left out. An engine that takes the world over continues the lanes of the one
+// before; the join of the earlier threads separates the two. A record is written when its activity
+// ends, so nested activities stand before it.
 //
-// This folder and the engines know nothing of the file that comes of it (src/trace).
+// Neither this folder nor the engines know the file format (src/trace).
 #pragma once
 
 #include <algorithm>
@@ -28,10 +28,10 @@
 
 namespace orrery {
 
-/// Which events a trace is of.
+/// The events to trace.
 struct TraceScope {
-  using Range = std::pair<LpId, LpId>;  ///< both belong to it
-  std::vector<Range> lps;               ///< in order and apart; empty: all
+  using Range = std::pair<LpId, LpId>;  ///< inclusive
+  std::vector<Range> lps;               ///< sorted and disjoint; empty: all
   Time from = Time::zero(), to = Time::max();
 
   bool contains(LpId lp, Time time) const {
@@ -40,39 +40,39 @@ struct TraceScope {
   bool contains(LpId lp) const;
 };
 
-/// What a worker may be at, beside nothing that a record tells of.
+/// Activities of a worker.
 enum class TraceKind : std::uint32_t {
   event,        ///< a handler, also one whose event is rolled back later
-  coasted,      ///< a handler that is executed again, coasting forward
-  dropped,      ///< a handler that was interrupted and did not go on, or crashed
+  coasted,      ///< a handler executed again while coasting forward
+  dropped,      ///< a handler that was interrupted and not resumed, or crashed
   rollback,     ///< of an LP: `count` events are undone
   coasting,     ///< forward, over `count` events
   restore,      ///< of an LP's state, from a checkpoint
   checkpoint,   ///< of an LP: `count` bytes
-  gvt_round,    ///< its part in one; `ticks` is GVT then, `count` how many events are committed
-  interrupted,  ///< a handler is, for what lies within
+  gvt_round,    ///< the worker's part in one; `ticks` is GVT then, `count` the committed events
+  interrupted,  ///< a handler is suspended; the records within say for what
   idle,         ///< nothing can be executed
   batch,        ///< of `count` events that were handed over
   block,        ///< of a mode of an engine: `count` events
   moving,       ///< LPs, from worker to worker
-  engine,       ///< one has the world: `count` events are committed
-  set_up,       ///< LPs are made, and started
+  engine,       ///< an engine has the world: `count` events are committed
+  set_up,       ///< LPs are made and started
   halt,         ///< of the run, for snapshots and conditions
-  finish,       ///< LPs are ended
+  finish,       ///< LPs end
 };
 std::string_view name_of(TraceKind kind);
 
 struct TraceRecord {
   std::uint64_t begin_cycles = 0, end_cycles = 0;
-  std::int64_t ticks = 0;   ///< the simulated time that it is about
+  std::int64_t ticks = 0;   ///< simulated time of the activity
   std::uint64_t count = 0;  ///< as the kind says
-  /// Of the event's type, engine or mode; static text. Empty: the kind says all.
+  /// Name of the event's type, engine or mode; static text. Empty: the kind says all.
   std::string_view text{};
   LpId lp = 0;
   TraceKind kind = TraceKind::event;
 };
 
-/// On a line of its own: its worker writes it all the time.
+/// On a cache line of its own, since its worker writes it all the time.
 class alignas(64) TraceLane {
  public:
   /// Pages that are never written take no memory.
@@ -102,24 +102,24 @@ class alignas(64) TraceLane {
 
 class TraceRecorder {
  public:
-  /// `lane_records`: for the lanes of all workers together.
+  /// `lane_records`: of all workers' lanes together.
   TraceRecorder(TraceScope scope, unsigned workers, std::size_t lane_records);
   TraceRecorder(const TraceRecorder&) = delete;
   TraceRecorder& operator=(const TraceRecorder&) = delete;
 
   const TraceScope& scope() const { return scope_; }
-  /// Null for a worker beyond those that were expected: nothing is recorded of it.
+  /// Null for a worker beyond the expected number, which is not recorded.
   TraceLane* lane(unsigned worker) {
     return worker < lanes_.size() ? lanes_[worker].get() : nullptr;
   }
   unsigned workers() const { return static_cast<unsigned>(lanes_.size()); }
-  /// Of the thread that the run belongs to: engines and what is between them.
+  /// The lane of the run's main thread: engines, and activities between them.
   TraceLane& run_lane() { return run_lane_; }
   const TraceLane& run_lane() const { return run_lane_; }
   const TraceLane& worker_lane(unsigned worker) const { return *lanes_[worker]; }
 
-  /// Whether committed events are still wanted. Relaxed: whoever sees it late makes what is thrown
-  /// away, and the flag carries nothing else.
+  /// Whether committed events are still wanted. Relaxed: a thread that sees the change late only
+  /// makes records that are discarded, and the flag carries nothing else.
   bool takes_events() const { return takes_events_.load(std::memory_order_relaxed); }
   void refuse_events() { takes_events_.store(false, std::memory_order_relaxed); }
 
@@ -132,7 +132,7 @@ class TraceRecorder {
   std::atomic<bool> takes_events_{true};
 };
 
-/// Null where a run is not traced.
+/// Null if the run is not traced.
 inline TraceLane* lane_of(TraceRecorder* recorder, unsigned worker) {
   return recorder == nullptr ? nullptr : recorder->lane(worker);
 }
@@ -140,7 +140,7 @@ inline TraceLane* run_lane_of(TraceRecorder* recorder) {
   return recorder == nullptr ? nullptr : &recorder->run_lane();
 }
 
-/// Records what lasts as long as it exists. Nothing without a lane.
+/// Records an activity that lasts as long as this object. Does nothing without a lane.
 class TraceSpan {
  public:
   TraceSpan(TraceLane* lane, TraceKind kind, std::int64_t ticks = 0, LpId lp = 0,
@@ -164,7 +164,7 @@ class TraceSpan {
   TraceSpan& operator=(const TraceSpan&) = delete;
 
   void set_count(std::uint64_t count) { record_.count = count; }
-  /// There was nothing to tell of.
+  /// Records nothing after all.
   void forget() { lane_ = nullptr; }
 
  private:
@@ -172,11 +172,11 @@ class TraceSpan {
   TraceRecord record_;
 };
 
-/// Records how long a worker had nothing to execute, which is known when it has something again.
+/// Records how long a worker had nothing to execute; the end is known only when it has work again.
 class TraceIdleness {
  public:
   explicit TraceIdleness(TraceLane* lane) : lane_(lane) {}
-  /// Before it looks for something to execute.
+  /// Call before looking for work.
   void at_turn() {
     if (lane_ != nullptr) [[unlikely]]
       turn_cycles_ = read_cycles();
@@ -208,7 +208,7 @@ class TraceIdleness {
 
   TraceLane* const lane_;
   std::uint64_t turn_cycles_ = 0;
-  std::uint64_t since_cycles_ = 0;  ///< 0: it is not idle
+  std::uint64_t since_cycles_ = 0;  ///< 0: not idle
 };
 
 }  // namespace orrery

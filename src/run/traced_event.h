@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a trace holds of an event: its place in the order, its type and size, the fingerprint of its
-// LP after it, and which sends were its own, so that an effect's cause can be found.
+// A trace's data of an event: its place in the order, its type and size, the fingerprint of its LP
+// after it, and the numbers of its sends, so that the cause of an event can be found.
 //
-// It goes the way of the rows that handlers emit (core/rows.h), behind those of the same event, in
-// a table of its own: so it is dropped where the event is rolled back, leaves when the event
-// commits, comes from other ranks, and is sorted, by what does all that for rows anyway. It is no
-// row of the model: it enters neither the fingerprint nor a table. The name of the type goes along,
-// since only the LP knows it, and the LP may be on another rank.
+// It travels as a row (core/rows.h), behind the rows of the same event, in a table of its own. So
+// the code for rows drops it if the event is rolled back, hands it over when the event commits,
+// brings it from other ranks, and sorts it. It is no row of the model: it enters neither the
+// fingerprint nor a table. The name of the type is included, since only the LP knows it, and the LP
+// may be on another rank.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@
 namespace orrery {
 
 struct TracedEvent {
-  /// In place of the number of a table.
+  /// Used as the number of the table.
   static constexpr std::uint32_t kTable = ~std::uint32_t{0};
   static constexpr std::size_t kPlainCells = 5;
   static constexpr std::size_t kMostCells = Table::kMaxColumns;
@@ -34,15 +34,15 @@ struct TracedEvent {
   Key key;
   LpId lp = 0;
   EventTypeId type = 0;
-  std::string_view name;  ///< of the type; empty: start() of the LP. Longer ones are cut
+  std::string_view name;  ///< of the type; empty: start() of the LP. Longer names are cut
   std::uint32_t payload_bytes = 0;
   std::int64_t duration_ticks = 0;
   std::uint64_t fingerprint = 0;  ///< of the LP, after the event
-  /// Its own sends are first_send ... first_send + sends - 1 by their send counts.
+  /// Its own sends have the send counts first_send ... first_send + sends - 1.
   std::uint64_t first_send = 0;
   std::uint32_t sends = 0;
 
-  /// What is known where it was executed. `event`: null for start(). `sends_before`, `sends`: the
+  /// From what is known at the execution. `event`: null for start(). `sends_before`, `sends`: the
   /// LP's send counts before and after it.
   static TracedEvent of(const EventHeader* event, std::string_view name, Duration duration,
                         std::uint64_t fingerprint, std::uint64_t sends_before,
@@ -60,7 +60,7 @@ struct TracedEvent {
   }
 
   using Cells = std::array<std::uint64_t, kMostCells>;
-  /// Fills `cells`; those that are used.
+  /// Fills `cells`; returns the used ones.
   std::span<const std::uint64_t> pack(Cells& cells) const {
     const std::string_view text = name.substr(0, kMostNameBytes);
     cells[0] = (std::uint64_t{payload_bytes} << 32) | type;
@@ -70,7 +70,7 @@ struct TracedEvent {
     cells[4] = (std::uint64_t{sends} << 32) | text.size();
     return {cells.data(), kPlainCells + row_cells::put_text(text, &cells[kPlainCells])};
   }
-  /// The name stays where the row is.
+  /// The name of the result refers to the row's memory.
   static TracedEvent read(const Row& row) {
     TracedEvent event;
     event.key = row.key;

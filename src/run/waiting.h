@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a thread waits for another, everywhere: it spins, since the other is usually done within a
-// microsecond or two; then it offers the core, since the other may need it; then it sleeps. Where
-// there are more threads than cores it does not spin at all: that only takes time from those waited
-// for. Who can be woken sleeps on what wakes it (Patience::wait says when); who cannot be, since
-// nobody knows that it waits, naps, longer each time (Backoff).
+// How threads wait for each other: first spin, since the other is usually done within a microsecond
+// or two; then yield the core, since the other may need it; then sleep. With more threads than
+// cores a thread does not spin, which would only take time from the thread that it waits for. A
+// thread that others can wake sleeps on its condition (Patience::wait says when); a thread of which
+// nobody knows that it waits sleeps for periods that grow (Backoff).
 #pragma once
 
 #include <sched.h>
@@ -19,7 +19,7 @@ class Patience {
  public:
   explicit Patience(bool crowded) : spins_(crowded ? 0 : kSpins) {}
 
-  /// Waits until `ready()`; false when it is time to sleep.
+  /// Waits until `ready()`; returns false when it is time to sleep.
   template <class Ready>
   bool wait(Ready&& ready) const {
     for (std::uint32_t i = 0; i < spins_; ++i) {
@@ -47,7 +47,7 @@ class Patience {
   std::uint32_t spins_;
 };
 
-/// For a thread that looks around between waits: each call of `wait` is one step of the row.
+/// For a thread that polls between waits: each call of `wait` is the next, longer step.
 class Backoff {
  public:
   explicit Backoff(bool crowded) : looks_(crowded ? 0 : kLooks) {}
@@ -69,15 +69,15 @@ class Backoff {
     nap_ns_ = kShortestNapNs;
   }
 
-  /// Where there are more threads than cores, the others' turns end sooner than a nap: 8 threads on
-  /// two cores that agree with each other all the time are six times faster than with 20.
+  /// With more threads than cores, the others' turns end sooner than a sleep: 8 threads on two
+  /// cores that synchronise all the time are six times faster than with 20 yields.
   static constexpr std::uint32_t kYields = 400;
 
  private:
-  /// A look (draining all rings) costs lines of other cores: not as often as a comparison.
+  /// A poll (draining all rings) loads cache lines of other cores: not as often as a comparison.
   static constexpr std::uint32_t kRelaxesALook = 32;
-  /// Some 20 us: whoever has a core has answered by then. Who has none, since other processes have
-  /// it, gets it by the offers, which cost nothing where nobody wants the core.
+  /// Some 20 us: a thread with a core has answered by then. A thread without one, since other
+  /// processes have it, gets it by the yields, which cost nothing if nobody wants the core.
   static constexpr std::uint32_t kLooks = 16;
   static constexpr long kShortestNapNs = 20'000, kLongestNapNs = 200'000;
   const std::uint32_t looks_;

@@ -35,7 +35,7 @@ World::World(const Model& model, Layout layout, Promises promises,
 
 World::~World() {
   if (!on_heaps()) {
-    if (lps_.empty()) return;  // an engine has failed that had the table
+    if (lps_.empty()) return;  // an engine that had the table has failed
     const OrdinaryCalls ordinary;
     for (LpId id = 0; id < lp_count_; ++id) {
       if (!is_here(id)) continue;
@@ -44,7 +44,7 @@ World::~World() {
     }
     return;
   }
-  // What destructors do wrong with their memory changes no result and goes untold.
+  // Memory misuse by destructors changes no result and is not reported.
   const MisuseWatch misuse;
   const HeapMisuseNote before = std::exchange(heap_misuse(), {});
   for (LpId id = 0; id < lp_count_; ++id)
@@ -52,7 +52,7 @@ World::~World() {
   heap_misuse() = before;
 }
 
-/// A handler that was dropped may have left its LP half changed: its destructor may crash in turn.
+/// A dropped handler may have left its LP inconsistent, so its destructor may crash in turn.
 void World::end_object(LogicalProcessBase* object) const {
   if (!failed) {
     delete object;
@@ -62,7 +62,7 @@ void World::end_object(LogicalProcessBase* object) const {
 }
 
 void World::destroy(LpId id) {
-  // Without a table an engine has failed that had it: who the LPs are is not known any more.
+  // Without a table (an engine that had it has failed) the LPs' addresses are unknown.
   if (LogicalProcessBase* object = lps_.empty() ? nullptr : lps_[id].object) {
     const ModelCall call("its destructor", id);
     const memory::ApplicationMode application(places_[id].heap);

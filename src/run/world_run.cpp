@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A run on one engine that works on worlds: the LPs' making, the engine's way to the end, the LPs'
-// end.
+// A run of one engine that works on worlds: makes the LPs, runs the engine to the end, ends the
+// LPs.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -23,8 +23,9 @@
 namespace orrery {
 namespace {
 
-/// A world without LPs. The graph, which placement and promises need, is gone before LPs are made.
-/// A world that leaves its process or comes from another lies on heaps, whatever its engine needs.
+/// Makes a world without LPs. The graph, which placement and promises need, is freed before LPs are
+/// made. A world that leaves its process or comes from another lies on heaps, whatever its engine
+/// needs.
 World make_world(const WorldEngine& engine, const Model& model, const RunOptions& options,
                  const RunControl& control, RunResult& result) {
   const CommunicationGraph graph = communication_of(model);
@@ -36,7 +37,7 @@ World make_world(const WorldEngine& engine, const Model& model, const RunOptions
   return {model, std::move(where), Promises(model, graph), options.livelock_microsteps};
 }
 
-/// Ends all LPs where the engine has left them, and their rows.
+/// Ends all LPs where the engine has left them, and hands over their rows.
 void finish(World& world, const RunOptions& options, RunControl& control, RunResult& result) {
   result.reached = std::min(world.cut.time(), options.until);
   result.committed = world.committed;
@@ -68,7 +69,7 @@ bool goes_on(World& world, RunControl& control) {
   return control.halts->at_halt(world);
 }
 
-/// Rows of a run over ranks go to the sink of rank 0, while this lives.
+/// While it exists, rows of a run over ranks go to the sink of rank 0.
 class RowsOfRanks {
  public:
   explicit RowsOfRanks(RunControl& control) : control_(control), sink_(control.rows) {
@@ -79,7 +80,7 @@ class RowsOfRanks {
   ~RowsOfRanks() { control_.rows = sink_; }
   RowsOfRanks(const RowsOfRanks&) = delete;
   RowsOfRanks& operator=(const RowsOfRanks&) = delete;
-  /// All that is committed up to here is the sink's.
+  /// Waits until the sink has all rows committed so far.
   void flush() {
     if (rows_) rows_->flush();
   }
@@ -87,7 +88,7 @@ class RowsOfRanks {
  private:
   RunControl& control_;
   RowSink* const sink_;
-  std::unique_ptr<RankRows> rows_;  ///< apart: model code runs below, on a bounded stack
+  std::unique_ptr<RankRows> rows_;  ///< on the heap: model code runs below, on a bounded stack
 };
 
 }  // namespace
@@ -133,7 +134,7 @@ void WorldEngine::run_whole(const Model& model, const RunOptions& options, RunCo
   result.shutdown_seconds = watch.lap() - result.loop_seconds - (result.startup_seconds - before);
 }
 
-/// Halts count as a part of the loop: they are what a run with halts does.
+/// Halts count as a part of the loop, since they belong to the run's work.
 void WorldEngine::advance_with_halts(World& world, const RunOptions& options, RunControl& control,
                                      const std::function<void()>& flush_rows, RunResult& result) {
   Stopwatch watch;
