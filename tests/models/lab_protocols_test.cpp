@@ -86,7 +86,7 @@ class LabDevice : public ::testing::Test, protected NetworkDevice::Port {
   /// What the driver does when it finds the device.
   void set_up() {
     order(3, {});
-    EXPECT_EQ(ask(1, {}, 8), packed(std::uint64_t{0x160010020}));
+    EXPECT_EQ(ask(1, {}, 8), packed(std::uint64_t{0x160010028}));
     EXPECT_EQ(ask(15, {}, 8), packed(std::uint64_t{0x4228}));
     order(16, packed(std::uint64_t{0x4228}));
     Pair interrupts;
@@ -200,14 +200,23 @@ TEST_F(LabDevice, RefusesWhatNoDriverSends) {
   EXPECT_THROW(device_.receive(), GuestError) << "a payload longer than any";
 }
 
+TEST_F(LabDevice, PassesFramesOfAnyLengthOn) {
+  set_up();
+  send_.describe(0, kBuffers, 12 + 4000, 0);
+  send_.offer(0);
+  ask(35, packed(1u, 0u), 0);
+  ASSERT_EQ(sent_.size(), 1u);
+  EXPECT_EQ(sent_.front().size(), 4000u) << "the link drops it";
+}
+
 TEST_F(LabDevice, RefusesFramesThatNoNetworkHas) {
   set_up();
   send_.describe(0, kBuffers, 11, 0);
   send_.offer(0);
   EXPECT_THROW(ask(35, packed(1u, 0u), 0), GuestError) << "shorter than its header";
-  send_.describe(0, kBuffers, 12 + 1519, 0);
+  send_.describe(0, kBuffers, 12 + 13, 0);
   send_.offer(0);
-  EXPECT_THROW(ask(35, packed(1u, 0u), 0), GuestError);
+  EXPECT_THROW(ask(35, packed(1u, 0u), 0), GuestError) << "without addresses";
   send_.describe(0, kBuffers, 100, 2);
   send_.offer(0);
   EXPECT_THROW(ask(35, packed(1u, 0u), 0), GuestError) << "a buffer to be filled";
