@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From the words of `orrery sweep` to what is to be run. Whatever can be refused without executing
-// the model is refused here, for every value of every parameter: a study of hours shall not end
-// with the discovery that its last point cannot be.
+// Makes the plan of a study from the options of `orrery sweep`. Every value of every parameter is
+// checked here, as far as possible without executing the model: a study of hours must not end with
+// the error that its last point is impossible.
 #pragma once
 
 #include <nlohmann/json.hpp>
