@@ -11,6 +11,7 @@
 // repeated whenever one of them changes, and it would have to assign tokens in one word, which
 // limits a group to 64 federates. The lock is taken only when a federate goes to sleep or is woken,
 // which costs a hundred times as much.
+//
 // A federate may die anywhere, also with the lock. So `settle` reads nothing that an interrupted
 // decision may have left incomplete: it derives everything from the words, and each change under
 // the lock takes effect with one store, its last. The next decision does the work that an

@@ -9,7 +9,6 @@
 // occurrences at any time. Then real numbers have a course, and whole numbers have one if the means
 // of times differ more than the values within times explain (twice as much, as a ratio of
 // variances), which is not so for names. A column that only repeats the time has none.
-// out.
 #pragma once
 
 #include <string>
