@@ -25,8 +25,7 @@ struct Advice {
   bool has_table = false;  ///< a table of machines was given
   Limits limits;
   Offers offers;                           ///< empty without a table
-  std::size_t chosen = 0;                  ///< index in the measured configurations: the fastest
-                                           ///< here
+  std::size_t chosen = 0;                  ///< index in findings.measured: the fastest here
   std::optional<std::size_t> recommended;  ///< index in the offers
   std::vector<Guideline> guidelines;
 

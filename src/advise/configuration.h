@@ -37,8 +37,7 @@ struct Measured {
   double start_seconds = 0;            ///< time outside of the event loop, of the last sample
   std::uint64_t memory_bytes = 0;      ///< maximum of the samples
   std::string refusal;                 ///< why there are no samples, or no more
-  bool beyond_cores = false;           ///< more executors than cores: measured for the cost, not to
-                                       ///< be recommended
+  bool beyond_cores = false;           ///< more executors than cores; not to be recommended
 
   double efficiency() const { return executed > 0 ? committed / executed : 1; }
   std::optional<CostFit> fit() const { return fit_cost(samples); }

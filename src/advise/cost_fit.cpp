@@ -10,8 +10,7 @@
 namespace orrery::advise {
 namespace {
 
-constexpr double kLeastSpread = 1.2;  // least ratio of the longest to the shortest run for the fit
-                                      // of a line
+constexpr double kLeastSpread = 1.2;  // least ratio of longest to shortest run for a line
 
 struct Sums {
   double mean_x = 0, mean_y = 0, xx = 0, xy = 0;

@@ -35,10 +35,8 @@ struct Likely {
 struct CostFit {
   double fixed = 0, per_event = 0;  ///< seconds
   std::size_t runs = 0;
-  double deviation = 0;                          ///< of the time per event from the line, in
-                                                 ///< seconds
-  double mean_inverse = 0, inverse_squares = 0;  ///< of 1 / events: its mean, and the sum of
-                                                 ///< squares about the mean
+  double deviation = 0;                          ///< of events' times from the line, seconds
+  double mean_inverse = 0, inverse_squares = 0;  ///< of 1 / events: mean, squares about it
   std::size_t degrees = 0;                       ///< of freedom; 0: no interval
 
   /// The time of a run of `events`.

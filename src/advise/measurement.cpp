@@ -23,11 +23,9 @@ constexpr double kLeastRunSeconds = 0.03, kMostRunSeconds = 2.5;
 constexpr double kLengths[] = {1, 2, 4};  // relative lengths of the runs for the fit
 constexpr double kSumOfLengths = 7;
 constexpr unsigned kLeastCycles = 2, kMostCycles = 8;
-constexpr double kProbeWorth = 0.5, kCycleWorth = 0.8;  // shares of the best rate that further
-                                                        // measurement requires
+constexpr double kProbeWorth = 0.5, kCycleWorth = 0.8;  // least shares of the best rate
 constexpr double kWellKnown = 0.02;      // relative half-width at which measuring ends
-constexpr unsigned kScoutTries = 4;      // each four times as long as the one before, in case
-                                         // start-up takes all the time
+constexpr unsigned kScoutTries = 4;      // each four times as long, since start-up may take it all
 constexpr double kPatience = 4;          // time limit of a run, in multiples of its expected time
 constexpr double kExtraSeconds = 1;      // added to the limit
 constexpr std::size_t kLeastPoints = 8;  // for a curve

@@ -38,8 +38,7 @@ struct Offer {
   Likely seconds;
   double price = 0;
   bool is_extrapolated = false;  ///< to more executors than were measured
-  bool is_efficient = false;     ///< no other offer is better in time or price and as good in the
-                                 ///< other
+  bool is_efficient = false;     ///< no other offer is faster and at most as expensive
 };
 
 struct Offers {

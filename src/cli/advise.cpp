@@ -37,10 +37,8 @@ constexpr std::uint64_t kMostExecutors = 1024;
 constexpr std::size_t kMostCandidates = 64;
 constexpr unsigned kCalibrationRuns = 7;
 constexpr const char* kAdviceName = "advise.json";
-constexpr const char* kChooser = "auto";  // not measured itself: it changes from one engine to
-                                          // another
-constexpr const char* kOptimistic = "timewarp";  // its one worker has costs that only several
-                                                 // workers need
+constexpr const char* kChooser = "auto";         // not measured: it changes between engines
+constexpr const char* kOptimistic = "timewarp";  // its single worker has costs of several
 
 double read_wall_time(const std::string& flag, const std::string& text) {
   constexpr double kTick = 1e-9;

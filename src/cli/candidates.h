@@ -6,7 +6,7 @@
 //   MODEL       a model's name or a shared object   ENGINE     an engine's name
 //   FILE, DIR   as they say                         X.toml     a file of that kind
 //   COMMAND     a subcommand                        PARAMETER  of the model on the line
-//   METRIC, METRIC=TIME, CONDITION                  its metrics, with what follows them
+//   METRIC, METRIC=TIME, CONDITION                  its metrics, with the text behind them
 //   NAME=VALUE, NAME=VALUES                         its parameters with their values
 //   a|B         either: in lower case the word itself; else one of these kinds
 //   A,...       a list                              A...       several words
@@ -53,10 +53,8 @@ struct Place {
   const CommandLine& commands;
   std::string model;                     ///< name or file of the model on the line; empty: none
   std::vector<std::string> set;          ///< the parameters that have a value already
-  bool is_fork = false;                  ///< the command is `fork`, which may change some
-                                         ///< parameters only
-  const OptionBase* declared = nullptr;  ///< the run option whose value stands here; null: another
-                                         ///< place
+  bool is_fork = false;                  ///< the command is `fork`, for some parameters only
+  const OptionBase* declared = nullptr;  ///< the option whose value stands here, or null
 };
 
 /// Adds all values that `type` allows, behind `prefix`, with which the current word begins.

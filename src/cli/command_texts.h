@@ -23,8 +23,7 @@ struct CommandText {
   std::string_view operands;
   std::string_view prose;     ///< lines of text; paragraphs have an empty line between them
   std::string_view examples;  ///< a line each, as in a shell
-  std::string_view more{};  ///< prose after the examples; lines that begin with two blanks stay
-                            ///< lines
+  std::string_view more{};    ///< prose after the examples; lines indented by two stay lines
   std::span<const Entry> files{};
 
   std::string footer() const;  ///< of --help

@@ -27,7 +27,7 @@ namespace orrery::cli {
 
 class Again;
 
-/// When a run takes snapshots.
+/// The snapshot options of a run.
 struct SnapshotArguments {
   bool on = false, end_after = false, check = false;
   std::string every, wall, share, at;
@@ -107,8 +107,7 @@ struct SweepArguments : RunArguments {
   std::vector<std::string> precisions;
 
   std::string study_file;
-  std::map<std::string, std::size_t> lines;  ///< of the study file, by key; parameters as
-                                             ///< "set.NAME"
+  std::map<std::string, std::size_t> lines;  ///< of the study file; parameters as "set.NAME"
   std::vector<study::Axis> file_axes;
   std::vector<study::Settings> points;
   std::vector<std::size_t> point_lines;
@@ -189,7 +188,7 @@ void add_describe_options(CLI::App& command, DescribeArguments& arguments);
 /// command line wins over the file.
 void complete_arguments(CLI::App& command, RunArguments& arguments);
 
-/// The same where a folder stands in the place of a model.
+/// For `resume` and `fork`, where a folder stands in the place of a model.
 void complete_arguments(CLI::App& command, ResumeArguments& arguments);
 
 /// For `report`, which takes folders only.

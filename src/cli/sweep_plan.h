@@ -17,13 +17,13 @@ namespace orrery::cli {
 struct SweepPlan {
   study::Plan plan;
   study::RunMaker maker;
-  std::string warm_up_metric;  ///< pilots are to tell how long it takes to settle; empty: none
+  std::string warm_up_metric;  ///< pilots determine the warm-up for it; empty: none
   double confidence = 0.95;
   std::string model_name, model_path;  ///< the path of a shared object; else empty
-  nlohmann::ordered_json identity;     ///< what may not change while the study goes on
+  nlohmann::ordered_json identity;     ///< must stay the same when the study is resumed
 };
 
-/// Throws UsageError, for what a study file says with line and key.
+/// Throws UsageError; errors in a study file have line and key.
 SweepPlan plan_sweep(const SweepArguments& arguments);
 
 }  // namespace orrery::cli

@@ -67,8 +67,7 @@ void Beat::take_directed(Found& found) {
   if (roll_ != nullptr) {
     entry = forget(found.thread.id());
     if (entry == nullptr && found.scheduling.is_real_time()) {
-      if (figures_.ticks > 0) return;  // it became a real-time thread by itself, and keeps its
-                                       // scheduling
+      if (figures_.ticks > 0) return;  // it became real-time by itself, and stays so
       throw UsageError(fmt::format(
           "thread {} ('{}') of process {} is a real-time thread already, so it cannot be directed",
           found.thread.id().thread, found.thread.name(), found.thread.id().process));

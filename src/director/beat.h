@@ -44,8 +44,7 @@ struct ThreadView {
 struct Figures {
   Nanoseconds elapsed = 0;
   std::uint64_t ticks = 0, missed_ticks = 0;
-  SpreadCounts spreads, delays;  ///< spreads of virtual times, and how late the director woke, in
-                                 ///< ticks
+  SpreadCounts spreads, delays;  ///< of virtual times; lateness of the director; in ticks
 };
 
 class Beat {

@@ -77,8 +77,7 @@ class Director {
   std::unique_ptr<Beat> beat_;
 
   std::mutex ticking_;               ///< guards beat_ and the next two members
-  Nanoseconds start_ = 0, met_ = 0;  ///< begin of the beat, and when the two threads last exchanged
-                                     ///< data
+  Nanoseconds start_ = 0, met_ = 0;  ///< first tick; last exchange of the two threads
   /// When the next tick is due. Written under ticking_; read without it to know how long to sleep.
   /// Relaxed: an old value only wakes a thread in vain.
   std::atomic<Nanoseconds> next_{0};

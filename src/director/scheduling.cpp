@@ -21,8 +21,7 @@ struct Attributes {
 
 constexpr std::uint32_t kDeadline = 6;       // SCHED_DEADLINE
 constexpr std::uint64_t kResetOnFork = 0x1;  // SCHED_FLAG_RESET_ON_FORK
-constexpr std::uint64_t kUsefulFlags = 0x7;  // and the flags of SCHED_DEADLINE, but not those of
-                                             // utilisation clamping
+constexpr std::uint64_t kUsefulFlags = 0x7;  // and those of SCHED_DEADLINE; not utilisation clamps
 
 /// Ordinary threads have a slice as their runtime, their own or the system's; the kernel does not
 /// say which. A thread with the same slice as this process is assumed to have the system's.

@@ -34,8 +34,7 @@ class Descriptor {
 
 struct ThreadId {
   pid_t process = 0, thread = 0;
-  std::uint64_t born = 0;  ///< in the system's clock ticks; distinguishes threads with the same
-                           ///< number
+  std::uint64_t born = 0;  ///< clock ticks; distinguishes threads of one number
 
   bool operator==(const ThreadId&) const = default;
 };

@@ -58,8 +58,7 @@ struct alignas(64) Slot {
   Atomic<Time> lvt{kEarliest};
   Atomic<std::uint32_t> bell{0};        ///< the federate sleeps on this word
   Atomic<std::uint32_t> generation{0};  ///< number of federates that have left this slot
-  Guarded<std::uint64_t> ticket{0};     ///< order in which federates became ready: first come,
-                                        ///< first served
+  Guarded<std::uint64_t> ticket{0};     ///< order of becoming ready: first come, first served
   Guarded<Time> lowest{0};              ///< its report to a round of GVT
   Guarded<std::int64_t> balance{0};
   Guarded<std::uint32_t> round{0};   ///< the last round of GVT that it has joined

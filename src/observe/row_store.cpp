@@ -13,8 +13,7 @@ namespace {
 
 constexpr std::size_t kAbsorbBytes = std::size_t{4} << 20;  // wakes the writer without a watermark
 constexpr std::size_t kSpareBuffers = 64;
-constexpr std::chrono::milliseconds kGathering{10};  // longest delay of rows that no thread waits
-                                                     // for
+constexpr std::chrono::milliseconds kGathering{10};  // longest delay if no thread waits
 
 }  // namespace
 

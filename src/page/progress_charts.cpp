@@ -13,8 +13,7 @@ namespace {
 
 constexpr double kMebibyte = 1 << 20;
 constexpr std::size_t kFewestSamples = 4;  // for a chart
-constexpr double kNoticeable = 0.995;      // at or above this efficiency, the committed and
-                                           // executed rates share a line
+constexpr double kNoticeable = 0.995;      // from this efficiency on, both rates share a line
 
 struct Sampled {
   std::string name;

@@ -21,8 +21,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kExitSystem = 4;         // kExitSystem of the command
 constexpr int kLookMs = 200;           // milliseconds between two progress lines
-constexpr std::size_t kMostTold = 10;  // failures that are printed, since an error in the model or
-                                       // its parameters fails all runs
+constexpr std::size_t kMostTold = 10;  // failures printed, since one error may fail all runs
 
 /// Throws UsageError for a measure that the report does not have, and for a text.
 void require_measure(const Json& report, const PrecisionRule& rule) {

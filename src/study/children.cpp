@@ -31,8 +31,7 @@ constexpr std::string_view kPrefix = "orrery: ";
 [[noreturn]] void become_run(pid_t parent, const sigset_t& mask, int errors, char* const* words) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(kExitNoProgram);  // the parent died before PR_SET_PDEATHSIG was
-                                                   // set
+  if (getppid() != parent) _exit(kExitNoProgram);  // the parent died before the prctl
   const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
   dup2(nothing, STDIN_FILENO);
   dup2(nothing, STDOUT_FILENO);

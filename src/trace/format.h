@@ -7,7 +7,7 @@
 //
 //   sequence 1    committed events, in the order of their keys: a track for each LP, at simulated
 //                 time. The same bytes on every engine: nothing of the run's course is in them.
-//   sequence 2+r  what the workers of rank r did: a track for each, at wall-clock time.
+//   sequence 2+r  records of the workers of rank r: a track for each, at wall-clock time.
 //
 // Both times begin at 0. ui.perfetto.dev shows one axis for all tracks, so simulated and wall-clock
 // times overlap there without any relation.
