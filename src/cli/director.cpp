@@ -103,7 +103,7 @@ Orders read_orders(const DirectorArguments& arguments) {
   return orders;
 }
 
-// --- what is shown
+// --- output
 // ---------------------------------------------------------------------------------
 
 std::string ticks_text(double ticks) {
@@ -212,7 +212,7 @@ class LiveTable {
   std::size_t lines_ = 0;
 };
 
-// --- what is left
+// --- files
 // ----------------------------------------------------------------------------------
 
 /// A CSV file that has a temporary name until it is complete.

@@ -188,7 +188,7 @@ int run(const LlfCommandArguments& arguments) {
   start(command);
   const int code = wait_for_it();
   llf_clean(
-      std::getenv(llf::mpi::kGroup));  // removes the group of killed ranks; fails while a rank lives
+      std::getenv(llf::mpi::kGroup));  // removes the group of killed ranks; fails if one is alive
   if (code == 0 && mark.is_there())
     fmt::print(
         stderr,

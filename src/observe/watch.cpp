@@ -24,7 +24,7 @@ namespace {
 constexpr int kTerminalPeriodMs = 200, kRefusedWaitMs = 20;
 constexpr int kFirstLineMs = 50;  // soon enough to show a short run, late enough to have a rate
 constexpr int kLogPeriodMs = 5000;
-constexpr int kStuckPeriodMs = 200;           // between looks at threads that ought to stop
+constexpr int kStuckPeriodMs = 200;           // between checks of threads that should stop
 constexpr double kLongSeconds = 1;            // from this time on, progress names a handler
 constexpr double kPatienceSeconds = 2;        // wait for a handler after a request to stop
 constexpr double kSameHandlerSeconds = 0.05;  // more than this is no chance
