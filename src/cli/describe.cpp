@@ -106,8 +106,8 @@ std::string execution_text(const Model& model) {
   return text_of(LpExecutions(model, Promises()));
 }
 
-/// Prints nothing if prepare() needs a parameter without a sensible default: horizon and number of
-/// LPs may depend on input files.
+/// Horizon and number of LPs may depend on input files. If prepare() needs a parameter without a
+/// sensible default, the table shows the reason instead.
 void print_defaults(Model& model, const Terminal& terminal) {
   print_out("\n{}\n", terminal.bold("Defaults"));
   TextTable table({{""}, {""}});

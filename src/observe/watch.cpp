@@ -27,7 +27,7 @@ constexpr int kLogPeriodMs = 5000;
 constexpr int kStuckPeriodMs = 200;           // between checks of threads that should stop
 constexpr double kLongSeconds = 1;            // from this time on, progress names a handler
 constexpr double kPatienceSeconds = 2;        // wait for a handler after a request to stop
-constexpr double kSameHandlerSeconds = 0.05;  // more than this is no chance
+constexpr double kSameHandlerSeconds = 0.05;  // above this, a second signal names the handler
 
 void write_stderr(const std::string& text) {
   // An error cannot be reported if standard error is closed.

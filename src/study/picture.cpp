@@ -23,7 +23,7 @@ using page::tick_text;
 constexpr double kWidth = 720, kHeight = 440;
 constexpr double kLeft = 88, kRight = 24, kTop = 48, kBottom = 64;
 constexpr double kLegendLine = 18, kLegendWidth = 150;
-constexpr double kSideBySide = 8;  // pixels between error bars of one value
+constexpr double kSideBySide = 8;  // between error bars of one value
 constexpr std::array kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                  "#e69f00", "#56b4e9", "#000000"};
 
