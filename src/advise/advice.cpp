@@ -6,7 +6,7 @@
 namespace orrery::advise {
 namespace {
 
-/// For a shell: in quotes where a word has anything that would mean something to it.
+/// Quotes a word for a shell, if it has characters with a special meaning.
 std::string quoted(const std::string& word) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%_+=:,./-";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is said in the end, and in which forms: for the terminal, as JSON, as tables.
+// The advice of `orrery advise`, and its forms: a text for the terminal, JSON, tables, a picture.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -17,25 +17,25 @@
 namespace orrery::advise {
 
 struct Advice {
-  std::string model;                     ///< as it was named
+  std::string model;                     ///< as the user named it
   std::vector<std::string> run_command;  ///< "run MODEL --set ..." as typed, without engine
   Findings findings;
   unsigned cores = 1;
   std::string currency;
-  bool has_table = false;  ///< of machines
+  bool has_table = false;  ///< a table of machines was given
   Limits limits;
-  Offers offers;                           ///< none without a table
-  std::size_t chosen = 0;                  ///< of what was measured: the fastest here
-  std::optional<std::size_t> recommended;  ///< of the offers
+  Offers offers;                           ///< empty without a table
+  std::size_t chosen = 0;                  ///< index in findings.measured: the fastest here
+  std::optional<std::size_t> recommended;  ///< index in the offers
   std::vector<Guideline> guidelines;
 
-  /// What to take: on the machine that is recommended, or here.
+  /// The recommended configuration: on the recommended machine, or here.
   const Configuration& configuration() const;
   /// "orrery run ..." for a shell.
   std::string command() const;
 };
 
-/// Nothing where nothing could be measured.
+/// Nothing if no configuration could be measured.
 std::optional<Advice> make_advice(Findings findings, const std::vector<Machine>& machines,
                                   const Limits& limits, unsigned cores);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Advice for programs: its names are kept (docs/advise.md), and its tables say the same.
+// Advice as JSON: field names do not change (docs/advise.md), and its tables have the same data.
 #include <algorithm>
 
 #include "advise/advice.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Time against cost. With a table of machines each is a point at what the run costs there, else
-// each configuration is one at the core time that it takes here. Both axes are logarithmic, since
-// machines differ by factors. The efficient ones are joined by a line of steps: what lies to the
-// right of it and above is beaten by one of them.
+// A chart of time against cost. With a table of machines, each point is a machine at the cost of
+// the run there; without it, each point is a configuration at its core time here. Both axes are
+// logarithmic, since machines differ by factors. A step line joins the efficient points: each of
+// them beats the points to the right of it and above.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using page::Scale;
 
 constexpr double kWidth = 760, kHeight = 460;
 constexpr double kLeft = 84, kRight = 150, kTop = 56, kBottom = 62;
-constexpr double kMargin = 1.25;  // of the values, at both ends of an axis
+constexpr double kMargin = 1.25;  // a factor, at both ends of an axis
 constexpr double kLabelHeight = 14;
 constexpr const char *kPoint = "#0072b2", *kFrontier = "#d55e00", *kOther = "#8a8a8a";
 
@@ -97,7 +97,7 @@ class Drawing {
     x_ = {left / kMargin, right * kMargin, kLeft, kWidth - kRight, true};
     if (low > 0)
       y_ = {low / kMargin, high * kMargin, kHeight - kBottom, kTop, true};
-    else  // a machine that costs nothing has no logarithm
+    else  // a machine without a price: 0 has no logarithm
       y_ = page::scale_of(0, high, kHeight - kBottom, kTop);
   }
 
@@ -127,7 +127,7 @@ class Drawing {
       const double x = x_.at(tick);
       put(R"(<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" stroke="#000000"/>)", x, y_.begin,
           y_.begin + 5);
-      if (x - last < 64) continue;  // their texts would run into each other
+      if (x - last < 64) continue;  // the texts would overlap
       last = x;
       put(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", x, y_.begin + 20,
           span_text(tick));
@@ -140,7 +140,7 @@ class Drawing {
         advice_.has_table ? escaped("price" + unit) : "core time: time x cores");
   }
 
-  /// To the left of the first there is nothing, and from each on its cost until the next.
+  /// Begins at the first point; each point's time holds from its cost to that of the next.
   void frontier() {
     std::string points;
     double cost = 0;
@@ -171,7 +171,7 @@ class Drawing {
         span_text(mark.seconds.value), mark.cost);
   }
 
-  /// Beside the points, moved down where one would lie on another.
+  /// Beside the points; a label that would overlap another is moved down.
   void labels() {
     struct Placed {
       double x, y;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Advice for people: the answer first, then what it rests on.
+// Advice as text: the recommendation first, then the measurements behind it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::string price_text(const Advice& advice, double price) {
   return fmt::format("{:.4g}{}", price, advice.currency.empty() ? "" : " " + advice.currency);
 }
 
-/// Without the start-up, whose error is nothing of an event's.
+/// Without start-up, whose error does not belong to the event rate.
 std::string rate_error(const Measured& one, const Forecast& forecast) {
   return error_text(one.fit()->seconds(forecast.events.value, kConfidence));
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kMostSeconds = 60;
 
-/// Changing any of it changes what a factor means.
+/// A change of any option changes the meaning of the factor.
 std::vector<std::string> fixed_run() {
   return {"run",   "phold",       "--engine", "sequential", "--set",       "lps=8192",
           "--set", "remote=0.25", "--set",    "mean=1s",    "--until=600s"};

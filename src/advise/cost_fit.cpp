@@ -10,13 +10,13 @@
 namespace orrery::advise {
 namespace {
 
-constexpr double kLeastSpread = 1.2;  // longest over shortest run, for a line
+constexpr double kLeastSpread = 1.2;  // least ratio of longest to shortest run for a line
 
 struct Sums {
   double mean_x = 0, mean_y = 0, xx = 0, xy = 0;
 };
 
-/// x: 1 / events, y: the time of an event. In two passes, as differences from the mean.
+/// x: 1 / events, y: the time per event. Two passes: sums of differences from the mean.
 Sums sums_of(std::span<const Sample> samples) {
   Sums sums;
   const double count = static_cast<double>(samples.size());
@@ -72,7 +72,7 @@ std::optional<CostFit> fit_cost(std::span<const Sample> samples) {
     fit.inverse_squares = sums.xx;
     parameters = 2;
   }
-  if (fit.per_event <= 0) {  // all that was measured is start-up; what is certain is less than that
+  if (fit.per_event <= 0) {  // the fit says that all time is start-up; the mean is an upper bound
     fit = CostFit{.fixed = 0, .per_event = sums.mean_y, .runs = samples.size()};
     parameters = 1;
   }

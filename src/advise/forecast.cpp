@@ -13,14 +13,14 @@
 namespace orrery::advise {
 namespace {
 
-constexpr std::size_t kMostParts = 48, kLeastParts = 6;  // of the time that was counted
+constexpr std::size_t kMostParts = 48, kLeastParts = 6;  // of the counted time
 constexpr std::size_t kBatches = 8;  // of the settled part: the fewer, the less they depend on each
                                      // other
 constexpr double kWhole = 1 - 1e-9;
-constexpr double kSteadyShare = 0.01;  // a trend over all that was counted that is nobody's matter
+constexpr double kSteadyShare = 0.01;  // a smaller trend over the counted time is ignored
 
-/// Where to cut so that the mean of the rest has the smallest estimated error; at most at the half,
-/// since a minimum behind it says that there is too little to tell.
+/// The cut for which the mean of the rest has the smallest estimated error; at most at the half,
+/// since a minimum behind the half means that there are too few rates.
 std::size_t settled_part(std::span<const double> rates) {
   std::size_t best = 0;
   double least = -1;
@@ -51,7 +51,7 @@ struct Trend {
   bool is_certain = false;
 };
 
-/// Whether the rates grow or fall, by the slope of a line through them.
+/// Whether the rates grow or fall, by the slope of the regression line.
 Trend trend_of(std::span<const double> rates, double confidence) {
   if (rates.size() < 4) return {};
   const double count = static_cast<double>(rates.size()), middle = (count - 1) / 2;
@@ -74,8 +74,8 @@ Trend trend_of(std::span<const double> rates, double confidence) {
   return trend;
 }
 
-/// The rate stays as it was in the last part, or it goes on as it did for as long as it has done so
-/// (a trend is nobody's to follow any further), but not below nothing.
+/// The interval between two cases: the rate stays as in the last part, or the trend goes on for as
+/// long as it has been observed (not longer), but not below a rate of 0.
 Likely events_of_a_trend(std::span<const double> rates, double per_part, double parts_left,
                          double part_seconds) {
   const double last = rates.back();
@@ -159,14 +159,14 @@ Forecast forecast_events(const Curve& curve, double until, double confidence) {
 }
 
 Forecast forecast_by_pilot(const Curve& curve, const Curve& pilot, double until) {
-  constexpr int kLooks = 9;  // at the second half of what was counted
+  constexpr int kLooks = 9;  // times in the second half of the counted part
   Forecast forecast;
   forecast.basis = Basis::pilot;
   forecast.until = until;
   forecast.counted = curve.events();
   forecast.counted_to = curve.end();
   forecast.rate = (curve.events() - curve.events_by(curve.end() * 0.9)) / (curve.end() * 0.1);
-  // The same number of events by each of several times, if the shapes are equal.
+  // Each of these times gives an estimate of all events; the estimates are equal if the shapes are.
   double lowest = 0, highest = 0, last = 0;
   for (int i = 0; i < kLooks; ++i) {
     const double time = curve.end() * (0.5 + 0.5 * i / (kLooks - 1));

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many events the whole run has. They are the same on every engine, so one run up to some
-// simulated time tells them up to there, and the rest is a forecast from their rate over simulated
-// time. The beginning is left out by MSER (K. P. White, "An effective truncation heuristic for bias
-// reduction in simulation output", Simulation 69(6), 1997); of the rest parts of equal length are
-// taken as a sample, of which the future has as many more as fit into it. Where the rate still
-// grows or falls, both are told: it stays as it is, and it goes on like that for as long again.
+// Forecasts the number of events of the whole run. All engines commit the same events, so one run
+// up to a simulated time gives the number up to there, and the rest is a forecast from the event
+// rate over simulated time. MSER removes the initial transient (K. P. White, "An effective
+// truncation heuristic for bias reduction in simulation output", Simulation 69(6), 1997). Parts of
+// equal length of the rest are the sample, and the future consists of as many more such parts as
+// fit into it. If the rate still grows or falls, the interval spans two cases: the rate stays as it
+// is, and the trend continues for as long again.
 //
-// Nothing can tell from the first tenth of a run that its load falls after the half. A *pilot*, a
-// smaller setting of the same model that is run to its end, can: its events over simulated time
-// have the shape of the whole. So a forecast says what it rests on.
+// The first tenth of a run cannot show that the load falls after the half. A *pilot*, a smaller
+// setting of the same model that is run to its end, can: its events over simulated time have the
+// same shape as those of the whole run. So each forecast has its basis in it.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +22,15 @@
 
 namespace orrery::advise {
 
-/// Events committed by a simulated time.
+/// The number of events that are committed by a simulated time.
 struct CurvePoint {
   double seconds = 0, events = 0;
 };
 
-/// By time, from the start of the run; between points it is straight.
+/// Events over simulated time, from the start of the run; linear between points.
 class Curve {
  public:
-  /// Points that do not go on in time are left out.
+  /// Skips points that are not later than the one before, or have fewer events.
   explicit Curve(std::span<const CurvePoint> points);
   bool empty() const { return points_.size() < 2; }
   double end() const { return points_.empty() ? 0 : points_.back().seconds; }
@@ -37,7 +38,7 @@ class Curve {
   std::size_t size() const { return points_.size(); }
 
   double events_by(double seconds) const;
-  /// When so many are committed; the end if that is later.
+  /// The time by which `events` are committed; at most end().
   double time_of(double events) const;
 
  private:
@@ -45,29 +46,29 @@ class Curve {
 };
 
 enum class Basis : std::uint8_t {
-  counted,    ///< the whole run was made
-  settled,    ///< their rate, which stays
-  unsettled,  ///< their rate, which still changes
+  counted,    ///< the whole run was executed
+  settled,    ///< the event rate, which does not change any more
+  unsettled,  ///< the event rate, which still changes
   pilot,      ///< the shape of a smaller run
 };
 
 struct Forecast {
   Basis basis = Basis::settled;
   Likely events;          ///< of the whole run
-  double counted = 0;     ///< of these
-  double counted_to = 0;  ///< simulated seconds
-  double until = 0;       ///< the same, the whole
+  double counted = 0;     ///< events that were counted
+  double counted_to = 0;  ///< simulated seconds that were counted
+  double until = 0;       ///< simulated seconds of the whole run
   double settled_from = 0;
-  double rate = 0;  ///< events in a simulated second where it was counted last
+  double rate = 0;  ///< events per simulated second at the end of the counted part
 
-  /// "164 M, of which 25.1 M ...", one or more sentences.
+  /// One or more sentences: "164 M, of which 25.1 M ...".
   std::string text() const;
 };
 
-/// `confidence`: of the interval. The curve must reach beyond its first point.
+/// `confidence`: of the interval. The curve must have events after its first point.
 Forecast forecast_events(const Curve& curve, double until, double confidence);
 
-/// By the shape of `pilot`, which reaches to `until`.
+/// A forecast by the shape of `pilot`, which must reach `until`.
 Forecast forecast_by_pilot(const Curve& curve, const Curve& pilot, double until);
 
 }  // namespace orrery::advise

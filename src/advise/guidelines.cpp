@@ -15,7 +15,7 @@ double per_event(const Measured& one) {
   return one.fit()->per_event;
 }
 
-/// The fastest of those for which `counts` holds; null: none.
+/// The fastest configuration for which `counts` is true; null: none.
 template <class Counts>
 const Measured* fastest_of(std::span<const Measured> measured, Counts counts) {
   const Measured* best = nullptr;
@@ -33,7 +33,8 @@ bool is_parallel(const Measured& one) {
   return !one.beyond_cores && one.configuration.executors() > 1;
 }
 
-/// What several cores cost in processor time, and what to do with several runs.
+/// The processor time of several cores compared with one core, and the consequence for several
+/// runs.
 std::optional<Guideline> core_time(std::span<const Measured> measured) {
   const Measured* const alone = fastest_of(measured, is_alone);
   const Measured* const parallel = fastest_of(measured, is_parallel);
@@ -74,7 +75,7 @@ std::optional<Guideline> oversubscription(std::span<const Measured> measured,
                    std::move(text)};
 }
 
-/// Of the cheapest and the fastest offer that are efficient.
+/// Compares the cheapest and the fastest efficient offer.
 std::optional<Guideline> bigger_machine(std::span<const Offer> offers) {
   const Offer *cheapest = nullptr, *fastest = nullptr;
   for (const Offer& one : offers) {
@@ -101,7 +102,7 @@ std::optional<Guideline> bigger_machine(std::span<const Offer> offers) {
                   times_price)};
 }
 
-/// A machine that is paid for and not used.
+/// A machine with cores that the run does not use.
 std::optional<Guideline> idle_cores(const Measured& chosen, std::span<const Offer> offers,
                                     unsigned cores) {
   for (const Offer& one : offers) {

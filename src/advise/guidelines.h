@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What S. B. Yoginath found for simulations on rented virtual machines ("Virtual time-aware virtual
-// machine systems", dissertation, Georgia Institute of Technology, 2014, chapter 5), as far as it
-// applies to what was measured here, and with these figures: where cost counts, the largest machine
-// is no longer the obvious choice, and executors that outnumber the cores cost more than they seem
-// to.
+// Findings of S. B. Yoginath on simulations on rented virtual machines ("Virtual time-aware virtual
+// machine systems", dissertation, Georgia Institute of Technology, 2014, chapter 5), as far as they
+// apply to the measurements here, and with figures from here: if cost matters, the largest machine
+// is no longer the obvious choice, and more executors than cores cost more than expected.
 #pragma once
 
 #include <span>
@@ -17,11 +16,11 @@
 namespace orrery::advise {
 
 struct Guideline {
-  std::string name;  ///< "oversubscription": does not change
+  std::string name;  ///< "oversubscription": fixed names
   std::string text;
 };
 
-/// `chosen`: of `measured`, the fastest here. `offers` may be empty.
+/// `chosen`: index in `measured` of the fastest. `offers` may be empty.
 std::vector<Guideline> guidelines(std::span<const Measured> measured, std::size_t chosen,
                                   std::span<const Offer> offers, unsigned cores);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of machines that may be rented: a TOML file with a table [[machine]] for each. Whoever
-// rents knows the prices; we ship only an example with fictitious ones (docs/machines.toml).
+// The table of machines for rent: a TOML file with a table [[machine]] for each. Users know their
+// prices; Orrery has only an example with fictitious prices (docs/machines.toml).
 #pragma once
 
 #include <optional>
@@ -13,9 +13,9 @@ namespace orrery::advise {
 struct Machine {
   std::string name;
   unsigned cores = 1;            ///< processors that its system shows
-  double speed = 1;              ///< factor that `orrery advise --calibrate` tells there
+  double speed = 1;              ///< factor from `orrery advise --calibrate` on it
   double price_per_hour = 0;     ///< in the table's currency
-  std::optional<double> memory;  ///< bytes; nothing: enough
+  std::optional<double> memory;  ///< bytes; nothing: enough for any run
 };
 
 struct MachineTable {
@@ -23,10 +23,10 @@ struct MachineTable {
   std::vector<Machine> machines;
 };
 
-/// Throws UsageError that names file, line, and what is wrong there.
+/// Throws UsageError with file, line and error.
 MachineTable read_machines(const std::string& path);
 
-/// What a machine costs for so long, billed by the second, a second that has begun in full.
+/// The price of a machine for `seconds`, billed by the second, rounded up to full seconds.
 double price_of(const Machine& machine, double seconds);
 
 }  // namespace orrery::advise

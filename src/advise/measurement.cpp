@@ -20,17 +20,17 @@ constexpr double kScoutShare = 0.25, kPilotShare = 0.25, kProbeShare = 0.1, kBey
 constexpr double kLeastScoutSeconds = 0.2, kShortSeconds = 0.5;
 constexpr double kLeastProbeSeconds = 0.05, kMostProbeSeconds = 1;
 constexpr double kLeastRunSeconds = 0.03, kMostRunSeconds = 2.5;
-constexpr double kLengths[] = {1, 2, 4};  // of runs, whose costs are fitted
+constexpr double kLengths[] = {1, 2, 4};  // relative lengths of the runs for the fit
 constexpr double kSumOfLengths = 7;
 constexpr unsigned kLeastCycles = 2, kMostCycles = 8;
-constexpr double kProbeWorth = 0.5, kCycleWorth = 0.8;  // of the best rate, to be measured further
-constexpr double kWellKnown = 0.02;      // share of the interval at which measuring ends
-constexpr unsigned kScoutTries = 4;      // each four times as long, where start-up takes it all
-constexpr double kPatience = 4;          // times the time a run should take
-constexpr double kExtraSeconds = 1;      // and this
-constexpr std::size_t kLeastPoints = 8;  // that a curve needs
+constexpr double kProbeWorth = 0.5, kCycleWorth = 0.8;  // least shares of the best rate
+constexpr double kWellKnown = 0.02;      // relative half-width at which measuring ends
+constexpr unsigned kScoutTries = 4;      // each four times as long, since start-up may take it all
+constexpr double kPatience = 4;          // time limit of a run, in multiples of its expected time
+constexpr double kExtraSeconds = 1;      // added to the limit
+constexpr std::size_t kLeastPoints = 8;  // for a curve
 constexpr unsigned kOversubscription = 4;
-constexpr double kBusy = 0.5;  // load for each core at which others disturb
+constexpr double kBusy = 0.5;  // load per core from which on other programs disturb
 constexpr int kExitUsage = 2;
 
 std::vector<CurvePoint> points_of(const Json& report) {
@@ -39,7 +39,7 @@ std::vector<CurvePoint> points_of(const Json& report) {
   for (std::size_t i = 0; i < progress.at("committed").size(); ++i)
     points.push_back({progress["simulated_seconds"][i], progress["committed"][i]});
   const CurvePoint last{report.at("run").at("reached_seconds"), report["run"].at("committed")};
-  // The last sample may have been taken at the same time, before the last events were counted.
+  // The last sample may have the same time, but be taken before the last events were counted.
   while (!points.empty() && points.back().seconds >= last.seconds) points.pop_back();
   points.push_back(last);
   return points;
@@ -50,7 +50,7 @@ double seconds_beside_loop(const Json& report) {
   return seconds.at("startup").get<double>() + seconds.at("shutdown").get<double>();
 }
 
-/// Who else computes here, as far as the system tells.
+/// The load of this machine, if the system says.
 std::optional<double> load_of_others() {
   double load = 0;
   if (getloadavg(&load, 1) != 1) return std::nullopt;
@@ -101,7 +101,7 @@ RunOutcome Measurement::scout_for(double seconds) {
   RunOutcome outcome = runner_.run(words, path("scout"), seconds);
   has_snapshot_ = true;
   if (outcome.code != kExitUsage) return outcome;
-  // It may be the snapshot that is refused; what is wrong else is refused again.
+  // The option --snapshots may be the reason; any other error will come again.
   const std::string why = outcome.sentence;
   outcome = runner_.run(question_.run_words, path("scout"), seconds);
   has_snapshot_ = false;
@@ -113,7 +113,8 @@ RunOutcome Measurement::scout_for(double seconds) {
   return outcome;
 }
 
-/// Until it has come far enough for a curve; a model whose preparation takes long needs more time.
+/// Runs the scout until there are points enough for a curve; a model with a long preparation needs
+/// more time.
 void Measurement::send_scout() {
   double seconds = std::max(kLeastScoutSeconds, kScoutShare * question_.budget_seconds);
   for (unsigned i = 0; i < kScoutTries; ++i, seconds *= 4) {
@@ -141,7 +142,7 @@ void Measurement::send_scout() {
   state_ = path("scout");
 }
 
-/// From its snapshot. Without success it has come as far as it had.
+/// Resumes the scout from its snapshot. If that fails, the first scout's data stay.
 void Measurement::send_scout_on() {
   status_.show("the same, further, for its rate of events has not settled");
   std::vector<std::string> words = {"fork", state_};
@@ -228,7 +229,7 @@ double Measurement::events_ahead() const {
   return found_.forecast.events.value - begin_events_;
 }
 
-/// A run of so many events from where it begins, or all that there are.
+/// A run of `events` events from its begin, or to the horizon if there are fewer.
 std::vector<std::string> Measurement::words_for(const Configuration& configuration,
                                                 double events) const {
   std::vector<std::string> words = question_.run_words;
@@ -247,8 +248,7 @@ std::vector<std::string> Measurement::words_for(const Configuration& configurati
       time >= until_
           ? until_ticks_
           : std::clamp<std::int64_t>(std::llround(time / tick_), begin_ticks_ + 1, until_ticks_);
-  // The run's own --until is among its words, where it was given; the last one would be one too
-  // many.
+  // Removes the given --until from the words, since the option may occur only once.
   std::erase_if(words, [](const std::string& word) { return word.starts_with("--until="); });
   words.push_back("--until=" + duration_text(Duration::from_ticks(ticks), tick_));
   return words;
@@ -306,7 +306,8 @@ void Measurement::probe() {
   }
 }
 
-/// Those that may be the best, and what a forecast for more cores needs of the best one's kind.
+/// The configurations that may be the best, and those of the best one's family, which a forecast
+/// for more cores needs.
 std::vector<Measured*> Measurement::worth_more(double share) {
   const double best = best_rate();
   std::string family;
@@ -349,7 +350,7 @@ void Measurement::measure_in_turn() {
   }
 }
 
-/// Of the best that has several executors, as workers and as ranks, where both were measured.
+/// Measures the best configuration with several workers, and the best with several ranks.
 void Measurement::measure_beyond_cores() {
   for (const bool as_ranks : {false, true}) {
     const Measured* best = nullptr;

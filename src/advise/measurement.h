@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measures how a model can be run, within a budget of wall-clock time:
+// Measures configurations of a model's run, within a budget of wall-clock time:
 //
-// 1. A scout, the run itself on the default engine, goes as far as a quarter of the budget lets it.
-//    It tells how many events there are by which simulated time, and where it ends it leaves a
-//    snapshot: that is the warmed-up state, and the latest that can be had. Where the rate of
-//    events has not settled by then, it goes on for as long again.
-// 2. Each configuration goes on from there (`orrery fork`) for a moment. Those that are far behind
-//    the best are not measured any further.
-// 3. The others run in turn, in runs of three lengths, until the budget is used up or the best is
-//    known well.
-// 4. What it costs to have more executors than cores is measured on the best parallel one.
+// 1. A scout, the run itself on the default engine, goes as far as a quarter of the budget allows.
+//    It gives the number of events by simulated time, and leaves a snapshot where it ends: a
+//    warmed-up state, and the latest possible one. If the event rate has not settled by then, the
+//    scout goes on for as long again.
+// 2. Each configuration resumes from that snapshot (`orrery fork`) for a short time. Configurations
+//    that are far slower than the best are not measured any further.
+// 3. The others run in turn, in runs of three lengths, until the budget is used up or the interval
+//    of the best is narrow.
+// 4. The cost of more executors than cores is measured on the best parallel configuration.
 //
-// A run that is over before its share of the budget is measured from a quarter of its events on, a
-// very short one as a whole, and one of which no snapshot can be taken from the start.
+// If the scout ends before its share of the budget, runs are measured from a quarter of its events
+// on; a very short run is measured as a whole, and a run without snapshots from the start.
 #pragma once
 
 #include <functional>
@@ -34,43 +34,43 @@ namespace orrery::advise {
 
 struct Question {
   std::vector<std::string> run_words;    ///< from "run MODEL" on, without engine and workers
-  std::vector<std::string> fork_words;   ///< options of these that a fork takes
-  std::vector<std::string> pilot_words;  ///< what a pilot is run with instead; empty: no pilot
+  std::vector<std::string> fork_words;   ///< the given options that a fork takes
+  std::vector<std::string> pilot_words;  ///< the words of the pilot run; empty: no pilot
   std::vector<Configuration> candidates;
   double budget_seconds = 60;
   unsigned cores = 1;
-  bool wants_speed = false;  ///< the factor of this machine is to be measured
+  bool wants_speed = false;  ///< also measure the factor of this machine
   bool quiet = false;
 };
 
-/// Where measured runs begin.
+/// The begin of measured runs.
 enum class Begin : std::uint8_t { snapshot, start, whole };
 
 struct Findings {
-  nlohmann::ordered_json scout;  ///< its report
+  nlohmann::ordered_json scout;  ///< the scout's report
   Forecast forecast;
   Begin begin = Begin::snapshot;
-  double begin_seconds = 0;  ///< simulated, of the snapshot
-  double start_seconds = 0;  ///< that a run takes beside its events
+  double begin_seconds = 0;  ///< simulated time of the snapshot
+  double start_seconds = 0;  ///< time of a run outside of its event loop
   std::vector<Measured> measured;
   std::optional<Speed> speed;
   std::vector<std::string> notes;
   unsigned runs = 0;
   double seconds = 0;
-  int signal = 0;  ///< that ended it early; 0: none did
+  int signal = 0;  ///< the signal that ended the measurement early; 0: none
 
   Work work() const { return {forecast.events, start_seconds, speed ? speed->factor : 1}; }
 };
 
 class Measurement {
  public:
-  /// `folder`: where runs may lie.
+  /// `folder`: for the runs.
   Measurement(const Question& question, std::string folder);
 
-  /// Throws Failed, and Interrupted where nothing can be said yet.
+  /// Throws Failed, and Interrupted if a signal came before there is any result.
   Findings carry_out();
 
-  /// The model's run itself has failed; ends the command with its code.
+  /// The model's own run has failed; ends the command with this code.
   struct Failed {
     int code;
     std::string sentence;
@@ -106,12 +106,12 @@ class Measurement {
   Findings found_;
   Curve curve_;
   std::vector<CurvePoint> points_;  // of the curve
-  std::string state_;               // folder of the scout with the snapshot
+  std::string state_;               // folder of the scout's run with the snapshot
   bool has_snapshot_ = false;
   double until_ = 0, tick_ = 1e-9;  // simulated seconds
   std::int64_t until_ticks_ = 0, begin_ticks_ = 0;
-  double begin_events_ = 0, begin_executed_ = 0;  // where measured runs begin
-  double scout_rate_ = 0, scout_seconds_ = 0;     // of its events
+  double begin_events_ = 0, begin_executed_ = 0;  // counters at the begin of measured runs
+  double scout_rate_ = 0, scout_seconds_ = 0;     // of the scout: events per second, and seconds
 };
 
 }  // namespace orrery::advise

@@ -21,7 +21,7 @@ bool counts(const Measured& one) {
   return !one.beyond_cores && !one.samples.empty();
 }
 
-/// The least of what can run there as it was measured.
+/// The fastest measured configuration that fits on the machine.
 std::optional<Offer> measured_offer(std::span<const Measured> measured, const Work& work,
                                     const Machine& machine) {
   std::optional<Offer> best;
@@ -34,14 +34,14 @@ std::optional<Offer> measured_offer(std::span<const Measured> measured, const Wo
   return best;
 }
 
-/// The sequential engine, which is what several executors are compared with; null: not measured.
+/// The sequential engine, the base of comparison for several executors; null: not measured.
 const Measured* on_one_core(std::span<const Measured> measured) {
   for (const Measured& one : measured)
     if (counts(one) && one.configuration.engine == "sequential") return &one;
   return nullptr;
 }
 
-/// The same of what would run there with an executor on each core.
+/// The fastest configuration with one executor on each core, extrapolated.
 std::optional<Offer> extrapolated_offer(std::span<const Measured> measured, const Work& work,
                                         const Machine& machine) {
   std::map<std::string, std::vector<const Measured*>> families;

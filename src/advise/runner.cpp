@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kLookMilliseconds = 20;
-constexpr double kGraceSeconds = 20;  // from being asked to end to being killed
+constexpr double kGraceSeconds = 20;  // between SIGINT and SIGKILL
 constexpr int kExitSignal = 128;
 
 nlohmann::ordered_json report_in(const std::string& folder) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs as processes, one at a time, each ended in order when its time is over: it then reports what
-// it has committed, which is a measurement like any other. So no configuration, however slow on a
-// model, takes more than its share of the budget.
+// Runs as processes, one at a time. At its time limit a run is ended in order, and reports the
+// events that it has committed, which is a valid measurement. So no configuration, however slow on
+// a model, takes more than its share of the budget.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,18 +14,18 @@
 namespace orrery::advise {
 
 struct RunOutcome {
-  int code = 0;                   ///< of its exit; 0 also where it was ended when its time was over
-  std::string sentence;           ///< what it said of it
-  nlohmann::ordered_json report;  ///< null: it left none
+  int code = 0;                   ///< of its exit; 0 also if the time limit ended it
+  std::string sentence;           ///< its error message
+  nlohmann::ordered_json report;  ///< null: no report
 
   bool is_usable() const { return code == 0 && report.is_object(); }
 };
 
 class Runner {
  public:
-  /// Starts this program with these words and `--out FOLDER --force --quiet`.
+  /// Starts this program with `words` and `--out FOLDER --force --quiet`.
   RunOutcome run(std::vector<std::string> words, const std::string& folder, double limit_seconds);
-  /// Of Ctrl-C or SIGTERM; from then on nothing is to be run. 0: none came.
+  /// SIGINT or SIGTERM, after which no run may be started; 0: none came.
   int signal() const { return signal_; }
   unsigned runs() const { return runs_; }
 

@@ -13,7 +13,7 @@ namespace orrery::advise {
 namespace {
 
 constexpr unsigned kBarWidth = 20;
-constexpr double kLineSeconds = 2;  ///< from one line to the next, where none is rewritten
+constexpr double kLineSeconds = 2;  ///< between two lines, if the line is not rewritten
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is being measured, on a line that is rewritten on a terminal, and now and then on one
-// elsewhere.
+// The status line of a measurement: rewritten on a terminal, else a new line now and then.
 #pragma once
 
 #include <unistd.h>
@@ -20,9 +19,9 @@ class Status {
   Status(const Status&) = delete;
   Status& operator=(const Status&) = delete;
 
-  /// Since the start.
+  /// Seconds since the start.
   double seconds() const;
-  /// Of the budget that is left; below 0 when it is used up.
+  /// Seconds that are left of the budget; below 0 when it is used up.
   double left() const { return budget_ - seconds(); }
   void show(const std::string& what);
   void clear();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// orrery advise MODEL: how and where to run a model, from short runs of it and a table of machines.
-// Here options become a question (advise/measurement.h), and the answer is shown and left in files.
+// orrery advise MODEL: recommends how and where to run a model, from short runs of the model and a
+// table of machines. Turns options into a measurement (advise/measurement.h), and shows and writes
+// the advice.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -36,8 +37,8 @@ constexpr std::uint64_t kMostExecutors = 1024;
 constexpr std::size_t kMostCandidates = 64;
 constexpr unsigned kCalibrationRuns = 7;
 constexpr const char* kAdviceName = "advise.json";
-constexpr const char* kChooser = "auto";  // is no way of its own: it goes from one to another
-constexpr const char* kOptimistic = "timewarp";  // whose one worker pays for what several need
+constexpr const char* kChooser = "auto";         // not measured: it changes between engines
+constexpr const char* kOptimistic = "timewarp";  // its single worker has costs of several
 
 double read_wall_time(const std::string& flag, const std::string& text) {
   constexpr double kTick = 1e-9;
@@ -85,7 +86,8 @@ std::vector<unsigned> usual_counts(unsigned cores) {
   return counts;
 }
 
-/// As many workers of one process, and as many ranks of one worker, as there may be.
+/// Configurations with each number of workers in one process, and with each number of ranks of one
+/// worker.
 std::vector<Configuration> shapes_of(const EngineInfo& engine, const AdviseArguments& arguments,
                                      unsigned cores) {
   Configuration bare;
@@ -152,7 +154,7 @@ std::vector<Trial> read_trials(const AdviseArguments& arguments, const Model& mo
   return trials;
 }
 
-/// Each beside what it is by itself.
+/// Each configuration alone and with each trial option.
 std::vector<Configuration> candidates_of(const AdviseArguments& arguments, const Model& model,
                                          unsigned cores) {
   const std::vector<Trial> trials = read_trials(arguments, model);
@@ -219,7 +221,7 @@ std::vector<std::string> run_words(const AdviseArguments& arguments,
   return words;
 }
 
-/// The pilot's parameters are the run's, but for those that are its own.
+/// The pilot's parameters: those of the run, replaced by those given for the pilot.
 std::vector<std::string> pilot_sets(const AdviseArguments& arguments) {
   RunArguments pilot;
   pilot.model = arguments.model;

@@ -22,7 +22,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFlag = "--again";
-/// What a run leaves and shows.
+/// The options that say what a run writes and shows.
 constexpr std::array<std::string_view, 18> kOutput{"--out",
                                                    "--force",
                                                    "--quiet",
@@ -41,7 +41,7 @@ constexpr std::array<std::string_view, 18> kOutput{"--out",
                                                    "--snapshot-check",
                                                    "--end-after-snapshot",
                                                    "--write-partition"};
-/// What makes a run another one.
+/// The options that would make the repetition another run.
 constexpr std::array<std::string_view, 4> kIdentity{"--set", "--config", "--seed", "--until"};
 
 template <class Names>
@@ -135,7 +135,7 @@ std::vector<std::string> Again::words(const CLI::App& run,
   return words;
 }
 
-/// Where the build is to be had that made the report.
+/// The source revision of the build that made the report.
 std::string Again::revision_text() const {
   const std::string revision = report_text(report_, "orrery", "revision");
   return revision.empty() ? "" : fmt::format("; its source was revision {}", revision);

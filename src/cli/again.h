@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// orrery run --again REPORT: the run that a report tells of, once more. The report has the words of
-// the command, the builds of the program and of the model, and digests of all input files; what is
-// not as it was then is refused by its name, so the fingerprints have to be equal, and that is
-// checked, too. Where results go, what is shown, and on which engine, workers and ranks is free,
-// since nothing depends on it.
+// orrery run --again REPORT: repeats the run that a report describes. The report has the words of
+// the command, the builds of the program and of the model, and digests of all input files. Again
+// refuses a build or an input file that has changed, by its name, so the fingerprints have to be
+// equal; Again checks that, too. Output options, engine, workers and ranks may differ, since the
+// fingerprint does not depend on them.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -22,24 +22,25 @@ namespace orrery::cli {
 
 class Again {
  public:
-  /// `path`: of a report, or of the folder that has it. Throws UsageError for one that cannot be
-  /// repeated.
+  /// `path`: of a report, or of the folder that has the report. Throws UsageError if the run cannot
+  /// be repeated.
   explicit Again(const std::string& path);
 
-  /// Not what a run leaves and shows, be it given by words or in a config file.
+  /// False for options that say what a run writes and shows, on the command line or in a config
+  /// file.
   static bool repeats(std::string_view flag);
 
-  /// The words of the repeated command, behind the program's name. `given`: those behind `orrery
-  /// run`; what stands beside --again wins. Throws UsageError if it would make it another run.
-  /// `run`: knows options.
+  /// The words of the repeated command, behind the program's name. `given`: the words behind
+  /// `orrery run`; options beside --again replace those of the report. Throws UsageError if `given`
+  /// would make the repetition another run. `run`: the command that knows the options.
   std::vector<std::string> words(const CLI::App& run, const std::vector<std::string>& given) const;
 
-  /// Throws UsageError if program or model are of another build than they were.
+  /// Throws UsageError if the program's or the model's build is not the one in the report.
   void check_builds(const std::string& model_path) const;
   std::string revision_text() const;
-  /// The same for input files, once the model is prepared.
+  /// Throws UsageError if input files differ from the report's. Call it once the model is prepared.
   void check_inputs(const std::vector<InputFile>& inputs) const;
-  /// Of a run that is over: a note, or what is wrong.
+  /// The comparison with a run that has ended: a note, or an error.
   struct Verdict {
     bool equal = true;
     std::string sentence;

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "orrery-";
 
-/// Empty where the system does not tell.
+/// Empty if the system does not say.
 fs::path own_folder() {
   std::error_code error;
   return fs::read_symlink("/proc/self/exe", error).parent_path();
@@ -43,7 +43,7 @@ std::vector<std::string> commands_beside() {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(own_folder(), error)) {
     const std::string name = entry.path().filename().string();
-    // What has an extension, such as a plugin, is no program.
+    // A file with an extension, such as a plugin, is no program.
     if (name.starts_with(kPrefix) && name.find('.') == std::string::npos &&
         access(entry.path().c_str(), X_OK) == 0)
       names.push_back(name.substr(kPrefix.size()));

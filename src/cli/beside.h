@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// "orrery NAME ..." is "orrery-NAME ..." where that program lies beside this one: what belongs to
-// one model need not be known here.
+// "orrery NAME ..." executes "orrery-NAME ..." if that program lies in the same folder. So this
+// command need not know the commands that belong to a single model.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace orrery::cli {
 /// Returns if there is no such program.
 void become_command_beside(int argc, char** argv);
 
-/// The names that "orrery" takes for this reason, sorted.
+/// The commands that "orrery" accepts because their programs lie beside it, sorted.
 std::vector<std::string> commands_beside();
 
 /// What "orrery NAME --help" prints. Throws std::runtime_error.

@@ -27,7 +27,7 @@ std::vector<std::string> split(std::string_view text, std::string_view separator
   return parts;
 }
 
-/// Lines and their fields must stay what they are, whatever a model says of itself.
+/// Replaces tabs and newlines, since `text` comes from a model and must not break lines or fields.
 std::string on_one_line(const std::string& text) {
   std::string line = printable(text);
   std::replace_if(
@@ -35,7 +35,7 @@ std::string on_one_line(const std::string& text) {
   return line;
 }
 
-/// What is in a list of choices as people read it: "auto, copy, periodic:N with N from 1".
+/// Adds the choices in a list such as "auto, copy, periodic:N with N from 1".
 void add_choices(Candidates& candidates, std::string_view list, const std::string& prefix) {
   for (const std::string& choice : split(list, ", ")) {
     std::string word = choice.substr(0, choice.find(' '));
@@ -50,14 +50,14 @@ void add_choices(Candidates& candidates, std::string_view list, const std::strin
   }
 }
 
-/// The help of an option of a run ends with its choices, behind what is declared.
+/// The help of a run option ends with its choices, behind the declared help.
 void add_choices_of(const OptionBase& option, Candidates& candidates, const std::string& prefix) {
   const std::string help = option.help();
   const std::size_t begin = option.declaration().help.size() + 2;  // ": "
   if (help.size() > begin) add_choices(candidates, help.substr(begin), prefix);
 }
 
-/// Null where there is none of that name, or no shared object with one.
+/// Null if no model has this name, or no shared object holds one.
 ModelPointer model_of(const Place& place) {
   if (place.model.empty()) return nullptr;
   try {
@@ -80,7 +80,7 @@ void add_values_of(const ParameterBase& parameter, Candidates& candidates,
   }
 }
 
-/// Behind the last comma of the word, if it is a list.
+/// If the word is a list: the word up to its last comma.
 std::string list_prefix(const Candidates& candidates, const std::string& prefix) {
   const std::size_t comma = candidates.current().rfind(',');
   if (comma == std::string::npos || comma < prefix.size()) return prefix;
@@ -113,7 +113,7 @@ void add_names_of_parameters(Candidates& candidates, const std::string& prefix,
       candidates.add(prefix + p->name(), p->help());
 }
 
-/// `behind`: what has to follow a name.
+/// `behind`: the text that must follow a metric's name, such as "=".
 void add_metrics(Candidates& candidates, const std::string& prefix, const Place& place,
                  const std::string& behind = "") {
   const ModelPointer model = model_of(place);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What can stand at a place of a command line, found from how the place is declared: operands of
+// The candidates for a place of a command line, found from how the place is declared: operands of
 // commands and types of options are words of one small language.
 //
 //   MODEL       a model's name or a shared object   ENGINE     an engine's name
 //   FILE, DIR   as they say                         X.toml     a file of that kind
 //   COMMAND     a subcommand                        PARAMETER  of the model on the line
-//   METRIC, METRIC=TIME, CONDITION                  its metrics, with what follows them
+//   METRIC, METRIC=TIME, CONDITION                  its metrics, with the text behind them
 //   NAME=VALUE, NAME=VALUES                         its parameters with their values
 //   a|B         either: in lower case the word itself; else one of these kinds
 //   A,...       a list                              A...       several words
 //
-// Any other name is that of a value of which only the option knows what it can be.
+// Any other name stands for a value whose choices only the option knows.
 #pragma once
 
 #include <string>
@@ -23,22 +23,23 @@
 
 namespace orrery::cli {
 
-/// In the order in which they were added; only what begins like the word at the cursor.
+/// Keeps the order in which candidates were added; drops those that do not begin with the current
+/// word.
 class Candidates {
  public:
-  /// `current`: the word as far as it goes up to the cursor.
+  /// `current`: the word at the cursor, up to the cursor.
   explicit Candidates(std::string current) : current_(std::move(current)) {}
 
   const std::string& current() const { return current_; }
   void add(const std::string& word, const std::string& help = "") { add("word", word, help); }
-  /// The word goes on behind it.
+  /// A beginning of a word: the shell adds no space behind it.
   void add_part(const std::string& word, const std::string& help = "") { add("part", word, help); }
-  /// Files that match the pattern, and folders; `prefix` is what stands before in the same word.
+  /// Files that match the pattern, and folders; `prefix`: the part of the word before the file name.
   void add_files(const std::string& pattern, const std::string& prefix);
   void add_folders(const std::string& prefix);
 
-  /// What shells read: a line each, "word|part TAB text TAB help" or "file|folder TAB pattern TAB
-  /// prefix".
+  /// The lines that shell scripts read, each "word|part TAB text TAB help" or "file|folder TAB
+  /// pattern TAB prefix".
   const std::string& lines() const { return lines_; }
 
  private:
@@ -50,13 +51,13 @@ class Candidates {
 /// A place in a command line.
 struct Place {
   const CommandLine& commands;
-  std::string model;                     ///< name or file, of the line; empty: none
+  std::string model;                     ///< name or file of the model on the line; empty: none
   std::vector<std::string> set;          ///< the parameters that have a value already
-  bool is_fork = false;                  ///< which may change some of them only
-  const OptionBase* declared = nullptr;  ///< the option whose value it is, if it is one of a run
+  bool is_fork = false;                  ///< the command is `fork`, for some parameters only
+  const OptionBase* declared = nullptr;  ///< the option whose value stands here, or null
 };
 
-/// All that `type` allows, behind `prefix`, with which the current word begins.
+/// Adds all values that `type` allows, behind `prefix`, with which the current word begins.
 void add_values(Candidates& candidates, std::string_view type, const std::string& prefix,
                 const Place& place);
 

@@ -41,7 +41,7 @@ class HelpFormatter final : public CLI::Formatter {
 void apply_text(CLI::App& app, const CommandText& text) {
   app.footer(text.footer());
   app.formatter(std::make_shared<HelpFormatter>(text));
-  app.allow_extras();  // left-over words are refused by us, with near matches
+  app.allow_extras();  // main refuses left-over words, with near matches
 }
 
 }  // namespace

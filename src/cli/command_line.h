@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The subcommands with their options, declared once and for all who need them: whoever reads a
-// command line, writes the manual or completes words.
+// The subcommands with their options, declared once for everything that reads a command line,
+// writes the manual or completes words.
 #pragma once
 
 #include <CLI/CLI.hpp>

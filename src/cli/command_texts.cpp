@@ -288,7 +288,7 @@ what that knows. Packages bring this along; it is for a command that lies elsewh
 orrery completion zsh > ~/.zsh/functions/_orrery    a folder of $fpath, before compinit)x"},
 };
 
-/// With two blanks in front of each.
+/// The lines with two blanks before each.
 std::string indented(std::string_view lines) {
   std::string text = "  ";
   for (const char c : lines) {

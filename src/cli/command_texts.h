@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is told of each command beside its options: what follows its name, what it does, examples,
-// files. --help, the manual pages and the completion of words take it from here, so that none of
-// them says something else than the others.
+// The texts about each command beside its options: operands, description, examples, files. --help,
+// the manual pages and the completion of words all take these texts, so they cannot contradict each
+// other.
 #pragma once
 
 #include <span>
@@ -11,30 +11,30 @@
 
 namespace orrery::cli {
 
-/// Something that has a name, and what it is.
+/// A name and its meaning.
 struct Entry {
   std::string_view name, meaning;
 };
 
 struct CommandText {
-  std::string_view name;  ///< empty: of orrery itself
+  std::string_view name;  ///< empty: orrery itself
   std::string_view summary;
-  /// What follows the name, a word each (candidates.h).
+  /// The operands, a word each (candidates.h).
   std::string_view operands;
   std::string_view prose;     ///< lines of text; paragraphs have an empty line between them
   std::string_view examples;  ///< a line each, as in a shell
-  std::string_view more{};  ///< prose after them; lines that begin with two blanks stay as they are
+  std::string_view more{};    ///< prose after the examples; lines indented by two stay lines
   std::span<const Entry> files{};
 
   std::string footer() const;  ///< of --help
 };
 
-/// Of orrery itself first, then in the order of the help.
+/// orrery itself first, then the commands in the order of the help.
 std::span<const CommandText> command_texts();
-/// The name must be one of theirs.
+/// `name` must be one of command_texts().
 const CommandText& command_text(std::string_view name);
 
-/// Of all commands.
+/// The exit codes of all commands.
 std::span<const Entry> exit_codes();
 /// Variables of the environment.
 std::span<const Entry> environment_texts();

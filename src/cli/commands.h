@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The subcommands of `orrery` and their exit codes. A command throws UsageError or ModelFault for
-// what it refuses; main turns that into one sentence and a code.
+// The subcommands of `orrery` and their exit codes. A command throws UsageError or ModelFault to
+// refuse something; main prints the error as one sentence and returns an exit code.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ namespace orrery::cli {
 
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitMismatch = 1;  ///< compare, --again or trace diff found a difference
-inline constexpr int kExitUsage = 2;     ///< options, parameters, input files, output folder
-inline constexpr int kExitFault = 3;     ///< the model did what it must not do
-inline constexpr int kExitSystem = 4;    ///< the system had no memory, no threads
+inline constexpr int kExitUsage = 2;     ///< wrong options, parameters, input files, output folder
+inline constexpr int kExitFault = 3;     ///< the model did something that a model must not do
+inline constexpr int kExitSystem = 4;    ///< the system had no memory or no threads
 inline constexpr int kExitInternal = 70;
 inline constexpr int kExitSignal = 128;  ///< + the signal: 130 for Ctrl-C
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// orrery compare MODEL: several engines and worker counts on one model, in turn, and the proof that
-// they agree.
+// orrery compare MODEL: runs one model with several engines and worker counts in turn, and checks
+// that their results agree.
 //
-// Every run is a process of its own, `orrery run ... --json` of this same command: the peak memory
-// is then the run's, no run inherits another's warm heap, and what is measured is what a user gets.
-// The runs alternate (A B C A B C), so that a machine that slows down slows all of them.
+// Every run is a process of its own, `orrery run ... --json` of this same command. So the peak
+// memory belongs to one run, no run inherits another's warm heap, and compare measures what a user
+// gets. The runs alternate (A B C A B C), so that a machine that slows down slows all of them.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -70,7 +70,7 @@ std::vector<const EngineInfo*> chosen_engines(const CompareArguments& arguments)
   return chosen;
 }
 
-/// Every engine with every worker count; once, if it has one worker whatever it is asked for.
+/// Every engine with every worker count; only once if the engine always has one worker.
 std::vector<Contender> contenders(const std::vector<const EngineInfo*>& chosen,
                                   const CompareArguments& arguments) {
   const OptionBase& workers = workers_option();
@@ -88,8 +88,8 @@ std::vector<Contender> contenders(const std::vector<const EngineInfo*>& chosen,
   return all;
 }
 
-/// Takes out the engines that cannot run this model, and returns why; refuses where one of them was
-/// asked for.
+/// Removes the engines that cannot run this model, and returns the reasons. Throws UsageError if
+/// the user named such an engine.
 std::vector<std::string> leave_out(const CompareArguments& arguments, Model& model,
                                    const RunOptions& options,
                                    std::vector<const EngineInfo*>& chosen) {
@@ -106,8 +106,8 @@ std::vector<std::string> leave_out(const CompareArguments& arguments, Model& mod
   return notes;
 }
 
-/// Refuses what the runs would refuse, and what none of them would use, before any of them. Returns
-/// notes on engines that are left out.
+/// Refuses, before the first run, options that a run would refuse and options that no run would
+/// use. Returns notes on engines that are left out.
 std::vector<std::string> check_arguments(const CompareArguments& arguments,
                                          std::vector<const EngineInfo*>& chosen) {
   const ChosenModel model = choose_model(arguments);
@@ -132,7 +132,7 @@ std::vector<std::string> check_arguments(const CompareArguments& arguments,
                                useless.size() == 1 ? "it" : "them"));
 }
 
-/// What the contender's engine does not use is not for it.
+/// The command line of one contender, without options that its engine does not use.
 std::vector<std::string> command_line(const CompareArguments& arguments,
                                       const Contender& contender) {
   std::vector<std::string> words = {
@@ -148,14 +148,15 @@ std::vector<std::string> command_line(const CompareArguments& arguments,
   return words;
 }
 
-/// Starts the command with its standard output in a pipe; the pipe's read end comes back.
+/// Starts the command with its standard output in a pipe; `output` becomes the pipe's read end.
 pid_t spawn(const std::vector<std::string>& words, int& output) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw UsageError(fmt::format("pipe: {}", std::strerror(errno)));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  // Ctrl-C reaches both processes: the run ends in order, and we, who ignore it, wait for that.
+  // Ctrl-C reaches both processes: the child ends in order; this process ignores the signal and
+  // waits for the child.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t defaults;
@@ -242,7 +243,7 @@ class Status {
   std::size_t width_ = 0;
 };
 
-/// Runs all, in turn. Returns the exit code of the first run that failed, else 0.
+/// Executes all runs, in turn. Returns the exit code of the first run that failed, else 0.
 int run_all(const CompareArguments& arguments, std::vector<Contender>& all, std::uint64_t repeats) {
   Status status(arguments.quiet);
   std::uint64_t number = 0;
@@ -276,7 +277,7 @@ double baseline_rate(const std::vector<Contender>& all) {
   return 0;
 }
 
-/// Null: as many as the engine chose.
+/// Null: the engine chose the number.
 Json asked_workers(const Contender& contender) {
   const Json number = Json::parse(contender.workers, nullptr, false);
   return number.is_number_unsigned() ? number : Json();
@@ -348,7 +349,7 @@ void print_table(const std::vector<Contender>& all, bool equal, const Terminal& 
                    {"fingerprint"}});
   for (const Json& row : rows) {
     const std::vector<std::string> prints = row["fingerprints"];
-    // One value for all needs no column; the line below the table says it.
+    // A fingerprint that is the same for all needs no column; the line below the table shows it.
     const std::string shown = equal ? "" : fmt::format("0x{}", fmt::join(prints, " 0x"));
     table.add(
         {row["engine"], some_asked_for_more ? asked_text(row["workers_asked"]) : "",
@@ -366,7 +367,7 @@ void print_table(const std::vector<Contender>& all, bool equal, const Terminal& 
             table.text(terminal));
 }
 
-/// What every run has to say, of the input mostly. The rest is in the reports.
+/// The notes that all runs have in common, mostly on the input. Other notes are in the reports.
 std::vector<std::string> common_notes(const std::vector<Contender>& all) {
   std::vector<std::string> common = all.front().reports.front()["notes"];
   for (const Contender& contender : all) {

@@ -27,8 +27,8 @@ const OptionBase* declared_option(const std::string& flag) {
   return nullptr;
 }
 
-/// What each operand can be, from the usage "DIR --out NEW [OPTIONS]", where the value of an option
-/// is none.
+/// The type of each operand, from a usage such as "DIR --out NEW [OPTIONS]", in which an option's
+/// value is no operand.
 std::vector<std::string> operand_types(std::string_view usage) {
   std::vector<std::string> types;
   std::istringstream words{std::string(usage)};
@@ -43,7 +43,7 @@ std::vector<std::string> operand_types(std::string_view usage) {
   return types;
 }
 
-/// Of the run in a folder, by its last snapshot; empty: there is none.
+/// The model of the run in a folder, from its last snapshot; empty: no snapshot.
 std::string model_of_run(const std::string& folder) {
   try {
     const snapshot::Folder snapshots(folder);
@@ -56,7 +56,7 @@ std::string model_of_run(const std::string& folder) {
   }
 }
 
-/// The line of one command up to the word at the cursor.
+/// The command line of one command, up to the word at the cursor.
 class LineOfCommand {
  public:
   LineOfCommand(const CommandLine& commands, const CLI::App& command,
@@ -116,7 +116,7 @@ class LineOfCommand {
     if (place_.is_fork) place_.model = model_of_run(word);
   }
 
-  /// As when the line is read: a path has a slash before any "=".
+  /// The same rule as for the parsing of a line: a path has a slash before any "=".
   static bool is_setting(const std::string& word) {
     const std::size_t equals = word.find('=');
     return equals != std::string::npos && word.find('/') > equals;
@@ -162,7 +162,7 @@ class LineOfCommand {
   const std::vector<std::string> types_;  ///< of operands
   Place place_;
   std::size_t operands_ = 0;           ///< before the cursor
-  const CLI::Option* open_ = nullptr;  ///< whose value is the next word
+  const CLI::Option* open_ = nullptr;  ///< the option whose value is the next word
   std::vector<const CLI::Option*> given_;
   std::string engine_;
   bool sets_ = false;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Completion of command lines. The shells' scripts hold no word of ours: at each press of the key
-// they ask "orrery complete -- WORD...", and what is declared answers, with what this build has and
-// the model on the line says of itself. A script with lists in it would be of yesterday's command,
-// and would know no model of the user's.
+// Completion of command lines. The shells' scripts contain no names of commands or options: at each
+// press of the key they call "orrery complete -- WORD...", which answers from the declared options,
+// the parts of this build and the model on the line. A script with lists in it would describe an
+// older version of the command, and would not know the user's models.
 #pragma once
 
 #include <string>
@@ -14,12 +14,12 @@
 
 namespace orrery::cli {
 
-/// The scripts' verb. It is no declared command: nobody writes it, and all words behind it are
-/// those of another line.
+/// The subcommand that the scripts call. It is not declared as a command: users do not type it, and
+/// all words behind it belong to another command line.
 inline constexpr std::string_view kCompleteVerb = "complete";
 
-/// Lines as in Candidates::lines, for words behind "orrery" of which the last is that at the
-/// cursor. A first word "--" is passed over.
+/// Lines as in Candidates::lines. `words`: the words behind "orrery", the last of them the word at
+/// the cursor. A first word "--" is skipped.
 std::string completions(const CommandLine& commands, std::vector<std::string> words);
 
 }  // namespace orrery::cli

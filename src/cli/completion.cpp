@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// orrery completion SHELL: the script through which a shell asks for candidates (complete.h).
+// orrery completion SHELL: prints the script with which a shell calls `orrery complete`
+// (complete.h).
 #include <fmt/format.h>
 
 #include "cli/commands.h"
@@ -10,8 +11,8 @@
 namespace orrery::cli {
 namespace {
 
-/// bash parts words at "=" and ":", and replaces only the last part: the words are put together
-/// again, and what lies before the part is taken off what comes back.
+/// bash splits words at "=" and ":", and replaces only the last part. So the script joins the parts
+/// again, and removes from each candidate the text before the last part.
 constexpr const char* kBash = R"sh(# Completion of orrery in bash, by 'orrery completion bash'.
 
 # Sets words: those of the line up to the cursor.

@@ -57,7 +57,7 @@ class ConfigReader {
     return rest_.empty() || rest_.front() == '#';
   }
 
-  /// Text in quotes, whose opening one is next.
+  /// Reads text in quotes; the next character is the opening quote.
   std::string read_quoted() {
     const char quote = rest_.front();
     const std::size_t end = rest_.find(quote, 1);
@@ -67,7 +67,7 @@ class ConfigReader {
     return text;
   }
 
-  /// Up to one of `ends`, and without quotes and brackets.
+  /// Reads up to one of `ends`; refuses quotes and brackets.
   std::string read_word(std::string_view ends) {
     const std::size_t end = std::min(rest_.find_first_of(ends), rest_.size());
     const std::string_view word = trimmed(rest_.substr(0, end));
@@ -129,7 +129,7 @@ class ConfigReader {
     if (entry.values.empty()) refuse(fmt::format("'{}' has no value", entry.key));
   }
 
-  /// Within a list, over lines.
+  /// Within a list: skips line ends up to the next value.
   void skip_to_value(const ConfigEntry& entry) {
     while (at_line_end())
       if (!next_line())
@@ -146,10 +146,10 @@ class ConfigReader {
   }
 
   const std::string& path_;
-  std::string_view text_, rest_;  ///< what follows: of the file, of the line
+  std::string_view text_, rest_;  ///< the rest of the file, and of the line
   std::size_t line_ = 0;
   bool in_set_ = false;
-  std::map<std::pair<bool, std::string>, std::size_t> lines_;  ///< of keys
+  std::map<std::pair<bool, std::string>, std::size_t> lines_;  ///< line numbers of keys
   std::vector<ConfigEntry> entries_;
 };
 

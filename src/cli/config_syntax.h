@@ -5,8 +5,8 @@
 // commas between them, or a list in brackets, which may go over lines: the common part of TOML and
 // INI.
 //
-// Anything else is refused with its line. A line that is damaged is not to mean that an option
-// keeps its default.
+// Any other line is refused with its number, since an option must not silently keep its default
+// because its line is damaged.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 namespace orrery::cli {
 
 struct ConfigEntry {
-  bool is_parameter = false;  ///< it stands in [set]
+  bool is_parameter = false;  ///< the entry stands in [set]
   std::string key;
   std::vector<std::string> values;  ///< at least one
   std::size_t line = 0;
@@ -26,7 +26,7 @@ struct ConfigEntry {
 /// Throws UsageError: "config file 'PATH', line 7: ...".
 [[noreturn]] void refuse_config(const std::string& path, std::size_t line, const std::string& what);
 
-/// Throws UsageError, too, for a key that is given twice, and for a file that holds nothing.
+/// Throws UsageError for a line that is refused, a key that is given twice, and an empty file.
 std::vector<ConfigEntry> read_config(const std::string& path, std::string_view text);
 
 }  // namespace orrery::cli

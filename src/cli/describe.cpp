@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// orrery describe NAME: what can be set and what comes out of a model; the options of an engine.
+// orrery describe NAME: shows the parameters and results of a model, or the options of an engine.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -45,7 +45,7 @@ void print_parameters(const Model& model, const Terminal& terminal) {
             table.empty() ? "  none\n" : table.text(terminal));
 }
 
-/// Beside what every metric has.
+/// The statistics that the metric keeps beside those of every metric.
 std::string kept(const Metric& metric) {
   std::string text;
   const auto add = [&text](bool is_kept, const char* name) {
@@ -106,8 +106,8 @@ std::string execution_text(const Model& model) {
   return text_of(LpExecutions(model, Promises()));
 }
 
-/// The horizon and the number of LPs may depend on input files; where these need a parameter
-/// without a sensible default there is nothing to say.
+/// Horizon and number of LPs may depend on input files. If prepare() needs a parameter without a
+/// sensible default, the table shows the reason instead.
 void print_defaults(Model& model, const Terminal& terminal) {
   print_out("\n{}\n", terminal.bold("Defaults"));
   TextTable table({{""}, {""}});

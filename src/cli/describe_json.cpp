@@ -22,7 +22,7 @@ Json summaries_json(const Infos& infos) {
   return json;
 }
 
-/// Those that the engine honours; without one, all.
+/// The options that the engine honours; nullptr: all options.
 Json options_json(const EngineInfo* engine = nullptr) {
   Json json = Json::object();
   for (const OptionBase* option : all_options()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `orrery list` and `orrery describe` say, for programs: JSON with a newline at its end.
+// The output of `orrery list` and `orrery describe` for programs: JSON with a newline at its end.
 // docs/report.md describes the fields.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace orrery::cli {
 /// Models, engines, and all options that a run may have.
 std::string list_json();
 std::string engine_json(const EngineInfo& engine);
-/// The model is as it was made: not prepared, all parameters at their defaults.
+/// `model` must be as constructed: not prepared, all parameters at their defaults.
 std::string model_json(const Model& model, const std::string& name, const std::string& summary);
 
 }  // namespace orrery::cli

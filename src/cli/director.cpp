@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // orrery director: directs the threads of other processes by least virtual time, or watches how the
-// system schedules them. Here options become orders, and what goes on is shown and left in files;
-// how threads are directed is in src/director.
+// system schedules them. Turns options into orders, and shows and writes the samples; src/director
+// directs the threads.
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -103,7 +103,7 @@ Orders read_orders(const DirectorArguments& arguments) {
   return orders;
 }
 
-// --- what is shown
+// --- output
 // ---------------------------------------------------------------------------------
 
 std::string ticks_text(double ticks) {
@@ -119,7 +119,7 @@ std::string state_of(const ThreadView& view, bool is_directed) {
                                       : "waiting";
 }
 
-/// Threads of a process by its name; where that says no more, by the thread's.
+/// The process's name, followed by the thread's name if that differs.
 std::string label_of(const ThreadView& view) {
   return view.name == view.process_name ? view.name : view.process_name + ": " + view.name;
 }
@@ -168,7 +168,7 @@ std::string spread_text(const Figures& figures, Nanoseconds tick) {
                      both(figures.spreads.quantile(0.99)), both(figures.spreads.most()));
 }
 
-/// A table that is drawn over itself.
+/// A table that replaces itself on the terminal.
 class LiveTable {
  public:
   explicit LiveTable(bool quiet) : terminal_(Terminal::of(STDERR_FILENO)) {
@@ -184,7 +184,7 @@ class LiveTable {
     ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
     const std::size_t room = size.ws_row > 8 ? size.ws_row - 6U : 2U;
     std::string text = thread_table(director.views(), figures, !orders.only_watch, terminal_, room);
-    // A line that a terminal would break could not be erased.
+    // A line that the terminal wraps could not be erased.
     if (figures.spreads.samples() > 0)
       text += fmt::format("spread in ticks: median {}, p99 {}, largest {}\n",
                           ticks_text(figures.spreads.quantile(0.5)),
@@ -212,10 +212,10 @@ class LiveTable {
   std::size_t lines_ = 0;
 };
 
-// --- what is left
+// --- files
 // ----------------------------------------------------------------------------------
 
-/// Under a temporary name until it is complete.
+/// A CSV file that has a temporary name until it is complete.
 class SampleFile {
  public:
   SampleFile(const std::string& path, bool force) : path_(path) {
@@ -232,7 +232,7 @@ class SampleFile {
   SampleFile(const SampleFile&) = delete;
   SampleFile& operator=(const SampleFile&) = delete;
 
-  /// `views` name the threads: one that came and went between two looks has its number alone.
+  /// `views` name the threads: a thread that came and went between two looks has only its number.
   void take(Director& director) {
     if (!file_) return;
     for (const ThreadView& view : director.views())
@@ -335,7 +335,7 @@ sigset_t ending_signals() {
   return signals;
 }
 
-/// Until there is nothing to direct, the time is over, or a signal comes, which is returned.
+/// Directs until no thread is left, the time is over, or a signal comes. Returns the signal, or 0.
 int go_on(Director& director, const Orders& orders, SampleFile& file, LiveTable& table) {
   constexpr timespec kLookEvery{.tv_sec = 0, .tv_nsec = 100'000'000};
   const sigset_t signals = ending_signals();
@@ -354,7 +354,7 @@ int director_command(const DirectorArguments& arguments) {
   require_standard_output();
   const Orders orders = read_orders(arguments);
   SampleFile file(arguments.csv, arguments.force);
-  // Before any thread or process is started, which would otherwise be ended by them.
+  // Block the signals before any thread or process is started, which a signal would otherwise end.
   const sigset_t signals = ending_signals();
   sigset_t before;
   pthread_sigmask(SIG_BLOCK, &signals, &before);

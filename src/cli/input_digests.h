@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which input files a run has read and what was in them, as the report has it.
+// The input files that a run has read, with digests of their contents, for the report.
 #pragma once
 
 #include <string>

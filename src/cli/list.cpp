@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// orrery list: the models and engines that this command knows.
+// orrery list: shows the models and engines that this command has.
 #include <fmt/format.h>
 #include <unistd.h>
 

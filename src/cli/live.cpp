@@ -16,7 +16,7 @@
 namespace orrery::cli {
 namespace {
 
-/// A config file may say that there is to be one, as of any flag.
+/// "true" is allowed, since a config file may give --live as a flag.
 std::uint16_t read_port(const std::string& text) {
   if (text == "true") return 0;
   std::uint16_t port = 0;
@@ -28,7 +28,7 @@ std::uint16_t read_port(const std::string& text) {
   return port;
 }
 
-/// Why its world cannot be looked at; empty: it can.
+/// The reason why the world cannot be examined during the run; empty: it can.
 std::string reason_for_no_looks(const Engine& engine, const std::string& name, const Model& model) {
   if (dynamic_cast<const WorldEngine*>(&engine) == nullptr)
     return fmt::format(

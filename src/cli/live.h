@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// --live of a run: its page, from the port to the last answer. The first rank serves; the others
-// halt with it.
+// --live of a run: the live page, from the open port to the last answer. The first rank serves the
+// page; the other ranks halt together with the first rank.
 #pragma once
 
 #include <optional>
@@ -21,22 +21,22 @@ namespace orrery::cli {
 class Live {
  public:
   Live() = default;
-  /// What is left of it says that the run is gone.
+  /// Tells the page's readers that the run is gone, if end() was not reached.
   ~Live();
   Live(const Live&) = delete;
   Live& operator=(const Live&) = delete;
 
-  /// The model is prepared, and the options are known. Takes the port, if there is to be a page and
-  /// this rank serves it. Throws UsageError.
+  /// Call it when the model is prepared and the options are known. Takes the port if a page is
+  /// wanted and this rank serves it. Throws UsageError.
   void prepare(const RunArguments& arguments, const Engine& engine, const RunRecord& record,
                RunControl& control);
-  /// What else the run halts for is known; but for what stops it by its metrics.
+  /// Call it when all other halts of the run are known, but for those of --stop-when.
   void begin(const RunRecord& record, RunControl& control);
-  /// Answers from now on, and says where. `watch` lives until `detach`.
+  /// Answers requests from now on, and prints the address. `watch` must live until `detach`.
   void attach(Watch& watch);
   void detach();
-  /// The run is over, and its results are where they belong. Readers are told; none has to wait
-  /// longer than a fraction of a second.
+  /// Call it when the run has ended and its results are written. Readers get the end within a
+  /// fraction of a second.
   void end(const RunRecord& record, const std::string& sentence);
 
  private:
@@ -46,10 +46,10 @@ class Live {
   std::optional<live::Board> board_;
   std::optional<live::Answers> answers_;
   std::optional<live::LookHalts> halts_;
-  std::optional<live::Server> server_;  ///< ends first: its threads ask the others
+  std::optional<live::Server> server_;  ///< destroyed first: its threads use the members above
 };
 
-/// While a watch is attached.
+/// Attaches `live` to `watch` for the lifetime of this object.
 class LiveAttachment {
  public:
   LiveAttachment(Live& live, Watch& watch) : live_(live) { live_.attach(watch); }

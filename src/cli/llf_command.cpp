@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// orrery llf run -- COMMAND: programs over MPI that share a machine, one after the other without a
-// change to them. It sets variables of the environment that all processes of the command inherit,
-// and preloads the stub (llf/mpi/stub.cpp); the rest happens there. And llf status and llf clean,
-// for all that use liborrery-llf.
+// orrery llf run -- COMMAND: schedules the ranks of MPI programs that share a machine, without a
+// change to the programs. It sets environment variables that all processes of the command inherit,
+// and preloads the stub (llf/mpi/stub.cpp), which does the rest. llf status and llf clean serve all
+// programs that use liborrery-llf.
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -66,7 +66,7 @@ std::string group_of(const LlfCommandArguments& arguments) {
                    "' is no name of a group: it has 1 to 71 letters, digits, and . _ -");
 }
 
-/// A file that is there until a process of the command joins.
+/// A file that exists until a process of the command joins the group.
 class Mark {
  public:
   Mark() {
@@ -102,8 +102,8 @@ void set_environment(const LlfCommandArguments& arguments, const Mark& mark) {
     option_forms::read_count("--tokens", arguments.tokens, 1, 1024);
     setenv(llf::mpi::kTokens, arguments.tokens.c_str(), 1);
   }
-  // Where Open MPI spins it is to give way, and a token is for any core. What the user has set
-  // stays.
+  // Open MPI must yield where it spins, and must not bind ranks to cores, since a token is valid
+  // for any core. Settings of the user stay.
   setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
   setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 0);
   setenv("PRTE_MCA_hwloc_default_binding_policy", "none", 0);
@@ -112,14 +112,14 @@ void set_environment(const LlfCommandArguments& arguments, const Mark& mark) {
 std::atomic<pid_t> started{0};
 constexpr std::array kPassedOn = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
-/// Signals that somebody sends to this process are meant for the command; those of the terminal
-/// have gone to it, too.
+/// Passes signals that another process sends to this one on to the command; the terminal sends its
+/// signals to the command, too.
 void pass_on(int signal, siginfo_t* from, void*) {
   const pid_t process = started.load(std::memory_order_relaxed);
   if (process > 0 && from->si_code <= 0) kill(process, signal);
 }
 
-/// Those that are ignored, as under nohup, stay so, in the command as well.
+/// Signals that are ignored, as under nohup, stay ignored, in the command as well.
 void catch_signals() {
   struct sigaction action {};
   action.sa_sigaction = pass_on;
@@ -128,8 +128,8 @@ void catch_signals() {
     if (!is_ignored(signal)) sigaction(signal, &action, nullptr);
 }
 
-/// Keeps the signals until it is known where they are to go: the command may run, and a signal
-/// come, before this process has its number.
+/// Blocks the signals until this process knows the command's process number: the command may run,
+/// and a signal come, before that.
 class SignalsWait {
  public:
   SignalsWait() {
@@ -148,7 +148,7 @@ class SignalsWait {
     sigprocmask(SIG_SETMASK, &before_, nullptr);
   }
 
-  /// The command's own signals do not wait.
+  /// The command itself starts with its signals unblocked.
   const posix_spawnattr_t* attributes() const { return &attributes_; }
 
  private:
@@ -169,7 +169,7 @@ void start(const Words& command) {
   started = process;
 }
 
-/// The command's exit code.
+/// Waits for the command and returns its exit code.
 int wait_for_it() {
   int status = 0;
   while (waitpid(started, &status, 0) < 0 && errno == EINTR) continue;
@@ -188,7 +188,7 @@ int run(const LlfCommandArguments& arguments) {
   start(command);
   const int code = wait_for_it();
   llf_clean(
-      std::getenv(llf::mpi::kGroup));  // what ranks that were killed have left; not if one lives
+      std::getenv(llf::mpi::kGroup));  // removes the group of killed ranks; fails if one is alive
   if (code == 0 && mark.is_there())
     fmt::print(
         stderr,
@@ -201,7 +201,7 @@ int run(const LlfCommandArguments& arguments) {
 // --- status, clean
 // --------------------------------------------------------------------------------
 
-/// The user's.
+/// The groups of this user.
 Words groups() {
   const std::string begin = fmt::format("orrery-llf.{}.", geteuid());
   Words found;
@@ -259,7 +259,7 @@ void clean_group(const std::string& group) {
   if (llf_clean(group.c_str()) != 0) throw UsageError(llf_error());
 }
 
-/// All in which nobody lives.
+/// Removes all groups without a living process.
 void clean_all() {
   unsigned removed = 0;
   for (const std::string& group : groups()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The orrery command: carries out what the command line asks for, and turns whatever goes wrong
-// into one sentence on standard error and an exit code.
+// The orrery command: executes the subcommand on the command line, and turns every error into one
+// sentence on standard error and an exit code.
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -48,7 +48,7 @@ std::vector<std::string> flags_of(const CLI::App& command) {
   return flags;
 }
 
-/// Words that no option took.
+/// Refuses words that belong to no option.
 void refuse_extras(const CLI::App& command, const std::string& name) {
   for (const std::string& word : command.remaining()) {
     if (word.starts_with("-")) {
@@ -62,15 +62,15 @@ void refuse_extras(const CLI::App& command, const std::string& name) {
         fmt::format("'{0}' does not know what to do with '{1}' ('{0} --help' helps)", name, word));
 }
 
-/// Whoever starts the command and wants to have it ended with himself, however that happens, names
-/// his process in ORRERY_PARENT. It is nothing for processes that the command starts.
+/// Ends this process when the process named in ORRERY_PARENT ends, in whatever way. Processes that
+/// this command starts do not inherit the variable.
 void end_with_parent() {
   const char* const text = std::getenv("ORRERY_PARENT");
   if (text == nullptr) return;
   const auto parent = static_cast<pid_t>(std::strtol(text, nullptr, 10));
   unsetenv("ORRERY_PARENT");
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  // It may be gone already.
+  // The parent may have ended already.
   if (getppid() != parent && kill(parent, 0) != 0 && errno == ESRCH) _exit(kExitSignal + SIGTERM);
 }
 
@@ -162,9 +162,8 @@ int show_help(const CLI::App& app, const CLI::Success& help) {
   }
 }
 
-/// CLI11 would give "--out=" the next word as its value. "--out" and "" mean what was written.
-/// Behind
-/// "--" are words of another command.
+/// CLI11 would give "--out=" the next word as its value, but the user wrote "--out" and "". Words
+/// behind "--" belong to another command.
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words;
   bool are_ours = true;
@@ -199,7 +198,7 @@ void read(CommandLine& commands, const std::vector<std::string>& words, char** a
   parse(commands.app, is_for_another ? std::vector<std::string>(words.begin(), mark) : words);
 }
 
-/// As if the command of the run that --again names had been written.
+/// Parses again, as if the user had written the command in the report that --again names.
 void read_again(std::optional<CommandLine>& commands, std::vector<std::string> words, char** argv) {
   const auto repeated = std::make_shared<Again>(commands->run_arguments.again);
   const std::vector<std::string> given(words.begin() + 2, words.end());
@@ -210,7 +209,7 @@ void read_again(std::optional<CommandLine>& commands, std::vector<std::string> w
   commands->run_arguments.repeated = repeated;
 }
 
-/// The system has no more of something, or lets us have no more.
+/// True for errors that mean: the system is out of a resource, or a limit is reached.
 bool is_of_resources(const std::error_code& code) {
   if (code.category() != std::generic_category() && code.category() != std::system_category())
     return false;
@@ -219,7 +218,7 @@ bool is_of_resources(const std::error_code& code) {
 }
 
 int main_within_bounds(int argc, char** argv) {
-  prctl(PR_SET_NAME, "orrery");  // one that was executed again, or as a rank, is "exe"
+  prctl(PR_SET_NAME, "orrery");  // a process that was executed again, or as a rank, is "exe"
   std::optional<CommandLine> commands(std::in_place);
   try {
     if (argc > 1 && std::string_view(argv[1]) == kCompleteVerb) {

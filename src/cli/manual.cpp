@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// orrery manual: the manual pages, from what is declared of commands and options (command_line.h)
-// and told of them (command_texts.h). A page that somebody writes beside the program is wrong at
-// the next option; these cannot be.
+// orrery manual: the manual pages, made from the declared commands and options (command_line.h) and
+// their texts (command_texts.h). A page written by hand would be wrong after the next option; these
+// pages cannot be.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -31,7 +31,7 @@ std::string sentence(std::string text) {
   return text;
 }
 
-/// No date: a page is as old as its version, and two builds of it are the same.
+/// No date: a page is as old as its version, and two builds of a page are the same.
 std::string head(std::string_view command, std::string_view summary) {
   if (summary.ends_with('.')) summary.remove_suffix(1);
   std::string title = page_name(command);
@@ -41,7 +41,7 @@ std::string head(std::string_view command, std::string_view summary) {
                      ORRERY_VERSION, roff_section("NAME"), roff(page_name(command)), roff(summary));
 }
 
-/// Upper case is for what a user puts there.
+/// Marks upper-case words as the user's values.
 std::string typed(std::string_view words) {
   std::string text;
   for (std::size_t begin = 0; begin < words.size();) {
@@ -75,7 +75,7 @@ std::string option_entry(const CLI::Option& option) {
   return roff_entry(names_of(option), sentence(option.get_description()));
 }
 
-/// Operands first; then the group with the options that every command has, without a heading.
+/// Operands first, then the groups of options. The group that every command has gets no heading.
 std::string options(const CLI::App& command) {
   std::string text = roff_section("OPTIONS");
   for (const CLI::Option* option : command.get_options())
@@ -115,14 +115,14 @@ std::string see_also(const CommandLine& commands, std::string_view command) {
   return text + "\n";
 }
 
-/// The first sentence of a help that begins with its usage.
+/// The first sentence of a help text that begins with its usage line.
 std::string summary_in(const std::string& help) {
   const std::size_t begin = help.find("\n\n");
   if (begin == std::string::npos) return "";
   return help.substr(begin + 2, help.find_first_of(".\n", begin + 2) - begin - 2);
 }
 
-/// What is known of a program beside this one is what it says itself.
+/// The page of a program beside this one, made from the program's own --help.
 std::string page_of_program_beside(const CommandLine& commands, const std::string& name) {
   const std::string help = help_of_command_beside(name);
   const std::size_t end = help.find('\n');
@@ -156,7 +156,7 @@ std::string page_of(const CommandLine& commands, const CLI::App& command, const 
   return page + see_also(commands, text.name);
 }
 
-/// Empty `name`: of orrery itself.
+/// Empty `name`: the page of orrery itself.
 std::string page(const CommandLine& commands, const std::string& name) {
   if (name.empty()) return page_of(commands, commands.app, command_text(name));
   const auto found = commands.app.get_subcommands(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // orrery describe MODEL --measure: runs the model for a while and shows, for each kind of edge, the
-// smallest delay that was seen beside the one that is declared.
+// smallest measured delay beside the declared delay.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -21,8 +21,8 @@
 namespace orrery::cli {
 namespace {
 
-/// Of a run to the model's own horizon, which may be far: enough for all kinds of edges of most
-/// models, in a few seconds. Whoever gives a horizon gets it.
+/// The limits of a run without --until, since the model's own horizon may be far: enough for all
+/// kinds of edges of most models, in a few seconds. With --until the run has no other limits.
 constexpr SurveyLimits kShortRun{1'000'000, 10.0};
 constexpr SurveyLimits kWholeRun{std::numeric_limits<std::uint64_t>::max(),
                                  std::numeric_limits<double>::infinity()};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// orrery report DIR ...: a page to be read in a browser, of what a run has left, of several runs
-// side by side, or of a study. It reads folders only, so neither the model nor the build that made
-// them is needed.
+// orrery report DIR ...: a page for a browser about a run, several runs side by side, or a study.
+// The command reads result folders only, so it needs neither the model nor the build that made
+// them.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -29,7 +29,8 @@ std::string target_of(const PageArguments& arguments) {
   return (fs::path(arguments.folders.front()) / kPageName).string();
 }
 
-/// Pages are made again and again; anything else would be a loss.
+/// A page may be overwritten without --force, since users make pages again and again; no other file
+/// may.
 void check_target(const std::string& file, bool force) {
   std::error_code unknown;
   if (fs::is_directory(file, unknown))
@@ -59,7 +60,7 @@ std::string page_of(const std::vector<std::string>& folders) {
   return page::page_of_comparison(runs);
 }
 
-/// Under another name at first, so that no half of a page looks like one.
+/// Writes under a temporary name first, so that half a page never has the final name.
 void write_page(const std::string& file, const std::string& text) {
   const std::string temporary = file + ".part";
   try {

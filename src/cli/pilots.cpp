@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Far behind those that the study may come to.
+/// The distance of the pilots' seeds from those of the study, more than a study can reach.
 constexpr std::uint64_t kSeedsBetween = 1'000'000;
 
 study::Plan pilot_plan(const study::Plan& plan) {
@@ -34,7 +34,7 @@ study::Plan pilot_plan(const study::Plan& plan) {
   return pilots;
 }
 
-/// Runs with one more option.
+/// Adds one option to all runs.
 void add_option(study::RunMaker& maker, const OptionBase& option, const std::string& value) {
   maker.command = [runs = maker.command, word = option.flag() + "=" + value](std::size_t point,
                                                                              std::uint64_t seed) {
@@ -95,7 +95,7 @@ void refuse_unclear(const study::WarmUp& found, const std::string& metric,
         metric, study::with_text(point)));
 }
 
-/// The longest of all points.
+/// The longest warm-up of all points.
 study::FixedWarmUp longest(const SweepPlan& sweep, const study::Plan& plan,
                            const study::StudyFolder& folder, const study::RunMaker& maker) {
   study::FixedWarmUp fixed;

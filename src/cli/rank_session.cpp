@@ -31,7 +31,7 @@ using transport::Parcel;
 
 enum class Step : std::uint8_t { done, usage, fault, system };
 
-/// Of a rank in a step that all take.
+/// The end of a common step on one rank.
 struct StepEnd {
   Step step = Step::done;
   std::string sentence;
@@ -68,7 +68,7 @@ unsigned asked_ranks(const RunArguments& arguments) {
                                transport::kMostLocalRanks, arguments.ranks));
 }
 
-/// "openmpi" or "mpich"; empty: this process was started alone.
+/// "openmpi" or "mpich"; empty: no launcher has started several processes.
 std::string mpi_library(const RunArguments& arguments) {
   const MpiEnvironment found = MpiEnvironment::now();
   if (!arguments.mpi.empty()) {
@@ -100,7 +100,7 @@ std::string parameters_text(const Model& model) {
   return text;
 }
 
-/// What can be seen of it from outside.
+/// The properties of the prepared model that are visible from outside, as a text.
 std::string prepared_text(const Model& model) {
   std::string text = fmt::format("{} LPs, tick {}, lookahead {}, metrics", model.lp_count(),
                                  model.tick_seconds(), lookahead_of(model).ticks());
@@ -150,7 +150,7 @@ RankSession::RankSession(const RunArguments& arguments) {
   if (wire == nullptr) return;
   transport_ = std::make_unique<transport::RankTransport>(std::move(wire));
   if (is_first()) return;
-  // The first rank watches; the others are told by it.
+  // The first rank takes the signals and sends the request to stop to the other ranks.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, SIG_IGN);
 }
@@ -172,7 +172,7 @@ std::unique_ptr<transport::Wire> RankSession::join(const RunArguments& arguments
   }
 }
 
-/// A launcher of MPI may have given each rank cores of its own, or none.
+/// An MPI launcher may have bound each rank to cores of its own, or not.
 RankPlace RankSession::place() const {
   if (transport_ == nullptr) return {};
   RankPlace place{.rank = transport_->rank(), .ranks = transport_->ranks()};
@@ -207,7 +207,7 @@ void RankSession::agree(const std::function<void()>& step) {
                              : fmt::format("{}: {}", transport_->place(rank), failed->sentence));
 }
 
-/// Each rank sees by itself whether rank 0 has the same.
+/// Each rank compares its own facts with those of rank 0.
 void RankSession::compare(const Facts& facts) {
   if (transport_ == nullptr) return;
   ByteWriter writer;

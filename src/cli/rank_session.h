@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A run over ranks, as the command sees it: who starts the processes, what each of them must have
-// in common with the others, and who says what. Rank 0 shows, writes and refuses; the others end
-// quietly with 0 where all have agreed how it went. So a launcher can tell an accident from an end.
+// A run over ranks, from the view of the command: which process starts the others, which facts must
+// be equal on all ranks, and which rank prints. Rank 0 prints, writes and refuses. The other ranks
+// exit quietly with 0 if all ranks have agreed on the end, so that a launcher can distinguish an
+// accident from an end.
 #pragma once
 
 #include <functional>
@@ -18,34 +19,36 @@
 
 namespace orrery::cli {
 
-/// Rank 0 tells how it ended; this rank has nothing to say.
+/// Thrown on a rank other than 0: rank 0 prints how the run ended.
 struct ToldByRank0 {};
 
-/// Where --ranks wants processes on this machine and this is none of them: starts them and waits.
-/// The exit code then. `resumable`: the folder of the results if the run takes snapshots.
+/// Starts the processes and waits for them if --ranks asks for processes on this machine and this
+/// process is not one of them; returns their exit code, else nothing. `resumable`: the folder of
+/// the results if the run takes snapshots.
 std::optional<int> launch_ranks(const RunArguments& arguments, const std::string& resumable);
 
-/// Throws UsageError where an MPI launcher has started several of these, for commands that run in
-/// one process.
+/// Throws UsageError if an MPI launcher has started several processes of a command that runs in one
+/// process.
 void refuse_mpi_launcher(const std::string& command);
 
 class RankSession {
  public:
   explicit RankSession(const RunArguments& arguments);
 
-  /// nullptr: this process runs it alone.
+  /// nullptr: this process runs the model alone.
   transport::RankTransport* transport() { return transport_.get(); }
   bool is_first() const { return transport_ == nullptr || transport_->rank() == 0; }
   RankPlace place() const;
 
-  /// A step that all ranks take: if it fails on any, it has failed on all, and rank 0 says where.
+  /// Runs a step on all ranks: if `step` fails on any rank, agree() fails on all, and rank 0 prints
+  /// where.
   void agree(const std::function<void()>& step);
-  /// What must be the same on all ranks: name and value.
+  /// Names and values that must be the same on all ranks.
   using Facts = std::vector<std::pair<std::string, std::string>>;
   void compare(const Facts& facts);
-  /// All have come to the end in order.
+  /// Call it when all ranks have come to the end in order.
   void part();
-  /// Ends the run on all ranks, for a failure of this one; returns the exit code.
+  /// Ends the run on all ranks because this rank failed; returns the exit code.
   int abandon(const transport::RankFailure& failure);
   int abandon(const std::string& sentence);
 
@@ -55,7 +58,7 @@ class RankSession {
   std::unique_ptr<transport::RankTransport> transport_;
 };
 
-/// What the model has prepared, the options and the builds, to be compared.
+/// The prepared model, the options and the builds, as texts to be compared.
 RankSession::Facts facts_of(const ChosenModel& model, const EngineInfo& engine,
                             const RunOptions& options);
 

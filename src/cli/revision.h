@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The source revision that this command was built from, for the reports of its runs. It is made at
-// each build (cmake/revision.cmake) and is in the command alone, so that a commit costs the linking
-// of one program.
+// The source revision that this command was built from, for the reports of its runs. Each build
+// makes this text anew (cmake/revision.cmake). Only the command has it, so that a commit costs the
+// linking of one program.
 #pragma once
 
 namespace orrery {

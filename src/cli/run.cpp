@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // orrery run MODEL, resume DIR and fork DIR: one run, from the options to the summary. The order of
-// the steps is that of the promises: whatever can be refused is refused before anything is written,
-// and the report appears when everything that it speaks of is on the disk.
+// the steps keeps two promises: everything that can be refused is refused before anything is
+// written, and the report appears only when all files that it names are on the disk.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -39,8 +39,8 @@ using Clock = std::chrono::steady_clock;
 struct Output {
   Output(const std::string& path, bool force) : folder(path, kReportName, force) {}
 
-  /// Where the model's rows go: into the files at once, or where `travel` keeps them; null if it
-  /// has no tables.
+  /// The writer for the model's rows: into the files at once, or into the log of `travel`; null if
+  /// the model has no tables.
   RowWriter* open(const Model& model, Travel& travel) {
     files.emplace(folder, model);
     travel.open(folder.path(), !model.tables().empty());
@@ -53,20 +53,20 @@ struct Output {
   std::optional<ResultFiles> files;
 };
 
-/// What a run has to do with rows: those of its model's tables, and those that make a trace.
+/// The rows of a run: those of its model's tables, and those of a trace.
 class RowFlow {
  public:
   RowFlow(Tracing& tracing, Travel& travel, std::optional<Output>& output)
       : tracing_(tracing), travel_(travel), output_(output) {}
 
-  /// Null if nobody wants any.
+  /// Null if the run writes no rows.
   RowStore* open(const Model& model, RunControl& control) {
     RowWriter* const writer = tracing_.before(output_ ? output_->open(model, travel_) : nullptr);
     // A run whose results cannot be kept is not worth its time.
     const auto stop = [&control] { control.stop_requested.store(true, std::memory_order_relaxed); };
     return writer == nullptr ? nullptr : &store_.emplace(*writer, stop);
   }
-  /// When the run is over.
+  /// Call it when the run has ended.
   void close(bool failed) {
     if (!store_) return;
     store_->close(failed ? RowStore::Rest::dropped : RowStore::Rest::written);
@@ -90,10 +90,10 @@ Watch::Settings watch_settings(const RunRecord& record, const Travel& travel, bo
   return settings;
 }
 
-/// Makes what a run has to do with snapshots.
+/// Makes the Travel of a run, which handles its snapshots.
 using TravelMaker = std::function<std::unique_ptr<Travel>(transport::RankTransport*)>;
 
-/// Everything of a run, from the options to its end.
+/// All objects of a run, from the options to its end.
 struct Setting {
   RunControl control;  // outlives the store, which may ask for a stop as long as it exists
   std::optional<Output> output;
@@ -101,7 +101,7 @@ struct Setting {
   const EngineInfo* engine = nullptr;
   std::unique_ptr<Engine> runner;
   RunRecord record;
-  std::string unused;  ///< options
+  std::string unused;  ///< options that nothing used
   std::unique_ptr<Travel> travel;
   Stopping stopping;
   Tracing tracing;
@@ -113,7 +113,7 @@ int execute(Setting& setting, bool quiet) {
   RunRecord& record = setting.record;
   RunControl& control = setting.control;
   Travel& travel = *setting.travel;
-  // First of all: the threads of store and engine must not take the signals that it waits for.
+  // The first object, since it blocks signals for all threads that start after it.
   Watch watch(control, watch_settings(record, travel, quiet));
   const LiveAttachment shown(setting.live, watch);
   const ThreadWatch watched(control.threads, *record.model);
@@ -147,7 +147,7 @@ void show(const RunRecord& record, const RunArguments& arguments) {
   print_out(" {}\n", kReportName);
 }
 
-/// What went wrong comes behind the results, also if these cannot be shown.
+/// Prints an error behind the results, also if the results cannot be printed.
 struct ToldAtLast {
   const std::string& sentence;
   ~ToldAtLast() {
@@ -167,7 +167,7 @@ void begin_record(const RunArguments& arguments, Setting& setting) {
   record.host = HostFacts::now();
 }
 
-/// The files that were read on the way.
+/// Prepares the model and returns the input files that were read.
 std::vector<InputFile> prepare_and_listen(const RunArguments& arguments, Model& model,
                                           Travel& travel) {
   InputDigests inputs = arguments.inputs;
@@ -176,7 +176,7 @@ std::vector<InputFile> prepare_and_listen(const RunArguments& arguments, Model& 
   return inputs.files();
 }
 
-/// Everything that can be refused of a model and options, before anything is executed.
+/// Makes all checks of model and options that need no execution.
 void prepare(const RunArguments& arguments, const RankPlace& place, Travel& travel,
              Setting& setting) {
   Model& model = *setting.chosen.model;
@@ -213,7 +213,7 @@ void allow_ranks(const ChosenModel& chosen) {
     throw UsageError(fmt::format("model {}: {}", chosen.name, why));
 }
 
-/// Whatever can be refused is refused in here, on all ranks or on none.
+/// All checks are made in here; they fail on all ranks or on none.
 void set_up(const RunArguments& arguments, RankSession& ranks, const TravelMaker& make_travel,
             Setting& setting) {
   RunRecord& record = setting.record;
@@ -288,7 +288,7 @@ int run_as_rank(const RunArguments& arguments, RankSession& ranks, const TravelM
   return signal != 0 && !record.complete() ? kExitSignal + signal : kExitOk;
 }
 
-/// Of this process, which may be one rank of several.
+/// Runs this process, which may be one rank of several.
 int run_with(const RunArguments& arguments, const TravelMaker& make_travel) {
   RankSession ranks(arguments);
   try {
@@ -305,8 +305,8 @@ int run_with(const RunArguments& arguments, const TravelMaker& make_travel) {
 
 }  // namespace
 
-// A process whose LPs travel has its addresses fixed before it is known to others: it is executed
-// again for that.
+// A process that takes or resumes snapshots needs its memory at fixed addresses. So it executes
+// itself again for that, before other processes know it.
 
 int run_command(const RunArguments& arguments) {
   std::string resumable;

@@ -18,7 +18,7 @@
 namespace orrery::cli {
 namespace {
 
-/// A setting is a name, "=", a value; a path to a model has a slash before any "=".
+/// A setting is a name, "=", and a value; a path to a model has a slash before any "=".
 bool is_setting(const std::string& word) {
   const std::size_t equals = word.find('=');
   return equals != std::string::npos && equals > 0 && word.find('/') > equals;
@@ -60,7 +60,7 @@ void add_option(CLI::App& command, const OptionBase& option, std::string& text) 
   if (!group.empty()) added->group(group);
 }
 
-/// All that are declared, in the order of the help, but for those left out.
+/// Adds all declared options in the order of the help, except `left_out`.
 void add_declared_options(CLI::App& command, RunArguments& arguments,
                           const OptionBase* left_out = nullptr) {
   for (const OptionBase* option : all_options())
@@ -131,7 +131,7 @@ void add_trace_options(CLI::App& command, TraceArguments& arguments) {
   add("--trace-size", arguments.size, "SIZE", "The most that the file may take (256MiB)");
 }
 
-/// Of a run, be it from the start or from a snapshot.
+/// The options of a run, from the start or from a snapshot.
 void add_options_of_a_run(CLI::App& command, RunArguments& arguments) {
   command.add_option("--engine", arguments.engine, "Engine ('orrery list'; auto)")
       ->type_name("ENGINE");
@@ -156,8 +156,8 @@ void add_options_of_a_run(CLI::App& command, RunArguments& arguments) {
       ->type_name("openmpi|mpich");
 }
 
-/// An empty value means nothing to any option; a script with an unset variable gives one. Without
-/// quotes it gives none, and the next option takes its place.
+/// No option accepts an empty value; a script with an unset variable in quotes gives one. Without
+/// quotes the variable gives no word, and the option takes the next option as its value.
 void refuse_missing_values(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& value : option->results()) {
@@ -437,7 +437,8 @@ void complete_arguments(CLI::App& command, ResumeArguments& arguments) {
     throw UsageError(fmt::format("which run? 'orrery {} DIR' needs the folder of its results",
                                  command.get_name()));
   }
-  // A folder may have any name, and pairs that follow a --set are words, too.
+  // The folder is the first word, since its name may contain "=", and pairs that follow a --set are
+  // words, too.
   const std::string folder = arguments.words.front();
   arguments.words.erase(arguments.words.begin());
   arguments.model = folder;
@@ -567,7 +568,7 @@ RunOptions read_options(const RunArguments& arguments, const Model& model, RunOp
 }
 
 std::uint64_t read_seed(const RunArguments& arguments) {
-  constexpr double kAnyTick = 1e-9;  // a seed is no time
+  constexpr double kAnyTick = 1e-9;  // a seed does not depend on the tick
   RunOptions options;
   if (const std::string text = arguments.text(seed_option()); !text.empty())
     seed_option().read(text, kAnyTick, options);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The options of `run` and `compare` as they were written, and what they mean. They are kept as
-// text until the model is known, because some need it ("2h" in the model's ticks), and so that
-// every refusal is a sentence of ours that says what is allowed.
+// The options of the commands, as written on the command line, and the functions that read them.
+// Options stay text until the model is known, because some need the model ("2h" in the model's
+// ticks), and because Orrery then refuses a value with a sentence that says which values are
+// allowed.
 #pragma once
 
 #include <map>
@@ -26,19 +27,19 @@ namespace orrery::cli {
 
 class Again;
 
-/// When a run takes snapshots.
+/// The snapshot options of a run.
 struct SnapshotArguments {
   bool on = false, end_after = false, check = false;
   std::string every, wall, share, at;
 
   bool wanted() const { return !flag().empty(); }
-  /// One that is given; empty: none.
+  /// A snapshot option that was given; empty: none.
   std::string flag() const;
 };
 
-/// Of a run that is traced.
+/// The trace options of a run.
 struct TraceArguments {
-  std::string file;  ///< empty: it is not
+  std::string file;  ///< empty: no trace
   std::string lps, from, to, size;
 };
 
@@ -51,14 +52,14 @@ struct RunArguments {
   std::string ranks, mpi, live;           ///< of a run
   std::string again;                      ///< report of the run to repeat
   std::shared_ptr<const Again> repeated;  ///< null: this is no repetition
-  InputDigests inputs;                    ///< read on the way to here
+  InputDigests inputs;                    ///< read before the model is prepared
   std::vector<std::string> command;       ///< for the report
   char* const* command_line = nullptr;  ///< all words, for processes that are started like this one
   bool quiet = false, force = false, json = false, verbose = false;
   SnapshotArguments snapshots;
   TraceArguments trace;
-  /// Of what is declared as an option of a run (run/option.h); empty: not given. A map, since the
-  /// command line writes into its elements.
+  /// The texts of declared run options (run/option.h); empty: not given. A map, since CLI11 keeps
+  /// references to its elements.
   std::map<const OptionBase*, std::string> texts;
 
   std::string text(const OptionBase& option) const {
@@ -67,12 +68,12 @@ struct RunArguments {
   }
 };
 
-/// Of a run that goes on from a snapshot: in its own folder, or, changed, in another.
+/// A run that resumes from a snapshot: in its own folder, or, as a fork with changes, in another.
 struct ResumeArguments : RunArguments {
   std::string folder, snapshot;
   bool is_fork = false;
 
-  /// Of the snapshot; 0: the last one. Throws UsageError.
+  /// The snapshot's number; 0: the last one. Throws UsageError.
   unsigned number() const;
 };
 
@@ -100,19 +101,19 @@ struct CompareArguments : RunArguments {
   std::string workers;  ///< a list
 };
 
-/// A study. What a study file gives is put into the same members, with the lines where it stands.
+/// A study. The values of a study file go into the same members, with their line numbers.
 struct SweepArguments : RunArguments {
   std::string seeds, jobs, confidence, max_seeds, compared, shown;
   std::vector<std::string> precisions;
 
   std::string study_file;
-  std::map<std::string, std::size_t> lines;  ///< of the file, by its keys; parameters as "set.NAME"
+  std::map<std::string, std::size_t> lines;  ///< of the study file; parameters as "set.NAME"
   std::vector<study::Axis> file_axes;
   std::vector<study::Settings> points;
   std::vector<std::size_t> point_lines;
 
-  /// Where an option or a parameter stands in the study file, to be put before what is wrong with
-  /// it; empty: not there.
+  /// The place of an option or a parameter in the study file, a prefix for error messages; empty:
+  /// not in the file.
   std::string place_in_file(const std::string& key) const;
 };
 
@@ -154,15 +155,15 @@ struct CompletionArguments {
   std::string shell;
 };
 
-/// `model` may be an engine.
+/// `model` may be the name of an engine.
 struct DescribeArguments : RunArguments {
   bool measure = false;
 
-  /// An option that means something only where a model is run.
+  /// A given option that has a meaning only for a run; empty: none.
   std::string needing_a_run() const;
 };
 
-/// The command's own options and those that are declared, for `run`.
+/// Adds the command's own options and all declared run options, for `run`.
 void add_run_options(CLI::App& command, RunArguments& arguments);
 /// The same for `resume` and `fork`.
 void add_resume_options(CLI::App& command, ResumeArguments& arguments);
@@ -180,25 +181,25 @@ void add_page_options(CLI::App& command, PageArguments& arguments);
 void add_list_options(CLI::App& command, ListArguments& arguments);
 void add_manual_options(CLI::App& command, ManualArguments& arguments);
 void add_completion_options(CLI::App& command, CompletionArguments& arguments);
-/// For `describe`: those that every engine honours.
+/// For `describe`: the declared options that every engine honours.
 void add_describe_options(CLI::App& command, DescribeArguments& arguments);
 
-/// Sorts words into model and sets and reads the config file: call once after parsing. What the
-/// command line gives wins over the file.
+/// Sorts words into model and sets and reads the config file. Call it once after parsing. The
+/// command line wins over the file.
 void complete_arguments(CLI::App& command, RunArguments& arguments);
 
-/// The same where a folder stands in the place of a model.
+/// For `resume` and `fork`, where a folder stands in the place of a model.
 void complete_arguments(CLI::App& command, ResumeArguments& arguments);
 
-/// What belongs to `report`, which takes folders alone.
+/// For `report`, which takes folders only.
 void complete_arguments(const CLI::App& command, const PageArguments& arguments);
 void complete_arguments(const CLI::App& command, const TraceCommandArguments& arguments);
 void complete_arguments(const CLI::App& command, const DirectorArguments& arguments);
 
-/// The same where there need not be a model.
+/// For `advise`, which may have no model.
 void complete_arguments(CLI::App& command, AdviseArguments& arguments);
 
-/// The same where the model may be a study file.
+/// For `sweep`, whose model may be a study file.
 void complete_arguments(CLI::App& command, SweepArguments& arguments);
 
 /// A model with its parameters set, not yet prepared.
@@ -208,22 +209,22 @@ struct ChosenModel {
 };
 ChosenModel choose_model(const RunArguments& arguments);
 
-/// The engine that --engine names: by default one that chooses engines where it is linked in; over
-/// ranks Time Warp.
+/// The engine that --engine names. The default is an engine that chooses engines, if one is linked
+/// in; over ranks it is Time Warp.
 const EngineInfo& choose_engine(const RunArguments& arguments, bool over_ranks = false);
 
-/// `defaults` with the options that are given. Throws UsageError for what no engine takes, so a
-/// slip is refused on every engine.
+/// Returns `defaults` changed by the given options. Throws UsageError for a value that no engine
+/// takes, so that a typing error is refused on every engine.
 RunOptions read_options(const RunArguments& arguments, const Model& model,
                         RunOptions defaults = {});
 
-/// The seed alone, which a model has before it is prepared.
+/// The seed alone, since a model needs its seed before it is prepared.
 std::uint64_t read_seed(const RunArguments& arguments);
 
-/// Names and values of "name=value". Throws UsageError, also for a name that is there twice.
+/// Names and values of "name=value". Throws UsageError, also for a name that is given twice.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 Settings settings_of(const std::vector<std::string>& sets);
-/// "name=value" of file and command line; what the command line sets is not taken from the file.
+/// "name=value" of config file and command line; the command line wins.
 std::vector<std::string> effective_sets(const RunArguments& arguments);
 
 }  // namespace orrery::cli

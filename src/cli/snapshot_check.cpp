@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Runs this program with these words; its exit status, or -1.
+/// Runs this program with these words; returns its exit status, or -1.
 int run_program(std::vector<std::string> words) {
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -29,7 +29,7 @@ int run_program(std::vector<std::string> words) {
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
-  sigemptyset(&none);  // this thread may have some blocked
+  sigemptyset(&none);  // this thread may have blocked some signals
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   posix_spawn_file_actions_t actions;
@@ -75,7 +75,7 @@ std::string check_snapshot(const std::string& out, unsigned first, unsigned seco
   const std::vector<unsigned> numbers = found.numbers();
   if (numbers.empty()) throw ModelFault(what + " left nothing");
   const snapshot::Manifest there = found.read_manifest(numbers.back());
-  // Not what is pending: engines drop timers that were cancelled at times of their own.
+  // Does not compare pending events: engines drop cancelled timers at different times.
   if (there.fingerprint == end.fingerprint && there.committed == end.committed)
     return what + " came to the same world (--snapshot-check)";
   std::string hint;

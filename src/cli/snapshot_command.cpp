@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// orrery snapshot info DIR and verify DIR: what snapshots a run has left, and whether they are
-// whole. Neither needs the model, nor the build that made them.
+// orrery snapshot info DIR and verify DIR: list the snapshots of a run and check them for damage.
+// Neither needs the model or the build that made the snapshots.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ namespace {
 
 using Align = TextTable::Align;
 
-/// Of one snapshot: its manifest, or what is wrong with it.
+/// One snapshot: its manifest, or an error.
 struct Finding {
   unsigned number;
   std::optional<snapshot::Manifest> manifest = {};

@@ -13,7 +13,7 @@
 namespace orrery::cli {
 namespace {
 
-/// Standard output, when the process began, or when one of ours began that has started it.
+/// Standard output was closed when this process, or the process of orrery that started it, began.
 bool was_closed = false;
 
 [[noreturn]] void refuse(const char* reason) {
@@ -27,10 +27,10 @@ void hold_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     const int flags = fcntl(stream, F_GETFL);
     const bool is_closed = flags < 0 && errno == EBADF;
-    // A place holder goes on to ranks and to a process that is executed again.
+    // A place holder stays open in ranks and in a process that is executed again.
     if (stream == STDOUT_FILENO && (is_closed || (flags & O_ACCMODE) == O_RDONLY))
       was_closed = true;
-    // The lowest free number is the stream's.
+    // open() returns the lowest free number, which is the stream's.
     if (is_closed && open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY) != stream)
       return;
   }

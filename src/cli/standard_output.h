@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Standard output, where results go: what cannot be written there is an error like any other, not
-// an exit code 0 without results.
+// Standard output for results: a failed write is an error like any other, not an exit code 0
+// without results.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,16 +10,17 @@
 
 namespace orrery::cli {
 
-/// Call it before any file is opened. Standard streams that are closed get a place holder, so that
-/// no file takes their number.
+/// Opens /dev/null for standard streams that are closed, so that no file gets their numbers. Call
+/// it before any file is opened.
 void hold_standard_streams();
 
-/// Throws UsageError if standard output was closed from the start: before a run, not after it.
+/// Throws UsageError if standard output was closed from the start. Call it before a run, not after
+/// it.
 void require_standard_output();
 
-/// Throws UsageError if it cannot be written.
+/// Throws UsageError if the text cannot be written.
 void write_out(std::string_view text);
-/// What lies in buffers, too. The last call of a command.
+/// Writes buffered text, too. The last call of a command.
 void flush_out();
 
 template <class... Parts>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// --stop-when of a run: what it asks for, beside what the run halts for anyway.
+// --stop-when of a run: halts the run at checks of the condition, in addition to the run's other
+// halts.
 #pragma once
 
 #include <optional>
@@ -13,11 +14,12 @@ namespace orrery::cli {
 
 class Stopping {
  public:
-  /// The model is prepared and observed as asked for (run/observation.h). Throws UsageError for a
-  /// condition that means nothing for it, and for an engine that has no worlds.
+  /// Call it when the model is prepared and its observations are set (run/observation.h). Throws
+  /// UsageError for a condition that has no meaning for the model, and for an engine that is no
+  /// WorldEngine.
   void prepare(const Engine& engine, const EngineInfo& info, const Model& model,
                const RunOptions& options);
-  /// What else the run halts for is known.
+  /// Call it when all other halts of the run are known.
   void begin(RunControl& control);
 
  private:

@@ -28,7 +28,7 @@ struct Entry {
   std::size_t line;
 };
 
-/// In the order of the file, which the library's tables do not keep.
+/// The entries in the order of the file, which toml::table does not keep.
 std::vector<Entry> entries_of(const toml::table& table) {
   std::vector<Entry> entries;
   for (const auto& [key, node] : table)
@@ -100,7 +100,7 @@ class StudyFile {
     return texts;
   }
 
-  /// A text may be a range; what stands in a list is taken as it is.
+  /// A text may be a range; a list's elements are taken as they are.
   void read_axes(const Entry& set) {
     const toml::table* const table = set.node->as_table();
     if (table == nullptr || table->empty())
@@ -144,7 +144,8 @@ class StudyFile {
     }
   }
 
-  /// The columns of a table: every point has a value for each.
+  /// The settings of a point in the order of the first point, which defines the table's columns:
+  /// every point must have a value for each.
   Settings in_order_of_first(const Entry& head, Settings point) const {
     if (point.empty()) refuse(head, "a point sets at least one parameter");
     if (arguments_.points.empty()) return point;

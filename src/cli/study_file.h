@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A study file holds what the command line of `orrery sweep` can: `key = value` with the long names
-// of the options, `model = "..."`, the values of parameters in a table [set], and, where they are
-// no grid, points as tables [[point]]. It is TOML, read by toml++, and every mistake is told with
-// its line and key.
+// A study file holds the same settings as the command line of `orrery sweep`: `key = value` with
+// the long names of the options, `model = "..."`, the values of parameters in a table [set], and,
+// for points that are no grid, tables [[point]]. It is TOML, read by toml++. Every error is
+// reported with its line and key.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ class App;
 
 namespace orrery::cli {
 
-/// Fills in what the command line left open from the file `arguments.study_file`. Throws
-/// UsageError.
+/// Reads the file `arguments.study_file` and sets options that the command line did not give.
+/// Throws UsageError.
 void apply_study_file(CLI::App& command, SweepArguments& arguments);
 
 /// "study file 'a.toml', line 3, 'seeds': "

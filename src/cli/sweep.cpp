@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// orrery sweep MODEL: a study, that is, a model run at several points with several seeds each, and
-// what that comes to. The runs are made first, all of them, and the tables from their reports
-// afterwards, in the order of the plan.
+// orrery sweep MODEL: a study, that is, runs of a model at several points with several seeds each,
+// and tables of their results. All runs are executed first; then the tables are made from the
+// reports, in the order of the plan.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -30,8 +30,7 @@ namespace {
 
 using study::StudyResult;
 
-/// A run that failed may have left the report of an earlier one, which is not what was asked for
-/// now.
+/// Skips failed runs, since their folders may hold the report of an earlier run.
 void read_runs(const SweepPlan& sweep, const study::Campaign& campaign,
                const study::StudyFolder& folder, study::RunTable& runs) {
   std::set<std::pair<std::size_t, std::uint64_t>> failed;
@@ -48,7 +47,8 @@ void read_runs(const SweepPlan& sweep, const study::Campaign& campaign,
   }
 }
 
-/// What --show names; else the model's results, or if it has none its metrics' means.
+/// The measures that --show names; by default the model's results, or the means of its metrics if
+/// it has no results.
 std::vector<std::size_t> shown_measures(const SweepArguments& arguments,
                                         const study::RunTable& runs) {
   std::vector<std::size_t> shown;

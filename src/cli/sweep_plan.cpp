@@ -24,8 +24,8 @@ using Json = nlohmann::ordered_json;
 constexpr std::uint64_t kDefaultSeeds = 10, kDefaultMostSeeds = 1000, kMostSeeds = 100'000;
 constexpr std::uint64_t kMostJobs = 4096, kMostRuns = 1'000'000;
 
-/// Does `work`; what it refuses is told with the place of `key` in the study file, if it is there,
-/// or else behind `otherwise`.
+/// Does `work`. Adds to errors the place of `key` in the study file, or `otherwise` if the key is
+/// not there.
 template <class Work>
 auto at_key(const SweepArguments& arguments, const std::string& key, const std::string& otherwise,
             Work&& work) {
@@ -37,7 +37,7 @@ auto at_key(const SweepArguments& arguments, const std::string& key, const std::
   }
 }
 
-/// The axes of the file, with the values of the command line where both have some, and those that
+/// The axes of the study file, with values replaced by those of the command line, and the axes that
 /// only the command line has.
 std::vector<Axis> axes_of(SweepArguments& arguments) {
   std::vector<Axis> axes = arguments.file_axes;
@@ -55,7 +55,7 @@ std::vector<Axis> axes_of(SweepArguments& arguments) {
   return axes;
 }
 
-/// Every value of every axis and point, on a model that is never run.
+/// Checks every value of every axis and point on a model that is never run.
 void check_values(const SweepArguments& arguments, const std::vector<Axis>& axes, Model& model) {
   for (const Axis& axis : axes)
     at_key(arguments, "set." + axis.name, "", [&] {
@@ -128,7 +128,7 @@ void read_seeds(const SweepArguments& arguments, study::Plan& plan) {
   plan.seeds = at_key(arguments, "seeds", "--seeds: ", [&] { return study::expand_seeds(text); });
 }
 
-/// One value is no axis: it is set in all runs and needs no column.
+/// Removes axes of one value, which is set in all runs and needs no column.
 Settings take_fixed(std::vector<Axis>& axes) {
   Settings fixed;
   for (const Axis& axis : axes)
@@ -137,7 +137,7 @@ Settings take_fixed(std::vector<Axis>& axes) {
   return fixed;
 }
 
-/// The words of the runs' options that results may depend on, and engines' ways with them.
+/// All given run options as words, except --workers.
 std::vector<std::string> option_words(const SweepArguments& arguments) {
   std::vector<std::string> words;
   for (const OptionBase* option : all_options()) {
@@ -148,7 +148,7 @@ std::vector<std::string> option_words(const SweepArguments& arguments) {
   return words;
 }
 
-/// Takes "auto:METRIC" out of the options of runs, which would not understand it.
+/// Takes "auto:METRIC" out of the run options, since the runs do not accept this value.
 std::string take_warm_up_metric(SweepArguments& arguments, const Model& model) {
   std::string& text = arguments.texts[&warm_up_option()];
   if (!text.starts_with("auto")) return "";
@@ -164,7 +164,7 @@ std::string take_warm_up_metric(SweepArguments& arguments, const Model& model) {
   });
 }
 
-/// Before any list of them is made.
+/// Call it before any list of runs is made.
 void check_size(const study::Plan& plan) {
   if (plan.points.size() * plan.seeds.size() <= kMostRuns) return;
   throw UsageError(fmt::format(
@@ -173,7 +173,7 @@ void check_size(const study::Plan& plan) {
       plan.points.size(), plan.seeds.size(), kMostRuns));
 }
 
-/// Runs side by side, one core each, use a machine best; what they leave of it, they may have.
+/// A study uses a machine best with one core per run; the runs share the cores that remain.
 void share_cores(const SweepArguments& arguments, SweepPlan& sweep) {
   const std::uint64_t cores = HostFacts::now().usable_cores;
   const std::uint64_t runs =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From the words of `orrery sweep` to what is to be run. Whatever can be refused without executing
-// the model is refused here, for every value of every parameter: a study of hours shall not end
-// with the discovery that its last point cannot be.
+// Makes the plan of a study from the options of `orrery sweep`. Every value of every parameter is
+// checked here, as far as possible without executing the model: a study of hours must not end with
+// the error that its last point is impossible.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -17,13 +17,13 @@ namespace orrery::cli {
 struct SweepPlan {
   study::Plan plan;
   study::RunMaker maker;
-  std::string warm_up_metric;  ///< pilots are to tell how long it takes to settle; empty: none
+  std::string warm_up_metric;  ///< pilots determine the warm-up for it; empty: none
   double confidence = 0.95;
   std::string model_name, model_path;  ///< the path of a shared object; else empty
-  nlohmann::ordered_json identity;     ///< what may not change while the study goes on
+  nlohmann::ordered_json identity;     ///< must stay the same when the study is resumed
 };
 
-/// Throws UsageError, for what a study file says with line and key.
+/// Throws UsageError; errors in a study file have line and key.
 SweepPlan plan_sweep(const SweepArguments& arguments);
 
 }  // namespace orrery::cli

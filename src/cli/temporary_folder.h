@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where runs of a command without --out lie: a folder that goes when the command ends.
+// The folder for the runs of a command without --out; it is deleted when the command ends.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace orrery::cli {
 
 class TemporaryFolder {
  public:
-  /// `name`: what its name begins with. Throws UsageError if there can be none.
+  /// `name`: the beginning of the folder's name. Throws UsageError if the folder cannot be made.
   explicit TemporaryFolder(const std::string& name);
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// orrery trace info FILE, show FILE and diff A B: what a trace holds, a part of it as a sequence
-// chart, and where the committed events of two runs part.
+// orrery trace info FILE, show FILE and diff A B: the contents of a trace, a part of a trace as a
+// sequence chart, and the first difference between the committed events of two runs.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -87,7 +87,7 @@ void show_events(const std::string& heading, const std::vector<trace::ReadEvent>
     print_out("  {}\n", trace::text_of(event, tick_seconds));
 }
 
-/// What the two runs were asked for, where that is not the same.
+/// Shows parameters and seed where the two runs differ.
 void show_facts_that_differ(const TraceReader& a, const TraceReader& b) {
   if (a.facts().seed != b.facts().seed)
     print_out("A has seed {}, B seed {}\n", a.facts().seed, b.facts().seed);

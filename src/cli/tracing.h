@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// --trace of a run, in the order in which the run needs it: whatever can be refused, what records
-// while it lasts, and the file at the end.
+// --trace of a run, in the order in which the run needs it: the checks of options, the recorder
+// during the run, and the file at the end.
 #pragma once
 
 #include <memory>
@@ -24,19 +24,20 @@ class Tracing {
   void prepare(const TraceArguments& arguments, const ChosenModel& chosen,
                const RunOptions& options, bool is_first);
   bool is_on() const { return recorder_ != nullptr; }
-  /// What ranks must have in common of it.
+  /// The trace options, as a text that must be equal on all ranks.
   std::string facts_text() const;
 
   void begin(RunControl& control);
-  /// Where the run's rows go: into the trace, and those of the model to `next`, which may be null.
-  /// That itself if the run is not traced here.
+  /// Returns the writer for the run's rows: it traces committed events and passes the model's rows
+  /// to `next`, which may be null. Returns `next` if this rank writes no trace.
   RowWriter* before(RowWriter* next);
-  /// The run is over: what the record says of the trace. By all ranks, `ranks` null if there is
-  /// one.
+  /// Call it on all ranks when the run has ended. Adds notes about the trace to `record`. `ranks`:
+  /// null for a run in one process.
   void end(RunRecord& record, transport::RankTransport* ranks);
-  /// The results are on the disk: the trace, too. Throws UsageError if it cannot be written.
+  /// Gives the trace its final name. Call it when the results are on the disk. Throws UsageError if
+  /// the trace cannot be written.
   void publish();
-  /// For the terminal; empty: there is none.
+  /// For the terminal; empty: no trace.
   const std::string& sentence() const { return sentence_; }
 
  private:

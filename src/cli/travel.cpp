@@ -69,7 +69,7 @@ std::map<std::string, std::string> map_of(const std::vector<std::string>& sets) 
   return {settings.begin(), settings.end()};
 }
 
-/// A fork changes what is asked for when it is needed, and nothing else.
+/// A fork can change parameters that the model reads when it needs them, and no others.
 void check_change(const Model& model, const std::string& name) {
   std::string possible;
   bool is_one = false;
@@ -88,7 +88,7 @@ void check_change(const Model& model, const std::string& name) {
                            : "those that can be changed are: " + possible));
 }
 
-/// Refuses options that would make another run of it.
+/// Refuses options that would make the resumed run another run.
 void refuse_others(const ResumeArguments& arguments) {
   const auto refuse = [&](const std::string& flag, const char* why) {
     throw UsageError(fmt::format("'orrery {}' does not take {}: {}",
@@ -111,7 +111,7 @@ void refuse_others(const ResumeArguments& arguments) {
     refuse("--out", "it goes on in its own folder ('orrery fork' begins another)");
 }
 
-/// Snapshots without a report are all that is left of a run that was killed.
+/// A folder with snapshots but without a report holds the only results of a run that was killed.
 void refuse_unfinished(const std::string& out) {
   std::error_code unknown;
   if (out.empty() || fs::exists(fs::path(out) / kReportName, unknown)) return;
@@ -161,7 +161,7 @@ Travel::Travel(const ResumeArguments& arguments, transport::RankTransport* ranks
   if (is_fork_) changes_ = map_of(effective_sets(arguments));
 }
 
-/// For those who resume it.
+/// Keeps the observation options in the snapshot for a later resume.
 void Travel::note_observations(const RunArguments& arguments) {
   for (const OptionBase* option : observation_options())
     if (const std::string text = arguments.text(*option); !text.empty())
@@ -260,7 +260,7 @@ void Travel::set_options(const RunOptions& options, const Model& model) {
   read_times(model);
 }
 
-/// What is not given stays as it was.
+/// Times that are not given stay those of the snapshot.
 void Travel::read_times(const Model& model) {
   const double tick = model.tick_seconds();
   if (!arguments_->every.empty())
@@ -298,12 +298,12 @@ std::string Travel::facts_text() const {
 void Travel::open(const std::string& out, bool has_tables) {
   out_ = out;
   folder_.emplace(out);
-  if (!takes_snapshots()) return folder_->clear();  // an earlier run's
+  if (!takes_snapshots()) return folder_->clear();  // snapshots of an earlier run
   if (!arrival_ || is_fork_) {
     folder_->clear();
     folder_->make();
   } else {
-    // Later ones, if they are there, are damaged or not wanted.
+    // Later snapshots are damaged, or the user chose an earlier one.
     std::vector<unsigned> kept = folder_->numbers();
     std::erase_if(kept, [&](unsigned number) { return number > facts_.number; });
     folder_->keep_only(kept);
@@ -319,14 +319,14 @@ void Travel::open(const std::string& out, bool has_tables) {
   log_.emplace(folder_->rows(), facts_.rows_bytes);
 }
 
-/// The first rank alone is asked, by signals and by its clock.
+/// Only the first rank takes signals and checks the wall-clock time for snapshots.
 void Travel::set_up(Watch::Settings& settings) const {
   if (!is_first()) return;
   settings.halts = takes_snapshots();
   settings.halt_every_seconds = facts_.wall_every_seconds;
 }
 
-/// Each rank writes its part into it.
+/// Throws UsageError if not all ranks see the same folder, since each rank writes its part there.
 void Travel::share_folder() {
   if (!folder_) folder_.emplace(out_);
   const std::string path = folder_->path() + "/ranks.part";

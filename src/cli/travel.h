@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run has to do with other processes: it leaves snapshots for them (orrery run
-// --snapshot...), begins at one (resume, fork), or neither, which is the ordinary case and costs
-// nothing. In the order in which a run needs it: the process and its model's memory, the prepared
-// model, options, halts, rows, and what is told at the end.
+// Snapshots of a run: the run takes them (orrery run --snapshot...), begins at one (resume, fork),
+// or does neither, which is the ordinary case and costs nothing. The functions stand in the order
+// in which a run calls them: the process and its model's memory, the prepared model, options,
+// halts, rows, and the text at the end.
 #pragma once
 
 #include <functional>
@@ -24,45 +24,47 @@ namespace orrery::cli {
 
 class Travel {
  public:
-  /// Of a run from its model's start. `ranks`: null if this process runs it alone.
+  /// A run from its model's start. `ranks`: null if this process runs it alone.
   Travel(const RunArguments& arguments, transport::RankTransport* ranks);
-  /// Of one that goes on from a snapshot; in another folder where it is a fork.
+  /// A run that resumes from a snapshot; in another folder if it is a fork.
   Travel(const ResumeArguments& arguments, transport::RankTransport* ranks);
 
   bool takes_snapshots() const { return arguments_ != nullptr; }
-  /// What to make the model from: the arguments given, or the snapshot's.
+  /// The arguments to make the model from: the given ones, or the snapshot's.
   const RunArguments& model_arguments() const { return model_arguments_; }
   bool resumes_in_place() const { return arrival_ && !is_fork_; }
 
-  /// With the model's parameters as they are to be when it is prepared.
+  /// Call it with the model's parameters set, before the model is prepared.
   void note_model(const ChosenModel& chosen);
-  /// The model is prepared. Throws UsageError for one whose LPs cannot be written down, and for an
-  /// engine that has no worlds.
+  /// Call it when the model is prepared. Throws UsageError for a model whose LPs cannot be written
+  /// into a snapshot, and for an engine that is no WorldEngine.
   void check(const Engine& engine, const EngineInfo& info, const Model& model);
-  /// The seed to prepare the model with: `given`, or what the run had when it began, since its LPs
-  /// refer to what was made from that.
+  /// The seed to prepare the model with: `given`, or for a resumed run its first seed, since the
+  /// LPs in the snapshot refer to data that prepare() made with that seed.
   std::uint64_t model_seed(std::uint64_t given);
-  /// The prepared model gets what the snapshot's had, and the changes of a fork.
+  /// Gives the prepared model the state that the snapshot's model had, then applies the changes of
+  /// a fork.
   void restore_model(const ChosenModel& chosen);
-  /// Options as they were, before those that are given.
+  /// Sets the options of the snapshot, before the given options are applied.
   void set_defaults(RunOptions& options) const;
-  /// All options are known.
+  /// Call it when all options are known.
   void set_options(const RunOptions& options, const Model& model);
 
-  /// What ranks must have in common of it.
+  /// The snapshot options, as a text that must be equal on all ranks.
   std::string facts_text() const;
-  /// The folder for snapshots, without those of an earlier run, and the log of rows in it. By the
-  /// first rank.
+  /// Makes the folder for snapshots, deletes those of an earlier run, and opens the log of rows.
+  /// Only the first rank calls it.
   void open(const std::string& out, bool has_tables);
   void set_up(Watch::Settings& settings) const;
-  /// Where rows go, if not into files at once.
+  /// The log that takes the rows until the end of the run; null: rows go into the files at once.
   RowWriter* row_writer() { return log_ ? &*log_ : nullptr; }
-  /// `store`: null without tables. Throws UsageError, on all ranks, if they see different folders.
+  /// `store`: null without tables. Throws UsageError, on all ranks, if the ranks see different
+  /// folders.
   void begin(RunControl& control, RowStore* store);
-  /// The run is over and its rows are handed over: to `files`.
+  /// Copies the logged rows to `files`. Call it when the run has ended and all rows are in the log.
   void hand_rows_to(RowWriter& files);
   void end(RunRecord& record);
-  /// For the terminal, behind the results; may be empty.
+  /// The text for the terminal after the results; may be empty.
   std::string advice(const RunRecord& record) const;
 
  private:
@@ -73,7 +75,7 @@ class Travel {
   void read_times(const Model& model);
 
   transport::RankTransport* const ranks_;
-  const SnapshotArguments* arguments_ = nullptr;  ///< nullptr: nothing is asked for
+  const SnapshotArguments* arguments_ = nullptr;  ///< nullptr: no snapshots are asked for
   const ResumeArguments* resume_ = nullptr;
   bool is_fork_ = false;
   RunArguments model_arguments_;

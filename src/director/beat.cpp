@@ -13,8 +13,8 @@
 namespace orrery::director {
 namespace {
 
-/// Reads of the longer kind in a tick, and touches of threads that were to wait; others have their
-/// turn in the next one.
+/// The most long reads and the most touches of waiting threads in one tick; other threads have
+/// their turn in the next tick.
 constexpr unsigned kIdleLooks = 64, kTouches = 64;
 
 [[noreturn]] void refuse(const ThreadId& thread, const std::string& name, const char* what,
@@ -42,7 +42,7 @@ Beat::Beat(const Orders& orders, double ceiling, const cpu_set_t& cores, Roll* r
 
 RollEntry* Beat::roll_entry_of(const Found& found) {
   Scheduling before = found.scheduling;
-  // Born of a thread of which the director had made this.
+  // A child of a directed thread has inherited the director's scheduling.
   if (const Scheduling* first = roll_->of_process(found.thread.id().process);
       first != nullptr && is_directed(before))
     before = *first;
@@ -52,7 +52,7 @@ RollEntry* Beat::roll_entry_of(const Found& found) {
   return entry;
 }
 
-/// So that any core can take any thread.
+/// Allows the thread all cores, so that any core can run any thread.
 void Beat::give_cores(const Found& found, RollEntry& entry) const {
   if (CPU_EQUAL(&found.cores, &cores_) || entry.cores_changed) return;
   entry.cores_before = found.cores;
@@ -67,7 +67,7 @@ void Beat::take_directed(Found& found) {
   if (roll_ != nullptr) {
     entry = forget(found.thread.id());
     if (entry == nullptr && found.scheduling.is_real_time()) {
-      if (figures_.ticks > 0) return;  // it has become one itself, and is left alone
+      if (figures_.ticks > 0) return;  // it became real-time by itself, and stays so
       throw UsageError(fmt::format(
           "thread {} ('{}') of process {} is a real-time thread already, so it cannot be directed",
           found.thread.id().thread, found.thread.name(), found.thread.id().process));
@@ -80,7 +80,7 @@ void Beat::take_directed(Found& found) {
                        .number = next_number_++,
                        .entry = entry});
   Directed& directed = directed_.back();
-  // Before its account is read, which may be 4 ms old otherwise.
+  // Before the consumption is read, which may otherwise be 4 ms old.
   if (roll_ != nullptr) set_level(directed, Level::waiting);
   directed.consumed_before = directed.thread.consumed().value_or(0);
   policy_.join(directed.consumed_before, directed.thread.state() == 'R');
@@ -90,7 +90,7 @@ void Beat::take_helper(Found& found) {
   RollEntry* entry = nullptr;
   if (roll_ != nullptr) {
     entry = forget(found.thread.id());
-    // One that has real-time scheduling of its own keeps it.
+    // A thread with real-time scheduling of its own keeps it.
     if (entry == nullptr && !found.scheduling.is_real_time()) entry = roll_entry_of(found);
   }
   const Nanoseconds consumed = found.thread.consumed().value_or(0);
@@ -100,7 +100,7 @@ void Beat::take_helper(Found& found) {
                       .consumed = consumed});
 }
 
-/// Out of the role that it had; what it was before stays on the roll.
+/// Removes the thread from its role; its entry stays on the roll.
 RollEntry* Beat::forget(const ThreadId& thread) {
   RollEntry* entry = nullptr;
   std::erase_if(helpers_, [&](const Helper& helper) {
@@ -137,14 +137,14 @@ void Beat::set_level(Directed& directed, Level level) const {
     refuse(directed.thread.id(), directed.thread.name(), "scheduling", error);
 }
 
-/// See scheduling_of.
+/// Makes the system update the consumption; see scheduling_of.
 void Beat::touch() {
   for (Directed& directed : directed_)
     if (directed.level > Level::waiting) set_level(directed, directed.level);
   if (was_loose_) touch_waiting();
 }
 
-/// In a tick that belonged to all, those that were to wait may have run, too.
+/// In an undirected tick, waiting threads may have run, too.
 void Beat::touch_waiting() {
   unsigned left = kTouches;
   for (std::size_t i = 0; i < directed_.size() && left > 0; ++i) {
@@ -196,9 +196,9 @@ void Beat::keep_samples(Nanoseconds now) {
   }
 }
 
-/// Who gives a core away first, then who gets one: in between a core would have to choose between
-/// real-time threads. In ticks that belong to all, those whose turn it is come before other
-/// directed threads, and behind everybody else.
+/// Lowers threads first, then raises threads: otherwise a core would have to choose between
+/// real-time threads. In undirected ticks, the chosen threads come before other directed threads,
+/// and after all other threads.
 void Beat::direct(bool is_directed_tick) {
   const auto level_of = [&](Turn turn) {
     if (turn == Turn::waiting) return Level::waiting;
@@ -233,7 +233,7 @@ void Beat::tick(Nanoseconds begin, Nanoseconds now) {
   if (roll_ != nullptr) {
     if (const std::uint32_t rescues = roll_->rescues();
         std::exchange(rescues_, rescues) != rescues) {
-      // The guardian has given all threads back: nothing of what is known of them holds.
+      // The guardian has given all threads back, so the levels noted here are wrong.
       for (Directed& directed : directed_) directed.level = Level::own;
       for (Helper& helper : helpers_) helper.level = Level::own;
     }

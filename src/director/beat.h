@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One tick after the other: what the director does between waking up and going to sleep again, on
-// its own thread, above all that it directs. It reads what each thread has consumed, lets the
-// policy choose, and makes real-time threads of those that are chosen and none of the others.
+// The work of one tick: what the director does between waking up and going to sleep again, on its
+// own thread, which has a higher priority than all directed threads. It reads the consumption of
+// each thread, lets the policy choose, and makes the chosen threads real-time threads, and no
+// others.
 //
-// How a thread is kept from running: it is no real-time thread, and as many real-time threads as
+// A thread is kept from running because it is no real-time thread, and as many real-time threads as
 // there are cores want to run. So each tick costs a system call for each thread whose turn changes,
-// and one short read for each thread. Whether a thread could run is a longer read, which is left
-// out where the consumption says it: who has used its core all the time wants more, and who has
-// not run since it was last seen runnable still is.
+// and one short read for each thread. To learn whether a thread is runnable takes a longer read,
+// which is left out if the consumption shows the answer: a thread that has used its core all the
+// time is runnable, and so is a thread that was runnable and has not run since.
 //
-// This thread must never wait for an ordinary one, which may not run for a while: what it allocates
-// and frees is its own, names are short enough to lie within their strings, and what it tells is
-// copied to where there is room already.
+// This thread must never wait for an ordinary thread, which may not run for a while. So it
+// allocates and frees memory only of its own, names are short enough for the strings' internal
+// buffers, and its output is copied into vectors with reserved capacity.
 #pragma once
 
 #include <atomic>
@@ -28,7 +29,7 @@
 
 namespace orrery::director {
 
-/// A directed thread or a helper, for those who show it.
+/// A directed thread or a helper, for display.
 struct ThreadView {
   ThreadId id;
   std::uint32_t number = 0;
@@ -39,29 +40,29 @@ struct ThreadView {
   Nanoseconds consumed = 0;  ///< since the director took the thread
 };
 
-/// What has been measured so far.
+/// The measurements so far.
 struct Figures {
   Nanoseconds elapsed = 0;
   std::uint64_t ticks = 0, missed_ticks = 0;
-  SpreadCounts spreads, delays;  ///< how late the director woke, in ticks, too
+  SpreadCounts spreads, delays;  ///< of virtual times; lateness of the director; in ticks
 };
 
 class Beat {
  public:
-  /// `roll` is null where nothing is to be changed. `cores`: those that directed threads get.
+  /// `roll`: null if nothing is to be changed. `cores`: for the directed threads.
   Beat(const Orders& orders, double ceiling, const cpu_set_t& cores, Roll* roll,
        SampleRing* samples);
 
-  /// Threads that are new, or have another role now. Throws UsageError where one cannot be
+  /// Takes threads that are new or have another role. Throws UsageError if a thread cannot be
   /// directed.
   void take_in(std::vector<Found>& found);
-  /// `begin`: when the tick was to begin; `now`: when it did.
+  /// `begin`: when the tick was due; `now`: when it began.
   void tick(Nanoseconds begin, Nanoseconds now);
   void count_missed(std::uint64_t ticks) { figures_.missed_ticks += ticks; }
 
   bool is_empty() const { return directed_.empty(); }
   const Figures& figures() const { return figures_; }
-  /// As many as there is room for: nothing is allocated.
+  /// Fills `views` up to its capacity, since nothing may be allocated.
   void show(std::vector<ThreadView>& views) const;
 
  private:
@@ -71,8 +72,8 @@ class Beat {
     std::uint32_t number = 0;
     RollEntry* entry = nullptr;
     Level level = Level::own;
-    bool side = false;                ///< another one each time that the level is set
-    Nanoseconds consumed_before = 0;  ///< when the director took it
+    bool side = false;                ///< changes each time that the level is set
+    Nanoseconds consumed_before = 0;  ///< when the director took the thread
   };
 
   RollEntry* roll_entry_of(const Found& found);
@@ -100,10 +101,10 @@ class Beat {
   std::vector<Helper> helpers_;
   Figures figures_;
   std::uint32_t rescues_ = 0, next_number_ = 0;
-  bool was_loose_ = false;  ///< the last tick belonged to all
+  bool was_loose_ = false;  ///< the last tick was not directed
   Nanoseconds start_ = -1, last_ = 0;
-  std::size_t idle_turn_ = 0;   // from where on idle threads are asked for their state
-  std::size_t touch_turn_ = 0;  // from where on waiting threads are touched
+  std::size_t idle_turn_ = 0;   // the next idle threads to read the state of
+  std::size_t touch_turn_ = 0;  // the next waiting threads to touch
 };
 
 }  // namespace orrery::director

@@ -20,7 +20,7 @@ namespace {
 
 constexpr Nanoseconds kSecond = 1'000'000'000;
 constexpr Nanoseconds kBetweenMeetings = 50'000'000;
-constexpr std::size_t kMoreViews = 64;  // for threads that come
+constexpr std::size_t kMoreViews = 64;  // for threads that come later
 
 Nanoseconds clock_now() {
   timespec now;
@@ -78,7 +78,7 @@ Director::~Director() {
   stop();
 }
 
-/// It is tried: capabilities, limits of resources and groups all have a say.
+/// Tries a change, since capabilities, resource limits and groups all decide about it.
 void Director::require_right() const {
   Scheduling mine;
   int error = read_scheduling(0, mine);
@@ -92,10 +92,10 @@ void Director::require_right() const {
       std::strerror(error)));
 }
 
-/// The system's bound stops a core for long, and each core when it likes; so the director stays
-/// below it, and the bound is for the case that it does not.
+/// If real-time threads reach the system's bound, the system stops a core for long, and each core
+/// at another time. So the ceiling stays below the bound, which only serves if the director fails.
 void Director::choose_ceiling() {
-  constexpr double kMargin = 0.03;  // for what is real time beside the directed threads
+  constexpr double kMargin = 0.03;  // for other real-time threads
   ceiling_ = orders_.ceiling;
   const RealTimeShare system = share_of_system();
   for (const pid_t process : scanner_.processes()) {
@@ -139,7 +139,7 @@ void Director::keep_beat(Role role) {
   }
   if (role == Role::deputy) return;
   if (deputy_.joinable()) deputy_.join();
-  // By this thread: the others may have no core as long as it is not done.
+  // This thread does it, since the others may have no core until it is done.
   if (roll_) roll_->give_all_back();
 }
 
@@ -147,13 +147,14 @@ void Director::become_real_time(Role role) const {
   prctl(PR_SET_NAME, role == Role::beat ? "orrery-beat" : "orrery-deputy");
   if (!roll_) return;
   stay_on_core(role);
-  mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);  // better, not necessary
+  mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);  // useful, but not necessary
   if (const int error = set_scheduling(0, scheduling_of(Level::director, false)); error != 0)
     throw UsageError(fmt::format("the director's own thread cannot be a real-time thread: {}",
                                  std::strerror(error)));
 }
 
-/// The first of the director's cores, or the last. Where that fails, both are where they are.
+/// The first of the director's cores, or the last for the deputy. If that fails, the thread is not
+/// bound.
 void Director::stay_on_core(Role role) const {
   unsigned left = role == Role::beat ? 0 : cores_number_ - 1;
   for (unsigned core = 0; core < CPU_SETSIZE; ++core) {
@@ -168,7 +169,8 @@ void Director::stay_on_core(Role role) const {
 
 void Director::begin() {
   {
-    // By this thread, right before the first tick: what they run in between is in nobody's order.
+    // This thread does it, right before the first tick: what the threads run before that is not
+    // directed.
     const std::lock_guard lock(meeting_);
     meet();
   }
@@ -176,7 +178,8 @@ void Director::begin() {
   next_.store(start_ + orders_.tick, std::memory_order_relaxed);
 }
 
-/// Whoever finds the other at work sleeps, since that one may have no core for a while.
+/// A thread that finds the other one at work sleeps, since the other one may have no core for a
+/// while.
 void Director::tick_until_stopped(Role role) {
   const Nanoseconds patience = role == Role::beat ? 0 : orders_.tick / 4;
   while (!stops_.load(std::memory_order_relaxed) && !has_failed_ && !is_over_) {
@@ -189,7 +192,7 @@ void Director::tick_until_stopped(Role role) {
   }
 }
 
-/// If it is due.
+/// Does the tick, if it is due.
 void Director::tick() {
   const Nanoseconds now = clock_now(), due = next_.load(std::memory_order_relaxed);
   if (now < due || is_over_ || has_failed_) return;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Directs threads of other processes, or only watches them. One thread keeps the beat, as a
-// real-time thread above all that it directs; whoever owns the director is another, which looks for
-// threads that have come, shows and writes, as ordinary as any. They meet over a lock that the
-// first only tries.
+// real-time thread with a higher priority than all directed threads. The owner of the director runs
+// an ordinary thread, which looks for new threads, shows and writes. Both share data under a lock
+// that the beat's thread only tries to take.
 //
-// A virtual machine's core is taken away for milliseconds now and then, and where that is the one
-// of the beat, threads of the other cores would run on meanwhile. So on another core the beat has a
-// deputy, which wakes up a quarter of a tick later, and does the tick if nobody has begun it.
+// A virtual machine's core is taken away for milliseconds now and then. If this is the core of the
+// beat, threads on the other cores would run on meanwhile. So the beat has a deputy on another
+// core, which wakes up a quarter of a tick later, and does the tick if the beat has not begun it.
 //
-// What keeps the machine usable: directed ticks are a share of all ticks (`Duty`); a director that
-// stands still is noticed by its guardian; and beneath both, the system's own bound on real-time
+// Three limits keep the machine usable: directed ticks are a share of all ticks (`Duty`); a
+// guardian notices a director that does not tick any more; and the system's own bound on real-time
 // threads holds, without which no director starts.
 #pragma once
 
@@ -30,26 +30,26 @@ namespace orrery::director {
 
 class Director {
  public:
-  /// Throws UsageError for whatever cannot be directed, before anything is changed.
+  /// Throws UsageError, before anything is changed, if something cannot be directed.
   explicit Director(Orders orders);
-  /// Gives all threads their scheduling back.
+  /// Gives all threads their own scheduling back.
   ~Director();
   Director(const Director&) = delete;
   Director& operator=(const Director&) = delete;
 
-  /// From here on threads are directed.
+  /// Begins to direct threads.
   void start();
-  /// Looks for threads that have come; call it ten times a second. False when there is nothing
-  /// left to direct, or the time is over. Throws what the beat could not go on with.
+  /// Looks for new threads; call it ten times a second. False if there is nothing left to direct,
+  /// or the time is over. Throws the exception that ended the beat.
   bool look();
-  /// Gives all threads their scheduling back.
+  /// Gives all threads their own scheduling back.
   void stop();
 
   unsigned cores() const { return cores_number_; }
   double ceiling() const { return ceiling_; }
   const std::string& ceiling_reason() const { return ceiling_reason_; }
   SampleRing& samples() { return samples_; }
-  /// As of the last moments; of the end after `stop`.
+  /// At most 50 ms old; after `stop`, those of the end.
   Figures figures();
   std::vector<ThreadView> views();
 
@@ -69,17 +69,17 @@ class Director {
   cpu_set_t cores_;
   unsigned cores_number_ = 0;
   double ceiling_ = 1;
-  std::string ceiling_reason_;  ///< why it is not what was asked for; empty: it is
+  std::string ceiling_reason_;  ///< why it is lower than requested; empty: it is as requested
   Scanner scanner_;
   SampleRing samples_;
   std::unique_ptr<Roll> roll_;  // null: nothing is changed
   std::unique_ptr<Guardian> guardian_;
   std::unique_ptr<Beat> beat_;
 
-  std::mutex ticking_;               ///< guards all of beat_, and the next two
-  Nanoseconds start_ = 0, met_ = 0;  ///< of the beat, and when the two threads last met
-  /// When the next tick is due. Written under ticking_; read without to know how long to sleep,
-  /// where an old value only wakes a thread in vain: relaxed.
+  std::mutex ticking_;               ///< guards beat_ and the next two members
+  Nanoseconds start_ = 0, met_ = 0;  ///< first tick; last exchange of the two threads
+  /// When the next tick is due. Written under ticking_; read without it to know how long to sleep.
+  /// Relaxed: an old value only wakes a thread in vain.
   std::atomic<Nanoseconds> next_{0};
 
   std::mutex meeting_;
@@ -90,7 +90,7 @@ class Director {
 
   std::atomic<bool> stops_{false}, has_failed_{false}, is_empty_{false}, is_over_{false};
   std::thread thread_;
-  std::thread deputy_;  ///< started and joined by that one
+  std::thread deputy_;  ///< thread_ starts and joins it
 };
 
 }  // namespace orrery::director

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Hierarchy {
-  std::string folder, controllers;  ///< of version 2 the controllers are empty
+  std::string folder, controllers;  ///< in version 2 the controllers are empty
 };
 
 /// "36 35 0:31 / /sys/fs/cgroup/cpu rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct"
@@ -111,7 +111,7 @@ std::string folder_of_group(const std::string& name, const SystemFiles& files) {
 std::vector<pid_t> processes_of_group(const std::string& folder) {
   std::set<pid_t> processes;
   add_processes(folder, processes);
-  processes.erase(0);  // of another process number namespace
+  processes.erase(0);  // a process of another PID namespace
   return {processes.begin(), processes.end()};
 }
 

@@ -17,7 +17,7 @@
 namespace orrery::director {
 namespace {
 
-/// It must hold nothing of the director's that others wait for the end of, such as its output.
+/// Closes all other descriptors of the director, such as its output, for whose end others wait.
 void keep_only(int life) {
   const int nowhere = open("/dev/null", O_RDWR);
   for (int stream = 0; stream < 3; ++stream) dup2(nowhere, stream);
@@ -33,7 +33,7 @@ void ignore_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-/// Twice: what the director was about to do when it ended may come in between.
+/// Twice, since a last change of the director may come in between.
 void give_everything_back(const Roll& roll) {
   for (int turn = 0; turn < 2; ++turn) {
     roll.give_all_back();
@@ -46,7 +46,7 @@ void give_everything_back(const Roll& roll) {
   prctl(PR_SET_NAME, "orrery-guardian");
   ignore_signals();
   keep_only(life);
-  mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);  // better, not necessary
+  mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);  // useful, but not necessary
   set_scheduling(0, scheduling_of(Level::guardian, false));
   std::uint64_t seen = 0;
   bool is_rescued = false;

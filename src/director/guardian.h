@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A small process beside the director that gives all threads their scheduling back when the
-// director ends in whatever way, SIGKILL included, or stands still (SIGSTOP, a debugger). It is
-// forked before the first thread is changed, in a session of its own, so that what ends the
-// director's terminal or process group does not end it; above the director in priority, since
-// threads that nobody directs may have all cores; and it reads the roll in shared memory, so it
-// needs nothing from a director that is gone. The end of a pipe tells it that it is.
+// A small process beside the director. It gives all threads their scheduling back when the director
+// ends in whatever way, SIGKILL included, or does not tick any more (SIGSTOP, a debugger). It is
+// forked before the first thread is changed, in a session of its own, so that the end of the
+// director's terminal or process group does not end it. Its priority is above the director's, since
+// threads without a director may have all cores. It reads the roll in shared memory, so it needs
+// nothing from a dead director. The end of a pipe shows it that the director has ended.
 #pragma once
 
 #include <sys/types.h>
@@ -17,9 +17,10 @@ namespace orrery::director {
 
 class Guardian {
  public:
-  /// `still_ms`: for how long the heartbeat may stand still. Throws std::system_error.
+  /// `still_ms`: how long the heartbeat may stay the same, in milliseconds. Throws
+  /// std::system_error.
   Guardian(Roll& roll, int still_ms);
-  /// The guardian gives back what is left on the roll, and ends.
+  /// Ends the guardian, which first gives back all threads that are left on the roll.
   ~Guardian();
   Guardian(const Guardian&) = delete;
   Guardian& operator=(const Guardian&) = delete;
@@ -29,7 +30,7 @@ class Guardian {
 
  private:
   pid_t process_ = -1;
-  Descriptor life_;  // of which the guardian has the other end
+  Descriptor life_;  // the guardian has the other end
 };
 
 }  // namespace orrery::director

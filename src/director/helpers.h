@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Helpers: threads of a directed process that are not directed themselves, such as QEMU's main loop
-// and its threads for input and output. A virtual processor waits for them, so they go before it;
-// what they take is small. Where it is not, they are held to it: a helper that computes would
-// otherwise have a core for itself, above everybody and beyond the ceiling.
+// and its threads for input and output. A virtual processor waits for its helpers, so they have a
+// higher priority. They should consume little, and their consumption is limited: otherwise a helper
+// that computes would have a core for itself, above all other threads and beyond the ceiling.
 //
-// Once a cycle, ten ticks, it is looked at what each has consumed. Those that together took less
-// than a fiftieth of the cores are left alone. The others are real-time threads in directed ticks
-// only. And who took more than half a core, or belongs to those who together took more than half of
-// all, has its own scheduling for ten cycles.
+// Once a cycle of ten ticks, the consumption of each helper is read. Those that together took less
+// than a fiftieth of the cores keep their priority. The others are real-time threads in directed
+// ticks only. A helper that took more than half a core, or is one of the helpers that together took
+// more than half of all cores, has its own scheduling for ten cycles.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,18 @@ namespace orrery::director {
 
 enum class Conduct : std::uint8_t { quiet, busy, greedy };
 
-/// Of each helper by what it has consumed in a cycle.
+/// The conduct of each helper, from what it has consumed in a cycle.
 std::vector<Conduct> judge(const std::vector<Nanoseconds>& consumed, Nanoseconds cycle,
                            unsigned cores);
 
 struct Helper {
   Thread thread;
   std::string process_name;
-  RollEntry* entry = nullptr;  ///< null: it is left alone
+  RollEntry* entry = nullptr;  ///< null: its scheduling is not changed
   Level level = Level::own;
   Nanoseconds consumed = 0;
   Conduct conduct = Conduct::quiet;
-  unsigned punished = 0;  ///< for so many cycles yet
+  unsigned punished = 0;  ///< cycles of punishment left
 
   Level wanted_level(bool is_directed_tick) const {
     if (punished > 0) return Level::own;
@@ -43,7 +43,7 @@ struct Helper {
 
 inline constexpr unsigned kTicksOfCycle = 10, kCyclesOfPunishment = 10;
 
-/// Looks at what all have consumed in a cycle. Helpers that have ended leave.
+/// Judges what all have consumed in a cycle. Removes helpers that have ended.
 void look_at_helpers(std::vector<Helper>& helpers, Nanoseconds cycle, unsigned cores);
 
 }  // namespace orrery::director

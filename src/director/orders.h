@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a director is told.
+// The orders to a director.
 #pragma once
 
 #include "director/policy.h"
@@ -15,8 +15,8 @@ struct Orders {
   Selection selection;
   Nanoseconds tick = 1'000'000;
   double ceiling = 0.9;      ///< share of each core that directed threads have in real time
-  Nanoseconds duration = 0;  ///< after which the director ends; 0: it goes on
-  bool only_watch = false;   ///< measure what the system does, and change nothing
+  Nanoseconds duration = 0;  ///< the director ends after this time; 0: no limit
+  bool only_watch = false;   ///< measure the system's own scheduling, and change nothing
   bool keeps_samples = false;
 };
 

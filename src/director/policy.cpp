@@ -19,8 +19,9 @@ void Policy::update(std::size_t index, Nanoseconds consumed, bool is_runnable) {
   account.is_runnable = is_runnable;
 }
 
-/// Whoever has just woken up does not count for the least: else a chain of threads, each of which
-/// wakes up as the one before falls asleep, would hold the floor down while others run on.
+/// A thread that has just woken up does not count for the least virtual time. Otherwise a chain of
+/// threads, each of which wakes up as the one before falls asleep, would keep the floor low while
+/// others run on.
 void Policy::pull_up() {
   Nanoseconds least = INT64_MAX, least_of_all = INT64_MAX;
   for (const Account& account : accounts_) {
@@ -43,7 +44,7 @@ void Policy::decide() {
   for (std::size_t i = 0; i < accounts_.size(); ++i)
     if (accounts_[i].is_runnable) order_.push_back(i);
   const std::size_t chosen = std::min<std::size_t>(order_.size(), 2 * std::size_t{cores_});
-  // Of equal ones who has a core keeps it, which saves a switch.
+  // Of equal threads, the one that has a core keeps it, which saves a switch.
   std::partial_sort(order_.begin(), order_.begin() + std::ptrdiff_t(chosen), order_.end(),
                     [this](std::size_t a, std::size_t b) {
                       const auto rank = [this](std::size_t i) {

@@ -8,7 +8,7 @@
 namespace orrery::director {
 namespace {
 
-/// A thread's nice value stays what it was while it is SCHED_IDLE, so it is set before.
+/// A SCHED_IDLE thread keeps its old nice value, so the nice value is set first.
 void set_with_nice(pid_t thread, const Scheduling& scheduling) {
   if (scheduling.policy == SCHED_IDLE) {
     Scheduling first = scheduling;
@@ -30,7 +30,7 @@ Roll::Roll() {
   void* const memory =
       mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  shared_ = static_cast<Shared*>(memory);  // zeros, which is how all of it begins
+  shared_ = static_cast<Shared*>(memory);  // zeros, the initial values of all members
 }
 
 Roll::~Roll() {

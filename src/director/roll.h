@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the director has changed, in memory that it shares with its guardian: each thread with how
-// it was scheduled before. A thread is on the roll before anything of it is changed, and until it
-// has been given back or has ended, so at any moment whoever reads the roll can give all back.
+// The changes that the director has made, in memory that it shares with its guardian: each thread
+// with its scheduling before. A thread is on the roll before anything of it is changed, and until
+// it has been given back or has ended, so a reader of the roll can undo all changes at any time.
 #pragma once
 
 #include <sched.h>
@@ -31,7 +31,7 @@ class Roll {
  public:
   static constexpr std::size_t kMost = 8192;
 
-  /// Shared with processes that are forked from here on. Throws std::bad_alloc.
+  /// The memory is shared with processes that are forked later. Throws std::bad_alloc.
   Roll();
   ~Roll();
   Roll(const Roll&) = delete;
@@ -40,17 +40,17 @@ class Roll {
   /// Null if the roll is full.
   RollEntry* add(const ThreadId& thread, const Scheduling& before);
   static void remove(RollEntry& entry) { entry.is_used.store(false, std::memory_order_release); }
-  /// What a thread of that process had before; null if none is on the roll.
+  /// The scheduling that a thread of the process had before; null if none is on the roll.
   const Scheduling* of_process(pid_t process) const;
   void give_all_back() const;
-  /// Threads that were born of threads on the roll meanwhile and are not on it themselves: born of
-  /// one that waited, they are scheduled as it was then. Gives each what the first thread of its
-  /// process had; call it after `give_all_back`.
+  /// For threads that threads on the roll have started meanwhile and that are not on the roll: a
+  /// child of a waiting thread has that thread's scheduling. Gives each child the scheduling that
+  /// the first thread of its process had before. Call it after `give_all_back`.
   void give_back_to_children() const;
 
-  /// Counts the director's ticks; one that stands still makes the guardian give all back.
+  /// Counts the director's ticks; if the count stays the same, the guardian gives all threads back.
   std::atomic<std::uint64_t>& heartbeat() { return shared_->heartbeat; }
-  /// How often the guardian has done that.
+  /// The number of times that the guardian has done this.
   std::atomic<std::uint32_t>& rescues() { return shared_->rescues; }
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Samples on their way from the thread that keeps the beat to the one that writes them. The first
-// has a millisecond and must wait for nobody, the second may wait for a disk; so there is no lock,
-// and what finds no place is counted, not waited for.
+// Samples on their way from the thread that keeps the beat to the thread that writes them. The
+// first has a millisecond and must not wait; the second may wait for a disk. So the ring has no
+// lock, and samples without room are counted, not waited for.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace orrery::director {
 struct Sample {
   Nanoseconds at = 0;  ///< since the director began
   Nanoseconds virtual_time = 0, consumed = 0;
-  std::uint32_t thread = 0;  ///< the number that the director has given it
+  std::uint32_t thread = 0;  ///< the director's number of the thread
   bool is_runnable = false;
   Turn turn = Turn::waiting;
 };

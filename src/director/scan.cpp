@@ -21,7 +21,7 @@ std::vector<pid_t> Scanner::wanted_processes() const {
   if (!selection_.group.empty()) {
     const std::vector<pid_t> members = processes_of_group(selection_.group);
     wanted.insert(members.begin(), members.end());
-    // A director that is in the group, with its guardian, is none of those that it directs.
+    // A director in the group, and its guardian, are not directed.
     wanted.erase(getpid());
     for (const pid_t member : members)
       if (name_of(member, member) == "orrery-guardian") wanted.erase(member);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which threads there are to direct, and which of their processes' are helpers. Threads come and
-// go, and get their names a moment after they were born, so it is looked at again and again, by an
-// ordinary thread: reading directories takes longer than a tick allows.
+// Finds the threads to direct, and the helpers of their processes. Threads come and go, and get
+// their names a moment after their begin, so an ordinary thread scans again and again: reading
+// directories takes longer than a tick.
 #pragma once
 
 #include <sched.h>
@@ -19,7 +19,7 @@ namespace orrery::director {
 struct Selection {
   std::vector<pid_t> processes;
   std::string group;    ///< folder of a control group; empty: none
-  std::string pattern;  ///< of names of threads, as in a shell; empty: virtual processors, or all
+  std::string pattern;  ///< of thread names, as in a shell; empty: virtual processors, or all
 };
 
 /// A thread that is new, or has another role than before.
@@ -36,7 +36,7 @@ class Scanner {
   explicit Scanner(Selection selection) : selection_(std::move(selection)) {}
 
   std::vector<Found> scan();
-  /// Processes that the last `scan` has found.
+  /// The processes that the last `scan` has found.
   const std::vector<pid_t>& processes() const { return processes_; }
 
  private:
@@ -49,11 +49,11 @@ class Scanner {
 
   Selection selection_;
   std::vector<pid_t> processes_;
-  std::map<pid_t, Known> known_;  // by the number of the thread
+  std::map<pid_t, Known> known_;  // by thread number
 };
 
 /// Whether QEMU gives this name to the thread of a virtual processor ("CPU 0/KVM", "CPU 3/TCG",
-/// "ALL CPUs/TCG"); it does where it was started with -name ...,debug-threads=on.
+/// "ALL CPUs/TCG"), which it does when started with -name ...,debug-threads=on.
 bool is_virtual_processor(const std::string& name);
 
 }  // namespace orrery::director

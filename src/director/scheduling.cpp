@@ -9,7 +9,7 @@
 namespace orrery::director {
 namespace {
 
-/// As sched_setattr(2) takes it; the C library declares it only in later versions.
+/// The argument of sched_setattr(2); only later versions of the C library declare it.
 struct Attributes {
   std::uint32_t size = sizeof(Attributes);
   std::uint32_t policy = 0;
@@ -21,10 +21,10 @@ struct Attributes {
 
 constexpr std::uint32_t kDeadline = 6;       // SCHED_DEADLINE
 constexpr std::uint64_t kResetOnFork = 0x1;  // SCHED_FLAG_RESET_ON_FORK
-constexpr std::uint64_t kUsefulFlags = 0x7;  // and those of SCHED_DEADLINE; not those of clamping
+constexpr std::uint64_t kUsefulFlags = 0x7;  // and those of SCHED_DEADLINE; not utilisation clamps
 
-/// Ordinary threads have a slice as their runtime, of their own or the system's; which of both is
-/// not told. Whoever has what this process has is taken to have the system's.
+/// Ordinary threads have a slice as their runtime, their own or the system's; the kernel does not
+/// say which. A thread with the same slice as this process is assumed to have the system's.
 std::uint64_t usual_slice() {
   static const std::uint64_t slice = [] {
     Attributes mine;
@@ -40,7 +40,8 @@ bool Scheduling::is_real_time() const {
   return policy == SCHED_FIFO || policy == SCHED_RR || policy == kDeadline;
 }
 
-/// Threads that are born of a real-time one shall be none: nobody would know of them.
+/// kResetOnFork: children of a real-time thread must not be real-time threads, since the director
+/// would not know them.
 Scheduling scheduling_of(Level level, bool side) {
   const auto fifo = [side](std::uint32_t priority) {
     return Scheduling{
@@ -67,8 +68,8 @@ Scheduling scheduling_of(Level level, bool side) {
   return {};
 }
 
-/// Threads that are born of a directed one have no flag, but its class and its nice value; of a
-/// real-time one they have nothing.
+/// Children of a directed thread inherit its class and its nice value, but not the flag; children
+/// of a real-time thread inherit nothing.
 bool is_directed(const Scheduling& scheduling) {
   if (scheduling.policy == SCHED_IDLE) return true;
   return scheduling.policy == SCHED_BATCH && scheduling.nice >= 18;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the system schedules a thread: read, changed, and given back as it was. All priorities that
-// the director uses are here, with their order.
+// Reads a thread's scheduling, changes it, and restores it. All priorities that the director uses
+// are here, with their order.
 #pragma once
 
 #include <sched.h>
@@ -11,7 +11,7 @@
 
 namespace orrery::director {
 
-/// What can be written into memory that processes share.
+/// Plain data, so that it can lie in memory that processes share.
 struct Scheduling {
   std::uint32_t policy = SCHED_OTHER;
   std::uint64_t flags = 0;
@@ -23,12 +23,12 @@ struct Scheduling {
   bool operator==(const Scheduling&) const = default;
 };
 
-/// What the director makes of a thread, from least to most. Below the interrupt threads of drivers
-/// (priority 50), which everything waits for.
+/// The director's levels for a thread, from lowest to highest. All are below the interrupt threads
+/// of drivers (priority 50), for which everything waits.
 enum class Level : std::uint8_t {
-  own,       ///< as it was
-  waiting,   ///< SCHED_IDLE: where a core has nothing else to do
-  ordinary,  ///< SCHED_BATCH: the least of ordinary threads, in ticks that belong to all
+  own,       ///< as before the director
+  waiting,   ///< SCHED_IDLE: runs if a core has nothing else to do
+  ordinary,  ///< SCHED_BATCH: the lowest of ordinary threads, in undirected ticks
   standby,   ///< SCHED_FIFO from here on
   running,
   helper,
@@ -36,15 +36,15 @@ enum class Level : std::uint8_t {
   guardian,
 };
 
-/// The system brings the account of a thread that runs up to date only when it touches it, at the
-/// latest at its next tick (4 ms later with 250 of them a second). A change of priority does touch
-/// it: so each level has two priorities that mean the same, and `side` says which.
+/// The system updates the consumption of a running thread only when it touches the thread, at the
+/// latest at its next tick (4 ms later at 250 Hz). A change of priority touches the thread. So each
+/// level has two priorities with the same meaning, and `side` chooses one.
 Scheduling scheduling_of(Level level, bool side);
 
-/// Whether a thread has this from the director, or from one that was directed when it was born.
+/// Whether a thread has this scheduling from the director, or from a parent that was directed.
 bool is_directed(const Scheduling& scheduling);
 
-/// 0, or the error of the system (ESRCH: there is no such thread any more).
+/// 0, or the system's error number (ESRCH: the thread does not exist any more).
 int read_scheduling(pid_t thread, Scheduling& scheduling);
 int set_scheduling(pid_t thread, const Scheduling& scheduling);
 

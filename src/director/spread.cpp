@@ -16,13 +16,13 @@ int shift_of(std::uint64_t value) {
   return std::max(0, int(std::bit_width(value)) - kBits - 1);
 }
 
-/// Values below 128 have a bin each; above, 64 bins double the value.
+/// Values below 128 have a bin each; above, there are 64 bins for each doubling.
 std::size_t bin_of(std::uint64_t value) {
   const int shift = shift_of(value);
   return std::size_t(shift) * kBinsOfDoubling + (value >> shift);
 }
 
-/// The least value above all of the bin.
+/// The smallest value above the bin.
 double end_of(std::size_t bin) {
   const std::size_t shift = bin < 2 * kBinsOfDoubling ? 0 : bin / kBinsOfDoubling - 1;
   return std::ldexp(double(bin - shift * kBinsOfDoubling + 1), int(shift));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Quantiles of many spreads in a fixed amount of memory, so that a director can run for weeks:
-// counts of spreads in bins of 64 to each doubling, and the largest one exactly.
+// counts in 64 bins for each doubling, and the exact maximum.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ class SpreadCounts {
   void add(Nanoseconds spread);
 
   std::uint64_t samples() const { return samples_; }
-  /// In ticks, rounded up to a bin (1.6 % at most): at least `share` of the samples are not above
-  /// it.
+  /// In ticks, rounded up to the end of a bin (by at most 1.6 %): at least `share` of the samples
+  /// are less or equal.
   double quantile(double share) const;
   double most() const { return double(most_) / double(tick_); }
 

@@ -26,13 +26,13 @@ std::string_view read_start(int descriptor, char (&text)[kSize]) {
   return {text, length < 0 ? 0 : static_cast<std::size_t>(length)};
 }
 
-/// From the state on: the name before it may hold anything, also blanks and brackets.
+/// The text from the state on. The name before it may contain blanks and brackets, too.
 std::string_view behind_name(std::string_view stat) {
   const std::size_t bracket = stat.rfind(')');
   return bracket == std::string_view::npos ? "" : stat.substr(std::min(bracket + 2, stat.size()));
 }
 
-/// The field with this number in proc(5), from the state (3) on.
+/// The field with this number in proc(5), counted from the state (3).
 std::uint64_t field_of(std::string_view stat, int wanted) {
   std::string_view rest = behind_name(stat);
   for (int field = 3; field < wanted && !rest.empty(); ++field) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A thread of another process, as the system shows it: what it has consumed and whether it could
-// run. The clocks of threads (clock_gettime) are for threads of one's own process only, so these
-// are files in /proc, which are kept open: they belong to the thread, not to its number, so a
-// thread that ended is noticed even if its number has been given to another.
+// A thread of another process, as the system shows it: its consumption, and whether it is runnable.
+// clock_gettime reads clocks of threads of the own process only, so this class reads files in
+// /proc, which stay open. An open file belongs to the thread, not to its number, so the end of a
+// thread is noticed even if another thread has got its number.
 #pragma once
 
 #include <sys/types.h>
@@ -34,22 +34,23 @@ class Descriptor {
 
 struct ThreadId {
   pid_t process = 0, thread = 0;
-  std::uint64_t born = 0;  ///< in the system's clock ticks: tells threads of one number apart
+  std::uint64_t born = 0;  ///< clock ticks; distinguishes threads of one number
 
   bool operator==(const ThreadId&) const = default;
 };
 
 class Thread {
  public:
-  /// Nothing if there is no such thread (any more).
+  /// Nothing if the thread does not exist (any more).
   static std::optional<Thread> open(pid_t process, pid_t thread);
 
   const ThreadId& id() const { return id_; }
   const std::string& name() const { return name_; }
 
-  /// Nothing if the thread has ended.
+  /// Processor time; nothing if the thread has ended.
   std::optional<Nanoseconds> consumed() const;
-  /// The system's letter: 'R' runs or could, 'S' sleeps, 'T' is stopped, ...; 'X' if it has ended.
+  /// The system's letter: 'R' running or runnable, 'S' sleeping, 'T' stopped, ...; 'X' if the
+  /// thread has ended.
   char state() const;
 
  private:
@@ -59,11 +60,11 @@ class Thread {
   Descriptor consumed_, state_;
 };
 
-/// Those of a process, at this moment; none if there is no such process.
+/// The threads of a process now; none if the process does not exist.
 std::vector<pid_t> threads_of(pid_t process);
-/// When the thread was born; 0 if there is none.
+/// The begin of the thread in clock ticks; 0 if the thread does not exist.
 std::uint64_t birth_of(pid_t process, pid_t thread);
-/// The name of a process or a thread; empty if there is none.
+/// The name of a process or a thread; empty if it does not exist.
 std::string name_of(pid_t process, pid_t thread);
 
 }  // namespace orrery::director

@@ -33,7 +33,7 @@ HttpAnswer sentence(unsigned status, std::string text) {
   return answer_of(status, "text/plain; charset=utf-8", std::move(text) + "\n");
 }
 
-/// In a time that does not tell how many characters were right.
+/// Compares in constant time, so that the time does not reveal how many characters match.
 bool are_equal(std::string_view given, std::string_view wanted) {
   if (given.size() != wanted.size()) return false;
   unsigned difference = 0;
@@ -42,13 +42,13 @@ bool are_equal(std::string_view given, std::string_view wanted) {
   return difference == 0;
 }
 
-/// "127.0.0.1:4711": by whatever port, for it may be forwarded from another machine.
+/// "127.0.0.1:4711": with any port, since the port may be forwarded from another machine.
 bool is_this_machine(std::string_view host) {
   const std::string_view name = host.substr(0, host.find(':'));
   return name == "127.0.0.1" || name == "localhost";
 }
 
-/// Browsers say from which page a POST comes; others say nothing.
+/// True for a POST from another page; browsers send the page in Origin, other programs send none.
 bool is_from_elsewhere(const HttpRequest& request) {
   const std::string_view origin = request.header("Origin");
   constexpr std::string_view kScheme = "http://";
@@ -62,7 +62,7 @@ std::uint64_t number_of(std::string_view text) {
   return number;
 }
 
-/// What the page itself may do: its own script and style, and questions to this server.
+/// Allows the page its own script and style, and requests to this server.
 std::string policy_of(const std::string& nonce) {
   return fmt::format(
       "default-src 'none'; script-src 'nonce-{0}'; style-src 'nonce-{0}'; connect-src 'self'; "
@@ -82,7 +82,7 @@ Answers::Answers(Board& board, const Facts& facts, std::string token, const std:
       page_(page_of(facts, nonce)),
       policy_(policy_of(nonce)) {}
 
-/// `rest`: of the path, behind the token.
+/// `rest`: the path behind the token.
 bool Answers::is_allowed(const HttpRequest& request, std::string_view& rest) const {
   const std::string_view path = request.path();
   if (!is_this_machine(request.header("Host")) || path.empty()) return false;
@@ -114,7 +114,7 @@ HttpAnswer Answers::answer(const HttpRequest& request) {
 HttpAnswer Answers::state(const HttpRequest& request) {
   if (request.argument("wait") == "1") board_.wait_for_news();
   const View view = board_.view();
-  // A page in the background wants to know how the run ends.
+  // A page in the background only needs the end of the run.
   if (request.argument("hidden") != "1") board_.ask_for_look();
   return answer_of(kOk, "application/json",
                    state_json(facts_, view, number_of(request.argument("look"))));

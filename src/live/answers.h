@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the server of a run says to whom. Other users of the machine reach the loopback address,
-// too, and so does any page in the user's browser: who does not know the token is told nothing, and
-// a request must name this machine as its host, since a name of somebody else's may lead here (DNS
-// rebinding). Nothing is changed but by a POST that does not come from another page.
+// The answers of a run's live server. Other users of the machine and any page in the user's browser
+// can reach the loopback address. So every request must contain the token, and must name this
+// machine as its host, since a foreign host name may resolve to this address (DNS rebinding). Only
+// a POST that does not come from another page changes anything.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ namespace orrery::live {
 
 class Answers final : public HttpAnswerer {
  public:
-  /// `board` and `facts` outlive this.
+  /// `board` and `facts` must outlive this object.
   Answers(Board& board, const Facts& facts, std::string token);
 
   HttpAnswer answer(const HttpRequest& request) override;

@@ -11,11 +11,11 @@ using namespace std::chrono_literals;
 
 constexpr auto kNewsPeriod = 1s;
 constexpr auto kShortestBetweenLooks = 1s;
-// Half a hundredth of the time, and as much for what cannot be seen: answers, and caches that are
-// cold after a halt.
+// Half a percent of the time, and as much for costs that are not measured: answers, and cold caches
+// after a halt.
 constexpr double kTimesTheCost = 200;
-constexpr auto kReaderIsGone = 3s;      // who has not asked for that long
-constexpr auto kPatienceAtEnd = 300ms;  // for readers between two questions
+constexpr auto kReaderIsGone = 3s;      // a reader that has not asked for so long is gone
+constexpr auto kPatienceAtEnd = 300ms;  // for readers between two requests
 
 }  // namespace
 
@@ -84,7 +84,7 @@ View Board::view() {
   asked_ = Clock::now();
   if (watch_ != nullptr) {
     points_ = watch_->so_far();
-    if (watch_->signal() != 0) phase_ = Phase::stopping;  // by whomever
+    if (watch_->signal() != 0) phase_ = Phase::stopping;  // requested from anywhere
   }
   if (!points_.empty() && phase_ != Phase::ended) {
     const ProgressPoint& now = points_.back();
@@ -118,7 +118,7 @@ bool Board::stop() {
 void Board::ask_for_look() {
   const std::lock_guard lock(mutex_);
   if (!looks_ || watch_ == nullptr || Clock::now() < look_due_) return;
-  look_due_ = Clock::time_point::max();  // until it has come
+  look_due_ = Clock::time_point::max();  // until the look is there
   control_.request_halt(control_.look_at_halt);
 }
 

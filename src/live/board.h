@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What there is to tell of a run that goes on, between those who know it (the thread that runs the
-// engine, at halts; the observer) and those who are asked for it (threads of the server). One lock,
-// which no event waits for: it is taken when the world is looked at and when somebody asks.
+// The facts about a running run, shared between the threads that write them (the engine's main
+// thread, at halts; the Watch) and the threads of the server that read them. One lock protects all
+// facts. No event waits for the lock: it is taken when a halt examines the world and when a reader
+// asks.
 //
-// The world is looked at only as long as somebody asks, and seldom enough that it costs the run no
-// more than a hundredth of its time: a request for the next look is made when as long a time as
-// that has gone by since the last one, whose cost is measured.
+// The world is examined only as long as a reader asks, and so rarely that the looks take less than
+// 1 % of the run's time: the cost of each look is measured, and the next look is requested only
+// when a multiple of that cost has passed.
 #pragma once
 
 #include <chrono>
@@ -32,8 +33,8 @@ using Json = nlohmann::ordered_json;
 struct Look {
   std::uint64_t number = 0;    ///< from 1
   double wall_seconds = 0;     ///< since the run began
-  double since_seconds = 0;    ///< the look before, or the begin
-  double reached_seconds = 0;  ///< up to where all is committed
+  double since_seconds = 0;    ///< since the look before, or since the begin
+  double reached_seconds = 0;  ///< all events before are committed
   Json metrics;                ///< as in a report
   LpMap map;
 };
@@ -41,21 +42,21 @@ struct Look {
 enum class Phase { starting, running, stopping, ended };
 const char* phase_text(Phase phase);
 
-/// How a run ended, for those who look at it.
+/// How a run ended, for readers of the page.
 struct Ending {
   std::string end;       ///< "completed", "interrupted", "fault" or "failed"
-  std::string sentence;  ///< what went wrong; may be empty
+  std::string sentence;  ///< the error; may be empty
   std::string reached;
   std::string fingerprint;  ///< empty: none
   Json metrics;             ///< as in a report
 };
 
-/// What is known at a moment.
+/// The facts at one time.
 struct View {
   Phase phase = Phase::starting;
-  std::vector<ProgressPoint> points;  ///< the last one is now
+  std::vector<ProgressPoint> points;  ///< the last one is the present
   ProgressMeter meter{0};
-  std::shared_ptr<const Look> look;  ///< null: there was none
+  std::shared_ptr<const Look> look;  ///< null: no look yet
   std::shared_ptr<const Ending> ending;
 };
 
@@ -63,27 +64,27 @@ class Board {
  public:
   Board(RunControl& control, double horizon_seconds) : control_(control), meter_(horizon_seconds) {}
 
-  // ---- By the thread that runs the engine
+  // ---- Called by the thread that runs the engine
 
-  /// `watch` lives until `detach`. `looks`: the run halts where that is asked for.
+  /// `watch` must live until `detach`. `looks`: the run can halt for looks.
   void attach(Watch& watch, bool looks);
   void detach();
-  /// `cost_seconds`: of the halt for it.
+  /// `cost_seconds`: duration of the halt.
   void put(Look look, double cost_seconds);
-  /// `points`: from its begin to its end.
+  /// `points`: the samples of the whole run.
   void end(Ending ending, std::vector<ProgressPoint> points);
-  /// Nobody waits any more, and those who were about to ask have been told how it ended, or a
-  /// fraction of a second is over.
+  /// Ends wait_for_news() for all readers. Before that, waits a fraction of a second until readers
+  /// have got the end of the run.
   void dismiss();
 
-  // ---- By anybody
+  // ---- Called by any thread
 
   View view();
-  /// Lasts until there may be news for a reader.
+  /// Returns when there may be news for a reader, at the latest after kNewsPeriod.
   void wait_for_news();
-  /// Whether there is a run that can be asked.
+  /// Requests the run to stop. False if no run is attached.
   bool stop();
-  /// As for the reader of a page; see above.
+  /// Requests a look, if the last one is old enough (see above).
   void ask_for_look();
 
  private:
@@ -93,16 +94,16 @@ class Board {
   RunControl& control_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  // All of it under the lock.
+  // All members below are protected by mutex_.
   Phase phase_ = Phase::starting;
   Watch* watch_ = nullptr;
   bool looks_ = false;
   ProgressMeter meter_;
-  std::vector<ProgressPoint> points_;  ///< the last ones that the watch gave
+  std::vector<ProgressPoint> points_;  ///< the last points from the watch
   std::shared_ptr<const Look> look_;
   std::shared_ptr<const Ending> ending_;
   Clock::time_point look_due_ = Clock::time_point::max();
-  Clock::time_point asked_ = Clock::time_point::min();  ///< the last time that somebody did
+  Clock::time_point asked_ = Clock::time_point::min();  ///< the last time that a reader asked
   unsigned waiting_ = 0;
   bool told_end_ = false, dismissed_ = false;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of a run before it begins, and stays so: for its page's head.
+// The facts of a run that are known before its begin and do not change, for the head of its page.
 #pragma once
 
 #include <string>
@@ -14,14 +14,14 @@ struct Facts {
   /// `record`: of a run whose model is prepared and whose options are known.
   static Facts of(const RunRecord& record);
 
-  /// As a report says them: model, parameters, options, command.
+  /// As in a report: model, parameters, options, command.
   page::RunFolder run;
   std::string engine;
-  unsigned workers = 0;  ///< that were asked for; 0: as many as the engine takes
+  unsigned workers = 0;  ///< as given; 0: the engine's choice
   unsigned ranks = 1;
   double horizon_seconds = 0;
   std::string horizon;   ///< as a time
-  std::string no_looks;  ///< why there are none; empty: there are
+  std::string no_looks;  ///< the reason why there are no looks; empty: there are looks
 };
 
 }  // namespace orrery::live

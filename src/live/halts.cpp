@@ -24,7 +24,7 @@ void LookHalts::note_hand_over(double seconds) {
 
 LookHalts::Reasons LookHalts::take_reasons() {
   control_.take_halt_request();
-  // What was released with the request; relaxed, for nothing else hangs on them.
+  // Relaxed: the flags were released together with the request, and no other data depends on them.
   Reasons reasons;
   reasons.look = control_.look_at_halt.exchange(false, std::memory_order_relaxed);
   reasons.others = control_.keep_at_halt.exchange(false, std::memory_order_relaxed) ||
@@ -43,7 +43,7 @@ bool LookHalts::at_halt(World& world) {
   return !for_others || show_to_others(world);
 }
 
-/// At a cut within an instant, what is told of levels is what they were when it began.
+/// At a cut within an instant, levels have their values from the instant's begin.
 void LookHalts::look(World& world) {
   Stopwatch cost;
   RunRecord record;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Halts a run so that somebody can look at its world, as far as its metrics are committed and what
-// its LPs do. Workers change these all the time, so they can be read only where a run is cut; a cut
-// changes no results (run/world.h). Passes on what the run halts for besides.
+// Halts a run for a look: reads the committed metrics and the activity of LPs from its world.
+// Workers change both all the time, so they can be read only at a cut of the run; a cut changes no
+// results (run/world.h). Passes on the run's other halts.
 //
-// Over ranks all halt at the same cuts, and the first, which alone is asked, tells the others what
-// for.
+// Over ranks, all ranks halt at the same cuts. Only the first rank gets requests, and it sends the
+// reasons of a halt to the others.
 #pragma once
 
 #include "live/board.h"
@@ -17,7 +17,7 @@ namespace orrery::live {
 
 class LookHalts final : public ChainedHalts {
  public:
-  /// `board`: null at ranks that nobody asks. `others`: null, or outlives this.
+  /// `board`: null at all ranks but the first. `others`: null, or must outlive this object.
   LookHalts(const Model& model, const RunOptions& options, RunControl& control, Board* board,
             RunHalts* others)
       : ChainedHalts(others), model_(model), options_(options), control_(control), board_(board) {}
@@ -28,7 +28,7 @@ class LookHalts final : public ChainedHalts {
   void at_end(RunResult& result) override;
 
  private:
-  /// What a halt is for.
+  /// The reasons for a halt.
   struct Reasons {
     bool look = false, others = false;
   };
@@ -41,10 +41,10 @@ class LookHalts final : public ChainedHalts {
   Board* const board_;
   LpMapper mapper_;
   Stopwatch since_begin_;
-  double hand_over_seconds_ = 0;  ///< of the halt under way
-  double last_look_ = 0;          ///< when it was, in seconds
+  double hand_over_seconds_ = 0;  ///< of the current halt
+  double last_look_ = 0;          ///< seconds from the begin to the last look
   std::uint64_t looks_ = 0;
-  double cost_seconds_ = 0;  ///< of all
+  double cost_seconds_ = 0;  ///< of all looks
 };
 
 }  // namespace orrery::live

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A small HTTP server as a shared object that is loaded when it is wanted. The command links
-// neither libmicrohttpd nor what that brings along, since loading them takes each run, also the
-// thousands of a study, ten milliseconds; and it starts where they are not installed.
-// http/plugin.cpp is the shared object. Both ends are the same build.
+// A small HTTP server as a shared object, loaded only for --live. The command does not link
+// libmicrohttpd and its dependencies, since loading them would take 10 ms in each run, also in the
+// thousands of runs of a study; and so the command starts on machines without them. http/plugin.cpp
+// is the shared object. Both must be of the same build.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace orrery::live {
 
-/// What is asked for. Texts last as long as the call that is given this; empty: not there.
+/// A request. Texts are valid only during the call of `answer`; empty: not in the request.
 class HttpRequest {
  public:
   virtual std::string_view method() const = 0;
@@ -33,7 +33,7 @@ struct HttpAnswer {
 
 class HttpAnswerer {
  public:
-  /// By several threads at once, one for each connection; it may wait.
+  /// Called by several threads at once, one for each connection; the call may wait.
   virtual HttpAnswer answer(const HttpRequest& request) = 0;
 
  protected:
@@ -43,15 +43,16 @@ class HttpAnswerer {
 inline constexpr int kHttpPluginVersion = 1;
 
 struct HttpPlugin {
-  int version;  ///< kHttpPluginVersion of those who compiled it
-  /// Serves those who connect to the listening socket, which it takes over. `answerer` outlives the
-  /// server. nullptr if the system has no threads for it; then the socket stays the caller's.
+  int version;  ///< kHttpPluginVersion when the plugin was compiled
+  /// Serves connections to the listening socket, which it takes over. `answerer` must outlive the
+  /// server. Returns nullptr if the system has no threads for the server; then the socket stays the
+  /// caller's.
   void* (*start)(int socket, HttpAnswerer& answerer);
-  /// Closes all connections and ends all threads. No call of `answer` must be waiting.
+  /// Closes all connections and ends all threads. No call of `answer` may be waiting.
   void (*stop)(void* server);
 };
 
-/// What the shared object exports as "orrery_http".
+/// The function that the shared object exports as "orrery_http".
 using HttpPluginTable = const HttpPlugin* (*)();
 
 }  // namespace orrery::live

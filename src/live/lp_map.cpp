@@ -8,7 +8,7 @@
 namespace orrery::live {
 namespace {
 
-/// What is sent is known of a rank's own LPs only.
+/// Adds the sends at other ranks, since a rank has only the counts of its own LPs.
 void add_other_ranks(transport::RankTransport& ranks, LpMap& map) {
   transport::ByteWriter own;
   own.put(map.sent);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where in a model something happens: how much LPs have sent since the world was looked at last,
-// and who executes them. LPs stand in the order of their numbers, several to a cell where there are
-// more than a picture can show. An LP's number of sends is what the platform keeps of its activity
-// anyway (core/kernel_state.h); to count what it handled would cost every event.
+// A map of the activity in a model: the number of sends of each LP since the last look, and the
+// worker or rank that executes it. LPs are in the order of their numbers, several in one cell if
+// there are more LPs than a picture can show. The platform counts an LP's sends anyway
+// (core/kernel_state.h); a count of executed events would cost time in every event.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct LpMap {
   LpId lps = 0;
   LpId lps_a_cell = 1;               ///< the last cell may have fewer
   std::vector<std::uint64_t> sent;   ///< by cell
-  std::vector<std::uint16_t> owner;  ///< by cell: the rank, or the worker; kSeveral: not one alone
+  std::vector<std::uint16_t> owner;  ///< by cell: the rank or the worker; kSeveral: more than one
   unsigned owners = 1;
   bool by_rank = false;  ///< owners are ranks
 
@@ -30,12 +30,12 @@ struct LpMap {
 
 class LpMapper {
  public:
-  /// Of a world that is whole. `workers`: among which its parts are dealt at the moment. `ranks`:
-  /// null where there is one, else all ranks ask, and each is told of all LPs.
+  /// `world` must be complete. `workers`: the number of workers that share its parts now. `ranks`:
+  /// null for one rank; else all ranks must call map(), and each gets the map of all LPs.
   LpMap map(World& world, unsigned workers, transport::RankTransport* ranks);
 
  private:
-  /// By LP, at the last look: the low bits are enough for a difference.
+  /// By LP, the sends at the last look; the low 32 bits are enough for a difference.
   std::vector<std::uint32_t> sent_before_;
 };
 

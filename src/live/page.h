@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page of a run that goes on: one document that asks for nothing but the run's state, in the
-// style of the pages that `orrery report` makes. What changes comes ready from the server
-// (state.h); the script puts it where it belongs, draws the map of LPs, whose thousands of cells
-// would be too many for markup each second, and asks before it stops the run.
+// The page of a running run: one document that requests only the run's state, in the style of the
+// pages of `orrery report`. The server prepares the parts that change (state.h). The script inserts
+// them, draws the map of LPs, whose thousands of cells would be too many for markup each second,
+// and asks the user before it stops the run.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace orrery::live {
 
-/// `nonce`: what its script and style are known by to the browser (Content-Security-Policy).
+/// `nonce`: identifies the page's script and style to the browser (Content-Security-Policy).
 std::string page_of(const Facts& facts, const std::string& nonce);
 
 }  // namespace orrery::live

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The script of the page of a run that goes on. It asks for the state, and is answered after a
-// second, or at once where the run's phase has changed; texts are markup that the server has
-// escaped, or are set as text.
+// The script of the live page. It requests the state; the server answers after a second, or at once
+// if the run's phase changes. Texts are markup that the server has escaped, or are inserted as
+// text.
 #pragma once
 
 namespace orrery::live {

@@ -24,7 +24,7 @@ namespace {
 constexpr const char* kPlugin = "orrery-live.so";
 constexpr int kBacklog = 16;
 
-/// It stays loaded: what it brings along is not made to go.
+/// Never unloaded, since its dependencies do not support unloading.
 const HttpPlugin& load_plugin() {
   const std::string path = plugin_file(kPlugin);
   if (path.empty())
@@ -59,7 +59,7 @@ sockaddr_in loopback(std::uint16_t port) {
   return address;
 }
 
-/// A port that was used a moment ago may be used again.
+/// SO_REUSEADDR, so that a port that was used a moment ago can be used again.
 int listen_on(std::uint16_t port) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (socket < 0) refuse(port, errno);
@@ -81,7 +81,8 @@ std::uint16_t port_of(int socket) {
   return ntohs(address.sin_port);
 }
 
-/// Threads that start while this lives take no signal that others wait for.
+/// Blocks signals in threads that start during its lifetime, so that they take none from other
+/// threads.
 class NoSignals {
  public:
   NoSignals() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The server of a run's page: a socket on the loopback address, and a shared object that answers on
-// it (http_plugin.h).
+// The server of the live page: a socket on the loopback address, and a shared object that serves it
+// (http_plugin.h).
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,22 @@
 
 namespace orrery::live {
 
-/// 128 bits that nobody can guess, in hexadecimal digits.
+/// 128 random bits, in hexadecimal digits.
 std::string make_token();
 
 class Server {
  public:
-  /// Takes the port; 0: one that is free. Nobody is answered yet. Throws UsageError, also where the
-  /// shared object is missing.
+  /// Takes the port; 0: any free port. Requests are answered only after start(). Throws UsageError,
+  /// also if the shared object is missing.
   explicit Server(std::uint16_t port);
-  /// Ends all connections. What answers must not be waiting.
+  /// Ends all connections. No call of the answerer may be waiting.
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
   std::uint16_t port() const { return port_; }
-  /// `answerer` outlives this. Throws SystemFailure if there is no thread for it.
+  /// `answerer` must outlive this object. Throws SystemFailure if there is no thread for the
+  /// server.
   void start(HttpAnswerer& answerer);
 
  private:

@@ -17,7 +17,7 @@ namespace {
 
 using page::escaped;
 
-/// How far the counters have come, whether the run goes on or has ended.
+/// The last counters of the run, whether it still runs or has ended.
 struct Now {
   ProgressPoint point;
   double efficiency = 1;
@@ -79,7 +79,7 @@ Json look_json(const View& view, std::uint64_t known_look) {
 
 // ---- For the page
 
-/// Engines in the order in which they had the run, as a report tells them.
+/// The periods of engines, as in a report.
 Json engines_json(const std::vector<ProgressPoint>& points) {
   Json json = Json::array();
   for (const ProgressPoint& one : points) {
@@ -113,7 +113,7 @@ std::string tile(const char* name, const std::string& value, const std::string& 
                      escaped(value), escaped(below));
 }
 
-/// How many workers, as far as that is known: of an engine that is asked for by name its parts say.
+/// The number of workers, if it is known: for an engine chosen by name from the last look.
 std::string workers_text(const Facts& facts, const View& view, const Now& now) {
   unsigned workers = now.point.workers;
   if (workers == 0 && view.look && !view.look->map.by_rank) workers = view.look->map.owners;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The state of a run as JSON (docs/live.md has the fields): numbers for programs, by the names that
-// they have in a report, and, ready to be shown, the parts of the page that change. Those are made
-// here by what makes the pages of reports, so that the script of the page has little to do.
+// The state of a run as JSON (docs/live.md describes the fields): numbers for programs, under their
+// names in a report, and markup of the parts of the page that change. The code for the pages of
+// reports makes this markup, so that the page's script stays small.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ namespace orrery::live {
 
 inline constexpr int kStateSchema = 1;
 
-/// `known_look`: the number of the last look that the reader has, whose map is left out; 0: none.
+/// `known_look`: the number of the last look that the reader has; that look's map is left out; 0:
+/// none.
 std::string state_json(const Facts& facts, const View& view, std::uint64_t known_look);
 
 }  // namespace orrery::live

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Affinity masks and the quotas of control groups, of both versions.
+// Affinity masks and the quotas of control groups, versions 1 and 2.
 #include "llf/cores.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@ namespace orrery::llf {
 
 namespace {
 
-/// The beginning of a file as a text; empty where there is none.
+/// The beginning of a file as a text; empty if the file cannot be read.
 template <std::size_t kSize>
 void read_file(const char* path, char (&text)[kSize]) {
   text[0] = '\0';
@@ -44,7 +44,7 @@ unsigned limit_of_folder(const char* folder, unsigned cores) {
   return lower(cores, quota, atoll(text));
 }
 
-/// Of a group and of all that it is in.
+/// The limit of a group and of all groups that contain it.
 unsigned limit_of_path(const char* folder, const char* controller, const char* group,
                        unsigned cores) {
   char path[1024];
@@ -98,7 +98,7 @@ unsigned cores_of_control_groups(const char* membership, const char* folder) {
   unsigned cores = Cores::kMost;
   for (const char* line = membership; *line != '\0';) {
     const char* end = strchrnul(line, '\n');
-    // NUMBER:CONTROLLERS:PATH; of version 2 the controllers are empty.
+    // NUMBER:CONTROLLERS:PATH; in version 2, CONTROLLERS is empty.
     const char* controllers = static_cast<const char*>(memchr(line, ':', end - line));
     const char* group =
         controllers ? static_cast<const char*>(memchr(controllers + 1, ':', end - controllers - 1))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many federates can run at a time: the cores that they may use, less what a control group
-// takes away. Processes that a launcher has bound to a core each may use one, but together many, so
-// a group collects the cores of all.
+// Computes how many federates can run at a time: the cores that they may use, limited by the quota
+// of their control groups. Processes that a launcher has bound to one core each may use many cores
+// together, so a group collects the cores of all its processes.
 #pragma once
 
 #include <sched.h>
@@ -15,7 +15,7 @@ class Cores {
  public:
   static constexpr unsigned kMost = 4096;
 
-  /// Those that the calling thread may use.
+  /// Adds the cores that the calling thread may use.
   void add_mine();
   unsigned count() const;
 
@@ -23,11 +23,11 @@ class Cores {
   std::uint64_t words_[kMost / 64];
 };
 
-/// Whole processors that the calling process' control groups let it use, at least 1; more than
-/// there are if they set no limit.
+/// Whole processors that the control groups of the calling process allow, at least 1; Cores::kMost
+/// if they set no limit.
 unsigned cores_of_control_groups();
 
-/// The same, with the text of /proc/self/cgroup and the folder where control groups are, for tests.
+/// The same from the text of /proc/self/cgroup and the folder of control groups, for tests.
 unsigned cores_of_control_groups(const char* membership, const char* folder);
 
 }  // namespace orrery::llf

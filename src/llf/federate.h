@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One federate's part: what it tells of itself, when it gives its token away, how it sleeps. Behind
-// orrery/llf.h, which says what each call promises.
+// One federate: what it reports, when it gives its token away, how it sleeps. This class implements
+// orrery/llf.h, which documents each call.
 //
-// A federate that runs gives its token away at its safe points, if one that is ready is earlier,
-// and where it waits. What it may not do is wait with a token, by looking again and again: it would
-// be the earliest for ever and those it waits for would never run. That is the livelock against
-// which schedulers that cannot see who waits need a threshold.
+// A running federate gives its token away at a safe point, if a ready federate is earlier, and when
+// it waits. A federate must not wait with a token by polling: it would stay the earliest for ever,
+// and the federates that it waits for would never run. This is the livelock against which
+// schedulers that cannot see waiting need a threshold.
 //
-// Who sleeps looks for the dead every kWatchNs, and where its time is over, so that is how long a
-// token can be lost.
+// A sleeping federate looks for dead federates every kWatchNs, and at its deadline. So a token can
+// be lost for at most kWatchNs.
 //
-// A program that knows nothing of tokens, and has them by a library between it and MPI (mpi/),
-// keeps no promise: it may sleep in the system with its token, or compute for an hour. Its
-// federates have patience: one that is ready, and has no token after that time, writes off those
-// that run and have not come to a safe point for as long. They go on, as nobody's token, and have
-// it again with their next decision. So such a program is slower at worst, and waits for nothing
-// that it would not have waited for without.
+// A program without knowledge of tokens, which gets them from a library between it and MPI (mpi/),
+// may break the rules: it may sleep in the system with its token, or compute for an hour. Federates
+// of such programs have patience. A ready federate that gets no token during that time writes off
+// those that run and have come to no safe point for as long. These go on without a token, and get
+// one again after their next decision. So such a program is slower at worst, but never waits for
+// something for which it would not wait without the library.
 #pragma once
 
 #include <algorithm>
@@ -30,20 +30,20 @@ namespace orrery::llf {
 inline constexpr std::int64_t kWatchNs = 100'000'000;
 inline constexpr std::int64_t kForEver = std::numeric_limits<std::int64_t>::max();
 
-/// For groups whose federates' LVT is a clock that they set at their safe points.
+/// For groups whose federates set their LVT to a clock at their safe points.
 struct Patience {
   std::int64_t ns = kForEver;
-  Time (*latest_overdue)() = nullptr;  ///< the LVT of who has come to none for that time
+  Time (*latest_overdue)() = nullptr;  ///< a running federate with this LVT or less is overdue
 };
 
-/// What there is to know after a call, in bits.
+/// The news that a call returns, in bits.
 using Notice = unsigned;
 inline constexpr Notice kMessage = 1, kGvt = 2, kDeath = 4, kDeadline = 8;
 
 template <class Policy>
 class Federate {
  public:
-  /// `hold_ns`: how long a token is kept at safe points at least.
+  /// `hold_ns`: least time for which a token is kept at safe points.
   Federate(Schedule<Policy> schedule, unsigned self, std::int64_t hold_ns)
       : schedule_(schedule),
         shared_(schedule_.shared()),
@@ -51,7 +51,7 @@ class Federate {
         self_(self),
         hold_ns_(hold_ns) {}
 
-  /// Takes a free slot whose life this thread has; `start` is to follow.
+  /// Takes a free slot whose Life this thread has locked. Call `start` next.
   void enter(std::uint32_t tokens) {
     schedule_.decide([&] {
       if (tokens > shared_.tokens.get()) shared_.tokens.set(tokens);
@@ -79,7 +79,7 @@ class Federate {
     slot_.lvt.store(lvt, std::memory_order_relaxed);
   }
 
-  /// Three loads where there is nothing to do.
+  /// Three relaxed loads if there is nothing to do.
   Notice safe_point() {
     if (shared_.lowest_ready.load(std::memory_order_relaxed) >= effective_lvt() &&
         shared_.news.load(std::memory_order_relaxed) == seen_) [[likely]]
@@ -87,12 +87,12 @@ class Federate {
     return yield();
   }
 
-  /// Whether a token that is given away now is of use to anybody.
+  /// Whether any federate is ready, so that a token given away now is used.
   bool is_anybody_ready() const {
     return shared_.lowest_ready.load(std::memory_order_relaxed) != kNever;
   }
 
-  /// Called when a message that federate `peer` can find has been left for it. False if it is gone.
+  /// Announces a message that federate `peer` can find already. False if that federate is gone.
   bool message_to(unsigned peer, std::uint32_t generation, Time time) {
     if (generation_of(schedule_.slot(peer)) != generation) return false;
     switch (announce(peer, time)) {
@@ -106,7 +106,8 @@ class Federate {
     }
     return true;
   }
-  /// The same to several, who are woken by one decision: conclude() if any of them is to be.
+  /// The same for several receivers, which one decision wakes. Call conclude() if any call returns
+  /// to_be_decided.
   enum class Announced { nobody, seen, to_be_decided };
   Announced announce(unsigned peer, Time time) {
     auto& slot = schedule_.slot(peer);
@@ -114,8 +115,8 @@ class Federate {
     for (;;) {
       if (state_of(word) == State::free) return Announced::nobody;
       const Word lowered = time < unread_of(word) ? word_of(time, state_of(word)) : word;
-      // Also where nothing changes: it is what makes the message seen by a peer that resets its
-      // word afterwards.
+      // Also if the word does not change: this release lets the peer see the message when it resets
+      // its word later.
       Word found = word;
       if (slot.word.compare_exchange_strong(found, lowered, std::memory_order_release)) {
         const State state = state_of(word);
@@ -129,16 +130,16 @@ class Federate {
   void conclude() {
     schedule_.decide([] {});
   }
-  /// To tell `peer` from those that had its slot before.
+  /// Distinguishes `peer` from earlier federates in its slot.
   std::uint32_t generation_of(unsigned peer) { return generation_of(schedule_.slot(peer)); }
-  /// Called before the federate looks for messages: those that it does not find then are announced
-  /// anew. Returns the time of the earliest that was announced.
+  /// Call it before looking for messages: messages that are not found then will be announced anew.
+  /// Returns the time of the earliest announced message.
   Time reading_messages() {
     return unread_of(slot_.word.fetch_or(kNothingUnread, std::memory_order_acquire));
   }
 
-  /// Without a token until there is an unread message, a round of GVT, a death, or `timeout_ns` is
-  /// over.
+  /// Gives the token away until there is an unread message, a round of GVT, a death, or
+  /// `timeout_ns` has passed.
   Notice wait(std::int64_t timeout_ns) {
     if (const Notice notice = told()) return notice;
     const std::int64_t end = end_of(timeout_ns);
@@ -155,7 +156,7 @@ class Federate {
     return notice != 0 ? notice : kDeadline;
   }
 
-  /// Without a token until `resume`: for calls that block in the system.
+  /// Gives the token away until `resume`, for calls that block in the system.
   void pause() {
     step_aside([] { return Reason::paused; });
   }
@@ -163,7 +164,8 @@ class Federate {
     schedule_.decide([&] { schedule_.change(self_, State::aside, State::ready); });
     sleep();
   }
-  /// Until `federates` are in the group. False if they are not after `timeout_ns`.
+  /// Gives the token away until `federates` are in the group. False if they are not after
+  /// `timeout_ns`.
   bool meet(std::uint16_t federates, std::int64_t timeout_ns) {
     const std::int64_t end = end_of(timeout_ns);
     step_aside([&] {
@@ -173,7 +175,7 @@ class Federate {
     return sleep(State::aside, end);
   }
 
-  /// What all reported to one round of GVT.
+  /// The result of one round of GVT.
   struct Round {
     Time gvt;
     std::int64_t balance;
@@ -190,14 +192,14 @@ class Federate {
       return Reason::gvt;
     });
     sleep();
-    // Written under the lock before this federate was made to run, and not again before it joins
-    // the next round.
+    // The lock holder wrote these before it made this federate run, and they stay until this
+    // federate joins the next round.
     const Round result{shared_.gvt.get(), shared_.balance.get(), told()};
     if (result.balance == 0) gvt_ = std::max(gvt_, result.gvt);
     return result;
   }
 
-  /// Which slot has died last; for whoever was told of a death.
+  /// The slot of the federate that died last, after a notice of a death.
   unsigned last_dead() {
     unsigned slot = 0;
     schedule_.decide([&] { slot = shared_.last_dead.get(); });
@@ -215,7 +217,7 @@ class Federate {
     return unread_of(slot_.word.load(std::memory_order_relaxed)) != kNever;
   }
 
-  /// What is new: of a round of GVT until it is joined, of a death once.
+  /// Reports a round of GVT until it is joined, and a death once.
   Notice told() {
     const std::uint64_t news = shared_.news.load(std::memory_order_relaxed);
     Notice notice = 0;
@@ -244,8 +246,8 @@ class Federate {
   }
 
   bool is_patient() const { return patience_.latest_overdue != nullptr; }
-  /// While it thinks that it runs: that, or aside, if others have written it off, or ready, if it
-  /// has never been started. Under the lock.
+  /// The state of a federate that believes that it runs: running, aside if others have written it
+  /// off, or ready if it was never started. Call it under the lock.
   State mine() const { return is_patient() ? state_of(schedule_.word(self_)) : State::running; }
 
   static std::int64_t end_of(std::int64_t timeout_ns) {
@@ -255,7 +257,8 @@ class Federate {
   }
 
   void sleep() { sleep(State::free, kForEver); }
-  /// Until this federate has a token. At `end` it stops being `from` and wants one: false.
+  /// Sleeps until this federate has a token. If it is still in state `from` at `end`, it becomes
+  /// ready, and the result is false.
   bool sleep(State from, std::int64_t end) {
     bool in_time = true;
     const std::int64_t watch = std::min(kWatchNs, patience_.ns);
@@ -263,7 +266,7 @@ class Federate {
       const std::uint32_t bell = slot_.bell.load(std::memory_order_acquire);
       const State state = state_of(slot_.word.load(std::memory_order_acquire));
       if (state == State::running) break;
-      // It has had a token, and was written off before it woke.
+      // The federate has had a token, and was written off before it woke.
       if (is_patient() && state == State::aside) break;
       const std::int64_t left = end == kForEver ? kForEver : end - Policy::now();
       if (left <= 0) {
@@ -301,11 +304,11 @@ class Federate {
   const unsigned self_;
   const std::int64_t hold_ns_;
   Patience patience_;
-  // What only this federate writes, or has seen: its own copies.
+  // Copies of values that only this federate writes, or that it has read.
   Time lvt_ = kEarliest, gvt_ = kEarliest;
-  std::uint64_t seen_ = 0;   ///< of the news, nothing is to be said of these
-  std::uint32_t round_ = 0;  ///< of GVT, the last it has joined
-  std::uint32_t told_ = 0;   ///< deaths that it has been told of
+  std::uint64_t seen_ = 0;   ///< the news that are reported
+  std::uint32_t round_ = 0;  ///< the last round of GVT that it has joined
+  std::uint32_t told_ = 0;   ///< deaths that were reported
   std::int64_t held_until_ = 0;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a `llf *` of the C interface points to: a federate with its segment. Whose calls it takes is
-// looked at here: of the thread that joined, not of the child of a fork, which has the memory but
-// not the life.
+// The object behind `llf *` of the C interface: a federate with its segment. It also has the data
+// to check the caller: only the thread that joined may call, not the child of a fork, which
+// inherits the memory but not the Life.
 #pragma once
 
 #include <pthread.h>
@@ -20,15 +20,15 @@ struct llf {
   char group[72] = {};
   char name[48] = {};
   unsigned slot = 0;
-  unsigned forks = 0;  ///< how many lay between the first process and this one
+  unsigned forks = 0;  ///< forks between the first process and this one
   pthread_t thread = {};
 };
 
 namespace orrery::llf {
 
-/// The first half of llf_join: a federate of the group, to be started or paused.
+/// The first half of llf_join: joins the group as a federate that is not started yet.
 ::llf* enter_group(const char* group, const char* name, const llf_options* options);
-/// How many lie between the first process that joined and this one.
+/// The number of forks between the first process that joined and this one.
 unsigned forks_so_far();
 
 }  // namespace orrery::llf

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C interface: who may call what, and sentences about what is wrong.
+// The C interface: checks of the caller and of arguments, with sentences about errors.
 #include "orrery/llf.h"
 
 #include <ctype.h>
@@ -31,7 +31,8 @@ static_assert(LLF_MESSAGE == orrery::llf::kMessage && LLF_GVT == orrery::llf::kG
 constexpr unsigned kSlots = 64;
 constexpr std::int64_t kHoldNs = 100'000;
 
-/// Written by the only thread that a child of fork has; read by the threads it starts.
+/// The only thread of a fork's child writes it, before any other thread of the child starts and
+/// reads it; so relaxed is enough.
 std::atomic<unsigned> forks{0};
 
 void count_forks() {
@@ -41,7 +42,7 @@ void count_forks() {
   });
 }
 
-/// In the process that joined. All calls ask this, so it is a load.
+/// Whether this is the process that joined. Every call checks this, so it is only a load.
 bool is_at_home(const llf* federate) {
   if (federate->forks == forks.load(std::memory_order_relaxed)) [[likely]]
     return true;
@@ -51,7 +52,7 @@ bool is_at_home(const llf* federate) {
   return false;
 }
 
-/// For calls that take locks or sleep.
+/// The check for calls that take locks or sleep.
 bool is_its_thread(const llf* federate) {
   if (!is_at_home(federate)) return false;
   if (pthread_equal(federate->thread, pthread_self()) != 0) return true;
@@ -93,7 +94,7 @@ std::int64_t patience(std::int64_t timeout_ns) {
   return timeout_ns < 0 ? orrery::llf::kForEver : timeout_ns;
 }
 
-/// The caller is told of a death: by which sentence?
+/// Makes the sentence for a notice of a death.
 int tell(llf* federate, unsigned notice) {
   if ((notice & LLF_DEATH) != 0) {
     const Life& dead = federate->segment.lives()[federate->federate->last_dead()];
@@ -126,7 +127,7 @@ bool read_options(const llf_options* options, Asked& asked) {
   return true;
 }
 
-/// How many may run, now that the caller is one of them.
+/// The number of tokens, with the cores of the calling process included.
 unsigned tokens_with_me(orrery::llf::Header& header) {
   header.cores.add_mine();
   if (header.asked_tokens != 0) return header.asked_tokens;
@@ -135,7 +136,7 @@ unsigned tokens_with_me(orrery::llf::Header& header) {
   return tokens == 0 ? 1 : tokens;
 }
 
-/// A free slot, its number in `slot`, if nobody else has the name.
+/// Finds a free slot, unless another federate has the name.
 bool find_room(const llf* joining, const Schedule<Linux>& schedule, const Life* lives,
                unsigned& slot) {
   slot = schedule.count();
@@ -156,7 +157,7 @@ bool find_room(const llf* joining, const Schedule<Linux>& schedule, const Life* 
   return false;
 }
 
-/// With the segment locked: becomes a federate, without a token yet.
+/// Becomes a federate, without a token yet. Call it with the segment locked.
 bool enter(llf* joining, const Asked& asked) {
   orrery::llf::Header& header = joining->segment.header();
   if (asked.tokens != 0 && asked.tokens != header.asked_tokens) {
@@ -166,7 +167,7 @@ bool enter(llf* joining, const Asked& asked) {
     return false;
   }
   Schedule<Linux> schedule = joining->segment.schedule();
-  schedule.look_for_the_dead();  // the dead keep no names and no room
+  schedule.look_for_the_dead();  // frees the names and slots of the dead
   if (!find_room(joining, schedule, joining->segment.lives(), joining->slot)) return false;
   Life& life = joining->segment.lives()[joining->slot];
   life.lock.lock();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A group as others see it (llf_look).
+// The view of a group for other programs (llf_look).
 #include <string.h>
 
 #include "llf/segment.h"
@@ -33,7 +33,7 @@ bool runs_before(const llf_view& one, const llf_view& other) {
   return a < b;
 }
 
-/// Puts a view where it belongs among the `count` before it, of which there is room for `room`.
+/// Inserts a view in order among the `count` before it; `views` has room for `room`.
 void insert(llf_view* views, unsigned count, unsigned room, const llf_view& view) {
   unsigned place = count < room ? count : room;
   while (place > 0 && runs_before(view, views[place - 1])) {

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who runs. Every decision is made under the group's lock by whoever has a reason for one, and it
-// is always the same one (`settle`): those that wait and have got what they wait for become ready,
-// and as long as a token is free the ready federate with the least effective LVT (the lower of its
-// LVT and its earliest unread message; of equals the one that is ready longest) gets it. A token is
-// nothing but the state `running`: there is no count of free ones that could be wrong.
+// Decides which federates run. A federate with a reason for a decision makes it under the group's
+// lock, and each decision follows the same rule (`settle`). Waiting federates that have got what
+// they wait for become ready. As long as a token is free, the ready federate with the least
+// effective LVT gets it (the lower of its LVT and its earliest unread message; of equals, the one
+// that is ready longest). A token is the state `running`: there is no counter of free tokens that
+// could be wrong.
 //
-// A lock and not a lock-free way: a decision looks at all federates, so it would have to be tried
-// again whenever one of them changes, and it would have to hand tokens over in one word, which is
-// the end at 64 federates. The lock is taken only where somebody goes to sleep or is woken, which
-// costs a hundred times as much.
+// Why a lock and no lock-free algorithm: a decision reads all federates, so it would have to be
+// repeated whenever one of them changes, and it would have to assign tokens in one word, which
+// limits a group to 64 federates. The lock is taken only when a federate goes to sleep or is woken,
+// which costs a hundred times as much.
 //
 // A federate may die anywhere, also with the lock. So `settle` reads nothing that an interrupted
-// one may have left half done: it derives everything from the words, and each change under the lock
-// is completed by one store, before which it has not happened. What an interrupted decision owes (a
-// token that nobody has, a bell that was not rung, a hint that is old) is made up by the next one,
-// and a next one there is: whoever sleeps looks for the dead from time to time (federate.h).
+// decision may have left incomplete: it derives everything from the words, and each change under
+// the lock takes effect with one store, its last. The next decision does the work that an
+// interrupted one has left (a free token, a bell that was not rung, an old hint). A next decision
+// always comes, since sleeping federates look for the dead from time to time (federate.h).
 #pragma once
 
 #include <algorithm>
@@ -53,8 +54,8 @@ class Schedule {
   Slot& slot(unsigned index) const { return slots_[index]; }
   unsigned count() const { return count_; }
 
-  /// Takes the lock, lets `body()` change something, draws all conclusions, rings bells. With
-  /// `look` it looks for the dead before.
+  /// Takes the lock, runs `body()`, settles, and rings bells. With `look`, it first looks for the
+  /// dead.
   template <class Body>
   void decide(Body&& body, bool look = false) {
     Rings rings;
@@ -63,7 +64,7 @@ class Schedule {
     body();
     settle(rings);
     shared_.lock.unlock();
-    // Without the lock, which those who hear a bell may want.
+    // Without the lock, since the woken federates may take it.
     rings.for_each([this](unsigned i) {
       slots_[i].bell.fetch_add(1, std::memory_order_release);
       Policy::wake(slots_[i].bell);
@@ -73,7 +74,7 @@ class Schedule {
     decide([] {}, true);
   }
 
-  // For whoever has the lock.
+  // Call the following only with the lock.
 
   Word word(unsigned i) const { return slots_[i].word.load(std::memory_order_relaxed); }
   void change(unsigned i, State from, State to) {
@@ -83,11 +84,11 @@ class Schedule {
     }
     slots_[i].word.fetch_add(step_between(from, to), std::memory_order_release);
   }
-  /// The slot is nobody's from now on.
+  /// Frees the slot.
   void clear(unsigned i) {
     Slot& slot = slots_[i];
     slot.generation.fetch_add(1, std::memory_order_relaxed);
-    // Senders leave free slots alone, so nothing comes between the two.
+    // Senders do not change the word of a free slot, so no change comes between the next two.
     slot.word.fetch_and(~kStateMask, std::memory_order_relaxed);
     slot.word.fetch_or(kNothingUnread, std::memory_order_relaxed);
   }
@@ -99,8 +100,9 @@ class Schedule {
     return std::min(slots_[i].lvt.load(std::memory_order_relaxed), unread_of(word));
   }
 
-  /// Frees the slots of the dead. If there are any, or one has died with the lock (`orphaned`),
-  /// bells may not have been rung that should have been.
+  /// Frees the slots of the dead. If there are any, or if a federate died with the lock
+  /// (`orphaned`), some bells may not have been rung, so the bells of all running federates are
+  /// rung.
   void bury(Rings& rings, bool orphaned) {
     bool any = orphaned;
     for (unsigned i = 0; i < count_; ++i) {
@@ -168,7 +170,7 @@ class Schedule {
     }
   }
 
-  /// A round of GVT is complete when all that are in the group have joined it.
+  /// Completes a round of GVT if all federates of the group have joined it.
   void complete_round() {
     const std::uint32_t begun = rounds_in(news());
     if (begun == shared_.completed.get()) return;

@@ -59,7 +59,7 @@ void Segment::remove() {
   if (memory_ == nullptr || header().sealed == 0) shm_unlink(name_);
 }
 
-/// Removed under its lock, so the name was this segment's until now.
+/// The name is removed under the segment's lock, so no other segment had it until now.
 void Segment::seal() {
   lock();
   remove();
@@ -86,7 +86,7 @@ bool Segment::map(std::size_t bytes, const char* group) {
   return true;
 }
 
-/// What the open file holds, once it is locked; mapped if it is `ready`.
+/// Locks the open file and checks its content; maps it if it is `ready`.
 Segment::Found Segment::look(const char* group) {
   struct stat status;
   if (!lock() || fstat(file_, &status) != 0) {
@@ -128,12 +128,12 @@ bool Segment::anybody_lives() {
   return false;
 }
 
-/// From nothing, or over what somebody began to make and died.
+/// Makes a segment in an empty file, or over one whose maker died before it was complete.
 bool Segment::make(const char* group, std::uint32_t slots, std::uint32_t tokens) {
   if (memory_ != nullptr) munmap(memory_, bytes_);
   memory_ = nullptr;
   const std::size_t bytes = bytes_for(slots);
-  // Memory that is not there is missed here and not at the first access, by a signal.
+  // Allocates the memory now, since a lack of memory at the first access would be a signal.
   if (ftruncate(file_, 0) != 0 || ftruncate(file_, static_cast<off_t>(bytes)) != 0 ||
       (errno = posix_fallocate(file_, 0, static_cast<off_t>(bytes))) != 0) {
     say("there is no room for the shared memory of group '%s' (%zu bytes in /dev/shm): %s", group,
@@ -156,8 +156,7 @@ bool Segment::make(const char* group, std::uint32_t slots, std::uint32_t tokens)
   return true;
 }
 
-/// Opens what is there under the group's name. `may_make`: there is a file afterwards, perhaps a
-/// blank one.
+/// Opens the file with the group's name. `may_make`: makes a blank file if there is none.
 Segment::Found Segment::find(const char* group, bool may_make) {
   snprintf(name_, sizeof name_, "/orrery-llf.%u.%s", static_cast<unsigned>(geteuid()), group);
   for (;;) {
@@ -170,7 +169,7 @@ Segment::Found Segment::find(const char* group, bool may_make) {
     }
     const Found found = look(group);
     if (found != Found::gone) return found;
-    close();  // its last federate has left between opening and locking
+    close();  // the last federate left between opening and locking
   }
 }
 
@@ -186,7 +185,7 @@ bool Segment::open_or_make(const char* group, std::uint32_t slots, std::uint32_t
     if (found == Found::failed) return false;
     if (found == Found::blank) return make(group, slots, tokens);
     if (anybody_lives()) return true;
-    // What a dead run has left may still be mapped somewhere, so it is not used again.
+    // A dead run's segment may still be mapped somewhere, so it is not used again.
     remove();
     close();
   }

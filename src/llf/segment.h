@@ -2,11 +2,11 @@
 //
 // A group in shared memory: how it is made, entered, left and removed.
 //
-// The name of the segment has the user in it, so groups of two users do not meet. Making, entering
-// and leaving are one at a time, by flock on the segment, which the system gives back when its
-// owner dies; no lock that is in the segment could say whether the segment is whole. Whoever enters
-// a segment in which nobody lives has found what a dead run left, removes it and makes another; the
-// last to leave removes it, too.
+// The segment's name contains the user, so groups of two users do not meet. Making, entering and
+// leaving are exclusive, by flock on the segment, which the system releases when its owner dies; a
+// lock inside the segment could not show whether the segment is complete. A federate that enters a
+// segment without a living federate has found the rest of a dead run: it removes that segment and
+// makes a new one. The last federate to leave removes the segment, too.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +22,10 @@ struct Header {
   std::uint64_t magic;  ///< written last
   std::uint32_t version;
   std::uint32_t slots;
-  std::uint32_t asked_tokens;  ///< 0: as many as there are cores
-  std::int32_t maker;          ///< a process
-  std::uint32_t sealed;        ///< not 0: it has no name any more
-  Cores cores;                 ///< of all who have joined
+  std::uint32_t asked_tokens;  ///< 0: one for each core
+  std::int32_t maker;          ///< process number
+  std::uint32_t sealed;        ///< not 0: its name is removed
+  Cores cores;                 ///< of all that have joined
   Shared<Linux> shared;
 };
 
@@ -36,20 +36,20 @@ class Segment {
   Segment& operator=(const Segment&) = delete;
   ~Segment() { close(); }
 
-  /// Opens the group's segment and locks it; if nobody lives in it, it is made, with room for
-  /// `slots` and for as many tokens as asked. False: a sentence has been said.
+  /// Opens the group's segment and locks it. If no federate lives in it, makes a new one with
+  /// `slots` and `tokens`. False after an error; the sentence is in said().
   bool open_or_make(const char* group, std::uint32_t slots, std::uint32_t tokens);
-  /// Opens it as it is, and locks it. `exists` is whether there is one and it was completed; false:
-  /// a sentence was said.
+  /// Opens the segment and locks it. `exists`: there is a complete segment. False after an error;
+  /// the sentence is in said().
   bool open(const char* group, bool& exists);
-  /// What is in it is for others again.
+  /// Releases the lock.
   void unlock();
   bool lock();
-  /// The system forgets it; for whoever has it locked.
+  /// Removes the segment's name. Call it with the lock.
   void remove();
-  /// The same, while federates live in it, who go on.
+  /// The same while federates live in the segment; they keep running.
   void seal();
-  /// Also where it was never opened.
+  /// May be called if the segment was never opened.
   void close();
 
   bool is_open() const { return file_ >= 0; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A buffer a thread.
+// One buffer for each thread.
 #include "llf/sentence.h"
 
 #include <stdarg.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sentence about a thread's last failure. Everything behind the C interface says its failures
-// here and returns false, nullptr or LLF_ERROR: a C program can catch no exception, and is not to
-// need the C++ library.
+// The sentence about a thread's last failure. All code behind the C interface reports failures with
+// say() and returns false, nullptr or LLF_ERROR, since a C program can catch no exception and must
+// not need the C++ library.
 #pragma once
 
 namespace orrery::llf {
 
-/// As printf; the sentence stays until the next one of this thread.
+/// Arguments as for printf; the sentence stays until the thread's next one.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
 /// The last sentence.
 const char* said();

@@ -36,7 +36,7 @@ bool RobustLock::take_if_dead() {
 
 bool Linux::wait(std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::int64_t timeout_ns) {
   const timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
-  // A signal or a bell that has rung already: the caller looks again.
+  // True after a signal or an earlier ring, too: the caller checks its word again.
   return syscall(SYS_futex, &bell, FUTEX_WAIT, seen, &timeout, nullptr, 0) == 0 ||
          errno != ETIMEDOUT;
 }

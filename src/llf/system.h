@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the schedule gets from Linux: atomics, a lock whose owner's death is told to the next,
+// The schedule's policy for Linux: atomics, a robust lock, which reports the death of its owner,
 // lives, and futexes.
 //
-// A life is a lock that a federate's thread has from joining to leaving. When the thread ends
-// without leaving, in whatever way, the kernel marks the lock (the robust list of its thread). So
-// whether a federate has died is a load and a compare-exchange, which says nothing wrong when a
+// A Life is a lock that a federate's thread holds from joining to leaving. When the thread ends
+// without leaving, in whatever way, the kernel marks the lock (by the thread's robust list). So the
+// check whether a federate has died is a load and a compare-exchange. The check stays right when a
 // process number is used again, and needs no descriptor of every process in every other, as pidfds
 // would.
 #pragma once
@@ -19,20 +19,20 @@ namespace orrery::llf {
 
 class RobustLock {
  public:
-  /// Once, in memory that is zero.
+  /// Call it once, in memory that is zero.
   void make();
-  /// True if whoever had it last died with it.
+  /// True if the last owner died with the lock.
   bool lock();
-  /// False if it was another thread that locked it.
+  /// False if another thread has locked it.
   bool unlock() { return pthread_mutex_unlock(&mutex_) == 0; }
-  /// Whether whoever had it has died; nobody has it then.
+  /// Whether the owner has died; the lock is free afterwards.
   bool take_if_dead();
 
  private:
   pthread_mutex_t mutex_;
 };
 
-/// A federate's life, and who it is.
+/// The life lock of a federate, its process and its name.
 struct Life {
   RobustLock lock;
   std::int32_t process;
@@ -61,7 +61,7 @@ struct Linux {
   static void wake(std::atomic<std::uint32_t>& bell);
   static std::int64_t now();
 
-  // Futexes and other processes' atomics are words in memory.
+  // Futexes and the atomics of other processes must be plain words in memory.
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
                 std::atomic<std::uint32_t>::is_always_lock_free &&
                 sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));

@@ -13,7 +13,7 @@
 namespace orrery {
 namespace {
 
-/// What a batch adds to the two sums whose ratio is the mean.
+/// The parts of a batch in the two sums whose ratio is the mean.
 struct Batch {
   double amount = 0, weight = 0;
   std::uint64_t values = 0;
@@ -29,7 +29,7 @@ Batch batch_of(std::span<const Series::Interval> intervals, bool of_level) {
   return batch;
 }
 
-/// Of each with the next, about 0.
+/// The correlation of each value with the next, about 0.
 double correlation_of(const std::vector<double>& rests) {
   double products = 0, squares = 0;
   for (std::size_t i = 0; i < rests.size(); ++i) {
@@ -39,7 +39,7 @@ double correlation_of(const std::vector<double>& rests) {
   return squares > 0 ? products / squares : 0;
 }
 
-/// What is left of a batch if every observation had the mean.
+/// The deviations of batches: zero if every observation had the mean.
 std::vector<double> rests_of(const std::vector<Batch>& batches, double mean) {
   std::vector<double> rests;
   for (const Batch& one : batches) rests.push_back(one.amount - mean * one.weight);

@@ -8,7 +8,7 @@
 
 namespace orrery {
 
-/// In quotation marks where a comma, a quotation mark or an end of line makes that necessary.
+/// Puts quotation marks around a text with a comma, a quotation mark or an end of line.
 std::string csv_text(std::string_view text);
 
 }  // namespace orrery

@@ -71,7 +71,8 @@ Database::Database(std::string path, const Model& model) : path_(std::move(path)
   std::error_code ignored;
   std::filesystem::remove(path_, ignored);
   check(sqlite3_open(path_.c_str(), &connection_));
-  // locking_mode: a file that nobody knows needs no locks, and some network folders have none.
+  // locking_mode: no other process opens the file before it is complete, and some network folders
+  // have no locks.
   execute(
       "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;"
       "PRAGMA cache_size=-16384; BEGIN");
@@ -117,7 +118,7 @@ void Database::write(const Row& row) {
       sqlite3_bind_int64(statement, place, value);
     else if constexpr (std::is_same_v<T, double>)
       sqlite3_bind_double(statement, place, value);
-    else  // it lies there until the statement has run
+    else  // the text must live until the statement has run
       sqlite3_bind_text(statement, place, value.data(), static_cast<int>(value.size()),
                         SQLITE_STATIC);
   });
@@ -193,7 +194,7 @@ void Database::write_histogram(const Metric& metric, const Histogram& histogram)
   });
 }
 
-/// Of a level there are neither sums nor extremes.
+/// A level has neither sums nor extremes.
 void Database::write_series(const Metric& metric, const RunResult& result) {
   const Series& series = result.tally->series(metric);
   for (const auto& one : series.intervals(metric.observed_from(), result.reached)) {

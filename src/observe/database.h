@@ -28,7 +28,7 @@ class Database {
   Database& operator=(const Database&) = delete;
 
   void write(const Row& row);
-  /// Adds what the record says beside the rows, and brings all to the disk.
+  /// Adds the rest of the record and writes everything to the disk.
   void finish(const RunRecord& record);
 
  private:
@@ -49,7 +49,7 @@ class Database {
   std::vector<sqlite3_stmt*> inserts_;  // by table index
 };
 
-/// A name as SQL writes it.
+/// A name, quoted for SQL.
 std::string sql_name(std::string_view name);
 
 }  // namespace orrery

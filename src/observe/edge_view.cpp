@@ -15,7 +15,8 @@ namespace {
 using Align = TextTable::Align;
 using Json = nlohmann::ordered_json;
 
-/// What is declared for the pair that came nearest to breaking it, and how near that was.
+/// The declared promise of the pair that came nearest to breaking it, and the distance to the
+/// limit.
 std::pair<std::string, std::string> promise_cells(const Model& model, const EdgeKind& kind) {
   if (kind.to_itself) return {"free", ""};
   const std::string pair = fmt::format(" (LP {} to {})", kind.from, kind.to);

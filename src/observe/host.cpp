@@ -50,7 +50,7 @@ std::uint64_t resident_bytes() {
 }
 
 std::uint64_t peak_resident_bytes() {
-  // Not getrusage: its figure survives exec, so it may be that of the program that started us.
+  // Not getrusage: its figure survives exec, so it may belong to the program that started this one.
   std::ifstream status("/proc/self/status");
   std::string word;
   std::uint64_t kib = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Facts about the machine and this process that belong in a report: figures mean little without
-// them.
+// Facts about the machine and this process for the report, since performance figures mean little
+// without them.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 namespace orrery {
 
 struct HostFacts {
-  std::string cpu;                 ///< model name, "unknown" where the system does not tell
+  std::string cpu;                 ///< model name, "unknown" if the system does not say
   unsigned cores = 0;              ///< processors that are online
-  unsigned usable_cores = 0;       ///< of those, what this process may use; at least 1
+  unsigned usable_cores = 0;       ///< online processors that this process may use; at least 1
   std::uint64_t memory_bytes = 0;  ///< physical
   std::string system;              ///< kernel name and release, machine
 
   static HostFacts now();
 };
 
-/// Resident memory of this process, now and at most so far.
+/// Resident memory of this process in bytes, now and the maximum so far.
 std::uint64_t resident_bytes();
 std::uint64_t peak_resident_bytes();
 

@@ -22,7 +22,7 @@ std::string input_digest(std::string_view content) {
   return text_of(XXH3_128bits(content.data(), content.size()));
 }
 
-/// In blocks: each rank takes one of the program, which may have hundreds of megabytes.
+/// Reads in blocks: each rank makes a digest of the program, which may have hundreds of megabytes.
 std::string input_digest_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return "";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands in a report for the content of an input file (RunRecord::inputs).
+// Digests of input files for the report (RunRecord::inputs).
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace orrery {
 
-/// XXH3, 128 bits (Collet), in 32 hexadecimal digits: against slips, not against forgers.
+/// XXH3, 128 bits (Collet), in 32 hexadecimal digits: detects accidental changes, not forgery.
 std::string input_digest(std::string_view content);
-/// The same of a file; empty if it cannot be read.
+/// The digest of a file; empty if the file cannot be read.
 std::string input_digest_of(const std::string& path);
 
 }  // namespace orrery

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The figures of a metric, by what it keeps, for all that shows them: the report, the database, the
-// terminal, and through the report the tables of studies.
+// The figures of a metric, chosen by the statistics that it keeps. The report, the database, the
+// terminal and, through the report, the tables of studies use these functions.
 #pragma once
 
 #include <array>
@@ -15,34 +15,34 @@
 
 namespace orrery {
 
-/// A number that a metric is told by.
+/// A statistic of a metric.
 struct MetricFigure {
   std::string name;             ///< "mean", "p99"
-  std::optional<double> value;  ///< nothing: there was nothing that it could be of
+  std::optional<double> value;  ///< nothing: undefined, as a mean without values
 };
 
-/// All that metrics may have, in their order.
+/// All figures that metrics may have, in their order.
 inline constexpr std::array kFigureNames = {"count",   "sum",      "mean", "deviation", "minimum",
                                             "maximum", "p50",      "p90",  "p99",       "p99.9",
                                             "rate",    "sum_rate", "lps",  "total",     "seconds"};
 /// `unit`: of the metric's values.
 std::string unit_of_figure(std::string_view figure, const std::string& unit);
 
-/// All that the metric has, in that order. Where nothing was recorded, there is only count and sum.
+/// All figures of the metric, in that order. Without recorded values they are count and sum only.
 std::vector<MetricFigure> figures_of(const Metric& metric, const Model& model,
                                      const RunResult& result);
 
-/// Of a metric without values there is none of these; older reports say 0.
+/// True for figures that are undefined without values; older reports have 0 for them.
 bool is_of_values(std::string_view figure);
-/// One of them, by name, where there is something that it could be of.
+/// One figure, by name; nothing if it is undefined.
 std::optional<double> figure_of(const Metric& metric, const Model& model, const RunResult& result,
                                 std::string_view figure);
 
 /// The smallest value that the share `q` does not exceed; nothing if no values were counted.
 std::optional<double> quantile_of(const Metric& metric, const RunResult& result, double q);
-/// Empty if the run has none.
+/// Empty if the run has no levels.
 const LevelSummary& level_of(const Metric& metric, const RunResult& result);
-/// From where the metric was observed to where the run has come.
+/// Seconds from the start of the metric's observation to the time that the run has reached.
 double observed_seconds(const Metric& metric, const Model& model, const RunResult& result);
 
 }  // namespace orrery

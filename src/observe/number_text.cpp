@@ -21,7 +21,7 @@ std::string number_text(double number) {
   const double size = std::fabs(number);
   if (!std::isfinite(number) || size >= 1e15) return fmt::format("{:.6g}", number);
   if (size < 1000 && number != std::trunc(number)) return fmt::format("{:.6g}", number);
-  // Six significant digits, but never fewer than those before the point.
+  // Six significant digits, but all digits before the point.
   const int decimals = size < 1e4 ? 2 : size < 1e5 ? 1 : 0;
   std::string digits = fmt::format("{:.{}f}", size, number == std::trunc(number) ? 0 : decimals);
   const std::size_t point = std::min(digits.find('.'), digits.size());
@@ -89,7 +89,7 @@ std::string pace_text(double simulated_seconds_per_second) {
 }
 
 std::string percent_text(double share) {
-  // 99.97 % must not read as "all".
+  // 99.97 % must not be shown as 100 %.
   if (share < 1 && share > 0.9995) return "99.9 %";
   return fmt::format("{:.1f} %", share * 100);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers as people read them: thousands separated, units chosen by size.
+// Texts of numbers for people: thousands separated, units chosen by size.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ std::string rounded_time_text(double seconds);
 std::string pace_text(double simulated_seconds_per_second);
 /// "90.9 %"
 std::string percent_text(double share);
-/// A unit; nothing for "1", which is how models write that a number has none.
+/// A unit; empty for "1", with which models mark a number without a unit.
 std::string unit_text(const std::string& unit);
 /// "0x9e3779b97f4a7c15"
 std::string fingerprint_text(std::uint64_t fingerprint);

@@ -31,7 +31,7 @@ std::string reason(int error) {
   }
 }
 
-/// A name that stays within the folder, whatever an edited report says.
+/// True for a name that stays within the folder, since users may edit a report.
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name.find('/') == std::string::npos && name != "." && name != "..";
 }
@@ -54,14 +54,14 @@ OutputFolder::~OutputFolder() {
   std::error_code ignored;
   for (const std::string& name : names_) fs::remove(temporary(name), ignored);
   fs::remove(temporary(final_name_), ignored);
-  if (made_) rmdir(path_.c_str());  // only succeeds where it is empty
+  if (made_) rmdir(path_.c_str());  // fails if the folder is not empty
   close(lock_);                     // releases the lock
 }
 
 void OutputFolder::create_and_lock() {
   std::error_code error;
   made_ = fs::create_directories(path_, error);
-  std::error_code unknown;  // a name that is too long is refused above
+  std::error_code unknown;  // the code above refuses a name that is too long
   if (error && !fs::is_directory(path_, unknown))
     throw UsageError(fmt::format("cannot make the output folder '{}': {}", path_, error.message()));
   lock_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -104,7 +104,7 @@ void OutputFolder::synchronise_names() const {
     throw UsageError(fmt::format("cannot write to folder '{}': {}", path_, reason(errno)));
 }
 
-/// The old report goes first, so that no moment shows it beside files of another run.
+/// Removes the old report first, so that it never stands beside files of another run.
 void OutputFolder::remove_earlier_run() const {
   std::ifstream stream(in_folder(final_name_));
   if (!stream) return;

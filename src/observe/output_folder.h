@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The folder that a run leaves. Its promise: a folder with report.json is the folder of a run that
-// ended in order, and all files that the report names are whole. So every file is written under a
-// temporary name, and `publish` renames them when all are complete, report.json last. A process
-// that dies before leaves temporary files and no report; the next run into that folder replaces
-// them.
+// The folder with the results of a run. It keeps a promise: a folder with report.json belongs to a
+// run that ended in order, and all files that the report names are complete. So every file is
+// written under a temporary name, and `publish` renames the files when all are complete,
+// report.json last. A process that dies earlier leaves temporary files and no report; the next run
+// into that folder replaces them.
 #pragma once
 
 #include <string>
@@ -15,22 +15,23 @@ namespace orrery {
 
 inline constexpr std::string_view kReportName = "report.json";
 inline constexpr std::string_view kComparisonName = "compare.json";
-/// Of a study: what it has come to, and what it consists of (study/study_folder.h).
+/// Of a study: its results, and its plan (study/study_folder.h).
 inline constexpr std::string_view kStudyName = "study.json";
 inline constexpr std::string_view kPlanName = "plan.json";
 
-/// The page that `orrery report` makes of a run, in its folder, and how all such pages begin.
+/// The page that `orrery report` writes into a run's folder, and the text with which all such pages
+/// begin.
 inline constexpr std::string_view kPageName = "report.html";
 inline constexpr std::string_view kPageMark = "<!DOCTYPE html>\n<!-- a page of orrery report -->";
-/// Whether that file is such a page.
+/// Whether the file is such a page.
 bool is_page(const std::string& path);
 
 class OutputFolder {
  public:
-  /// Creates the folder where it does not exist, and locks it against other runs. Throws UsageError
-  /// if it cannot, or if it holds `final_name` (see `publish`) and `force` is not set.
+  /// Creates the folder if it does not exist, and locks it against other runs. Throws UsageError if
+  /// that fails, or if the folder holds `final_name` (see `publish`) and `force` is not set.
   OutputFolder(std::string path, std::string_view final_name, bool force);
-  /// Removes what was added and not published, and the folder if it was made for that.
+  /// Removes files that were added and not published, and the folder if the constructor made it.
   ~OutputFolder();
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
@@ -39,11 +40,11 @@ class OutputFolder {
   /// Adds a file; returns the path under which to write it until it is published.
   std::string add(std::string_view name);
   const std::vector<std::string>& names() const { return names_; }
-  /// Makes the files visible: removes those of an earlier run that its report names, renames ours,
-  /// and at last writes the final file. Throws UsageError if the disk refuses.
+  /// Makes the files visible: removes the files that the report of an earlier run names, renames
+  /// the added files, and last writes the final file. Throws UsageError if a write fails.
   void publish(std::string_view final_text);
-  /// The final file of an earlier run, the files that it names, and a page of it. `publish` does
-  /// it, too.
+  /// Removes the final file of an earlier run, the files that it names, and a page of it. `publish`
+  /// calls this, too.
   void remove_earlier_run() const;
 
  private:
@@ -59,7 +60,7 @@ class OutputFolder {
   bool made_ = false;
 };
 
-/// Writes a file with few system calls and says which file and why when it cannot.
+/// Writes a file with few system calls; errors name the file and the reason.
 class FileWriter {
  public:
   explicit FileWriter(std::string path);
@@ -71,7 +72,8 @@ class FileWriter {
     buffer_ += text;
     if (buffer_.size() >= kBufferBytes) flush();
   }
-  /// What `write` collects, for those who append in place; call `write("")` now and then.
+  /// The buffer of `write`, for callers that append in place; they must call `write("")` now and
+  /// then.
   std::string& buffer() { return buffer_; }
   /// Forces the bytes to the disk. Must be the last call.
   void finish();

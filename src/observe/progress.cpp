@@ -12,7 +12,7 @@
 namespace orrery {
 namespace {
 
-constexpr double kMemorySeconds = 3;  // rates forget what is older by this time constant
+constexpr double kMemorySeconds = 3;  // time constant of the rates' exponential average
 constexpr unsigned kWidestBar = 30, kNarrowestBar = 6;
 
 }  // namespace
@@ -22,7 +22,7 @@ void ProgressMeter::add(const ProgressSample& sample) {
   if (step <= 0) return;
   const auto events = static_cast<double>(sample.committed - last_.committed);
   const auto executed = static_cast<double>(sample.executed - last_.executed);
-  // The first sample counts as it is; without it every run would seem to start slowly.
+  // The first sample has full weight; with an average of zero every run would seem to start slowly.
   const double weight = started_ ? 1 - std::exp(-step / kMemorySeconds) : 1;
   const auto blend = [weight](double& value, double now) { value += weight * (now - value); };
   blend(events_per_second_, events / step);
@@ -46,7 +46,7 @@ std::string ProgressMeter::left_text() const {
   const std::optional<double> seconds = seconds_left();
   if (!seconds) return "";
   if (*seconds < 1) return "<1 s left";
-  // Tenths of a second of a forecast are noise.
+  // Tenths of a second are noise in a forecast.
   if (*seconds < 59.5) return fmt::format("{:.0f} s left", *seconds);
   return span_text(*seconds) + " left";
 }
@@ -65,7 +65,7 @@ std::string ProgressMeter::line_about(const std::string& where, double seconds,
 
 std::string ProgressMeter::line(const Terminal& terminal) const {
   const std::string percent = percent_text();
-  // Beside the name of an engine there is room for an efficiency that says something only.
+  // Beside an engine's name, efficiency is shown only if it is below 100 %.
   const bool tells_efficiency = last_.engine.empty() || efficiency_ < 0.995;
   const std::string efficiency =
       tells_efficiency ? fmt::format("  eff {:.0f} %", efficiency_ * 100) : "";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The progress line: how far GVT has come, how fast, and how long it will take. A meter turns
-// samples of a run's counters into rates that are calm enough to read; the text is made here, too,
-// so that it can be tested without a terminal.
+// The progress line: how far GVT has come, how fast, and how long the rest will take. ProgressMeter
+// turns samples of a run's counters into smooth rates. It also makes the text, so that tests need
+// no terminal.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct ProgressSample {
   std::uint64_t committed = 0;
   std::uint64_t executed = 0;
   std::uint64_t memory_bytes = 0;
-  std::string engine{};  ///< of the moment, with its workers; empty where a run has one engine
+  std::string engine{};  ///< the engine now, with its workers; empty if the run has one engine
 };
 
 class ProgressMeter {
@@ -31,13 +31,13 @@ class ProgressMeter {
   double events_per_second() const { return events_per_second_; }
   double simulated_per_second() const { return simulated_per_second_; }
   double efficiency() const { return efficiency_; }
-  /// Until the horizon, at this pace; nothing where nothing moves.
+  /// Until the horizon, at the present rate; nothing if GVT does not advance.
   std::optional<double> seconds_left() const;
-  std::string left_text() const;  ///< "12 s left"; empty likewise
+  std::string left_text() const;  ///< "12 s left"; empty without seconds_left()
   /// One line without its end, at most `terminal.width` - 1 columns if it has a width; with a bar
   /// if the terminal is interactive.
   std::string line(const Terminal& terminal) const;
-  /// The same where nothing goes on: `where` names the handler that runs.
+  /// The line for a run that makes no progress: `where` names the handler that runs.
   std::string line_about(const std::string& where, double seconds, const Terminal& terminal) const;
 
  private:
@@ -48,8 +48,8 @@ class ProgressMeter {
   double events_per_second_ = 0, simulated_per_second_ = 0, efficiency_ = 1;
 };
 
-/// A bar of `width` columns of which `share` is filled, in eighths of a column where the terminal
-/// has the characters.
+/// A bar of `width` columns of which `share` is filled, in eighths of a column if the terminal has
+/// UTF-8.
 std::string bar_text(double share, unsigned width, bool utf8);
 
 }  // namespace orrery

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a run went, for its report: samples of its counters over the wall clock. There are never more
-// than a fixed number, whatever the run's length: when the log is full, neighbours are merged and
-// samples come half as often. So the log needs no memory while the run may be short of it, and
-// looking costs less and less. Counters only grow, so of two neighbours the later one tells all but
-// the memory between them, of which the larger is kept.
+// Samples of a run's counters over the wall-clock time, for its report. The log has a fixed maximum
+// of samples for any length of the run: when it is full, neighbours are merged and the interval
+// doubles. So the log allocates no memory during the run, and sampling costs less and less.
+// Counters only grow, so the later of two neighbours holds all facts but the memory, of which the
+// larger value is kept.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ struct ProgressPoint {
   std::uint64_t committed = 0;
   std::uint64_t executed = 0;
   std::uint64_t memory_bytes = 0;  ///< resident
-  const char* engine = nullptr;    ///< of the moment; null where a run has one engine
+  const char* engine = nullptr;    ///< the engine then; null if the run has one engine
   unsigned workers = 0;            ///< of that engine
 };
 
@@ -35,9 +35,9 @@ class ProgressLog {
   double interval() const { return interval_; }
   std::span<const ProgressPoint> points() const { return {points_.data(), size_}; }
 
-  /// The log of a run that is over, with `begin` and `end`, which are certain. What was seen before
-  /// `begin`, when a run that goes on had not yet come to where it went on, is left out; where no
-  /// engine had the run, it is told with the one before.
+  /// The log of a run that has ended, with `begin` and `end`, which are exact. Leaves out samples
+  /// from before `begin`, when a resumed run had not yet reached its snapshot. A sample between two
+  /// engines gets the engine before it.
   std::vector<ProgressPoint> between(const ProgressPoint& begin, const ProgressPoint& end) const;
 
  private:

@@ -83,7 +83,7 @@ Json figure_json(const MetricFigure& figure) {
   return *figure.value;
 }
 
-/// Where there is no interval, `why`.
+/// Null if there is no interval; `why` is the reason.
 Json batches_json(const Metric& metric, const RunRecord& record, std::string& why) {
   const std::optional<BatchMeans> means = batch_means(metric, record.result, 0.95, &why);
   if (!means) return nullptr;
@@ -95,7 +95,7 @@ Json batches_json(const Metric& metric, const RunRecord& record, std::string& wh
       {"correlation", means->correlation}};
 }
 
-/// Of a run that went from engine to engine.
+/// The periods of a run that changed its engine.
 Json periods_json(const std::vector<EnginePeriod>& periods) {
   Json json = Json::array();
   for (const EnginePeriod& period : periods) {
@@ -176,7 +176,7 @@ Json report_metrics(const RunRecord& record) {
   return json;
 }
 
-/// A list for each counter; all have one length.
+/// One list for each counter; all lists have the same length.
 Json report_progress(const std::vector<ProgressPoint>& points) {
   const bool has_engines = std::any_of(
       points.begin(), points.end(), [](const ProgressPoint& one) { return one.engine != nullptr; });
@@ -244,7 +244,7 @@ std::string report_json(const RunRecord& record) {
   if (!record.result.periods.empty()) json["engines"] = periods_json(record.result.periods);
   if (!record.progress.empty()) json["progress"] = report_progress(record.progress);
   if (!record.result.edges.empty()) json["edges"] = edges_json(*record.model, record.result.edges);
-  // Names that are not UTF-8 must not cost the whole report.
+  // A name that is not UTF-8 must not make the report fail.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

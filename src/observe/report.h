@@ -13,14 +13,15 @@ namespace orrery {
 
 inline constexpr int kReportSchema = 1;
 
-/// What a parameter's text says, as the JSON type that it is. Durations stay text ("10 ms"): their
+/// A parameter's text as the JSON type of the parameter. Durations stay text ("10 ms"), since their
 /// unit is part of them.
 nlohmann::ordered_json typed_json(const std::string& type, const std::string& text);
 
-/// The text of a field of a report that was read, as of "orrery", "build"; empty if there is none.
+/// The text of a field of a parsed report, such as "orrery", "build"; empty if the field is
+/// missing.
 std::string report_text(const nlohmann::ordered_json& report, const char* outer, const char* inner);
 
-/// Parts of it, for those who tell of a run before it is over.
+/// Parts of the report, for live pages, which show them before the run has ended.
 nlohmann::ordered_json report_parameters(const Model& model);
 nlohmann::ordered_json report_options(const RunRecord& record);
 nlohmann::ordered_json report_metrics(const RunRecord& record);

@@ -23,7 +23,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// SQL does not tell "Trips" from "trips", nor do some file systems.
+/// SQL does not distinguish "Trips" from "trips", nor do some file systems.
 void check_names(const Model& model) {
   std::set<std::string> tables;
   for (const Table* table : model.tables()) {
@@ -79,13 +79,13 @@ void ResultFiles::write(const Row& row) {
   row_cells::for_each(*model_.tables()[row.table], row.cells, [&]<class T>(const T& value) {
     if constexpr (std::is_same_v<T, std::string_view>)
       append_format(text, ",{}", csv_text(value));
-    else  // of a double the shortest digits that read back as the same number
+    else  // doubles with the fewest digits that read back as the same number
       append_format(text, ",{}", value);
   });
   file.write("\n");
 }
 
-/// Where there was nothing, there is no mean.
+/// An interval without values has no mean.
 void ResultFiles::add_series(const Metric& metric, const RunRecord& record) {
   const Series& series = record.result.tally->series(metric);
   auto file = std::make_unique<FileWriter>(folder_.add(file_name(metric.name(), ".series.csv")));

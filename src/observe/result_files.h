@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The files of a run in its output folder: the database, one CSV file for each table and each time
-// series, and the report. They are the last stop of the rows; see row_store.h for how rows come
-// here in order.
+// series, and the report. ResultFiles writes the rows last; row_store.h brings them into order.
 #pragma once
 
 #include <memory>
@@ -20,11 +19,12 @@ class ResultFiles final : public RowWriter {
  public:
   static constexpr std::string_view kDatabaseName = "results.sqlite";
 
-  /// Refuses tables that cannot become files or SQL tables (two with one name, a column called lp).
+  /// Throws UsageError for tables that cannot become files or SQL tables (two with one name, a
+  /// column called lp).
   ResultFiles(OutputFolder& folder, const Model& model);
 
   void write(const Row& row) override;
-  /// Completes all files and makes them visible. `record.files` is set here.
+  /// Completes all files, makes them visible and sets `record.files`.
   void publish(RunRecord& record);
 
  private:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of a run that may be resumed: an append-only file of records with checksums, in the order in
-// which a database would get them. A snapshot notes how long the file is; what is behind that goes
-// when the run is resumed from it. The files that people read are made from it when the run is over
-// (result_files.h): a database that is written in one transaction is fast, and lost with its
+// The rows of a run that may be resumed: an append-only file of records with checksums, in the
+// order in which a database would get them. A snapshot stores the length of the file; a resume cuts
+// the file to that length. When the run has ended, its results are made from this file
+// (result_files.h): a database that is written in one transaction is fast, but lost with its
 // process.
 //
 // A record is a word (a checksum of 32 bits, and the number of words that follow) and the packed
@@ -22,17 +22,17 @@ namespace orrery {
 
 class RowLog final : public RowWriter {
  public:
-  /// Begins it anew, or goes on behind its first `kept_bytes`, which are read and verified. Throws
-  /// UsageError if it cannot, or if they are damaged.
+  /// Starts a new file, or appends behind the first `kept_bytes`, which are read and verified.
+  /// Throws UsageError if the file cannot be written or those bytes are damaged.
   RowLog(std::string path, std::uint64_t kept_bytes);
   ~RowLog() override;
   RowLog(const RowLog&) = delete;
   RowLog& operator=(const RowLog&) = delete;
 
   void write(const Row& row) override;
-  /// Everything that was written is in the file; its length. While nobody writes.
+  /// Writes the buffer to the file and returns the file's length. No thread may write meanwhile.
   std::uint64_t flush();
-  /// What is in the file is on the disk. By any thread.
+  /// Forces the file's content to the disk. By any thread.
   void synchronise() const;
 
   /// Hands the rows of the first `bytes` of a log to a writer. Throws UsageError.

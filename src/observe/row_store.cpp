@@ -11,9 +11,9 @@
 namespace orrery {
 namespace {
 
-constexpr std::size_t kAbsorbBytes = std::size_t{4} << 20;  // wake the writer without a watermark
+constexpr std::size_t kAbsorbBytes = std::size_t{4} << 20;  // wakes the writer without a watermark
 constexpr std::size_t kSpareBuffers = 64;
-constexpr std::chrono::milliseconds kGathering{10};  // of rows that nobody waits for
+constexpr std::chrono::milliseconds kGathering{10};  // longest delay if no thread waits
 
 }  // namespace
 
@@ -32,8 +32,8 @@ RowStore::~RowStore() {
   join(Rest::written);
 }
 
-/// What lies before the key that the team before has reached may still wait for the writer: the new
-/// team's watermarks begin there.
+/// Rows before the key that the last team has reached may still wait for the writer, so the
+/// watermarks of the new team begin at that key.
 void RowStore::begin(unsigned workers) {
   const std::lock_guard lock(mutex_);
   const Key reached = lowest_watermark();
@@ -142,7 +142,7 @@ void RowStore::run() {
   }
 }
 
-/// Runs what may fail; after a failure nothing is written any more.
+/// Runs `work`; after an exception nothing is written any more.
 void RowStore::guarded(const std::function<void()>& work) {
   if (!failure_) {
     try {

@@ -2,20 +2,19 @@
 //
 // Puts the rows that workers commit into one order, (key, LP, ordinal), and hands them to a writer.
 //
-// A worker commits rows in the order in which its LPs are fossil-collected, which is no order at
-// all. What it does promise is a watermark: everything of its own before a key has been handed
-// over. What lies before the lowest watermark of all workers is therefore complete; it is sorted
-// and written, the rest is held. Sorting and writing happen in a thread of the store: a worker only
-// swaps a buffer under a mutex, at commit, never on the event path. If the disk cannot keep up,
-// workers wait there (that is the bound on memory), but only while the writer has something that it
-// can write: rows that wait for a slow worker's watermark never stop another worker, so that the
-// two cannot wait for each other.
+// Fossil collection gives the rows of a worker in no order. Each worker gives a watermark: the key
+// before which all its rows have been handed over. So all rows before the lowest watermark of all
+// workers are complete; the store sorts and writes them, and holds the others. A thread of the
+// store sorts and writes. A worker only swaps a buffer under a mutex, at commit, never on the event
+// path. If the disk is too slow, workers wait in `commit`, which bounds memory, but only while the
+// writer has rows that it can write: rows that wait for a slow worker's watermark never block
+// another worker, so the two cannot wait for each other.
 //
-// Watermarks rise up to 50,000 times a second, and to wake a thread costs 20 us and another thread
-// its core. So no watermark does: the store's thread sleeps while there are no rows, and where
-// there are, it looks every now and then how far they are complete, so that what is committed is
-// handed to the writer within 10 ms. It is woken before by who waits for it. (Two conservative
-// workers that had nothing to write took 1.6 times as long when each watermark woke it.)
+// Watermarks rise up to 50,000 times a second, and to wake a thread costs 20 us and takes a core
+// from another thread. So a new watermark wakes no thread. The store's thread sleeps while there
+// are no rows; otherwise it checks the watermarks periodically, so that the writer gets committed
+// rows within 10 ms. A thread that waits for the writer wakes it earlier. (Two conservative workers
+// that had nothing to write took 1.6 times as long when each watermark woke the thread.)
 #pragma once
 
 #include <condition_variable>
@@ -43,8 +42,8 @@ class RowStore final : public RowSink {
   static constexpr std::size_t kDefaultBoundBytes = std::size_t{64} << 20;
 
   /// `on_failure`: called once, from the store's thread, when the writer throws; from then on rows
-  /// are dropped and `close` throws what the writer threw. `bound_bytes`: rows handed over and not
-  /// yet written beyond which workers wait.
+  /// are dropped, and `close` throws the writer's exception. `bound_bytes`: workers wait while more
+  /// bytes of rows are handed over and not yet written.
   RowStore(RowWriter& writer, std::function<void()> on_failure,
            std::size_t bound_bytes = kDefaultBoundBytes);
   ~RowStore() override;
@@ -55,13 +54,15 @@ class RowStore final : public RowSink {
   void commit(unsigned worker, RowBuffer& rows) override;
   void advance(unsigned worker, const Key& until) override;
 
-  /// Waits until the writer has all rows before the lowest watermark. While nobody commits any.
+  /// Waits until the writer has all rows before the lowest watermark. No worker may commit
+  /// meanwhile.
   void drain();
 
-  /// Of a run that has failed, what lies before the lowest watermark is whole, and the rest is not.
+  /// If a run has failed, only the rows before the lowest watermark are complete; `dropped` drops
+  /// the others.
   enum class Rest : std::uint8_t { written, dropped };
-  /// Writes all that was handed over, whatever the watermarks are, or what is whole, and ends the
-  /// thread.
+  /// Writes all rows, whatever the watermarks are, or, with Rest::dropped, the complete ones only.
+  /// Ends the thread.
   void close(Rest rest = Rest::written);
 
  private:
@@ -96,12 +97,12 @@ class RowStore final : public RowSink {
   std::vector<Key> watermarks_;  // empty until begin()
   std::vector<RowBuffer> incoming_, spare_;
   std::size_t incoming_bytes_ = 0, held_bytes_ = 0;
-  unsigned waiting_ = 0;  // for the writer
-  Key taken_to_;          // the writer has been sent for everything before
+  unsigned waiting_ = 0;  // threads that wait for the writer
+  Key taken_to_;          // the writer has taken all rows before this key
   bool busy_ = false, closing_ = false;
   Rest rest_ = Rest::written;  // written with closing_
 
-  // Of the store's thread alone.
+  // Used by the store's thread only.
   std::vector<Held> held_;
   std::vector<std::uint64_t> cells_;
   std::exception_ptr failure_;  // read by close() after the thread has ended

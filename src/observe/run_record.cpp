@@ -90,7 +90,7 @@ const char* run_end_text(RunEnd end) {
 
 std::vector<DerivedValue> derive_values(const Model& model, const RunResult& result) {
   DerivedReport report(model, result);
-  ensure_default_floats();  // destructors of LPs are the model's, too
+  ensure_default_floats();  // destructors of LPs are the model's code, too
   const FloatGuard floats;
   call_model("report()", [&] {
     try {

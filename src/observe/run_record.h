@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything that is known of a run when it is over: what was asked for, what came out, where it
-// ran. The report file, the database and the summary on the terminal are three views of it.
+// All facts about a run that has ended: its options, its results, its machine. The report file, the
+// database and the summary on the terminal show this record.
 #pragma once
 
 #include <cstdint>
@@ -47,27 +47,27 @@ struct RunRecord {
   double wall_seconds = 0;  ///< the engine's run, from start-up to shut-down
   std::uint64_t peak_resident_bytes = 0;
   std::vector<ProgressPoint> progress;
-  std::string back_end;            ///< that ranks talk through; empty: there is one
-  std::vector<std::string> hosts;  ///< of the ranks, the same
+  std::string back_end;            ///< the transport of the ranks; empty: one rank
+  std::vector<std::string> hosts;  ///< of the ranks; empty: one rank
   std::vector<std::string> files;  ///< names within the output folder
 
-  /// Of a run that can be resumed: where its last snapshot is, as a time.
+  /// The snapshots of a run that can be resumed.
   struct Snapshots {
-    unsigned last = 0;      ///< its number; 0: there is none
+    unsigned last = 0;      ///< number of the last one; 0: none
     std::string last_time;  ///< "12.5 s (tick 12500000000)"
-    std::string resumed;    ///< the time of the one that it began at; empty: none
-    std::string forked;     ///< the folder that that one was in, if not its own
+    std::string resumed;    ///< the time of the snapshot where it began; empty: none
+    std::string forked;     ///< the folder of that snapshot, if not its own
   };
   std::optional<Snapshots> snapshots;
 
   bool complete() const { return result.end == RunEnd::completed; }
   double efficiency() const;
-  double events_per_second() const;     ///< committed, of the loop alone
+  double events_per_second() const;     ///< committed events, per second of the engine's loop
   double simulated_per_second() const;  ///< simulated seconds per wall-clock second of the loop
   double reached_seconds() const;
 };
 
-/// "completed", "interrupted", "fault" or "failed".
+/// "completed", "interrupted", "fault", "failed" or "paused".
 const char* run_end_text(RunEnd end);
 
 /// Asks the model for its derived values. An exception from the model is a ModelFault.

@@ -75,7 +75,7 @@ StopRule::Condition StopRule::parse(const std::string& text,
   if (sign == std::string::npos) refuse(text);
   const bool with_bound = sign + 1 < text.size() && text[sign + 1] == '=';
   const std::string left = trimmed(text.substr(0, sign));
-  const std::size_t dot = left.find('.', name_bytes(left));  // "p99.9" has one, too
+  const std::size_t dot = left.find('.', name_bytes(left));  // the figure "p99.9" has a dot, too
   if (dot == std::string::npos || dot == 0) refuse(text);
   Condition condition;
   condition.figure = left.substr(dot + 1);
@@ -87,7 +87,7 @@ StopRule::Condition StopRule::parse(const std::string& text,
   return condition;
 }
 
-/// Of the metric that the text begins with, if it does; names may have dots.
+/// The length of the metric's name at the beginning of `text`, or 0; names may have dots.
 std::size_t StopRule::name_bytes(const std::string& text) const {
   std::size_t longest = 0;
   for (const Metric* metric : model_.metrics())
@@ -164,8 +164,9 @@ Goal StopHalts::next_goal(const World& world) {
   return goal;
 }
 
-/// The halt may be for both, or, where it is not at the time of a look, because somebody asked.
-/// Looks come first: who begins at a snapshot begins with the looks behind it.
+/// A halt may be for a check, for the other halts, or both; a halt at no check's time was
+/// requested. The check comes first, since a run that resumes from a snapshot begins with the
+/// checks behind the snapshot.
 bool StopHalts::at_halt(World& world) {
   const bool to_look = is_behind_look(world);
   const bool for_others = is_at_goal_of_others(world) || !to_look;
@@ -173,13 +174,13 @@ bool StopHalts::at_halt(World& world) {
   return !for_others || show_to_others(world);
 }
 
-/// Whether an engine halts for looks behind the last event is its affair.
+/// An engine may or may not halt for checks behind the last event.
 void StopHalts::at_completion(World& world) {
   if (!is_time_to_stop(world)) ChainedHalts::at_completion(world);
 }
 
-/// An engine may put its cut at the first event behind the goal, and so behind several looks. Each
-/// of them counts: what is known of levels and rates changes without events.
+/// An engine may put its cut at the first event behind the goal, and so behind several checks. Each
+/// check counts, since levels and rates change without events.
 bool StopHalts::is_time_to_stop(World& world) {
   for (; is_behind_look(world); look_ = look_after(*look_)) {
     const RunResult now = metrics_so_far(world, *look_, control_.ranks);

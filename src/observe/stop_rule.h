@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// --stop-when: a run ends when its metrics say that it has come far enough.
+// --stop-when: ends a run when its metrics fulfil a condition.
 //
-// The condition is looked at where the run is cut at a simulated time: everything before it is
-// committed, nothing at or after it executed. These times are the multiples of a step, given by the
-// options alone. So every engine sees the same metrics at each look, stops at the same time, and
-// the results are those of a run with --until at that time.
+// The condition is checked at cuts of the run at a simulated time: all events before the cut are
+// committed, and no event at or after it is executed. These times are the multiples of a step that
+// only depends on the options. So every engine sees the same metrics at each check and stops at the
+// same time, and the results are those of a run with --until at that time.
 //
-// Where the condition is about an interval's width, looking again and again makes intervals that
-// are narrow by chance stop the run; few looks (a hundred by default) keep that small.
+// For a condition about an interval's width, each check is another chance that an interval is
+// narrow by accident; few checks (a hundred by default) keep this error small.
 #pragma once
 
 #include <optional>
@@ -21,15 +21,17 @@
 
 namespace orrery {
 
-/// "wait.count >= 1000 and wait.precision < 0.02": figures of metrics as the report names them, and
-/// `precision`, the half-width of the interval of batch means as a share of the mean.
+/// A condition such as "wait.count >= 1000 and wait.precision < 0.02": figures of metrics as the
+/// report names them, and `precision`, the half-width of the interval of batch means as a share of
+/// the mean.
 class StopRule {
  public:
-  /// Throws UsageError for what is no such text, for what the model does not have, and for the
-  /// precision of a metric without batch means. `batched`: those that have them.
+  /// Throws UsageError for a malformed text, for a metric or figure that the model does not have,
+  /// and for the precision of a metric without batch means. `batched`: the metrics that have batch
+  /// means.
   StopRule(const Model& model, std::string text, const std::vector<const Metric*>& batched);
 
-  /// A figure that has no value yet fulfils nothing.
+  /// False if a figure has no value yet.
   bool holds(const RunResult& so_far) const;
   const std::string& text() const { return text_; }
   /// "wait.count was 102331 and wait.precision was 0.0193"
@@ -55,11 +57,11 @@ class StopRule {
   std::vector<Condition> conditions_;  ///< all of them have to hold
 };
 
-/// Halts a run for its rule, and for what else it halts for.
+/// Halts a run for the checks of its rule, and for its other halts.
 class StopHalts final : public ChainedHalts {
  public:
-  /// `step`: from one look to the next, not 0. `until`: of the run. `others`: null, or outlives
-  /// this.
+  /// `step`: from one check to the next, not 0. `until`: of the run. `others`: null, or must
+  /// outlive this object.
   StopHalts(const StopRule& rule, Duration step, Time until, const RunControl& control,
             RunHalts* others)
       : ChainedHalts(others), rule_(rule), step_(step), until_(until), control_(control) {}
@@ -79,8 +81,8 @@ class StopHalts final : public ChainedHalts {
   const Duration step_;
   const Time until_;
   const RunControl& control_;
-  std::optional<Time> look_;  ///< the next one, once the world is known
-  std::string note_;          ///< once the rule has stopped the run
+  std::optional<Time> look_;  ///< time of the next check, once the world is known
+  std::string note_;          ///< set when the rule has stopped the run
 };
 
 }  // namespace orrery

@@ -25,8 +25,8 @@ double student_probability(double t, std::uint64_t degrees) {
   return 2 / std::numbers::pi * (angle + sine * sum);
 }
 
-/// By halving an interval that holds it until no number is left between its ends. Newton's method
-/// would need fewer steps and a proof for tails; a study asks for few quantiles.
+/// Bisects until no number is left between the ends. Newton's method would need fewer steps, and a
+/// proof for the tails; a study needs few quantiles.
 double student_quantile(double probability, std::uint64_t degrees) {
   ORRERY_ASSERT(probability > 0 && probability < 1, "a quantile has a probability");
   double low = 0, high = 1;

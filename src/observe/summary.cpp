@@ -82,7 +82,7 @@ std::string metric_table(const RunRecord& record, const Terminal& terminal) {
   return table.text(terminal);
 }
 
-/// Some figures, of one unit, of the metrics that keep something.
+/// A table of some figures of one kind, of the metrics that keep `kept`.
 std::string figure_table(const RunRecord& record, const Terminal& terminal, Keep kept,
                          const char* heading, const std::vector<const char*>& names) {
   std::vector<TextTable::Column> columns = {{heading}};
@@ -103,7 +103,7 @@ std::string figure_table(const RunRecord& record, const Terminal& terminal, Keep
   return table.text(terminal);
 }
 
-/// The intervals from one run, and which of them say too little.
+/// The intervals from one run, with marks on those that are not reliable.
 std::string batches_table(const RunRecord& record, const Terminal& terminal) {
   TextTable table({{"batch means"},
                    {"mean or total", Align::right},
@@ -157,7 +157,7 @@ std::string statistics_table(const RunRecord& record, const Terminal& terminal) 
   return table.text(terminal);
 }
 
-/// Results must not be buried under them: the sentence will do for most.
+/// One sentence, unless details are asked for, so that the results stay visible.
 std::string engine_text(const RunRecord& record, const Terminal& terminal, Detail detail) {
   const RunResult& result = record.result;
   std::string text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run says on the terminal when it is over: the same record as the report, for eyes.
+// The summary of a run on the terminal, made from the same record as the report.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace orrery {
 
-/// Of the engine's figures only what they come to; the figures themselves in detail.
+/// `results` shows only a sentence about the engine's work; `figures` adds the engine's statistics.
 enum class Detail { results, figures };
 
 std::string summary_text(const RunRecord& record, const Terminal& terminal, Detail detail);

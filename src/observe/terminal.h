@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a file descriptor can show. Output adapts to it in one place: a rewritten progress line,
-// colours and characters beyond ASCII only go where somebody sees them as such.
+// The abilities of a file descriptor. Only a terminal gets a rewritten progress line, colours and
+// characters beyond ASCII.
 #pragma once
 
 #include <string>
@@ -13,16 +13,16 @@ struct Terminal {
   bool interactive = false;  ///< a terminal that can rewrite its last line
   bool colour = false;       ///< interactive, and NO_COLOR is not set
   bool utf8 = false;         ///< the locale's characters are UTF-8
-  unsigned width = 0;        ///< columns; 0 where lines have no limit
+  unsigned width = 0;        ///< columns; 0: lines have no limit
 
-  /// Looks at the descriptor and the environment (TERM, NO_COLOR, LC_ALL, LC_CTYPE, LANG).
+  /// Examines the descriptor and the environment (TERM, NO_COLOR, LC_ALL, LC_CTYPE, LANG).
   static Terminal of(int descriptor);
 
   std::string bold(std::string_view text) const;
   std::string faint(std::string_view text) const;
 };
 
-/// Columns that a UTF-8 text takes (code points; none of ours is wide).
+/// Columns of a UTF-8 text: its code points, since Orrery prints no wide characters.
 std::size_t display_width(std::string_view text);
 
 }  // namespace orrery

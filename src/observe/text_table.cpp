@@ -33,7 +33,7 @@ std::string without_trailing_spaces(std::string text) {
 
 }  // namespace
 
-/// Zero for a column in which no row has anything.
+/// Zero for a column without content.
 std::vector<std::size_t> TextTable::widths() const {
   std::vector<std::size_t> widths(columns_.size(), 0);
   for (const auto& row : rows_)
@@ -44,7 +44,7 @@ std::vector<std::size_t> TextTable::widths() const {
   return widths;
 }
 
-/// `limit`: columns of the terminal, 0 for none.
+/// `limit`: columns of the terminal, 0 for no limit.
 std::string TextTable::line(const std::vector<std::string>& cells,
                             const std::vector<std::size_t>& widths, unsigned limit) const {
   std::string text(kIndent, ' ');

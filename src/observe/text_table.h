@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Aligned columns for the terminal: names to the left, figures to the right. A last column of text
-// is wrapped under itself where the terminal is too narrow for it.
+// Aligned columns for the terminal: names to the left, figures to the right. If the terminal is too
+// narrow, a last column of text is wrapped within its column.
 #pragma once
 
 #include <string>
@@ -20,12 +20,12 @@ class TextTable {
   };
 
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
-  /// As many cells as there are columns.
+  /// Takes one cell for each column.
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   bool empty() const { return rows_.empty(); }
 
-  /// Lines, each indented by two columns and ended by a newline. Columns in which no row has
-  /// anything are left out; headings only if one of them is not empty.
+  /// Lines, each indented by two columns and ended by a newline. Columns without content are left
+  /// out; headings are shown only if one of them is not empty.
   std::string text(const Terminal& terminal) const;
 
  private:

@@ -24,13 +24,13 @@ namespace {
 constexpr int kTerminalPeriodMs = 200, kRefusedWaitMs = 20;
 constexpr int kFirstLineMs = 50;  // soon enough to show a short run, late enough to have a rate
 constexpr int kLogPeriodMs = 5000;
-constexpr int kStuckPeriodMs = 200;           // between looks at threads that ought to stop
-constexpr double kLongSeconds = 1;            // from which on progress names a handler
-constexpr double kPatienceSeconds = 2;        // with a handler, after a request to stop
-constexpr double kSameHandlerSeconds = 0.05;  // seen twice, not by chance
+constexpr int kStuckPeriodMs = 200;           // between checks of threads that should stop
+constexpr double kLongSeconds = 1;            // from this time on, progress names a handler
+constexpr double kPatienceSeconds = 2;        // wait for a handler after a request to stop
+constexpr double kSameHandlerSeconds = 0.05;  // above this, a second signal names the handler
 
 void write_stderr(const std::string& text) {
-  // Nobody can be told if standard error is gone.
+  // An error cannot be reported if standard error is closed.
   if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;
 }
 
@@ -93,8 +93,8 @@ void Watch::run() {
   const int first_ms = terminal_.interactive ? kFirstLineMs : period_ms;
   auto next = Clock::now() + std::chrono::milliseconds(first_ms);
   for (;;) {
-    // Where the system refuses to wait (a limit of descriptors that was lowered meanwhile), each is
-    // tried instead: reading what has nothing to say is no mistake.
+    // If poll fails (the limit of descriptors was lowered meanwhile), all descriptors are read
+    // instead: a read of an empty descriptor does no harm.
     if (poll(descriptors, std::size(descriptors), wait_ms(next)) < 0 && errno != EINTR) {
       std::this_thread::sleep_for(std::chrono::milliseconds(kRefusedWaitMs));
       for (pollfd& one : descriptors) one.revents = POLLIN;
@@ -111,7 +111,8 @@ void Watch::run() {
       ask_for_halts();
       if (show_now) show();
     } catch (const std::bad_alloc&) {
-      // A run that is short of memory may go on or end; a line less about it must not decide that.
+      // A run that is short of memory may go on or end; a missing progress line must not decide
+      // that.
     }
     keep_sample();
   }
@@ -122,7 +123,7 @@ Watch::Clock::duration Watch::halt_period() const {
       std::chrono::duration<double>(settings_.halt_every_seconds));
 }
 
-/// One that cannot be taken, for want of memory to ask the system in, is left out.
+/// Skips a sample if there is no memory for it.
 void Watch::keep_sample() {
   if (Clock::now() < next_sample_) return;
   next_sample_ = Clock::now() + sample_period();
@@ -131,7 +132,7 @@ void Watch::keep_sample() {
     const std::lock_guard lock(log_mutex_);
     log_.add(now);
   } catch (const std::bad_alloc&) {
-    // As above.
+    // As in run().
   }
 }
 
@@ -164,8 +165,8 @@ std::vector<ProgressPoint> Watch::so_far() const {
   return points;
 }
 
-/// Of a run that goes on from elsewhere it is not known what had been executed by then; that much,
-/// if nothing was rolled back since.
+/// For a resumed run the number of events executed before the resume is unknown. It is computed
+/// here as if nothing had been rolled back before the resume.
 std::vector<ProgressPoint> Watch::progress(const RunResult& result) const {
   const auto seconds = [this](Time time) {
     return static_cast<double>(time.ticks()) * settings_.tick_seconds;
@@ -188,7 +189,7 @@ std::vector<ProgressPoint> Watch::progress(const RunResult& result) const {
   return log_.between(begin, end);
 }
 
-/// By the clock.
+/// Requests halts by the wall clock.
 void Watch::ask_for_halts() {
   const auto now = Clock::now();
   if (now < next_halt_) return;
@@ -230,7 +231,7 @@ void Watch::on_signal() {
 
 void Watch::request_stop() {
   const std::uint64_t one = 1;
-  if (::write(requests_, &one, sizeof one) < 0) return;  // it holds requests enough
+  if (::write(requests_, &one, sizeof one) < 0) return;  // the counter is full of requests
 }
 
 void Watch::on_request() {
@@ -252,7 +253,7 @@ void Watch::ask_to_stop(int number) {
   say("stopping at the next commit point; once more ends at once");
 }
 
-/// On a line of its own.
+/// Prints a line of its own.
 void Watch::say(const std::string& line) {
   if (!terminal_.interactive) return write_stderr("orrery: " + line + "\n");
   shown_width_ += 2;  // the terminal has echoed ^C
@@ -261,7 +262,7 @@ void Watch::say(const std::string& line) {
   shown_width_ = 0;
 }
 
-/// After a request to stop: a handler that does not return is not waited for.
+/// After a request to stop, ends the process if a handler does not return.
 void Watch::end_if_stuck() {
   const auto handler = handlers_.look();
   if (handler && handler->seconds >= kPatienceSeconds) end_stuck(*handler);
@@ -304,8 +305,7 @@ void Watch::show() {
     write_stderr("orrery: " + line + "\n");
 }
 
-/// Puts a line in the place of the last one. Spaces cover what was longer: no escape code is
-/// needed.
+/// Replaces the last line. Spaces cover a longer line, so no escape code is needed.
 void Watch::rewrite(const std::string& line) {
   const std::size_t width = display_width(line);
   const std::string cover(shown_width_ > width ? shown_width_ - width : 0, ' ');

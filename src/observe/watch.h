@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The observer of a run: one thread that shows progress and turns the first SIGINT or SIGTERM into
-// a request to stop, and SIGUSR1 into one to halt for a snapshot, if the run has such. Signals are
-// taken from a descriptor instead of a handler, so nothing here needs to be safe inside a handler
-// and no state is global; a second signal ends the process at once. The thread reads the engine's
-// counters with relaxed loads and writes nothing of its but `stop_requested`, so watching costs the
-// engine nothing. Whether progress is shown or not, it keeps samples of it for the report.
+// a request to stop. SIGUSR1 becomes a request to halt for a snapshot, if the run takes snapshots.
+// Signals are read from a descriptor, not taken by a handler, so no code here needs to be safe
+// inside a handler and no state is global. A second signal ends the process at once. The thread
+// reads the engine's counters with relaxed loads and writes only the requests to stop and to halt,
+// so watching costs the engine nothing. The thread always keeps samples of the progress for the
+// report.
 //
-// A handler that does not return holds the run up, and cannot be stopped in order. When the
-// counters stand still the threads are asked what they execute (run/activity.h), and progress names
-// it; after a request to stop the process does not wait for it longer than a while.
+// A handler that does not return stops the run's progress, and cannot be stopped in order. When the
+// counters do not change, Watch reads from the threads which handler they execute (run/activity.h),
+// and progress names the handler. After a request to stop, the process waits for such a handler
+// only for a limited time.
 #pragma once
 
 #include <atomic>
@@ -34,29 +36,31 @@ class Watch {
     double horizon_seconds = 0;
     double tick_seconds = 1e-9;
     bool show_progress = true;
-    /// The run can halt on its way (run/halts.h): SIGUSR1 asks for that, and a request to stop
-    /// halts it first.
+    /// The run can halt on its way (run/halts.h): SIGUSR1 requests a halt, and a request to stop
+    /// halts the run first.
     bool halts = false;
-    double halt_every_seconds = 0;  ///< of the clock; 0: never
+    double halt_every_seconds = 0;  ///< of wall-clock time; 0: never
   };
 
-  /// Starts watching. Blocks its signals in the calling thread, and thereby in the threads that
-  /// it starts from now on, until `stop`.
+  /// Starts watching. Blocks its signals in the calling thread, and so in all threads that the
+  /// caller starts from now on, until `stop`.
   Watch(RunControl& control, const Settings& settings);
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  /// As SIGINT does; by any thread, while this lives. More than once is the same as once.
+  /// The same as SIGINT. Any thread may call it during this object's lifetime; repeated calls have
+  /// no effect.
   void request_stop();
-  /// How the run goes: the samples so far, and the counters now. By any thread, while this lives.
+  /// The samples so far, and the counters now. Any thread may call it during this object's
+  /// lifetime.
   std::vector<ProgressPoint> so_far() const;
   /// Ends the thread, removes the progress line and restores the signals.
   void stop();
   /// The signal that asked the run to end; 0 if none did.
   int signal() const { return signal_.load(std::memory_order_relaxed); }
-  /// How the run went, when the thread has ended: the samples between where the run began and what
-  /// is left of it.
+  /// The samples of the whole run, when the thread has ended: those between the run's begin and its
+  /// last counters.
   std::vector<ProgressPoint> progress(const RunResult& result) const;
 
  private:
@@ -85,7 +89,7 @@ class Watch {
   ProgressMeter meter_;
   ProgressSample last_;
   ProgressLog log_;
-  mutable std::mutex log_mutex_;  ///< the log has another reader: so_far
+  mutable std::mutex log_mutex_;  ///< so_far() reads the log in other threads
   HandlerClock handlers_;
   Clock::time_point signalled_;
   Clock::time_point next_halt_ = Clock::time_point::max();
@@ -95,12 +99,14 @@ class Watch {
   std::size_t shown_width_ = 0;
   sigset_t blocked_{}, before_{};
   int signals_ = -1, ending_ = -1, requests_ = -1;
-  // Written by the thread, read by others after it has ended: relaxed is enough.
+  // Written by the watching thread, read by others: relaxed is enough, since no other data depends
+  // on it.
   std::atomic<int> signal_{0};
   std::thread thread_;
 };
 
-/// A process started with a signal ignored (a background job of a script) shall keep ignoring it.
+/// Whether the signal was ignored when the process started (a background job of a script): it must
+/// stay ignored.
 bool is_ignored(int number);
 
 }  // namespace orrery

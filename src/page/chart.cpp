@@ -153,7 +153,7 @@ class Drawing {
           x_.at(line.points[0].x), y_.at(line.points[0].y));
   }
 
-  /// Each name a line lower than the one before, so that neighbours can be read.
+  /// Puts each name a line lower than the one before, so that names of neighbours do not overlap.
   void markers() {
     double y = kTop + 10;
     for (const Marker& one : chart_.markers) {
@@ -174,7 +174,7 @@ class Drawing {
   std::string svg_;
 };
 
-/// Of lines, and of stretches by their names.
+/// The legend: names of lines, and of stretches once each.
 std::string legend_of(const Chart& chart) {
   std::string text;
   const auto add = [&](const char* kind, std::size_t colour, const std::string& name) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Charts as SVG within a page: lines, bands, bars, markers, and stretches of the horizontal axis in
-// a shade of their own. Colours are classes (c0 to c6) that the page's style sheet fills in, so
-// that a chart follows the page into the dark and onto paper. A chart has no script: what the
-// pointer shows are titles.
+// Charts as SVG within a page: lines, bands, bars, markers, and coloured stretches of the
+// horizontal axis. Colours are classes (c0 to c6) that the page's style sheet defines, so that
+// charts follow dark mode and printing. A chart has no script; the texts under the pointer are SVG
+// titles.
 #pragma once
 
 #include <string>
@@ -17,12 +17,12 @@ struct Point {
 
 struct Line {
   std::string name;           ///< for the legend; empty: none
-  std::vector<Point> points;  ///< by x
-  bool steps = false;         ///< each value holds from the point before
+  std::vector<Point> points;  ///< sorted by x
+  bool steps = false;         ///< a point's value holds from the point before
   bool dashed = false;
 };
 
-/// Between two lines, behind all else.
+/// An area between two lines, drawn behind all other parts.
 struct Band {
   std::vector<Point> lower, upper;
 };
@@ -46,7 +46,7 @@ struct Stretch {
 };
 
 struct Chart {
-  std::string title;  ///< what there is to see, also for those who cannot
+  std::string title;  ///< the heading, also the text for screen readers
   std::string x_label = {}, y_label = {};
   std::vector<Line> lines = {};
   std::vector<Band> bands = {};
@@ -55,13 +55,13 @@ struct Chart {
   std::vector<Stretch> stretches = {};
   bool from_zero = true;  ///< the vertical axis begins at 0
   bool logarithmic_x = false;
-  bool whole_x = false, whole_y = false;  ///< only whole numbers are marked
+  bool whole_x = false, whole_y = false;  ///< marks only at whole numbers
 };
 
 /// A figure with its legend and caption; empty if there is nothing to draw.
 std::string figure_of(const Chart& chart);
 
-/// A unit of time in which the span is a number to read: 1 s is 1 / `seconds` of it.
+/// The unit of time in which the span is easy to read; 1 unit is `seconds` seconds.
 struct TimeUnit {
   double seconds = 1;
   std::string name = "s";

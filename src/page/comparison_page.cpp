@@ -22,7 +22,8 @@ namespace {
 
 using Runs = std::vector<NamedRun>;
 
-/// The last parts of the paths, or where these are not all different, the paths.
+/// The runs, named by the last parts of their paths, or by the whole paths if the last parts are
+/// not all different.
 Runs named(const std::vector<RunFolder>& folders) {
   Runs runs;
   std::set<std::string> names;
@@ -41,7 +42,7 @@ const Json& report_of(const NamedRun& run) {
   return run.folder->report;
 }
 
-/// The values of all runs at a place, if they are not all the same.
+/// The values of all runs at a place; empty if all are the same.
 std::vector<const Json*> differing(const Runs& runs, Path path) {
   std::vector<const Json*> values;
   for (const NamedRun& run : runs) values.push_back(&at(report_of(run), path));
@@ -50,7 +51,7 @@ std::vector<const Json*> differing(const Runs& runs, Path path) {
   return same ? std::vector<const Json*>() : values;
 }
 
-/// Names in the objects at that place of all reports, in their order.
+/// The names in the objects at that place of all reports, in the order of the reports.
 std::vector<std::string> names_at(const Runs& runs, Path path) {
   std::vector<std::string> names;
   for (const NamedRun& run : runs) {
@@ -80,7 +81,7 @@ std::string difference_markup(const Runs& runs) {
   for (const std::string& name : names_at(runs, {"parameters"}))
     add(name, differing(runs, {"parameters", name.c_str(), "value"}));
   for (const std::string& name : names_at(runs, {"options"}))
-    if (name != "until_ticks")  // "until" says it
+    if (name != "until_ticks")  // "until" shows the same
       add(name + " (option)", differing(runs, {"options", name.c_str()}));
   add("version of orrery", differing(runs, {"orrery", "version"}));
   add("build of orrery", differing(runs, {"orrery", "build"}));
@@ -98,7 +99,7 @@ std::string relative_text(double first, double difference) {
   return fmt::format("{}{} %", percent > 0 ? "+" : "", number_text(std::round(percent)));
 }
 
-/// Of the numbers of all runs, and of the later ones how they differ from the first.
+/// The values of all runs, and for each later run its difference from the first.
 std::vector<Cell> compared_cells(const std::string& name, const std::vector<const Json*>& values) {
   std::vector<Cell> cells = {text_cell(name)};
   for (const Json* value : values) cells.push_back(value_cell(*value));
@@ -150,7 +151,7 @@ std::string results_markup(const Runs& runs) {
   return table.empty() ? "" : table.text();
 }
 
-/// Of no values there is nothing but their count.
+/// A metric without values has no figure but its count.
 std::vector<const Json*> figures_at(const Runs& runs, const std::string& metric,
                                     const char* figure) {
   static const Json nothing;
@@ -164,7 +165,7 @@ std::vector<const Json*> figures_at(const Runs& runs, const std::string& metric,
   return values;
 }
 
-/// `chosen`: the figures that tell most; else the others.
+/// `chosen`: the most useful figures; else the others.
 std::string figures_table(const Runs& runs, bool chosen) {
   static const std::set<std::string_view> kChosen = {"count", "mean",  "p50",
                                                      "p99",   "total", "rate"};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page of several runs side by side: in what they differed, what came of it, and whether their
-// fingerprints are equal. The first run is what the others are compared with.
+// The page of several runs side by side: the differences in options, the results, and whether the
+// fingerprints are equal. The other runs are compared with the first run.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ namespace orrery::page {
 
 std::string page_of_comparison(const std::vector<RunFolder>& runs);
 
-/// What the fingerprints of runs mean together.
+/// The meaning of the fingerprints of several runs.
 enum class Verdict {
   equal,       ///< the same committed events and final states
-  incomplete,  ///< one of them says only how far its run came
-  expected,    ///< different, and so was what was asked for
-  wrong,       ///< different though all that decides about them is the same
-  unclear      ///< different, and so were input files or builds
+  incomplete,  ///< a run did not reach its horizon, so its fingerprint is not comparable
+  expected,    ///< different, as are model, parameters, seed or horizon
+  wrong,       ///< different though all inputs that decide about them are the same
+  unclear      ///< different, as are input files or builds
 };
 Verdict verdict_of(const std::vector<const Json*>& reports);
 

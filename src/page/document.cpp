@@ -70,7 +70,7 @@ polyline { fill: none; stroke-width: 1.7; stroke-linejoin: round; } .dashed { st
 .legend i[class^=b] { height: .8em; opacity: .35; }
 )css";
 
-/// The classes of each colour: lines, dots, shades, and keys of legends.
+/// The CSS classes of each colour: lines, dots, stretches, and keys of legends.
 std::string colour_style() {
   std::string text;
   for (int i = 0; i < 7; ++i)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The frame of a page: one file that a browser shows without any other, with or without a network,
-// on a light or a dark screen and on paper. Its only script unfolds what is folded before the page
-// is printed; a policy in the page itself forbids it to load anything.
+// The frame of a page: one file that a browser shows without any other file, with or without a
+// network, on a light or a dark screen and on paper. Its only script unfolds folded parts before
+// printing. A content security policy in the page forbids it to load anything.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 namespace orrery::page {
 
 struct Section {
-  std::string title;   ///< is escaped
+  std::string title;   ///< plain text; document_of escapes it
   std::string markup;  ///< empty: the section is left out
 };
 

@@ -13,13 +13,13 @@
 namespace orrery::page {
 namespace {
 
-// From which share on something is worth a sentence.
+// Shares from which on a finding is shown.
 constexpr double kNotable = 0.1;
 constexpr double kNotableRollbacks = 0.05, kMostlyRollbacks = 0.5;
 constexpr double kNotableTrials = 0.03;
 constexpr double kNotableWaits = 0.3;
 constexpr double kMostly = 0.5;
-constexpr double kShortLoopSeconds = 0.1;  // rates of less say little
+constexpr double kShortLoopSeconds = 0.1;  // rates over a shorter time are not reliable
 constexpr double kShortEventSeconds = 1e-6;
 constexpr double kStandstillSeconds = 1;
 constexpr double kChangedRate = 2;  // the larger over the smaller
@@ -57,7 +57,7 @@ std::string plural(double count, const char* noun) {
   return fmt::format("{} {}{}", whole(count), noun, count == 1 ? "" : "s");
 }
 
-/// The full name of a statistic; empty if there is none.
+/// The full name of a statistic; empty if the report has none of that name.
 std::string statistic_name(const Json& report, const std::string& name) {
   const Json& all = at(report, {"statistics"});
   if (!all.is_object()) return "";
@@ -170,7 +170,7 @@ void judge_hand_overs(const Facts& f, Findings& all) {
   all.push_back({text + ".", figures});
 }
 
-/// What the engines that `auto` tried have made of the run.
+/// The work of an engine that `auto` tried.
 struct Tried {
   double committed = 0, loop = 0, seconds = 0;
   bool only_trials = true;
@@ -278,7 +278,7 @@ void judge_moves(const Facts& f, Findings& all) {
                  {place(f, "moves")}});
 }
 
-/// The longest time without a commit.
+/// Finds the longest time without a commit.
 void judge_standstill(const Progress& progress, const Facts& f, Findings& all) {
   double longest = 0, since = 0, from = 0;
   for (std::size_t i = 1; i < progress.size(); ++i) {
@@ -290,7 +290,7 @@ void judge_standstill(const Progress& progress, const Facts& f, Findings& all) {
     }
   }
   if (longest < kStandstillSeconds || f.wall <= 0 || longest / f.wall < kNotable) return;
-  if (from == 0) return;  // what comes before the first event is told elsewhere
+  if (from == 0) return;  // another finding is about the time before the first commit
   all.push_back({fmt::format("For {}, from {} after the start on, nothing was committed.",
                              span_text(longest), span_text(from)),
                  {"progress.wall_seconds", "progress.committed"}});

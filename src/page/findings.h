@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What limited a run and what would help, in sentences. Each has a rule over figures of the report
-// and is there only where they justify it; it says the figures in words and names where in the
-// report they are, so that a reader can look. What no figure shows is not said: nothing here
-// guesses at causes.
+// Sentences about what limited a run and what would help. Each finding has a rule over figures of
+// the report and appears only if the figures justify it. It states the figures in words and names
+// their places in the report, so that a reader can check them. Findings do not guess at causes that
+// no figure shows.
 #pragma once
 
 #include <string>
@@ -18,10 +18,10 @@ struct Finding {
   std::vector<std::string> figures;  ///< "run.executed": places in report.json
 };
 
-/// The findings of one run, the weightiest kinds first.
+/// The findings of one run, the most important kinds first.
 std::vector<Finding> findings_of(const Json& report);
 
-/// A figure of the engine's, also of one that `auto` gave the run to ("timewarp.rollbacks").
+/// A statistic of the engine, also of an engine that `auto` chose ("timewarp.rollbacks").
 std::optional<double> statistic(const Json& report, const std::string& name);
 
 }  // namespace orrery::page

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pieces of HTML and SVG. Every text that a model, a user or a file wrote goes through `escaped`;
-// what is not called so is markup already.
+// Pieces of HTML and SVG. Every text from a model, a user or a file goes through `escaped`; all
+// other strings are markup already.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,17 +15,17 @@
 
 namespace orrery::page {
 
-/// A text so that it stands for itself within markup, also between quotes. What is no text at all
-/// (control characters, bytes that are not UTF-8) is shown as "\x1b".
+/// Escapes a text for markup, also between quotes. Control characters and bytes that are not UTF-8
+/// become "\x1b" and the like.
 std::string escaped(std::string_view text);
 
 struct Cell {
   std::string markup;
-  const char* style = "";  ///< its class; empty: none
+  const char* style = "";  ///< its class; empty: no class
 };
-Cell text_cell(std::string_view text);    ///< is escaped
-Cell number_cell(std::string_view text);  ///< is escaped, and set to the right
-/// A number in few digits, with all of them behind it (`value` of the element and its title).
+Cell text_cell(std::string_view text);    ///< escapes `text`
+Cell number_cell(std::string_view text);  ///< escapes `text`, and aligns it to the right
+/// A number in few digits; the element's `value` and title have all digits.
 Cell value_cell(const Json& value);
 
 /// A table with headings, within a box that scrolls if it is too wide.
@@ -41,11 +41,11 @@ class TableMarkup {
   unsigned rows_ = 0;
 };
 
-/// How an SVG that is a file of its own begins: white, with a title (is escaped) `left` from its
-/// edge. "</svg>" ends it.
+/// The beginning of an SVG file: a white ground and a title (escaped here), `left` from the edge.
+/// The caller adds "</svg>".
 std::string svg_head(double width, double height, double left, std::string_view title);
 
-/// What is folded until it is wanted.
+/// A folded part of the page that the reader can unfold.
 std::string folded(std::string_view title, const std::string& markup);
 
 }  // namespace orrery::page

@@ -14,7 +14,7 @@
 namespace orrery::page {
 namespace {
 
-constexpr double kWidestBand = 8;  // times what means span; a wider one would flatten them
+constexpr double kWidestBand = 8;  // in spans of the means; a wider band would flatten their line
 constexpr std::array kQuantiles = {"p50", "p90", "p99", "p99.9"};
 
 double tick_seconds(const Json& report) {
@@ -24,7 +24,7 @@ double tick_seconds(const RunFolder& run) {
   return tick_seconds(run.report);
 }
 
-/// In which the simulated time of all is to be read.
+/// The unit for the simulated time of all runs.
 TimeUnit simulated_unit(const std::vector<NamedRun>& runs) {
   double longest = 0;
   for (const NamedRun& run : runs)
@@ -41,7 +41,7 @@ std::string line_name(const std::vector<NamedRun>& runs, std::size_t i) {
   return runs.size() > 1 ? runs[i].name : "";
 }
 
-/// Of the first run that has the metric.
+/// The metric in the first run that has it.
 const Json& metric_json(const std::vector<NamedRun>& runs, const std::string& metric) {
   for (const NamedRun& run : runs)
     if (const Json& json = at(run.folder->report, {"metrics", metric.c_str()}); json.is_object())
@@ -113,7 +113,7 @@ std::string histogram_chart(const std::vector<NamedRun>& runs, const std::string
   return figure_of(chart);
 }
 
-/// Where it does not flatten the means.
+/// Adds the band, unless it would flatten the means.
 void add_band(const std::vector<SeriesPoint>& points, double scale, Chart& chart) {
   Band band;
   double low = 0, high = 0, least = 0, most = 0;
@@ -174,7 +174,7 @@ std::vector<std::string> metric_names(const std::vector<NamedRun>& runs) {
   return names;
 }
 
-/// Of no values there is nothing but their count.
+/// A metric without values has no figure but its count.
 Cell figure_cell(const Json& metric, const char* figure) {
   const bool of_nothing = number_at(metric, {"count"}).value_or(1) == 0;
   if (of_nothing && std::string_view(figure) != "count") return number_cell("-");
@@ -227,8 +227,7 @@ std::string kind_table(const Json& metrics, const Kind& kind) {
   return fmt::format("<h3>{}</h3>\n", kind.title) + table.text();
 }
 
-/// What is to be said of an interval that should not be trusted, in a paragraph; "" of one that
-/// may.
+/// A paragraph of warning about an interval that is not reliable; "" otherwise.
 std::string batches_warning(const std::string& metric, const Json& json) {
   std::string sentence;
   const Json& means = at(json, {"batch_means"});
@@ -242,7 +241,7 @@ std::string batches_warning(const std::string& metric, const Json& json) {
   return fmt::format("<p class=\"warn\">{}: {}.</p>\n", escaped(metric), escaped(sentence));
 }
 
-/// Intervals from one run.
+/// The intervals of batch means.
 std::string batches_markup(const Json& metrics, double tick_seconds) {
   TableMarkup table({text_cell("metric"), number_cell("mean (of a level: total)"),
                      number_cell("half width"), number_cell("confidence"), number_cell("batches"),

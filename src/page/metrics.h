@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Metrics and tables of one run or of several side by side: tables of figures, histograms and time
-// series. With one run a histogram has bars and marks for its quantiles, and a series a band from
-// the smallest to the largest value; with several, each is a line, and a histogram is in shares,
-// since runs may have counted differently much.
+// series. For one run, a histogram has bars and marks for its quantiles, and a series has a band
+// from the smallest to the largest value. For several runs, each run is a line, and histograms show
+// shares, since the runs' counts may differ.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct NamedRun {
   const RunFolder* folder = nullptr;
 };
 
-/// All figures of a run's metrics, a table for each kind.
+/// All figures of a run's metrics, one table for each kind.
 std::string figures_markup(const Json& report);
 
 /// Histograms and time series of all metrics that any of the runs has.

@@ -13,7 +13,7 @@ namespace orrery::page {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::uint64_t kMostBytes = 8 << 20;  // of one
+constexpr std::uint64_t kMostBytes = 8 << 20;  // of one picture
 constexpr std::size_t kMostPictures = 24;
 
 const char* media_type(const fs::path& file) {

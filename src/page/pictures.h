@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pictures that lie in a folder, as they stand within a page: their bytes as text, so that the page
-// needs no other file. A picture in SVG is shown as an image is, where no script in it can act.
+// Picture files of a folder, embedded in a page as base64, so that the page needs no other file. An
+// SVG picture is an <img>, in which no script can run.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace orrery::page {
 /// RFC 4648.
 std::string base64_of(std::string_view bytes);
 
-/// Figures of all.
+/// One figure for each picture.
 std::string pictures_markup(const std::vector<Picture>& pictures);
 
 }  // namespace orrery::page

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The samples of a report's `progress`, read back.
+// The samples of a report's `progress`, parsed.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ namespace orrery::page {
 struct Progress {
   std::vector<double> wall, simulated, committed, executed, memory;
   std::size_t size() const { return wall.size(); }
-  /// Committed events a second of the wall clock from one moment to another, by the samples next to
-  /// them; 0 if there are none.
+  /// Committed events per wall-clock second from `begin` to `end`, from the samples next to these
+  /// times; 0 without samples.
   double rate(double begin, double end) const;
 };
 
-/// Empty where the report has none, or lists of several lengths.
+/// Empty if the report has no progress, or lists of different lengths.
 Progress progress_of(const Json& report);
 
 }  // namespace orrery::page

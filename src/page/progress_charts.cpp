@@ -12,8 +12,8 @@ namespace orrery::page {
 namespace {
 
 constexpr double kMebibyte = 1 << 20;
-constexpr std::size_t kFewestSamples = 4;  // that are worth a chart
-constexpr double kNoticeable = 0.995;      // efficiency from which on both rates are one line
+constexpr std::size_t kFewestSamples = 4;  // for a chart
+constexpr double kNoticeable = 0.995;      // from this efficiency on, both rates share a line
 
 struct Sampled {
   std::string name;
@@ -21,7 +21,7 @@ struct Sampled {
   Progress progress;
 };
 
-/// Rates between samples, each at the later one.
+/// Rates between samples, each at the later sample.
 Line rate_line(const std::string& name, const std::vector<double>& wall,
                const std::vector<double>& counter, double unit) {
   Line line{name, {}, true};
@@ -49,8 +49,8 @@ std::string engine_name(const Json& period) {
   return workers > 1 ? fmt::format("{} with {} workers", engine, workers) : engine;
 }
 
-/// Of a run that went from engine to engine. Periods count from the first one's begin, samples from
-/// the start of the observer: within milliseconds the same.
+/// The periods of a run that changed its engine. Periods count from the begin of the first, samples
+/// from the start of the observer; the two differ by milliseconds.
 std::vector<Stretch> engine_stretches(const Json& report, double unit) {
   std::vector<Stretch> stretches;
   std::vector<std::string> names;
@@ -87,7 +87,7 @@ std::string events_chart(const std::vector<Sampled>& runs, const TimeUnit& unit)
   return figure_of(chart);
 }
 
-/// Of one run, where there is anything to see.
+/// For one run with an efficiency below kNoticeable.
 std::string efficiency_chart(const std::vector<Sampled>& runs, const TimeUnit& unit) {
   if (runs.size() != 1) return "";
   if (number_at(runs[0].folder->report, {"run", "efficiency"}).value_or(1) >= kNoticeable)
@@ -120,7 +120,7 @@ std::string simulated_chart(const std::vector<Sampled>& runs, const TimeUnit& un
   return figure_of(chart);
 }
 
-/// Without the end, when LPs and events are gone.
+/// Without the last sample, taken after LPs and events are freed.
 std::string memory_chart(const std::vector<Sampled>& runs, const TimeUnit& unit) {
   Chart chart{.title = "Memory of the process",
               .x_label = fmt::format("wall-clock time ({})", unit.name),

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the engines of runs behaved over the wall clock: events a second, how far the run had come,
-// efficiency and memory. Of a run that went from engine to engine the engines are shades behind the
-// lines.
+// Charts of the engines over the wall-clock time: events per second, simulated time, efficiency and
+// memory. If a run changed its engine, coloured stretches behind the lines show the engines.
 #pragma once
 
 #include <string>
@@ -12,10 +11,10 @@
 
 namespace orrery::page {
 
-/// Empty where no report has samples enough.
+/// Empty if no report has enough samples.
 std::string progress_charts(const std::vector<NamedRun>& runs);
 
-/// The periods of a run that went from engine to engine, as a table; else empty.
+/// The periods of a run that changed its engine, as a table; else empty.
 std::string periods_table(const Json& report);
 
 }  // namespace orrery::page

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading a database of others: opened for reading alone, its errors are sentences.
+// Reads an SQLite database that another program wrote: opened read-only, its errors are sentences.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace orrery::page {
 
 class ReadDatabase {
  public:
-  /// Throws std::runtime_error, as all of these do.
+  /// All functions here throw std::runtime_error.
   explicit ReadDatabase(const std::string& path);
   ~ReadDatabase();
   ReadDatabase(const ReadDatabase&) = delete;
@@ -42,7 +42,7 @@ class Query {
   double number(int column) const;
   std::uint64_t whole(int column) const;
   std::optional<double> number_or_nothing(int column) const;
-  /// As a table shows it.
+  /// The cell as text for a table.
   std::string shown(int column) const;
 
  private:

@@ -19,7 +19,7 @@ constexpr std::size_t kMostPoints = 400;  // of a series
 constexpr std::size_t kPreviewRows = 6;
 constexpr std::uint64_t kMostRowsRead = 5'000'000;           // of a table, for courses
 constexpr std::uint64_t kMostTimes = 100, kFewestTimes = 6;  // of a course
-constexpr std::uint64_t kRowsOfATime = 10;                   // at least, of happenings
+constexpr std::uint64_t kRowsOfATime = 10;                   // at least, if rows are occurrences
 constexpr double kVarianceRatio = 2;
 
 void read_parameters(const ReadDatabase& database, RunFolder& run) {
@@ -33,7 +33,7 @@ void read_histograms(const ReadDatabase& database, RunFolder& run) {
   while (query.next()) run.histograms[query.text(0)].push_back({query.number(1), query.number(2)});
 }
 
-/// Means are weighted as they came about: by values, or of a level (which has no extremes) by time.
+/// Weights the means by their values, or, for a level (which has no extremes), by time.
 void merge(SeriesPoint& sum, const SeriesPoint& next) {
   const auto weight = [&next](const SeriesPoint& one) {
     return next.minimum ? one.count : one.end_ticks - one.begin_ticks;
@@ -51,7 +51,7 @@ void merge(SeriesPoint& sum, const SeriesPoint& next) {
   sum.end_ticks = next.end_ticks;
 }
 
-/// Of a level, the mean of all LPs together; older runs call that the mean.
+/// Whether series of levels have a total, the mean of all LPs together; older runs call it mean.
 bool has_totals(const ReadDatabase& database) {
   Query query(database,
               "SELECT count(*) FROM pragma_table_info('orrery_series') WHERE name = 'total'");
@@ -87,12 +87,12 @@ void read_series(const ReadDatabase& database, RunFolder& run) {
   while (query.next()) read_one_series(database, query.text(0), query.whole(1), mean, run);
 }
 
-/// What is known of a column at one time, or at times that are together.
+/// The rows of a column at one time, or at several neighbouring times.
 struct Moment {
   double ticks = 0, rows = 0, mean = 0, mean_square = 0;
 };
 
-/// Of the times' means, over that of the values within times.
+/// The variance of the times' means, divided by the variance of values within times.
 double variance_ratio(const std::vector<Moment>& moments) {
   double rows = 0, sum = 0;
   for (const Moment& one : moments) rows += one.rows, sum += one.rows * one.mean;
@@ -125,11 +125,12 @@ bool repeats_time(const std::vector<Moment>& moments) {
 
 /// The times of a table's rows.
 struct Times {
-  std::string groups;     ///< what rows that belong together have in common, as SQL
-  bool are_looks = true;  ///< at the same things
+  std::string groups;     ///< the SQL expression that is equal for rows of one group
+  bool are_looks = true;  ///< rows are samples of the same objects
 };
 
-/// One LP looks again and again: what happens comes from several, or in uneven steps.
+/// Whether one LP samples at equal distances; occurrences come from several LPs or at uneven
+/// distances.
 bool is_one_observer(const ReadDatabase& database, const std::string& table) {
   Query query(database,
               fmt::format("SELECT min(gap), max(gap), min(lp), max(lp) FROM (SELECT lp, time_ticks "
@@ -188,7 +189,7 @@ void read_courses(const ReadDatabase& database, TablePreview& table) {
 
 void read_table(const ReadDatabase& database, TablePreview& table) {
   const std::string name = sql_name(table.name);
-  Query rows(database, fmt::format("SELECT max(rowid) FROM {}", name));  // none is ever deleted
+  Query rows(database, fmt::format("SELECT max(rowid) FROM {}", name));  // rows are never deleted
   if (rows.next()) table.rows = rows.whole(0);
   Query first(database, fmt::format("SELECT * FROM {} LIMIT {}", name, kPreviewRows));
   while (first.next()) {

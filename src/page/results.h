@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a page takes from results.sqlite: histograms, time series, and of each table of the model
-// its first rows and, where a column has a course over time, that course.
+// Reads the data of a page from results.sqlite: histograms, time series, and for each table of the
+// model the first rows and the courses of columns over time.
 //
-// Which columns have one is judged by their values. Where every time has as many rows as any other
-// (or one, and times are equally far apart), the same things are looked at again and again:
-// whatever changes there has a course, and what names the things does not change in the mean.
-// Otherwise rows are of things that happen, at any time: then real numbers have a course, and whole
-// numbers if the means of times differ by more than the numbers within them lead to expect (twice,
-// in terms of variances), which names of things do not. A column that only repeats the time is left
-// out.
+// The values of a column decide whether it has a course. If every time has the same number of rows
+// (or one row, at equal distances), the rows are samples of the same objects: a column whose mean
+// changes has a course, and names of objects do not change in the mean. Otherwise the rows are
+// occurrences at any time. Then real numbers have a course, and whole numbers have one if the means
+// of times differ more than the values within times explain (twice as much, as a ratio of
+// variances), which is not so for names. A column that only repeats the time has none.
 #pragma once
 
 #include <string>
@@ -18,7 +17,7 @@
 
 namespace orrery::page {
 
-/// What cannot be read becomes a remark.
+/// A part that cannot be read becomes a remark.
 void read_results(const std::string& path, RunFolder& run);
 
 }  // namespace orrery::page

@@ -21,7 +21,7 @@ namespace orrery::page {
 namespace fs = std::filesystem;
 namespace {
 
-/// Why there is no report, as far as the folder tells.
+/// Refuses with the reason why there is no report, as far as the folder shows it.
 [[noreturn]] void refuse_without_report(const fs::path& folder) {
   std::error_code unknown;
   const std::string path = folder.string();

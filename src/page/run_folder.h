@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run has left in its folder, as far as a page shows it: the report, and what results.sqlite
-// and the pictures beside it add. Only the report is needed; the rest may be missing or damaged,
-// and then a remark says so. Tables and series may be of any length; what is read of them is
-// bounded.
+// The data in a run's folder that a page shows: the report, and additions from results.sqlite and
+// pictures. Only the report is required; for a missing or damaged file there is a remark. Tables
+// and series may have any length; only a bounded part is read.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@
 
 namespace orrery::page {
 
-/// An interval of a metric's time series, or several.
+/// One interval of a metric's time series, or several merged ones.
 struct SeriesPoint {
   double begin_ticks = 0, end_ticks = 0, count = 0;
   std::optional<double> mean, minimum, maximum;
@@ -28,7 +27,7 @@ struct Column {
   std::string type;  ///< "integer", "real" or "text"
 };
 
-/// A column over the time of the rows.
+/// The values of a column over the time of its rows.
 struct Course {
   std::string column, unit;
   std::vector<std::pair<double, double>> points;  ///< ticks, mean of the rows
@@ -54,16 +53,16 @@ struct RunFolder {
   std::map<std::string, std::vector<SeriesPoint>> series;  ///< by metric
   std::vector<TablePreview> tables;
   std::vector<Picture> pictures;
-  std::vector<std::string> remarks;  ///< what could not be read
+  std::vector<std::string> remarks;  ///< parts that could not be read
 };
 
-/// Throws UsageError where there is no report, or none that can be read.
+/// Throws UsageError if there is no report, or one that cannot be read.
 RunFolder read_run_folder(const std::string& path);
 
 /// A JSON file. Throws UsageError.
 Json read_json(const std::string& path);
 
-/// SVG and PNG files in the folder, by name. What is left out is said in `remarks`.
+/// SVG and PNG files in the folder, by name. Adds a remark for each picture that is left out.
 std::vector<Picture> read_pictures(const std::string& path, std::vector<std::string>& remarks);
 
 }  // namespace orrery::page

@@ -17,7 +17,7 @@ namespace {
 
 using Fact = std::pair<const char*, std::string>;
 
-/// Those that have a text.
+/// The facts that have a text.
 std::string facts_markup(const std::vector<Fact>& facts) {
   std::string text = "<dl>\n";
   for (const auto& [name, value] : facts)
@@ -194,7 +194,7 @@ std::string statistics_table(const Json& report) {
   return table.empty() ? "" : folded("What the engine counted", table.text());
 }
 
-/// What the checker has seen of sends.
+/// The send statistics of the checker.
 std::string edges_table(const Json& report) {
   TableMarkup table({text_cell("from LPs of"), text_cell("event"), text_cell("to LPs of"),
                      number_cell("sends"), number_cell("smallest delay"), number_cell("broken")});

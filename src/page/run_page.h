@@ -11,15 +11,15 @@ namespace orrery::page {
 
 std::string page_of_run(const RunFolder& run);
 
-/// Says at the top of a page that a run did not come to its end, and why; empty if it did.
-/// `name`: of the run, where there are several.
+/// A note at the top of a page that the run did not reach its horizon, with the reason; empty if it
+/// did. `name`: of the run, on a page of several.
 std::string end_banner(const Json& report, const std::string& name = "");
 
-/// Parameters that were changed; folded: the others, options, files read.
+/// The changed parameters; folded: other parameters, options, input files.
 std::string parameters_markup(const RunFolder& run);
 /// "auto, 2 workers, seed 1"
 std::string shape_text(const Json& report);
-/// The words of the command, quoted where a shell needs it.
+/// The command line, quoted where a shell needs it.
 std::string command_text(const Json& report);
 
 }  // namespace orrery::page

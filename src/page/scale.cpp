@@ -9,9 +9,9 @@
 namespace orrery::page {
 namespace {
 
-constexpr double kManyDecades = 2.5;  // from which on only powers of ten are marked
-constexpr double kMostDecades = 8;    // that are all marked
-constexpr double kFewDecades = 1;     // up to which 1, 2 and 5 are too few
+constexpr double kManyDecades = 2.5;  // above this, only powers of ten are marked
+constexpr double kMostDecades = 8;    // above this, not every power of ten is marked
+constexpr double kFewDecades = 1;     // below this, 1, 2 and 5 are too few marks
 
 std::vector<double> decades(const Scale& scale) {
   const double span = std::log10(scale.high / scale.low);

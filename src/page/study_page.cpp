@@ -72,13 +72,13 @@ std::map<std::string, std::map<int, Cell>> summaries(const Json& study) {
   return all;
 }
 
-/// Of what --show names, or what is shown without it. Of older studies: everything.
+/// Whether the measure is one that --show names, or a default. Older studies show every measure.
 bool is_shown(const Json& study, const std::string& measure) {
   const Json& shown = at(study, {"shown"});
   return !shown.is_array() || std::find(shown.begin(), shown.end(), measure) != shown.end();
 }
 
-/// Points are columns if they are few, so that measures can be read across.
+/// Points are columns if they are few, so that a reader compares measures along a row.
 std::string measures_table(const Json& study, bool shown) {
   std::vector<Cell> headings = {text_cell("measure")};
   for (const Json& point : at(study, {"points"})) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page of a study, from its study.json and the pictures beside it: what was varied, what came
-// of it at each point with the interval in which the mean lies, and what failed.
+// The page of a study, from its study.json and the pictures beside it: the varied parameters, the
+// results of each point with confidence intervals, and the failures.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace orrery::page {
 
-/// Whether that folder is a study's.
+/// Whether the folder belongs to a study.
 bool is_study(const std::string& path);
 
-/// Throws UsageError for a study that is not over, or whose file cannot be read.
+/// Throws UsageError for a study that has not ended, or whose file cannot be read.
 std::string page_of_study(const std::string& path);
 
 }  // namespace orrery::page

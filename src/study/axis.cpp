@@ -17,9 +17,9 @@ namespace orrery::study {
 namespace {
 
 constexpr std::string_view kDots = "..";
-constexpr unsigned kMostDigits = 15;  // that a 64-bit integer holds with room for a sum
+constexpr unsigned kMostDigits = 15;  // a 64-bit integer holds the sum of two such numbers
 
-/// digits * 10^-decimals, and what stands behind it.
+/// digits * 10^-decimals, and the unit.
 struct Decimal {
   std::int64_t digits = 0;
   unsigned decimals = 0;
@@ -30,7 +30,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// "-12.50ms"; nothing, if it is no such text or has more digits than a sum can hold.
+/// Parses a text such as "-12.50ms"; nothing for other texts, or for more than kMostDigits digits.
 std::optional<Decimal> parse_decimal(std::string_view text) {
   Decimal result;
   const bool is_negative = text.starts_with('-');
@@ -64,7 +64,7 @@ std::optional<std::int64_t> with_decimals(const Decimal& number, unsigned decima
   return value;
 }
 
-/// Without zeros at the end of a fraction.
+/// The number without zeros at the end of its fraction.
 std::string decimal_text(std::int64_t value, unsigned decimals, const std::string& unit) {
   std::string digits = std::to_string(value < 0 ? -value : value);
   if (digits.size() <= decimals) digits.insert(0, decimals + 1 - digits.size(), '0');
@@ -132,7 +132,7 @@ std::vector<std::string_view> split(const std::string& text) {
   }
 }
 
-/// Where the dots of a range are; nothing before a number makes a range.
+/// The place of the dots of a range; npos if the text does not begin with a number.
 std::size_t dots_of_range(std::string_view text) {
   const std::size_t dots = text.find(kDots);
   if (dots == std::string_view::npos || dots == 0) return std::string_view::npos;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The values that a parameter takes in a study, as they are written: "10..50:10", "csma,aloha",
-// "0.1..0.5:0.1", "100ms..500ms:100ms". The numbers of a range are counted in decimal digits, not
-// in binary ones, so that the third of 0.1..0.5:0.1 is 0.3 and not 0.30000000000000004.
+// The values of a parameter in a study, in the form of the command line: "10..50:10", "csma,aloha",
+// "0.1..0.5:0.1", "100ms..500ms:100ms". Ranges are computed in decimal digits, not in binary, so
+// that the third value of 0.1..0.5:0.1 is 0.3 and not 0.30000000000000004.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@
 
 namespace orrery::study {
 
-inline constexpr std::uint64_t kMostValues = 100'000;  ///< of a range; more are a slip
+inline constexpr std::uint64_t kMostValues = 100'000;  ///< of a range; more are a typing error
 
 struct Axis {
   std::string name;
   std::vector<std::string> values;
 };
 
-/// Values between commas, each a text or a range FIRST..LAST:STEP; without a step it is 1. What
-/// does not begin with a number is no range ("../map.csv"). Throws UsageError that says what is
-/// wrong with `text`; whoever knows where it stands puts that in front.
+/// Values between commas, each a text or a range FIRST..LAST:STEP; the default step is 1. A text
+/// that does not begin with a number is no range ("../map.csv"). Throws UsageError with the error
+/// in `text`; callers add the place of `text`.
 std::vector<std::string> expand_values(const std::string& text);
 
-/// Seeds: whole numbers and ranges, none twice. Throws UsageError, as above.
+/// Seeds: whole numbers and ranges. Throws UsageError, also for a seed that is given twice.
 std::vector<std::uint64_t> expand_seeds(const std::string& text);
 
-/// The number that a value begins with and the unit behind it ("250", "ms"); whether it is such.
+/// A number and the unit behind it ("250", "ms"). parse_quantity returns false for other texts.
 struct Quantity {
   double number = 0;
   std::string unit;

@@ -19,11 +19,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kExitSystem = 4;         // as the command's
-constexpr int kLookMs = 200;           // between two progress lines
-constexpr std::size_t kMostTold = 10;  // failures; a mistake that all runs share is one
+constexpr int kExitSystem = 4;         // kExitSystem of the command
+constexpr int kLookMs = 200;           // milliseconds between two progress lines
+constexpr std::size_t kMostTold = 10;  // failures printed, since one error may fail all runs
 
-/// Throws UsageError for a measure that runs do not have.
+/// Throws UsageError for a measure that the report does not have, and for a text.
 void require_measure(const Json& report, const PrecisionRule& rule) {
   RunTable table;
   table.add(0, 0, report);
@@ -80,7 +80,7 @@ int Campaign::carry_out() {
   return signal_;
 }
 
-/// Replications behind those that the point has; runs that are finished need no start.
+/// Adds replications to a point; starts only those that are not finished.
 void Campaign::want(std::size_t point, std::uint64_t replications) {
   PointState& state = points_[point];
   const std::uint64_t before = state.wanted;
@@ -105,7 +105,7 @@ void Campaign::want(std::size_t point, std::uint64_t replications) {
   if (state.open == 0) look_at(point);
 }
 
-/// When all of a point's replications are there.
+/// Checks a point's rules. Call it when all its replications are finished.
 void Campaign::look_at(std::size_t point) {
   const PointState& state = points_[point];
   if (state.failed || plan_.rules.empty()) return;
@@ -119,7 +119,7 @@ void Campaign::look_at(std::size_t point) {
   }
 }
 
-/// What the rule that is furthest from being met asks for.
+/// The largest number of replications that a rule of the point requires.
 std::uint64_t Campaign::next_count(std::size_t point) {
   const PointState& state = points_[point];
   std::uint64_t next = state.wanted;
@@ -168,7 +168,7 @@ void Campaign::start_next() {
 void Campaign::end(const Ended& ended) {
   const Run run = started_[ended.tag];
   if (ended.code != 0) {
-    // One that was asked to stop has not failed.
+    // A run that this study has stopped has not failed.
     if (signal_ == 0) fail(run, ended.code, ended.sentence);
     return;
   }
@@ -202,7 +202,7 @@ void Campaign::fail(const Run& run, int code, const std::string& sentence) {
 void Campaign::on_signal(int number) {
   const bool is_second = signal_ != 0;
   signal_ = number;
-  // Runs end in order, which some models need; the second time nobody wants to wait.
+  // SIGINT ends runs in order, which some models need; the second signal kills them.
   children_.signal_all(is_second ? SIGKILL : SIGINT);
   if (!is_second && children_.running() > 0)
     progress_.say("stopping the runs that are under way; once more kills them");

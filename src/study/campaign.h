@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Carries out the runs of a plan: starts what is not finished, as many at once as wanted, looks at
-// each point when its replications are there and adds more where a precision is asked for, and goes
-// on past runs that fail. It leaves the reports in the study's folder, from which the tables are
-// made when all is over.
+// Executes the runs of a plan: starts the runs that are not finished, a limited number at once.
+// When all replications of a point are finished, adds more if a precision rule is not met. A run
+// that fails does not stop the others. The reports stay in the study's folder; the tables are made
+// from them at the end.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@
 
 namespace orrery::study {
 
-/// How runs are started.
+/// The commands that start the runs.
 struct RunMaker {
-  /// The words that make a run what it is, at this point and with this seed.
+  /// The words that define the run at this point with this seed.
   std::function<std::vector<std::string>(std::size_t point, std::uint64_t seed)> command;
-  std::vector<std::string> manner;         ///< words behind these that leave its results alone
+  std::vector<std::string> manner;         ///< words behind `command` that do not change results
   std::string program_build, model_build;  ///< see core/modules.h
   std::size_t jobs = 1;                    ///< runs at once
 
@@ -36,24 +36,24 @@ struct RunMaker {
 
 struct Failure {
   std::size_t point = 0;
-  std::uint64_t place = 0;  ///< of the replication
+  std::uint64_t place = 0;  ///< the replication's number
   std::uint64_t seed = 0;
   int code = 0;
   std::string sentence;
 };
 
-/// A rule that was not met when replications ran out.
+/// A rule that was not met with the largest number of replications.
 struct GivenUp {
   std::size_t point = 0;
-  std::size_t place = 0;  ///< of the rule
-  double share = 0;       ///< that was reached
+  std::size_t place = 0;  ///< index of the rule
+  double share = 0;       ///< the reached half-width / |mean|
 };
 
 class Campaign {
  public:
   Campaign(const Plan& plan, const StudyFolder& folder, const RunMaker& maker, bool quiet);
 
-  /// Returns the signal that ended it before its end; 0: all runs were made.
+  /// Returns the signal that ended the campaign early; 0: all runs were executed.
   int carry_out();
 
   std::uint64_t replications(std::size_t point) const { return points_[point].wanted; }
@@ -65,7 +65,7 @@ class Campaign {
  private:
   struct PointState {
     std::uint64_t wanted = 0;  ///< replications
-    std::uint64_t open = 0;    ///< of these, how many are not finished
+    std::uint64_t open = 0;    ///< of `wanted`, how many are not finished
     bool failed = false;
     std::vector<std::vector<double>> values;  ///< by rule and replication; NaN: none
   };
@@ -98,8 +98,8 @@ class Campaign {
   std::vector<Run> started_;  ///< by tag
   std::vector<Failure> failures_;
   std::vector<GivenUp> given_up_;
-  std::uint64_t kept_ = 0;      ///< finished runs that were found
-  std::uint64_t outdated_ = 0;  ///< those that were found, of another build or other inputs
+  std::uint64_t kept_ = 0;      ///< finished runs that were kept
+  std::uint64_t outdated_ = 0;  ///< finished runs of another build or other inputs
   std::uint64_t done_ = 0, total_ = 0;
   bool has_checked_rules_ = false;
   int signal_ = 0;

@@ -27,24 +27,24 @@ constexpr int kExitNoProgram = 127;
 constexpr std::size_t kMostErrorBytes = 64 * 1024;
 constexpr std::string_view kPrefix = "orrery: ";
 
-/// In the new process, where nothing but system calls is allowed.
+/// Runs in the new process after fork(), where only system calls are allowed.
 [[noreturn]] void become_run(pid_t parent, const sigset_t& mask, int errors, char* const* words) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(kExitNoProgram);  // it died before it could be tied to us
+  if (getppid() != parent) _exit(kExitNoProgram);  // the parent died before the prctl
   const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
   dup2(nothing, STDIN_FILENO);
   dup2(nothing, STDOUT_FILENO);
   dup2(errors, STDERR_FILENO);
-  // It hears of signals from us alone, and has to heed them where we were started in the background
-  // of a script, which ignores them.
+  // The study alone sends signals to the run. The run must take them, even if a script has started
+  // the study in the background, where SIGINT and SIGTERM are ignored.
   for (const int number : {SIGINT, SIGTERM}) signal(number, SIG_DFL);
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   execv("/proc/self/exe", words);
   _exit(kExitNoProgram);
 }
 
-/// The first sentence of ours; else how it ended, if that says more than the last line.
+/// The first message of Orrery in `text`, else the signal, the last line, or the exit code.
 std::string sentence_of(int status, const std::string& text) {
   std::string_view rest = text, last;
   while (!rest.empty()) {
@@ -72,7 +72,7 @@ std::string read_file(int file) {
 Children::Children() {
   sigemptyset(&taken_);
   sigaddset(&taken_, SIGCHLD);
-  // A study that was started with a signal ignored goes on ignoring it.
+  // A signal that was ignored when the study started stays ignored.
   for (const int number : {SIGINT, SIGTERM})
     if (!is_ignored(number)) sigaddset(&taken_, number);
   sigprocmask(SIG_BLOCK, &taken_, &before_);

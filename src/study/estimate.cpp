@@ -14,7 +14,7 @@ double Estimate::relative_half_width() const {
   return *half_width / std::fabs(mean);
 }
 
-/// In two passes: differences from the mean lose nothing, where a sum of squares would.
+/// Two passes: sums of differences from the mean do not cancel, as a sum of squares would.
 Estimate estimate(std::span<const double> values, double confidence) {
   Estimate result;
   result.count = values.size();

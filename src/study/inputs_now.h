@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether the input files of a finished run are still what they were, so that a study that goes on
-// is of one input. Each file is read once, however many runs have read it.
+// Checks whether the input files of a finished run are unchanged, so that all runs of a resumed
+// study have the same inputs. Each file is read once, for any number of runs.
 #pragma once
 
 #include <map>
@@ -12,13 +12,13 @@ namespace orrery::study {
 
 class InputsNow {
  public:
-  /// Of a run's report.
+  /// `report`: of a run.
   bool are_those_of(const nlohmann::ordered_json& report);
 
  private:
   const std::string& digest_of(const std::string& path);
 
-  std::map<std::string, std::string> digests_;  ///< by path; empty: it cannot be read
+  std::map<std::string, std::string> digests_;  ///< by path; empty: the file cannot be read
 };
 
 }  // namespace orrery::study

@@ -23,7 +23,7 @@ using page::tick_text;
 constexpr double kWidth = 720, kHeight = 440;
 constexpr double kLeft = 88, kRight = 24, kTop = 48, kBottom = 64;
 constexpr double kLegendLine = 18, kLegendWidth = 150;
-constexpr double kSideBySide = 8;  // between bars of one value
+constexpr double kSideBySide = 8;  // between error bars of one value
 constexpr std::array kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                  "#e69f00", "#56b4e9", "#000000"};
 
@@ -35,14 +35,14 @@ struct Series {
   std::vector<Mark> marks;
 };
 
-/// Of the parameter on the horizontal axis: numbers of one unit, or else the places of values.
+/// The parameter on the horizontal axis: numbers of one unit, or else the indices of its values.
 struct Horizontal {
   std::size_t parameter = 0;
   bool is_numeric = false;
   std::string unit;
   std::vector<std::string> values;  ///< in the plan's order
 
-  /// Pumps, not seconds.
+  /// True for counts, such as a number of pumps, but not for seconds.
   bool is_whole() const {
     return unit.empty() && std::all_of(values.begin(), values.end(), [this](const auto& value) {
              return place_of(value) == std::trunc(place_of(value));
@@ -87,7 +87,7 @@ Horizontal choose_horizontal(const Plan& plan) {
   return first.value_or(Horizontal());
 }
 
-/// "access=csma": what a point has beside its place on the axis.
+/// "access=csma": the settings of a point without the parameter on the axis.
 std::string series_name(const Settings& point, std::size_t parameter) {
   Settings others;
   for (std::size_t i = 0; i < point.size(); ++i)
@@ -128,7 +128,7 @@ class Drawing {
     vertical_axis();
     horizontal_axis();
     for (std::size_t i = 0; i < all_.size(); ++i) {
-      if (!horizontal_.is_numeric)  // side by side
+      if (!horizontal_.is_numeric)  // error bars side by side
         shift_ =
             kSideBySide * (static_cast<double>(i) - (static_cast<double>(all_.size()) - 1) / 2);
       draw(all_[i], kColours[i % kColours.size()]);

@@ -24,7 +24,7 @@ std::string field_of(const Cell& cell) {
   return "";
 }
 
-/// A file that is private until it is complete, as in observe/database.h.
+/// Writes a file that no other process opens before it is complete, as in observe/database.h.
 class Writer {
  public:
   explicit Writer(const std::string& path) : path_(path) {

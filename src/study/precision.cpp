@@ -46,7 +46,7 @@ PrecisionRule PrecisionRule::parse(const std::string& text, double default_confi
 }
 
 double PrecisionRule::share_of(const Estimate& now) {
-  // Replications that do not differ say nothing of how far others could.
+  // Equal replications show nothing about the variance of others.
   return now.half_width == 0.0 ? std::numeric_limits<double>::infinity()
                                : now.relative_half_width();
 }
@@ -58,7 +58,7 @@ double PrecisionRule::excess(const Estimate& now) const {
 std::uint64_t PrecisionRule::next_count(const Estimate& now) const {
   if (!now.half_width) return 2 * kLeastReplications;
   const double count = static_cast<double>(now.count);
-  const double ratio = excess(now);  // a width falls as the root of a count
+  const double ratio = excess(now);  // the width falls as 1 / sqrt(count)
   const double wanted = std::min(std::ceil(count * ratio * ratio), 2 * count);
   return std::max(now.count + 1, static_cast<std::uint64_t>(wanted));
 }

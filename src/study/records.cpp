@@ -18,7 +18,7 @@ std::string text_at(const Json& json, const char* key) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-/// `action` gets every measure of a report with its value.
+/// Calls `action` for every measure of a report with its value.
 template <class Action>
 void for_each_measure(const Json& report, Action&& action) {
   for (const auto& [name, result] : report.at("results").items()) {

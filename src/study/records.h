@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a study keeps of each run: the measures in its report, which are the results that the model
-// derived and the metrics' counts, means and so on. What differs from engine to engine or from one
-// execution to the next (times, memory, the engine's statistics) is left out: a study's tables
-// depend on the model and the seeds alone.
+// The facts of each run that a study keeps: the measures in its report, which are the results that
+// the model derived and the metrics' counts, means and so on. Facts that depend on the engine or
+// differ between executions (times, memory, the engine's statistics) are left out, so that a
+// study's tables depend on the model and the seeds only.
 #pragma once
 
 #include <cstdint>
@@ -18,36 +18,38 @@
 
 namespace orrery::study {
 
-/// A name as it is used on the command line and in tables: "throughput", "stay.mean".
+/// A number or text of a run. `name` as on the command line and in tables: "throughput",
+/// "stay.mean".
 struct Measure {
   std::string name, unit, help;
-  bool is_result = false;  ///< that the model derived; else of a metric
+  bool is_result = false;  ///< derived by the model; else of a metric
   bool is_text = false;    ///< in at least one run
 };
 
-/// Of one run. Values are in the order of the table's measures.
+/// The values of one run, in the order of the table's measures.
 struct RunRow {
   std::size_t point = 0;
   std::uint64_t seed = 0;
   std::uint64_t events = 0;
   std::string fingerprint;
   std::vector<std::optional<double>> numbers;  ///< nothing: not reported, or not finite
-  std::vector<std::string> texts;              ///< where the measure is a text
+  std::vector<std::string> texts;              ///< for measures that are texts
 };
 
 /// The rows of a study, by point and then by replication, and the measures of all of them.
 class RunTable {
  public:
-  /// Adds the run that this report is of. In the order of the plan.
+  /// Adds the run of this report. Call it in the order of the plan.
   void add(std::size_t point, std::uint64_t seed, const nlohmann::ordered_json& report);
 
   const std::vector<Measure>& measures() const { return measures_; }
   const std::vector<RunRow>& rows() const { return rows_; }
   std::span<const RunRow> rows_of(std::size_t point) const;
 
-  /// By its name; a metric's own name means its mean. Nothing if there is none.
+  /// The index of a measure; a metric's own name means its mean. Nothing if there is no such
+  /// measure.
   std::optional<std::size_t> find(std::string_view name) const;
-  /// Its numbers in the runs of a point, in the order of the seeds.
+  /// The measure's numbers in the runs of a point, in the order of the seeds.
   std::vector<double> values(std::size_t point, std::size_t measure) const;
 
  private:

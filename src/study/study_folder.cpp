@@ -22,7 +22,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kLockPeriodUs = 20'000;
-constexpr int kLockTries = 500;  // 10 s, if a run that is killed has much memory to give back
+constexpr int kLockTries = 500;  // 10 s, since a killed run may need time to free its memory
 constexpr std::size_t kLongestShown = 60;
 
 Json read_json(const std::string& path) {
@@ -31,7 +31,7 @@ Json read_json(const std::string& path) {
   return Json::parse(stream, nullptr, false);
 }
 
-/// Names that are not UTF-8 are written with stand-ins, and compared as they are written.
+/// JSON text in which bytes that are not UTF-8 are replaced; texts are compared in this form.
 std::string written(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -43,7 +43,7 @@ bool begins_with(const Json& words, const std::vector<std::string>& wanted) {
   return true;
 }
 
-/// The difference in words, as far as it can be said in a few.
+/// The difference in words, if it is short enough.
 std::string difference_text(const std::string& name, const Json& old_value, const Json& new_value) {
   const auto text = [](const Json& value) {
     return value.is_string() ? value.get<std::string>() : written(value);
@@ -76,7 +76,7 @@ StudyFolder::StudyFolder(const std::string& path, const Json& plan, bool force)
     }
   }
   if (!has_plan(plan, force)) {
-    output_.remove_earlier_run();  // so that no moment shows its study.json beside another plan
+    output_.remove_earlier_run();  // first, so that its study.json never stands beside another plan
     write_plan(plan);
   }
 }
@@ -89,7 +89,7 @@ std::string StudyFolder::run_folder(std::size_t point, std::uint64_t seed) const
   return in_folder(fmt::format("runs/point-{}/seed-{}", point + 1, seed));
 }
 
-/// Whether it is this study's; throws for another's unless `force` is set.
+/// Whether the folder has this plan; throws for another plan unless `force` is set.
 bool StudyFolder::has_plan(const Json& plan, bool force) const {
   const Json old = read_json(in_folder(kPlanName));
   if (!old.is_object()) return false;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The folder of a study: plan.json, which says whose folder it is, a folder for each run in
-// runs/point-N/seed-S, and, when all runs are over, tables, pictures and study.json, in that order.
+// The folder of a study: plan.json, which identifies the study, a folder for each run in
+// runs/point-N/seed-S, and, after all runs, tables, pictures and study.json, written in that order.
 //
-// A study that was interrupted or killed goes on in its folder, by the same command. That needs no
-// journal: a run is finished where its report is, since a run writes its report last
-// (observe/output_folder.h). It counts if the report is whole, of the same command, and of the same
-// builds of program and model; everything else is run again.
+// The same command resumes a study that was interrupted or killed. That needs no journal: a run is
+// finished if its report exists, since a run writes its report last (observe/output_folder.h). A
+// report counts if it is complete, and if it has the same command and the same builds of program
+// and model; all other runs are executed again.
 #pragma once
 
 #include <cstdint>
@@ -23,28 +23,29 @@ namespace orrery::study {
 using orrery::kPlanName;
 using orrery::kStudyName;
 
-/// What makes a run the one that is wanted.
+/// The facts that identify a run.
 struct RunIdentity {
-  std::vector<std::string> command;        ///< words that its own must begin with
+  std::vector<std::string> command;        ///< the words with which the run's command must begin
   std::string program_build, model_build;  ///< see core/modules.h
 };
 
 enum class Found : std::uint8_t { nothing, another, of_another_build, finished };
 
-/// What lies in the folder of a run; the report, if it is the finished one that is wanted.
+/// Looks for the run `wanted` in a folder; if it is finished, `report` becomes its report.
 Found look_for_run(const std::string& folder, const RunIdentity& wanted,
                    nlohmann::ordered_json& report);
 
 class StudyFolder {
  public:
-  /// `plan`: what may not change while a study goes on, by name. Throws UsageError for a folder
-  /// that is another's: that of a run, or of a study with another plan if `force` is not set.
+  /// `plan`: the properties, by name, that must stay the same when a study is resumed. Throws
+  /// UsageError for the folder of a run, and for the folder of a study with another plan if `force`
+  /// is not set.
   StudyFolder(const std::string& path, const nlohmann::ordered_json& plan, bool force);
 
   const std::string& path() const { return output_.path(); }
   /// For the files beside the runs.
   OutputFolder& output() { return output_; }
-  /// Of a run; points count from 1 there.
+  /// The folder of a run; its name counts points from 1.
   std::string run_folder(std::size_t point, std::uint64_t seed) const;
 
  private:
@@ -55,7 +56,7 @@ class StudyFolder {
   OutputFolder output_;
 };
 
-/// Waits, though not for ever, until no run of a study that was killed holds the folder any more.
+/// Waits, for a limited time, until no run of a killed study holds the lock of the folder.
 void wait_for_release(const std::string& run_folder);
 
 }  // namespace orrery::study

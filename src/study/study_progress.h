@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The progress line of a study: how many of its runs are over, and how long the others will take if
-// they take as long as those did.
+// The progress line of a study: how many runs have ended, and the time left if the other runs take
+// as long.
 #pragma once
 
 #include <chrono>
@@ -14,14 +14,14 @@ namespace orrery::study {
 
 struct StudySample {
   std::uint64_t done = 0, total = 0, failed = 0, running = 0;
-  std::uint64_t done_before = 0;  ///< that were found finished
+  std::uint64_t done_before = 0;  ///< runs that were finished before the start
   double seconds = 0;             ///< since the start
 };
 
 /// "12 of 40 runs  30 %  2 running  1 min 03 s left", with a bar on a terminal.
 std::string progress_line(const StudySample& sample, const Terminal& terminal);
 
-/// On standard error: rewritten on a terminal, else a line now and then.
+/// Writes to standard error: a line that is rewritten on a terminal, else a new line now and then.
 class StudyProgress {
  public:
   explicit StudyProgress(bool quiet);
@@ -29,11 +29,11 @@ class StudyProgress {
   StudyProgress(const StudyProgress&) = delete;
   StudyProgress& operator=(const StudyProgress&) = delete;
 
-  /// Shows it if it is time to.
+  /// Shows the line if the last one is old enough.
   void show(StudySample sample);
-  /// A line of its own, also where no progress is shown.
+  /// Prints a line of its own, also with `quiet`.
   void say(const std::string& line);
-  /// Takes it away, before something else is printed.
+  /// Removes the line, before other output is printed.
   void clear();
 
  private:

@@ -132,7 +132,7 @@ Json given_up_json(const StudyResult& study) {
   return json;
 }
 
-/// "0.31 %": precisions may be small.
+/// "0.31 %": three digits, since precisions may be small.
 std::string share_text(double share) {
   return std::isfinite(share) ? fmt::format("{:.3g} %", share * 100) : "unknown";
 }
@@ -160,7 +160,7 @@ std::vector<TextTable::Column> with_estimate(std::vector<TextTable::Column> colu
   return columns;
 }
 
-/// Of the intervals in a measure's rows.
+/// The confidence of the intervals in a measure's rows.
 double confidence_of(const StudyResult& study, std::size_t measure) {
   for (const SummaryRow& row : study.summary)
     if (row.measure == measure) return row.confidence;
@@ -203,7 +203,7 @@ std::string differences_text(const StudyResult& study, std::size_t place,
     for (const auto& setting : one.setting) cells.push_back(setting.second);
     cells.push_back(fmt::format("{} - {}", one.second, one.first));
     append(cells, estimate_cells(one.estimate));
-    cells[cells.size() - 2].clear();  // a share of a difference says nothing
+    cells[cells.size() - 2].clear();  // a relative width has no meaning for a difference
     cells.push_back(one.is_certain() ? "differs" : "");
     table.add(std::move(cells));
   }
@@ -213,7 +213,7 @@ std::string differences_text(const StudyResult& study, std::size_t place,
                      table.text(terminal));
 }
 
-/// What the intervals of the table are.
+/// The warm-up that the pilots have determined; null without pilots.
 Json warm_up_json(const StudyResult& study) {
   if (!study.warm_up) return nullptr;
   const FixedWarmUp& one = *study.warm_up;

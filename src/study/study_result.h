@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A study that is over, and its views: plain tables, study.json, and a text for the terminal. None
-// holds a time, a machine or a number of jobs: the same study gives the same bytes everywhere.
+// The results of a study that has ended, as plain tables, study.json, and a text for the terminal.
+// None contains a time, a machine or a number of jobs, so the same study gives the same bytes
+// everywhere.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,12 @@
 
 namespace orrery::study {
 
-/// A warm-up that pilots have told (study/warm_up.h).
+/// A warm-up that pilot runs have determined (study/warm_up.h).
 struct FixedWarmUp {
   std::string metric;
   std::int64_t ticks = 0;
   std::string text;       ///< "350 s"
-  std::size_t point = 0;  ///< that needs the longest
+  std::size_t point = 0;  ///< the point with the longest warm-up
 };
 
 struct StudyResult {
@@ -45,17 +46,18 @@ struct StudyResult {
   const Measure& measure(std::size_t place) const { return runs.measures()[place]; }
 };
 
-/// A row for each run: point, seed, parameters, committed events, fingerprint, and all measures.
+/// One row for each run: point, seed, parameters, committed events, fingerprint, and all measures.
 PlainTable table_of_runs(const StudyResult& study);
-/// A row for each point and measure.
+/// One row for each point and measure.
 PlainTable table_of_summary(const StudyResult& study);
-/// A row for each difference.
+/// One row for each difference.
 PlainTable table_of_comparison(const StudyResult& study);
 
-/// `files`: names of what lies beside it.
+/// `files`: names of the files beside study.json.
 std::string study_json(const StudyResult& study, const std::vector<std::string>& files);
 
-/// The shown measures, a table each, then the differences, then what was not reached.
+/// The shown measures, one table each, then the differences, then the precisions that were not
+/// reached.
 std::string study_text(const StudyResult& study, const Terminal& terminal);
 
 /// "with stations=10, after 1000 replications the interval of throughput is +/- 3.2 %, and ..."

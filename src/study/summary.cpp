@@ -43,7 +43,7 @@ std::map<std::uint64_t, double> by_seed(const RunTable& runs, std::size_t point,
   return values;
 }
 
-/// Of the seeds that both points have.
+/// The differences at the seeds that both points have.
 std::vector<double> differences(const RunTable& runs, std::size_t first, std::size_t second,
                                 std::size_t measure) {
   const auto before = by_seed(runs, first, measure), after = by_seed(runs, second, measure);
@@ -70,7 +70,7 @@ void compare_family(const Family& family, const RunTable& runs, std::size_t meas
   }
 }
 
-/// The highest of several.
+/// The highest confidence of the rules for a measure; `otherwise` without a rule.
 double confidence_of(const Plan& plan, const std::string& measure, double otherwise) {
   double highest = 0;
   for (const PrecisionRule& rule : plan.rules)

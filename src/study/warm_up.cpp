@@ -14,7 +14,7 @@ namespace orrery::study {
 namespace {
 
 constexpr std::size_t kBatch = 5, kLeastBatches = 10;
-/// Of fewer batches the estimated error would be that of chance.
+/// With fewer batches the estimated error would be small by chance.
 constexpr std::size_t kLeastRest = 5;
 
 [[noreturn]] void refuse(const std::string& path, const char* why) {
@@ -60,7 +60,7 @@ void add_pilot(const std::string& path, const std::string& metric,
   if (place == 0) refuse(path, "there is none");
 }
 
-/// From behind, so that each error is one addition further.
+/// Computes from the end, so that each error needs one more addition.
 std::optional<std::size_t> mser5(std::span<const double> values) {
   const std::vector<double> means = batch_means(values);
   if (means.size() < kLeastBatches) return {};
@@ -101,7 +101,7 @@ WarmUp warm_up_of(std::span<const PilotInterval> sums) {
 
 std::int64_t rounded_up(std::int64_t ticks, double tick_seconds) {
   if (ticks <= 0) return 0;
-  constexpr double kNearly = 1e-9;  // 350 s shall not be 360 s for the sake of a last bit
+  constexpr double kNearly = 1e-9;  // 350 s must not become 360 s because of a rounding error
   const double seconds = static_cast<double>(ticks) * tick_seconds;
   const double unit = std::pow(10.0, std::floor(std::log10(seconds)) - 1);
   const double rounded = std::ceil(seconds / unit * (1 - kNearly)) * unit;

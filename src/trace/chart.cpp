@@ -28,22 +28,21 @@ struct Shown {
   std::optional<ReadEvent> cause;
 };
 
-/// What is drawn, and what is not.
+/// The events that are drawn, and counts of those that are not.
 struct Selection {
-  std::vector<LpId> columns;  ///< in order
+  std::vector<LpId> columns;  ///< sorted
   std::vector<Shown> events;
-  std::uint64_t without_column = 0, beyond = 0;  ///< events
+  std::uint64_t without_column = 0, beyond = 0;  ///< counts of events
 
   bool has_column(LpId lp) const { return std::binary_search(columns.begin(), columns.end(), lp); }
 };
 
-/// What LPs did at the start is no line of its own: what it sent says so.
+/// start() calls have no line; the events that they sent show them.
 bool is_asked_for(const ChartRequest& request, const ReadEvent& event) {
   return !event.is_start() && request.scope.contains(event.lp, event.key.time());
 }
 
-/// Of the LPs that the first events are at, and then of those that sent them, unless others were
-/// chosen.
+/// The LPs of the first events, and then, if there is room, the LPs that sent these events.
 std::vector<LpId> choose_columns(TraceReader& reader, const ChartRequest& request,
                                  std::size_t most) {
   std::set<LpId> receivers, senders;
@@ -79,7 +78,7 @@ Selection select(TraceReader& reader, const ChartRequest& request, std::size_t m
   return selection;
 }
 
-/// A second look at the file: who sent what is shown.
+/// Reads the file a second time for the events that sent the shown ones.
 void find_causes(TraceReader& reader, Selection& selection) {
   std::multimap<LpId, Shown*> by_sender;
   for (Shown& one : selection.events) by_sender.emplace(one.event.key.sender(), &one);
@@ -126,7 +125,7 @@ class Chart {
   }
 
  private:
-  /// For lifelines.
+  /// Columns of the terminal for lifelines.
   static std::size_t room(const Terminal& terminal) {
     const std::size_t width = terminal.width == 0 ? kUsualWidth : terminal.width;
     return width - std::min<std::size_t>(width, kTimeWidth + kTextWidth);
@@ -140,7 +139,7 @@ class Chart {
     return static_cast<std::size_t>(found - columns_.begin());
   }
 
-  /// Lifelines, with the arrow over those between the two.
+  /// The lifelines, with the arrow drawn across those between sender and receiver.
   std::string strokes(std::size_t from, std::size_t to) const {
     const std::size_t first = std::min(from, to), last = std::max(from, to);
     std::string text;

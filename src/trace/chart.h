@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A sequence chart of committed events for the terminal: a column for each LP, a line for each
-// event, in their order, with an arrow from the LP that sent it.
+// A sequence chart of committed events for the terminal: a column for each LP, and a line for each
+// event, in the order of events, with an arrow from the sender's column.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@
 namespace orrery::trace {
 
 struct ChartRequest {
-  TraceScope scope;          ///< no LPs: as many as there is room for, from the lowest
-  std::uint64_t limit = 50;  ///< events
+  TraceScope scope;          ///< no LPs: the first with events, as many as fit
+  std::uint64_t limit = 50;  ///< greatest number of events
 };
 
-/// Lines of the chart, one after the other. Returns a sentence on what is not shown; may be empty.
+/// Draws the chart line by line. Returns a sentence about events that are not shown; may be empty.
 std::string draw_chart(TraceReader& reader, const ChartRequest& request, const Terminal& terminal,
                        const std::function<void(const std::string&)>& line);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads fields of a message that may be damaged. Protozero's reader trusts whoever asks that a
-// field is of the kind that is asked for, with an assertion; here a field of another kind is an
-// error like any other in the file.
+// Reads fields of a message that may be damaged. Protozero's reader only asserts that a field has
+// the requested type; here a field of another type is an exception, like any other error in the
+// file.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class CheckedReader : private protozero::pbf_reader {
   using protozero::pbf_reader::skip;
   using protozero::pbf_reader::tag;
 
-  // Each throws a protozero::exception if the field is no such, or goes beyond the message.
+  // Each throws a protozero::exception if the field has another type, or goes beyond the message.
   bool get_bool() { return of(Kind::varint).protozero::pbf_reader::get_bool(); }
   std::int32_t get_enum() { return of(Kind::varint).protozero::pbf_reader::get_enum(); }
   std::uint32_t get_uint32() { return of(Kind::varint).protozero::pbf_reader::get_uint32(); }

@@ -11,7 +11,7 @@
 namespace orrery::trace {
 namespace {
 
-/// Of a number as the format writes it.
+/// The bytes of a varint.
 std::uint64_t varint_bytes(std::uint64_t value) {
   std::uint64_t bytes = 1;
   for (; value >= 0x80; value >>= 7) ++bytes;
@@ -79,8 +79,8 @@ void CommittedEvents::write(const Row& row) {
   events_.push_back(event);
 }
 
-/// An upper bound: of its packet, of its end if it lasts, of its LP's track if it is the first
-/// there, and of an arrow to it.
+/// An upper bound of the bytes of the event's packet, of its end if it has a duration, of its LP's
+/// track if it is the first there, and of an arrow to it.
 std::uint64_t CommittedEvents::bytes_of(const Stored& event) {
   constexpr std::uint64_t kTrackBytes = 64, kEndBytes = 36, kArrowBytes = 2 * 11;
   // Tags and lengths of packet, event and up to nine notes, timestamp, flags, type, fingerprint.
@@ -100,7 +100,7 @@ std::uint64_t CommittedEvents::bytes_of(const Stored& event) {
   return bytes;
 }
 
-/// Writes the packets of what was kept.
+/// Writes the packets of the stored events.
 class CommittedPackets {
  public:
   CommittedPackets(const CommittedEvents& all, const std::function<void(std::string&)>& flush)
@@ -136,7 +136,8 @@ class CommittedPackets {
   }
   static bool is_start(const Stored& event) { return event.name == 0; }
 
-  /// What the trace has of the receiving end. A flow's number is the place in this list.
+  /// Lists the events that are in the trace, by sender. The number of a flow is an index in this
+  /// list.
   void index_sends() {
     for (const Stored& event : all_.events_)
       if (!is_start(event)) sends_.emplace_back(event.key.sender(), event.key.sequence());
@@ -203,7 +204,7 @@ class CommittedPackets {
     add_arrows(event, one);
   }
 
-  /// From its cause, and to its effects.
+  /// The arrow from the event's cause, and the arrows to its effects.
   void add_arrows(const Stored& event, Packets::Event& one) {
     if (event.sends > 0) {
       one.note(Note::first_send, event.first_send).note(Note::sends, std::uint64_t{event.sends});
@@ -222,7 +223,7 @@ class CommittedPackets {
     if (begun_[at]) one.ends_flow(at + 1);
   }
 
-  /// What lasts at the LP ends, or is cut off by what begins there now.
+  /// Ends the slice that is open at the LP, at its own end or at `now`.
   void close(LpId lp, std::uint64_t now) {
     if (open_until_[lp] == kClosed) return;
     const std::uint64_t end = std::min(open_until_[lp], now);
@@ -237,7 +238,7 @@ class CommittedPackets {
   std::string text_;
   std::vector<Send> sends_;
   std::vector<bool> begun_;  ///< by flow: its cause is written
-  std::vector<bool> seen_;   ///< by LP: its track is
+  std::vector<bool> seen_;   ///< by LP: its track is written
   std::vector<std::uint64_t> open_until_, flows_;
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The committed events of a traced run, in the order of their keys, and their part of the file.
+// The committed events of a traced run, in the order of their keys, and their packets in the file.
 //
-// They are kept in memory until the run is over (72 bytes each, 16 more while the file is written),
-// because only then is it known which of the events that one sends are in the trace: an arrow that
-// leads nowhere is left out. What they will take in the file is reckoned as they come, upwards and
-// by their contents alone, so that a trace that is full ends at the same event on every engine.
+// Events stay in memory until the run has ended (72 bytes each, 16 more while the file is written),
+// because only then is it known which sent events are in the trace: an arrow needs both its ends.
+// The size in the file is estimated as events come, as an upper bound that depends on their
+// contents alone, so that a full trace ends at the same event on every engine.
 #pragma once
 
 #include <cstdint>
@@ -24,21 +24,21 @@
 
 namespace orrery::trace {
 
-/// Takes traced events out of the rows of a run, of which it hands on the model's.
+/// Takes traced events out of the rows of a run, and passes the model's rows on.
 class CommittedEvents final : public RowWriter {
  public:
-  /// `most_bytes`: of the file. `next`: null, or outlives this.
+  /// `most_bytes`: of the file. `next`: null, or must outlive this object.
   CommittedEvents(Facts facts, std::uint64_t most_bytes, TraceRecorder& recorder, RowWriter* next);
 
   void write(const Row& row) override;
 
-  /// Without what LPs did at the start.
+  /// Without the start() calls of LPs.
   std::uint64_t events() const { return events_.size() - starts_; }
   bool is_full() const { return full_at_.has_value(); }
-  /// Everything before is in the trace; nothing if it never was full.
+  /// All events before this time are in the trace; nothing if the trace is not full.
   const std::optional<Time>& full_at() const { return full_at_; }
 
-  /// Its packets, in pieces: `flush(text)` takes what there is, and clears it.
+  /// Makes the packets in pieces: `flush(text)` must write `text` and clear it.
   void append_packets(const std::function<void(std::string&)>& flush) const;
 
  private:
@@ -57,15 +57,15 @@ class CommittedEvents final : public RowWriter {
   TraceRecorder& recorder_;
   RowWriter* const next_;
   std::deque<Stored> events_;
-  std::deque<std::string> names_;  ///< of types; 0: start()
+  std::deque<std::string> names_;  ///< of event types; 0: start()
   std::unordered_map<EventTypeId, std::uint32_t> types_;
   std::vector<bool> lps_seen_;
   std::uint64_t bytes_ = 0, starts_ = 0;
   std::optional<Time> full_at_;
 };
 
-/// Nanoseconds of the picture for a tick of the model: those that it has, or 1 where a tick is
-/// shorter, so that no two fall together, and where so many would be more than there are.
+/// Converts the model's ticks to the file's nanoseconds. If a tick is shorter than 1 ns, or if
+/// times would overflow, 1 tick becomes 1 ns, so that no two ticks share a timestamp.
 class TimeScale {
  public:
   TimeScale(double tick_seconds, std::int64_t last_ticks);
@@ -74,7 +74,7 @@ class TimeScale {
 
  private:
   double nanoseconds_ = 1;
-  std::int64_t whole_ = 0;  ///< the same, where it is a whole number; else 0
+  std::int64_t whole_ = 0;  ///< `nanoseconds_`, if it is a whole number; else 0
   bool is_real_ = true;
 };
 

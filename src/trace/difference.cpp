@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kEventsBefore = 4;
 
-/// LPs have starts of one key.
+/// start() calls of all LPs have the same key, so the LP decides.
 bool is_before(const ReadEvent& x, const ReadEvent& y) {
   return x.key != y.key ? x.key < y.key : x.lp < y.lp;
 }
@@ -31,7 +31,7 @@ void check(const TraceReader& a, const TraceReader& b) {
     refuse("they are of different times");
 }
 
-/// Of two events of one place.
+/// The difference between two events of the same place.
 std::string what_differs(const ReadEvent& a, const ReadEvent& b) {
   if (a.type != b.type) return fmt::format("it is {} in A and {} in B", a.type, b.type);
   if (a.payload_bytes != b.payload_bytes)
@@ -45,7 +45,7 @@ std::string what_differs(const ReadEvent& a, const ReadEvent& b) {
          "the same)";
 }
 
-/// The last events at the LP before place `place`, and the cause.
+/// Finds the last events at the LP before `place`, and the event's cause.
 void look_back(TraceReader& a, Difference& difference) {
   const ReadEvent event = difference.event();
   a.rewind();
@@ -59,7 +59,7 @@ void look_back(TraceReader& a, Difference& difference) {
   }
 }
 
-/// To the ends of both.
+/// Reads to the end, so that `tail` is known.
 void read_rest(TraceReader& reader) {
   while (reader.next()) {
   }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The file of a trace: what it has of the Perfetto format (protos/perfetto/trace/*.proto of the
-// Perfetto project; its numbers of fields, types and flags are below), and how a run is put into
-// it. A file is a row of packets. Packets of one *sequence* share a table of names, each of which
-// is told where it is used first.
+// The file format of traces: the part of the Perfetto format that Orrery uses
+// (protos/perfetto/trace/*.proto of the Perfetto project; the numbers of its fields, types and
+// flags are below), and how a run is stored in it. A file is a sequence of packets. Packets with
+// the same *sequence* number share a table of names, in which a name is defined at its first use.
 //
 //   sequence 1    committed events, in the order of their keys: a track for each LP, at simulated
 //                 time. The same bytes on every engine: nothing of the run's course is in them.
-//   sequence 2+r  what the workers of rank r did: a track for each, at wall-clock time.
+//   sequence 2+r  records of the workers of rank r: a track for each, at wall-clock time.
 //
-// Both times begin at 0. ui.perfetto.dev shows one axis for all tracks, so the two lie over each
-// other and have nothing to do with each other.
+// Both times begin at 0. ui.perfetto.dev shows one axis for all tracks, so simulated and wall-clock
+// times overlap there without any relation.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@
 
 namespace orrery::trace {
 
-// ---- Of the format
+// ---- The Perfetto format
 
 namespace field {
 inline constexpr std::uint32_t kPacket = 1;
@@ -50,7 +50,7 @@ enum class EventKind : std::int32_t { begin = 1, end = 2, instant = 3, counter =
 inline constexpr std::uint32_t kStateCleared = 1, kNeedsState = 2;  // of kSequenceFlags
 inline constexpr std::int32_t kExplicitOrder = 3;                   // of kChildOrdering
 
-// ---- Ours
+// ---- Orrery's use of the format
 
 inline constexpr std::uint32_t kCommittedSequence = 1, kFirstLifeSequence = 2;
 
@@ -58,7 +58,7 @@ inline constexpr std::uint32_t kCommittedSequence = 1, kFirstLifeSequence = 2;
 inline constexpr std::uint64_t kLpsTrack = 1, kFirstLpTrack = 16;
 inline constexpr std::uint64_t kRankTracks = std::uint64_t{1} << 40;  ///< times the rank + 1
 
-/// What is told beside an event, by the number of its name. Numbers are places in kNotes.
+/// Notes of an event, by the number of their name, an index of kNotes.
 enum class Note : std::uint32_t {
   ticks = 1,
   microstep,
@@ -95,11 +95,11 @@ inline constexpr std::string_view kNotes[] = {
     "bytes",      "committed",   "left out"};
 
 inline constexpr std::uint64_t kVersion = 1;
-/// The names of the events that say what the trace is of, and where it ends.
+/// The names of the events that describe the run, and the end of the trace.
 inline constexpr std::string_view kHead = "orrery trace", kTail = "end of the trace";
 inline constexpr std::string_view kStart = "start";
 
-/// What was run, as far as it is the same on all engines.
+/// The facts of a run that are the same on all engines.
 struct Facts {
   std::string model;
   std::vector<std::string> parameters;  ///< "lps=1000"
@@ -109,13 +109,13 @@ struct Facts {
   TraceScope scope;
 };
 
-/// A simulated time that an option is given; `otherwise` for none. Throws UsageError.
+/// Reads a simulated time from an option; `otherwise` for an empty text. Throws UsageError.
 Time read_time(const std::string& flag, const std::string& text, double tick_seconds,
                Time otherwise);
 
 /// "0..3,7"; "all".
 std::string text_of(const std::vector<TraceScope::Range>& lps);
-/// The same back. Throws UsageError that names `flag`.
+/// Reads the text of text_of(). Throws UsageError that names `flag`.
 std::vector<TraceScope::Range> read_ranges(const std::string& flag, const std::string& text);
 
 }  // namespace orrery::trace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lanes of all ranks, at rank 0. Clocks of processes on one machine are the same; those of
-// several are as far apart as their systems' clocks.
+// Gathers the lanes of all ranks at rank 0. Processes on one machine have the same clock; the times
+// of several machines differ by as much as their system clocks.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace orrery::trace {
 
-/// By all ranks. By rank at rank 0, in its wall-clock time; nothing elsewhere.
+/// Call it on all ranks. Returns the lanes by rank, in rank 0's wall-clock time, at rank 0; nothing
+/// at other ranks.
 std::vector<std::vector<Lane>> gather_lanes(transport::RankTransport& ranks,
                                             std::vector<Lane> lanes,
                                             std::int64_t epoch_nanoseconds);

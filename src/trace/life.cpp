@@ -13,7 +13,8 @@
 namespace orrery::trace {
 namespace {
 
-/// What a record and the ends of all that encloses it may take, tracks of other lanes, and the end.
+/// Room for a record, the ends of all records that enclose it, tracks of other lanes, and the end
+/// of the trace.
 constexpr std::uint64_t kRoomBytes = 4096;
 
 std::int64_t steady_nanoseconds() {
@@ -21,7 +22,7 @@ std::int64_t steady_nanoseconds() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
 
-/// In the order of begin; of those that begin together, the one that ended last encloses.
+/// Sorts by begin; of records with the same begin, the one with the later end encloses the others.
 Lane lane_of(const TraceLane& recorded, const WallClock& clock, std::string name) {
   Lane lane;
   lane.name = std::move(name);
@@ -39,14 +40,14 @@ Lane lane_of(const TraceLane& recorded, const WallClock& clock, std::string name
     lane.records.push_back({clock.nanoseconds(one.begin_cycles), clock.nanoseconds(one.end_cycles),
                             one.ticks, one.count, text, one.lp, one.kind});
   }
-  std::reverse(lane.records.begin(), lane.records.end());  // what encloses ended later
+  std::reverse(lane.records.begin(), lane.records.end());  // enclosing records were recorded later
   std::stable_sort(lane.records.begin(), lane.records.end(), [](const auto& a, const auto& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
   });
   return lane;
 }
 
-/// What a slice is called.
+/// The name of a slice.
 std::string title(const Lane& lane, const Lane::Record& record) {
   const std::string& text = lane.texts[record.text];
   const std::string kind(name_of(record.kind));
@@ -77,7 +78,7 @@ bool is_of_an_lp(TraceKind kind) {
   }
 }
 
-/// What `count` is of.
+/// The note that names the meaning of `count`.
 Note note_of_count(TraceKind kind) {
   switch (kind) {
     case TraceKind::rollback:
@@ -92,7 +93,7 @@ Note note_of_count(TraceKind kind) {
   }
 }
 
-/// The packets of one rank.
+/// Writes the packets of one rank.
 class LifePackets {
  public:
   LifePackets(unsigned rank, double tick_seconds, std::uint64_t most_bytes,
@@ -118,7 +119,7 @@ class LifePackets {
     for (const Lane& lane : lanes) {
       packets_.add_track(text_, track, group_, lane.name, track - group_);
       left_out += write_lane(lane, track, counts);
-      if (has_rounds(lane)) counts = false;  // all workers of a round see the same
+      if (has_rounds(lane)) counts = false;  // all workers have the same counters in a round
       ++track;
     }
     Packets::Event(packets_, text_, EventKind::instant, last_, group_, kTail)
@@ -137,7 +138,7 @@ class LifePackets {
 
   /// Returns how many records are left out.
   std::uint64_t write_lane(const Lane& lane, std::uint64_t track, bool counts) {
-    std::vector<std::uint64_t> open;  // ends of what encloses
+    std::vector<std::uint64_t> open;  // ends of the enclosing records
     std::uint64_t left_out = lane.left_out;
     for (const Lane::Record& record : lane.records) {
       while (!open.empty() && open.back() <= record.begin) end_last(open, track);
@@ -145,7 +146,7 @@ class LifePackets {
         ++left_out;
         continue;
       }
-      // Cores' counters may differ by some cycles where a thread moves.
+      // Cycle counters of two cores may differ by some cycles when a thread moves.
       const std::uint64_t end = open.empty() ? record.end : std::min(record.end, open.back());
       begin(lane, record, track);
       open.push_back(end);

@@ -19,7 +19,7 @@ void intern_name(pbf_writer& interned, std::uint32_t list, std::uint64_t iid,
 
 }  // namespace
 
-/// The packet that begins a sequence also tells the names of all notes.
+/// The packet that begins a sequence also defines the names of all notes.
 void Packets::begin(pbf_writer& packet) {
   packet.add_uint32(field::kSequence, sequence_);
   packet.add_uint32(field::kSequenceFlags, begun_ ? kNeedsState : kStateCleared);
@@ -30,7 +30,7 @@ void Packets::begin(pbf_writer& packet) {
     intern_name(interned, field::kAnnotationNames, i, kNotes[i]);
 }
 
-/// A packet that tells of a track, as long as it lives.
+/// A packet that describes a track; the destructor completes it.
 class Packets::Track {
  public:
   Track(Packets& packets, std::string& out, std::uint64_t uuid)
@@ -39,7 +39,7 @@ class Packets::Track {
     track_ = pbf_writer(packet_, field::kTrackDescriptor);
     track_.add_uint64(field::kUuid, uuid);
   }
-  /// One that belongs to a group.
+  /// A track of a group.
   Track(Packets& packets, std::string& out, std::uint64_t uuid, std::uint64_t group,
         std::string_view name)
       : Track(packets, out, uuid) {

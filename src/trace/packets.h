@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packets of one sequence, appended to a text. What is interned is told with its first use.
+// Packets of one sequence, appended to a text. Names are interned: the packet with the first use of
+// a name defines it.
 #pragma once
 
 #include <cstddef>
@@ -15,23 +16,24 @@
 
 namespace orrery::trace {
 
-/// Whoever writes packets hands them on in pieces of about so many bytes.
+/// Callers flush packets in pieces of about this size.
 inline constexpr std::size_t kPieceBytes = std::size_t{1} << 18;
 
 class Packets {
  public:
   explicit Packets(std::uint32_t sequence) : sequence_(sequence) {}
 
-  /// A group of tracks. The first one of a sequence begins it.
+  /// A group of tracks. The first group of a sequence must be its first packet.
   void add_group(std::string& out, std::uint64_t uuid, std::int32_t pid, std::string_view name,
                  std::string_view description);
-  /// `rank`: its place among those of the group.
+  /// `rank`: its position among the tracks of the group.
   void add_track(std::string& out, std::uint64_t uuid, std::uint64_t group, std::string_view name,
                  std::uint64_t rank);
   void add_counter(std::string& out, std::uint64_t uuid, std::uint64_t group, std::string_view name,
                    std::string_view unit);
 
-  /// An event of a track; notes and flows are added while it exists.
+  /// An event of a track. Notes and flows can be added during its lifetime; the destructor
+  /// completes it.
   class Event {
    public:
     /// `name`: empty for an end and a counter.
@@ -43,7 +45,7 @@ class Packets {
     Event& note(Note name, double value);
     Event& note(Note name, bool value);
     Event& note(Note name, std::string_view value);
-    /// Shown as an address.
+    /// Shown as an address, in hexadecimal digits.
     Event& note_bits(Note name, std::uint64_t value);
     Event& flows(const std::vector<std::uint64_t>& ids);
     Event& ends_flow(std::uint64_t id);
@@ -56,7 +58,7 @@ class Packets {
 
  private:
   class Track;
-  /// Number of a name; `is_new`: it has to be told.
+  /// The number of a name; `is_new`: the packet has to define it.
   std::uint64_t intern(std::string_view name, bool& is_new);
   void begin(protozero::pbf_writer& packet);
 

@@ -33,7 +33,7 @@ std::vector<std::string> lines_of(std::string_view text) {
 
 /// A note of an event.
 struct Value {
-  std::uint64_t iid = 0, number = 0;  ///< of any kind of number, its bits
+  std::uint64_t iid = 0, number = 0;  ///< the bits of a number of any type
   double real = 0;
   std::string_view text;
 };
@@ -68,7 +68,7 @@ Value value_of(data_view note) {
   return value;
 }
 
-/// Puts the notes of an event where they belong.
+/// Stores the notes of an event in `read` and in the parts of its key.
 struct EventNotes {
   ReadEvent& read;
   std::int64_t ticks = 0;
@@ -113,7 +113,7 @@ struct EventNotes {
   }
 };
 
-/// The parts of a packet that matter here.
+/// The fields of a packet that the reader uses.
 struct Packet {
   explicit Packet(data_view packet) {
     for (CheckedReader reader(packet); reader.next();) {
@@ -162,7 +162,7 @@ struct TrackEvent {
   std::vector<Value> notes;
 };
 
-/// visit(list, iid, name)
+/// Calls visit(list, iid, name) for each interned name.
 template <class Visit>
 void for_each_interned(data_view interned, Visit&& visit) {
   for (CheckedReader lists(interned); lists.next();) {
@@ -183,7 +183,7 @@ void for_each_interned(data_view interned, Visit&& visit) {
 
 }  // namespace
 
-/// The first packet begins the sequence of committed events and tells the names of notes.
+/// Checks the first packet, which begins the sequence of committed events.
 bool is_trace(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   char begin[1024];
@@ -227,7 +227,7 @@ void TraceReader::refuse(const std::string& why) const {
   throw UsageError(fmt::format("'{}' is no trace of 'orrery run --trace': {}", path_, why));
 }
 
-/// What the decoder throws is damage.
+/// Turns exceptions of the decoder into errors about a damaged file.
 template <class Action>
 auto TraceReader::guarded(Action&& action) const {
   try {
@@ -359,7 +359,7 @@ void TraceReader::read_tail_note(Note note, std::uint64_t number) {
   }
 }
 
-/// Interned names are those of a sequence.
+/// Each sequence has its own table of interned names.
 Life TraceReader::life() const {
   return guarded([this] {
     Life life;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads what TraceFile writes. The file is mapped, not loaded: readers go through it once or twice.
+// Reads the files of TraceFile. The file is mapped, not loaded, since readers pass through it once
+// or twice.
 #pragma once
 
 #include <cstddef>
@@ -19,41 +20,41 @@
 
 namespace orrery::trace {
 
-/// Whether a file begins as traces do.
+/// Whether a file begins as a trace.
 bool is_trace(const std::string& path);
 
-/// One committed event, as the file has it.
+/// One committed event, as stored in the file.
 struct ReadEvent {
   Key key;
   LpId lp = 0;
-  std::string_view type;  ///< lives as long as the reader
+  std::string_view type;  ///< valid during the reader's lifetime
   std::uint64_t payload_bytes = 0, fingerprint = 0, first_send = 0, sends = 0;
   std::int64_t duration_ticks = 0;
 
   bool is_start() const { return key.sequence() == 0; }
   bool operator==(const ReadEvent&) const = default;
-  /// Whether it has sent that one.
+  /// Whether this event has sent `effect`.
   bool is_cause_of(const ReadEvent& effect) const {
     return !effect.is_start() && effect.key.sender() == lp && effect.key.sequence() >= first_send &&
            effect.key.sequence() - first_send < sends;
   }
 };
 
-/// How far committed events go.
+/// The end of the committed events.
 struct Tail {
   std::uint64_t events = 0;
   bool whole = true;
-  Time until;  ///< of one that is not whole: everything before is there
+  Time until;  ///< if not whole: all events before are in the trace
 };
 
-/// What a file has of the run's course.
+/// The records of the workers in a file.
 struct Life {
-  std::vector<std::pair<std::string, std::uint64_t>> slices;  ///< how many there are, by name
+  std::vector<std::pair<std::string, std::uint64_t>> slices;  ///< counts of slices, by name
   std::uint64_t left_out = 0;
 };
 
-/// Goes through the committed events of a file, in their order. Every function throws UsageError
-/// with a sentence for a file that is damaged or no trace.
+/// Reads the committed events of a file in order. Every function throws UsageError with a sentence
+/// for a file that is damaged or no trace.
 class TraceReader {
  public:
   explicit TraceReader(std::string path);
@@ -63,12 +64,12 @@ class TraceReader {
 
   const std::string& path() const { return path_; }
   const Facts& facts() const { return facts_; }
-  /// Nothing when there are no more; then `tail` is known.
+  /// The next event; nothing after the last one, when `tail` is known.
   std::optional<ReadEvent> next();
   const Tail& tail() const { return tail_; }
-  /// From the first event again.
+  /// Starts again from the first event.
   void rewind();
-  /// Of all packets, apart from `next`.
+  /// Reads all packets, independently of `next`.
   Life life() const;
   std::uint64_t bytes() const { return size_; }
 
@@ -77,7 +78,7 @@ class TraceReader {
   template <class Action>
   auto guarded(Action&& action) const;
   void read_head();
-  /// Of the committed sequence: an event, or nothing for a packet of another kind.
+  /// Reads a packet of the committed sequence; nothing if it is no event of an LP.
   std::optional<ReadEvent> read_packet(protozero::data_view packet);
   void read_head_note(Note note, std::uint64_t number, double real, std::string_view text);
   void read_tail_note(Note note, std::uint64_t number);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The file that a traced run leaves: written under a temporary name beside it, and renamed when it
-// is whole.
+// The file of a traced run: written under a temporary name beside it, and renamed when it is
+// complete.
 #pragma once
 
 #include <functional>
@@ -17,15 +17,16 @@ namespace orrery::trace {
 
 class TraceFile {
  public:
-  /// Throws UsageError if it cannot be written, or if something else than a trace is there.
+  /// Throws UsageError if the file cannot be written, or if its path is something other than a
+  /// trace.
   explicit TraceFile(std::string path);
-  /// Removes what is not published.
+  /// Removes the temporary file if it is not published.
   ~TraceFile();
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
 
   void write(const CommittedEvents& events);
-  /// Returns how many records are not in it.
+  /// Returns how many records are not in the file.
   std::uint64_t write(const std::vector<Lane>& lanes, unsigned rank, double tick_seconds,
                       std::uint64_t most_bytes);
   void publish();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of http_plugin.h on libmicrohttpd. A thread for each connection, since an answer may
-// wait for news; few connections, each of which has to say something now and then, so that whoever
-// connects and does nothing ties up little, and ends when the server does.
+// The table of http_plugin.h on libmicrohttpd. Each connection has a thread, since an answer may
+// wait for news. Connections are few and time out when idle, so that idle clients use few
+// resources. All connections end with the server.
 #include <microhttpd.h>
 
 #include <atomic>
@@ -36,8 +36,8 @@ struct Server {
   explicit Server(HttpAnswerer& chosen) : answerer(chosen) {}
   HttpAnswerer& answerer;
   MHD_Daemon* daemon = nullptr;
-  /// Requests whose head has come and whose answer is not yet sent. Nothing else hangs on it:
-  /// relaxed.
+  /// Requests whose head has come and whose answer is not yet sent. Relaxed: no other data depends
+  /// on it.
   std::atomic<unsigned> under_way{0};
 };
 
@@ -70,8 +70,8 @@ MHD_Result send(MHD_Connection* connection, HttpAnswer answer) {
   return sent;
 }
 
-/// Called for the head of a request, for each piece of what is uploaded, which nobody wants, and at
-/// its end, where it is answered.
+/// libmicrohttpd calls this for the head of a request, for each piece of uploaded data, which is
+/// dropped, and at the request's end, where it is answered.
 MHD_Result handle(void* context, MHD_Connection* connection, const char* path, const char* method,
                   const char*, const char*, std::size_t* upload_bytes, void** of_request) {
   auto& server = *static_cast<Server*>(context);
@@ -89,7 +89,7 @@ MHD_Result handle(void* context, MHD_Connection* connection, const char* path, c
   }
   try {
     return send(connection, server.answerer.answer(Request(connection, method, path)));
-  } catch (const std::exception&) {  // there is no memory, for instance
+  } catch (const std::exception&) {  // out of memory, for instance
     return MHD_NO;                   // the connection is closed
   }
 }
@@ -101,7 +101,7 @@ void forget(void* context, MHD_Connection*, void** of_request, MHD_RequestTermin
   static_cast<Server*>(context)->under_way.fetch_sub(1, std::memory_order_relaxed);
 }
 
-/// Of connections that break there is nothing to be said.
+/// Drops libmicrohttpd's messages about broken connections.
 void say_nothing(void*, const char*, va_list) {}
 
 void* start(int socket, HttpAnswerer& answerer) {
@@ -117,7 +117,7 @@ void* start(int socket, HttpAnswerer& answerer) {
   return server->daemon == nullptr ? nullptr : server.release();
 }
 
-/// Answers that are on their way are sent, as far as their readers take them at once.
+/// Lets answers under way be sent for at most kLastAnswers, then ends the server.
 void stop(void* handle_of_server) {
   const std::unique_ptr<Server> server(static_cast<Server*>(handle_of_server));
   const auto end = std::chrono::steady_clock::now() + kLastAnswers;

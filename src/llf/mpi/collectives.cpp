@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Collective operations, by their non-blocking forms, which can be waited for without a token.
+// Collective operations, by their non-blocking forms, for which a rank can wait without a token.
 //
-// A blocking collective operation does not match a non-blocking one, so either all ranks of a
-// communicator use the one or all use the other. Non-blocking forms are used where all its ranks
-// are of this process' world and all ranks of that are in the group, which all of them know alike
-// since MPI_Init (lifetime.cpp). Elsewhere, on several machines and between parents and those they
-// have spawned, the blocking form is called, without a token.
+// A blocking collective operation does not match a non-blocking one, so all ranks of a communicator
+// must use the same form. The non-blocking form is used if all its ranks are of this process' world
+// and all ranks of that world are in the group; all ranks have the same answer since MPI_Init
+// (lifetime.cpp). Otherwise, on several machines and between parents and spawned processes, the
+// blocking form is called, without a token.
 //
-// Each rank that begins has others look again, and each that looked does, for as many rounds as
-// such an operation may have: there and back through a tree, and pieces if it moves much.
+// Each rank that begins makes the others test again, and so does each rank that has tested, for as
+// many rounds as the operation may have: there and back through a tree, and pieces if it moves much
+// data.
 #include "llf/mpi/wrap.h"
 
 using namespace orrery::llf::mpi;
@@ -22,7 +23,7 @@ unsigned hops_among(const Members& members, long bytes) {
   return rounds + orrery::llf::mpi::hops_for(bytes);
 }
 
-/// `begin` the non-blocking form, `block` the blocking one, `bytes` that move at one rank.
+/// `begin`: the non-blocking form, `block`: the blocking one, `bytes`: moved at one rank.
 template <class Begin, class Block, class Bytes>
 int collective(MPI_Comm comm, Begin begin, Block block, Bytes bytes) {
   if (!process().takes_part()) return block();
@@ -39,7 +40,7 @@ int collective(MPI_Comm comm, Begin begin, Block block, Bytes bytes) {
   return wait_for(&request, true, MPI_STATUS_IGNORE);
 }
 
-/// After the non-blocking form that a program has called itself.
+/// Announces a non-blocking form that the program has called itself.
 template <class Bytes>
 int begun(int code, MPI_Comm comm, Bytes bytes) {
   if (code != MPI_SUCCESS || !process().takes_part()) return code;
@@ -50,7 +51,7 @@ int begun(int code, MPI_Comm comm, Bytes bytes) {
   return code;
 }
 
-/// Of several blocks of different sizes.
+/// The bytes of several blocks of different sizes.
 long sum_of(const int* counts, MPI_Comm comm, MPI_Datatype type) {
   int ranks = 0;
   long count = 0;
@@ -103,7 +104,8 @@ COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block,
            (const void* out, void* in, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
            (out, in, count, type, op, comm), of_all(comm, count, type))
 
-// What is significant at the root only, or not where a buffer is MPI_IN_PLACE, is not looked at.
+// The byte counts use no argument that is significant only at the root, or that MPI_IN_PLACE makes
+// insignificant.
 COLLECTIVE(Gather, Igather,
            (const void* out, int out_count, MPI_Datatype out_type, void* in, int in_count,
             MPI_Datatype in_type, int root, MPI_Comm comm),

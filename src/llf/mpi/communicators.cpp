@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Members of communicators, kept as an attribute, which MPI frees with the communicator; a table by
-// handle would not notice when a handle is used again.
+// Members of communicators, stored as an attribute, which MPI frees with the communicator; a table
+// by handle would miss that a handle is used again.
 #include <pthread.h>
 #include <stdlib.h>
 

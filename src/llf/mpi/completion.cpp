@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waiting for requests, and looking for them and for messages. Of a request it is not known here
-// what it waits for, so whoever waits is watchful.
+// Waiting for and testing requests and messages. The operation behind a request is not known here,
+// so a rank that waits is watchful.
 #include "llf/mpi/wrap.h"
 
 using namespace orrery::llf::mpi;
 
 namespace {
 
-/// `look` returns MPI's code and says whether there was something.
+/// `look` returns MPI's code and sets whether it found something.
 template <class Look>
 int until(Look look) {
   int code = MPI_SUCCESS;
@@ -30,7 +30,8 @@ int once(Look look) {
   return code;
 }
 
-/// A look for nothing finds it, which says nothing of whether there is something to do.
+/// A test without open requests always succeeds, which says nothing about whether the loop has
+/// work.
 bool is_any_open(int count, const MPI_Request* requests) {
   for (int i = 0; i < count; ++i)
     if (requests[i] != MPI_REQUEST_NULL) return true;
@@ -68,7 +69,7 @@ int MPI_Waitsome(int count, MPI_Request* requests, int* completed, int* indices,
   if (!process().takes_part()) return PMPI_Waitsome(count, requests, completed, indices, statuses);
   return until([&](bool& found) {
     const int code = PMPI_Testsome(count, requests, completed, indices, statuses);
-    found = *completed != 0;  // also where no request is active
+    found = *completed != 0;  // true also if no request is active
     return code;
   });
 }

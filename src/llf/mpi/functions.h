@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of MPI that are wrapped, each with its number of arguments. One list for the three
-// places that have to agree: the stub that programs find (stub.cpp), the table between it and a
-// shim, and the shims (table.cpp).
+// The wrapped functions of MPI, each with its number of arguments. This one list keeps three places
+// equal: the stub that programs call (stub.cpp), the table between stub and shim, and the shims
+// (table.cpp).
 //
-// All arguments are integers and pointers, which is what the stub relies upon.
+// The stub requires that all arguments are integers and pointers.
 #pragma once
 
 // clang-format off
@@ -59,9 +59,10 @@ enum Function : int {
       kFunctions
 };
 
-/// What a shim gives the stub: `orrery_llf_mpi`, a function without arguments that returns it.
+/// The functions of a shim. `orrery_llf_mpi`, a function without arguments, returns the table to
+/// the stub.
 struct Table {
-  int functions;  ///< kFunctions, as the shim was built
+  int functions;  ///< kFunctions when the shim was built
   void (*function[kFunctions])();
 };
 inline constexpr const char* kTableSymbol = "orrery_llf_mpi";

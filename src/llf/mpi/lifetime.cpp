@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A rank joins before MPI is initialised and leaves after it was finalised. Both block until all
-// ranks are there, without tokens. So whoever returns from MPI_Init finds all ranks of this machine
-// in the group that will ever be there, and all ranks find the same.
+// A rank joins before MPI is initialised and leaves after it was finalised. Both calls block,
+// without tokens, until all ranks are there. So after MPI_Init a rank finds in the group all ranks
+// of this machine that will ever be there, and all ranks find the same.
 #include "llf/mpi/wrap.h"
 
 using namespace orrery::llf::mpi;

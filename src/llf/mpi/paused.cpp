@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What blocks inside MPI and has no non-blocking form, or one that would not match what others
-// call: called without a token. There it may spin, which takes a core from those who have one, so
-// it is as fast as without a shim; such calls are rare.
+// Calls that block inside MPI and have no non-blocking form, or one that would not match the calls
+// of other ranks. They are made without a token. Such a call may spin, which takes a core from
+// federates with a token, so it is as fast as without a shim; such calls are rare.
 #include "llf/mpi/wrap.h"
 
 #define BARE(...) __VA_ARGS__

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Messages from one rank to another. Whoever sends wakes the receiver, once the message is on its
-// way. A large message needs both: its sender waits until it has been taken, watchful, and the
-// announcement has hops for what goes back and forth.
+// Messages from one rank to another. The sender wakes the receiver once the message is under way. A
+// large message needs both ranks: its sender waits, watchful, until it has been taken, and the
+// announcement has hops for the messages in both directions.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ int send(MPI_Comm comm, int dest, int count, MPI_Datatype type, bool is_synchron
   return wait_for(&request, true, MPI_STATUS_IGNORE);
 }
 
-/// After a non-blocking send.
+/// Announces a non-blocking send.
 int told(int code, MPI_Comm comm, int dest, unsigned hops) {
   if (code != MPI_SUCCESS || !process().takes_part()) return code;
   tell(comm, dest, hops);
@@ -38,8 +38,8 @@ int told(int code, MPI_Comm comm, int dest, unsigned hops) {
   return code;
 }
 
-/// Whom persistent requests send to, by their handles. A handle that has been freed and is a
-/// receive's now is no harm: its peer looks once in vain.
+/// The receivers of persistent send requests, by handle. A freed handle that now belongs to a
+/// receive does no harm: the old receiver tests once in vain.
 class Persistent {
  public:
   int begun(int code, MPI_Request* request, MPI_Comm comm, int dest, unsigned hops) {
@@ -72,7 +72,7 @@ class Persistent {
     int world;
     unsigned hops;
   };
-  // Few at a time: a search from the first to the last.
+  // Linear search, since there are few entries at a time.
   Entry* find(MPI_Request request) {
     for (int i = 0; i < count_; ++i)
       if (entries_[i].request == request) return &entries_[i];
@@ -99,12 +99,12 @@ unsigned hops_of_send(int count, MPI_Datatype type, bool is_synchronous) {
   return hops == 0 && is_synchronous ? 2 : hops;
 }
 
-/// Whether a receive may be of a message that comes in pieces.
+/// Whether a receive may be of a message in pieces.
 bool may_be_large(int count, MPI_Datatype type) {
   return bytes_of(count, type) > kEagerBytes;
 }
 
-/// Until both are complete; `status` is the receive's. Returns the first error.
+/// Waits until both are complete; `status`: of the receive. Returns the first error.
 int wait_for_both(MPI_Request* receive, MPI_Request* send, bool watchful, MPI_Status* status) {
   int code = MPI_SUCCESS, received = 0, sent = 0;
   process().wait_until(watchful, [&] {
@@ -161,7 +161,8 @@ int MPI_Request_free(MPI_Request* request) {
 
 int MPI_Recv(void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
              MPI_Status* status) {
-  // What is from nobody is there; of its status MPICH's non-blocking form says less.
+  // A receive from MPI_PROC_NULL is complete at once; MPICH's non-blocking form gives an incomplete
+  // status.
   if (!process().takes_part() || source == MPI_PROC_NULL)
     return PMPI_Recv(buffer, count, type, source, tag, comm, status);
   MPI_Request request;
@@ -202,7 +203,7 @@ int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int dest
   return code;
 }
 
-/// What is sent is packed first, so that its place can be received into.
+/// Packs the outgoing data first, so that the buffer can take the incoming data.
 int MPI_Sendrecv_replace(void* buffer, int count, MPI_Datatype type, int dest, int out_tag,
                          int source, int in_tag, MPI_Comm comm, MPI_Status* status) {
   int room = 0, bytes = 0;

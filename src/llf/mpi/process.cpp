@@ -14,7 +14,7 @@ namespace orrery::llf::mpi {
 
 namespace {
 
-/// So long nobody waits for a token that its owner does not use.
+/// Longest time for which a federate waits for a token whose owner comes to no safe point.
 constexpr std::int64_t kPatienceNs = 10'000'000;
 constexpr std::int64_t kLongestNapNs = 1'000'000;
 
@@ -30,7 +30,8 @@ int number_in(const char* const* names) {
   return -1;
 }
 
-/// What tells a world from others on this machine, if its launcher says so.
+/// A name for the world, to distinguish it from others on this machine, if the launcher has set
+/// one.
 void name_world(char* name, std::size_t room) {
   const char* text = getenv("PMIX_NAMESPACE");
   if (text == nullptr) return;
@@ -84,11 +85,11 @@ void Process::join() {
     snprintf(name, sizeof name, "process-%d", static_cast<int>(getpid()));
   llf_options options = {.size = sizeof options, .tokens = 0, .slots = 0, .hold_ns = 0};
   if (const char* tokens = getenv(kTokens)) options.tokens = static_cast<unsigned>(atoi(tokens));
-  // Those that they spawn may need some, too.
+  // More slots, since the ranks may spawn processes.
   if (ranks > 32) options.slots = ranks > 512 ? 1024 : 2 * static_cast<unsigned>(ranks);
   federate_ = enter_group(group, name, &options);
   if (federate_ == nullptr && rank_ >= 0) {
-    // Of another world, whose launcher has no name for it: it is nobody's peer.
+    // A rank of another world that the launcher did not name; other ranks cannot find it as a peer.
     snprintf(name, sizeof name, "rank-%d.of.%d", rank_, static_cast<int>(getpid()));
     rank_ = -1;
     federate_ = enter_group(group, name, &options);
@@ -104,7 +105,7 @@ void Process::join() {
 
 void Process::begin(int rank, int ranks, bool is_spawned) {
   if (federate_ == nullptr) return;
-  // Spawned processes have their parents' environment, and numbers of their own.
+  // Spawned processes inherit their parents' environment, but have ranks of their own.
   const bool is_known = rank == rank_ && !is_spawned;
   rank_ = rank;
   auto* peers = static_cast<std::atomic<int>*>(
@@ -152,8 +153,8 @@ int Process::find(const char* name) {
   return found;
 }
 
-/// Its number, or negative. A rank that is not here when it is first looked for, after MPI_Init,
-/// does not come any more.
+/// The number of a rank as a peer, or -1. A rank that is not in the group at the first search,
+/// after MPI_Init, will not join later.
 int Process::peer_of(int world_rank) {
   if (world_rank < 0 || world_rank >= ranks_) return -1;
   const int known = peers_[world_rank].load(std::memory_order_relaxed);
@@ -172,10 +173,10 @@ void Process::tell(int world_rank, unsigned hops) {
   const auto number = static_cast<std::uint32_t>(peer);
   if (!federate()->message_to(number & (kMostSlots - 1), number >> kSlotBits,
                               message_stamp(coarse_now(), hops)))
-    peers_[world_rank].store(-1, std::memory_order_relaxed);  // it has left, or died
+    peers_[world_rank].store(-1, std::memory_order_relaxed);  // it has left or died
 }
 
-/// Whether a decision is due.
+/// Returns whether conclude() has to be called.
 bool Process::announce_if_watchful(unsigned slot, Time time) {
   if (slot == federate_->slot) return false;
   Schedule<Linux> schedule = federate_->segment.schedule();
@@ -184,7 +185,8 @@ bool Process::announce_if_watchful(unsigned slot, Time time) {
 }
 
 void Process::tell_watchful(const Ranks& ranks, unsigned hops) {
-  // What was put into MPI before, against what they put into their LVT before they looked.
+  // Orders this rank's earlier calls of MPI before the loads of LVTs; pairs with begin_wait(),
+  // where others set their LVT before they test.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   const Time time = message_stamp(coarse_now(), hops);
   bool to_be_decided = false;
@@ -212,14 +214,16 @@ void Process::begin_wait(bool watchful) {
   wait_begun_ns_ = now();
   looks_ = 0;
   federate()->set_lvt(lvt_stamp(wait_begun_ns_, watchful));
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // with that of whoever tells the watchful
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fences of tell_watchful()
+                                                        // and tell_all_watchful()
 }
 
 void Process::end_wait() {
   see(now());
 }
 
-/// Some looks more, where nobody else wants the core: to sleep and to be woken takes longer.
+/// Tests some more times if no other federate wants the core, since sleeping and waking take
+/// longer.
 bool Process::looks_on() {
   return ++looks_ <= (federate()->is_anybody_ready() ? 1 : kLooks);
 }
@@ -240,7 +244,7 @@ void Process::sleep_in_a_loop() {
   }
 }
 
-/// For threads that are no federates. Returns how long the next rest is to be.
+/// A rest of threads that are no federates. Returns the length of the next rest.
 std::int64_t Process::rest(std::int64_t nap_ns) {
   if (nap_ns == 0) {
     sched_yield();

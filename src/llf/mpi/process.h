@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// This process as a federate: what the wrappers of MPI's functions have in common, without MPI. So
-// it is compiled once, and the handles of an MPI are the business of the wrappers.
+// This process as a federate: the code of the wrappers that does not depend on MPI. So it is
+// compiled once; only the wrappers use the handles of an MPI.
 //
-// A wrapper that waits begins the operation in its non-blocking form and looks whether it is
-// complete. As long as it is not, its token is another's. It looks again when somebody has
-// announced something, and, because not everything can be announced (ranks on other machines,
-// spawned ones, ranks without a shim, one-sided operations), after a time that is as long as it has
-// waited already, from 1 ms to 16 ms: so nothing is ever waited for more than twice as long as it
-// takes, and if no announcement came at all, progress would still be made. Everything else here is
-// speed.
+// A wrapper that waits begins the operation in its non-blocking form and tests whether it is
+// complete. Until then the wrapper gives its token away. It tests again after an announcement. Not
+// everything can be announced (ranks on other machines, spawned ones, ranks without a shim,
+// one-sided operations), so it also tests again after a time as long as it has waited already, from
+// 1 ms to 16 ms. So a wait takes at most twice as long as the operation, and without any
+// announcement there would still be progress; announcements only make it faster.
 //
-// The federate is the thread that calls MPI_Init. With MPI_THREAD_MULTIPLE others may call MPI,
-// too: they have no token, and look from time to time. A child of fork is no federate.
+// The federate is the thread that calls MPI_Init. With MPI_THREAD_MULTIPLE other threads may call
+// MPI, too: they have no token, and test from time to time. A child of fork is no federate.
 #pragma once
 
 #include <atomic>
@@ -24,7 +23,7 @@
 
 namespace orrery::llf::mpi {
 
-/// World ranks: those whom a call can concern.
+/// The world ranks that a call can concern.
 struct Ranks {
   const int* world;  ///< negative: in another world
   int count;
@@ -33,24 +32,24 @@ struct Ranks {
 class Process {
  public:
   static constexpr std::int64_t kShortestNs = 1'000'000, kLongestNs = 16'000'000;
-  static constexpr int kLooks = 4;  ///< before a token that nobody wants is given away
+  static constexpr int kLooks = 4;  ///< tests before an unwanted token is given away
 
-  /// Joins the group, if there is one, as the rank that the launcher has told of, without a token:
-  /// before MPI is initialised, so that afterwards all know who is there.
+  /// Joins the group, if there is one, without a token, under the rank that the launcher has set.
+  /// Call it before MPI is initialised, so that afterwards each rank finds all others.
   void join();
-  /// MPI is initialised. Returns with a token.
+  /// Call it when MPI is initialised. Returns with a token.
   void begin(int rank, int ranks, bool is_spawned);
-  /// Before MPI is finalised; and after.
+  /// Call pause() before MPI is finalised, and resume() and leave() after.
   void pause();
   void resume();
   void leave();
 
-  /// Whether calls are to be anything but what they are without a shim.
+  /// Whether calls differ from those without a shim.
   bool takes_part() const { return federate_ != nullptr && is_at_home(); }
-  /// Whether all ranks of MPI_COMM_WORLD are in the group: all say the same.
+  /// Whether all ranks of MPI_COMM_WORLD are in the group; the same on all ranks.
   bool all_are_here() const { return all_are_here_; }
 
-  /// At calls that do not wait: others may be due.
+  /// A safe point, for calls that do not wait.
   void pass() {
     if (!is_mine()) return;
     const std::int64_t now = coarse_now();
@@ -58,12 +57,13 @@ class Process {
     federate()->safe_point();
   }
 
-  /// Something for that rank is on its way.
+  /// Announces to that rank that a message is under way.
   void tell(int world_rank, unsigned hops);
-  /// The watchful among these have reason to look.
+  /// Announces to the watchful ranks among `ranks` that they should test again.
   void tell_watchful(const Ranks& ranks, unsigned hops);
 
-  /// Until `look()`, which asks MPI. `watchful`: it waits for what nobody announces.
+  /// Waits until `look()`, which tests MPI, is true. `watchful`: it waits for something that nobody
+  /// announces.
   template <class Look>
   void wait_until(bool watchful, Look&& look) {
     if (!is_mine()) return wait_outside(look);
@@ -72,7 +72,8 @@ class Process {
     if (look()) return pass_on();
     begin_wait(watchful);
     for (;;) {
-      read();  // after the LVT says what is waited for: whoever does not see it is seen here
+      read();  // after the LVT is set: an announcer that misses the LVT has made its change visible
+               // here
       const bool over = look();
       pass_on();
       if (over) break;
@@ -81,8 +82,8 @@ class Process {
     end_wait();
   }
 
-  /// Once, by `look()`; if it is one of many in a loop that finds nothing, the token is another's
-  /// for a while, and it looks again.
+  /// Calls `look()` once. In a loop that only polls, gives the token away for a while and calls
+  /// `look()` again.
   template <class Look>
   void poll(Look&& look) {
     if (!is_mine()) return static_cast<void>(look());
@@ -124,7 +125,7 @@ class Process {
     const unsigned hops = hops_of(federate()->reading_messages());
     if (hops > hops_) hops_ = hops;
   }
-  /// MPI has gone on here, perhaps: who is watchful is to know.
+  /// The call may have made MPI progress here, so the watchful ranks should test again.
   void pass_on() {
     if (hops_ == 0) return;
     const unsigned hops = hops_ - 1;
@@ -154,9 +155,9 @@ class Process {
   bool all_are_here_ = false;
   char world_[16] = {};  ///< part of the names of a world's ranks
   int rank_ = -1, ranks_ = 0;
-  std::atomic<int>* peers_ = nullptr;  ///< by world rank: 0, or 1 + what llf_find gives
+  std::atomic<int>* peers_ = nullptr;  ///< by world rank: 0, or 1 + the number from llf_find
 
-  // The federate's thread alone.
+  // Used by the federate's thread only.
   Time unit_ = 0;
   unsigned hops_ = 0;
   std::int64_t wait_begun_ns_ = 0, fruitless_ns_ = 0;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The times that ranks give to llf. A shim knows no simulation time, so a federate's LVT is the
-// time by the clock at which it was last seen in MPI or began to wait: who has waited longest is
-// the earliest, and gets the next token. In the units below a millisecond there is room for two
-// remarks.
+// clock time at which it was last seen in MPI or began to wait: the federate that has waited
+// longest is the earliest, and gets the next token. The bits below a millisecond hold two other
+// values.
 //
-// An LVT says whether its federate waits for something that nobody announces, because it happens
+// An LVT shows whether its federate waits for something that nobody announces, because it happens
 // inside MPI: that a large message, of which only the head has been sent, is taken, or that a
-// collective operation goes on. Such a federate is `watchful`: it wants to look again when others
-// have looked.
+// collective operation progresses. Such a federate is `watchful`: it tests again when other
+// federates have tested.
 //
-// The time of a message says how many *hops* it may have. Whoever looks because of an announcement
-// with hops left makes MPI go on where it is, which may enable others; so afterwards it tells those
-// that are watchful, with a hop less. The number of hops is what such a chain can need at most
-// (a collective's rounds, a large message's pieces), so a chain ends, and ranks that wait for one
-// that computes do not wake each other for ever.
+// The time of a message holds its number of *hops*. A rank that tests because of an announcement
+// with hops left makes MPI progress, which may enable other ranks; so it then announces to the
+// watchful ranks, with one hop less. The number of hops is the most that such a chain can need (a
+// collective's rounds, a large message's pieces). So a chain ends, and ranks that wait for a
+// computing rank do not wake each other for ever.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ inline constexpr unsigned kUnitBits = 20;  ///< of nanoseconds: a unit is 1.05 m
 constexpr Time unit_of(std::int64_t now_ns) {
   return now_ns >> kUnitBits;
 }
-/// More hops are earlier: of several announcements that with most counts.
+/// More hops give an earlier time, so of several announcements the one with most hops counts.
 constexpr Time message_stamp(std::int64_t now_ns, unsigned hops) {
   return unit_of(now_ns) << kHopBits | (kMostHops - std::min(hops, kMostHops));
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is preloaded into all processes that `orrery llf run` starts, directly or not: definitions
-// of MPI's functions that find out, when the first of them is called, which MPI the program uses,
-// load the shim that was built for it, and jump there. In a process that never calls MPI (mpirun
-// itself, shells, compilers) it is a few kilobytes that nobody calls.
+// The library that is preloaded into all processes that `orrery llf run` starts, directly or not.
+// It defines MPI's functions. At the first call of one of them it finds out which MPI the program
+// uses, loads the shim that was built for that MPI, and jumps there. In a process that never calls
+// MPI (mpirun itself, shells, compilers) it only takes a few kilobytes.
 //
 // A stub and two shims, not one preloaded shim, because handles differ: a communicator is a pointer
-// in Open MPI and an integer in MPICH, so code that uses them is compiled for one of them. And
-// which of them a process uses is known in the process only: mpirun may start a shell that starts
-// Python that loads MPI. Here handles are passed on and not looked at, so arguments are what they
-// are in the calling conventions of x86-64 and AArch64: integers and pointers, in registers or in
-// words on the stack, all as wide as `long`.
+// in Open MPI and an integer in MPICH, so code that uses handles is compiled for one of them. And
+// only the process itself shows which MPI it uses: mpirun may start a shell that starts Python that
+// loads MPI. The stub passes handles on without reading them, so arguments are as in the calling
+// conventions of x86-64 and AArch64: integers and pointers, in registers or in words on the stack,
+// all as wide as `long`.
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -34,7 +34,7 @@ static_assert(sizeof(long) == sizeof(void*));
 
 const Table* table;
 
-/// One rank says it for all.
+/// Only one rank prints the sentence.
 [[noreturn]] void refuse(const char* sentence) {
   const char* rank = nullptr;
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"})
@@ -43,8 +43,8 @@ const Table* table;
   exit(2);
 }
 
-/// The object whose MPI it is: the caller's, whose own libraries include it even where nobody else
-/// sees them (Python's modules).
+/// The loaded object that contains the caller. A search from it finds the caller's MPI even if the
+/// library is local to that object (Python's modules).
 void* object_at(void* address) {
   Dl_info info;
   link_map* map = nullptr;
@@ -53,7 +53,7 @@ void* object_at(void* address) {
   return dlopen(is_program ? nullptr : map->l_name, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-/// "openmpi", "mpich", or null, with what it says of itself.
+/// "openmpi", "mpich", or null. `version`: the library's own version text.
 const char* kind_of(void* object, char* version, size_t room) {
   using GetVersion = int (*)(char*, int*);
   const auto get = reinterpret_cast<GetVersion>(dlsym(object, "PMPI_Get_library_version"));
@@ -67,7 +67,7 @@ const char* kind_of(void* object, char* version, size_t room) {
   return nullptr;
 }
 
-/// Beside this library.
+/// The path of a shim, in the folder of this library.
 void path_of_shim(const char* kind, char* path, size_t room) {
   Dl_info info;
   dladdr(&table, &info);
@@ -111,7 +111,8 @@ const Table* load(void* caller) {
              get == nullptr ? dlerror() : "it belongs to another version of orrery");
     refuse(sentence);
   }
-  // With another copy of the library in the process than the program's, nothing would match.
+  // If the shim has loaded another copy of the library than the program's, their handles would not
+  // match.
   if (dlsym(shim, "PMPI_Init") != init) {
     snprintf(
         sentence, sizeof sentence,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All that a shim exports: where its functions are. Their names stay its own, and its calls of
-// PMPI_ are those of the MPI that it was built for.
+// The only exported function of a shim, which returns its functions. The functions' names are not
+// exported, and its calls of PMPI_ go to the MPI that it was built for.
 #include <mpi.h>
 
 #include "llf/mpi/functions.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the wrappers share that needs MPI: how a request is waited for, which ranks of the world a
+// The code of the wrappers that depends on MPI: how to wait for a request, which world ranks a
 // communicator has, how many hops an operation may need. Compiled once for each MPI.
 //
-// Every wrapper calls the PMPI_ function that does the work with the arguments that it was given,
-// so what they mean, and what is said of wrong ones, is up to the MPI.
+// Every wrapper passes its own arguments to the PMPI_ function that does the work, so the MPI
+// defines their meaning and the errors for wrong ones.
 #pragma once
 
 #include <mpi.h>
@@ -13,10 +13,10 @@
 
 namespace orrery::llf::mpi {
 
-/// Messages of up to so many bytes are complete with what their sender does alone.
+/// For messages of at most so many bytes, the send completes without the receiver.
 inline constexpr long kEagerBytes = 4096;
 
-/// Without a token, for calls that block inside MPI.
+/// Gives the token away during its lifetime, for calls that block inside MPI.
 class Paused {
  public:
   Paused() { process().pause(); }
@@ -25,8 +25,8 @@ class Paused {
   ~Paused() { process().resume(); }
 };
 
-/// The ranks of the world that calls on a communicator can name: of an intercommunicator, those of
-/// the other side.
+/// The world ranks that calls on a communicator can name; for an intercommunicator, those of the
+/// remote group.
 struct Members {
   int count;
   bool agree;   ///< an intracommunicator, all of whose ranks are in this world and have the shim
@@ -35,9 +35,9 @@ struct Members {
   Ranks ranks() const { return {world, count}; }
 };
 
-/// Once, when MPI is initialised.
+/// Call it once, when MPI is initialised.
 void remember_communicators();
-/// Null where there are none to know.
+/// Null for MPI_COMM_NULL, and if members cannot be stored.
 const Members* members_of(MPI_Comm comm);
 
 inline long bytes_of(long count, MPI_Datatype type) {
@@ -45,15 +45,15 @@ inline long bytes_of(long count, MPI_Datatype type) {
   if (count <= 0 || PMPI_Type_size(type, &size) != MPI_SUCCESS || size < 0) return 0;
   return count * size;
 }
-/// Of a large message: its head, the answer, and pieces.
+/// Hops of a large message: its head, the answer, and its pieces.
 inline unsigned hops_for(long bytes) {
   if (bytes <= kEagerBytes) return 0;
   return static_cast<unsigned>(4 + bytes / 1024 < kMostHops ? 4 + bytes / 1024 : kMostHops);
 }
-/// What a message to or from rank `peer` of a communicator concerns.
+/// Announces a message to or from rank `peer` of a communicator.
 void tell(MPI_Comm comm, int peer, unsigned hops);
 
-/// Until the request is complete. Returns what MPI says of it.
+/// Waits until the request is complete. Returns the code of PMPI_Test.
 inline int wait_for(MPI_Request* request, bool watchful, MPI_Status* status) {
   int code = MPI_SUCCESS, complete = 0;
   process().wait_until(watchful, [&] {
