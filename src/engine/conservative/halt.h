@@ -3,9 +3,9 @@
 // How workers come to a cut together (world.h): when the run is asked to stop, when the engine is
 // to give its world back, and when a period is over, so that blocks of LPs can go to other workers.
 // All workers take each step from the same reports of rounds:
-//   running    until a round shows that a halt is due; a worker that adopts it begins no more
-//   events holding    the next round's reports contain the highest key that was begun; the cut K is
-//              just above it
+//   running    until a round shows that a halt is due; workers that adopt it begin no more events
+//   holding    the next round's reports contain the highest key that was begun; the cut K is just
+//              above it
 //   draining   all events below K are executed, in order, and messages are received, until no event
 //              is below K and as many messages were received as sent.
 // When the lowest key of all has reached K, nothing is executed and so nothing sent: a worker that
