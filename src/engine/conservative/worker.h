@@ -97,7 +97,7 @@ class alignas(64) Worker {
   static constexpr int kGlances = 300;           ///< polls of a promise before the worker backs off
   static constexpr std::uint64_t kSampleEvents = 16;  ///< one event of so many is measured
   static constexpr double kLongestSampleSeconds = 1e-3;
-  static constexpr double kProgressSeconds = 20e-6;  ///< between looks at ranks, if looks are dear
+  static constexpr double kProgressSeconds = 20e-6;  ///< between looks at ranks, if these cost much
 
   struct Outbox {
     Worker& worker;
@@ -209,7 +209,7 @@ class alignas(64) Worker {
   Key certain_below_;           ///< the other workers' events below it are executed, without faults
   std::optional<HandlerFault> fault_;
 
-  // Of the round under way.
+  // The round under way.
   Key lowest_at_join_ = Key::infinity();
   std::int64_t begins_at_join_ = kNever;
   std::uint64_t next_round_cycles_ = 0;

@@ -150,7 +150,7 @@ class Balance {
         measured_events_ += executed;
         ++measured_periods_;
         if (!lasts(uneven)) {
-          phase_ = Phase::watching;  // the rates that it knows still hold
+          phase_ = Phase::watching;  // the measured rates still hold
         } else if (measured_events_ >= kEventsAnLp * terms_.lps ||
                    measured_periods_ == kMostMeasuring) {
           move(Plan::even);
@@ -181,7 +181,7 @@ class Balance {
       swings_ = 0;
       watch();
     } else if (swings()) {
-      watch();  // which says nothing of the move
+      watch();  // the load has changed, so the rate does not show whether the move paid
     } else if (++judged_periods_ == kJudging) {
       ++vain_moves_;
       rate_after_ < before* kLoss ? move(Plan::back) : rest();

@@ -163,7 +163,7 @@ struct Crew<Pending>::SharingEnd {
   ~SharingEnd() { crew.stop_sharing(); }
 };
 
-/// While it exists the thread's handlers can be interrupted, if the run wants that.
+/// While an object exists, the thread's handlers can be interrupted, if the options ask for that.
 template <class Pending>
 struct Crew<Pending>::Interruptions {
   explicit Interruptions(Crew& crew) {

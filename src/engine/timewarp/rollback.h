@@ -136,7 +136,7 @@ class Rollback {
     span.set_count(to - from);
     for (std::uint32_t i = from; i < to; ++i) {
       ++statistics_.coasted;
-      if (!executor_.coast(lp, lp.history()[i])) break;  // the run will end there
+      if (!executor_.coast(lp, lp.history()[i])) break;  // the run will end at that event
     }
   }
 

@@ -343,8 +343,8 @@ template <class Pending>
   history_.end(begun_, event->receiver, lp, false);
 }
 
-/// Not inlined: within the frame that crashes return to the compiler would inline less of the event
-/// path, which made PHOLD with two workers a seventh slower.
+/// Not inlined: in the function to which crashes return, the compiler would inline less of the
+/// event path, which made PHOLD with two workers a seventh slower.
 template <class Pending>
 [[gnu::noinline]] void Worker<Pending>::run_events(const Key& limit, std::uint32_t& executed) {
   while (executed < batch_end_) {
