@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the ranks of a run settle while none of their engines works: rank 0 decides what is done
-// next, by its own clock, and all do that. Only there does a policy learn, from counts that are the
-// same everywhere. It costs one exchange between two hand-overs, which take far longer.
+// How the ranks of a run agree on the next step while none of their engines executes: rank 0
+// decides, by its own clock, and all ranks follow. Only rank 0 has a policy, which uses counts that
+// are the same on all ranks. This costs one exchange between two hand-overs, which take far longer.
 #pragma once
 
 #include <type_traits>
@@ -14,14 +14,14 @@ namespace orrery::automatic {
 
 class Agreement {
  public:
-  /// `ranks` null: there is one, which agrees with itself.
+  /// `ranks`: null if the run has only one rank.
   explicit Agreement(transport::RankTransport* ranks) : ranks_(ranks) {}
 
   bool over_ranks() const { return ranks_ != nullptr; }
   /// Whether this rank is the one that decides.
   bool decides() const { return ranks_ == nullptr || ranks_->rank() == 0; }
 
-  /// What rank 0 calls it with; all ranks call it, in the same order.
+  /// Returns rank 0's `own`. All ranks must call this, in the same order.
   template <class Decision>
   Decision of_rank_0(const Decision& own) const {
     static_assert(std::is_trivially_copyable_v<Decision>);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The engine that chooses engines. It executes nothing itself: it gives the run's world (world.h)
-// to one engine after the other, measures how fast each moves it forward, and leaves it to the
-// fastest (policy.h). Nothing is computed twice, and since a world does not know who moved it, the
-// results are those of any one engine. Over ranks all go the way of rank 0 (agreement.h).
+// to one engine after the other, measures how fast each advances the world, and leaves it to the
+// fastest (policy.h). Nothing is computed twice. A world does not depend on the engine that
+// advanced it, so the results are those of any single engine. With several ranks, rank 0 decides
+// for all (agreement.h).
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -28,10 +29,10 @@ std::vector<Policy::Candidate> for_policy(const std::vector<Candidate>& candidat
   return all;
 }
 
-/// A run's way through the engines.
+/// Takes a run through the engines.
 class Tour final : GoalKeeper {
  public:
-  /// `policy`: empty, or what an earlier tour of the same run has learnt.
+  /// `policy`: empty, or the policy of an earlier tour of the same run.
   Tour(const Candidates& candidates, std::optional<Policy>& policy, World& world,
        const RunOptions& options, const Goal& goal, RunControl& control)
       : all_(candidates),
@@ -75,17 +76,18 @@ class Tour final : GoalKeeper {
     Policy::Purpose purpose = Policy::Purpose::progress;
   };
 
-  /// The world cannot change hands.
+  /// Whether the world cannot go to another engine, since LPs must stay on their threads.
   bool stays() const { return world_.executions().any_stays_on_thread(); }
   bool has_choice() const { return candidates_.size() > 1 && !stays(); }
-  /// Whether its own goal is reached; of a world that is whole.
+  /// Whether this engine's own goal is reached. Only while no engine has the world.
   bool is_there() const {
     return watch_.reached(committed()) || world_.cut >= Key::start_of(goal_.until);
   }
-  /// Of a world that is whole.
+  /// Events committed by this tour. Only while no engine has the world.
   std::uint64_t committed() const { return world_.committed - committed_before_; }
 
-  /// Every so many events the next one; a stride that changes makes pairs of all sorts.
+  /// For --hand-over-every: goes to another candidate after `every_` events. The stride changes, so
+  /// that all pairs of candidates occur.
   Step forced() {
     const std::size_t count = candidates_.size();
     const std::size_t now = place_;
@@ -101,7 +103,7 @@ class Tour final : GoalKeeper {
             step.purpose};
   }
 
-  /// What this engine itself was asked for limits what it asks others for.
+  /// Limits the goal of a step by this engine's own goal.
   Goal limited(Goal goal) const {
     if (goal_.events != Goal().events)
       goal.events = std::min(goal.events, watch_.until_look(committed(), goal_.events));
@@ -121,7 +123,7 @@ class Tour final : GoalKeeper {
     return chosen();
   }
 
-  /// As rank 0 has it.
+  /// The step of rank 0.
   Step agreed(Step own) const {
     if (!agreement_.over_ranks()) return own;
     struct Told {
@@ -168,7 +170,7 @@ class Tour final : GoalKeeper {
     return true;
   }
 
-  /// What the engine that has the world has done.
+  /// What the engine that has the world has done since this was called last.
   Policy::Outcome since_noted() {
     Policy::Outcome outcome;
     outcome.events = had_.events - noted_.events;
@@ -201,9 +203,9 @@ class Tour final : GoalKeeper {
                  : hand_over_seconds_;
   }
 
-  /// Where the next step is the same engine's it goes on with the world as it has it. Not always:
-  /// what a hand-over costs, and what is open to trials, is seen at cuts only. Called by a thread
-  /// of the engine, while this one waits for the engine.
+  /// If the next step has the same candidate, its engine goes on without a hand-over. Not always,
+  /// because the cost of a hand-over, and which candidates may have trials, are found out at cuts
+  /// only. Called by a thread of the engine, while the thread of this class waits for the engine.
   std::optional<double> put_off(const Progress& progress) override {
     const bool progresses = step_.purpose == Policy::Purpose::progress;
     if (progresses && (pending_then_ == 0 || had_.wall_seconds > policy_->longest_slice()))
@@ -226,7 +228,7 @@ class Tour final : GoalKeeper {
 
   const Candidates& all_;
   const std::vector<Candidate>& candidates_;
-  std::optional<Policy>& policy_;  ///< empty: the order is given, or another rank's
+  std::optional<Policy>& policy_;  ///< empty: the order is given, or another rank decides
   World& world_;
   const RunOptions& options_;
   const Goal& goal_;
@@ -236,9 +238,9 @@ class Tour final : GoalKeeper {
   const std::uint64_t every_;
   const std::uint64_t committed_before_;
   std::vector<char> open_;      ///< candidates for a trial, at the last cut
-  std::optional<Step> chosen_;  ///< while the world is still with another
+  std::optional<Step> chosen_;  ///< next step, chosen while the previous engine has the world
   Step step_{};
-  Policy::Outcome had_, noted_;  ///< of the engine that has the world: all, and by the last note
+  Policy::Outcome had_, noted_;  ///< of the engine that has the world: in all, and as noted last
   Stopwatch watch_step_;
   // At the last cut.
   double hand_over_seconds_ = 0;
@@ -251,7 +253,7 @@ class Tour final : GoalKeeper {
 
 class AutoEngine final : public WorldEngine {
  public:
-  /// Heaps, if any candidate needs them, in parts for the most workers.
+  /// The layout with LP heaps if any candidate needs them, and with parts for the most workers.
   World::Layout layout(const Model& model, const CommunicationGraph& graph,
                        const RunOptions& options, std::vector<std::string>& notes) const override {
     candidates_.emplace(model, options, notes);
@@ -259,7 +261,7 @@ class AutoEngine final : public WorldEngine {
     widest.workers = candidates_->most_workers();
     widest.set(threads_option(), widest.workers);  // a part for each worker
     const std::optional<World::Layout> dealt = deal_to_ranks(model, graph, widest, notes);
-    if (dealt) widest.set(write_partition_option(), {});  // it is written, and this is not used
+    if (dealt) widest.set(write_partition_option(), {});  // `dealt` is written already
     if (std::string note = note_partly_used(candidates_->all(), options); !note.empty())
       notes.push_back(std::move(note));
     World::Layout layout;
@@ -280,8 +282,9 @@ class AutoEngine final : public WorldEngine {
   }
 
  private:
-  /// LPs cannot go to another rank, so there they lie as an engine wants them that is particular
-  /// about it. It is not tried where it does not get that (--partition), unless it is the only one.
+  /// LPs cannot go to another rank. So if a candidate needs LPs of a cluster on one rank
+  /// (keeps_clusters), its layout decides which rank has which LPs. If that is impossible
+  /// (--partition), the candidate is not tried, unless it is the only one.
   std::optional<World::Layout> deal_to_ranks(const Model& model, const CommunicationGraph& graph,
                                              const RunOptions& options,
                                              std::vector<std::string>& notes) const {
@@ -304,7 +307,7 @@ class AutoEngine final : public WorldEngine {
     }
   }
 
-  /// Made once: who refuses a model may have to look at all of it.
+  /// Made once, because engines may have to look at the whole model before they refuse it.
   mutable std::optional<Candidates> candidates_;
   std::optional<Policy> policy_;
 };

@@ -48,8 +48,8 @@ std::vector<Named> parse(const std::string& text) {
   return named;
 }
 
-/// Halves of the most, down to 2, or to 1 on each of several ranks: a step to half as many is large
-/// enough to be measured.
+/// The numbers of workers to try: `most`, half of it, and so on, down to 2, or to 1 on each of
+/// several ranks. Halves, since smaller steps would be too small to measure.
 std::vector<unsigned> worker_counts(const EngineInfo& info, unsigned most, bool over_ranks) {
   if (!info.honours(workers_option())) return {1};
   const unsigned fewest = over_ranks ? 1 : 2;
@@ -58,7 +58,8 @@ std::vector<unsigned> worker_counts(const EngineInfo& info, unsigned most, bool 
   return counts;
 }
 
-/// To begin with. Over ranks the most workers, since nobody works alone.
+/// Puts the candidate to begin with first: one with one worker. With several ranks the order stays,
+/// most workers first, since one worker never executes alone there.
 void put_first(std::vector<Candidate>& all, bool over_ranks) {
   const auto first =
       std::find_if(all.begin(), all.end(), [](const Candidate& one) { return one.workers == 1; });
@@ -106,7 +107,7 @@ Candidates::Candidates(const Model& model, const RunOptions& options,
     throw UsageError(fmt::format("no engine is left to choose ({}); the reasons: {}",
                                  kCandidates.flag(), listed(refusals)));
   }
-  // Who did not name it does not miss an engine, unless it would have been the only other one.
+  // A user who did not name an engine does not miss it, unless only one candidate is left.
   if (asked_for || all_.size() == 1) notes.insert(notes.end(), refusals.begin(), refusals.end());
   put_first(all_, over_ranks);
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run may be given to: the engines that are linked in and work on worlds, each with the
-// numbers of workers that are worth a try. Nothing here knows their names but what the registry
-// says.
+// The candidates for a run: the engines that are linked in and work on worlds, each with the
+// numbers of workers that are worth a trial. The engines and their names come from the registry.
 #pragma once
 
 #include <memory>
@@ -17,8 +16,8 @@ namespace orrery::automatic {
 struct Candidate {
   const EngineInfo* info = nullptr;
   WorldEngine* engine = nullptr;
-  unsigned family = 0;  ///< the same for all of one engine
-  unsigned turn = 0;    ///< which of its family, in the order of `all()`
+  unsigned family = 0;  ///< the same for all candidates with one engine
+  unsigned turn = 0;    ///< index within its family, in the order of `all()`
   unsigned workers = 1;
 
   /// "timewarp with 2 workers", "sequential"
@@ -27,17 +26,18 @@ struct Candidate {
 
 class Candidates {
  public:
-  /// Those that the options leave and that do not refuse the model; what is said of others goes to
-  /// `notes`. The first is the one to begin with: an engine that executes one event after the other
-  /// if there is one. Over ranks: those that span them. Throws UsageError if none is left.
+  /// The engines that the options permit and that do not refuse the model; the reasons of others go
+  /// to `notes`. The run begins with the first candidate: one with a single worker if there is one.
+  /// With several ranks: only engines that span ranks. Throws UsageError if none is left.
   Candidates(const Model& model, const RunOptions& options, std::vector<std::string>& notes);
 
   const std::vector<Candidate>& all() const { return all_; }
-  /// What another rank knows by these, which may have other numbers of workers.
+  /// The candidate that another rank names by `family` and `turn`. Ranks may have different numbers
+  /// of workers, so this is the family's last candidate up to `turn`.
   std::size_t find(unsigned family, unsigned turn) const;
-  /// One that is not to be tried after all; not the last one.
+  /// Removes a family; not the last one.
   void drop(unsigned family);
-  /// The most workers that any of them has.
+  /// The most workers of any candidate.
   unsigned most_workers() const;
 
  private:
@@ -50,12 +50,12 @@ class Candidates {
 
 /// Engines that can be candidates, in the registry's order.
 std::vector<const EngineInfo*> eligible_engines();
-/// Throws UsageError for a text that --candidates does not take.
+/// Throws UsageError for a text that --candidates does not accept.
 void check_candidates(const std::string& text);
 
-/// The options as this candidate is to have them.
+/// The options of the run, with the candidate's number of workers.
 RunOptions options_for(const Candidate& candidate, const RunOptions& options);
-/// Which of the options only some of the candidates use; a note, or nothing.
+/// A note on options that only one of the candidates' engines uses; empty if there are none.
 std::string note_partly_used(const std::vector<Candidate>& candidates, const RunOptions& options);
 
 }  // namespace orrery::automatic

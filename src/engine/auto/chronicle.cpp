@@ -61,8 +61,8 @@ void Chronicle::count(const std::string& engine, const std::vector<Statistic>& s
   }
 }
 
-/// What engines had the run for, without trials: what was tried and given up counts as the time of
-/// the one that went on.
+/// The times for which engines had the run, without trials: the time of a failed trial counts as
+/// that of the engine that went on.
 std::vector<EnginePeriod> Chronicle::stretches() const {
   std::vector<EnginePeriod> all;
   std::string last;

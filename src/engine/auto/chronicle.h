@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which engines had the run, when and why: a table for machines, a sentence for people, and what
-// the engines counted.
+// Records which engines executed the run, when and why: a table for programs, a sentence for users,
+// and the engines' statistics.
 #pragma once
 
 #include <string>
@@ -15,19 +15,20 @@ namespace orrery::automatic {
 
 class Chronicle {
  public:
-  /// What a candidate that has the world did for a while.
+  /// A period in which a candidate had the world.
   struct Slice {
     std::string why;
     std::uint64_t committed = 0;
     double wall_seconds = 0, loop_seconds = 0;
   };
   void add(const Candidate& candidate, const Slice& slice);
-  /// It has given the world back; `one` is what it left.
+  /// The candidate has given the world back; `one` is its result.
   void add_result(const Candidate& candidate, const RunResult& one);
 
-  /// Puts the result together, from when the last engine has given the world back.
+  /// Fills in `result`, once the last engine has given the world back.
   void store(RunResult& result) const;
-  /// How it went, in one sentence. `policy`: null if there was no choice, or the order was `given`.
+  /// How the run went, in one sentence. `policy`: null if there was no choice, or the order was
+  /// `given`.
   std::string account(const Policy* policy, bool given) const;
   void add_statistics(const Policy* policy, RunResult& result) const;
 
@@ -43,7 +44,7 @@ class Chronicle {
   std::uint64_t peak_memory_bytes_ = 0;
   std::uint64_t hand_overs_ = 0;
   double outside_loops_seconds_ = 0;
-  double outside_before_ = 0;  ///< the same, when the last one took the world
+  double outside_before_ = 0;  ///< outside_loops_seconds_ when the last engine took the world
   double first_startup_seconds_ = 0, last_shutdown_seconds_ = 0;
   bool has_results_ = false;
 };

@@ -9,28 +9,30 @@
 namespace orrery::automatic {
 namespace {
 
-// Before the first trial, so that short runs have none.
+// No trial before this time, so that short runs have none.
 constexpr double kQuietSeconds = 0.12;
-// The budget: kShortShare of short runs; of longer ones kLongShare, and kLongSeconds beside. The
-// first trial of a run may take more: a world that is slow to change hands must have one early if
-// it is to pay.
+// The budget: kShortShare of short runs; of longer runs kLongShare plus kLongSeconds. The first
+// trial of a run may take more: a world that is slow to hand over must have a trial early if the
+// trial is to pay.
 constexpr double kShortShare = 0.05, kLongShare = 0.005, kLongSeconds = 0.1, kFirstShare = 0.15;
-// A trial's first stage, at least; long enough for some hundred events and worth the hand-over.
+// The least length of a trial's first stage; also long enough for some hundred events, and at least
+// as long as the hand-over.
 constexpr double kTrialSeconds = 0.02, kTrialEvents = 300;
-// The stages' lengths in that unit, and what decides in them: rate / rate of the incumbent.
+// The other stages' lengths in units of the first one, and the limits that decide in them, for the
+// ratio of the candidate's rate to the incumbent's.
 constexpr double kSecondStage = 3, kThirdStage = 6;
 constexpr double kHopeless = 0.6, kBehind = 0.9, kAhead = 1.15, kBetter = 1.04;
 constexpr double kClear = 1.3;  // a gain that is no chance
-// A loser waits until what it lost is this share of the time since. The first loss may have been a
-// bad moment: threads get their cores late, windows are not found yet.
+// A loser waits until its loss is this share of the time since. The first loss may be accidental:
+// threads get their cores late, or an engine has not adapted its windows yet.
 constexpr double kLossShare = 0.005, kFirstLossShare = 0.02;
 constexpr double kShortestWait = 0.5, kLongestWait = 600;
-constexpr double kChange = 0.2;  // of the rate, after which all may try again
-// The incumbent's slices lie within these and are worth their hand-overs.
+constexpr double kChange = 0.2;  // of the incumbent's rate, after which all may try again
+// The bounds of the incumbent's slices; a slice may be longer if its hand-overs are slow.
 constexpr double kShortestSlice = 0.05, kLongestSlice = 2, kHandOversASlice = 100;
 constexpr double kHandOversATrial = 2;
 constexpr double kExpectedRatio = 0.5;
-constexpr double kCloseShare = 0.06;  // of the time, lost with a close comparison
+constexpr double kCloseShare = 0.06;  // share of the time that may be lost by a close comparison
 
 double ratio_of(double a, double b) {
   return b > 0 ? a / b : std::numeric_limits<double>::infinity();
@@ -50,8 +52,8 @@ double Policy::trial_seconds() const {
   return std::max({kTrialSeconds, hand_over_seconds_, rate_ > 0 ? kTrialEvents / rate_ : 0});
 }
 
-/// One that is hardly ahead is compared more closely, with two hand-overs more. Not while others
-/// wait for a trial, and not early in the run of a world that is slow to change hands.
+/// Whether a candidate whose rate is close to the incumbent's is compared again, with two more
+/// hand-overs. Not while others wait for a trial, and not early in a run with slow hand-overs.
 bool Policy::has_time_for_closeness() const {
   return !others_wait_ &&
          lost_seconds_ + kHandOversATrial * hand_over_seconds_ < kCloseShare * elapsed_seconds_;
@@ -65,8 +67,9 @@ bool Policy::affordable() const {
   return rate_ > 0 && affordable_in() <= 0;
 }
 
-/// Of the incumbent's family the next more and the next fewer workers; of another the number that
-/// did best, or was not tried yet.
+/// Whether candidate i may be next. In the incumbent's family: the next larger and the next smaller
+/// number of workers. In another family: the number of workers that did best, or is to be tried
+/// next.
 bool Policy::in_turn(std::size_t i, const std::vector<char>& open) const {
   if (i == incumbent_ || open[i] == 0) return false;
   const Candidate& one = candidates_[i];
@@ -80,7 +83,8 @@ bool Policy::in_turn(std::size_t i, const std::vector<char>& open) const {
          });
 }
 
-/// But for one; the number of candidates if none is due.
+/// The candidate that is due and has waited longest, except `but`; the number of candidates if none
+/// is due.
 std::size_t Policy::best_due(const std::vector<char>& open, std::size_t but) const {
   std::size_t best = candidates_.size();
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
@@ -91,7 +95,7 @@ std::size_t Policy::best_due(const std::vector<char>& open, std::size_t but) con
   return best;
 }
 
-/// When something may be tried, as far as the budget goes; in seconds from now.
+/// Seconds from now until the budget permits a trial.
 double Policy::affordable_in() const {
   const double need = lost_seconds_ + expected_loss();
   const double when = trials_ == 0
@@ -201,7 +205,7 @@ void Policy::win(double rate) {
   records_[challenger_] = {};
   const std::size_t before = std::exchange(incumbent_, challenger_);
   const double trial = lost_seconds_ - lost_before_;
-  // What was replaced may have had a bad moment, above all where both were close.
+  // The replaced candidate may have been slow by accident, above all where both rates were close.
   put_off(before, last_gain_ < kClear ? 0 : trial);
   workers_at_[candidates_[incumbent_].family] = candidates_[incumbent_].workers;
   rate_ = rate_at_look_ = rate;
@@ -212,7 +216,7 @@ void Policy::lose(const Outcome& outcome) {
   const double to_come = outcome.stays ? hand_over_seconds_ / 2 : 0;
   put_off(challenger_, lost_seconds_ - lost_before_ + to_come);
   stage_ = Stage::none;
-  // Next time with fewer workers, and after the fewest with the most.
+  // The family's next trial has fewer workers, or the most workers after the fewest.
   const Candidate& loser = candidates_[challenger_];
   if (loser.family == candidates_[incumbent_].family) return;
   unsigned fewer = 0, most = 0;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which engine a run is given to, and for how long. The policy has no clock and no world: it is
-// asked for the next step and told what came of it, so that it can be tested with any course of
-// events.
+// Decides which engine executes a run, and for how long. The policy has no clock and no world: its
+// caller asks for the next step and reports the outcome, so that tests can try any course of a run.
 //
-// The run begins with the first candidate and stays with one, the *incumbent*. Another is given a
-// *trial*, short at first and longer while it keeps up: most of what does not pay is found out in
-// one fiftieth of a second. One that is clearly ahead goes on as the incumbent without a hand-over;
-// where both are close, the incumbent's rate is measured once more, beside the trial's, for rates
-// of different moments differ by what else the machine does.
+// The run begins with the first candidate. The present candidate is the *incumbent*. Another
+// candidate is given a *trial*, short at first and longer while it keeps up: most candidates that
+// do not pay are found out within 20 ms. A candidate that is clearly faster goes on as the
+// incumbent without a hand-over. Where both are close, the incumbent's rate is measured again,
+// close in time to the trial, because the load of the machine by other programs changes the rates.
 //
-// Trials have a budget, a share of the run's time. What one loses (time, less what the incumbent
-// would have taken for the same events) is charged to it, and the candidate that lost waits until
-// that is a small share of the time since, twice as long after each loss. When the incumbent's rate
-// has changed by more than a fifth, all may have another try.
+// Trials have a budget, a share of the run's time. The loss of a trial (its time, less the time
+// that the incumbent would have taken for the same events) is charged to the budget. A candidate
+// that lost waits until its loss is a small share of the time since, twice as long after each loss.
+// When the incumbent's rate has changed by more than a fifth, all candidates may have another
+// trial.
 #pragma once
 
 #include <cstddef>
@@ -41,26 +41,27 @@ class Policy {
   };
   struct Outcome {
     std::uint64_t events = 0;      ///< committed
-    double loop_seconds = 0;       ///< of executing
-    double wall_seconds = 0;       ///< and of taking the world and giving it back, as far as it did
-    double hand_over_seconds = 0;  ///< of taking it and giving it back, if need be an estimate
-    bool stays = false;            ///< it still has the world
+    double loop_seconds = 0;       ///< executing
+    double wall_seconds = 0;       ///< executing, and taking the world and giving it back if it did
+    double hand_over_seconds = 0;  ///< taking the world and giving it back; may be an estimate
+    bool stays = false;            ///< the candidate still has the world
   };
 
-  /// Begins with the first.
+  /// The run begins with the first candidate.
   explicit Policy(std::vector<Candidate> candidates);
 
   /// `open[i]`: whether candidate i may be tried now.
   Step next(const std::vector<char>& open);
-  /// What came of the step that `next` gave last.
+  /// The outcome of the step that `next` returned last.
   void note(const Outcome& outcome);
-  /// Whoever had the world still when a step was noted has given it back after so many seconds.
+  /// A candidate that still had the world when its step was noted has given it back; that took
+  /// `seconds`.
   void note_given_back(double seconds, Purpose of_step);
 
-  /// With the incumbent, from one look to the next.
+  /// The longest step with the incumbent, in seconds.
   double longest_slice() const;
   std::size_t incumbent() const { return incumbent_; }
-  /// Rate of the last that won, over that of whom it replaced.
+  /// Rate of the last winner of a trial, over the rate of the candidate that it replaced.
   double last_gain() const { return last_gain_; }
   std::uint64_t trials() const { return trials_; }
   double lost_seconds() const { return lost_seconds_; }
@@ -88,10 +89,10 @@ class Policy {
 
   const std::vector<Candidate> candidates_;
   std::vector<Record> records_;
-  std::vector<unsigned> workers_at_;  ///< of each family: the number of workers to try next
+  std::vector<unsigned> workers_at_;  ///< by family: the number of workers to try next
   std::size_t incumbent_ = 0;
-  double rate_ = 0;          ///< of the incumbent, lately; events a second
-  double rate_at_look_ = 0;  ///< when something was tried last
+  double rate_ = 0;          ///< recent rate of the incumbent, events per second
+  double rate_at_look_ = 0;  ///< the incumbent's rate when the last trial began
   double elapsed_seconds_ = 0;
   double hand_over_seconds_ = 0;
   double lost_seconds_ = 0, lost_before_ = 0;
@@ -101,8 +102,8 @@ class Policy {
   Stage stage_ = Stage::none;
   Step step_;
   std::size_t challenger_ = 0;
-  bool others_wait_ = false;                           ///< for a trial, when this one began
-  double base_seconds_ = 0;                            ///< of the first stage
+  bool others_wait_ = false;                           ///< others were due when this trial began
+  double base_seconds_ = 0;                            ///< length of the first stage
   double incumbent_rates_ = 0, challenger_rates_ = 0;  ///< weighted sums of the close comparison
 };
 

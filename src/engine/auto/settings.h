@@ -15,7 +15,7 @@ inline constexpr const char* kName = "auto";
 extern const Option<std::string> kCandidates;       ///< "" or names, each perhaps with ":workers"
 extern const Option<std::uint64_t> kHandOverEvery;  ///< events; 0: where it pays
 
-/// What it honours: its own, and what any engine does that it may choose.
+/// All options that the engine accepts: its own, and those of all engines that it may choose.
 OptionList options();
 
 }  // namespace orrery::automatic

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The live allocations of one LP: how much was asked for, in which order, and who asked. Open
-// addressing with linear probing, since every event looks at every entry and most LPs have few.
+// The live allocations of one LP: their sizes, their order, and the code that made them. A hash
+// table with linear probing, since every event visits every entry and most LPs have few.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ struct Allocation {
   static constexpr std::size_t kFrames = 8;
 
   std::byte* address = nullptr;
-  std::size_t bytes = 0;        ///< asked for
-  std::size_t chunk_bytes = 0;  ///< served
+  std::size_t bytes = 0;        ///< requested
+  std::size_t chunk_bytes = 0;  ///< of the chunk that serves the request
   std::uint64_t ordinal = 0;    ///< counts the LP's allocations from 1
   std::array<const void*, kFrames>
       place{};  ///< return addresses, innermost first; nullptr: no more
@@ -34,7 +34,7 @@ class AllocationTable {
     place(allocation);
     ++count_;
   }
-  /// Takes the allocation that starts at `address` out. Precondition: there is one.
+  /// Removes and returns the allocation that starts at `address`. Precondition: there is one.
   Allocation erase(const std::byte* address) {
     std::size_t hole = slot_of(address);
     while (slots_[hole].address != address) hole = next(hole);

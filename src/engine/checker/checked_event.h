@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A pending event of the checker. Its payload is kept once, or once for each world and the twin
-// where bytes that nobody initialised (or addresses) made them differ.
+// A pending event of the checker. Its payload is kept once, or once for each world (world.h) and
+// the twin (twin.h) if uninitialised bytes or addresses make the payloads differ.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct CheckedEvent : EventHeader {
   }
   std::size_t block_bytes() const { return bytes_for(size.bytes(), stride != 0); }
 
-  std::uint64_t stride;  ///< between the variants; 0: there is one for all
+  std::uint64_t stride;  ///< bytes between the variants; 0: one payload for all
 };
 
 }  // namespace orrery::checker

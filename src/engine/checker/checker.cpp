@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The checker engine: one event at a time in time order like the sequential engine, and with its
-// results, but each event is executed, rolled back and executed again, and all that should be equal
-// is compared (lp_checker.h). It is what a model author runs first: a model that passes gives every
-// other engine no reason to differ.
+// The checker engine. It executes one event at a time in time order, like the sequential engine and
+// with the same results, but it executes each event, rolls it back and executes it again, and
+// compares everything that should be equal (lp_checker.h). Authors run their models with it first:
+// a model that passes gives other engines no reason to have different results.
 #include <fmt/format.h>
 
 #include <memory>
@@ -128,13 +128,13 @@ class Run {
       }
       poll();
       if (control_.stop_requested.load(std::memory_order_relaxed)) {
-        reached_ = now_;  // all before it is committed, and some of what happens at it
+        reached_ = now_;  // all events before that time are committed, and some at it
         return RunEnd::interrupted;
       }
     }
   }
 
-  /// What was executed takes effect.
+  /// Commits the present job: its sends become pending, its rows and values are kept.
   void commit() {
     const Effects& executed = checker_.executed();
     for (std::size_t i = 0; i < executed.sends.size(); ++i) {
@@ -147,7 +147,8 @@ class Run {
     if (control_.trace != nullptr) append_traced(executed);
   }
 
-  /// Apart from the executions, in which it would be something that they do (effects.h).
+  /// Appends the event's row for the trace. Not during executions, where it would be one of their
+  /// effects (effects.h).
   void append_traced(const Effects& executed) {
     CheckedEvent* const event = current_.event;
     if (event == nullptr && executed.sends.empty()) return;
@@ -201,7 +202,8 @@ class Run {
     add_statistics(result);
   }
 
-  /// A finish() that fails is left to the finisher, which says so as on the other engines.
+  /// Checks and calls finish() of an LP. If finish() itself fails, the finisher reports that, as on
+  /// the other engines. False if the check fails.
   bool finish_lp(LpId id, Finisher& finisher) {
     if (!checker_.repeats(id)) {
       checker_.finish(id, finisher);

@@ -30,7 +30,7 @@ class Comparison {
       difference_.add(fmt::format("{} {}, {} {}", labels_.a, outcome(a_), labels_.b, outcome(b_)));
       return difference_;
     }
-    if (!a_.fault.empty()) return difference_;  // a state that was left halfway means nothing
+    if (!a_.fault.empty()) return difference_;  // a failed handler's partial state is meaningless
     compare_sends();
     compare_rows();
     compare_kernel();
@@ -69,7 +69,8 @@ class Comparison {
     return false;
   }
 
-  /// Bytes that enter the fingerprint must be equal. Others may be padding.
+  /// Offset of the first difference that counts. Bytes that enter the fingerprint must be equal;
+  /// others may be padding.
   std::size_t payload_difference(std::size_t i) {
     const Sent& sent = a_.sends[i];
     const std::byte* const pa = a_.payload_of(sent);

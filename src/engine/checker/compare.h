@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares what two executions of one event did to the world outside of the LP: failure, sends,
-// rows, random numbers, fingerprint, and the addresses that it was served. Memory is compared by
-// images (world.h).
+// Compares the effects of two executions of one event outside of the LP: failure, sends, rows,
+// random numbers, fingerprint, and the addresses of its allocations. Memory is compared by images
+// (world.h).
 #pragma once
 
 #include <functional>
@@ -16,11 +16,11 @@
 
 namespace orrery::checker {
 
-/// Which two executions are compared, and so what may differ between them.
+/// Which execution the first one is compared with, and what may differ.
 enum class Versus : std::uint8_t {
-  other_world,  ///< uninitialised bytes of payloads that do not enter the fingerprint
-  same_world,   ///< nothing
-  twin,         ///< those payloads, and addresses
+  other_world,  ///< uninitialised bytes of payloads that do not enter the fingerprint may differ
+  same_world,   ///< nothing may differ
+  twin,         ///< payloads that do not enter the fingerprint, and addresses may differ
 };
 
 struct Difference {
@@ -40,13 +40,13 @@ struct Labels {
   std::string_view a = "the first time", b = "the second time";
 };
 
-/// What messages need to know of the model.
+/// The model and its names of events, for messages.
 struct Names {
   const Model& model;
   std::function<std::string(LpId receiver, EventTypeId type)> event;
 };
 
-/// With `doubts`, bytes of payloads that two worlds cannot judge go there.
+/// `doubts`: if not null, receives the bytes of payloads that two worlds cannot judge (doubt.h).
 Difference compare_effects(const Names& names, const Effects& a, const Effects& b, Versus versus,
                            const Labels& labels = {}, std::vector<Doubt>* doubts = nullptr);
 

@@ -23,9 +23,9 @@ CrashWatch::~CrashWatch() {
   activity.teller = nullptr;
 }
 
-/// Not safe in the strict sense: the text is formatted with the system's malloc. The crash was in a
-/// handler, whose malloc is the LP's; should it have been in the system's all the same, the second
-/// crash ends the process as if nobody watched.
+/// Not async-signal-safe in the strict sense: it formats text with the system's malloc. The crash
+/// was in a handler, whose malloc is the LP's. If the crash was in the system's malloc all the
+/// same, a second crash ends the process as it would without this class.
 bool CrashWatch::tell(int signal) const {
   const memory::PlatformMode platform;
   const std::string sentence = checker_.crash_sentence(signal);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gives a crash of a handler a sentence. A model that keeps a pointer where no rollback restores it
-// may crash when it is executed again, which is a finding like any other, only that the process
-// cannot go on: it says what it knows and ends with the exit code of a model fault.
+// Reports a crash of a handler as a model fault. A model that keeps a pointer where no rollback
+// restores it may crash when an event is executed again. This is a finding like any other, except
+// that the process cannot go on: it prints the sentence and ends with the exit code of a model
+// fault.
 //
-// In a build with the address sanitizer the sanitizer's own report is better.
+// Off in a build with the address sanitizer, whose own report is better.
 #pragma once
 
 #include "engine/checker/lp_checker.h"
@@ -13,8 +14,8 @@
 
 namespace orrery::checker {
 
-/// While it exists, a crash of a handler of `checker` on this thread ends the process as a model
-/// fault. One at a time.
+/// While an object exists, a crash of a handler of `checker` on this thread ends the process as a
+/// model fault. At most one object at a time.
 class CrashWatch final : CrashTeller {
  public:
   explicit CrashWatch(const LpChecker& checker);

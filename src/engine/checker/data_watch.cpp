@@ -16,8 +16,8 @@
 namespace orrery::checker {
 namespace {
 
-/// Namespaces and libraries whose data a handler may change: they are the platform, or what it
-/// stands on, and no model's state.
+/// Namespaces and libraries whose data a handler may change: these belong to the platform or its
+/// libraries, and are not state of a model.
 constexpr std::array<std::string_view, 6> kPlatformNames = {
     "orrery::memory::",
     "orrery::checker::",
@@ -38,7 +38,7 @@ struct Search {
   std::vector<Span> found;
 };
 
-/// Takes what the dynamic linker write-protects after start out of `spans`.
+/// Removes `hole` from `spans`: data that the dynamic linker write-protects after start.
 void remove(std::vector<Span>& spans, Span hole) {
   std::vector<Span> left;
   for (const Span& span : spans) {
@@ -87,7 +87,7 @@ void DataWatch::add_segments() {
   Search search{reinterpret_cast<std::uintptr_t>(code_), false, {}};
   dl_iterate_phdr(visit_object, &search);
   for (const Span& span : search.found) {
-    // Whole words: segments start and end at them, bar a last variable that is shorter.
+    // Whole words: segments start and end at words, except for a shorter last variable.
     const std::uintptr_t begin = (span.begin + kWord - 1) / kWord * kWord;
     const std::uintptr_t end = span.end / kWord * kWord;
     if (begin >= end) continue;
@@ -98,7 +98,8 @@ void DataWatch::add_segments() {
   refresh();
 }
 
-// A sanitizer puts forbidden zones between variables: hence copies and comparisons of its own.
+// A sanitizer puts poisoned zones between variables, hence this class copies and compares without
+// its checks.
 void DataWatch::refresh() {
   for (Range& range : ranges_)
     memory::copy_poisoned(range.copy.data(), range.begin, range.copy.size());
@@ -124,8 +125,8 @@ bool DataWatch::is_platform(const void* address) {
   const std::string name = symbol_at(address);
   std::string_view bare = name;
   if (bare.starts_with("guard variable for ")) bare.remove_prefix(19);
-  // "known": what the interposed functions of the C library remember of the real ones.
-  // Two underlines: the compiler's and the sanitizers' own.
+  // "known": pointers to the real functions, in the interposed functions of the C library.
+  // Two underscores: data of the compiler and the sanitizers.
   const bool ours = bare.empty() || bare.starts_with("__") || bare.ends_with("::known") ||
                     std::any_of(kPlatformNames.begin(), kPlatformNames.end(),
                                 [&](auto p) { return bare.starts_with(p); });

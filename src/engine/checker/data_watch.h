@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Watches the writable data of the file that a model comes from (globals, static members, function-
+// Watches the writable data of the file that contains a model (globals, static members, function-
 // local statics, thread-local variables): state that no rollback restores.
 //
-// Variables that are initialised once, at whatever event comes first, are allowed, so a change in a
-// first execution is remembered and only a second change of the same word counts. An event that is
-// executed again finds everything initialised, so there any change counts.
+// Variables that are initialised once, at the first event that needs them, are allowed. So a change
+// in a first execution is recorded, and only a second change of the same word counts. An event that
+// is executed again finds everything initialised, so then any change counts.
 //
-// Comparing costs time in proportion to the data: a shared object with a model has a few hundred
+// Comparing takes time in proportion to the data: a shared object with a model has a few hundred
 // bytes and is watched at every event, the orrery command itself has tens of kilobytes and is
-// watched at a sample of the events. What the platform's own code keeps there does not count.
+// watched at a sample of the events. Changes of the platform's own variables do not count.
 #pragma once
 
 #include <cstddef>
@@ -28,15 +28,15 @@ class DataWatch {
   explicit DataWatch(const Model& model);
 
   std::size_t bytes() const { return bytes_; }
-  /// Events between two that are watched: the work stays near a kilobyte an event. 0: there is so
-  /// much data (a sanitizer makes megabytes of it) that it is only looked at to find a cause.
+  /// About one event in so many is watched: the work stays near a kilobyte an event. 0: so much
+  /// data (a sanitizer adds megabytes) that it is compared only to find a cause.
   std::uint64_t period() const { return bytes_ > kMostWatchedBytes ? 0 : 1 + bytes_ / 1024; }
 
-  /// Takes the present contents as a basis.
+  /// Takes the present contents as the basis for the next comparison.
   void refresh();
-  /// After a first execution: a variable that changes and has changed before; nullptr if none.
+  /// After a first execution: a variable that changed and had changed before; nullptr if none.
   const void* changed_again();
-  /// After another execution: a variable that changed; nullptr if none.
+  /// After a repeated execution: a variable that changed; nullptr if none.
   const void* changed();
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All that one execution of a handler did, so that it can be compared with another execution of the
-// same event, and the outbox that records it.
+// All effects of one execution of a handler, to be compared with another execution of the same
+// event, and the outbox that records them.
 #pragma once
 
 #include <cstddef>
@@ -23,21 +23,21 @@ namespace orrery::checker {
 struct Sent : EventHeader {
   Sent(const EventHeader& header, std::size_t payload_at)
       : EventHeader(header), payload(payload_at) {}
-  std::size_t payload;  ///< where it begins in Effects::payloads
+  std::size_t payload;  ///< offset of its payload in Effects::payloads
 };
 
 struct Effects {
   WorldIndex world = 0;
-  std::vector<Sent> sends;  ///< those at or after the horizon, too
+  std::vector<Sent> sends;  ///< including those at or after the horizon
   std::vector<std::byte> payloads;
   RowBuffer rows;
   std::vector<Observation> observations;
-  checkpoint::KernelState kernel;  ///< after it, if it went well
+  checkpoint::KernelState kernel;  ///< after the execution, if it succeeded
   std::string fault;               ///< a sentence, if it failed
   std::vector<AllocationStep> steps;
-  std::vector<std::byte> image;  ///< of the LP's memory, after it
+  std::vector<std::byte> image;  ///< of the LP's memory after the execution
 
-  /// Of an LP whose kernel state is `before`.
+  /// Clears all, for an execution by an LP whose kernel state is `before`.
   void begin(WorldIndex index, const checkpoint::KernelState& before) {
     world = index;
     kernel = before;
@@ -62,13 +62,14 @@ struct Effects {
   }
 };
 
-/// The outbox of the checker's executions. What the recording leaves on the stack below the handler
-/// must not differ between executions, since the handler's next calls may find it in their padding:
-/// it is done in functions of its own, and then their part of the stack is overwritten.
+/// The outbox of the checker's executions. Recording leaves bytes on the stack below the handler,
+/// and the handler's next calls may have them in their padding, so they must not differ between
+/// executions. Recording is therefore done in separate functions, and then their part of the stack
+/// is overwritten.
 struct Outbox {
   Effects* effects = nullptr;               ///< of the execution that runs
-  checkpoint::UndoLog* undo_log = nullptr;  ///< of the one that will be reversed
-  WorldIndex stack_world = 0;               ///< whose pattern the stack has
+  checkpoint::UndoLog* undo_log = nullptr;  ///< if the execution will be undone by reverse handler
+  WorldIndex stack_world = 0;               ///< the world whose pattern is on the stack
 
   template <class Payload>
   void send(const EventHeader& header, const Payload& payload) {

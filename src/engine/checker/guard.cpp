@@ -69,7 +69,7 @@ std::optional<Overrun> Guard::damaged_slack(const Allocation& allocation) const 
 }
 
 void Guard::fill_free(LpMemory& lp, WorldIndex world) {
-  if (kPoisons) {  // free chunks are the sanitizer's; restore forgot where the slack is
+  if (kPoisons) {  // the sanitizer watches free chunks; a restore loses the poison of the slack
     lp.live.for_each([](const Allocation& allocation) {
       memory::poison_slack(allocation.address, allocation.bytes, allocation.chunk_bytes);
     });
@@ -101,8 +101,8 @@ void Guard::redo(LpMemory& lp, const std::vector<AllocationStep>& steps) {
   }
 }
 
-// What serves lies below these functions' part of the stack, and is overwritten there: what it
-// keeps of the chain of frames must not be found by a model that reads what it has not initialised.
+// The functions that serve these requests lie below on the stack, and their part is overwritten: a
+// model that reads uninitialised variables must not find their frame pointers there.
 void* Guard::allocate(std::size_t bytes, std::size_t alignment) noexcept {
   void* const pointer = serve(bytes, alignment, __builtin_frame_address(0));
   scrub_stack(stack_world_);
@@ -127,7 +127,7 @@ void Guard::deallocate(void* pointer) noexcept {
     allocation.chunk_bytes = heap.usable_size(pointer);
     allocation.ordinal = ++lp_->allocated;
     remember_place(allocation, frame);
-    if (kPoisons || heap.run_count() != runs) {  // no pattern there yet
+    if (kPoisons || heap.run_count() != runs) {  // new memory has no pattern yet
       memory::unpoison(pointer, allocation.chunk_bytes);
       fill(allocation.address, allocation.chunk_bytes, world_);
       memory::poison_slack(pointer, bytes, allocation.chunk_bytes);
@@ -137,7 +137,7 @@ void Guard::deallocate(void* pointer) noexcept {
     try {
       steps_->push_back({true, allocation});
       lp_->live.insert(allocation);
-    } catch (const std::bad_alloc&) {  // of the checker's own lists: the request is refused
+    } catch (const std::bad_alloc&) {  // no memory for the checker's lists: refuse the request
       if (steps_->size() > steps) steps_->pop_back();
       heap.deallocate(pointer);
       --lp_->allocated;
@@ -164,7 +164,7 @@ void Guard::deallocate(void* pointer) noexcept {
 void* Guard::reallocate(void* pointer, std::size_t bytes) noexcept {
   const auto* known = lp_->live.find(static_cast<std::byte*>(pointer));
   if (known == nullptr) {
-    deallocate(pointer);  // finds out what is wrong with it
+    deallocate(pointer);  // reports what is wrong with the pointer
     return nullptr;
   }
   const std::size_t kept = std::min(known->bytes, bytes);
@@ -184,8 +184,8 @@ const Allocation* Guard::last_freed_at(const std::byte* address) const {
   return nullptr;
 }
 
-/// Walks the frame pointers from `innermost` on. Code that was compiled without them leaves other
-/// values there, so every step is checked to go up within this handler's part of the stack.
+/// Follows the frame pointers from `innermost` on. Code compiled without frame pointers leaves
+/// other values there, so each step must go up within this handler's part of the stack.
 __attribute__((no_sanitize("address", "undefined"))) void Guard::remember_place(
     Allocation& allocation, const void* innermost) const {
   const auto* frame = static_cast<const std::uintptr_t*>(innermost);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory of an LP under the checker: its heap, a table of what was asked for, and the guard
-// that serves the model's malloc and free while a handler runs.
+// The memory of an LP under the checker: its heap, a table of its allocations, and the guard that
+// serves the model's malloc and free while a handler runs.
 //
-// What is not live holds the world's pattern (world.h): chunks that are free, and the slack between
-// the end of an allocation and the end of its chunk. So memory that a handler gets is filled with
-// it already, and a byte in between that does not hold it any more has been written by an overrun
-// or after it was freed; this is looked at after every handler. In a build with the address
-// sanitizer the sanitizer watches these bytes instead, at the very access.
+// Memory that is not live holds the world's pattern (world.h): free chunks, and the slack between
+// the end of an allocation and the end of its chunk. So a handler gets memory that is filled with
+// the pattern. A byte outside of allocations that no longer holds the pattern was written by an
+// overrun, or after it was freed; the guard checks this after every handler. In a build with the
+// address sanitizer, the sanitizer watches these bytes instead, at each access.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct LpMemory {
   std::uint64_t allocated = 0;  ///< allocations so far
 };
 
-/// What a handler asked of its heap, in order.
+/// A request of a handler to its heap.
 struct AllocationStep {
   bool allocates;
   Allocation allocation;
@@ -40,26 +40,27 @@ struct Overrun {
   enum class Kind : std::uint8_t { slack, free_chunk } kind;
   const std::byte* address;
   std::byte value;
-  Allocation allocation;  ///< kind slack: the one in front
+  Allocation allocation;  ///< kind slack: the allocation in front of the byte
 };
 
 class Guard final : public memory::HeapObserver {
  public:
-  /// The handler that runs next uses `lp`, in `world`; its requests are appended to `steps`.
-  /// What it leaves on the stack is overwritten with the pattern of `stack_world`.
+  /// The handler that runs next uses `lp`, in `world`; its requests are appended to `steps`. After
+  /// each request, the guard's part of the stack is overwritten with the pattern of `stack_world`.
   void begin(LpMemory& lp, WorldIndex world, WorldIndex stack_world,
              std::vector<AllocationStep>& steps, const void* stack_end);
-  /// After the handler: the first damage to what is not live.
+  /// Call after the handler: the first overrun, if any.
   std::optional<Overrun> damage();
 
-  /// Puts the pattern of `world` where nothing is live. Call it after each restore.
+  /// Fills free memory with the pattern of `world`. Call after each restore.
   static void fill_free(LpMemory& lp, WorldIndex world);
-  /// Takes the record of `steps` back; the heap itself is restored by whoever restores it.
+  /// Removes `steps` from the table of allocations; the caller restores the heap itself.
   static void undo(LpMemory& lp, const std::vector<AllocationStep>& steps);
-  /// Brings the record of `steps` back.
+  /// Enters `steps` in the table of allocations again.
   static void redo(LpMemory& lp, const std::vector<AllocationStep>& steps);
 
-  /// What was freed last at `address`, by any LP; nullptr if that is long ago.
+  /// The allocation at `address` that was freed last, by any LP; nullptr if not among the last
+  /// kRememberedFrees.
   const Allocation* last_freed_at(const std::byte* address) const;
 
   void* allocate(std::size_t bytes, std::size_t alignment) noexcept override;
@@ -79,13 +80,13 @@ class Guard final : public memory::HeapObserver {
   WorldIndex world_ = 0, stack_world_ = 0;
   const void* stack_end_ = nullptr;
   std::optional<Overrun> damage_;  ///< found when the allocation was freed
-  /// A ring. There from the beginning: a first free may come when memory is gone.
+  /// A ring. Allocated from the beginning: the first free may come when no memory is left.
   std::vector<Allocation> freed_ = std::vector<Allocation>(kRememberedFrees);
   std::size_t freed_next_ = 0;
 };
 
-/// Overwrites the stack below the caller with the world's pattern, so that a local variable which
-/// nobody initialised differs between the worlds.
+/// Overwrites the stack below the caller with the world's pattern, so that an uninitialised local
+/// variable differs between the worlds.
 void scrub_stack(WorldIndex world);
 
 }  // namespace orrery::checker

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Executing and checking; lp_checker_rollback.cpp rolls back, lp_checker_report.cpp says what was
-// found.
+// LpChecker: executing and checking. lp_checker_rollback.cpp rolls back, lp_checker_report.cpp
+// makes the sentences of findings.
 #include "engine/checker/lp_checker.h"
 
 #include <alloca.h>
@@ -25,9 +25,9 @@ namespace {
 constexpr std::int64_t kClockShiftSeconds = 100'003;
 constexpr std::uintptr_t kFloorBytes = 32 * 1024;
 
-/// What earlier calls of others have left in the thread, which no handler may look at before it has
-/// set it itself, is the opposite in the other world: errno, the flags of floating-point
-/// exceptions.
+/// Sets errno and the flags of floating-point exceptions, which are opposite in the two worlds:
+/// earlier calls by other code leave them in the thread, so no handler may read them before it has
+/// set them itself.
 void leave_marks(bool raised) {
   std::feclearexcept(FE_ALL_EXCEPT);
   if (raised) std::feraiseexcept(FE_ALL_EXCEPT);
@@ -61,7 +61,7 @@ LpChecker::~LpChecker() {
   memory::outside_calls = {};
   for (CheckedLp& lp : lps_) {
     drop_episode(lp);
-    // If the run ended for lack of memory, there is some again for the lists of what is freed.
+    // If the run ended for lack of memory, this frees some for the lists of allocation steps.
     lp.other = {};
     lp.twin_image = {};
     std::vector<AllocationStep> steps;
@@ -121,7 +121,7 @@ void LpChecker::execute(const Job& job, WorldIndex world, WorldIndex stack_world
   if (handled && out.fault.empty()) execution_.end(out.kernel);
   statistics_.outside_calls |= memory::outside_calls.seen;
   ++statistics_.executions;
-  // Memory that another execution got says nothing about the model.
+  // A failure for lack of memory or the like, in one execution, says nothing about the model.
   if (tells_system_failure(out.fault)) throw Finding{out.fault};
 }
 
@@ -134,7 +134,8 @@ void LpChecker::begin(const Job& job, WorldIndex world) {
     execution_.begin(*job.event, payload_in(*job.event, world), *object, lp.kernel);
 }
 
-/// It harms nobody, since it was put back, but does not do what its author may hope for either.
+/// Notes that a handler has left a changed floating-point environment. This is harmless, since the
+/// platform resets it, but it does not have the effect that its author may expect.
 void LpChecker::note_floats(const Job& job) {
   if (!statistics_.floats_left.empty()) return;
   statistics_.floats_left =
@@ -144,7 +145,7 @@ void LpChecker::note_floats(const Job& job) {
       "it where it is needed, in each handler";
 }
 
-/// Brings the stack to the floor, from wherever it is, and calls the handler there.
+/// Moves the stack pointer to the floor, the same address each time, and calls the handler there.
 [[gnu::noinline]] __attribute__((no_sanitize("address", "undefined"))) void
 LpChecker::call_at_floor() {
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
@@ -154,8 +155,8 @@ LpChecker::call_at_floor() {
   invoke();
 }
 
-/// What it keeps in registers while the handler runs, and the handler may put on the stack, is the
-/// same in each execution.
+/// A separate function, so that the registers that the handler may save on the stack have the same
+/// contents in each execution.
 [[gnu::noinline]] void LpChecker::invoke() {
   guarded_call(
       nowhere_, [this] { call(); },
@@ -180,12 +181,12 @@ void LpChecker::call() {
   } else {
     execution_.call();
   }
-  // No tail call: the handler's variables would lie in what this function leaves on the stack, and
-  // not in the world's pattern.
+  // Prevents a tail call: the handler's variables would lie where this function has left its data
+  // on the stack, instead of in the world's pattern.
   asm volatile("" : : : "memory");
 }
 
-/// The sentence for the exception that is being handled: that of the other engines.
+/// The sentence for the current exception, as on the other engines.
 std::string LpChecker::describe_failure() {
   const Job& job = *running_;
   if (job.kind == Job::Kind::create) {
@@ -201,7 +202,7 @@ std::string LpChecker::describe_failure() {
   return describe_current_exception(model_, job.lp, name_of(job), job.key.time());
 }
 
-/// As messages call it; empty for what is not an event.
+/// The job's name in messages; empty for create and start.
 std::string LpChecker::name_of(const Job& job) const {
   return job.kind == Job::Kind::event    ? event_name(job.lp, job.event->type)
          : job.kind == Job::Kind::finish ? "finish()"
@@ -210,7 +211,7 @@ std::string LpChecker::name_of(const Job& job) const {
 
 std::string LpChecker::event_name(LpId id, EventTypeId type) const {
   if (id >= lps_.size() || lps_[id].object == nullptr) return "of an unknown type";
-  // The twin is asked because an overrun may have damaged the LP itself.
+  // From the twin, because an overrun may have damaged the LP itself.
   return std::string(name_of_event(twin(id), type));
 }
 
@@ -233,8 +234,8 @@ bool LpChecker::check(const Job& job) {
     const Difference difference = execute_in_both_worlds(job);
     if (difference.empty()) break;
     if (!difference.only_bytes || repeated) report_difference(job, difference, Versus::other_world);
-    // What is done once a process, by the dynamic linker or for a static that is initialised here,
-    // leaves its traces in padding. What matters shows again.
+    // Work that is done once per process, by the dynamic linker or to initialise a static, may
+    // leave traces in padding. A difference that matters occurs again.
     ++statistics_.one_offs;
     Guard::undo(lp.memory, second_.steps);
     go_to(lp, world, before_);
@@ -251,14 +252,14 @@ bool LpChecker::check(const Job& job) {
   return true;
 }
 
-/// Whether what was executed did not fail. Throws what create() refused.
+/// Whether the first execution succeeded. Throws the UsageError of create(), if any.
 bool LpChecker::succeeded() const {
   if (first_.fault.empty()) return true;
   if (!usage_error_.empty()) throw UsageError(usage_error_);
   return false;
 }
 
-/// Of an LP that must not roll back. It may ask clocks and whatever it likes.
+/// Executes and checks a job of an LP that must not roll back. It may read clocks and the like.
 bool LpChecker::check_once(const Job& job) {
   CheckedLp& lp = lps_[job.lp];
   const memory::OutsideCallSet calls = statistics_.outside_calls;
@@ -290,7 +291,7 @@ Difference LpChecker::execute_in_both_worlds(const Job& job) {
   return difference;
 }
 
-/// Returns a static variable that changed as it must not; nullptr if none was seen.
+/// Returns a static variable that changed and must not; nullptr if none was found.
 const void* LpChecker::execute_first(const Job& job, bool watched) {
   CheckedLp& lp = lps_[job.lp];
   if (watched) {
@@ -307,7 +308,8 @@ const void* LpChecker::execute_first(const Job& job, bool watched) {
   return variable;
 }
 
-/// What the LP's memory shows now is what it did itself when it executed last, in both worlds.
+/// Throws Finding if the memory of the LP or of its twin has changed since its last job. The LP's
+/// memory is compared with the image of the other world, the twin's with its own image.
 void LpChecker::verify_untouched(const Job& job) {
   CheckedLp& lp = lps_[job.lp];
   const Labels labels{"when its last event had ended", "now"};
@@ -353,14 +355,14 @@ void LpChecker::save(const memory::LpHeap& heap, std::vector<std::byte>& image) 
   heap.save(image.data());
 }
 
-/// Brings the LP's memory to an image of `world`. The table of allocations is the caller's to mend.
+/// Sets the LP's memory to an image of `world`. The caller has to correct the table of allocations.
 void LpChecker::go_to(CheckedLp& lp, WorldIndex world, const std::vector<std::byte>& image) {
   lp.memory.heap.restore(image.data());
   lp.world = world;
   Guard::fill_free(lp.memory, world);
 }
 
-/// The two executions of an event. The heap is as the second has left it.
+/// Compares the two executions of a job. The heap is as the second execution has left it.
 Difference LpChecker::compare_worlds(CheckedLp& lp) {
   doubts_.clear();
   settled_.clear();
@@ -373,7 +375,7 @@ Difference LpChecker::compare_worlds(CheckedLp& lp) {
   return memory;
 }
 
-/// What it cannot judge is in `doubts_` then.
+/// Compares two images of different worlds. Bytes that two worlds cannot judge go to `doubts_`.
 Difference LpChecker::compare_memory(const CheckedLp& lp, const std::vector<std::byte>& a,
                                      const std::vector<std::byte>& b, WorldIndex world_of_a,
                                      const Labels& labels) {
@@ -386,7 +388,7 @@ Difference LpChecker::compare_memory(const CheckedLp& lp, const std::vector<std:
   return memory_difference(lp, a, b, doubts_[doubts].at, labels);
 }
 
-/// The images differ at `at`.
+/// Describes the difference of two images at `at`.
 Difference LpChecker::memory_difference(const CheckedLp& lp, const std::vector<std::byte>& a,
                                         const std::vector<std::byte>& b, std::size_t at,
                                         const Labels& labels) const {

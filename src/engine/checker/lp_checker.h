@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Executes what one LP has to do (its creation, its start, an event, its end) as often as it takes
-// to see whether a rollback would show, and compares:
+// Executes each job of an LP (its creation, its start, an event, its end) several times and
+// compares the executions, to find out whether a rollback would change results:
 //
-//   1. in the LP's present world (world.h), after a checkpoint; then the memory that nobody may
-//      write is looked at;
-//   2. rolled back as in Time Warp, by each checkpoint strategy in turn (strategies.h), and
-//      compared with an image from before;
-//   3. in the other world; memory and effects must be those of the first execution, but for bytes
-//      that nobody has initialised (doubtful ones are settled in more worlds, doubt.h);
-//   4. by the LP's twin at other addresses; the effects must be the same;
-//   5. now and then rolled back over several events and executed up to here again. Such an LP goes
-//      through these events in one world, as in Time Warp: the other is a detour, after which its
-//      memory is again what its checkpoints were made of.
+//   1. it executes the job in the LP's present world (world.h), after a checkpoint, and checks that
+//      memory which the handler must not write is unchanged;
+//   2. it rolls the LP back as in Time Warp, by each checkpoint strategy in turn (strategies.h),
+//      and compares the LP with an image from before;
+//   3. it executes the job in the other world; memory and effects must be those of the first
+//      execution, except for uninitialised bytes (doubtful bytes are settled in more worlds,
+//      doubt.h);
+//   4. the LP's twin at other addresses executes the job; the effects must be the same;
+//   5. now and then it rolls the LP back over several events and executes these again. During such
+//      an episode the LP's history stays in one world, as in Time Warp: after each execution in the
+//      other world, the memory returns to the world of the LP's checkpoints.
 //
 // An LP that must not roll back (LpExecution in orrery/model.h) is executed once, in its first
-// world, and has no twin: only what it writes beyond its allocations is looked at.
+// world, and has no twin: the checker only checks whether it writes beyond its allocations.
 //
-// The first difference ends the run: it is thrown as a Finding, a sentence that names it. Whatever
-// differs, the LP is executed some more times to find out what the difference follows: the pattern
-// in uninitialised memory, or something outside of the LP.
+// The first difference ends the run: it is thrown as a Finding, a sentence that describes it.
+// Before that, the LP is executed some more times to find out what the difference depends on: the
+// pattern in uninitialised memory, or something outside of the LP.
 //
 // Every execution starts at the same address of the stack, with the world's pattern below it, so
-// that what a compiler leaves in padding and dead variables does not depend on who called.
+// that the bytes that a compiler leaves in padding and dead variables do not depend on the caller.
 #pragma once
 
 #include <cstdint>
@@ -55,12 +56,12 @@ namespace orrery::checker {
 /// "time, rand" for messages.
 std::string names_of(memory::OutsideCallSet calls);
 
-/// What the checker has found, as a sentence behind "model fault in LP 5 ...: ".
+/// A fault that the checker has found: the sentence that follows "model fault in LP 5 ...: ".
 struct Finding {
   std::string text;
 };
 
-/// Something that an LP has to do.
+/// One call of an LP.
 struct Job {
   enum class Kind : std::uint8_t { create, start, event, finish } kind;
   LpId lp;
@@ -69,14 +70,14 @@ struct Job {
 };
 
 struct CheckerStatistics {
-  std::uint64_t executions = 0;      ///< of handlers, all told
+  std::uint64_t executions = 0;      ///< of handlers, in all
   std::uint64_t rollbacks = 0;       ///< of one event
   std::uint64_t long_rollbacks = 0;  ///< of several events
-  std::uint64_t coasted = 0;         ///< events executed again after those
+  std::uint64_t coasted = 0;         ///< events executed again after long rollbacks
   std::uint64_t compared_bytes = 0;  ///< of memory
-  std::uint64_t allocations = 0;     ///< whose surroundings were watched
+  std::uint64_t allocations = 0;     ///< checked for overruns, summed over all events
   std::uint64_t data_watched = 0;    ///< events around which the model's static data was compared
-  std::uint64_t one_offs = 0;  ///< differences in bytes of memory that repetition did not show
+  std::uint64_t one_offs = 0;  ///< differences in bytes that did not occur again when repeated
   memory::OutsideCallSet outside_calls = 0;
   std::string floats_left;  ///< the first handler that left a changed floating-point environment
 };
@@ -89,42 +90,43 @@ class LpChecker {
   LpChecker& operator=(const LpChecker&) = delete;
   ~LpChecker();
 
-  /// Executes and checks. True if it is to be committed: `executed` then is what it did. False if
-  /// it failed, every time in the same way: `executed().fault` says how. Throws Finding, and
-  /// UsageError out of Model::create.
+  /// Executes and checks a job. True if it is to be committed: executed() then is what it did.
+  /// False if it failed, every time in the same way: executed().fault is the error. Throws Finding,
+  /// and UsageError out of Model::create.
   bool check(const Job& job);
   const Effects& executed() const { return first_; }
 
-  /// A new event for send `i` of what was executed.
+  /// Makes a pending event of send `i` of executed().
   CheckedEvent* make_event(std::size_t i);
-  /// Gives an event back when it has been checked.
+  /// Frees an event that has been checked, unless an episode still needs it.
   void release(CheckedEvent* event);
 
-  /// Whether it is a timer that its LP has cancelled.
+  /// Whether the event is a timer that its LP has cancelled.
   bool is_withdrawn(CheckedEvent& event) const {
     const CheckedLp& lp = lps_[event.receiver];
     return orrery::is_withdrawn(*lp.object, event, event.payload(lp.world));
   }
   LogicalProcessBase& object(LpId id) { return *lps_[id].object; }
-  /// Of the same class, and whole whatever the LP has done to its memory, if it has a twin.
+  /// An object of the LP's class: the twin, whose memory the LP cannot have damaged, or the LP
+  /// itself if it has no twin.
   const LogicalProcessBase& twin(LpId id) const {
     return lps_[id].twin != nullptr ? *lps_[id].twin : *lps_[id].object;
   }
-  /// Whether it is executed more than once.
+  /// Whether the LP's jobs are executed more than once.
   bool repeats(LpId id) const { return executions_.of(id) == LpExecution::speculative; }
   std::uint64_t hash(LpId id) const { return lps_[id].kernel.hash; }
-  /// The LP on which something was found: its destructor is not called.
+  /// For an LP with a finding: its destructor will not be called.
   void abandon(LpId id) { lps_[id].broken = true; }
-  /// Calls finish() for good, right after it was checked.
+  /// Calls the LP's finish() for the results, right after it was checked.
   void finish(LpId id, Finisher& finisher);
 
   std::string event_name(LpId id, EventTypeId type) const;
   /// "model fault in LP 5 (class Desk), event Customer at 12 s (tick 12), key ...: the checker ..."
   std::string sentence(const Job& job, const Finding& finding) const;
 
-  /// What the thread executes, for those who watch it.
+  /// What the thread executes; for ThreadWatch.
   const HandlerExecution& execution() const { return execution_; }
-  /// The sentence for a crash of the handler that runs; for the handler of the signal.
+  /// The sentence for a crash of the handler that runs; for the signal handler.
   std::string crash_sentence(int signal) const;
 
   const CheckerStatistics& statistics() const { return statistics_; }
@@ -133,12 +135,13 @@ class LpChecker {
   std::uint64_t memory_bytes() const;
 
  private:
-  /// One of several events that an LP is to be rolled back over.
+  /// An event of an episode.
   struct Step {
     CheckedEvent* event;
     Effects executed;  ///< in the episode's world
   };
-  /// The events are numbered from 0: their ordinals in the history.
+  /// Several events of an LP that will be rolled back together. They are numbered from 0: these are
+  /// their ordinals in the history.
   struct Episode {
     WorldIndex world;
     std::vector<std::byte> image;  ///< at its start
@@ -151,7 +154,7 @@ class LpChecker {
 
     bool reversing() const { return strategy->kind() == checkpoint::Kind::reverse; }
   };
-  /// How an event that is being checked is to be undone.
+  /// How the present job is to be undone.
   struct Rollback {
     RollbackStrategy& strategy;
     History& history;
@@ -170,16 +173,16 @@ class LpChecker {
     WorldIndex world = 0;
     std::vector<std::byte> other;       ///< image of the world that the memory does not show
     std::vector<std::byte> twin_image;  ///< of the twin's memory
-    std::vector<Doubt> settled;         ///< of which bits are uninitialised and carried along
+    std::vector<Doubt> settled;         ///< their bits are uninitialised and only carried along
     std::unique_ptr<Episode> episode;
-    std::uint32_t turn = 0;                ///< of the strategies
-    Key last;                              ///< of what it executed last
-    bool broken = false;                   ///< its memory means nothing any more
-    const std::byte* object_at = nullptr;  ///< where the allocation begins that has the object
+    std::uint32_t turn = 0;                ///< for RollbackPlan::choose
+    Key last;                              ///< of the last job
+    bool broken = false;                   ///< its memory is damaged
+    const std::byte* object_at = nullptr;  ///< start of the allocation that contains the object
     std::size_t object_bytes = 0;
     std::size_t odd_at =
-        kNoDifference;      ///< in it: a byte that depends on addresses, seen first ...
-    std::string odd_since;  ///< ... then
+        kNoDifference;      ///< offset in the object of a byte that depends on addresses
+    std::string odd_since;  ///< text: when that byte was first seen
   };
 
   // Executing.
@@ -247,7 +250,7 @@ class LpChecker {
   void drop_episode(CheckedLp& lp);
   std::uint64_t random_number();
 
-  // Saying what was found.
+  // Reports.
   [[noreturn]] void report_difference(const Job& job, const Difference& difference, Versus versus);
   [[noreturn]] void report_overrun(const Job& job, const Overrun& overrun);
   [[noreturn]] void report_stateful(memory::OutsideCallSet calls);
@@ -281,16 +284,16 @@ class LpChecker {
   // Of the execution that runs.
   Execution<Outbox> execution_;
   bool other_marks_ = false;             ///< errno and the like are those of the other world
-  bool reversing_ = false;               ///< its handler is to do what its reverse will need
+  bool reversing_ = false;               ///< the handler saves what its reverse handler will need
   const Job* running_ = nullptr;         ///< nullptr: none
-  std::vector<std::uint32_t> left_out_;  ///< told by who ends the LPs for good
-  std::string usage_error_;              ///< what create() refused, if it did
-  std::uintptr_t floor_ = 0;             ///< of the stack; 0: not yet known
+  std::vector<std::uint32_t> left_out_;  ///< ignored here: Finisher reports it
+  std::string usage_error_;              ///< the UsageError of create(), if any
+  std::uintptr_t floor_ = 0;             ///< stack address where handlers start; 0: not yet known
 
   Effects first_, second_, twin_, more_;
   std::vector<std::byte> before_, scratch_;
-  std::vector<Doubt> doubts_;   ///< of the event that is checked
-  std::vector<Doubt> settled_;  ///< those that it has met and are settled
+  std::vector<Doubt> doubts_;   ///< of the present job
+  std::vector<Doubt> settled_;  ///< doubts of the present job that are settled
   std::vector<std::uint64_t> probe_payload_;
 };
 

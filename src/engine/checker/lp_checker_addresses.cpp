@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LpChecker: which member of an LP depends on where its memory lies, for the sentence of an event
-// that shows by what it does that something depends on it (twin.h). That event may be a late one:
-// an address was hashed, or a map that addresses order was walked through, long before, and what
-// came of it stayed in the LP.
+// LpChecker: finds the member of an LP that depends on where its memory lies, for the sentence of a
+// finding by the twin (twin.h). The event that shows the difference may be a late one: long before,
+// the LP may have hashed an address, or visited a map that is ordered by addresses, and stored the
+// result.
 //
-// An LP and its twin are objects of one class, so words at one offset mean the same. Those that
-// hold addresses of their own memory differ rightly; the first other word that differs is taken
-// for the trace of an address. It is never a finding by itself: only what others see must be equal.
+// An LP and its twin are objects of one class, so words at the same offset mean the same. Words
+// that hold addresses of their own memory rightly differ; the first other word that differs is
+// taken for one that depends on addresses. It is never a finding by itself: only effects outside of
+// the LP must be equal.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ namespace {
 
 constexpr std::size_t kPointerBytes = sizeof(std::uintptr_t);
 
-/// Or right behind it.
+/// Whether the word is an address in the heap, or right behind an allocation in it.
 bool is_within(const memory::LpHeap& heap, const std::byte* word) {
   std::uintptr_t address;
   std::memcpy(&address, word, sizeof address);
@@ -29,7 +30,7 @@ bool is_within(const memory::LpHeap& heap, const std::byte* word) {
          heap.owns(reinterpret_cast<const void*>(address - 1));
 }
 
-/// What lies in the twin as `place` does in the object.
+/// The place in the twin that corresponds to `place` in the object.
 const std::byte* twin_of(const std::byte* place, const LogicalProcessBase* object,
                          const LogicalProcessBase* twin) {
   return reinterpret_cast<const std::byte*>(twin) +
@@ -47,7 +48,7 @@ void LpChecker::find_object(CheckedLp& lp) {
   });
 }
 
-/// Its place in the LP's object; kNoDifference if there is none.
+/// Offset in the LP's object of the first byte that depends on addresses; kNoDifference if none.
 std::size_t LpChecker::first_odd_byte(const CheckedLp& lp) const {
   if (lp.object_bytes == 0) return kNoDifference;
   const std::byte* const mine = lp.object_at;
@@ -55,14 +56,15 @@ std::size_t LpChecker::first_odd_byte(const CheckedLp& lp) const {
   for (std::size_t at = 0; at + kPointerBytes <= lp.object_bytes; at += kPointerBytes) {
     if (std::memcmp(mine + at, twins + at, kPointerBytes) == 0) continue;
     if (is_within(lp.memory.heap, mine + at) && is_within(lp.twin_heap, twins + at)) continue;
-    // The twin has the pattern of world 1 where nobody has initialised anything.
+    // The twin's uninitialised memory has the pattern of world 1.
     for (std::size_t i = at; i < at + kPointerBytes; ++i)
       if (mine[i] != twins[i] && (lp.world == 1 || !follows(mine[i], twins[i]))) return i;
   }
   return kNoDifference;
 }
 
-/// After an event that was right.
+/// Called after a job without a finding: notes a byte that depends on addresses, for a later
+/// finding.
 void LpChecker::note_odd_byte(const Job& job) {
   CheckedLp& lp = lps_[job.lp];
   if (job.kind == Job::Kind::create) find_object(lp);

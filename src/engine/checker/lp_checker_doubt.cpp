@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LpChecker: bytes of which two worlds cannot tell whether their bits are uninitialised and only
-// carried along (doubt.h): finding them, and settling the doubt by more executions.
+// LpChecker: doubts (doubt.h), bytes whose bits two worlds cannot prove to be uninitialised and
+// only carried along: finding them, and settling them by more executions.
 //
-// What has been settled is remembered for each LP as long as it stays as it is, so that a
-// std::vector<bool> costs more executions only when other bits of it become uninitialised ones.
+// Settled doubts are kept for each LP as long as their bytes do not change, so that a
+// std::vector<bool> costs more executions only when other bits of it become uninitialised.
 #include <algorithm>
 #include <cstring>
 
@@ -13,10 +13,10 @@
 namespace orrery::checker {
 namespace {
 
-/// More are no remains of bit-fields. The first one is reported then.
+/// More doubts cannot come from bit-fields: then the first one is reported as a difference.
 constexpr std::size_t kMostDoubts = 65536;
 
-/// What is `in0` and `in1` in the two worlds, in another one.
+/// Makes the image of world `world` from the images `in0` and `in1` of worlds 0 and 1.
 void make_probe(std::byte* probe, const std::byte* in0, const std::byte* in1, std::size_t bytes,
                 WorldIndex world) {
   for (std::size_t i = 0; i < bytes; ++i) probe[i] = carried_to(world, in0[i], in1[i]);
@@ -24,8 +24,8 @@ void make_probe(std::byte* probe, const std::byte* in0, const std::byte* in1, st
 
 }  // namespace
 
-/// Bytes that differ between the worlds go into `doubts_`, those known from before into `settled_`.
-/// False: there are too many, or one is in what the platform keeps of the memory.
+/// Puts bytes that differ between the worlds into `doubts_`, those settled before into `settled_`.
+/// False: there are too many, or one is in the header that the platform keeps in the image.
 bool LpChecker::find_doubts(const CheckedLp& lp, const std::byte* in0, const std::byte* in1,
                             std::size_t bytes) {
   const std::size_t first = doubts_.size();
@@ -56,8 +56,8 @@ bool LpChecker::find_doubts(const CheckedLp& lp, const std::byte* in0, const std
   return true;
 }
 
-/// Executes the event in more worlds; the difference that is none of uninitialised bits, if there
-/// is one. The heap is as the second execution has left it, before and after.
+/// Executes the event in more worlds. Returns the first difference that is not one of uninitialised
+/// bits, if any. The heap is as the second execution has left it, before and after this call.
 Difference LpChecker::settle_doubts(const Job& job) {
   CheckedLp& lp = lps_[job.lp];
   Guard::undo(lp.memory, second_.steps);
@@ -85,8 +85,9 @@ Difference LpChecker::settle_doubts(const Job& job) {
   return {};
 }
 
-/// Whether its bits hold the patterns, or, where they were uninitialised before, others that may
-/// have become of them. The LP's memory is as before the event.
+/// Whether the doubt's bits can be uninitialised: they hold the patterns, or they were
+/// uninitialised before the event, so that other values may have come from them. The LP's memory is
+/// as before the event.
 bool LpChecker::may_be_carried(const CheckedLp& lp, const Doubt& doubt) const {
   if (follows(doubt.in0, doubt.in1)) return true;
   if (doubt.send != Doubt::kMemory) return false;
@@ -107,8 +108,8 @@ bool LpChecker::may_be_carried(const CheckedLp& lp, const Doubt& doubt) const {
   return carried;
 }
 
-/// Executes the event in world `probe`. The first doubt whose bits do not follow its pattern; the
-/// number of doubts if all do.
+/// Executes the event in world `probe`. Returns the index of the first doubt whose bits do not
+/// follow that world's pattern; the number of doubts if all do.
 std::size_t LpChecker::first_not_carried(const Job& job, WorldIndex probe) {
   CheckedLp& lp = lps_[job.lp];
   const auto& in0 = first_.world == 0 ? before_ : lp.other;

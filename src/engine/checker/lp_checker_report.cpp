@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LpChecker: from a difference to a sentence that says where it is and what usually causes it.
+// LpChecker: makes a sentence of a difference, with its place and its likely cause.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace orrery::checker {
 namespace {
 
-/// Functions through which model code allocates: what called them is of interest.
+/// Functions through which model code allocates: messages name their callers instead.
 constexpr std::array<std::string_view, 11> kAllocators = {
     "operator new",  "malloc", "calloc", "realloc",          "memalign",
     "aligned_alloc", "posix_", "strdup", "orrery::memory::", "orrery::checker::",
@@ -74,7 +74,7 @@ std::string LpChecker::sentence(const Job& job, const Finding& finding) const {
                          job.key.sequence(), job.key.sender());
   }
   const CheckedLp& lp = lps_[job.lp];
-  // The twin's class: its memory is whole whatever has happened to the LP's.
+  // The twin's class, since the LP's own memory may be damaged.
   if (lp.twin != nullptr) where += ", LP class " + type_name(typeid(*lp.twin));
   return fmt::format("model fault in {}: {}", where, finding.text);
 }
@@ -106,7 +106,7 @@ void LpChecker::report_difference(const Job& job, const Difference& difference, 
   throw Finding{text + "; " + cause(job)};
 }
 
-/// Executes the event again to see what the difference between first_ and second_ follows.
+/// Executes the event again to find out what the difference between first_ and second_ depends on.
 std::string LpChecker::cause(const Job& job) {
   CheckedLp& lp = lps_[job.lp];
   const auto same_again = [&](const Effects& expected, WorldIndex stack,
@@ -169,7 +169,7 @@ std::string LpChecker::cause_outside(memory::OutsideCallSet calls, const void* v
   return text;
 }
 
-/// Even if nothing depends on it here, where one handler runs after the other.
+/// Reported even if no result depends on it here, where one handler runs after the other.
 void LpChecker::report_stateful(memory::OutsideCallSet calls) {
   const auto first = static_cast<memory::OutsideCall>(std::countr_zero(calls));
   throw Finding{fmt::format(
@@ -232,7 +232,7 @@ std::string LpChecker::place_text(const Allocation& allocation) const {
   return text + ")";
 }
 
-/// Whose state has that byte of those of an LP.
+/// The metric whose state contains the byte at `offset` of an LP's metrics.
 const Metric& LpChecker::metric_at(std::uint32_t offset) const {
   const auto& metrics = model_.metrics();
   const auto behind = std::upper_bound(
@@ -290,7 +290,7 @@ std::string LpChecker::holders_of(LpId victim) const {
       for (std::size_t at = 0; at + sizeof(void*) <= live.bytes; at += sizeof(void*)) {
         const std::byte* pointer;
         std::memcpy(&pointer, live.address + at, sizeof pointer);
-        // The end of an allocation of its own is where another LP's memory may begin.
+        // A pointer to the end of an own allocation may equal the begin of another LP's memory.
         const bool hit = (owner.memory.heap.owns(pointer) || owner.twin_heap.owns(pointer)) &&
                          !lps_[id].memory.heap.owns(pointer - 1);
         if (hit && holders.size() < kNamed)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LpChecker: rolling back, over one event and over several, and executing again what came after.
+// LpChecker: rollbacks of one event and of several, and executing the undone events again.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -15,9 +15,10 @@
 namespace orrery::checker {
 namespace {
 
-// At one time; and one in so many LPs, since those that rarely execute keep theirs for long.
+// Open episodes: kMostEpisodes, or one per kLpsAnEpisode LPs if that is more, since LPs that rarely
+// execute keep theirs open for long.
 constexpr std::size_t kMostEpisodes = 64, kLpsAnEpisode = 16;
-constexpr std::uint64_t kEpisodeOdds = 8;         // an event begins one with a chance of 1 in ...
+constexpr std::uint64_t kEpisodeOdds = 8;         // one event in so many begins an episode
 constexpr std::uint32_t kEpisodeCheckpoints = 4;  // at most
 constexpr Labels kSeveral{"when it was executed first", "after a rollback of several events"};
 
@@ -27,7 +28,7 @@ RollbackStrategy::Lp LpChecker::view(CheckedLp& lp, History& history) {
   return {static_cast<LpId>(&lp - lps_.data()), lp.object, lp.memory.heap, lp.kernel, history};
 }
 
-/// Before an execution that is to be rolled back: has `strategy` take what it needs.
+/// Called before an execution that is to be rolled back: `strategy` takes the checkpoint it needs.
 void LpChecker::prepare(RollbackStrategy& strategy, const RollbackStrategy::Lp& subject,
                         std::uint32_t ordinal) {
   reversing_ = strategy.before_event(subject, ordinal);
@@ -37,14 +38,15 @@ void LpChecker::prepare(RollbackStrategy& strategy, const RollbackStrategy::Lp& 
 // ---- Over one event
 // ------------------------------------------------------------------------------
 
-/// Before the first execution: takes a checkpoint, if the LP has none that lies right before.
+/// Called before the first execution: takes a checkpoint, unless the LP has one right before the
+/// event.
 LpChecker::Rollback LpChecker::take(const Job& job) {
   CheckedLp& lp = lps_[job.lp];
   if (lp.episode != nullptr) {
     Episode& episode = *lp.episode;
     prepare(*episode.strategy, view(lp, episode.history), episode.now);
-    // From an earlier one it would have to coast forward at each event: a copy then. Not any
-    // strategy, since two shadows of one LP would take the tracked writes from each other.
+    // From an earlier checkpoint the LP would have to coast forward at each event, so take a copy.
+    // No other strategy, since two shadows of one LP would take the tracked writes from each other.
     if (reversing_ || episode.history.checkpoints->ordinal == episode.now)
       return {*episode.strategy, episode.history, episode.now, lp.kernel, true};
   }
@@ -55,7 +57,7 @@ LpChecker::Rollback LpChecker::take(const Job& job) {
   return {strategy, strategy.single(), 0, lp.kernel, false};
 }
 
-/// Takes the first execution back and compares with what was before.
+/// Undoes the first execution and compares the LP with its image from before.
 void LpChecker::roll_back(const Job& job, const Rollback& rollback) {
   CheckedLp& lp = lps_[job.lp];
   RollbackStrategy& strategy = rollback.strategy;
@@ -63,13 +65,13 @@ void LpChecker::roll_back(const Job& job, const Rollback& rollback) {
   const std::uint32_t now = rollback.ordinal + 1;
   lp.kernel = first_.kernel;
   strategy.after_event(subject, now, first_.fault.empty());
-  // As if the next event were about to be executed: the rollback begins at a newer delta, and runs
-  // that the event has added take part in the way back.
+  // As if the next event were about to be executed: the rollback begins at a newer delta, so that
+  // it also covers runs of the heap that the event has added.
   if (strategy.kind() == checkpoint::Kind::delta) strategy.before_event(subject, now);
   Guard::undo(lp.memory, first_.steps);
   const std::uint32_t reached = restore(lp, job, strategy, rollback.history, now, rollback.ordinal);
   if (reached != rollback.ordinal) {
-    // No reverse handler undoes an event that failed midway. The run ends at it.
+    // No reverse handler can undo an event that failed midway. The run ends at that event.
     const Difference difference = coast(lp, job, rollback.ordinal);
     if (!difference.empty()) report_difference(job, difference, Versus::same_world);
   }
@@ -83,9 +85,9 @@ void LpChecker::roll_back(const Job& job, const Rollback& rollback) {
   }
 }
 
-/// Brings the LP's memory and kernel state, and the record of an episode, back to event `target` or
-/// as near before it as checkpoints lead; returns where. Reverse handlers run as in Time Warp: on
-/// the heap itself, unobserved.
+/// Restores the LP's memory and kernel state, and the table of allocations of an episode, before
+/// event `target`, or before an earlier event if there is no checkpoint for `target`; returns that
+/// event. Reverse handlers run as in Time Warp: on the heap itself, without the guard.
 std::uint32_t LpChecker::restore(CheckedLp& lp, const Job& job, RollbackStrategy& strategy,
                                  History& history, std::uint32_t now, std::uint32_t target) {
   Episode* const episode =
@@ -95,8 +97,8 @@ std::uint32_t LpChecker::restore(CheckedLp& lp, const Job& job, RollbackStrategy
   std::string fault;
   const auto event_at = [&](std::uint32_t ordinal) {
     {
-      const memory::ApplicationMode application(lp.memory.heap);  // of the exception
-      heap_misuse().raise();                                      // by the one before
+      const memory::ApplicationMode application(lp.memory.heap);  // for the exception's memory
+      heap_misuse().raise();                                      // by the reverse handler before
     }
     undoing = episode != nullptr && ordinal < episode->steps.size() ? episode->steps[ordinal].event
                                                                     : job.event;
@@ -168,8 +170,8 @@ void LpChecker::begin_episode(CheckedLp& lp) {
   ++open_episodes_;
 }
 
-/// Keeps the event that was just checked, if its LP is to be rolled back over it, and brings the LP
-/// home to the episode's world: there the event is part of its history from now on.
+/// Adds the event that was just checked to its LP's episode, if there is one, and returns the LP to
+/// the episode's world: the event is part of the LP's history there from now on.
 void LpChecker::note_step(CheckedLp& lp, const Job& job) {
   if (lp.episode == nullptr) return;
   Episode& episode = *lp.episode;
@@ -180,8 +182,8 @@ void LpChecker::note_step(CheckedLp& lp, const Job& job) {
   if (episode.now == episode.length) end_episode(lp, job);
 }
 
-/// Rolls the LP back to the beginning and then, with what is before that committed, into the
-/// middle.
+/// Rolls the LP back to the begin of the episode. Then commits the events before a random one in
+/// the middle, and rolls the LP back to that one.
 void LpChecker::end_episode(CheckedLp& lp, const Job& job) {
   Episode& episode = *lp.episode;
   roll_back_to(lp, job, 0);
@@ -214,13 +216,13 @@ Difference LpChecker::go_back_to(CheckedLp& lp, const Job& job, std::uint32_t ta
   return difference.empty() ? compare_present(lp) : difference;
 }
 
-/// Executes the events of an episode again, from where a rollback has arrived up to the present.
-/// Those from `target` on were undone and become part of the LP's history again, as in Time Warp.
+/// Executes the events of an episode again, from the one that a rollback has reached up to the
+/// present. Events from `target` on were undone and join the LP's history again, as in Time Warp.
 Difference LpChecker::coast(CheckedLp& lp, const Job& job, std::uint32_t target) {
   Episode& episode = *lp.episode;
   RollbackStrategy& strategy = *episode.strategy;
   const RollbackStrategy::Lp subject = view(lp, episode.history);
-  // What a handler does for its reverse is done alike each time: it leaves traces on the stack.
+  // Saving for reverse handlers leaves traces on the stack, so it must be the same each time.
   const bool reversing_before = std::exchange(reversing_, episode.reversing());
   Difference difference;
   Guard::fill_free(lp.memory, episode.world);

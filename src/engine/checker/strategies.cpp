@@ -12,7 +12,8 @@ namespace {
 using checkpoint::Kind;
 using checkpoint::Strategy;
 
-// Rollbacks over several events keep as many executions; more than these find nothing new.
+// A rollback over several events keeps that many executions. More than kMostEvents find nothing
+// new.
 constexpr unsigned kFewestEvents = 2, kMostEvents = 8, kMostWanted = 64;
 constexpr std::string_view kPeriodic = "periodic:";
 
@@ -108,7 +109,7 @@ std::uint32_t RollbackStrategy::restore_small(const Lp& lp, std::uint32_t target
   History& history = lp.history;
   while (checkpoint::difference(history.checkpoints->ordinal, target) > 0)
     checkpoint::release(pool_, std::exchange(history.checkpoints, history.checkpoints->older));
-  // A heap that has grown is one chunk never again.
+  // A heap that has grown never becomes one chunk again.
   if (history.one_chunk && lp.heap.single_chunk()) {
     memory::LpHeap::restore_single(lp.object, memory::chunk_bytes_of(lp.object),
                                    history.checkpoints->image());
@@ -129,7 +130,7 @@ RollbackPlan::RollbackPlan(std::string_view checkpoint, memory::BlockPool& pool)
     first_ = 1;
     return;
   }
-  if (checkpoint == "reverse") {  // the copy serves where no handler can
+  if (checkpoint == "reverse") {  // the copy serves where there is no reverse handler
     add("reverse", {Strategy::Name::reverse});
     return;
   }

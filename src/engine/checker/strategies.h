@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ways in which Time Warp takes an LP back, driven as its workers drive them: the path for
-// small LPs (checkpoint.h), and the record that checkpoint::Keeper serves with images, deltas or
-// reverse handlers. What the checker examines is thus the code that runs in Time Warp. Whatever a
-// strategy does, the checker compares what comes out with an image of its own, byte for byte, so a
-// strategy that restores too little, or a model's reverse handler that undoes too little, is found
-// at the first rollback that shows it.
+// The ways in which Time Warp rolls an LP back, used as its workers use them: the path for small
+// LPs (checkpoint.h), and the record that checkpoint::Keeper serves with images, deltas or reverse
+// handlers. So the checker tests the code that runs in Time Warp. After each rollback the checker
+// compares the LP with an image of its own, byte for byte. This finds a strategy that restores too
+// little, or a model's reverse handler that undoes too little, at the first rollback that shows it.
 //
 // Time Warp lets measured costs choose among kinds of checkpoints and intervals (tuning.h). Here
-// every kind is to take part, whatever it costs, so each strategy has a keeper of its own, and
-// makes records with one kind and a fixed interval.
+// every kind must be tested, whatever it costs, so each strategy has a keeper of its own, and makes
+// records with one kind and a fixed interval.
 //
-// To add a strategy: a name for it in checkpoint/strategy.h, and a line in the plan's constructor.
+// To add a strategy, add its name in checkpoint/strategy.h and a line in RollbackPlan's
+// constructor.
 #pragma once
 
 #include <cstdint>
@@ -33,13 +33,13 @@ namespace orrery::checker {
 struct History {
   checkpoint::Checkpoint* checkpoints = nullptr;
   std::unique_ptr<checkpoint::Kept> kept;  ///< nullptr: on the path for small LPs
-  std::uint32_t interval = 1;
-  bool one_chunk = false;  ///< on that path: the heap was one chunk at the newest checkpoint
+  std::uint32_t interval = 1;              ///< events
+  bool one_chunk = false;  ///< small LPs: the heap was one chunk at the newest checkpoint
 };
 
 class RollbackStrategy {
  public:
-  /// An LP as the checker has it.
+  /// The parts of an LP that a rollback restores.
   struct Lp {
     LpId id;
     LogicalProcessBase* object;  ///< nullptr before it is made
@@ -59,36 +59,37 @@ class RollbackStrategy {
 
   std::string_view name() const { return name_; }
   checkpoint::Kind kind() const { return strategy_.kind(); }
-  /// Whether it can bring back an LP from an event, or from what is none.
+  /// Whether the strategy can undo a job of an LP. `event`: the job is an event.
   bool serves(const LogicalProcessBase* object, bool event) const;
-  /// What to say when it did not restore the LP.
+  /// Advice for the message that the strategy did not restore the LP; may be empty.
   std::string_view hint() const;
 
-  /// For an LP's next events, with a checkpoint before every `interval`-th; reverse handlers need
-  /// one only.
+  /// A history for an LP's next events, with a checkpoint before every `interval`-th event; reverse
+  /// handlers need one checkpoint only.
   History make_history(std::uint32_t interval) const;
-  /// For rollbacks of one event: of one LP at a time, and empty in between. So the LPs that are not
-  /// to be rolled back over several events keep no checkpoints, and memory stays bounded.
+  /// The history for rollbacks of one event: used for one LP at a time, and empty in between. So
+  /// LPs that are not to be rolled back over several events keep no checkpoints, and memory stays
+  /// bounded.
   History& single() { return single_; }
 
-  /// Before the handler runs. True if it is to fill undo_log().
+  /// Call before the handler runs. True if the handler is to fill undo_log().
   bool before_event(const Lp& lp, std::uint32_t ordinal);
-  /// After it; `ordinal` is that of the next one.
+  /// Call after the handler; `ordinal` is that of the next event.
   void after_event(const Lp& lp, std::uint32_t ordinal, bool succeeded);
   checkpoint::UndoLog& undo_log() { return keeper_.undo_log(); }
-  /// Before the event that a rollback has just undone: what its handler left in the log is taken
-  /// for what it would leave there again.
+  /// As before_event, for an event that a rollback has just undone. Keeps the undo log: the handler
+  /// would write the same again.
   void before_repetition(const Lp& lp, std::uint32_t ordinal);
 
-  /// Goes back from the state before event `now` to the one before event `target`, or as near
-  /// before that as checkpoints lead; returns where. event_at as for Keeper::restore, which throws
-  /// what a reverse handler throws.
+  /// Restores the state before event `target`, or before an earlier event if there is no checkpoint
+  /// for `target`; returns that event. The LP is in the state before event `now`. event_at as for
+  /// Keeper::restore. Throws what a reverse handler throws.
   template <class EventAt>
   std::uint32_t restore(const Lp& lp, std::uint32_t now, std::uint32_t target, EventAt&& event_at) {
     if (lp.history.kept != nullptr) return keeper_.restore(kept(lp), now, target, event_at);
     return restore_small(lp, target);
   }
-  /// What is before event `ordinal` is committed.
+  /// Events before event `ordinal` are committed.
   void commit(const Lp& lp, std::uint32_t ordinal);
   void release(const Lp& lp);
 
@@ -111,30 +112,30 @@ class RollbackStrategy {
   std::uint64_t small_copies_ = 0;
 };
 
-/// What a checker runs with: the strategies of rollbacks, and how many events a rollback over
-/// several of them takes back.
+/// The strategies that a run of the checker uses, and the number of events that its rollbacks of
+/// several events undo.
 class RollbackPlan {
  public:
-  /// `checkpoint` is what --checkpoint asks for: "auto" is all strategies in turn; "copy",
-  /// "incremental" and "reverse" are rollbacks of one event by that one, "periodic:N" is rollbacks
-  /// over N events too. Throws UsageError for other names.
+  /// `checkpoint` is the value of --checkpoint: "auto" and "adaptive" are all strategies in turn;
+  /// "copy", "incremental" and "reverse" are rollbacks of one event by that strategy; "periodic:N"
+  /// adds rollbacks over N events. Throws UsageError for other names.
   RollbackPlan(std::string_view checkpoint, memory::BlockPool& pool);
 
-  /// All in turn; a copy where another does not serve.
+  /// The strategies in turn; a copy where another strategy cannot serve.
   RollbackStrategy& choose(std::uint32_t turn, const LogicalProcessBase* object, bool event);
-  /// The path for small LPs, which serves whatever there is.
+  /// The path for small LPs, which can undo every job.
   RollbackStrategy& copy() { return *strategies_.front(); }
 
   bool has_long_rollbacks() const { return most_events_ > 0; }
   unsigned fewest_events() const { return fewest_events_; }
   unsigned most_events() const { return most_events_; }
 
-  /// Those that took part, for people.
+  /// The names of the strategies that took part, for messages.
   std::string names() const;
-  /// Of all keepers together.
+  /// The sum over all keepers.
   checkpoint::Keeper::Statistics statistics() const;
   std::uint64_t small_copies() const;
-  /// Memory beside the pool's.
+  /// Memory in use, without the pool's.
   std::size_t bytes() const;
 
  private:
@@ -145,7 +146,7 @@ class RollbackPlan {
       std::make_shared<checkpoint::PageTracker>();
   std::vector<std::unique_ptr<RollbackStrategy>> strategies_;  ///< a copy is the first
   std::vector<bool> served_;                                   ///< which of them took part
-  std::size_t first_ = 0;                                      ///< of those that were asked for
+  std::size_t first_ = 0;  ///< index of the first strategy that --checkpoint names
   unsigned fewest_events_ = 0, most_events_ = 0;
 };
 

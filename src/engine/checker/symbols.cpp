@@ -46,7 +46,7 @@ std::vector<char> contents(const char* path) {
   return bytes;
 }
 
-/// The name of the symbol of `file` that covers `value`, an address as the file has it.
+/// The name of the symbol of `file` that covers `value`, an address relative to the file's base.
 std::string covering_symbol(const std::vector<char>& file, std::uintptr_t value,
                             std::size_t* offset) {
   Header header;
@@ -89,7 +89,7 @@ std::string symbol_at(const void* address, std::size_t* offset) {
     return {};
   const auto value = reinterpret_cast<std::uintptr_t>(address);
   std::vector<char> file = contents(info.dli_fname);
-  if (file.empty()) file = contents("/proc/self/exe");  // started by a name that has no path
+  if (file.empty()) file = contents("/proc/self/exe");  // started by a name without a path
   const std::string name = covering_symbol(file, value - module->l_addr, offset);
   if (!name.empty()) return shortened(demangled(name.c_str()));
   if (info.dli_sname == nullptr) return {};

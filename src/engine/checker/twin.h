@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The twin of an LP: the same LP at other addresses, which handles every event as well. Execution
-// after a rollback gets the same addresses by design, so it can never show that a model's results
-// depend on them; the twin can. Its allocations are enlarged by random amounts, so that their
-// addresses differ in order too, not only by a constant.
+// The twin of an LP: the same LP at other addresses, which handles every event as well. An event
+// executed again after a rollback gets the same addresses by design, so it cannot show that a
+// model's results depend on addresses; the twin can. The twin's allocations are enlarged by random
+// amounts, so that their addresses differ in order, too, not only by a constant.
 //
-// The memory of the two is not compared, it holds other pointers; what the twin sends, records,
-// emits and reports must be the same.
+// The memory of an LP and its twin is not compared, since it holds different pointers; but what the
+// twin sends, records, emits and reports must be the same.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class TwinMemory final : public memory::HeapObserver {
     if (pointer != nullptr) std::memset(pointer, std::to_integer<int>(fill_of(1)), wanted);
     return pointer;
   }
-  /// Misuse is not reported here: the LP itself has committed the same before.
+  /// Misuse of the heap is not reported here: the checker has reported it for the LP itself.
   void deallocate(void* pointer) noexcept override {
     static_cast<void>(heap_->deallocate(pointer));
   }
@@ -50,7 +50,7 @@ class TwinMemory final : public memory::HeapObserver {
  private:
   static constexpr std::size_t kMostEnlargedBytes = 4096;
 
-  /// Up to three size classes more.
+  /// A random size that makes the allocation up to three size classes larger.
   std::size_t extra_bytes(std::size_t bytes) {
     if (bytes > kMostEnlargedBytes) return 0;
     state_ ^= state_ << 13;  // xorshift (Marsaglia 2003)

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two worlds in which an LP lives at the same addresses. They are equal in everything that a
-// correct model can know, and opposite in everything that it cannot: every byte that nobody has
-// initialised (fresh memory, what was freed, the slack behind an allocation, the stack below the
-// handler) is 0x5a in world 0 and 0xa5 in world 1. The worlds go on from event to event, each with
-// its own image, so that a byte which was left uninitialised long ago still differs when it is
-// read.
+// Two worlds in which an LP lives at the same addresses. They are equal in everything on which a
+// correct model may depend, and opposite in everything else: every uninitialised byte (fresh or
+// freed memory, the slack behind an allocation, the stack below the handler) is 0x5a in world 0 and
+// 0xa5 in world 1. Each world keeps its own image from event to event, so that a byte which was
+// left uninitialised long ago still differs when it is read.
 //
-// Two images, or two payloads, may therefore differ in such bits and in no others. Copying them
-// about (padding in a struct, the spare capacity of a vector) is allowed; computing with them gives
-// something else, and that is found.
+// Two images, or two payloads, may therefore differ in uninitialised bits and in no others. A model
+// may copy such bits (padding in a struct, the spare capacity of a vector); if it computes with
+// them, the results differ, and the checker finds that.
 //
 // The patterns are complements, and their lowest bits are 10 and 01, so that numbers that differ by
-// a small step are seldom taken for them. Seldom: of a bit or two in a byte (a bit-field, the last
-// word of a std::vector<bool>) two worlds cannot tell whether nobody has initialised them or they
-// are a result that happens to look like it. Such bytes are doubts (doubt.h). They are settled by
-// executing the event in more worlds, whose patterns differ from these and from each other in such
-// a way that no two bits of a byte look alike in all of them: a bit that is only carried along
-// follows all patterns, anything else does not.
+// a small step are seldom taken for them. But where only a bit or two of a byte differ (a
+// bit-field, the last word of a std::vector<bool>), two worlds cannot tell whether these bits are
+// uninitialised or a result that happens to equal the pattern. Such bytes are doubts (doubt.h).
+// They are settled by executing the event in more worlds. The patterns of all worlds are chosen so
+// that no two bits of a byte are equal in all of them: a bit that is only carried along follows all
+// patterns, any other bit does not.
 #pragma once
 
 #include <bit>
@@ -30,9 +29,9 @@ namespace orrery::checker {
 
 using WorldIndex = unsigned;
 inline constexpr WorldIndex kWorlds = 2;
-/// The LP's twin lives at other addresses; see twin.h.
+/// The LP's twin, which lives at other addresses; see twin.h.
 inline constexpr WorldIndex kTwin = 2;
-/// Those that settle doubts have no images that go on.
+/// The worlds that settle doubts; they keep no image from event to event.
 inline constexpr WorldIndex kFirstProbe = 3, kProbesEnd = 6;
 
 inline constexpr unsigned char kFill0 = 0x5a;
@@ -48,15 +47,16 @@ constexpr bool follows(std::byte in0, std::byte in1) {
   return (in0 & different) == (fill_of(0) & different);
 }
 
-/// What they are in another world if their differing bits are only carried along: each holds that
-/// world's pattern, or its complement where it holds that of world 0's in world 0.
+/// The byte that is `in0` and `in1` in worlds 0 and 1, in another world, if its differing bits are
+/// only carried along: each bit holds that world's pattern, or the pattern's complement if the bit
+/// holds the complement in world 0.
 constexpr std::byte carried_to(WorldIndex world, std::byte in0, std::byte in1) {
   const std::byte different = in0 ^ in1;
   return (in0 & ~different) | ((fill_of(world) ^ in0 ^ fill_of(0)) & different);
 }
 
-/// Whether two bytes, of world 0 and world 1, differ only in bits that nobody has initialised. One
-/// or two differing bits are no evidence of that; three are a bit-field.
+/// Whether two bytes, of world 0 and world 1, differ only in uninitialised bits. One or two
+/// differing bits are not enough evidence; three may be a bit-field.
 constexpr bool tolerable(std::byte in0, std::byte in1) {
   return in0 == in1 ||
          (follows(in0, in1) && std::popcount(std::to_integer<unsigned>(in0 ^ in1)) > 2);
@@ -90,7 +90,7 @@ inline std::size_t first_unequal(const std::byte* a, const std::byte* b, std::si
   return at;
 }
 
-/// The comparison of vectors looks at one byte after the other.
+/// Faster than operator== of vectors, which compares one byte after the other.
 inline bool equal_images(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
   return a.size() == b.size() && first_unequal(a.data(), b.data(), a.size()) == kNoDifference;
 }

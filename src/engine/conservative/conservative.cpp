@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The conservative engine: workers promise each other how far they have come, and execute what is
-// safe by these promises and the model's smallest delays (board.h in src/transport has the paper).
-// Nothing is ever rolled back, so LPs lie in ordinary memory. This file chooses how to run;
-// worker.h is the engine.
+// The conservative engine: workers promise each other how far they have come, and execute the
+// events that are safe by these promises and the model's smallest delays (board.h in src/transport
+// cites the paper). Nothing is ever rolled back, so LPs lie in ordinary memory. This file chooses
+// how to run; worker.h is the engine.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,12 +27,12 @@ namespace {
 
 constexpr const char* kName = "conservative";
 
-/// A worker is a thread: more than cores would wait for each other all the time.
+/// A worker is a thread: with more workers than cores they would often wait for each other.
 unsigned count_executing(const RunOptions& options, const Model& model) {
   return count_threads(options, count_workers(options, model));
 }
 
-/// No more than what its LPs can be told apart to, and than arenas, of which each needs one.
+/// At most one worker for each cluster of LPs, and, where LPs lie in heaps, for each arena.
 unsigned count_workers_for(const World& world, const RunOptions& options) {
   const std::uint64_t clusters = world.promises().clusters().count(world.lp_count());
   const auto most = static_cast<unsigned>(
@@ -40,7 +40,7 @@ unsigned count_workers_for(const World& world, const RunOptions& options) {
   return world.on_heaps() ? std::min(most, world.parts()) : most;
 }
 
-/// Engines that run models, but for this one.
+/// The other engines that run models, for a message.
 std::string other_engines(bool over_ranks) {
   std::vector<std::string> names;
   for (const EngineInfo& info : engines())
@@ -83,7 +83,7 @@ class ConservativeEngine final : public WorldEngine {
   }
   bool spans_ranks() const override { return true; }
   bool keeps_clusters() const override { return true; }
-  /// Not where one worker would have to do it all.
+  /// False if all LPs are one cluster, which one worker has to execute.
   bool may_pay(const World& world) const override {
     return world.promises().clusters().count(world.lp_count()) > 1;
   }

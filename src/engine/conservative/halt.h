@@ -2,21 +2,21 @@
 //
 // How workers come to a cut together (world.h): when the run is asked to stop, when the engine is
 // to give its world back, and when a period is over, so that blocks of LPs can go to other workers.
-// All steps are taken from the same reports of rounds:
-//   running    until a round shows that a halt is due; who adopts it begins no event any more
-//   holding    the next round's reports say which key was the highest begun; the cut K is just
+// All workers take each step from the same reports of rounds:
+//   running    until a round shows that a halt is due; workers that adopt it begin no more events
+//   holding    the next round's reports contain the highest key that was begun; the cut K is just
 //              above it
-//   draining   everything below K is executed, in order, and messages come in, until nothing is
-//              below K and as many messages were received as sent.
-// Nothing is executed and so nothing sent when the lowest key of all has reached K: whoever had
-// executed something since it joined that round would have reported it as its lowest. So the sums
-// of that round are final, and by the argument in timewarp/cut.h all channels are empty if they
-// agree.
+//   draining   all events below K are executed, in order, and messages are received, until no event
+//              is below K and as many messages were received as sent.
+// When the lowest key of all has reached K, nothing is executed and so nothing sent: a worker that
+// had executed an event since it joined that round would have reported that event as its lowest. So
+// the sums of that round are final, and by the argument in timewarp/cut.h all channels are empty if
+// the sums agree.
 //
-// The same goes for a pause at a time that was known before: no event at or after it is begun.
+// The same holds for a pause at a time that was known before: no event at or after it is begun.
 //
-// An event that failed counts as begun: K is above it, and the run ends with it when GVT gets
-// there.
+// An event that failed counts as begun: K is above it, and the run ends with it when GVT reaches
+// it.
 #pragma once
 
 #include <cstdint>
@@ -29,18 +29,18 @@ namespace orrery::conservative {
 
 class Halt {
  public:
-  /// Why nothing goes on.
+  /// Why and where execution stopped.
   struct Ending {
-    /// Nothing: it was a period.
+    /// Empty: only the period is over, not the run.
     std::optional<RunEnd> end;
     Key cut;
   };
 
-  /// `goal_events`: after that many one is due.
+  /// `goal_events`: a halt is due when this many events are executed.
   explicit Halt(std::uint64_t goal_events) : goal_events_(goal_events) {}
 
-  /// What a round brings. True if the halt is there: then `ending` tells it.
-  /// Nothing is executed at or after `end`, be that the horizon `until` or a pause before it.
+  /// Acts on a round's reports. True if the halt is reached; see `ending`. No event at or after
+  /// `end` is executed; `end` is the horizon `until` or a pause before it.
   bool adopt(const Report& sum, Time end, Time until) {
     if (sum.fault_at_lowest) return finish(RunEnd::fault, sum.lowest);
     if (sum.lowest.time() >= until) return finish(RunEnd::completed, Key::infinity());
@@ -60,14 +60,14 @@ class Halt {
     }
     return false;
   }
-  /// A halt is on its way: rounds are due.
+  /// A halt is under way, so rounds are due.
   bool is_under_way() const { return phase_ != Phase::running; }
   bool holds() const { return phase_ == Phase::holding; }
-  /// Nothing at or above it is to be begun.
+  /// Events at or above the limit must not be begun.
   const Key& limit() const { return limit_; }
   const Ending& ending() const { return ending_; }
 
-  /// A period begins at this cut.
+  /// A period begins at `cut`.
   void begin(const Key& cut) {
     least_cut_ = cut;
     limit_ = Key::infinity();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a worker has executed and nobody can be sure of yet: an event of another worker with a lower
-// key may fail, and then the run ends before these. Nothing is executed again, so all that is kept
-// is each LP's fingerprint before the event. A worker executes in the order of keys, so this is a
-// log in that order: a store of half a line an event, of which a round forgets the front.
+// Events that a worker has executed and that are not final: an event of another worker with a lower
+// key may fail, and then the run ends before them. Nothing is executed again, so the history keeps
+// only each LP's fingerprint before the event. A worker executes in the order of keys, so this is a
+// log in that order: half a cache line per event, and a round removes final events at the front.
 #pragma once
 
 #include <algorithm>
@@ -22,9 +22,9 @@ class History {
       grow();
     entries_[count_++] = {key, lp, hash_before};
   }
-  /// A round is worth while.
+  /// Whether a round is due to shorten the history.
   bool is_long() const { return count_ - first_ >= kLong; }
-  /// What precedes `key` is final, and noted in `trail`.
+  /// Removes the events before `key`, which are final, and notes them in `trail`.
   void forget(const Key& key, LivelockTrail& trail) {
     const Entry* const begin = entries_.get() + first_;
     const Entry* const end = entries_.get() + count_;
@@ -33,7 +33,7 @@ class History {
     first_ = static_cast<std::size_t>(kept - entries_.get());
     if (2 * first_ >= count_) move_to_front();
   }
-  /// Undoes the effect on the fingerprints of what follows `fault`; returns how many events.
+  /// Takes the events after `fault` back from the fingerprints; returns how many.
   template <class Lps>
   std::uint64_t take_back(const Key& fault, Lps& lps) {
     const std::size_t before = count_;
@@ -60,7 +60,7 @@ class History {
     entries_ = std::move(entries);
     capacity_ = capacity;
   }
-  /// Where that is no more than was forgotten.
+  /// Called when no more entries are left than were removed, so that it costs O(1) per entry.
   void move_to_front() {
     std::copy(entries_.get() + first_, entries_.get() + count_, entries_.get());
     count_ -= first_;

@@ -9,7 +9,8 @@ using transport::Lane;
 using transport::Parcel;
 
 namespace {
-/// Promises are told this often while there is work; at once where somebody may wait.
+/// Least time between promises to other ranks while this rank has work; else a promise goes at
+/// once.
 const std::uint64_t kTellCycles = cycles_in(30e-6);
 }  // namespace
 
@@ -41,7 +42,7 @@ bool Liaison::is_short_of_credit() const {
   return false;
 }
 
-/// The order: promises, what was posted, the promise (at the top of the header).
+/// The order matters: read the promises, forward posted parcels, send the promise (see liaison.h).
 void Liaison::progress(bool idle) {
   const std::unique_lock lock(transport_.mutex(), std::try_to_lock);
   if (!lock.owns_lock()) return;
@@ -63,7 +64,7 @@ std::int64_t Liaison::promise_of_all() const {
   return lowest;
 }
 
-/// To those ranks that this one's LPs can reach.
+/// Sends this rank's promise to the ranks that its LPs can reach.
 void Liaison::tell_promise(std::int64_t ticks, bool idle) {
   if (ticks <= told_) return;
   const std::uint64_t now = read_cycles();
@@ -87,7 +88,7 @@ void Liaison::begin_period() {
     for (; !later_[from].empty(); later_[from].pop_front()) take(from, later_[from].front());
 }
 
-/// Nobody is more than a period ahead.
+/// No rank is more than a period ahead.
 void Liaison::receive(unsigned from, Parcel parcel) {
   if (parcel.head().place == static_cast<std::uint16_t>(period_ + 1)) {
     later_[from].push_back(std::move(parcel));
@@ -121,7 +122,7 @@ void Liaison::take_events(const Parcel& parcel) {
   }
 }
 
-/// All that came before them is where workers find it.
+/// Puts received promises on the board. Events that came before them are in the workers' rings.
 void Liaison::tell_promises_heard() {
   if (!std::exchange(heard_anew_, false)) return;
   for (unsigned rank = 0; rank < heard_.size(); ++rank)

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the workers of a rank deal with the other ranks. A worker puts events for another rank into
-// parcels of its own (egress.h in src/transport/ranks). A rank's promise to the
-// others is the lowest of what its workers promise *abroad*; a worker raises that only when
-// everything that it sent is posted. Whoever makes progress reads these promises, then forwards
-// what was posted, then sends the promise: it lies behind the events that came before it, on a
-// stream that is in order. So another rank needs to know nothing of the workers here.
+// How the workers of a rank exchange events and promises with other ranks. A worker puts events for
+// another rank into parcels of its own (egress.h in src/transport/ranks). A rank's promise to the
+// others is the lowest promise *abroad* of its workers; a worker raises its promise abroad only
+// when everything that it sent is posted. The thread that makes progress reads these promises, then
+// forwards posted parcels, then sends the rank's promise: on an ordered stream, the promise comes
+// behind the events sent before it. So another rank need not know the workers of this rank.
 //
-// At the receiver whoever makes progress makes events of what came and puts them into a ring for
-// each worker; the other rank's line on the board (board.h) is raised when all that came before the
-// promise is in the rings. Rounds are those of transport/ranks/rank_rounds.h.
+// At the receiver, the thread that makes progress turns parcels into events and puts them into a
+// ring for each worker. It raises the other rank's line on the board (board.h) when all events that
+// came before the promise are in the rings. Rounds are those of transport/ranks/rank_rounds.h.
 //
-// Between two periods blocks may change hands, and a ring must not hold events of one worker's that
-// another is to get. But another rank may have begun the next period already: what it sends then
-// says so, and is kept until that period begins here, too. Promises hold across periods: LPs stay
-// on their rank, and a halt takes nothing back.
+// Between two periods blocks may change workers, and then the ring of a worker must not hold events
+// for a block that leaves it. But another rank may have begun the next period already: its parcels
+// carry the number of the period, and are kept until that period begins here, too. Promises hold
+// across periods: LPs stay on their rank, and a halt takes nothing back.
 //
-// Orders. A worker's promise abroad is a release and reading it an acquire: what it posted before
-// is on the stack of posted parcels for whoever reads it. The rest is guarded by the transport's
-// lock.
+// Memory orders. A worker's promise abroad is a release and reading it an acquire: what the worker
+// posted before is on the stack of posted parcels for the thread that reads the promise. The rest
+// is guarded by the transport's lock.
 #pragma once
 
 #include <algorithm>
@@ -69,20 +69,20 @@ class Liaison {
     std::memcpy(place, static_cast<const void*>(&header), sizeof header);
     if (header.size.bytes() > 0) write_payload(place + sizeof header, payload, header.size);
   }
-  /// By a worker that has posted everything.
+  /// Called by a worker that has posted everything.
   void promise_abroad(unsigned worker, std::int64_t ticks) {
     lines_[worker].ticks.store(ticks, std::memory_order_release);
   }
-  /// What has come from abroad, for that worker.
+  /// Calls receive(message) for each message from other ranks for that worker; returns how many.
   template <class Receive>
   std::size_t drain(unsigned worker, Receive&& receive) {
     return ingress_.drain(worker, receive);
   }
-  /// Moves on what can be moved, if no other thread is at it. `idle`: the caller has nothing else
-  /// to do, so others may wait for a promise.
+  /// Sends and receives parcels and promises and advances the round, unless another thread is doing
+  /// so. `idle`: the caller has nothing else to do, so other ranks may be waiting for a promise.
   void progress(bool idle);
   bool is_short_of_credit() const;
-  /// By one of them, while none makes progress.
+  /// Called by one worker, while no thread makes progress.
   void begin_period();
   transport::RankRounds<Report>& rounds() { return rounds_; }
   unsigned ranks() const { return transport_.ranks(); }
@@ -111,10 +111,10 @@ class Liaison {
   // Guarded by the transport's lock.
   EventPool<64> pool_;
   std::uint16_t period_ = 0;
-  std::vector<std::deque<transport::Parcel>> later_;  ///< of the next period, by rank
-  std::vector<std::int64_t> heard_;                   ///< promises, by rank
-  bool heard_anew_ = false;                           ///< some are not on the board yet
-  std::int64_t told_ = 0;                             ///< this rank's promise
+  std::vector<std::deque<transport::Parcel>> later_;  ///< parcels of the next period, by rank
+  std::vector<std::int64_t> heard_;                   ///< promises received, by rank
+  bool heard_anew_ = false;                           ///< some of heard_ are not on the board yet
+  std::int64_t told_ = 0;                             ///< this rank's last promise
   std::uint64_t told_cycles_ = 0;
 };
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The smallest delays from each of some parts of the LPs to each other, in ticks: directly, by one
-// event, and by any chain of events, which are shortest paths (Floyd: Algorithm 97: shortest path.
-// CACM 5(6), 1962). From a part to itself the chain is a cycle through another part. What parts
-// promise each other bounds all of them by these paths (as the distances between objects in
-// Ayani: A parallel simulation scheme based on distances between objects, SCS Multiconference on
-// Distributed Simulation 1989).
+// The smallest delays between parts of the LPs, in ticks: directly, by one event, and by any chain
+// of events, which are shortest paths (Floyd: Algorithm 97: shortest path. CACM 5(6), 1962). From a
+// part to itself the chain is a cycle through another part. Promises between parts bound all parts
+// by these paths (as the distances between objects in Ayani: A parallel simulation scheme based on
+// distances between objects, SCS Multiconference on Distributed Simulation 1989).
 #pragma once
 
 #include <algorithm>
@@ -16,7 +15,7 @@
 
 namespace orrery::conservative {
 
-/// No time comes after.
+/// Later than any time; as a delay: no event.
 inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 /// Sum of a time and a delay, neither negative.
@@ -26,24 +25,25 @@ constexpr std::int64_t after(std::int64_t ticks, std::int64_t delay) {
 
 class Lookaheads {
  public:
-  /// `otherwise`: of pairs that `shorten` is never called for; kNever: these do not communicate.
+  /// `otherwise`: delay of pairs for which `shorten` is never called; kNever: they do not
+  /// communicate.
   explicit Lookaheads(unsigned parts, std::int64_t otherwise)
       : parts_(parts), direct_(std::size_t{parts} * parts, otherwise) {}
 
   unsigned parts() const { return parts_; }
-  /// An event of part `from` can reach part `to` so soon.
+  /// An event of part `from` can reach part `to` after `delay`.
   void shorten(unsigned from, unsigned to, std::int64_t delay) {
     std::int64_t& known = direct_[at(from, to)];
     known = std::min(known, delay);
   }
-  /// Nothing goes to this part or comes from it.
+  /// No event goes to this part or comes from it.
   void exclude(unsigned part) {
     for (unsigned other = 0; other < parts_; ++other)
       direct_[at(part, other)] = direct_[at(other, part)] = kNever;
   }
   std::int64_t direct(unsigned from, unsigned to) const { return direct_[at(from, to)]; }
 
-  /// When all is known.
+  /// Computes path(). Call after all calls of `shorten` and `exclude`.
   void find_paths() {
     path_ = direct_;
     for (unsigned i = 0; i < parts_; ++i) path_[at(i, i)] = kNever;
@@ -58,7 +58,7 @@ class Lookaheads {
         }
       }
   }
-  /// From a part to any other one.
+  /// The smallest direct delay from a part to any other part.
   std::int64_t shortest_from(unsigned from) const {
     std::int64_t shortest = kNever;
     for (unsigned to = 0; to < parts_; ++to)

@@ -7,7 +7,7 @@
 namespace orrery::conservative {
 namespace {
 
-/// Between blocks that no single promise is for.
+/// The delay between blocks for which the model promises no delay of its own.
 std::int64_t general_delay(const Promises& promises) {
   return promises.complete() ? kNever : promises.lookahead().ticks();
 }
@@ -30,7 +30,8 @@ Partition::Partition(const World& world, unsigned workers)
   join_delays();
 }
 
-/// An LP goes where the lowest of its cluster goes, which was dealt before it.
+/// Assigns LPs to blocks. An LP goes to the block of its cluster's lowest LP, which was assigned
+/// before.
 void Partition::deal(const World& world) {
   const LpId lps = world.lp_count();
   const Clusters& clusters = world.promises().clusters();
@@ -66,8 +67,9 @@ void Partition::deal(const World& world) {
   for (LpId id = 0; id < lps; ++id) owners_[id] = owners_of_blocks_[blocks_[id]];
 }
 
-/// Single promises only ever say more than the general one, and a pair of blocks may have pairs of
-/// LPs without any; so they count where these do not communicate.
+/// Promises for single pairs of LPs count only if LPs without one do not communicate. Otherwise the
+/// general promise decides: it is the lowest, and a pair of blocks may have LPs without a promise
+/// of their own.
 void Partition::measure_delays(const Promises& promises) {
   std::vector<char> inhabited(blocks());
   for (const std::uint16_t block : blocks_) inhabited[block] = 1;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who executes which LPs. Each worker has some *blocks* of LPs, kBlocksAWorker at first: fine
-// enough to even loads out, and few enough that the delays between all pairs of them are one small
-// table, so that what workers promise each other after a move needs no look at the model's
-// promises.
+// Which worker executes which LPs. Each worker has some *blocks* of LPs, kBlocksAWorker at first:
+// small enough to even loads out, and few enough that the delays between all pairs of blocks are
+// one small table, so that after a move the delays between workers follow from that table, without
+// the model's promises.
 //
-// A block lies within what the world's table of parts gives to one worker, in which neighbours by
+// The LPs of a block are in the same worker's part of the world's table, in which neighbours by
 // number are mostly neighbours in the model. LPs that may reach each other without delay are in one
 // block (run/clusters.h).
 //
-// Where there are other ranks, each of them is one more block, which never moves, and one more that
-// workers hear promises of: a *node*. Behind the workers come the other ranks, in order. How those
-// deal their LPs among their own workers is no business of this one.
+// Where there are other ranks, each of them is one more block, which never moves. A *node* is a
+// source of promises: a worker of this rank or another rank. Nodes are numbered: first the workers,
+// then the other ranks, in order. How another rank distributes its LPs among its workers does not
+// matter here.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ namespace orrery::conservative {
 
 class Partition {
  public:
-  /// `workers`: two or more, or one of several ranks; no more than clusters of LPs.
+  /// `workers`: two or more, or one if there are several ranks; no more than clusters of LPs.
   Partition(const World& world, unsigned workers);
 
   unsigned workers() const { return workers_; }
@@ -42,25 +43,26 @@ class Partition {
       if (between_nodes_.direct(worker, node) != kNever) return true;
     return false;
   }
-  /// Those of this rank come first.
+  /// Blocks of this rank, which come first.
   unsigned own_blocks() const { return blocks() - (nodes_ - workers_); }
   unsigned block_of(LpId id) const { return blocks_[id]; }
-  /// Nodes by LP, for the path of sends; it stays where it is.
+  /// The node of each LP, for sends. The pointer stays valid.
   const std::uint16_t* owners() const { return owners_.data(); }
   const std::vector<std::uint16_t>& owners_of_blocks() const { return owners_of_blocks_; }
-  /// Between the nodes, by what they have.
+  /// The delays between nodes, by the blocks that they have now.
   const Lookaheads& lookaheads() const { return between_nodes_; }
   std::size_t bytes() const {
     return (blocks_.capacity() + owners_.capacity()) * sizeof(std::uint16_t);
   }
 
-  // ---- While nobody executes
+  // ---- Only while no worker executes
 
-  /// Blocks go to other workers.
+  /// Sets the owners of all blocks.
   void give_blocks(const std::vector<std::uint16_t>& owners_of_blocks);
-  /// Owners under whom `loads`, by block, lie more evenly: one block after another goes from the
-  /// worker with most to the one with least, as long as that brings the most down, those first
-  /// that share promises with blocks there. The present owners if nothing is gained.
+  /// Returns owners of blocks with more even loads; `loads` is by block. One block after another
+  /// goes from the worker with the most load to the worker with the least, as long as that reduces
+  /// the highest load; blocks that share promises with blocks of the new owner are preferred.
+  /// Returns the present owners if nothing is gained.
   std::vector<std::uint16_t> even_out(const std::vector<double>& loads) const;
 
  private:
@@ -78,7 +80,7 @@ class Partition {
   std::vector<std::uint16_t> owners_;  ///< of each LP
   std::vector<std::uint16_t> owners_of_blocks_;
   Lookaheads between_blocks_, between_nodes_;
-  std::vector<std::uint32_t> edges_;  ///< promises between two blocks, both directions; or none
+  std::vector<std::uint32_t> edges_;  ///< promises between two blocks, in both directions, or empty
 };
 
 }  // namespace orrery::conservative

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What workers report to each other in a round (transport/rounds.h): lower bounds of what may still
-// be executed, and sums from which all draw the same conclusions.
+// What workers report to each other in a round (transport/rounds.h): lower bounds on the events
+// that may still be executed, and sums from which all workers draw the same conclusions.
 //
-// `lowest` is GVT when the lowest of all is taken. A worker that has joined goes on executing, and
-// what it sends then may be behind it in somebody's ring when that one reports. All that comes of
-// what it executes since it joined has keys above the first of these, since it executes in the
-// order of keys; so that one's key counts, beside what is pending when it joins and when it
-// reports. Messages that waited for room when it joined count themselves.
+// The minimum of all `lowest` is GVT. A worker that has joined a round goes on executing, and a
+// message that it sends then may reach its receiver after the receiver has reported. A worker
+// executes in the order of keys, so all such messages have keys above the first event that it
+// executes after it joined. So the key of that event counts, besides the events pending when the
+// worker joins and when it reports. Messages that wait for room in a ring when the worker joins
+// count themselves.
 //
-// `begins` is the same in times of causes, for bounds by delays: a message that waits for room has
-// a cause that was not before what the worker promised last (board.h).
+// `begins` is the same bound on the times of causes, for bounds by delays: a message that waits for
+// room has a cause that is not before the worker's last promise (board.h).
 #pragma once
 
 #include <algorithm>
@@ -24,14 +25,14 @@
 namespace orrery::conservative {
 
 struct Report : transport::LowestKeys {
-  std::int64_t begins = kNever;  ///< of this worker, or of a rank
-  Key highest;                   ///< that was begun
+  std::int64_t begins = kNever;  ///< ticks; of a worker, or of a rank
+  Key highest;                   ///< of the events that were begun
   bool fault_at_lowest = false;  ///< `lowest` is an event whose execution failed
   bool stop = false;             ///< the run was asked to stop
   bool period_is_over = false;
-  bool time_is_over = false;             ///< that the engine has with this world
-  std::uint64_t executed = 0;            ///< since the engine has the world
-  std::uint64_t sent = 0, received = 0;  ///< messages, the same
+  bool time_is_over = false;             ///< this engine's time with the world is over
+  std::uint64_t executed = 0;            ///< by this engine in this world; of a worker: this period
+  std::uint64_t sent = 0, received = 0;  ///< messages, since the engine has the world
   std::uint64_t memory_bytes = 0;
 
   void add(const Report& one) {

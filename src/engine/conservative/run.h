@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A run of the conservative engine: its threads, and the row of periods that they execute. Between
-// two periods everything before a key is executed and nothing is on its way; worker 0 decides there
-// what the next one is to be (tempo.h), and whether blocks of LPs go to other workers.
+// A run of the conservative engine: its threads, and the sequence of periods that they execute.
+// Between two periods all events before a key are executed and no message is in transit. There
+// worker 0 decides how the next period executes (tempo.h), and whether blocks of LPs go to other
+// workers.
 //
-// In a period in place worker 0 has all LPs. The others wait at the end of the step meanwhile.
+// In a period in place worker 0 has all LPs, and the others wait for the end of the period.
 #pragma once
 
 #include <algorithm>
@@ -25,17 +26,17 @@ namespace orrery::conservative {
 template <class Pending>
 class Run {
  public:
-  /// `tempo`: how it had best go on, as far as the engine has found out in this world.
+  /// `tempo`: what the engine has found out so far, in this world, about executing in place.
   Run(World& world, const RunOptions& options, const Goal& goal, const Settings& settings,
       unsigned workers, Tempo& tempo, RunControl& control);
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   ~Run() {
-    shared_.team.join();  // they run if some could not be started
+    shared_.team.join();  // threads run if others could not be started
     try {
       give_lps_back();
     } catch (const std::bad_alloc&) {
-      // The run has failed already, or fails now; nobody will call these LPs again.
+      // The run has failed already, or fails now; these LPs are never called again.
     }
   }
 
@@ -44,8 +45,8 @@ class Run {
 
  private:
   static constexpr double kUneven = 1.1;        ///< busiest worker's load over the mean
-  static constexpr double kWorthMoving = 1.05;  ///< its load before a move over after
-  static constexpr double kGain = 1.03;         ///< of the rate by a move, else it was in vain
+  static constexpr double kWorthMoving = 1.05;  ///< busiest worker's load before a move over after
+  static constexpr double kGain = 1.03;         ///< least ratio of rates by which a move pays
   static constexpr unsigned kMostRest = 64;     ///< periods
 
   // By every worker (run.h).
@@ -77,7 +78,7 @@ class Run {
   Shared shared_;
   std::vector<std::unique_ptr<Worker<Pending>>> workers_;
   std::vector<std::string> refusals_;          ///< notes on memory, by worker
-  std::vector<std::uint64_t> executed_ahead_;  ///< behind the fault, by worker
+  std::vector<std::uint64_t> executed_ahead_;  ///< events behind the fault, by worker
 
   // Worker 0's.
   Tempo& tempo_;
@@ -201,7 +202,7 @@ void Run<Pending>::decide() {
   deal_blocks();
 }
 
-/// As the period needs it.
+/// Gives all blocks to worker 0 for a period in place, else to their owners.
 template <class Pending>
 void Run<Pending>::deal_blocks() {
   std::vector<std::uint16_t> owners = shared_owners_;
@@ -210,7 +211,7 @@ void Run<Pending>::deal_blocks() {
   if (shared_.moves) shared_.partition.give_blocks(owners);
 }
 
-/// Its time begins later, with start_clock().
+/// Decides how the next period executes. Its time begins later, in start_clock().
 template <class Pending>
 void Run<Pending>::plan_period() {
   Shared::Period& period = shared_.period;
@@ -234,7 +235,7 @@ void Run<Pending>::start_clock() {
   shared_.period.end_cycles = read_cycles() + static_cast<std::uint64_t>(cycles);
 }
 
-/// `rate`: of the period that is over.
+/// `rate`: events per second in the period that is over.
 template <class Pending>
 void Run<Pending>::move_blocks(double rate) {
   if (shared_.settings.halt_every > 0) {
@@ -244,7 +245,8 @@ void Run<Pending>::move_blocks(double rate) {
   }
 }
 
-/// A move that brought nothing is not repeated soon.
+/// Moves blocks from workers with much load to workers with little. After a move that did not raise
+/// the rate by kGain, it rests for twice as many periods.
 template <class Pending>
 void Run<Pending>::even_out(double rate) {
   if (rate_before_move_ > 0) {
@@ -276,7 +278,7 @@ void Run<Pending>::even_out(double rate) {
   rate_before_move_ = rate;
 }
 
-/// For tests: whatever there is moves.
+/// For tests: reassigns every block.
 template <class Pending>
 void Run<Pending>::shuffle() {
   ++shuffles_;

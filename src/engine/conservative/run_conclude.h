@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Run: what is put together at the end. Included by run.h only.
+// Run: collects the results at the end of the run. Included by run.h only.
 #pragma once
 
 #include <fmt/format.h>
@@ -39,7 +39,8 @@ void Run<Pending>::conclude(RunResult& result) {
   give_lps_back();
 }
 
-/// Last, and when all else is gone, for it takes memory. What was taken over is in the records.
+/// Called last, when all else is freed, because it takes memory. The LPs' states are in the
+/// records.
 template <class Pending>
 void Run<Pending>::give_lps_back() {
   World& world = shared_.world;
@@ -53,7 +54,7 @@ void Run<Pending>::give_lps_back() {
   world.bring_table_back(std::move(table));
 }
 
-/// So that the next engine finds LPs where they were executed.
+/// Updates the world's parts, so that the next engine finds LPs at the workers that executed them.
 template <class Pending>
 void Run<Pending>::let_parts_follow() {
   World& world = shared_.world;

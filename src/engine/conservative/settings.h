@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The options of this engine, and what the options of a run mean to it.
+// The options of this engine, and the settings that it derives from the options of a run.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ namespace orrery::conservative {
 extern const Option<std::string> kMode;  ///< auto, or one of Mode
 
 // For tests only.
-extern const Option<std::uint64_t> kChannelMessages;  ///< that a ring holds
+extern const Option<std::uint64_t> kChannelMessages;  ///< messages that a ring holds
 extern const Option<std::uint64_t> kHaltEvery;        ///< events from halt to halt; 0: as needed
 
 enum class Mode : std::uint8_t {
-  automatic,  ///< whichever is faster
-  promises,   ///< all workers, as far as they promise each other
-  in_place    ///< one worker; the others sleep
+  automatic,  ///< the faster of the others
+  promises,   ///< all workers execute, as far as their promises permit
+  in_place    ///< one worker executes; the others sleep
 };
 
 struct Settings {
@@ -30,7 +30,7 @@ struct Settings {
   std::uint64_t halt_every = 0;
 };
 
-/// What the engine honours.
+/// All options that the engine accepts.
 OptionList options();
 
 }  // namespace orrery::conservative

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the workers of one run have in common. Constant while they execute, except for what is made
-// for concurrent use (board, rounds, mesh, depot, team, control) and the records of LPs, each of
-// which belongs to the worker that has the LP. At a halt, between steps that all end together
-// (Team::end_step), the rest changes: period and partition by worker 0, the lists of events that go
-// from worker to worker by whom they go from.
+// What the workers of one run share. Constant while they execute, except for objects made for
+// concurrent use (board, rounds, mesh, depot, team, control) and the records of LPs, each of which
+// belongs to the worker that has the LP. The rest changes at a halt, between steps that all workers
+// end together (Team::end_step): worker 0 changes the period and the partition, and each worker
+// fills the lists of events that it hands out.
 #pragma once
 
 #include <cstdint>
@@ -73,15 +73,15 @@ struct Shared {
   struct Period {
     bool in_place = false;
     std::uint64_t end_cycles = 0;
-    std::uint64_t executed = 0;  ///< before it, since the engine has the world
-    /// Of the same; for tests.
+    std::uint64_t executed = 0;  ///< before the period, since the engine has the world
+    /// The period ends at this count of executed events; for tests.
     std::uint64_t end_events = std::numeric_limits<std::uint64_t>::max();
     Key begin;  ///< everything before it is executed
   } period;
   Halt::Ending ending;                                            ///< of the last period
-  bool moves = false;                                             ///< blocks change hands
+  bool moves = false;                                             ///< blocks change workers
   std::vector<std::vector<std::vector<PlainEvent*>>> handed_out;  ///< from, to
-  Team team;  ///< ends its threads before what they use
+  Team team;  ///< its destructor ends the threads before the members above are destroyed
   Rounds rounds;
   std::unique_ptr<Liaison> liaison;  ///< to the other ranks; null: there are none
 };

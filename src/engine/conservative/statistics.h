@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a worker of the conservative engine counts.
+// The counters of a worker of the conservative engine.
 #pragma once
 
 #include <cstdint>

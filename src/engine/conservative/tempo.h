@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long all workers execute together, and when one of them had better go on alone. Where windows
-// are poor (few events within a lookahead, or another program on one of the cores) workers spend
-// their time on waiting for each other. That shows in the rate alone, so both ways are measured,
-// one right after the other: what else the machine does changes slowly compared with that. The
-// other way is looked at again after a while, twice as long each time that it was not better;
-// sooner where both were close, since a model's rate changes on its own, and at once when the rate
-// has changed.
+// Decides whether all workers execute together or one worker executes alone, and for how long.
+// Where windows are poor (few events within a lookahead, or another program on one of the cores)
+// workers spend their time waiting for each other. Only the rate of events shows this, so both ways
+// are measured, one right after the other: the load of the machine by other programs changes slowly
+// compared with that. The other way is tried again after a while, twice as long each time that it
+// was not better; sooner where both were close, since a model's rate changes on its own, and at
+// once when the rate has changed.
 //
-// A run begins with one alone: what is short or windowless loses nothing then, and LPs change hands
-// once where all together are better.
+// A run begins with one worker alone: a short run, or one without windows, then loses nothing, and
+// LPs move once where all workers together are faster.
 //
-// A look is long enough for what it takes to get there: LPs change hands, and their lines come from
-// another core.
+// A trial ("look") is long enough to outweigh the switch, in which LPs change workers, and their
+// cache lines come from another core.
 //
-// A run that another engine has taken over for a while does not choose: that engine does. One that
-// halts on its way goes on with what it has found out.
+// The engine does not choose in a run of which it executes slices for another engine: that engine
+// chooses. A run that halts on its way goes on with what it has found out.
 #pragma once
 
 #include <algorithm>
@@ -29,14 +29,14 @@ namespace orrery::conservative {
 
 class Tempo {
  public:
-  /// `chooses`: both ways are open; else all execute.
+  /// `chooses`: both ways are possible; else all workers execute.
   explicit Tempo(bool chooses) : in_place_(chooses), chooses_(chooses) {}
 
   bool chooses() const { return chooses_; }
 
   struct Period {
     bool in_place = false;
-    double seconds = 0;  ///< it ends at the first halt after that
+    double seconds = 0;  ///< the period ends at the first halt after this time
   };
   Period next() const {
     if (looks_) return {!in_place_, look_seconds()};
@@ -44,7 +44,7 @@ class Tempo {
     if (elapsed_ == 0) return {in_place_, kFirstSeconds};
     return {in_place_, std::clamp(due_ - elapsed_, look_seconds(), kLongestPeriod)};
   }
-  /// What came of that period: events executed.
+  /// The period took `seconds` and executed `events`.
   void note(std::uint64_t events, double seconds) {
     elapsed_ += seconds;
     period_seconds_ = std::min(2 * period_seconds_, kLongestPeriod);
@@ -58,9 +58,9 @@ class Tempo {
     rate_ = rate;
     looks_ = chooses_ && (changed || elapsed_ >= due_);
   }
-  /// Blocks have changed hands, which took so long.
+  /// Moving blocks to other workers took `seconds`.
   void note_switch(double seconds) { switch_seconds_ = seconds; }
-  /// Times that the other way turned out to be better.
+  /// How often the other way turned out to be better.
   std::uint64_t changes() const { return changes_; }
 
  private:
@@ -88,7 +88,7 @@ class Tempo {
 
   bool in_place_;
   const bool chooses_;
-  bool looks_ = false;  ///< at the other way
+  bool looks_ = false;  ///< the next period tries the other way
   double rate_ = 0, rate_at_look_ = 0;
   double elapsed_ = 0, due_ = 0;
   double wait_ = kFirstWait, period_seconds_ = kFirstPeriod, switch_seconds_ = 0;

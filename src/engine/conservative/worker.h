@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A worker: its LPs' events in one pending event set, executed in the order of keys as far as they
-// are safe. An event is safe if its time is before the *bound*: no message can come with a time
-// before that. The bound comes from what the others have promised (board.h), each plus the smallest
-// delay from that worker to this one. What a worker promises itself is the lowest of its pending
-// events and its own bound.
+// are safe. An event is safe if its time is before the *bound*: no message can arrive with a time
+// before the bound. The bound is the lowest sum of another worker's promise (board.h) and the
+// smallest delay from that worker to this one. A worker promises the lower of its lowest pending
+// event's time and its own bound.
 //
-// Where nothing happens for longer than the lookahead, promises creep: each look raises them by no
-// more than a delay. Who has looked a few times without finding something to execute starts a round
-// (transport/rounds.h), which finds the lowest time of all, and the bounds jump. Rounds also commit
-// rows, stop the run and find its end.
+// Where no event happens for longer than the lookahead, promises rise slowly: each look raises them
+// by no more than a delay. A worker that has looked a few times without finding an event to execute
+// starts a round (transport/rounds.h), which finds the lowest time of all, so that the bounds rise
+// at once. Rounds also commit rows, stop the run and detect its end.
 //
 // Promises are read when there is nothing more to execute, and made every kEventsAPromise events: a
-// line of the board then crosses between cores about once a window. Nothing here waits for a lock
-// or calls the system; who has nothing to execute looks at the promise that holds it back, offers
-// its core after a while, and then naps.
+// cache line of the board then crosses between cores about once a window. A worker with safe events
+// waits for no lock and makes no system call, but for those of the transport between ranks. A
+// worker without safe events polls the promise that holds it back, yields its core after a while,
+// and then sleeps for short times.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +36,7 @@
 
 namespace orrery::conservative {
 
-/// On lines of its own: it is written all the time.
+/// On cache lines of its own, since its members are written all the time.
 template <class Pending>
 class alignas(64) Worker {
  public:
@@ -63,7 +64,7 @@ class alignas(64) Worker {
   const std::optional<HandlerFault>& fault() const { return fault_; }
   const LivelockTrail& trail() const { return trail_; }
   const Tally& tally() const { return tally_; }
-  /// At the end of the last round.
+  /// Events executed by all workers of all ranks, as of the last round.
   std::uint64_t executed_by_all() const { return executed_by_all_; }
   std::uint64_t memory_bytes() const { return pending_.bytes() + history_.bytes(); }
 
@@ -72,7 +73,7 @@ class alignas(64) Worker {
   void take_lps();
   void take_events();
   void begin_period();
-  /// Until a halt, which it returns; nothing if a thread has failed.
+  /// Executes until a halt, and returns how the period ended; nothing if a thread has failed.
   std::optional<Halt::Ending> run_period() {
     return shared_.period.in_place ? run_alone() : run_together();
   }
@@ -80,9 +81,10 @@ class alignas(64) Worker {
   void take_handed_out();
   /// Cycles of handlers since the last period began, by block.
   const std::vector<double>& loads() const { return loads_; }
-  /// What a period leaves. Returns how many events it has executed behind a fault.
+  /// Commits the period. If it ended with a fault, takes back the events executed behind the fault
+  /// and returns how many; else 0.
   std::uint64_t end_period(const Halt::Ending& ending);
-  /// The world gets the events of this worker, unless workers would meet at a list.
+  /// Gives this worker's events to the world, unless several workers share a part of the world.
   void give_back();
   void give_events(EventList& list) {
     pending_.drain([&list](PlainEvent* event) { list.append(*event, event->payload()); });
@@ -91,11 +93,11 @@ class alignas(64) Worker {
  private:
   static constexpr int kEventsAPromise = 32;
   static constexpr int kFruitlessLooks = 4;      ///< until a round is due
-  static constexpr double kRoundSeconds = 4e-3;  ///< from one to the next at most
-  static constexpr int kGlances = 300;  ///< at a promise, before other things are looked at
-  static constexpr std::uint64_t kSampleEvents = 16;  ///< one of so many is measured
+  static constexpr double kRoundSeconds = 4e-3;  ///< from one round to the next, at most
+  static constexpr int kGlances = 300;           ///< polls of a promise before the worker backs off
+  static constexpr std::uint64_t kSampleEvents = 16;  ///< one event of so many is measured
   static constexpr double kLongestSampleSeconds = 1e-3;
-  static constexpr double kProgressSeconds = 20e-6;  ///< looks at other ranks, if they are dear
+  static constexpr double kProgressSeconds = 20e-6;  ///< between looks at ranks, if these cost much
 
   struct Outbox {
     Worker& worker;
@@ -109,7 +111,7 @@ class alignas(64) Worker {
     }
   };
   struct RoundHooks;
-  /// When a period in place ends, however it ends.
+  /// Counts the events of a period in place when it ends, whether or not by an exception.
   struct InPlaceCount {
     WorkerStatistics& statistics;
     const std::uint64_t before;
@@ -157,11 +159,11 @@ class alignas(64) Worker {
     return event != nullptr && event->time().ticks() < stop_ticks() &&
            (!is_restricted_ || may_begin(*event));
   }
-  /// Of a safe event.
+  /// Whether a safe event may be begun.
   [[gnu::noinline]] bool may_begin(const PlainEvent& event) const {
     return event.key() < halt_.limit() && !waits_for_others(event);
   }
-  /// Its LP acts on the outside, and an event before it may still fail.
+  /// Whether the event's LP acts on the outside, and an event before this one may still fail.
   bool waits_for_others(const PlainEvent& event) const {
     return shared_.world.executions().of(event.receiver) == LpExecution::committed &&
            event.key() >= certain_below_;
@@ -198,21 +200,21 @@ class alignas(64) Worker {
   LookAhead<LpRecord> look_ahead_;
 
   std::int64_t bound_ = 0;     ///< events before it are safe
-  std::int64_t promised_ = 0;  ///< what it promised last
-  unsigned held_back_by_ = 0;  ///< whose promise the bound comes from
-  int fruitless_ = 0;          ///< looks in a row that raised the bound and freed nothing
+  std::int64_t promised_ = 0;  ///< this worker's last promise
+  unsigned held_back_by_ = 0;  ///< the node whose promise the bound comes from
+  int fruitless_ = 0;          ///< looks in a row that raised the bound but made no event safe
   bool holds_ = false;
   const bool has_committed_;    ///< some LP of the model acts on the outside
-  bool is_restricted_ = false;  ///< not everything that is safe may be begun: may_begin
-  Key certain_below_;           ///< no other worker executes or fails anything below it any more
+  bool is_restricted_ = false;  ///< may_begin decides about safe events
+  Key certain_below_;           ///< the other workers' events below it are executed, without faults
   std::optional<HandlerFault> fault_;
 
-  // Of the round under way.
+  // The round under way.
   Key lowest_at_join_ = Key::infinity();
   std::int64_t begins_at_join_ = kNever;
   std::uint64_t next_round_cycles_ = 0;
   std::uint64_t round_cycles_ = 0, executed_by_all_ = 0;       ///< at the last round
-  std::uint64_t executed_before_ = 0, executed_at_round_ = 0;  ///< at the begin of the period, ...
+  std::uint64_t executed_before_ = 0, executed_at_round_ = 0;  ///< at period begin; at last round
   std::uint64_t received_ = 0;
   bool fault_is_told_ = false;
 
@@ -225,7 +227,7 @@ class alignas(64) Worker {
   std::int64_t promised_abroad_ = 0;
   std::uint64_t next_progress_cycles_ = 0;
   std::uint64_t sample_ = 0;
-  /// What takes longer was interrupted, or is one of few.
+  /// Limit of a measured event: a longer one was interrupted by the system, or is rare.
   const std::uint64_t longest_sample_ = cycles_in(kLongestSampleSeconds);
   std::vector<double> loads_;
   WorkerStatistics statistics_;
@@ -238,7 +240,7 @@ class alignas(64) Worker {
 
 // ---- Between periods
 
-/// Side by side, whoever is going to have them.
+/// Fills an equal share of the LP records, no matter which workers will own these LPs.
 template <class Pending>
 void Worker<Pending>::take_lps() {
   const std::uint64_t lps = shared_.lps.size();
@@ -247,7 +249,7 @@ void Worker<Pending>::take_lps() {
     if (shared_.world.is_here(id)) lps_[id] = LpRecord::of(shared_.world, id);
 }
 
-/// Events of a part may be for LPs of others.
+/// Takes the events of this worker's parts of the world. Some may be for LPs of other workers.
 template <class Pending>
 void Worker<Pending>::take_events() {
   const unsigned parts = shared_.world.parts();
@@ -294,7 +296,7 @@ void Worker<Pending>::take_handed_out() {
   }
 }
 
-/// Nobody reads the board yet.
+/// Promises start anew: no worker reads the board before the step ends.
 template <class Pending>
 void Worker<Pending>::begin_period() {
   halt_.begin(shared_.period.begin);
@@ -339,7 +341,8 @@ void Worker<Pending>::append_row(const Row& row) {
   rows_.append(row);
 }
 
-/// What is executed together may be behind a fault that is not known yet.
+/// `kTogether`: all workers execute. Then the event may be behind a fault that is not known yet, so
+/// it is entered in the history.
 template <class Pending>
 template <bool kTogether>
 [[gnu::always_inline]] inline void Worker<Pending>::handle(PlainEvent* event) {
@@ -368,15 +371,15 @@ template <bool kTogether>
   pool_.release(event, event->bytes());
 }
 
-/// Of what the handler has thrown. What it sent to others stays with them: it comes after the
-/// fault, and nobody will execute it.
+/// Notes the current exception as a fault. Events that the handler sent to other workers stay
+/// there: they come after the fault, so they are never executed.
 template <class Pending>
 void Worker<Pending>::fail() {
   fault_ = HandlerFault{execution_.cause(), execution_.self(), execution_.describe_failure()};
   if (execution_.rows() > 0) rows_.return_to(rows_before_);
 }
 
-/// Events one after the other; one that crashes is the last.
+/// Calls `batch`, which executes events. If a handler crashes, its event fails and is the last.
 template <class Pending>
 template <class Batch>
 void Worker<Pending>::run_batch(Batch&& batch) {
@@ -384,7 +387,7 @@ void Worker<Pending>::run_batch(Batch&& batch) {
     end_dropped_call([this] { fail(); });
 }
 
-/// Up to so many events. One of several is measured, for its block.
+/// Executes up to `most` safe events. One of kSampleEvents is measured, for its block's load.
 template <class Pending>
 void Worker<Pending>::execute_safe(int most) {
   for (; most > 0; --most) {
@@ -445,7 +448,7 @@ std::optional<Halt::Ending> Worker<Pending>::run_together() {
   return std::nullopt;
 }
 
-/// As the sequential engine does, with all LPs.
+/// A period in place: executes as the sequential engine does, with all LPs.
 template <class Pending>
 std::optional<Halt::Ending> Worker<Pending>::run_alone() {
   const Shared::Period& period = shared_.period;
@@ -479,7 +482,7 @@ std::optional<Halt::Ending> Worker<Pending>::run_alone() {
   }
 }
 
-/// Nothing is left before a pause, or none at all.
+/// How a period in place ends when no events are left: none at all, or none before a pause.
 template <class Pending>
 Halt::Ending Worker<Pending>::end_alone() {
   const PlainEvent* const next = pending_.top();
@@ -488,7 +491,7 @@ Halt::Ending Worker<Pending>::end_alone() {
   return {RunEnd::paused, Key::start_of(shared_.end)};
 }
 
-/// Up to so many events; true if there are no more.
+/// Executes up to `most` events; true if there are no more.
 template <class Pending>
 bool Worker<Pending>::execute_alone(std::uint64_t most) {
   for (; most > 0; --most) {
@@ -511,7 +514,7 @@ void Worker<Pending>::receive() {
   if (shared_.liaison) received_ += shared_.liaison->drain(index_, take);
 }
 
-/// What the others promise, then what they have sent (board.h).
+/// Reads the others' promises, then receives what they have sent; board.h explains this order.
 template <class Pending>
 void Worker<Pending>::look() {
   ++statistics_.looks;
@@ -533,7 +536,7 @@ void Worker<Pending>::look() {
   fruitless_ += raised ? 1 : 0;
 }
 
-/// Also publishes what was sent.
+/// Raises this worker's promise if possible. Publishes its messages first.
 template <class Pending>
 void Worker<Pending>::promise() {
   auto& mesh = shared_.mesh;
@@ -547,7 +550,7 @@ void Worker<Pending>::promise() {
   shared_.board.promise(index_, ticks);
 }
 
-/// For the promise that holds it back, or for a round to go on.
+/// Waits for the promise that holds this worker back, or for a round to go on.
 template <class Pending>
 void Worker<Pending>::wait() {
   if (!shared_.team.crowded() && !holds_ && !fault_ && held_back_by_ < shared_.workers) {

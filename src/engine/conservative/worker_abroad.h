@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Worker: its part in what goes to other ranks and comes from them (liaison.h). Included by
-// worker.h only.
+// Worker: sending events and promises to other ranks (liaison.h). Included by worker.h only.
 #pragma once
 
 namespace orrery::conservative {
 
-/// It counts as sent from now on; the receiver counts it when it takes it.
+/// The event counts as sent from now on; the receiver counts it when it takes it from its ring.
 template <class Pending>
 template <class Payload>
 void Worker<Pending>::send_abroad(unsigned node, const EventHeader& header,
@@ -25,7 +24,8 @@ void Worker<Pending>::begin_period_abroad() {
   if (index_ == 0) liaison.begin_period();
 }
 
-/// Behind a batch, or a look that found nothing.
+/// Called after a batch, or after a look that found nothing to execute: posts parcels, makes the
+/// promise to other ranks, and advances the transport.
 template <class Pending>
 void Worker<Pending>::deal_with_others(bool executed) {
   Liaison& liaison = *shared_.liaison;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Worker: its part in the rounds. Included by worker.h only.
+// Worker: its part in rounds (report.h). Included by worker.h only.
 #pragma once
 
 namespace orrery::conservative {
@@ -70,7 +70,7 @@ Report Worker<Pending>::report() {
   return report;
 }
 
-/// All workers adopt the same.
+/// Acts on the sum of the reports, which is the same for all workers. True if the period is over.
 template <class Pending>
 bool Worker<Pending>::adopt() {
   ++statistics_.rounds;
@@ -107,14 +107,14 @@ Report Worker<Pending>::sum_of_all() const {
   return sum;
 }
 
-/// Of a worker, or another rank.
+/// The report of a node: a worker, or another rank (partition.h).
 template <class Pending>
 const Report& Worker<Pending>::report_of_node(unsigned node) const {
   if (node < shared_.workers) return shared_.rounds.report_of(node);
   return shared_.liaison->rounds().report_of(shared_.partition.rank_of_node(node));
 }
 
-/// By the shortest path from whoever may begin something (report.h).
+/// Raises the bound by the shortest paths from all nodes that may still begin an event (report.h).
 template <class Pending>
 void Worker<Pending>::raise_bound() {
   std::int64_t bound = kNever;
@@ -125,9 +125,10 @@ void Worker<Pending>::raise_bound() {
   bound_ = std::max(bound_, bound);
 }
 
-/// What the others have not executed, and what they have failed with, is at what they report or
-/// above, unless this worker sends them something from now on: that takes a delay. So when it has
-/// executed what it has itself below this key, everything below it is executed, and went well.
+/// Events that the others have not executed, and their faults, are at the keys that they report or
+/// above, except for events that this worker sends them from now on, at least a delay later. So
+/// once this worker has executed its own events below the returned key, all events below it are
+/// executed, and none has failed.
 template <class Pending>
 Key Worker<Pending>::certainty(const Report& sum) const {
   const Report& own = shared_.rounds.report_of(index_);
@@ -155,7 +156,7 @@ void Worker<Pending>::commit_rows(const Key& until) {
   if (!ready_.empty()) shared_.control.rows->commit(index_, ready_);
 }
 
-/// To those who watch.
+/// Publishes the progress of the run in RunControl. Relaxed: the values are hints.
 template <class Pending>
 void Worker<Pending>::show(const Key& reached, std::uint64_t executed, std::uint64_t memory_bytes) {
   RunControl& control = shared_.control;

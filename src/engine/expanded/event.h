@@ -2,8 +2,8 @@
 //
 // An event of the expanded engine, and the barrier that it raises while it is unfinished.
 //
-// Events lie on cache lines of their own: the thread that executes one is often not the thread that
-// takes from the pending event set, and must not share a line with what others touch.
+// Events lie on cache lines of their own: the thread that executes an event is often not the thread
+// that takes it from the pending event set, and must not share a line with other threads' data.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 namespace orrery::expanded {
 
 struct Event : EventHeader {
-  Event* next = nullptr;  ///< in a list of what one execution sent
+  Event* next = nullptr;  ///< in the list of events that one execution sent
 
   Event() = default;
   explicit Event(const EventHeader& header) : EventHeader(header) {}
@@ -28,15 +28,15 @@ struct Event : EventHeader {
 };
 static_assert(sizeof(Event) == Event::kPayloadOffset);
 
-/// Nothing that comes of `event` has a lower key. With a duration d > 0 its sends leave at its
-/// start plus d or later; with d = 0 at the next microstep or later. No event's key equals a
-/// barrier: send counts begin at 1.
+/// The barrier of `event`: no event that it causes has a lower key. With a duration d > 0 its sends
+/// have times at its start plus d or later; with d = 0 they are at the next microstep or later. No
+/// event's key equals a barrier: send counts begin at 1.
 inline Key barrier_of(const Event& event) {
   const Duration duration = duration_of(event, event.payload());
   if (duration > Duration::zero()) return Key::start_of(event.time() + duration);
   if (event.microstep() < Key::kMaxMicrostep) [[likely]]
     return Key(event.time(), event.microstep() + 1, 0, 0);
-  // The last microstep that there is: the livelock limit refuses a send without delay.
+  // The last possible microstep: the livelock limit refuses a send without delay.
   return Key::start_of(event.time() + Duration::from_ticks(1));
 }
 

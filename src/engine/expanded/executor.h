@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A thread's side of executing events. What a handler sends is kept as a list for whoever looks
-// after the pending event set; rows are kept until everything before them is finished.
+// A thread's side of executing events. The events that a handler sends are kept in a list for the
+// thread that uses the schedule; rows are kept until all events before them are finished.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace orrery::expanded {
 
-/// What came of an event.
+/// The result of executing an event.
 struct Result {
   enum class State : std::uint32_t {
     done,
@@ -30,24 +30,23 @@ struct Result {
     skipped,   ///< behind a failed event of lower key: it will not commit
     withdrawn  ///< a timer that was cancelled
   };
-  Event* sent = nullptr;          ///< list of what it sent
-  std::uint64_t hash_before = 0;  ///< the LP's fingerprint, to go back to if it does not commit
+  Event* sent = nullptr;          ///< list of the events that it sent
+  std::uint64_t hash_before = 0;  ///< the LP's fingerprint, restored if the event does not commit
   State state = State::done;
   std::uint32_t cancelled_timers = 0;  ///< by its handler
 };
 
-/// Events lie on lines of their own: the thread that executes one is often not the one that takes
-/// from the pending event set.
+/// Events lie on cache lines of their own (event.h).
 using Pool = EventPool<64>;
 
-/// Where sends and rows of an execution go.
+/// Receives the sends, rows and values of an execution.
 struct Outbox {
   Pool& pool;
   Tally& tally;
   RowBuffer& rows;
   const bool keep_rows;
   Event* sent = nullptr;
-  std::size_t rows_before = 0;  ///< the event being handled; valid once it has emitted
+  std::size_t rows_before = 0;  ///< mark before the present event; valid once it has emitted
 
   template <class Payload>
   [[gnu::always_inline]] void send(const EventHeader& header, const Payload& payload) {
@@ -69,7 +68,7 @@ struct Outbox {
 
 class Executor {
  public:
-  /// `arena`: of the thread, where LPs lie in heaps.
+  /// `arena`: the thread's, if LPs lie in heaps; else null.
   Executor(const World& world, const RunOptions& options, bool keep_rows,
            std::vector<LpRecord>& lps, memory::Arena* arena, EventDepot& depot)
       : lps_(lps),
@@ -88,23 +87,24 @@ class Executor {
   /// Null: the run is not traced.
   TraceLane* lane() const { return lane_; }
 
-  /// What the thread executes, for those who watch it.
+  /// What the thread executes; for ThreadWatch.
   const HandlerExecution& execution() const { return execution_; }
-  /// A pending event.
+  /// Makes an event for the pending event set.
   Event* make(const EventHeader& header, const void* payload) {
     execution_.outbox().send(header, payload);
     return take_sent();
   }
 
-  /// Whether it is a timer that its LP has cancelled; at the moment at which it would begin.
+  /// Whether the event is a timer that its LP has cancelled. Ask at the moment at which the event
+  /// would begin.
   bool is_withdrawn(const Event& event) const {
     return orrery::is_withdrawn(*lps_[event.receiver].object, event, event.payload());
   }
   /// Timers that handlers have cancelled on this thread.
   std::uint64_t cancelled_timers() const { return execution_.cancelled_timers(); }
 
-  /// Executes an event; `sent` is what it sent. False if it failed: then the fault is noted, and
-  /// nothing of it left.
+  /// Executes an event; `sent` becomes the list of events that it sent. False if it failed: then
+  /// the fault is noted, and its sends and rows are discarded.
   [[gnu::always_inline]] bool run(const Event& event, Event*& sent) {
     LpRecord& lp = lps_[event.receiver];
     execution_.begin(event, event.payload(), *lp.object, lp.kernel);
@@ -116,7 +116,7 @@ class Executor {
     return true;
   }
 
-  /// Executes an event and frees it; nothing is thrown.
+  /// Executes an event and frees it; throws nothing.
   Result execute(Event* event) {
     Result result{nullptr, lps_[event->receiver].kernel.hash, Result::State::done};
     if (fault_ && event->key() > fault_->key) [[unlikely]] {
@@ -136,15 +136,15 @@ class Executor {
   /// Key of the event that was executed last.
   const Key& last_key() const { return execution_.cause(); }
   const Tally& tally() const { return tally_; }
-  /// The fault of lowest key that this thread met.
+  /// The fault with the lowest key on this thread.
   const std::optional<HandlerFault>& fault() const { return fault_; }
 
-  RowBuffer rows;  ///< of finished events; others may take them while the thread executes nothing
+  RowBuffer rows;  ///< of finished events; other threads may take them while this one is idle
 
  private:
   Event* take_sent() { return std::exchange(execution_.outbox().sent, nullptr); }
 
-  /// Of what the handler has thrown.
+  /// Notes the current exception as the fault of `event`, and discards its rows and sends.
   [[gnu::noinline]] void fail(const Event& event) {
     fault_ = HandlerFault{event.key(), event.receiver, execution_.describe_failure()};
     if (execution_.rows() > 0) rows.return_to(execution_.outbox().rows_before);

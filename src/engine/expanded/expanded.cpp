@@ -24,7 +24,7 @@ class ExpandedEngine final : public WorldEngine {
     count_workers(options, model);
     return {};
   }
-  /// Without durations it executes in place.
+  /// False for a world without durations, which this engine would execute in place.
   bool may_pay(const World& world) const override {
     return std::any_of(world.pending.begin(), world.pending.end(),
                        [](const EventList& list) { return list.has_durations(); });

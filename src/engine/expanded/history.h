@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Events that are finished although events with lower keys are not. If one of those fails, the run
-// ends before these: what is reported then must not contain them. Nothing has to be executed again,
-// so all that is kept is each LP's fingerprint before the event.
+// Events that are finished although events with lower keys are not. If one of the lower events
+// fails, the run ends there, and the results must not contain the finished events behind it.
+// Nothing has to be executed again, so only each LP's fingerprint before the event is kept.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,9 @@ class History {
   void add(const Key& key, LpId lp, std::uint64_t hash_before) {
     entries_.push_back({key, lp, hash_before});
   }
-  /// Whether it is worth while to look for what can be forgotten.
+  /// Whether the history is long enough that a call of forget() pays.
   bool is_long() const { return entries_.size() >= long_; }
-  /// Forgets what precedes all unfinished events: it is final, and noted in `trail`.
+  /// Removes the events before all unfinished ones, which are final, and notes them in `trail`.
   void forget(const Key& lowest_unfinished, LivelockTrail& trail) {
     std::erase_if(entries_, [&](const Entry& entry) {
       if (entry.key >= lowest_unfinished) return false;
@@ -30,8 +30,8 @@ class History {
     });
     long_ = std::max<std::size_t>(kLong, 2 * entries_.size());
   }
-  /// Undoes the effect on the fingerprints of what follows `fault`; returns how many events.
-  /// Call `forget(fault)` then.
+  /// Takes the events after `fault` back from the fingerprints; returns how many. Call
+  /// `forget(fault)` then.
   template <class Lps>
   std::uint64_t take_back(const Key& fault, Lps& lps) {
     std::sort(entries_.begin(), entries_.end(),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The hand-over of earlier simulators, for comparison (`--handover pull`): one queue for all, from
-// which workers take events under a mutex, woken by a condition variable; the scheduler only
-// schedules. Each event costs two visits of the mutex on either side, and often a system call to
-// wake somebody.
+// The hand-over of earlier simulators, for comparison (`--handover pull`): one queue for all
+// workers, from which they take events under a mutex, woken by a condition variable; the
+// coordinator only schedules. Each event costs two visits of the mutex on either side, and often a
+// system call to wake a thread.
 #pragma once
 
 #include <condition_variable>
@@ -42,7 +42,7 @@ class PullQueue {
     work_.notify_all();
     results_.notify_all();
   }
-  /// For a worker: hands in what it has finished, takes the next. False when the queue is closed.
+  /// Called by a worker: waits for an event and takes it. False when the queue is closed and empty.
   bool take(Item& item) {
     std::unique_lock lock(mutex_);
     work_.wait(lock, [this] { return closed_ || !waiting_.empty(); });
@@ -58,7 +58,8 @@ class PullQueue {
     }
     results_.notify_one();
   }
-  /// For the coordinator: what was handed in, appended to `out`; waits for something if told to.
+  /// Called by the coordinator: appends all results handed in to `out`. `wait`: waits until there
+  /// is one or the queue is closed.
   void collect(std::vector<Finished>& out, bool wait) {
     std::unique_lock lock(mutex_);
     if (wait) results_.wait(lock, [this] { return closed_ || !finished_.empty(); });

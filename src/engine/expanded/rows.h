@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows on their way to the sink: what threads emitted beside each other is brought into the order
-// of the keys, and handed over once nothing before it is unfinished.
+// Rows on their way to the sink: rows that threads emitted in parallel are sorted by their keys,
+// and handed over once all events before them are finished.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@ namespace orrery::expanded {
 
 class OrderedRows {
  public:
-  /// Takes a thread's rows; it executes nothing meanwhile.
+  /// Takes a thread's rows at the next commit(). The thread must execute nothing until then.
   void take(RowBuffer& rows) { sources_.push_back(&rows); }
-  /// Hands over what was taken, now or before, with a key before `until`; the rest is kept.
+  /// Hands over the rows taken so far with keys before `until`; the others are kept.
   void commit(const Key& until, RowSink& sink) {
     const auto sort_out = [&](const Row& row) {
       if (row.key < until) {
@@ -30,7 +30,7 @@ class OrderedRows {
     std::stable_sort(sorted_.begin(), sorted_.end(),
                      [](const Row& a, const Row& b) { return a.key < b.key; });
     for (const Row& row : sorted_) ready_.append(row);
-    sorted_.clear();  // before what they point to
+    sorted_.clear();  // before the buffers that they point to
     held_.clear();
     for (RowBuffer* source : sources_) source->clear();
     sources_.clear();

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A run of the expanded engine. The thread that called the engine is worker 0 and the coordinator:
-// it owns the schedule, deals events to the slots of the others and executes the rest itself. A run
-// is a row of blocks, each in one of the modes:
+// it owns the schedule, deals events to the slots of the other workers and executes the rest
+// itself. A run is a sequence of blocks, each in one of the modes:
 //   in place        the coordinator executes events as the sequential engine does; workers sleep
-//   single          one event in each slot at most, one for itself (a hand-over as in Horizon)
+//   single          at most one event in each slot, including worker 0's (hand-over as in Horizon)
 //   batched         several; while a worker executes one batch the next one waits in its slot
 //   decentralised   every thread that has finished its events takes the schedule under a lock,
-//                   brings in what has been finished in all slots and deals to all empty ones. The
-//                   lock is a combining one: whom the holder has served need not take it.
-// Between blocks the coordinator looks at stop requests, progress and rows, and asks the tuner for
-// the next mode. Members are in the files run_*.h by subject.
+//                   collects the results of all slots and deals events to all empty slots. The lock
+//                   is a combining one: a worker that the holder has served need not take it.
+// Between blocks the coordinator checks for a request to stop, updates progress and rows, and asks
+// the tuner for the next mode. Members are in the files run_*.h by subject.
 #pragma once
 
 #include <fmt/format.h>
@@ -63,9 +63,9 @@ class Run {
  private:
   static constexpr std::uint64_t kBlockEvents = 4096;
   static constexpr double kRowsSeconds = 20e-3;
-  static constexpr std::uint32_t kSampleEvents = 8;  // one of so many short ones is measured
+  static constexpr std::uint32_t kSampleEvents = 8;  // one of so many short events is measured
 
-  /// How much a slot may hold: it gets `events` when these do not exceed `depth` with what it has.
+  /// How much a slot may hold: it gets `events` events if it then holds no more than `depth`.
   struct Plan {
     std::uint32_t events = 1, depth = 1;
     std::uint32_t sample = kSampleEvents;  ///< the coordinator measures one of so many of its own
@@ -88,7 +88,7 @@ class Run {
   void describe_fault(RunResult& result) const;
   void add_statistics(RunResult& result) const;
 
-  // The row of blocks (run_blocks.h).
+  // The sequence of blocks (run_blocks.h).
   void loop();
   std::uint64_t busy_cycles() const;
   bool run_block(Mode mode);
@@ -149,16 +149,16 @@ class Run {
 
   Mode mode_ = Mode::in_place;
   std::uint64_t finished_ = 0;  ///< events whose handlers succeeded
-  const Key end_;               ///< nothing at or after it is started: a pause, or the horizon
-  bool pauses_ = false;         ///< the goal is reached: what has begun is brought to an end
-  std::uint64_t cancelled_timers_ = 0;  ///< by what is finished
+  const Key end_;               ///< no event at or after it is started: a pause, or the horizon
+  bool pauses_ = false;         ///< the goal is reached: only events in progress are finished
+  std::uint64_t cancelled_timers_ = 0;  ///< by finished events
   WithdrawnCount withdrawn_;
   std::uint64_t handed_over_ = 0;
   std::uint32_t sample_ = 0;
   Command command_ = Command::wait;
 
   struct Block {
-    std::uint64_t end_events = 0, end_cycles = 0;  ///< it is over when either is reached
+    std::uint64_t end_events = 0, end_cycles = 0;  ///< the block ends when either is reached
   } block_;
   /// The deal under way.
   struct Deal {
@@ -166,13 +166,13 @@ class Run {
     std::vector<unsigned> open;       ///< workers with room
     std::size_t turn = 0;
   } deal_;
-  /// A decentralised block; under the lock but for the lock itself.
+  /// A decentralised block; `locked` is the lock for the rest.
   struct alignas(64) Decentralised {
     std::atomic<bool> locked{false};
     bool closing = false;
     Plan plan;
   } decentralised_;
-  /// The end of a holder's time, however it ends.
+  /// Gives the lock back, also after an exception.
   struct Unlock {
     Decentralised& block;
     ~Unlock() { block.locked.store(false, std::memory_order_release); }
@@ -180,10 +180,10 @@ class Run {
 
   OrderedRows rows_;
   std::uint64_t rows_due_cycles_ = 0;
-  std::optional<cpu_set_t> cores_before_;  ///< of the caller, while it is bound
+  std::optional<cpu_set_t> cores_before_;  ///< of the caller's thread, while it is bound
   rusage usage_before_{};
   const Patience patience_;
-  Team team_;  ///< last: its threads end before what they use
+  Team team_;  ///< last: its threads end before the members that they use
 };
 
 }  // namespace orrery::expanded

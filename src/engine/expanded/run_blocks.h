@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Run: the row of blocks, execution in place, and what is done between blocks. Included by run.h
+// Run: the sequence of blocks, execution in place, and the work between blocks. Included by run.h
 // only.
 #pragma once
 
@@ -27,7 +27,7 @@ void Run<Pending>::loop() {
   }
 }
 
-/// What handlers have taken so far, on all threads.
+/// Cycles spent in handlers so far, on all threads. Relaxed: a figure for the tuner only.
 template <class Pending>
 std::uint64_t Run<Pending>::busy_cycles() const {
   std::uint64_t sum = 0;
@@ -36,7 +36,7 @@ std::uint64_t Run<Pending>::busy_cycles() const {
   return sum;
 }
 
-/// False when nothing is left that may start, and nothing in progress.
+/// False if no event may start any more and none is in progress.
 template <class Pending>
 bool Run<Pending>::run_block(Mode mode) {
   if (mode != mode_) enter(mode);
@@ -58,8 +58,8 @@ void Run<Pending>::enter(Mode mode) {
     slots_[i].mask = mode == Mode::single ? 0 : kMostInSlot - 1;
 }
 
-/// The lowest event first, as on the sequential engine: nothing is in progress, so nothing can be
-/// overtaken, and what is finished is final.
+/// Executes the lowest event first, as the sequential engine does: no other event is in progress,
+/// so none can be overtaken, and finished events are final.
 template <class Pending>
 bool Run<Pending>::run_in_place() {
   Executor& executor = *executors_[0];
@@ -88,7 +88,7 @@ bool Run<Pending>::run_in_place() {
   return true;
 }
 
-/// Brings the results of an event in progress into the schedule.
+/// Enters the results of an event that was in progress in the schedule.
 template <class Pending>
 void Run<Pending>::finish(std::uint32_t handle, const Result& result) {
   const auto& active = schedule_.active(handle);
@@ -105,7 +105,7 @@ void Run<Pending>::finish(std::uint32_t handle, const Result& result) {
   schedule_.finish(handle);
 }
 
-/// Between blocks: what watchers see, a request to stop, rows.
+/// Called between blocks: updates RunControl, checks for a request to stop, hands rows over.
 template <class Pending>
 void Run<Pending>::poll() {
   check_workers();
@@ -113,10 +113,10 @@ void Run<Pending>::poll() {
   control_.gvt_ticks.store(safe.time().ticks(), std::memory_order_relaxed);
   control_.committed.store(world_.committed + finished_, std::memory_order_relaxed);
   control_.executed.store(world_.executed + finished_, std::memory_order_relaxed);
-  // A fault is finished, and what follows it may have to be taken back.
+  // A failed event counts as finished, but the events after it may have to be taken back.
   if (history_.is_long())
     history_.forget(std::min(schedule_.lowest_unfinished(), schedule_.limit()), world_.trail);
-  // To end where everything below the highest key that was started is finished.
+  // The run is to end where all events up to the highest key that was started are finished.
   const bool stops = control_.stop_requested.load(std::memory_order_relaxed);
   if (!stops && goal_.reached_for_good(finished_, schedule_.pending())) pauses_ = true;
   if (stops || pauses_) schedule_.lower_limit(last_key());
@@ -129,7 +129,7 @@ void Run<Pending>::poll() {
   }
 }
 
-/// Takes the timers out that were cancelled and whose time has not come.
+/// Takes cancelled timers out of the pending event set before their time comes.
 template <class Pending>
 void Run<Pending>::reclaim() {
   drain();
@@ -141,8 +141,8 @@ void Run<Pending>::reclaim() {
   withdrawn_.note_reclaimed(cancelled_timers_);
 }
 
-/// Hands over the rows of what precedes all unfinished events. Those of the last instant wait, so
-/// that the rows of finish() are not behind a watermark.
+/// Hands over the rows of events before all unfinished ones. Rows of the last instant wait, so that
+/// the rows of finish() do not come behind a watermark.
 template <class Pending>
 void Run<Pending>::hand_rows_over() {
   drain();
@@ -152,7 +152,7 @@ void Run<Pending>::hand_rows_over() {
   control_.rows->advance(0, until);
 }
 
-/// Rows with keys before `until`, in the order of their keys; the others are kept.
+/// Hands over rows with keys before `until`, in the order of their keys; the others are kept.
 template <class Pending>
 void Run<Pending>::commit_rows(const Key& until) {
   for (const auto& executor : executors_) rows_.take(executor->rows);

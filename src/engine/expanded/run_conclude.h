@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Run: what is put together at the end. Included by run.h only.
+// Run: collects the results at the end of the run. Included by run.h only.
 #pragma once
 
 namespace orrery::expanded {
@@ -20,7 +20,7 @@ void Run<Pending>::conclude(RunResult& result) {
                              : std::max(world_.cut, schedule_.limit().next());
   result.peak_memory_bytes = depot_.slab_bytes() + schedule_.bytes() + history_.bytes() +
                              lps_.capacity() * sizeof(LpRecord);
-  // What is behind a fault stays here.
+  // Events behind a fault do not count in the results.
   const std::uint64_t taken_back = failed ? history_.take_back(end, lps_) : 0;
   history_.forget(end, world_.trail);
   if (failed) describe_fault(result);

@@ -5,8 +5,8 @@
 
 namespace orrery::expanded {
 
-/// Single: what a slot holds is one event. Batched: a batch in execution and one that waits, so
-/// that a worker need not wait for a coordinator that is executing an event of its own.
+/// Single: a slot holds one event. Batched: a slot holds a batch in execution and a batch that
+/// waits, so that a worker need not wait while the coordinator executes an event of its own.
 template <class Pending>
 typename Run<Pending>::Plan Run<Pending>::plan() const {
   if (mode_ == Mode::single) return {1, 1, kSampleEvents};
@@ -14,9 +14,9 @@ typename Run<Pending>::Plan Run<Pending>::plan() const {
   return {events, 2 * events, events > kSampleEvents / 2 ? kSampleEvents : 1};
 }
 
-/// Deals what may start, in the order of the keys, evenly to all slots that have room; returns how
-/// many events. A thread that has executed an LP's last event is preferred for its next. An event
-/// that is alone is for `self`: it needs no hand-over.
+/// Deals the events that may start, in the order of their keys, evenly to all slots that have room;
+/// returns how many. A thread that has executed an LP's last event is preferred for its next one. A
+/// single event, with no other in progress, goes to `self`: it then needs no hand-over.
 template <class Pending>
 std::uint32_t Run<Pending>::deal(const Plan& plan, unsigned self) {
   const std::uint32_t wanted = find_room(plan, self);
@@ -58,7 +58,7 @@ std::uint32_t Run<Pending>::find_room(const Plan& plan, unsigned self) {
   return sum;
 }
 
-/// The last event that was given to `from`, which knows nothing of it yet, is for `to`.
+/// Moves the event that was given last to `from`, and is not published yet, to `to`.
 template <class Pending>
 void Run<Pending>::take_over(unsigned from, unsigned to) {
   const auto [event, handle] = slots_[from].take_back();
@@ -67,7 +67,7 @@ void Run<Pending>::take_over(unsigned from, unsigned to) {
   --handed_over_;
 }
 
-/// The next open slot in turn, or the LP's home if that has no less room.
+/// The next open slot in turn, or the LP's home (Schedule::home) if that has no less room.
 template <class Pending>
 unsigned Run<Pending>::pick(LpId lp) {
   while (deal_.room[deal_.open[deal_.turn]] == 0) deal_.turn = (deal_.turn + 1) % deal_.open.size();
@@ -78,7 +78,7 @@ unsigned Run<Pending>::pick(LpId lp) {
   return next;
 }
 
-/// Takes the results that a slot holds.
+/// Takes the results in a slot; false if there are none. Memory orders: see slot.h.
 template <class Pending>
 bool Run<Pending>::collect(unsigned worker) {
   Slot& slot = slots_[worker];
@@ -127,8 +127,8 @@ bool Run<Pending>::run_dealt() {
   return true;
 }
 
-/// Executes what the coordinator dealt to itself, up to a batch, until a worker has results: that
-/// one may need events.
+/// Executes events that the coordinator dealt to itself, up to a batch, or until a worker has
+/// results: that worker may need events.
 template <class Pending>
 void Run<Pending>::run_own(const Plan& plan) {
   for (std::uint32_t n = 0; n < plan.events && slots_[0].held() > 0; ++n) {
@@ -151,7 +151,7 @@ void Run<Pending>::run_own_one(const Plan& plan) {
   own.done.store(next, std::memory_order_relaxed);
 }
 
-/// Until nothing is in progress.
+/// Executes and collects until no event is in progress.
 template <class Pending>
 void Run<Pending>::drain() {
   if (settings_.pull) {
@@ -170,7 +170,8 @@ void Run<Pending>::drain() {
   }
 }
 
-/// A worker's part: executes what `word` announces. Of single events only some are measured.
+/// A worker's part: executes the events that `word` announces. Of single events only some are
+/// measured.
 template <class Pending>
 void Run<Pending>::execute_given(unsigned worker, std::uint32_t word) {
   Slot& slot = slots_[worker];
@@ -202,7 +203,7 @@ bool Run<Pending>::run_pulled() {
   return true;
 }
 
-/// All that may start; the coordinator executes nothing itself.
+/// Puts all events that may start into the queue; the coordinator executes none itself.
 template <class Pending>
 void Run<Pending>::deal_to_queue() {
   schedule_.begin_round();

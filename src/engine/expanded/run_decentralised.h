@@ -2,10 +2,10 @@
 //
 // Run: blocks in which every worker serves the slots. Included by run.h only.
 //
-// The lock is a flag, taken with acquire and given back with release: the schedule, the history and
-// the server's side of all slots pass from holder to holder. A worker whose results another holder
-// has taken (`served` says so) returns without having done anything, and must: the block may be
-// over and the coordinator may use the schedule without the lock again.
+// The lock is a flag, taken with acquire and given back with release, so that each holder sees the
+// previous holder's changes of the schedule, the history and the server's side of all slots. A
+// worker whose results another holder has taken (see Slot::served) must return without using them:
+// the block may be over, and then the coordinator uses the schedule without the lock.
 #pragma once
 
 #include <time.h>
@@ -21,7 +21,7 @@ bool Run<Pending>::run_decentralised() {
   own.publish(Command::serve);
   std::uint32_t last = own.word.load(std::memory_order_relaxed);
   {
-    // A latecomer of the last block may hold it, to see that it has been served.
+    // A late worker of the last block may hold the lock, only to find that it has been served.
     lock_block();
     const Unlock unlock{decentralised_};
     serve_all(0);
@@ -49,7 +49,8 @@ void Run<Pending>::lock_block() {
   }
 }
 
-/// After a worker has published results: sees to it that somebody takes them and deals again.
+/// Called after a worker has published results: returns when this worker or another has taken them
+/// and dealt new events.
 template <class Pending>
 void Run<Pending>::serve(unsigned worker) {
   const Slot& slot = slots_[worker];
@@ -74,7 +75,8 @@ void Run<Pending>::serve(unsigned worker) {
   }
 }
 
-/// Under the lock. Ends the block when it is over or nothing is left.
+/// Called under the lock: collects results and deals events. Ends the block when it is over or no
+/// event is left.
 template <class Pending>
 void Run<Pending>::serve_all(unsigned self) {
   collect_all();

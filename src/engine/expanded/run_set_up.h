@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Run: the making of LPs and threads. Included by run.h only.
+// Run: takes the LPs, and starts and ends threads. Included by run.h only.
 #pragma once
 
 namespace orrery::expanded {
@@ -76,8 +76,8 @@ void Run<Pending>::start_workers() {
   team_.start(1, {work_watched, [this] { wake_coordinator(); }});
 }
 
-/// The thread is the caller's: it gets back the cores that it had, and has them as long as it needs
-/// nobody's help.
+/// Binds the coordinator to a core, or gives it back the cores that it had. It is the caller's
+/// thread, so it is bound only while other threads execute, too.
 template <class Pending>
 void Run<Pending>::bind(bool wanted) {
   if (wanted == cores_before_.has_value() || !team_.binds()) return;
@@ -90,7 +90,8 @@ void Run<Pending>::bind(bool wanted) {
   if (sched_getaffinity(0, sizeof cores, &cores) == 0 && team_.bind(0)) cores_before_ = cores;
 }
 
-/// They leave when they have executed what they were given. Joining them is the team's.
+/// Makes workers leave when they have executed the events that they were given. The team joins
+/// them.
 template <class Pending>
 void Run<Pending>::dismiss_workers() {
   queue_.close();
@@ -104,19 +105,20 @@ void Run<Pending>::dismiss_workers() {
   for (unsigned i = 1; i < workers_; ++i) slots_[i].publish(Command::leave);
 }
 
-/// A worker has failed, for a reason that is not the model's, and will not hand in its results.
+/// A worker has failed, not because of the model, and will not hand in its results: wakes the
+/// coordinator, and ends a decentralised block.
 template <class Pending>
 void Run<Pending>::wake_coordinator() {
   queue_.close();
   doorbell_.ring_if_asleep();
-  if (mode_ != Mode::decentralised) return;  // it does not change while events are in progress
+  if (mode_ != Mode::decentralised) return;  // mode_ does not change while events are in progress
   lock_block();
   const Unlock unlock{decentralised_};
   decentralised_.closing = true;
   slots_[0].publish(Command::wait);
 }
 
-/// Throws what a worker has failed with.
+/// If a worker has failed, throws its exception.
 template <class Pending>
 void Run<Pending>::check_workers() {
   if (!team_.failed()) [[likely]]

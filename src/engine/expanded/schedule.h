@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What may start now. The schedule owns the pending event set and knows which events are unfinished
-// and which LPs are busy; one thread at a time uses it.
+// Which events may start now. The schedule owns the pending event set and knows which events are
+// unfinished and which LPs are busy; one thread at a time uses it.
 //
-// The rule. Let the barrier of an event be the lowest key that anything it causes can have (see
+// The rule. Let the barrier of an event be the lowest key that any event it causes can have (see
 // barrier_of). A pending event f may start if
-//   1. f is below the barrier of every unfinished event with a lower key, whether that one is in
-//      progress or has not started either, and
-//   2. f is the lowest pending event of its LP, and no event of that LP is in progress (or one is
+//   1. f is below the barrier of every unfinished event with a lower key, whether that event is in
+//      progress or has not started, and
+//   2. f is the lowest pending event of its LP, and no event of that LP is in progress (except one
 //      that the same thread will have finished before it begins f).
-// Why it is enough: whatever is executed later is an unfinished event of today or comes of one. If
-// it comes of an event above f it is above f itself. If it comes of one below f, it is at or above
-// that one's barrier, and so above f (rule 1). So at f's LP nothing below f is missing but what
-// rule 2 speaks of. Unfinished events above f need no test: their barriers are above them.
+// Why the rule suffices: any event that is executed later is unfinished now or is caused by an
+// event that is. If its cause is above f, it is above f itself. If its cause is below f, it is at
+// or above the cause's barrier, and so above f (rule 1). So the only events below f that f's LP may
+// lack are those of rule 2. Unfinished events above f need no test: their barriers are above them.
 //
-// Rule 1 counts events that have not started: with those in progress alone an event behind a
-// pending one whose LP is busy could overtake what that one is about to send. Events are therefore
-// taken from the pending set in the order of their keys, and one whose LP is busy is *set aside*
-// with its barrier raised. From then on only its LP holds it back: everything that comes later is
-// above all barriers that were raised when it was set aside. At most kMostAside are kept, which
-// bounds the search. They stay in the order of their keys, all below what is pending.
+// Rule 1 includes events that have not started. Otherwise, with a pending event e whose LP is busy,
+// an event behind e could overtake events that e is about to send. Events are therefore taken from
+// the pending set in the order of their keys, and an event whose LP is busy is *set aside* with its
+// barrier raised. From then on only its LP holds it back: all events that come later are above all
+// barriers that were raised when it was set aside. At most kMostAside events are set aside, which
+// bounds the search. They stay in the order of their keys, all below the pending events.
 //
-// An LP that acts on the outside asks for more: its event starts when it is the lowest unfinished
-// one. One that must stay on its thread is for worker 0, which executes what is not handed over.
+// An LP that acts on the outside needs more: its event starts only when it is the lowest unfinished
+// event. An event of an LP that must stay on its thread is for worker 0, which executes the events
+// that are not handed over.
 //
-// Barriers are kept in a table, the earliest by value; it is looked for again only after the event
-// that it belonged to has finished. For comparison they can be events themselves (end marks in the
-// pending set), as in the first version of Horizon.
+// Barriers are kept in a table, and the earliest one by value; the table is searched for the
+// earliest only after the event of the old one has finished. For comparison, barriers can be events
+// themselves (end marks in the pending set), as in the first version of Horizon.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +52,7 @@ class Schedule {
   struct Choice {
     Event* event = nullptr;  ///< nullptr: nothing may start
     Event* mark = nullptr;
-    unsigned worker = kAnyWorker;  ///< that must execute it: its LP's earlier events wait there
+    unsigned worker = kAnyWorker;  ///< must execute the event: its LP's earlier events wait there
   };
   /// An event in progress: handed to a worker, begun or not.
   struct Active {
@@ -73,17 +74,17 @@ class Schedule {
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 
-  /// A list of events.
+  /// Adds a list of events to the pending event set.
   void push(Event* list) {
     while (list != nullptr) {
-      Event* next = list->next;  // whoever takes the event may use the link
+      Event* next = list->next;  // the pending set may use the link
       pending_.push(list);
       list = next;
     }
   }
 
-  /// The lowest pending event, taken out regardless of the rule: for a thread that executes it
-  /// before anything else, while nothing is in progress and nothing set aside.
+  /// Takes the lowest pending event out regardless of the rule, or nullptr. For a thread that
+  /// executes it at once, while no event is in progress and none is set aside.
   Event* pop_lowest() {
     Event* event = pending_.top();
     if (event == nullptr || (limited_ && event->key() > limit_)) [[unlikely]]
@@ -97,13 +98,13 @@ class Schedule {
     return event;
   }
 
-  /// Before a series of `next` without any `finish` in between.
+  /// Call before a series of calls of `next` without a call of `finish` in between.
   void begin_round() {
     scan_ = 0;
     if (earliest_is_stale_) find_earliest();
   }
-  /// The next event that may start, lowest key first. `room(worker)`: whether an event may follow
-  /// others of its LP to that worker.
+  /// The next event that may start, lowest key first. `room(worker)`: whether that worker can take
+  /// an event behind earlier ones of the same LP.
   template <class Room>
   Choice next(Room&& room) {
     for (; scan_ < aside_.size(); ++scan_) {
@@ -143,7 +144,7 @@ class Schedule {
     ++active_count_;
     return handle;
   }
-  /// Another worker executes it.
+  /// Notes that another worker will execute the event.
   void move(Handle handle, unsigned worker) {
     lps_[actives_[handle].lp].worker = static_cast<std::uint16_t>(worker);
   }
@@ -161,19 +162,19 @@ class Schedule {
     first_free_ = handle + 1;
   }
 
-  /// Events that are pending; in progress and set aside ones are not.
+  /// Number of pending events, without those in progress or set aside.
   std::size_t pending() const { return pending_.size(); }
   std::size_t in_progress() const { return active_count_; }
-  /// Events at or before it may still start, no others.
+  /// Only events at or before the limit may still start.
   const Key& limit() const { return limit_; }
   void lower_limit(const Key& limit) {
     limit_ = std::min(limit_, limit);
     limited_ = true;
   }
-  /// The highest key that was started beside others.
+  /// The highest key that was started by start().
   const Key& highest() const { return highest_; }
 
-  /// A key that no unfinished event is below.
+  /// No unfinished event has a key below the returned one.
   Key lowest_unfinished() {
     drop_ended_marks();
     Key lowest = Key::infinity();
@@ -183,15 +184,15 @@ class Schedule {
     return lowest;
   }
 
-  /// Calls visit(event) for all pending events, which leaves none. Nothing may be in progress.
+  /// Removes all pending events, calling visit(event). No event may be in progress.
   template <class Visit>
   void take_all(Visit&& visit) {
     settle();
     pending_.drain(
         [&](Event* event) { event->type == kMarkType ? free_mark(event) : visit(event); });
   }
-  /// Takes the pending events out for which gone(event) is true; it may free them. Nothing may be
-  /// in progress.
+  /// Removes the pending events for which gone(event) is true; gone() may free them. No event may
+  /// be in progress.
   template <class Gone>
   void erase_if(Gone&& gone) {
     settle();
@@ -202,7 +203,7 @@ class Schedule {
       return true;
     });
   }
-  /// Puts what was set aside back. Nothing may be in progress.
+  /// Makes events that were set aside pending again. No event may be in progress.
   void settle() {
     for (const Choice& choice : aside_) {
       if (choice.mark != nullptr) choice.mark->receiver = kMarkEnded;
@@ -244,7 +245,7 @@ class Schedule {
     return room(unsigned{lp.worker});
   }
 
-  /// Its LP acts on the outside, and an event before it may still fail.
+  /// Whether the event's LP acts on the outside, and an event before this one may still fail.
   bool must_wait(const Event& event) const {
     if (executions_.of(event.receiver) != LpExecution::committed) return false;
     if (!aside_.empty() && aside_.front().event->key() < event.key()) return true;
@@ -324,7 +325,7 @@ class Schedule {
   std::vector<Active> actives_;
   Handle first_free_ = 0;  ///< plus one; 0: none
   std::size_t active_count_ = 0;
-  Key earliest_ = Key::infinity();  ///< barrier of what is in progress or set aside
+  Key earliest_ = Key::infinity();  ///< lowest barrier of events in progress or set aside
   bool earliest_is_stale_ = false;
   Key limit_ = Key::infinity();
   bool limited_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which of two systems costs less, by a sequential test on paired observations: the fully
+// Decides which of two systems costs less, by a sequential test on paired observations: the fully
 // sequential procedure for two systems of
 //   S.-H. Kim, B. L. Nelson: A fully sequential procedure for indifference-zone selection in
 //   simulation. ACM TOMACS 11(3), 2001,
@@ -12,9 +12,10 @@
 // that narrows with the number of pairs n,
 //   |sum| < d/2 (h^2 S^2 / d^2 - n),   h^2 = 2 eta (n - 1),   eta = ((2 a)^(-2/(n-1)) - 1) / 2
 // where S^2 is the variance of a difference, d the indifference and a the admitted error. So a
-// clear difference is found after a few pairs, a small one after as many as its noise asks for, and
-// the test ends in any case. If the systems differ by d or more, the better one is selected with
-// probability 1 - a; if by less, either may be, and it does not matter.
+// clear difference is found after a few pairs, a small one after as many pairs as its noise
+// requires, and the test always ends. If the systems differ by d or more, the better one is
+// selected with probability 1 - a; if they differ by less, either may be selected, which does not
+// matter.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +27,8 @@ class PairedSelection {
  public:
   enum class Verdict { open, first, second };
 
-  /// What one pair adds: positive if the second system costs more. Beyond kLargest a difference is
-  /// an accident (a thread was interrupted) and says no more than its sign.
+  /// Adds the difference of a pair: positive if the second system costs more. A difference beyond
+  /// kLargest is an accident (a thread was interrupted), so it is cut to kLargest.
   void add(double difference) {
     const double taken = std::clamp(difference, -kLargest, kLargest);
     const double from_mean = taken - mean_;
@@ -37,7 +38,7 @@ class PairedSelection {
   double pairs() const { return pairs_; }
   double mean() const { return mean_; }
 
-  /// Which one costs less.
+  /// Which system costs less, or `open` if more pairs are needed.
   Verdict verdict() const {
     if (pairs_ < kFirstStage) return Verdict::open;
     const double degrees = pairs_ - 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The options of this engine, and what the options of a run mean to it.
+// The options of this engine, and the settings that it derives from the options of a run.
 #pragma once
 
 #include <string>
@@ -14,19 +14,19 @@ extern const Option<std::string> kMode;      ///< auto, or one of Mode
 extern const Option<std::string> kHandover;  ///< push, pull
 extern const Option<std::string> kBarrier;   ///< local, event
 
-/// Who executes events, and how they get there.
+/// Which threads execute events, and how events get to them.
 enum class Mode {
   in_place,       ///< the coordinator executes everything; workers sleep
-  single,         ///< it hands one event at a time to each worker
-  batched,        ///< it hands over as many as make some microseconds
+  single,         ///< the coordinator hands one event at a time to each worker
+  batched,        ///< the coordinator hands over batches that take some microseconds
   decentralised,  ///< workers take events themselves
 };
 
-/// As the option has it.
+/// The mode's name in --expanded-mode.
 std::string_view name_of(Mode mode);
 
 struct Settings {
-  /// Throws UsageError for what cannot be.
+  /// Throws UsageError for options that cannot be combined.
   static Settings of(const RunOptions& options);
 
   bool automatic = true;
@@ -38,7 +38,7 @@ struct Settings {
   void require_single(const std::string& asked);
 };
 
-/// What the engine honours.
+/// All options that the engine accepts.
 OptionList options();
 
 }  // namespace orrery::expanded

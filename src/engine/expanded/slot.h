@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Through its slot a worker gets events and gives back what came of them: a ring with one producer
-// and one consumer each way. The first line of either side holds all that a hand-over of single
+// A worker gets events and returns results through its slot: a ring with one producer and one
+// consumer each way. The first cache line of either side holds all that a hand-over of single
 // events needs: the counter and the first places of the ring.
 //
-// Memory orderings. Whoever serves the slot writes `ring` and `mask`, then `word` with seq_cst; the
-// worker reads `word` with acquire, then the ring: it sees all that precedes the store, the LPs'
-// states and the events included. The worker writes `results`, its LPs and their events, then
-// `done` with seq_cst; the server reads `done` with acquire (seq_cst before it sleeps). Places are
-// not written again before the other side's counter has passed them. `served` is written by the
-// server after it has taken the results; the worker only compares it with its own counter, relaxed:
-// if it reads an old value it looks again. `busy_cycles` has one writer, the worker, and is a
-// figure that nothing depends on: relaxed.
-//   seq_cst and not release, because of sleep: a sleeper sets `sleeping`, then looks at the
-//   counter;
-// the other side sets the counter, then looks at `sleeping`. In the one total order of the four one
-// of the two sees the other's store, so nobody sleeps through a hand-over.
+// Memory orders. The server, the thread that serves the slot, writes `ring` and `mask`, then `word`
+// with seq_cst. The worker reads `word` with acquire, then the ring: it sees everything that
+// precedes the store, including the LPs' states and the events. The worker writes `results`, its
+// LPs and their events, then `done` with seq_cst; the server reads `done` with acquire (seq_cst
+// before it sleeps). Neither side writes a place again before the other side's counter has passed
+// it. The server writes `served` after it has taken the results; the worker only compares `served`
+// with its own counter, relaxed: if it reads an old value it reads again. `busy_cycles` has one
+// writer, the worker, and nothing depends on it: relaxed.
+//   seq_cst and not release, because of sleep: a sleeper sets `sleeping`, then reads the counter;
+//   the other side sets the counter, then reads `sleeping`. In the single total order of these four
+//   operations one of the two reads the other's store, so no thread sleeps through a hand-over.
 #pragma once
 
 #include <array>
@@ -30,7 +29,7 @@ namespace orrery::expanded {
 
 inline constexpr std::uint32_t kMostInSlot = 64;
 
-/// What a worker does when it has executed what it was given.
+/// What a worker does when it has executed the events that it was given.
 enum class Command : std::uint32_t { wait, serve, leave };
 
 struct alignas(64) Slot {
@@ -42,10 +41,10 @@ struct alignas(64) Slot {
   // Written by the worker.
   alignas(64) std::atomic<std::uint32_t> done{0};  ///< events executed so far, modulo 2^30
   std::atomic<std::uint32_t> sleeping{0};
-  std::atomic<std::uint64_t> busy_cycles{0};  ///< executing, so far
+  std::atomic<std::uint64_t> busy_cycles{0};  ///< spent in handlers so far
   std::array<Result, kMostInSlot> results{};
 
-  // The server's own, but for `served`.
+  // Used by the server only, but for `served`.
   alignas(64) std::atomic<std::uint32_t> served{0};  ///< results taken so far
   std::uint32_t given = 0;                           ///< events in the ring so far
   std::uint32_t published = 0;
@@ -55,7 +54,7 @@ struct alignas(64) Slot {
   static std::uint32_t count_of(std::uint32_t word) { return word >> 2; }
   static Command command_of(std::uint32_t word) { return static_cast<Command>(word & 3); }
 
-  /// Events given whose results were not taken.
+  /// Events given whose results the server has not taken.
   std::uint32_t held() const {
     return (given - served.load(std::memory_order_relaxed)) & kCounterMask;
   }
@@ -67,7 +66,7 @@ struct alignas(64) Slot {
     handles[given & mask] = handle;
     given = (given + 1) & kCounterMask;
   }
-  /// The last one given, if it was not published yet.
+  /// Takes the event that was given last back; it must not be published yet.
   std::pair<Event*, std::uint32_t> take_back() {
     given = (given - 1) & kCounterMask;
     return {ring[given & mask], handles[given & mask]};
@@ -79,12 +78,12 @@ struct alignas(64) Slot {
     if (sleeping.load(std::memory_order_seq_cst) != 0) word.notify_one();
   }
 
-  /// The worker's: so many cycles were spent in handlers.
+  /// Called by the worker: it has spent `cycles` in handlers.
   void add_busy(std::uint64_t cycles) {
     busy_cycles.store(busy_cycles.load(std::memory_order_relaxed) + cycles,
                       std::memory_order_relaxed);
   }
-  /// The worker's: waits for another word than `last`.
+  /// Called by the worker: waits until `word` is not `last`, and returns it.
   std::uint32_t wait_for_word(std::uint32_t last, const Patience& patience) {
     if (patience.wait([&] { return word.load(std::memory_order_acquire) != last; }))
       return word.load(std::memory_order_acquire);

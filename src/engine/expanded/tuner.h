@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The choice of the mode, by measurement. A run is a sequence of blocks; the tuner names the mode
-// of the next one and its length, and is told what it took.
+// The choice of the mode, by measurement. A run is a sequence of blocks. The tuner chooses the mode
+// and the length of the next block, and then receives its cost.
 //
-// It begins in place, but only until it knows what an event costs, which takes a few dozen
-// microseconds or two events. From kPresumedUs on it presumes that hand-over pays and adopts
-// kPresumed at once; it withdraws if the first blocks show that nothing runs beside anything.
-// Events shorter than kShortestUs are never handed over.
+// The tuner begins in place, but only until it knows the cost of an event, which takes a few dozen
+// microseconds or two events. If events take kPresumedUs or more, it presumes that hand-over pays
+// and adopts kPresumed at once; it withdraws if the first blocks show that no handlers run in
+// parallel. Events shorter than kShortestUs are never handed over.
 //
 // The adopted mode is compared with each other one in pairs of neighbouring blocks by a sequential
-// test (selection.h), on the logarithm of the ratio of costs. A mode replaces the adopted one if
-// it is better by more than kTies: what is nearly equal does not swing to and fro.
-//   What a block costs: between modes that use all workers its time over the time that handlers
+// test (selection.h), on the logarithm of the ratio of costs. A mode replaces the adopted one if it
+// is better by more than kTies, so that the choice does not alternate between nearly equal modes.
+//   The cost of a block, between modes that use all workers: its time over the time that handlers
 //   took in it, on all threads. Events of a model differ by an order of magnitude, so time over
-//   events says little of a block with a dozen of them; the handlers' time is the control that
+//   events says little about a block of a dozen events; the handlers' time is the control that
 //   takes this noise out (a ratio estimator; Cochran: Sampling Techniques, Wiley, 1977, ch. 6).
-//   Against executing in place it is time over events: handlers take longer where cores share a
-//   cache or are taken away, which is what this comparison is for.
-//   The first block after a change, with sleeping threads, cold caches and what was in progress,
-//   is shorter and does not count.
+//   Against executing in place, the cost is time over events: handlers take longer where cores
+//   share a cache or are taken away, and this comparison has to include that.
+//   The first block after a change, with sleeping threads, cold caches and events still in
+//   progress, is shorter and does not count.
 //
-// Trials of each other mode may cost kShare of the run. What a trial has cost is measured, from the
-// first block in the other mode to the one with which the adopted mode is resumed, against what the
-// adopted mode takes for the same; a pair is taken when what it will presumably cost, too, fits in.
-// So modes that are nearly equal are compared quickly, for it costs nothing, and one that is
-// clearly worse rarely. After a decision for the adopted mode the other one rests, twice as long
-// each time.
+// Trials of each other mode may cost kShare of the run. The cost of a trial is measured from the
+// first block in the other mode to the block that resumes the adopted mode, less the cost of the
+// adopted mode for the same work. A trial begins only if its presumed cost, too, fits in the share.
+// So modes that are nearly equal are compared quickly, because that costs nothing, and a clearly
+// worse mode rarely. After a decision for the adopted mode the other one rests, twice as long each
+// time.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@
 
 namespace orrery::expanded {
 
-/// What a block took.
+/// The cost of a block.
 struct BlockCost {
   std::uint64_t events = 0;
   std::uint64_t cycles = 0;
@@ -60,8 +60,8 @@ class Tuner {
         cycles_per_us_(cycles_per_second * 1e-6) {}
 
   Mode mode() const { return mode_; }
-  /// How long the next block should take: some hundred microseconds, but enough events for each
-  /// worker that the end of a block, at which they may wait for each other, does not count.
+  /// Length of the next block: some hundred microseconds, but with so many events for each worker
+  /// that waiting at the end of a block costs little.
   std::uint64_t block_cycles() const {
     double us = std::clamp(kBlockWorks * work_us(), kBlockUs, kLongestBlockUs);
     if (!fixed_ && looking_) us = looks_ < 2 ? kShortLookUs : kLongLookUs;
@@ -72,27 +72,27 @@ class Tuner {
   /// A block in mode() is over.
   void note(BlockCost block) {
     now_ += block.cycles;
-    if (block.events == 0) {  // all of it was waiting: for what the next block collects
+    if (block.events == 0) {  // all of it was waiting for results of the next block
       waited_ += block.cycles;
       return;
     }
     block.cycles += std::exchange(waited_, 0);
     if (mode_ == Mode::in_place) block.busy_cycles = block.cycles;
-    if (block.busy_cycles == 0) return;  // nobody measures where workers pull
+    if (block.busy_cycles == 0) return;  // not measured where workers pull
     works_.add(static_cast<double>(block.busy_cycles) / static_cast<double>(block.events));
     if (!fixed_) choose(block);
   }
-  /// How many events make kBatchUs.
+  /// The number of events that take about kBatchUs.
   std::uint32_t batch() const {
     if (work() == 0) return 1;
     return static_cast<std::uint32_t>(std::clamp(kBatchUs / work_us(), 1.0, double{kMostInBatch}));
   }
-  /// In place: how many events from one look at the clock on.
+  /// In place: the number of events between two looks at the clock.
   std::uint32_t between_looks() const {
     if (work() == 0) return 1;
     return static_cast<std::uint32_t>(std::clamp(kLookUs / work_us(), 1.0, double{kMostUnseen}));
   }
-  /// Cycles an event, as far as they are known.
+  /// Cycles per event, median of recent blocks; 0 if not known.
   double work() const { return works_.median(); }
   std::uint64_t switches() const { return switches_; }
 
@@ -112,16 +112,16 @@ class Tuner {
   static constexpr double kColdShare = 0.3;
   static constexpr double kLearning = 0.25;
   static constexpr unsigned kUsualBlocks = 4;  // before anything is compared with them
-  // By how much a mode may be worse of which nothing is known: than executing in place, or than the
-  // other one that uses all workers.
+  // Presumed loss of a mode before any measurement, against executing in place, and against the
+  // other mode that uses all workers.
   static constexpr double kGuess = 0.3, kGuessOfKin = 0.05;
   static constexpr double kFirstPauseUs = 20'000, kLongestPauseUs = 2'000'000;
   static constexpr Mode kPresumed = Mode::decentralised;
   static constexpr std::array<Mode, 3> kModes = {Mode::in_place, Mode::batched,
                                                  Mode::decentralised};
 
-  /// What the last blocks say of something. A thread that was interrupted makes a block look many
-  /// times as dear as it is, hence the median.
+  /// The median of a figure over the last blocks. The median, since a thread that the system
+  /// interrupts makes a block look many times as expensive as it is.
   class Recent {
    public:
     void add(double value) { last_[count_++ % last_.size()] = value; }
@@ -138,7 +138,7 @@ class Tuner {
     std::size_t count_ = 0;
   };
 
-  /// What the adopted mode took of late: sums that fade.
+  /// Recent costs of the adopted mode: sums with exponentially decreasing weights.
   struct Usual {
     double cycles = 0, events = 0, busy = 0;
     unsigned blocks = 0;
@@ -155,10 +155,10 @@ class Tuner {
   /// A mode that is compared with the adopted one.
   struct Rival {
     PairedSelection test;
-    std::uint64_t next = 0;  ///< no trial before
+    std::uint64_t next = 0;  ///< no trial before this time
     double pause_us = kFirstPauseUs;
-    std::optional<double> loss;  ///< cycles that a trial costs, presumably
-    double lost = 0;             ///< that trials have cost
+    std::optional<double> loss;  ///< presumed cost of a trial, in cycles
+    double lost = 0;             ///< cycles that trials have cost
 
     double longer_pause() const { return std::min(2 * pause_us, kLongestPauseUs); }
     void settle(double trial_loss) {
@@ -195,7 +195,8 @@ class Tuner {
     begin_trial();
   }
 
-  /// The first event finds everything cold, and those after it much: only long ones are believed.
+  /// Whether the cost of an event is known. The first block runs with cold caches and does not
+  /// count; the second one partly does, and counts only if its events are long.
   bool seen_enough() {
     ++looks_;
     looking_ = looks_ == 1 || (looks_ == 2 && work_us() < kLongUs);
@@ -206,7 +207,8 @@ class Tuner {
     presumed_ = on_probation_ = true;
     adopt(kPresumed);
   }
-  /// All workers together spend less time in handlers than one would.
+  /// Returns to executing in place: all workers together spend less time in handlers than one
+  /// would.
   void withdraw() {
     const double share = 1 - usual_.busy / usual_.cycles;
     adopt(Mode::in_place);
@@ -216,7 +218,7 @@ class Tuner {
     }
   }
 
-  /// The one that has waited longest of those that the budget has room for.
+  /// Begins a trial of the mode that has waited longest among those that the budget permits.
   void begin_trial() {
     Rival* chosen = nullptr;
     for (const Mode mode : kModes) {
@@ -232,7 +234,8 @@ class Tuner {
   bool affordable(Mode mode) const {
     return of(mode).lost + presumable_loss(mode) <= kShare * static_cast<double>(now_);
   }
-  /// Before anything was measured: executing in place takes the handlers' time.
+  /// The presumed cost of a trial. Before any measurement, executing in place is taken to need the
+  /// handlers' time.
   double presumable_loss(Mode mode) const {
     if (const auto& known = of(mode).loss) return *known;
     if (mode != Mode::in_place)
@@ -241,7 +244,7 @@ class Tuner {
   }
   double trial_cycles() const { return (1 + 2 * kColdShare) * static_cast<double>(block_cycles()); }
 
-  /// Counts what a block of a trial took above what the adopted mode would have taken.
+  /// Adds what a block of a trial took beyond what the adopted mode would have taken.
   void charge(const BlockCost& block) {
     if (usual_.cycles == 0) return;
     trial_loss_ += static_cast<double>(block.cycles) -
@@ -319,7 +322,7 @@ class Tuner {
   BlockCost home_;  ///< the adopted mode's last block
   Usual usual_;
   bool cold_ = false;      ///< the next block is the first after a change
-  bool resuming_ = false;  ///< and the last of a trial
+  bool resuming_ = false;  ///< and it ends a trial
   Mode tried_ = Mode::in_place;
   std::array<Rival, 4> rivals_{};
   double trial_loss_ = 0;  ///< cycles, by the trial under way

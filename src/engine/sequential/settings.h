@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The option of this engine that only tests set: who asks for the engine by its name wants LPs in
-// ordinary memory.
+// The option of this engine, which only tests set: otherwise LPs lie in ordinary memory.
 #pragma once
 
 #include "run/options.h"

@@ -61,7 +61,7 @@ bool Abroad::is_short_of_credit() const {
 void Abroad::progress(Federate* federate) {
   const std::unique_lock lock(transport_.mutex(), std::try_to_lock);
   if (!lock.owns_lock()) return;
-  // What comes when nobody is a federate any more, as ranks end together, is announced to nobody.
+  // Messages that arrive when no thread is a federate any more need no announcement.
   struct AtWork {
     Federate*& place;
     ~AtWork() { place = nullptr; }
@@ -81,7 +81,7 @@ void Abroad::progress(Federate* federate) {
   if (!late_.empty()) late_.ring();
 }
 
-// ---- By whoever holds the transport's lock
+// ---- By the thread that holds the transport's lock
 
 void Abroad::take(unsigned from, const Parcel& parcel) {
   const std::byte* const end = parcel.data() + parcel.size();
@@ -91,7 +91,7 @@ void Abroad::take(unsigned from, const Parcel& parcel) {
   transport_.give_back(from, Lane::events, parcel.image_bytes());
 }
 
-/// Returns where the next one begins.
+/// Makes an event or antimessage of the record at `at`. Returns where the next record begins.
 const std::byte* Abroad::take_record(const std::byte* at) {
   const auto& header = *std::launder(reinterpret_cast<const EventHeader*>(at));
   std::int64_t cause_ticks;

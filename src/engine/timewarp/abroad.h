@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the workers of a rank deal with the other ranks. Jefferson's antimessages ("Virtual time",
-// 1985): what is cancelled is told by its key, since nobody there has a pointer to it. From a
-// worker to a rank parcels go in order, so an antimessage comes behind the event that it cancels,
-// and before an event with the same key that its sender may make when it executes the cause again.
+// How the workers of a rank exchange events and antimessages with other ranks. An antimessage
+// (Jefferson, "Virtual time", 1985) names the cancelled event by its key, since the sender has no
+// pointer to an event on another rank. Parcels go from a worker to a rank in order, so an
+// antimessage arrives after the event that it cancels, and before an event with the same key that
+// its sender may make when it executes the cause again.
 //
-// A record of a parcel is the event's header, when it was sent, and the payload. Whoever makes
-// progress makes events of it and puts them into rings for the workers (ingress.h in
-// src/transport/ranks); these find what an antimessage cancels (imports.h) and go on as if it was
-// theirs. GVT rounds are those of transport/ranks/rank_rounds.h.
+// A record of a parcel is the event's header, the time at which it was sent, and the payload. The
+// thread that makes progress turns records into events and puts them into rings for the workers
+// (ingress.h in src/transport/ranks). The worker finds the event that an antimessage cancels
+// (imports.h) and cancels it like a local event. GVT rounds are those of
+// transport/ranks/rank_rounds.h.
 //
-// A worker without credit for some rank executes no further than GVT's next step, so what it sends
-// is bounded by what commits.
+// A worker without credit for some rank executes no further than the microstep after GVT, so the
+// number of its messages is bounded by the events that commit.
 #pragma once
 
 #include <atomic>
@@ -39,10 +41,10 @@ namespace orrery::timewarp {
 
 class Abroad {
  public:
-  /// In place of the time at which an event was sent: nothing can undo it.
+  /// In place of the time at which an event was sent: the event is final.
   static constexpr std::int64_t kFinal = std::numeric_limits<std::int64_t>::min();
 
-  /// `owners`: of the LPs that are here, their workers.
+  /// `owners`: the workers of this rank's LPs, by LP.
   Abroad(transport::RankTransport& transport, const World& world,
          const std::vector<std::uint16_t>& owners, const Bells& bells, unsigned workers,
          GvtRounds& rounds, EventDepot& depot, std::size_t channel_messages);
@@ -50,35 +52,37 @@ class Abroad {
   Abroad& operator=(const Abroad&) = delete;
   ~Abroad();
 
-  /// Before it is used: workers in the middle of later events than what comes are called back.
+  /// From now on, workers are called back from long events when an earlier event arrives. Call
+  /// before any other function.
   void call_back(Bells& bells) { late_.watch(bells); }
 
   // ---- By workers. `joined`: rounds that the worker has joined so far.
 
-  /// Sends an event, which stays the caller's.
+  /// Sends a copy of an event; the caller still owns `event`.
   void send(unsigned worker, const TwEvent& event, std::int64_t cause_ticks, std::uint64_t joined);
-  /// Cancels one, of which `record` is left.
+  /// Sends an antimessage for the event that `record` stands for.
   void cancel(unsigned worker, const TwEvent& record, std::uint64_t joined);
-  /// What was sent goes: all of it, or if it is old.
+  /// Hands over the parcels that the worker has filled: all of them, or only if they are old.
   void post(unsigned worker, std::uint64_t joined) { egress_[worker]->post_all(joined); }
   void post_old(unsigned worker, std::uint64_t joined) {
     if (egress_[worker]->is_old()) post(worker, joined);
   }
   bool is_posted(unsigned worker) const { return egress_[worker]->is_empty(); }
-  /// What has come for that worker: receive(message).
+  /// Calls receive(message) for each message that has arrived for that worker; returns how many.
   template <class Receive>
   std::size_t drain(unsigned worker, Receive&& receive) {
     return ingress_.drain(worker, receive);
   }
-  /// Moves on what can be moved, if no other thread is at it. `federate`: who announces what goes
-  /// and comes, or null.
+  /// Sends and receives parcels and advances the round, unless another thread is doing so.
+  /// `federate`: announces messages to other threads, or null.
   void progress(Federate* federate);
   unsigned rank_of(const EventHeader& event) const { return world_.rank_of(event.receiver); }
   bool is_short_of_credit() const;
   bool looks_are_cheap() const { return transport_.looks_are_cheap(); }
   transport::RankRounds<GvtReport>& rounds() { return rounds_; }
   unsigned ranks() const { return transport_.ranks(); }
-  /// Of events that were made here and are in use, or were freed by workers. A statistic: relaxed.
+  /// Memory of events made here, less those freed here: workers free the others. A statistic:
+  /// relaxed.
   std::int64_t used_bytes() const { return used_bytes_.load(std::memory_order_relaxed); }
 
  private:
@@ -103,7 +107,7 @@ class Abroad {
   std::atomic<std::int64_t> used_bytes_{0};
 
   // Guarded by the transport's lock.
-  Federate* federate_ = nullptr;  ///< of whoever makes progress
+  Federate* federate_ = nullptr;  ///< of the thread that makes progress
   EventPool<64> pool_;
   LateEvents late_;
 };

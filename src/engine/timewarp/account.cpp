@@ -6,7 +6,7 @@
 namespace orrery::timewarp {
 namespace {
 
-/// Below it more was executed in vain than for the results.
+/// Share of executed events that are undone above which fewer workers may be faster.
 constexpr double kPoorEfficiency = 0.5;
 
 std::string counted(std::uint64_t n, const char* noun) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What somebody who only wants results should know of how a run went: how much was executed in
-// vain, and whether LPs changed their worker. All figures are in the report.
+// A sentence on how a run went, for a user who only wants results: how many events were undone, and
+// whether LPs moved between workers. All figures are in the report.
 #pragma once
 
 #include <cstdint>

@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When LPs are to move between workers. How LPs are placed at the start is a guess: LPs may cost
-// different amounts, and the costs may change. An optimistic worker never idles, since one that has
-// little to do runs ahead and is rolled back; so idleness says nothing about balance. What counts
-// is the *load*: cycles with events, times the share of them that commits.
+// Decides when LPs move between workers. The initial placement of LPs is a guess: LPs may cost
+// different amounts, and the costs may change. An optimistic worker never idles, since a worker
+// that has little to do runs ahead and is rolled back; so idleness says nothing about balance. The
+// measure is the *load*: cycles spent on events, times the share of these events that commits.
 //
-// A run is looked at in periods of wall-clock time. If the busiest thread has more than kUnevenLoad
-// of the mean in several in a row, and it gets not clearly less, LPs move. All but the last of
-// these cost nothing, for the loads come from what is counted anyhow; in the last one each event's
-// cycles are counted for its LP, as far as new owners need it. At a cut (cut.h) one thread chooses
-// new owners (moving.h).
+// A run is observed in periods of wall-clock time. If the load of the busiest thread is above
+// kUnevenLoad times the mean in several periods in a row, and does not clearly fall, LPs move. All
+// but the last of these periods cost nothing, since the loads come from counters that exist anyway;
+// in the last one each event's cycles are counted for its LP, as far as new owners need it. At a
+// cut (cut.h) one thread chooses new owners (moving.h).
 //
-// Afterwards the rate of commitment is compared with that of before: the best of a few periods
-// each, since what else the machine does only ever slows a period down. A move that gained nothing
-// is not repeated soon: the engine rests, four times as long after each such move. One that cost
-// much is taken back first. So a load that swings faster than this can follow, or a rate that does
-// not depend on the load, costs a few moves in a run. Where the load gets clearly less even than
-// right after the move, or than when a rest began, it is another load: a few times in a row that is
-// followed at once. (Traffic on a grid: the network fills
-// within a second, from 1.5 times the mean over 1.3 and 1.2 to even. After two periods in a row LPs
-// moved for that, too late, and the rate was 0.91 to 0.94 of that without moves.)
+// Afterwards the rate of commitment is compared with the rate before the move: the best of a few
+// periods each, since other programs on the machine can only slow a period down. A move that gained
+// nothing is not repeated soon: the engine rests, four times as long after each such move. A move
+// that cost much is undone first. So a load that changes faster than this method can follow, or a
+// rate that does not depend on the load, costs only a few moves in a run. Where the load becomes
+// clearly less even than right after the move, or than when a rest began, the load has changed: LPs
+// then move without a rest, but only a few times in a row. (Traffic on a grid: the network fills
+// within a second, from 1.5 times the mean over 1.3 and 1.2 to even. When LPs moved for that after
+// two periods in a row, they moved too late, and the rate was 0.91 to 0.94 of that without moves.)
 //
-// All workers feed this the same reports and so come to the same conclusions, though they are made
-// of clocks. They decide who executes an event and never what is committed.
+// All workers feed this class the same reports, so all decide the same, although the decisions
+// depend on clocks. They decide which worker executes an event and never what is committed.
 //
-// Over ranks LPs move within each rank, at a cut that all have together. What counts is by how much
-// the busiest thread of all would have less if loads were even within ranks.
+// With several ranks, LPs move within each rank, at a cut that all ranks have together. The measure
+// is then how much lower the load of the busiest thread of all would be if loads were even within
+// ranks.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +41,7 @@ namespace orrery::timewarp {
 class Balance {
  public:
   struct Terms {
-    bool on = false;  ///< here; over ranks it may be elsewhere, which reports say
+    bool on = false;  ///< LPs of this rank may move; reports tell whether those of other ranks may
     std::uint64_t lps = 0;
     std::uint64_t move_every = 0;  ///< for tests: events from move to move, without need
   };
@@ -50,10 +51,10 @@ class Balance {
   explicit Balance(const Terms& terms) : terms_(terms) {}
 
   bool is_on() const { return terms_.on; }
-  /// What is to be done with the owners.
+  /// How new owners are chosen.
   enum class Plan : std::uint8_t {
-    even,    ///< chosen from the loads
-    back,    ///< as before the last move
+    even,    ///< from the loads
+    back,    ///< undo the last move
     shuffle  ///< for tests
   };
 
@@ -71,14 +72,15 @@ class Balance {
         sum.executed - executed_);
     if (phase_ != Phase::moving) begin(sum, lived);  // else its loads say what moves
   }
-  /// Whether loads count from now on; told once by observe().
+  /// Whether the last observe() has begun a period: loads count from now on.
   bool period_begins() const { return begins_; }
   /// Whether each event's cycles are to be counted for its LP.
   bool measures() const { return terms_.on && (phase_ == Phase::measuring || terms_.move_every); }
   bool wants_cut() const { return phase_ == Phase::moving; }
   Plan plan() const { return plan_; }
 
-  /// The cut that it wanted is over. `moved`: some LPs have moved, or it is not known of all ranks.
+  /// The cut that this class wanted is over. `moved`: some LPs have moved, or may have on other
+  /// ranks.
   void note_cut(bool moved) {
     begin_anew_ = true;
     if (plan_ == Plan::back || !moved || terms_.move_every > 0) {
@@ -88,15 +90,15 @@ class Balance {
       phase_ = Phase::settling;
     }
   }
-  /// There could be none.
+  /// The cut was given up.
   void give_up() {
     if (phase_ != Phase::moving) return;
     begin_anew_ = true;
     rest();
   }
 
-  /// The busiest thread's load over what it would be if it were even: before LPs moved first (0:
-  /// never), in the last period.
+  /// The busiest thread's load over an even one: before the first move (0: no move), and in the
+  /// last period.
   double first_imbalance() const { return first_imbalance_; }
   double imbalance() const { return imbalance_; }
   /// Moves that gained nothing.
@@ -110,7 +112,7 @@ class Balance {
   static constexpr double kOtherLoad = 1.12;                 ///< imbalance over that of before
   static constexpr unsigned kRatesBefore = 3, kJudging = 3;  ///< periods
   static constexpr std::uint64_t kEventsAnLp = 2;  ///< to be measured at least, on average
-  static constexpr unsigned kMostSwings = 3;       ///< of the load in a row that are followed
+  static constexpr unsigned kMostSwings = 3;       ///< load changes in a row that cause moves
   static constexpr unsigned kMostMeasuring = 4;    ///< periods
   static constexpr unsigned kFirstRest = 8, kLongestRest = 1u << 16;  ///< periods
 
@@ -148,7 +150,7 @@ class Balance {
         measured_events_ += executed;
         ++measured_periods_;
         if (!lasts(uneven)) {
-          phase_ = Phase::watching;  // the rates that it knows still hold
+          phase_ = Phase::watching;  // the measured rates still hold
         } else if (measured_events_ >= kEventsAnLp * terms_.lps ||
                    measured_periods_ == kMostMeasuring) {
           move(Plan::even);
@@ -179,7 +181,7 @@ class Balance {
       swings_ = 0;
       watch();
     } else if (swings()) {
-      watch();  // which says nothing of the move
+      watch();  // the load has changed, so the rate does not show whether the move paid
     } else if (++judged_periods_ == kJudging) {
       ++vain_moves_;
       rate_after_ < before* kLoss ? move(Plan::back) : rest();

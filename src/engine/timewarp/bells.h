@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How threads call each other back from long events (run/preemption.h). A worker whose events are
-// long publishes the time of the one that it handles. Who sends it something earlier *rings*: the
-// attention byte of the worker's thread is set, which its handler sees the next time that it calls
-// the platform, and if the event has run for a while already a signal goes there, too.
+// long publishes the time of the event that it handles. A sender of an earlier event *rings*: it
+// sets the attention byte of that worker's thread, which the handler checks the next time that it
+// calls the platform. If the event has run for a while already, the thread gets a signal, too.
 //
-// All that is published here are hints, relaxed: messages and rounds are ordered by their own
-// channels. A hint that is missed costs what an event costs that nobody interrupts, or, where that
-// would be for ever, until the next round of GVT: it does not get on without the thread, and those
-// who wait for it ring again and again (crew.h).
+// The times published here are hints, relaxed: messages and rounds are ordered by their own
+// channels. If a hint is missed, the long event runs to its end, or, if it never ends, until the
+// next GVT round: the round cannot finish without that thread, and the threads that wait for it
+// ring again and again (crew.h).
 #pragma once
 
 #include <pthread.h>
@@ -30,7 +30,7 @@ class Bells {
  public:
   static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
 
-  /// What a worker publishes, a line of its own.
+  /// What a worker publishes, on a cache line of its own.
   struct alignas(64) Running {
     std::atomic<std::int64_t> ticks{kNone};  ///< time of the event, if those of the worker are long
     std::atomic<std::uint64_t> since{0};     ///< cycles
@@ -46,7 +46,7 @@ class Bells {
   /// Neighbouring workers share a thread.
   unsigned thread_of(unsigned worker) const { return worker * threads_ / workers_; }
 
-  /// Whether a worker of the thread is in an event that it knows to be long.
+  /// Whether a worker of the thread has published a long event.
   bool publishes(unsigned thread) const {
     for (unsigned worker = 0; worker < workers_; ++worker)
       if (thread_of(worker) == thread &&
@@ -55,7 +55,7 @@ class Bells {
     return false;
   }
 
-  /// Of the calling thread, as long as it exists.
+  /// Lets other threads ring the calling thread, as long as this object exists.
   class Hung {
    public:
     Hung(Bells& bells, unsigned thread) : bell_(bells.bells_[thread]) {
@@ -76,7 +76,7 @@ class Bells {
       if (loudly) pthread_kill(bell.thread, kAttentionSignal);
     });
   }
-  /// Once it has been rung: with a signal, if it has not looked yet.
+  /// For a thread that has been rung: sends a signal if it has not reacted yet.
   void ring_loudly_if_unheeded(unsigned thread) {
     with(thread, [](Bell& bell) {
       if ((bell.attention->load(std::memory_order_relaxed) & memory::kLook) != 0)
@@ -85,7 +85,8 @@ class Bells {
   }
 
  private:
-  /// Locked: who rings must not find a thread that has gone. Nobody rings but for a long event.
+  /// Locked, so that no thread rings a thread that has ended. The lock is taken for long events
+  /// only.
   struct alignas(64) Bell {
     std::mutex mutex;
     std::atomic<std::uint8_t>* attention = nullptr;

@@ -15,7 +15,7 @@ CacheLayout CacheLayout::choose(const Settings& settings, unsigned workers,
   if (layout.automatic)
     layout.colouring.mild_from = CacheTuning::threshold(CacheTuning::kStart, cache.way_bytes);
   layout.colouring.workers = workers;
-  // A huge page for each of very many workers would be memory for nothing.
+  // With very many workers, a huge page for each would waste memory.
   constexpr unsigned kMostWithHugePages = 64;
   layout.colouring.huge_pages = workers <= kMostWithHugePages;
   return layout;

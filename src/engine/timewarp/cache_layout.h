@@ -3,13 +3,13 @@
 // Which cache sets serve which memory of a run (memory/colour.h), and the search for the best
 // threshold while it runs.
 //
-// LP memory and events stay where they were first laid: what can be moved is the threshold from
-// which on checkpoints and histories lie, since these are recycled every few GVT rounds. With the
-// automatic setting LPs and events therefore lie on all sets, as without separation, and mild
-// memory begins at 0 (no separation), and is confined to the last half, quarter or eighth of every
-// way when that commits more events per second. It then spoils that part of the sets only. So the
-// automatic setting cannot be much worse than none, whatever the model: a fixed share takes sets
-// from model memory whether checkpoints need them or not.
+// LP memory and events stay where they were first placed. Only the threshold from which on
+// checkpoints and histories ("mild memory") are placed can change, since these are recycled every
+// few GVT rounds. With the automatic setting LPs and events therefore use all sets, as without
+// separation. Mild memory begins at 0 (no separation), and is confined to the last half, quarter or
+// eighth of every way when that commits more events per second; then it evicts other data from that
+// part of the sets only. So the automatic setting cannot be much worse than no separation, whatever
+// the model: a fixed share takes sets from model memory whether checkpoints need them or not.
 #pragma once
 
 #include <array>
@@ -30,8 +30,8 @@ struct CacheLayout {
   memory::Colouring colouring;  ///< of worker 0
   bool automatic = false;
 
-  /// For `workers` threads. A worker that is alone takes no checkpoints and gets no colouring:
-  /// there would be nothing to separate from. Adds to `notes` what is assumed or impossible.
+  /// For `workers` threads. A worker without peers takes no checkpoints and gets no colouring:
+  /// there is nothing to separate. Adds to `notes` what is assumed or impossible.
   static CacheLayout choose(const Settings& settings, unsigned workers,
                             std::vector<std::string>& notes);
   memory::Colouring of_worker(unsigned worker) const {
@@ -41,7 +41,7 @@ struct CacheLayout {
   }
 };
 
-/// Worker 0 asks it once a GVT round.
+/// Searches for the best threshold of mild memory. Worker 0 calls it once a GVT round.
 class CacheTuning {
  public:
   explicit CacheTuning(const CacheLayout& layout)
@@ -60,7 +60,7 @@ class CacheTuning {
   static constexpr std::array<std::size_t, 4> kEighths = {0, 4, 6, 7};
   static constexpr double kPeriodSeconds = 0.025;
   static constexpr std::uint64_t kLeastRounds = 16;
-  static constexpr double kSettling = 0.25;  ///< of a period, before it is measured
+  static constexpr double kSettling = 0.25;  ///< share of a period, before a setting is measured
 
   const std::size_t way_bytes_;
   const std::uint64_t period_cycles_;

@@ -111,7 +111,7 @@ bool Commitment::decide_end(const GvtReport& sum, bool nothing_left) {
   return true;
 }
 
-/// Of events that cannot be undone: what GVT has passed.
+/// Commits the held events (held.h) that GVT has passed.
 void Commitment::commit_held() {
   held_.commit(gvt_, [this](const HeldEvents::Final& one) {
     emitted_.commit(one.lp, gvt_);
@@ -119,14 +119,16 @@ void Commitment::commit_held() {
   });
 }
 
-/// Rows of finish() are still to come, at the end of the run's last instant.
+/// Rows of finish() come later, at the end of the run's last instant, so the sink advances no
+/// further than that.
 void Commitment::hand_rows_over() {
   RowSink& sink = *shared_.control.rows;
   if (!emitted_.ready.empty()) sink.commit(index_, emitted_.ready);
   sink.advance(index_, std::min(gvt_, Key::end_of(shared_.options.until)));
 }
 
-/// A model that schedules far ahead and is rolled back often would pile up cancelled events.
+/// Decides whether cancelled events are removed before their time: they would pile up in a model
+/// that schedules far ahead and is rolled back often.
 void Commitment::decide_sweep(const GvtReport& sum) {
   constexpr std::uint64_t kSweepCancellations = 1024;  // times the workers
   const std::uint64_t since = sum.cancellations - swept_cancellations_;
@@ -139,7 +141,7 @@ Key Commitment::horizon_from(const Key& gvt) const {
   return std::min(optimism_.horizon(gvt), shared_.end);
 }
 
-/// Sets window, checkpoint interval and what watchers see.
+/// Sets the window, the checkpoint interval and the figures in RunControl.
 void Commitment::adjust(const GvtReport& sum, const Local& local) {
   const std::int64_t now = std::min(gvt_.time(), shared_.options.until).ticks();
   const double capacity = static_cast<double>(sum.lived_cycles) * shared_.cores_a_worker;
@@ -157,7 +159,7 @@ void Commitment::adjust(const GvtReport& sum, const Local& local) {
   if (index_ == 0) show(sum);
 }
 
-/// Worker 0 speaks for all.
+/// Publishes the progress of the run; worker 0 does this for all. Relaxed: the values are hints.
 void Commitment::show(const GvtReport& sum) {
   if (cache_tuning_) {
     if (const auto threshold = cache_tuning_->observe(sum.committed))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a GVT round brings a worker: events are committed and freed, rows handed over, and it is
-// decided how far ahead of GVT events may be executed until the next round. All workers draw the
-// same conclusions from the same reports; nothing here depends on the pending set.
+// What a worker does after a GVT round: it commits and frees events (fossil collection), hands rows
+// over, and decides how far ahead of GVT it may execute until the next round. All workers draw the
+// same conclusions from the same reports; nothing here depends on the pending event set.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Commitment {
   Commitment(const Commitment&) = delete;
   Commitment& operator=(const Commitment&) = delete;
 
-  /// What the worker knows beside.
+  /// What the worker adds to its report.
   struct Local {
     Key lowest_pending;
     std::uint64_t pending = 0;  ///< events
@@ -37,36 +37,35 @@ class Commitment {
   };
   GvtReport report(const Local& local) const;
 
-  /// Takes the reports of a round, added up: commits, and sets the window. True when it ends the
-  /// run.
+  /// Acts on the reports of a round, added up: commits, and sets the window. True if the run ends.
   bool adopt(const GvtReport& sum, const Local& local);
-  /// The same for a worker that is alone: everything before `gvt` is executed and final.
+  /// The same for a worker without peers: everything before `gvt` is executed and final.
   bool adopt_alone(const Key& gvt, bool nothing_left, const Local& local);
 
-  // Decided by the last round, to be done by the worker.
-  /// Memory is beyond its budget: what was executed at or after horizon() is to be undone.
+  // Decided in the last round; the worker must act on these.
+  /// Undo all events executed at or after horizon(); see Optimism::must_retreat.
   bool must_retreat() const { return optimism_.must_retreat(); }
   /// Cancelled events that still wait for their time have piled up.
   bool must_sweep() const { return must_sweep_; }
-  /// After that: what the worker holds now.
+  /// Called after a retreat or sweep: the bytes that the worker holds now.
   void settle(std::int64_t memory_bytes) { adopted_memory_bytes_ = memory_bytes; }
 
   const Key& gvt() const { return gvt_; }
   /// Events of this worker that the last round knew to be committed.
   std::uint64_t committed() const { return committed_; }
-  /// Events at or after it wait.
+  /// Events at or after the horizon wait.
   const Key& horizon() const { return horizon_; }
-  /// Events that may be executed until the next round.
+  /// Events that this worker may execute until the next round.
   std::uint64_t quota() const { return optimism_.quota(); }
-  /// The memory budget, or what it gave way to.
+  /// The memory budget, or the larger one to which Optimism has raised it.
   std::uint64_t budget_bytes() const {
     return static_cast<std::uint64_t>(optimism_.budget_bytes());
   }
-  /// Where execution stops for now: the horizon, or next to GVT if this worker has come to hold
-  /// more than its part of the memory budget since the last round. A worker that is held up in a
-  /// long event delays the round; the others must not fill the memory meanwhile.
+  /// Where execution stops for now: the horizon, or one microstep after GVT if this worker has come
+  /// to hold more than its part of the memory budget since the last round. A worker in a long event
+  /// delays the next round; the others must not fill the memory meanwhile.
   Key limit(std::int64_t memory_bytes) const;
-  /// The run ends at a cut, which is at GVT.
+  /// Ends the run at a cut, which is at GVT.
   void pause() { ending_ = {RunEnd::paused, gvt_}; }
   const Ending& ending() const { return ending_; }
 
@@ -92,7 +91,7 @@ class Commitment {
   Key gvt_;
   Key horizon_;
   std::uint64_t committed_ = 0;  ///< events that the last round knew to be committed
-  /// What was committed by all, and pending, and when that was so.
+  /// Events committed and pending in all workers, and when that was.
   struct Told {
     std::uint64_t cycles = 0, committed = 0, pending = 0;
   };

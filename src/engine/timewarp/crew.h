@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A thread and the workers that it runs, in turns. There are no more threads than cores: workers
-// beyond that share threads instead of competing for cores. The system knows nothing of virtual
-// time: it would let one worker run ahead for a time slice while the one that holds GVT waits for a
-// core, and each look of a GVT round would cost a switch of threads instead of a function call
-// (with 16 workers on two cores a round took 165 us in threads of their own, 20 us in turns).
+// beyond that share threads instead of competing for cores. The operating system does not schedule
+// by virtual time: it would let one worker run ahead for a time slice while the worker that holds
+// GVT waits for a core, and each poll of a GVT round would cost a thread switch instead of a
+// function call (with 16 workers on two cores a round took 165 us in threads of their own, 20 us in
+// turns).
 #pragma once
 
 #include <algorithm>
@@ -43,32 +44,32 @@ class Crew final : Preemptor {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  /// The thread's life: sets its workers' LPs up, runs until the run ends.
+  /// The body of the thread: sets up its workers' LPs, then executes until the run ends.
   void run();
 
   double set_up_seconds() const { return set_up_seconds_; }
-  /// Of memory that its LPs were refused, if any was.
+  /// A note for the report if its LPs were refused memory; else empty.
   const std::string& refusal_note() const { return refusal_note_; }
   /// Whether the system has refused the timer that was to interrupt its handlers.
   bool lacks_tick() const { return lacks_tick_; }
-  /// Share of its time that ticks take which were asked for; measured by the first thread.
+  /// Share of the time that ticks take, if the options ask for ticks; measured by the first thread.
   double tick_share() const { return tick_share_; }
-  /// Of threads that share cores, if the system has refused to let them do it in their own way.
+  /// A note for the report if the system refused what a Federate needs; else empty.
   const std::string& federation_note() const { return federation_note_; }
-  /// Of a handler that ran on and on when the run was stopped, if one did.
+  /// A note for the report on a handler that had not returned when the run was stopped; else empty.
   const std::string& unreturned_note() const { return unreturned_note_; }
 
  private:
   static constexpr unsigned kRoundLooks = 64;
   static constexpr unsigned kLooksBeforeSleep = 3;  ///< where there are other ranks
-  // A thread that does not execute for so long from one sleep to the next, in a row of sleeps,
-  // mostly agrees with others (run/federation.h).
+  // A thread that executes for less than this between two sleeps, on average over kSleeps, spends
+  // its time mostly on synchronisation (run/federation.h).
   static constexpr unsigned kSleeps = 64;
   static constexpr double kWorthASleepSeconds = 100e-6;
   static constexpr unsigned kMostInterrupted = 16;
-  static constexpr double kRoundWaitSeconds = 5e-6;  ///< of a handler that is interrupted
+  static constexpr double kRoundWaitSeconds = 5e-6;  ///< while a handler is interrupted
   static constexpr std::uint64_t kRunForLook = 10;   ///< times as long as the look before took
-  /// Whoever asks what the thread does learns whose handlers it calls.
+  /// Calls action(worker) for each worker. ThreadWatch shows whose handlers the thread calls.
   template <class Action>
   void for_each(Action&& action) {
     for (Worker<Pending>* worker : workers_) {
@@ -114,20 +115,20 @@ class Crew final : Preemptor {
   transport::RoundMember<GvtRounds> member_;
   unsigned looks_ = 0;  ///< at a round under way, since the last turns
   unsigned idle_turns_ = 0;
-  bool idle_ = false;  ///< nobody had anything to do in the last turns
+  bool idle_ = false;  ///< no worker executed anything in the last turns
   TraceIdleness idleness_;
   Backoff backoff_;
   std::optional<Federate> federate_;    ///< if threads share cores, while it takes turns
   std::uint64_t turn_cycles_ = 0;       ///< of turns in which something was executed
-  unsigned sleeps_ = 0;                 ///< in the same time
+  unsigned sleeps_ = 0;                 ///< since turn_cycles_ was reset
   Worker<Pending>* at_work_ = nullptr;  ///< whose handlers are called
   bool over_ = false;                   ///< the run has ended
   unsigned interrupted_ = 0;            ///< handlers
-  std::uint64_t next_look_cycles_ = 0;  ///< no handler is interrupted before
-  std::uint64_t next_deal_cycles_ = 0;  ///< no look at other ranks before, while there is work
+  std::uint64_t next_look_cycles_ = 0;  ///< no handler is interrupted before this time
+  std::uint64_t next_deal_cycles_ = 0;  ///< while there is work, no look at other ranks before this
   std::uint64_t turns_cycles_ = 0;      ///< when turns began last
-  std::uint64_t turns_at_tick_ = 0;     ///< the same, at the last tick
-  std::uint32_t round_looks_ = 0;       ///< while that was under way
+  std::uint64_t turns_at_tick_ = 0;     ///< turns_cycles_ at the last tick
+  std::uint32_t round_looks_ = 0;       ///< while watched_round_ was under way
   std::uint32_t round_rings_ = 0;
   std::uint64_t watched_round_ = 0, next_ring_cycles_ = 0;
   bool lacks_tick_ = false;
@@ -162,7 +163,7 @@ struct Crew<Pending>::SharingEnd {
   ~SharingEnd() { crew.stop_sharing(); }
 };
 
-/// While it exists the thread's handlers can be interrupted, if the run wants that.
+/// While an object exists, the thread's handlers can be interrupted, if the options ask for that.
 template <class Pending>
 struct Crew<Pending>::Interruptions {
   explicit Interruptions(Crew& crew) {
@@ -186,15 +187,15 @@ void Crew<Pending>::begin_sharing() {
   for (Worker<Pending>* worker : workers_) worker->share(&*federate_);
 }
 
-/// From now on it waits as all threads do.
+/// From now on the thread waits with its Backoff instead.
 template <class Pending>
 void Crew<Pending>::stop_sharing() {
   for (Worker<Pending>* worker : workers_) worker->share(nullptr);
   federate_.reset();
 }
 
-/// On demand, a slow one sees to it that nobody is forgotten: all threads may be in handlers that
-/// do not end, and then none is left to ring.
+/// The tick, or 0. On demand there is a slow tick, too: all threads may be in handlers that do not
+/// end, and then no thread is left to ring (bells.h).
 template <class Pending>
 double Crew<Pending>::tick_seconds() const {
   constexpr double kBackstopSeconds = 50e-3;
@@ -203,7 +204,7 @@ double Crew<Pending>::tick_seconds() const {
   return settings.preempt_on_demand ? kBackstopSeconds : 0;
 }
 
-/// False if it has failed on some worker.
+/// False if the set-up has failed on some thread.
 template <class Pending>
 bool Crew<Pending>::set_up() {
   const std::uint64_t start = read_cycles();
@@ -218,7 +219,7 @@ bool Crew<Pending>::set_up() {
   return true;
 }
 
-/// The members of GVT rounds are the threads: each does all its workers' parts at once.
+/// The members of GVT rounds are the threads: each acts for all its workers at once.
 template <class Pending>
 struct Crew<Pending>::RoundHooks {
   Crew& crew;
@@ -259,15 +260,15 @@ struct Crew<Pending>::RoundHooks {
   }
 };
 
-/// Somebody is to be called back from a long event.
+/// Whether a worker must be called back from a long event.
 template <class Pending>
 bool Crew<Pending>::has_late() const {
   return std::any_of(workers_.begin(), workers_.end(),
                      [](const Worker<Pending>* worker) { return worker->has_late(); });
 }
 
-/// The steps in moving.h. False if a thread has failed. Of other ranks it is not known whether
-/// anything moves.
+/// Goes through the steps in moving.h. False if a thread has failed. A rank cannot see whether LPs
+/// move on other ranks, so it assumes that they do.
 template <class Pending>
 bool Crew<Pending>::move_lps() {
   const TraceSpan span(workers_.front()->lane(), TraceKind::moving);
@@ -294,7 +295,7 @@ bool Crew<Pending>::move_lps() {
   return true;
 }
 
-/// A step of all threads, in the middle of a run.
+/// Waits until all threads have ended the step, in the middle of a run. False if one has failed.
 template <class Pending>
 bool Crew<Pending>::end_step() {
   const TokenAside aside;
@@ -308,7 +309,7 @@ Time Crew<Pending>::lowest_time() {
   return lowest.time();
 }
 
-/// To threads that are earlier, where they share cores.
+/// Where threads share cores: gives the core to threads with earlier events.
 template <class Pending>
 void Crew<Pending>::give_way() {
   if (!is_federate()) return;
@@ -317,11 +318,11 @@ void Crew<Pending>::give_way() {
   federate_->look();
 }
 
-/// There is nothing to execute.
+/// Waits, since there is nothing to execute.
 template <class Pending>
 void Crew<Pending>::wait() {
   if (!is_federate()) return backoff_.wait();
-  // What was posted goes, and a round gets on, with the next looks.
+  // The next looks send what was posted, and advance a round.
   const unsigned looks = shared_.abroad != nullptr ? kLooksBeforeSleep : 1;
   if (++idle_turns_ < looks) return give_way();
   federate_->announce();
@@ -377,8 +378,8 @@ void Crew<Pending>::take_turns() {
   }
 }
 
-/// Sees to what goes to other ranks and comes from them, unless another thread does. Where a look
-/// at them costs a call of the system for each, not after each turn.
+/// Exchanges messages with other ranks, unless another thread is doing so. Where a look costs a
+/// system call for each rank, not after each turn.
 template <class Pending>
 void Crew<Pending>::deal_with_ranks(bool busy) {
   if (shared_.abroad == nullptr) return;
@@ -392,7 +393,8 @@ void Crew<Pending>::deal_with_ranks(bool busy) {
 
 // ---- Interrupting
 
-/// What was asked for until now is about to be looked at anyway.
+/// Clears the attention byte: the thread is about to look around anyway. With preempt_always, sets
+/// it.
 template <class Pending>
 void Crew<Pending>::arm() {
   if (shared_.settings.preempt_always) {
@@ -402,8 +404,9 @@ void Crew<Pending>::arm() {
   }
 }
 
-/// A handler that has just been interrupted gets on first. And a turn of ordinary length comes to
-/// its end sooner than it is interrupted: then it was the system that kept it from a round.
+/// A handler that has just been interrupted must first make progress. A turn of ordinary length is
+/// not interrupted: it ends soon enough, and if a round waited for it, the cause was that the
+/// system had taken the core away.
 template <class Pending>
 bool Crew<Pending>::may_interrupt() const {
   if (!at_work_->may_interrupt()) return false;
@@ -413,7 +416,8 @@ bool Crew<Pending>::may_interrupt() const {
   return now >= next_look_cycles_ && now - at_work_->turn_cycles() > cycles_in(kTurnSeconds);
 }
 
-/// On demand: only if the same turn has lasted since the tick before.
+/// Without --preempt tick or both, a tick counts only if the same turns have lasted since the tick
+/// before.
 template <class Pending>
 bool Crew<Pending>::heeds_tick() {
   return std::exchange(turns_at_tick_, turns_cycles_) == turns_cycles_ ||
@@ -447,7 +451,7 @@ bool Crew<Pending>::look_around(bool has_room) noexcept {
   return goes_on;
 }
 
-/// The exception that is being handled is the thread's end, once all handlers beneath are dropped.
+/// Stores the current exception. It ends the thread once all interrupted handlers are dropped.
 template <class Pending>
 void Crew<Pending>::fail() {
   error_ = std::current_exception();
@@ -455,10 +459,10 @@ void Crew<Pending>::fail() {
   for (Worker<Pending>* one : workers_) one->abandon_all();
 }
 
-/// Takes part in rounds, and executes what lies before the handler of `worker` that was interrupted
-/// last, until that is not wanted any more or nothing is left, and it need not wait for memory.
-/// `may_execute`: else that handler makes room itself. Returns the cycles that it took to execute
-/// something.
+/// Takes part in rounds and executes events before the event of `worker` that was interrupted last,
+/// until that event is squashed, or until no event is left and it need not wait for memory.
+/// `may_execute`: if false, nothing is executed, and the interrupted event gives way (give_way) to
+/// a lower event. Returns the cycles of turns that executed or received something.
 template <class Pending>
 std::uint64_t Crew<Pending>::work_within(Worker<Pending>& worker, bool may_execute) {
   std::uint64_t worked = 0, waits_since = 0;
@@ -495,7 +499,8 @@ std::uint64_t Crew<Pending>::work_within(Worker<Pending>& worker, bool may_execu
   return worked;
 }
 
-/// Whoever has stopped a run because it did not get on wants to know why.
+/// Notes the handler that kept the run busy for over a second when the user stopped it: a user who
+/// stops a run that makes no progress wants to know why.
 template <class Pending>
 void Crew<Pending>::note_unreturned(const Worker<Pending>& worker) {
   constexpr double kLongSeconds = 1;
@@ -526,8 +531,9 @@ bool Crew<Pending>::turn_within(Worker<Pending>& worker, bool may_execute) {
   return busy;
 }
 
-/// A round that does not get on: some thread is in a long event. If it does not know that itself,
-/// it may as well be the system that keeps it, so it is rung later, and then less and less often.
+/// Rings for threads that hold up a round, since they may be in a long event. A thread that
+/// publishes no long event may only have lost its core, so it is rung later, and then less and less
+/// often.
 template <class Pending>
 void Crew<Pending>::ring_laggards() {
   if (!shared_.settings.preempt_on_demand || !member_.in_round()) return;
@@ -536,7 +542,7 @@ void Crew<Pending>::ring_laggards() {
     round_looks_ = 0;
     return;
   }
-  // Most rounds end before anybody looks at the clock.
+  // Most rounds end before this thread needs to read the clock.
   constexpr std::uint32_t kLooks = 8;
   if (++round_looks_ < kLooks) return;
   const std::uint64_t now = read_cycles();
@@ -552,7 +558,7 @@ void Crew<Pending>::ring_laggards() {
   member_.for_each_lagging([this](unsigned thread) { shared_.bells.ring(thread, true); });
 }
 
-/// Those that know it.
+/// Rings the lagging threads that publish a long event.
 template <class Pending>
 void Crew<Pending>::ring_laggards_in_long_events() {
   member_.for_each_lagging([this](unsigned thread) {

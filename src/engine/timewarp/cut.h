@@ -1,54 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the workers of a run come to a cut together, and go on from it. A cut is a key K: everything
-// below it is committed, nothing at or above it is executed. There the run is a world that can
-// change hands: the LPs' states and the pending events are all there is; nothing is on its way and
-// nothing is to be undone. A snapshot of running processes as by Chandy and Lamport (Distributed
-// snapshots: determining global states of distributed systems. ACM TOCS 3(1), 1985) would have to
-// keep what is in the channels; GVT rounds make it cheap to empty them instead.
+// How the workers of a run come to a cut together, and go on from it. A cut is a key K: all events
+// below it are committed, none at or above it is executed. At a cut the run is a world that another
+// engine can take over: it consists of the LPs' states and the pending events only; no message is
+// in transit and no event is to be undone. A snapshot of running processes as by Chandy and Lamport
+// (Distributed snapshots: determining global states of distributed systems. ACM TOCS 3(1), 1985)
+// would have to record the channels' contents; GVT rounds make it cheap to empty them instead.
 //
-// The way there, all of it in GVT rounds, so that all workers take each step from the same reports:
+// The steps, all of them in GVT rounds, so that all workers take each step from the same reports:
 //   running   until a round shows that a cut is due. GVT of that round, round r, is K. Each worker
-//             that adopts it has committed everything below and undoes everything at or above,
-//             cancelling what that sent, and from now on executes nothing;
-//   settling  they take what comes in and take part in rounds, until one, round n, shows that as
-//             many messages were received as sent. Then the cut is reached. Each worker frees its
-//             cancelled events, so that its pending set is its part of the world's;
-//   reached   nobody executes until one more round: whoever adopts round n + 1 knows that all have
-//             joined it, so that all have adopted round n. Before, what one sends that goes on
-//             could come to one that has not yet looked at its part of the world.
+//             that adopts it has committed everything below K and rolls back everything at or above
+//             K, cancelling what those events sent, and from now on executes nothing;
+//   settling  the workers receive messages and take part in rounds, until one, round n, shows that
+//             as many messages were received as sent. Then the cut is reached. Each worker frees
+//             its cancelled events, so that its pending set is its part of the world's;
+//   reached   no worker executes until one more round: a worker that adopts round n + 1 knows that
+//             all have joined it, so that all have adopted round n. Earlier, a worker that went on
+//             could send to a worker that has not yet looked at its part of the world.
 // GVT may still rise on the way, since events that only a notice held vanish. Nothing is executed,
 // so the run is at that key as well: the cut is at GVT of round n.
 //
-// Why nothing is in flight when the sums agree. Reports say how many messages (events and notices
-// of cancellation) their worker has put into channels and taken out of them since the run began;
-// one that waits for room in a full ring is put in and not taken out.
+// Why no message is in transit when the sums agree. Reports say how many messages (events and
+// notices of cancellation) their worker has put into channels and taken out of them since the run
+// began; a message that waits for room in a full ring counts as put in and not as taken out.
 // (1) A worker puts messages in when it executes a handler, and when it undoes an event, whose
 //     sends it cancels. After its retreat in round r it does neither: it begins no handler, and it
-//     has no executed event left that could be undone. What it has executed and not undone is below
-//     K, which is GVT, and no event below GVT is ever cancelled; coasting forward sends nothing. A
-//     notice that comes in now finds its event undone, and frees it. So from then on the worker's
-//     number of messages sent is constant.
+//     has no executed event left that could be undone. Its executed events are all below K, which
+//     is GVT, and no event below GVT is ever cancelled; coasting forward sends nothing. A notice
+//     that arrives now finds its event undone, and frees it. So from then on the worker's number of
+//     messages sent is constant.
 // (2) Each worker retreats before it joins round r + 1, and reports of a round n > r are made when
-//     all have joined it. So all reports of round n are made after all retreats, and the sum of
-//     messages sent that they add up to is that of all messages there will be until somebody
-//     executes again.
+//     all have joined it. So all reports of round n are made after all retreats, and their sum of
+//     messages sent is that of all messages there will be until some worker executes again.
 // (3) Through no channel more is received than was sent, and what a worker has received only grows.
 //     The reports of round n are made at different moments, but by (2) the number sent through a
 //     channel is the same at all of them. If the sums over all channels are equal, sent and
 //     received are equal for each channel, at the moment when its receiver reports; and from then
 //     on, since nothing more is put in. So all channels are empty and stay so.
-// (4) That goes for marks, too, which a sender sets in the event itself (event_status.h): they were
-//     set in retreats or before, so whoever adopts round n sees them all, and since all notices
-//     have come, each marked event that is left is a pending one that nobody else refers to.
-// Equality comes: nothing is put in any more, and each turn and each round takes out what there is.
+// (4) The same holds for marks of cancellation, which a sender sets in the event itself
+//     (event_status.h): they were set in retreats or before, so each worker that adopts round n
+//     sees them all. Since all notices have arrived, each marked event that is left is pending, and
+//     no other worker refers to it.
+// The sums do become equal: nothing is put in any more, and each turn and each round takes out all
+// that is there.
 //
-// A handler that has failed on a guess is undone with all the others. A fault that is left is one
-// of a retreat itself: a handler that failed when it coasted forward, or a reverse handler. The run
-// is going to end with it, when GVT comes to it. A world cannot be handed over with it, so such a
-// cut is given up, and the run goes on to where it ends.
+// A speculative event whose handler failed is undone with all the others. A fault that is left
+// comes from the retreat itself: a handler that failed when it coasted forward, or a reverse
+// handler. The run will end with that fault, when GVT reaches it. A world with a fault cannot be
+// handed over, so such a cut is given up, and the run goes on to where it ends.
 //
-// A worker that is alone and does not speculate is at a cut after each event.
+// A worker that has no peers and does not speculate is at a cut after each event.
 #pragma once
 
 #include <cstdint>
@@ -61,20 +62,20 @@ namespace orrery::timewarp {
 
 class Cut {
  public:
-  /// `every` > 0: one is due when that many more events are committed than at the last one that was
-  /// due; or when a report says that the time is over, or GVT has come to `end`, before which all
-  /// is executed.
+  /// A cut is due when `every` more events (0: any number) are committed than at the last due cut,
+  /// when a report says that the time is over, or when GVT has reached `end`: no event at or after
+  /// `end` is executed.
   explicit Cut(std::uint64_t every, const Key& end = Key::infinity()) : every_(every), end_(end) {}
 
-  /// What a round brings.
+  /// What the worker must do after a round.
   enum class Step : std::uint8_t {
     nothing,
     retreat,  ///< undo everything at or after GVT; execute nothing more
     reached,
     given_up,
   };
-  /// `wanted`: by the worker, like all others, whether one is due or not. What cannot be undone
-  /// must be below GVT first.
+  /// `wanted`: all workers want a cut, whether one is due or not. A cut has to wait until the
+  /// events that cannot be undone (held.h) are below GVT.
   Step adopt(const GvtReport& sum, bool wanted) {
     switch (phase_) {
       case Phase::running:
@@ -99,17 +100,17 @@ class Cut {
   }
   /// Whether nothing may be executed now: rounds are due, one after the other.
   bool holds() const { return phase_ != Phase::running; }
-  /// One is due as soon as GVT has passed all that cannot be undone.
+  /// A cut begins as soon as GVT has passed all events that cannot be undone.
   bool is_coming() const { return is_coming_; }
-  /// Of the one under way or reached: whether it was due, and not only wanted.
+  /// Whether the cut under way or reached was due, and not only wanted.
   bool was_due() const { return due_; }
 
-  // Of a worker that is alone, which commits what it executes.
-  /// Events that it may execute before the next one is due.
+  // For a worker without peers, which commits what it executes.
+  /// Events that it may execute before the next cut is due.
   std::uint64_t events_left() const {
     return every_ == 0 ? std::numeric_limits<std::uint64_t>::max() : every_ - since_;
   }
-  /// It has executed `events` more. True: it is at a cut that is due.
+  /// The worker has executed `events` more. True: it is at a cut that is due.
   bool advance_alone(std::uint64_t events, bool time_is_over) {
     since_ += events;
     if (!time_is_over && (every_ == 0 || since_ < every_)) return false;
@@ -125,7 +126,7 @@ class Cut {
   Phase phase_ = Phase::running;
   bool due_ = false, is_coming_ = false;
   std::uint64_t committed_ = 0;  ///< at the last cut that was due, by all workers
-  std::uint64_t since_ = 0;      ///< events that one alone has executed since then
+  std::uint64_t since_ = 0;      ///< events that a worker without peers has executed since then
 };
 
 }  // namespace orrery::timewarp

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a worker's handlers have given out beside events: rows and what metrics count. Of guesses it
-// is kept per LP until they commit; what is final goes to the sink, or is counted.
+// Rows and metric values that a worker's handlers have emitted. Those of speculative events are
+// kept per LP until the events commit; final rows go to the sink, and final values are counted.
 #pragma once
 
 #include <cstddef>
@@ -18,28 +18,28 @@ struct Emitted {
   Emitted(const Model& model, const RunControl& control)
       : tally(model), has_rows(control.takes_rows(model)), wanted(has_rows || !tally.is_idle()) {}
 
-  /// Undoes what the LP's events at or after `from` gave out.
+  /// Discards the rows and values of the LP's events at or after `from`.
   void roll_back(LpId lp, const Key& from) {
     if (!wanted) [[likely]]
       return;
     rows.roll_back(lp, from);
     values.roll_back(lp, from);
   }
-  /// What the LP's events before `until` gave out is final.
+  /// Makes the rows and values of the LP's events before `until` final.
   void commit(LpId lp, const Key& until) {
     if (!wanted) [[likely]]
       return;
     if (has_rows) rows.commit(lp, until, ready);
     values.commit(lp, until, tally);
   }
-  /// Nothing waits for its event to commit, or for the sink.
+  /// No row or value waits for its event to commit, and no row for the sink.
   bool empty() const { return ready.empty() && rows.empty() && values.empty(); }
-  /// Of what may still be undone or is to go; what is counted takes little, and stays.
+  /// Bytes of rows and values that wait. The tally is small, and not counted.
   std::size_t bytes() const { return ready.bytes() + rows.bytes() + values.bytes(); }
 
   Tally tally;
-  const bool has_rows;  ///< somebody takes them, and there may be some
-  const bool wanted;    ///< there may be something
+  const bool has_rows;  ///< the run takes rows, and the model may emit some
+  const bool wanted;    ///< there may be rows or values
   SpeculativeRows rows;
   SpeculativeValues values;
   RowBuffer ready;  ///< rows that are final

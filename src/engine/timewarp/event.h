@@ -2,16 +2,17 @@
 //
 // An event of the Time Warp engine: one cache line with up to 8 bytes of payload.
 //
-// The sender keeps a pointer to it in the list of what the current event sent, to cancel it. Who
-// may write what:
+// The sender keeps a pointer to the event in the list of what the current event sent, to cancel it.
+// Which worker may write which member:
 //   key, receiver, type, size, route, sent_next, payload    the sender, before it hands the event
 //                                                           over; constant afterwards
 //   first_sent                                              the receiver's worker
 //   status                                                  both; event_status.h says who frees it
 //
-// What comes from another rank is made there (abroad.h), and then is as if the receiver's worker
-// had sent it. What goes to one leaves the sender a *record*, an event without payload: an entry in
-// the list of what the cause sent, which becomes an antimessage if it is cancelled.
+// An event from another rank is made by the rank that receives it (abroad.h); from then on it is
+// treated as if the receiver's worker had sent it. An event to another rank leaves the sender a
+// *record*, an event without payload: an entry in the list of what the cause sent, which becomes an
+// antimessage if it is cancelled.
 #pragma once
 
 #include <cstddef>
@@ -22,20 +23,20 @@
 
 namespace orrery::timewarp {
 
-/// Between whom it goes.
+/// Where the sender and the receiver of an event are.
 enum class Route : std::uint32_t {
-  local,       ///< sender and receiver have the same worker
-  shared,      ///< they have different ones
-  imported,    ///< it has come from another rank
-  exported,    ///< a record of one that went to another rank
-  antimessage  ///< it tells that what had its key is cancelled, and has come from another rank
+  local,       ///< both LPs have the same worker
+  shared,      ///< their workers differ
+  imported,    ///< the event came from another rank
+  exported,    ///< a record of an event that went to another rank
+  antimessage  ///< from another rank: cancels the event with the same key
 };
 
 struct TwEvent : EventHeader {
   TwEvent* first_sent = nullptr;  ///< what its execution sent
   union {
     TwEvent* sent_next = nullptr;  ///< next event sent by the same cause
-    std::int64_t cause_ticks;      ///< of an imported one: when it was sent (imports.h)
+    std::int64_t cause_ticks;      ///< of an imported event: when it was sent (imports.h)
   };
   EventStatus<> status;
   Route route = Route::local;

@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who frees an event. The sender allocates it and keeps a pointer to it; the receiver's worker
-// executes it and frees it. Cancellation is direct: the sender marks the event itself, there are no
-// antimessages. Sender and receiver agree through four bytes in the event, two bits of them used:
-// *claimed*, which the receiver sets when it takes the event for execution and clears when it
-// undoes it, and *cancelled*, which the sender sets once at most and nobody clears.
+// Which worker frees an event. The sender allocates it and keeps a pointer to it; the receiver's
+// worker executes it and frees it. Cancellation is direct: the sender marks the event itself,
+// without antimessages. Sender and receiver agree through four bytes in the event, two bits of them
+// used: *claimed*, which the receiver sets when it takes the event for execution and clears when it
+// undoes it, and *cancelled*, which the sender sets once at most and no worker clears.
 //
 // An event whose sender and receiver have the same worker is *local*: that thread alone touches it,
-// relaxed loads and stores suffice and no instruction is locked. A cancelled local event that is
-// pending is freed when it is popped; one that was executed is freed by its worker when it has
-// rolled the LP back, and undoing it does not make it pending again.
+// so relaxed loads and stores suffice and no instruction is locked. A cancelled local event that is
+// pending is freed when it is popped. A cancelled local event that was executed is freed by its
+// worker when it has rolled the LP back, and undoing it does not make it pending again.
 //
 // For a *remote* event each side changes the bits with one atomic read-modify-write, and the order
-// of these decides who ends the event:
+// of these decides which side ends the event:
 //   - cancelled before it was claimed (or after it was undone): the receiver finds the mark when it
 //     claims the event, or when it sweeps its pending events, and frees it;
-//   - claimed before it was cancelled: the sender finds it claimed and owes the receiver a
+//   - claimed before it was cancelled: the sender finds it claimed and must send the receiver a
 //     *notice*; the receiver frees the event when the notice arrives, after undoing it if it still
-//     is executed. If it undid it before, it found the mark while doing so and did not make the
-//     event pending again, so nobody but the notice refers to it.
+//     is executed. If the receiver undid the event before, it found the mark while doing so and did
+//     not make the event pending again, so only the notice refers to it.
 // In both cases the sender reads nothing of the event after its mark: the receiver may have freed
 // it. An event that is neither cancelled nor to be cancelled is freed when it is committed: then
 // its cause is before GVT and is not rolled back either, so its sender never follows the pointer
 // again.
 //
-// Orders. All changes of one event's bits have one order, whatever their memory order, and that
-// alone decides who does what. What remains is that the receiver's reuse of the memory must come
-// after the sender's last read of the event (its key, its link), which precedes the mark:
-//   cancel          release, so that these reads are over for whoever acquires the mark;
+// Memory orders. All changes of one event's bits have one modification order, whatever their memory
+// order, and that alone decides which side does what. One thing remains: the receiver's reuse of
+// the memory must come after the sender's last read of the event (its key, its link), which
+// precedes the mark:
+//   cancel          release, so that a thread that acquires the mark comes after these reads;
 //   claim, sweep    acquire, since they free what they find marked. Changes between the mark and
 //                   the load continue the mark's release sequence, being read-modify-writes;
 //   undo            relaxed: it frees nothing; a notice does, and the ring that carries it orders;
@@ -45,8 +46,8 @@ namespace orrery::timewarp {
 enum class AfterClaim : bool { execute, free };
 /// What the receiver must do with an event that it has undone.
 enum class AfterUndo : bool { make_pending, leave_to_cancellation };
-/// What the sender must do after its mark. To end the execution: for a local event, roll its LP
-/// back and free it; for a remote one, send the receiver a notice.
+/// What the sender must do after its mark. end_execution means: for a local event, roll its LP back
+/// and free the event; for a remote one, send the receiver a notice.
 enum class AfterCancel : bool { nothing, end_execution };
 
 template <class Atomics = transport::StandardAtomics>
@@ -69,7 +70,7 @@ class EventStatus {
   AfterUndo undo_remote() {
     return after_undo(bits_.fetch_and(~kClaimed, std::memory_order_relaxed));
   }
-  /// Whether the event still is executed, for the one that ends a cancelled event.
+  /// Whether the event still is executed; for the worker that ends a cancelled event.
   bool is_claimed() const { return (bits_.load(std::memory_order_relaxed) & kClaimed) != 0; }
   /// Whether a pending event can be freed without waiting for its time.
   bool is_cancelled() const { return (bits_.load(std::memory_order_acquire) & kCancelled) != 0; }

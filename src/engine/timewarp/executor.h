@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calling handlers on a worker: what the execution of an event, of start(), and of an event that is
-// executed again while coasting forward have in common.
+// Calls handlers on a worker: for speculative events, for events that cannot be undone, and for
+// events that are executed again while an LP coasts forward.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace orrery::timewarp {
 inline constexpr const char* kFailedCoasting =
     " (it went well when it was executed first: the handler depends on something outside the LP)";
 
-/// Where sends, rows and values of an execution go.
+/// Receives the sends, rows and values of an execution.
 template <class Pending>
 struct Outbox {
   Mailbox& mailbox;
@@ -31,8 +31,8 @@ struct Outbox {
   Emitted& emitted;
   checkpoint::UndoLog& undo_log;
   const bool speculative;    ///< what is executed may be rolled back
-  TwEvent* cause = nullptr;  ///< whose sends are cancelled with it; nullptr: they are final
-  bool coasting = false;     ///< without effects outside the LP
+  TwEvent* cause = nullptr;  ///< its rollback cancels the sends; nullptr: they are final
+  bool coasting = false;     ///< the execution has no effects outside the LP
 
   template <class Payload>
   void send(const EventHeader& header, const Payload& payload) {
@@ -78,15 +78,15 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  /// What the thread executes, for those who watch it.
+  /// What the thread executes; for ThreadWatch.
   const HandlerExecution& execution() const { return *execution_; }
-  /// Timers that handlers have cancelled, those rolled back included.
+  /// Timers that handlers have cancelled, including cancellations that were rolled back.
   std::uint64_t cancelled_timers() const {
     std::uint64_t all = 0;
     for (const auto& level : levels_) all += level->cancelled_timers();
     return all;
   }
-  /// An event. False if its handler failed; the fault is noted.
+  /// Executes an event. False if its handler failed; the fault is noted.
   bool run(LpState& lp, TwEvent* event, bool reversing) {
     execution_->set_reversing(reversing);
     execution_->outbox().cause = event;
@@ -104,12 +104,12 @@ class Executor {
   void make_room_for_interrupt() {
     if (level_ + 1 == levels_.size()) levels_.push_back(make_level(execution_->outbox()));
   }
-  /// The event that `run` executes is interrupted: others are executed until `go_on`.
+  /// Interrupts the event that `run` executes: other events are executed until `go_on`.
   void interrupt(LpState& lp) {
     note_growth(lp);
     execution_ = levels_[++level_].get();
   }
-  /// Of the handler that was interrupted last.
+  /// The execution of the handler that was interrupted last.
   const HandlerExecution& interrupted() const { return *levels_[level_ - 1]; }
   void go_on() { execution_ = levels_[--level_].get(); }
   /// `run` was dropped, and its event is undone.
@@ -119,14 +119,14 @@ class Executor {
     execution_->note_dropped();
     execution_->outbox().cause = nullptr;
   }
-  /// One that cannot be undone, nor what it sends.
+  /// Executes an event that cannot be undone; its sends are final. False if its handler failed.
   bool run_final(LpState& lp, TwEvent* event) {
     execution_->set_reversing(false);
     if (call<Place::own>(lp, event, "")) return true;
     emitted_.roll_back(event->receiver, event->key());
     return false;
   }
-  /// The same again, without effects outside the LP.
+  /// Executes an event again while coasting forward, without effects outside the LP.
   bool coast(LpState& lp, TwEvent* event) {
     execution_->outbox().coasting = true;
     execution_->set_reversing(false);
@@ -169,7 +169,8 @@ class Executor {
       emitted_.ready.return_to(rows_before_);
     }
   }
-  /// An LP that allocated something keeps its checkpoints through its heap from now on.
+  /// If the LP allocated something, its heap may have more than one chunk: checkpoints go through
+  /// the heap from now on.
   static void note_growth(LpState& lp) {
     if (!memory::thread_context.heap_grew) [[likely]]
       return;
@@ -193,10 +194,11 @@ class Executor {
   TraceRecorder* const recorder_;  ///< null, like the lane: the run is not traced
   TraceLane* const lane_;
   Level* execution_;  ///< of the handler that runs
-  /// One for each handler that is interrupted, and one more: handlers keep their Context.
+  /// One for each interrupted handler, and one more, since an interrupted handler keeps its
+  /// Context.
   std::vector<std::unique_ptr<Level>> levels_;
   std::size_t level_ = 0;
-  std::size_t rows_before_ = 0;  ///< of what is final, before the event
+  std::size_t rows_before_ = 0;  ///< mark in emitted_.ready before the event
 };
 
 }  // namespace orrery::timewarp

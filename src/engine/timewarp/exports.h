@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker's records of what it sent to other ranks (event.h). They are in the list of what their
-// cause sent, so a cause that is undone finds them as it finds all else that it sent. When nothing
-// can undo the cause any more they are of no use: that is seen to here, once a round. A record is a
-// cache line, which the event would have taken here as well.
+// A worker's records of the events that it sent to other ranks (event.h). A record is in the list
+// of what its cause sent, so a rollback of the cause finds it there like any local event. When
+// nothing can undo the cause any more, the record is useless: this class frees it, once a round. A
+// record is a cache line, which the event would have taken here as well.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ namespace orrery::timewarp {
 class Exports {
  public:
   void add(TwEvent* record, std::int64_t cause_ticks) { entries_.push_back({record, cause_ticks}); }
-  /// One of them is cancelled, which its status says; it has no cause any more.
+  /// A record is cancelled, which its status says; its cause has been undone.
   void note_cancelled() { ++cancelled_; }
 
-  /// What is before `gvt` is not undone: calls release(record) for those that nobody needs.
+  /// Events before `gvt` are never undone: calls release(record) for the records no longer needed.
   template <class Release>
   void commit(const Key& gvt, Release&& release) {
     const std::int64_t gvt_ticks = gvt.time().ticks();
@@ -42,8 +42,8 @@ class Exports {
     std::int64_t cause_ticks;
   };
 
-  /// Times nearly always decide, without a look at the record. Of a cause at the very time of GVT
-  /// it is not known whether it is committed: the record stays until its own key is.
+  /// The times nearly always decide, without reading the record. It is not known here whether a
+  /// cause at exactly GVT's time is committed: such a record stays until its own key is before GVT.
   bool is_needed(const Entry& entry, const Key& gvt, std::int64_t gvt_ticks) const {
     if (entry.cause_ticks < gvt_ticks) return false;
     if (cancelled_ > 0 && entry.record->status.is_cancelled()) return false;

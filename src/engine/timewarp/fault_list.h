@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Handlers that failed on guesses. The event stays the last in its LP's history and the LP blocked
-// behind it, until a rollback undoes it or GVT reaches it. Then it is executed once more, from the
-// same state: if it fails again the run ends there; if it does not, it was not the LP's state that
-// made it fail, and the run ends, too, and says so. (Where memory was refused it may be there now,
-// and time may be enough: the run goes on.) What arrives for the LP behind it waits here. So does
-// the trail of a livelock, which such a fault ends.
+// Failures of handlers in speculative execution. The failed event stays the last in its LP's
+// history, and the LP executes nothing behind it, until a rollback undoes the event or GVT reaches
+// it. At GVT it is executed once more, from the same state. If it fails again, the run ends there.
+// If it succeeds, its first failure was not caused by the LP's state: the run ends, too, and says
+// so. (If the first failure was for lack of memory or time, there may be enough now: the run goes
+// on.) Events for the LP behind the failed one wait here. The trail of a livelock is here, too,
+// since a livelock ends with such a fault.
 #pragma once
 
 #include <algorithm>
@@ -28,19 +29,19 @@ class FaultList {
 
   bool empty() const { return faults_.empty(); }
 
-  /// Notes the exception that is being handled, of an event of `lp`; `addition` ends the sentence.
-  /// `kept`: the state before the event is, so it may be executed again.
+  /// Notes the current exception as the failure of an event of `lp`. `addition` is appended to its
+  /// description. `kept`: the state before the event is kept, so the event can be executed again.
   void note(const TwEvent* event, LpState& lp, bool kept, const char* addition) {
     lp.faulted = 1;
     std::string sentence = describe_current_exception(
         model_, event->receiver, name_of_event(*lp.object, event->type), event->time());
     sentence += addition;
-    // A committed event can fail again only while coasting; GVT does not go back for it.
+    // A committed event can fail only while coasting forward; GVT does not go back for it.
     const Key key = std::max(event->key(), gvt_);
     const bool repeats = !kept || (retried_ && retried_->key == key);
     faults_.push_back({{key, event->receiver, std::move(sentence)}, repeats, {}});
   }
-  /// Whether the event must wait behind its LP's fault; it does, then.
+  /// Whether the event must wait behind its LP's fault. If so, it is kept here.
   bool holds(const LpState& lp, TwEvent* event) {
     if (!lp.faulted) [[likely]]
       return false;
@@ -51,7 +52,7 @@ class FaultList {
     }
     return false;
   }
-  /// A rollback undoes the event that failed: what waited behind it may go on.
+  /// A rollback undoes the event that failed: the events that waited behind it are pending again.
   template <class Pending>
   void clear(LpId id, LpState& lp, Pending& pending) {
     lp.faulted = 0;
@@ -73,8 +74,8 @@ class FaultList {
   }
   /// The fault with that key, or nullptr.
   const HandlerFault* at(const Key& key) const { return find(key); }
-  /// The one at GVT, which commits and has failed once only: it is to be undone, and is executed
-  /// again then. Null if it is another worker's.
+  /// The fault at GVT, if it has occurred once only: its event is to be rolled back, and so is
+  /// executed again. Null if the fault is another worker's.
   const HandlerFault* retry() {
     for (const Fault& fault : faults_) {
       if (fault.key != gvt_ || fault.repeats) continue;
@@ -83,12 +84,12 @@ class FaultList {
     }
     return nullptr;
   }
-  /// Whether there is one with that key that has failed again, or would.
+  /// Whether the event with that key has failed again, or certainly would.
   bool is_certain(const Key& key) const {
     const Fault* const fault = find(key);
     return fault != nullptr && fault->repeats;
   }
-  /// Faults of coasting forward that were noted below it now lie at it: GVT does not go back.
+  /// Raises faults below `gvt`, which occurred in coasting forward, to `gvt`: GVT does not go back.
   void set_gvt(const Key& gvt) {
     gvt_ = gvt;
     for (Fault& fault : faults_) fault.key = std::max(fault.key, gvt);
@@ -106,7 +107,7 @@ class FaultList {
 
  private:
   struct Fault : HandlerFault {
-    bool repeats;  ///< it is of no use to execute the event again
+    bool repeats;  ///< executing the event again is of no use
     std::vector<TwEvent*> waiting;
   };
   const Fault* find(const Key& key) const {
@@ -114,7 +115,7 @@ class FaultList {
       if (fault.key == key) return &fault;
     return nullptr;
   }
-  /// GVT has passed what was executed again: it went well.
+  /// GVT has passed the event that was executed again: it has succeeded.
   void end_retry() {
     HandlerFault fault = *std::exchange(retried_, std::nullopt);
     if (tells_system_failure(fault.sentence) || fault.trace.of_the_moment) return;
@@ -126,7 +127,7 @@ class FaultList {
   }
   const Model& model_;
   std::vector<Fault> faults_;
-  std::optional<HandlerFault> retried_;  ///< executed again; until GVT has passed it
+  std::optional<HandlerFault> retried_;  ///< its event is executed again; until GVT has passed it
   Key gvt_;
 };
 

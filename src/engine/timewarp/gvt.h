@@ -15,17 +15,18 @@ namespace orrery::timewarp {
 
 struct GvtReport : transport::LowestKeys {
   Key on_its_way = Key::infinity();  ///< lowest of the messages that were sent, or wait for room
-  Key latest_final;                  ///< of the events that cannot be undone (held.h)
+  Key latest_final;                  ///< highest executed event that cannot be undone (held.h)
   bool fault_at_lowest = false;      ///< `lowest` is an event whose execution failed
   bool fault_is_certain = false;     ///< and would fail again
   bool stop = false;                 ///< the run was asked to stop
-  bool time_is_over = false;         ///< that the engine has with this world
+  bool time_is_over = false;         ///< this engine's time with the world is over
   bool faulted = false;              ///< an execution has failed, here or ahead
   std::uint64_t executed = 0, rolled_back = 0, coasted = 0, committed = 0;
   std::uint64_t cancellations = 0;                  ///< events cancelled since the start of the run
   std::uint64_t most_committed = 0;                 ///< by one worker, in the round before
-  std::uint64_t busy_cycles = 0, lived_cycles = 0;  ///< with events; in the loop, all together
-  /// Cycles for what was committed since the period of balance.h began: of all, of one thread.
+  std::uint64_t busy_cycles = 0, lived_cycles = 0;  ///< spent on events; spent in the loop
+  /// Cycles for the events committed since the period of balance.h began: of all threads, and of
+  /// the busiest one.
   double load = 0, most_load = 0;
   std::uint64_t workers = 0, threads = 0;
   bool balances = false;                 ///< LPs may move between its workers
@@ -35,12 +36,11 @@ struct GvtReport : transport::LowestKeys {
   std::uint64_t undone_at_cuts = 0;      ///< of rolled_back
   std::int64_t memory_bytes = 0;
   std::uint64_t memory_budget_bytes = 0;  ///< of a rank
-  /// No part of a report, but of what is made of all of them: memory_bytes, or where there are
-  /// several ranks, what would be as near to this one's budget as the nearest of them is to its
-  /// own.
+  /// Not reported, but computed from all reports (Shared::sum_of_reports): memory_bytes, or, with
+  /// several ranks, this rank's budget times the highest share of its budget that any rank uses.
   std::int64_t pressing_bytes = 0;
-  /// The same: what the busiest thread would have if loads were even within each rank that can see
-  /// to that.
+  /// Computed likewise: the load of the busiest thread if loads were even within each rank whose
+  /// LPs can move.
   double even_load = 0;
   std::int64_t latest_ticks = 0;  ///< time of the latest event executed since the last report
 
@@ -51,8 +51,8 @@ struct GvtReport : transport::LowestKeys {
       fault_at_lowest = one.fault_at_lowest;
       fault_is_certain = one.fault_is_certain;
     } else if (one.lowest == lowest) {
-      // Keys are unique: the other one is the notice that cancels the event that failed. But faults
-      // of committed events, which coasting forward finds, all lie at GVT.
+      // Keys are unique: the other report's key is a notice that cancels the event that failed. But
+      // faults of committed events, which occur in coasting forward, all lie at GVT.
       fault_at_lowest &= one.fault_at_lowest;
       fault_is_certain &= one.fault_is_certain;
     }

@@ -1,39 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LPs that must not roll back (LpExecution in orrery/model.h), among others that do. When one of
-// their events is the lowest of its worker it is not executed but *held*, in a heap, until nothing
-// can undo it any more. Then it is executed without history and checkpoint, and what it sends is
-// final. Held events count in the lowest key that the worker reports, so GVT comes to them.
+// LPs that must not roll back (LpExecution in orrery/model.h), in a model where other LPs do. When
+// an event of such an LP is the lowest of its worker, the worker does not execute it but *holds* it
+// in a heap until nothing can undo it any more. Then the worker executes the event without history
+// and checkpoint, and its sends are final. Held events count in the lowest key that the worker
+// reports, so GVT does not pass them.
 //
-// By the commit rule, for all of them. Let a round end with GVT g, and let B be the lowest key that
-// any *other* worker has reported. What this worker may still receive is caused by what another one
-// has not executed or has just sent, all of it at B or above, or by what this worker itself sends
-// to others from the moment that it joined the round. So below
+// The commit rule, for all these LPs. Let a round end with GVT g, and let B be the lowest key that
+// any *other* worker has reported. A message that this worker may still receive is caused either by
+// an event that another worker has not executed or has just sent, all at B or above, or by an event
+// that this worker itself has sent to others since it joined the round. So below
 //   min(B, lowest key sent to others since joining)
-// it is alone: if it has executed everything of its own below a held event, and nothing failed,
-// then all events before it are executed, cannot be undone and have not failed. With one report
-// only at g, that worker's bound is above g: its held event at g goes, so the run advances.
+// this worker receives nothing more: if it has executed all its own events below a held event, and
+// none failed, then all events before the held event are executed, cannot be undone and have not
+// failed. If only one worker reports g, its bound is above g: its held event at g is executed, so
+// the run advances.
 //
-// Where all workers retreat, since memory is short, to the same horizon, they undo what lies behind
-// it and below what they have reported: then the horizon is a bound, too.
+// Where all workers retreat to the same horizon, since memory is short, they undo events at or
+// after the horizon that are below what they have reported: then the horizon is a bound, too.
 //
-// By lookahead, for confined LPs. No other LP sends to this one with a delay below L. What was not
-// executed at the time of the reports is at g or above, and reaches the LP at g + L at the
-// earliest; what was on its way then is known to the reports of whoever sent it. So below
-//   min(g + L, lowest key on its way)
-// nothing comes for the LP any more, and what has come for it was sent by committed events.
+// The lookahead rule, for confined LPs. No other LP sends to this LP with a delay below L. Events
+// that were not executed at the time of the reports are at g or above, so their sends reach the LP
+// at g + L at the earliest; messages in transit at that time are in their senders' reports. So
+// below
+//   min(g + L, lowest key in transit)
+// no message for the LP arrives any more, and those that have arrived were sent by committed
+// events.
 //
-// An event that is held is not *claimed* (event_status.h), so cancelling one needs no notice: the
-// mark is found later. If its cause is undone and executed again, its successor may have the same
-// key and be held by another worker, for another LP: then two report the lowest key, and neither
-// may go on. So the lowest that are held are looked at before each report. Marks are set before
-// their setter reports, and seen by whoever has adopted that round, at the latest in the next one.
+// A held event is not *claimed* (event_status.h), so cancelling it needs no notice: its worker
+// finds the mark later. If its cause is undone and executed again, the new event may have the same
+// key and be held by another worker, for another LP: then two workers report the lowest key, and
+// neither may go on. So each worker checks its lowest held events for marks before each report.
+// Marks are set before their setter reports, and seen by any worker that has adopted that round, at
+// the latest in the next round.
 //
-// Between its report of the next round and its end a worker executes nothing that is held: GVT of
-// that round counts such an event as not executed. So what lies ahead of GVT when a round ends is
-// known from its reports (`latest`), by lookahead only: a run comes to a cut, or ends when it is
-// asked to, when GVT has passed that; meanwhile nothing more goes ahead. What a fault leaves behind
-// itself is taken back from the fingerprints, and its rows are not shown.
+// Between its report of a round and the end of that round a worker executes no held event: GVT of
+// that round counts such an event as not executed. So the highest event executed ahead of GVT,
+// which only the lookahead rule permits, is known from the reports (`latest`). A run comes to a
+// cut, or ends when it is asked to, when GVT has passed that event; meanwhile no more events are
+// executed ahead. If the run ends at a fault, the events behind it are taken back from the
+// fingerprints, and their rows are not shown.
 #pragma once
 
 #include <algorithm>
@@ -60,8 +66,8 @@ class HeldEvents {
     std::push_heap(heap.begin(), heap.end(), Later{});
   }
   Key lowest() const { return std::min(lowest_of(confined_), lowest_of(committed_)); }
-  /// The next one that may be executed now, or nullptr. `below`: all own events below it are
-  /// executed, and none of them failed.
+  /// The next event that may be executed now, or nullptr. `below`: all own events below this key
+  /// are executed, and none of them failed.
   TwEvent* take(const Key& below, const Key& sent_lowest) {
     if (empty()) return nullptr;
     Heap& lower = lowest_of(committed_) < lowest_of(confined_) ? committed_ : confined_;
@@ -71,7 +77,7 @@ class HeldEvents {
       return nullptr;
     return pop(confined_);
   }
-  /// At a cut: all are pending.
+  /// At a cut: moves all held events to the pending event set.
   template <class Pending>
   void put_back(Pending& pending) {
     for (Heap* heap : {&confined_, &committed_}) {
@@ -79,12 +85,13 @@ class HeldEvents {
       heap->clear();
     }
   }
-  /// Before a report: the lowest one is no cancelled one.
+  /// Called before a report: frees cancelled events, so that the lowest held events are not
+  /// cancelled.
   void drop_cancelled(Mailbox& mailbox) {
     for (Heap* heap : {&confined_, &committed_})
       while (!heap->empty() && Mailbox::is_cancelled(heap->front())) mailbox.free(pop(*heap));
   }
-  /// As Sweep does with what is pending.
+  /// Frees all cancelled events, as Sweep does with pending ones.
   void free_cancelled(Mailbox& mailbox) {
     for (Heap* heap : {&confined_, &committed_}) {
       std::erase_if(*heap, [&](TwEvent* event) { return mailbox.free_if_cancelled(event); });
@@ -99,16 +106,16 @@ class HeldEvents {
 
   // ---- Rounds
 
-  /// What was sent since the last one was joined counts on.
+  /// `sent_lowest`: lowest key sent to others since the last round was joined; it stays a bound.
   void join_round(const Key& sent_lowest) { alone_below_ = std::min(alone_below_, sent_lowest); }
-  /// `lowest`: that the worker reports.
+  /// `lowest`: the lowest key that the worker reports.
   void report(const Key& lowest) {
     reported_ = lowest;
     alone_below_ = on_its_way_ = Key();
   }
-  /// `ahead`: whether events may go ahead of GVT by lookahead. `retreats_to`: what all workers have
-  /// executed at or after it they undo now, though they have reported to be further; infinity if
-  /// they do not.
+  /// `ahead`: whether the lookahead rule applies. `retreats_to`: all workers now undo the events
+  /// that they have executed at or after this key, though they have reported higher keys; infinity
+  /// if they do not.
   void adopt(const GvtReport& sum, bool ahead, const Key& retreats_to) {
     alone_below_ = std::min(sum.of_the_others(reported_), retreats_to);
     on_its_way_ = ahead ? sum.on_its_way : Key();
@@ -128,11 +135,12 @@ class HeldEvents {
     ++executed_;
   }
   std::uint64_t executed() const { return executed_; }
-  /// The highest key of all of them.
+  /// The highest key of all held events that were executed.
   const Key& latest() const { return latest_; }
-  /// Those that GVT has not passed.
+  /// How many of them GVT has not passed.
   std::uint64_t uncommitted() const { return finals_.size(); }
-  /// GVT has come to `until`: calls committing(final) for those below it, which are forgotten.
+  /// GVT has come to `until`: calls committing(final) for executed events below `until`, and
+  /// forgets them.
   template <class Committing>
   void commit(const Key& until, Committing&& committing) {
     std::erase_if(finals_, [&](const Final& one) {
@@ -141,7 +149,7 @@ class HeldEvents {
       return true;
     });
   }
-  /// The run ends at `end`: calls undo(final) for those at or behind it, last first.
+  /// The run ends at `end`: calls undo(final) for executed events at or after `end`, last first.
   template <class Undo>
   void take_back(const Key& end, Undo&& undo) {
     std::sort(finals_.begin(), finals_.end(),

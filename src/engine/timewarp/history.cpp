@@ -42,7 +42,7 @@ void History::adopt(LpId id, LpState& lp) {
   if (bytes <= Journal::kMostImageBytes) lp.enter_journal(bytes);
 }
 
-/// Once an LP has allocated something: its past moves into a history of its own.
+/// Called when an LP has allocated something: moves its past into a history of its own.
 void History::leave_journal(LpState& lp) {
   const std::size_t bytes = lp.image_bytes();
   const std::uint64_t newest = lp.newest_entry();
@@ -54,7 +54,7 @@ void History::leave_journal(LpState& lp) {
   });
 }
 
-/// Gives an LP a record of its own, from its next event on, if the strategy has one for it.
+/// Gives an LP a record of its own, from its next event on, if the strategy wants one for it.
 void History::adopt_if_large(LpId id, LpState& lp, std::size_t image_bytes) {
   std::unique_ptr<checkpoint::Kept> record = keeper_.adopt(*lp.object, image_bytes);
   if (record == nullptr) return;
@@ -79,7 +79,7 @@ History::Begun History::begin_recorded(LpState& lp, TwEvent* event, Mailbox& mai
   try {
     reversing = keeper_.before_event(record, lp.next_ordinal());
   } catch (const std::bad_alloc&) {
-    trim(mailbox);  // it has no checkpoint at all and needs one: what others can do without serves
+    trim(mailbox);  // the LP has no checkpoint and needs one: free what other LPs can do without
     reversing = keeper_.before_event(record, lp.next_ordinal());
   }
   append(lp, event);
@@ -98,7 +98,8 @@ void History::note_checkpoint(LpId id, const LpState& lp, std::uint64_t start_cy
   lane_->add(record);
 }
 
-/// Within a handler of std::bad_alloc: an LP that has a checkpoint gets on without a newer one.
+/// Called within a catch of std::bad_alloc: an LP that has a checkpoint goes on without a newer
+/// one; otherwise the exception is thrown again.
 void History::forgo_checkpoint(const LpState& lp) {
   if (lp.checkpoints == nullptr) throw;
   keeper_.count_refusal();
@@ -131,7 +132,7 @@ std::uint32_t History::restore_recorded(LpId id, LpState& lp, std::uint32_t rema
   TwEvent* undoing = nullptr;
   std::uint32_t reached = target;
   const auto event_at = [&](std::uint32_t ordinal) {
-    heap_misuse().raise();  // by the one before
+    heap_misuse().raise();  // by the reverse handler before
     undoing = lp.history()[ordinal - lp.base];
     return checkpoint::Keeper::Event{undoing->time(), undoing->type, undoing->payload(),
                                      model_bytes_of(*undoing)};
@@ -145,11 +146,11 @@ std::uint32_t History::restore_recorded(LpId id, LpState& lp, std::uint32_t rema
   } catch (...) {
     faults_.note(undoing, lp, false, " (in its reverse handler, which must not fail)");
     record.kept.half_changed = failed = true;
-    memory::enter_application_mode(record.heap);  // the exception lies there and is freed now
+    memory::enter_application_mode(record.heap);  // the exception lies in that heap, is freed now
   }
   memory::leave_application_mode();
-  // The run ends at that event, unless a rollback further back comes first. What the LP executes
-  // before it has the state that it ought to have: the image beneath leads there.
+  // The run ends at that event, unless a rollback further back comes first. Events before it must
+  // have the right state: coasting forward from the image below the event restores that state.
   if (failed) reached = keeper_.restore(record, lp.next_ordinal(), target, event_at);
   lp.truncate(remaining);
   return reached - lp.base;
@@ -168,8 +169,8 @@ void History::note_steps(const Key& until) {
   }
 }
 
-/// Rollbacks from now on go no further back than `committed`: they need the newest checkpoint that
-/// is not after it, and the events from there on.
+/// Rollbacks from now on go no further back than `committed`, so they need only the newest
+/// checkpoint that is not after that, and the events from this checkpoint on. Frees the others.
 void History::drop_committed(LpState& lp, std::uint32_t committed, Mailbox& mailbox) {
   checkpoint::Checkpoint* base = lp.checkpoints;
   ORRERY_ASSERT(base != nullptr, "a history has a checkpoint beneath it");
@@ -181,7 +182,8 @@ void History::drop_committed(LpState& lp, std::uint32_t committed, Mailbox& mail
   lp.drop_front(dropped);
 }
 
-/// It keeps its newest checkpoint and the events since.
+/// Unlike a small LP, the LP keeps its newest checkpoint and the events since when all is
+/// committed.
 bool History::commit_recorded(LpId id, LpState& lp, std::uint32_t committed, Mailbox& mailbox) {
   const checkpoint::Keeper::Lp record = record_of(id, lp);
   const std::uint32_t left = lp.count - committed;
@@ -195,8 +197,8 @@ bool History::commit_recorded(LpId id, LpState& lp, std::uint32_t committed, Mai
   return lp.active;
 }
 
-/// For the walk over the LPs with a history, at position `at`: state, history, events of later
-/// ones.
+/// For the walk over the LPs with a history, at position `at`: prefetches the state, the checkpoint
+/// and the first event of later LPs.
 void History::prefetch_commit(std::size_t at) {
   if (at + 12 < active_.size()) __builtin_prefetch(&lps_[active_[at + 12]], 1);
   if (at + 8 >= active_.size()) return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker's past that may still be undone: for each of its LPs the events that were executed and
-// are not committed (lp_state.h), and the checkpoints that lead back to before them. Three kinds of
-// LPs behind one face:
+// The uncommitted past of a worker: for each of its LPs the events that were executed and are not
+// committed (lp_state.h), and the checkpoints from which the states before them can be restored.
+// One interface serves three kinds of LPs:
 //   journaled one chunk of at most a cache line: in the journal (journal.h), which has a copy of
 //             the LP for every event
 //   small     served here, on a short path: a plain copy of the LP every few events, one interval
@@ -11,8 +11,8 @@
 //             LPs with much memory, and all where the strategy asks for more than plain copies.
 //             They keep their newest checkpoint, and the events since, when all is committed
 //
-// A rollback restores a checkpoint and tells from which event on the LP must coast forward: that
-// executes handlers, which is not the history's business.
+// A rollback restores a checkpoint and returns the event from which the LP must coast forward. The
+// caller does that, since it executes handlers.
 #pragma once
 
 #include <cstdint>
@@ -43,19 +43,20 @@ class History {
   History& operator=(const History&) = delete;
   ~History();
 
-  /// Once an LP is started: which kind it is.
+  /// Decides of which kind a started LP is.
   void adopt(LpId id, LpState& lp);
 
   // ---- Executing
 
-  /// How an event is executed. An LP that gets a record while one begins has it from the next on.
+  /// How an event is executed. An LP that gets a record while an event begins uses the record from
+  /// its next event on.
   enum class Begun : std::uint8_t {
     small,  ///< or journaled
     quiet,  ///< recorded, and nothing is due
     recorded,
     reversible,  ///< recorded, and its handler is to fill undo_log()
   };
-  /// Before an event is executed: sees to a checkpoint and appends it.
+  /// Before an event is executed: takes a checkpoint if one is due, and appends the event.
   [[gnu::always_inline]] Begun begin(LpState& lp, TwEvent* event, Mailbox& mailbox) {
     if (lp.journaled) {
       ++statistics_.checkpoints;
@@ -72,7 +73,7 @@ class History {
     append(lp, event);
     return Begun::small;
   }
-  /// After it.
+  /// After the event was executed.
   void end(Begun begun, LpId id, LpState& lp, bool succeeded) {
     if (begun >= Begun::recorded) [[unlikely]]
       return keeper_.after_event(record_of(id, lp), lp.next_ordinal(), succeeded);
@@ -80,14 +81,14 @@ class History {
       leave_journal(lp);
   }
   checkpoint::UndoLog& undo_log() { return keeper_.undo_log(); }
-  /// Between the two, because the event is interrupted: what it has allocated so far counts now,
-  /// since it may be undone before it ends.
+  /// Between begin() and end(), when the event is interrupted. The event may be undone before it
+  /// ends, so what it has allocated so far is taken into account now.
   checkpoint::Keeper::Begun set_aside(Begun begun, LpState& lp) {
     if (lp.journaled && !lp.one_chunk) leave_journal(lp);
     if (begun < Begun::recorded) return {};
     return keeper_.set_aside();
   }
-  /// It goes on, after `cycles`; or ends.
+  /// The interrupted event goes on after `cycles`, or ends.
   void bring_back(Begun begun, checkpoint::Keeper::Begun&& kept, std::uint64_t cycles) {
     if (begun >= Begun::recorded) keeper_.bring_back(std::move(kept), cycles);
   }
@@ -100,8 +101,8 @@ class History {
       return false;
     return lp.journaled ? journal_.is_straggler(lp, event) : event->key() < lp.last()->key();
   }
-  /// Of a journaled LP: undoes its events at or after `to`, last first. The first of them, or
-  /// nullptr if there is none.
+  /// For a journaled LP: undoes its events at or after `to`, last first, calling undo(event).
+  /// Returns the earliest of them, or nullptr if there is none.
   template <class Undo>
   TwEvent* roll_back_journaled(LpState& lp, const Key& to, Undo&& undo) {
     return journal_.roll_back(lp, to, undo);
@@ -113,14 +114,14 @@ class History {
     while (remaining > 0 && events[remaining - 1]->key() >= to) --remaining;
     return remaining;
   }
-  /// Cuts the history to the first `remaining` events and restores a state that leads there: the
-  /// one before event `restore()` of the history, from which on the LP is to coast forward.
+  /// Cuts the history to the first `remaining` events and restores the state before one of them.
+  /// Returns that event's index: the LP is to coast forward from there.
   std::uint32_t restore(LpId id, LpState& lp, std::uint32_t remaining) {
     if (lp.recorded) [[unlikely]]
       return restore_recorded(id, lp, remaining);
     return restore_small(id, lp, remaining);
   }
-  /// When that is done: what the rollback cost.
+  /// After the LP has coasted forward: what the rollback cost.
   void note_rollback(LpId id, LpState& lp, std::uint64_t cycles) {
     if (lp.recorded) [[unlikely]]
       keeper_.add_rollback(record_of(id, lp), cycles);
@@ -128,8 +129,8 @@ class History {
 
   // ---- Committing
 
-  /// Commits the events before `until`, of all LPs, and frees what no rollback needs any more.
-  /// `committing(id)` is called before the first of an LP's is.
+  /// Commits the events before `until`, of all LPs, and frees what no rollback needs any more
+  /// (fossil collection). Calls committing(id) before the first event of an LP is committed.
   template <class Committing>
   void commit_all(const Key& until, Mailbox& mailbox, Committing&& committing) {
     journal_.commit(until, [&](const Journal::Entry& entry) {
@@ -145,12 +146,13 @@ class History {
     }
     active_.resize(still_active);
   }
-  /// Before that, if a livelock may be near: notes whose events commit.
+  /// Before commit_all, if a livelock may be near: notes the LPs whose events commit.
   void note_steps(const Key& until);
   /// Executed events that the last commit_all did not commit.
   std::uint64_t uncommitted() const { return uncommitted_; }
-  /// Visits LPs with events that are not committed, with the event last executed: visit(id, event).
-  /// A journaled LP comes once for each, or until its events are undone: `visit` may roll back.
+  /// Visits LPs with uncommitted events, with the event last executed: visit(id, event). A
+  /// journaled LP is visited once for each such event, or until its events are undone: `visit` may
+  /// roll back.
   template <class Visit>
   void for_each_active(Visit&& visit) {
     journal_.for_each([&](const Journal::Entry& entry) { visit(entry.lp, entry.event); });
@@ -159,7 +161,7 @@ class History {
       if (lps_[id].count > 0) visit(id, lps_[id].last());
     }
   }
-  /// Visits the events that were executed and are kept.
+  /// Visits all executed events in the history.
   template <class Visit>
   void for_each_event(Visit&& visit) {
     journal_.for_each([&](const Journal::Entry& entry) { visit(entry.event); });
@@ -169,9 +171,9 @@ class History {
     }
   }
 
-  /// Gives back what resting LPs hold beyond commitment.
+  /// Frees the checkpoints and events that LPs without uncommitted events still keep.
   void trim(Mailbox& mailbox);
-  /// After that, at a cut: records of LPs that leave the worker go, leaves(id).
+  /// After trim(), at a cut: removes the records of LPs that leave the worker, by leaves(id).
   template <class Leaves>
   void dismiss_records(Leaves&& leaves) {
     std::erase_if(recorded_lps_, [&](LpId id) {
@@ -185,7 +187,7 @@ class History {
 
   // ---- Tuning, memory
 
-  /// A round is over. `event_cycles`: mean cost of an event.
+  /// After a GVT round: adapts the checkpoint interval. `event_cycles`: mean cost of an event.
   void adjust(double event_cycles);
   void set_mild_from(std::size_t offset) { blocks_.set_mild_from(offset); }
   std::int64_t memory_bytes() const {
@@ -274,14 +276,14 @@ class History {
   memory::BlockPool blocks_;
   Journal journal_{blocks_};
   checkpoint::Keeper keeper_;
-  const bool journaling_;  ///< the strategy leaves it to us where checkpoints are, or wants all
+  const bool journaling_;  ///< the strategy is automatic, or copies before every event
   checkpoint::Interval interval_;
   std::vector<LpId> active_;
   std::vector<LpId> recorded_lps_;
   std::uint64_t uncommitted_ = 0;
   double checkpoint_cycles_ = 0;
   std::uint64_t adjusted_executed_ = 0, adjusted_rollbacks_ = 0;
-  std::uint64_t adjusting_period_ = 64;  ///< events; the first ones already tell what they cost
+  std::uint64_t adjusting_period_ = 64;  ///< events; short at first, since costs show soon
 };
 
 }  // namespace orrery::timewarp

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker's events that came from other ranks and that may still be cancelled, by sender and send
-// count, for antimessages say no more. That is as long as their cause may be undone, which is
-// shorter than until they are committed themselves; an antimessage on its way holds GVT at the
-// cause, so that it finds the entry (mailbox.h). Entries lie in the order in which they came.
-// They are put into a hash table no sooner than an antimessage asks: a model without rollbacks pays
-// for 24 bytes an event, and no table.
+// A worker's events from other ranks that may still be cancelled, so that an antimessage can find
+// its event by the key. An event can be cancelled as long as its cause may be undone, which is
+// shorter than until the event itself commits. An antimessage in transit holds GVT at the cause, so
+// it always finds the entry (mailbox.h). Entries lie in the order in which the events arrived. They
+// are put into a hash table only when an antimessage arrives: a model without rollbacks pays for 24
+// bytes an event, and no table.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +20,11 @@ namespace orrery::timewarp {
 
 class Imports {
  public:
-  /// `cause_ticks`: time of the event that sent it.
+  /// `cause_ticks`: time of the event that sent `event`.
   void add(TwEvent* event, std::int64_t cause_ticks) {
     entries_.push_back({event, cause_ticks, hash_of(*event), kNone});
   }
-  /// The event with that key, which has no entry any more; nullptr if it has none.
+  /// Removes the entry of the event with that key and returns the event; nullptr if there is none.
   TwEvent* take(const Key& key) {
     index();
     const std::uint32_t hash = hash_of(key);
@@ -38,7 +38,8 @@ class Imports {
     }
     return nullptr;
   }
-  /// What is before `gvt` is not undone. Before the first of these events is freed.
+  /// Events before `gvt` are never undone: drops the entries whose cause is one of them. Call
+  /// before the first of the entries' events is freed.
   void commit(const Key& gvt) {
     const std::int64_t gvt_ticks = gvt.time().ticks();
     const auto is_over = [&](const Entry& entry) {
@@ -68,7 +69,7 @@ class Imports {
     return static_cast<std::uint32_t>((words * 0xbf58476d1ce4e5b9) >> 32);
   }
   std::uint32_t mask() const { return static_cast<std::uint32_t>(buckets_.size() - 1); }
-  /// What came since it was done last.
+  /// Puts the entries added since the last call into the hash table.
   void index() {
     if (indexed_ == 0 || entries_.size() > buckets_.size()) {
       buckets_.assign(std::max(kLeastBuckets, std::bit_ceil(2 * entries_.size())), kNone);

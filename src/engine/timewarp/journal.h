@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The past of a worker's smallest LPs, those that are one chunk of at most a cache line: their
-// events in the order in which they were executed, each with the LP's state before it. It is
-// written front to back and commitment reads it so, which costs such an LP less than a history of
-// its own: nothing is allocated and freed event by event, caches see the next line coming, and
-// commitment touches neither the LP nor the checkpoint. What an LP has executed is a chain through
-// the entries, newest first; an entry that is committed ends it, so that nobody need tell the LP.
-// Every event has its checkpoint, and no rollback coasts forward: at that size it is cheaper to
-// copy than to decide.
+// events in the order in which they were executed, each with the LP's state before it. The journal
+// is written front to back, and commitment reads it in the same order. This costs such an LP less
+// than a history of its own: nothing is allocated and freed event by event, the next lines can be
+// prefetched, and commitment touches neither the LP nor the checkpoint. The events of an LP are a
+// chain through the entries, newest first. A committed entry ends the chain, so commitment need not
+// update the LP. Every event has its checkpoint, and no rollback coasts forward: at that size it is
+// cheaper to copy than to decide.
 //
-// Entries are numbered on and on. Commitment goes through them from the oldest. GVT may have passed
-// an entry and not an older one, where stragglers were executed late: such an entry is committed in
-// its place, and its memory goes when all older ones have gone.
+// Entries are numbered consecutively. Commitment goes through them from the oldest. Where
+// stragglers were executed late, GVT may have passed an entry and not an older one: such an entry
+// is committed in its place, and its memory is freed after that of all older entries.
 #pragma once
 
 #include <algorithm>
@@ -35,9 +35,9 @@ class Journal {
   struct alignas(64) Entry {
     TwEvent* event;  ///< nullptr: committed, or undone
     std::int64_t ticks;
-    std::uint64_t previous;  ///< of the same LP: number of the entry before, which may be committed
+    std::uint64_t previous;  ///< number of the LP's entry before this; that may be committed
     checkpoint::KernelState kernel;  ///< before the event
-    LpId lp;                         ///< kUndone: nobody refers to the entry
+    LpId lp;                         ///< kUndone: no chain contains the entry
     std::uint32_t event_bytes;
     alignas(64) std::byte image[kMostImageBytes];  ///< of the LP's chunk, before the event
   };
@@ -49,7 +49,7 @@ class Journal {
 
   // ---- Executing
 
-  /// Before `event` is executed. Throws std::bad_alloc; then nothing is changed.
+  /// Called before `event` is executed. May throw std::bad_alloc; then nothing is changed.
   [[gnu::always_inline]] void append(LpState& lp, TwEvent* event) {
     if (next_ == segment_end_) [[unlikely]]
       open_segment();
@@ -78,8 +78,8 @@ class Journal {
 
   // ---- Rolling back
 
-  /// Takes the events of the LP at or after `to` out, last first: undo(event). The LP's state goes
-  /// back to before them. The oldest of them, or nullptr if there is none.
+  /// Removes the events of the LP at or after `to`, last first, calling undo(event), and restores
+  /// the LP's state before them. Returns the oldest of them, or nullptr if there is none.
   template <class Undo>
   TwEvent* roll_back(LpState& lp, const Key& to, Undo&& undo) {
     Entry* entry = find(lp.newest_entry());
@@ -98,8 +98,8 @@ class Journal {
     lp.set_newest_entry(oldest->previous, entry == nullptr ? LpState::kNever : entry->ticks);
     return oldest_event;
   }
-  /// The entries of an LP that leaves the journal, of which `newest` was the last, oldest first:
-  /// moved(entry).
+  /// Removes all entries of an LP that leaves the journal, calling moved(entry), oldest first.
+  /// `newest`: the number of the LP's last entry.
   template <class Moved>
   void take_all(std::uint64_t newest, Moved&& moved) {
     std::vector<Entry*> entries;
@@ -110,12 +110,12 @@ class Journal {
       take_out(*entries[i]);
     }
   }
-  /// Gives the memory of the newest entries back, as far as they were undone.
+  /// Frees the memory of the newest entries, as far as they were undone.
   void trim();
 
   // ---- Committing
 
-  /// Commits the events before `until`: committed(entry), in the order in which they were executed.
+  /// Commits the events before `until`, calling committed(entry) in the order of execution.
   template <class Committed>
   void commit(const Key& until, Committed&& committed) {
     std::uint64_t first_kept = head_;
@@ -137,7 +137,7 @@ class Journal {
     drop_until(first_kept);
   }
 
-  /// Visits what was executed and is not committed, newest first. `visit` may undo any of it.
+  /// Visits the uncommitted events, newest first. `visit` may undo any of them.
   template <class Visit>
   void for_each(Visit&& visit) {
     for (std::uint64_t number = head_; number-- > tail_;) {
@@ -185,7 +185,7 @@ class Journal {
 
   memory::BlockPool& pool_;
   std::vector<Entry*> segments_;  ///< a ring, by number / kSegment; a power of two
-  // 0 is no entry: what an LP without a past refers to.
+  // Entry 0 does not exist: the newest entry of an LP without a past has that number.
   std::uint64_t tail_ = kSegment, head_ = kSegment;  ///< oldest entry, behind the newest
   std::uint64_t ordered_from_ = 0;  ///< entries from here on are in the order of time
   std::int64_t newest_ticks_ = LpState::kNever;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Events that were sent to workers in the middle of later ones, whose threads are to be called back
-// (bells.h). Whoever sends notes it and rings, now and again some moments later.
+// Stragglers for workers in the middle of a later, long event: their threads are to be called back
+// (bells.h). The sender notes such an event and rings at once; if the receiver does not react, it
+// rings again some moments later, with a signal.
 #pragma once
 
 #include <algorithm>
@@ -15,18 +16,18 @@ namespace orrery::timewarp {
 
 class LateEvents {
  public:
-  /// From now on they are noted.
+  /// From now on note() takes effect.
   void watch(Bells& bells) { bells_ = &bells; }
   bool empty() const { return late_.empty(); }
 
-  /// The line that is looked at changes with each long event; where events are short, never.
+  /// Cheap: the cache line that it reads changes only with long events of `owner`.
   [[gnu::always_inline]] void note(unsigned owner, Time time) {
     if (bells_ == nullptr) return;
     if (bells_->running(owner).ticks.load(std::memory_order_relaxed) < time.ticks()) [[likely]]
       return;
     add(owner, time.ticks());
   }
-  /// Returns how many workers were called that had not been.
+  /// Rings for all that was noted. Returns how many were rung for the first time.
   std::uint64_t ring() {
     std::uint64_t rings = 0;
     const std::uint64_t now = read_cycles();
@@ -38,7 +39,7 @@ class LateEvents {
   struct One {
     unsigned owner;
     std::int64_t ticks;
-    std::uint64_t rung_cycles = 0;  ///< when its owner was told; 0: not yet
+    std::uint64_t rung_cycles = 0;  ///< when its owner was rung; 0: not yet
   };
 
   void add(unsigned owner, std::int64_t ticks) {
@@ -48,8 +49,9 @@ class LateEvents {
       late_.push_back({owner, ticks});
     }
   }
-  /// Quietly at first; if it has not called the platform by the next time, and its event has run
-  /// for twice as long as a signal takes, with one. Whether that is all.
+  /// The first time, only sets the attention byte. If the handler has not called the platform by
+  /// the next time, and its event has run for twice as long as a signal takes, sends a signal.
+  /// True: no more rings are needed.
   bool ring(One& late, std::uint64_t now, std::uint64_t& rings) {
     constexpr double kSignalSeconds = 10e-6, kHeedSeconds = 2e-6;
     const Bells::Running& running = bells_->running(late.owner);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What Time Warp keeps of an LP: one cache line that every event touches, and its heap on another
+// What Time Warp keeps for an LP: one cache line that every event touches, and its heap on another
 // line, which only allocations and checkpoints of LPs with more than one chunk touch.
 //
 // The history holds the events that were executed and are not committed, oldest first, as an array:
 // a rollback walks it from the end, coasting forward and commitment from the front. GVT rounds are
-// frequent, so most often it is one event: that one lies in place of the pointer to the array. The
-// smallest LPs have none: what they executed is in their worker's journal (journal.h).
+// frequent, so a history is most often one event: its pointer then lies in place of the pointer to
+// the array. The smallest LPs have no history of their own: their executed events are in their
+// worker's journal (journal.h).
 #pragma once
 
 #include <cstdint>
@@ -34,8 +35,8 @@ struct alignas(64) LpState {
   LogicalProcessBase* object = nullptr;  ///< lies in the LP's heap
   checkpoint::KernelState kernel;
   checkpoint::Checkpoint* checkpoints = nullptr;  ///< newest first
-  /// Time of the last event in the history: the first straggler test. kNever if it is empty; of one
-  /// that is committed if it is the journal that has it.
+  /// Time of the last event in the history, for the first straggler test; kNever if it is empty. In
+  /// a journaled LP that event may be committed already.
   std::int64_t last_ticks = kNever;
   std::uint32_t count : 24 = 0;     ///< events in the history
   std::uint32_t active : 1 = 0;     ///< in its worker's list of LPs with a history
@@ -104,7 +105,7 @@ struct alignas(64) LpState {
     last_ticks = kNever;
   }
 
-  // Of one whose past is in the journal.
+  // Of an LP whose past is in the journal.
   std::uint32_t image_bytes() const { return base; }
   std::uint64_t newest_entry() const { return history_.newest_entry; }
   void set_newest_entry(std::uint64_t number, std::int64_t ticks) {
@@ -116,7 +117,7 @@ struct alignas(64) LpState {
     base = static_cast<std::uint32_t>(chunk_bytes);
     set_newest_entry(0, kNever);
   }
-  /// It has a history of its own again, which is empty.
+  /// The LP has a history of its own again, which is empty.
   void leave_journal() {
     journaled = 0;
     base = 0;
@@ -154,8 +155,8 @@ struct alignas(64) LpState {
 };
 static_assert(sizeof(LpState) == 64);
 
-/// The states of the world's LPs while this engine has them. Each owner takes its own, so that the
-/// memory is near its core.
+/// The states of the world's LPs while this engine has them. Each worker takes its own LPs, so that
+/// the memory is near its core.
 class LpTable {
  public:
   explicit LpTable(World& world)
@@ -166,7 +167,7 @@ class LpTable {
 
   LpState& operator[](LpId id) { return states_[id]; }
   memory::LpHeap& heap(LpId id) { return world_.heap(id); }
-  /// If LpState::recorded.
+  /// Only if LpState::recorded.
   checkpoint::Kept& record(LpId id) {
     return static_cast<checkpoint::Kept&>(*world_.attachment(id));
   }
@@ -175,7 +176,7 @@ class LpTable {
   }
   void detach(LpId id) { world_.attachment(id).reset(); }
   std::uint64_t count() const { return world_.lp_count(); }
-  /// More than the world has for each without it.
+  /// Bytes that this table takes per LP, beyond the world's table, which it replaces.
   static constexpr std::size_t bytes_per_lp() { return sizeof(LpState) - sizeof(World::Lp); }
 
   /// Takes an LP over; `arena` is its worker's.
@@ -185,14 +186,14 @@ class LpTable {
     state->kernel = world_.lp(id).kernel;
     world_.heap(id).use_arena(arena);
   }
-  /// At a cut: an LP goes to another worker, whose arena that is.
+  /// At a cut: an LP goes to another worker, whose arena is `arena`.
   void rebind(LpId id, memory::Arena& arena) { world_.heap(id).use_arena(arena); }
-  /// Once all are taken: what they were taken from can go.
+  /// Once all LPs are taken: frees the world's table.
   void note_taken() {
     world_.drop_table();
     taken_ = true;
   }
-  /// Gives all back, page by page, so that many LPs are not there twice.
+  /// Writes all LPs back to the world's table, page by page, so that few LPs take memory twice.
   void give_back() {
     if (!taken_) return;
     constexpr LpId kAtOnce = huge_pages::kPageBytes / sizeof(LpState);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker's events on their way: it makes them, sends them to other workers, receives theirs,
-// claims them for execution, undoes them, cancels what it sent, and frees them. All that decides
-// who frees an event is here and in event_status.h; no other part of the engine touches an event's
-// status.
+// A worker's side of the life of events: creates events, sends them to other workers, receives
+// theirs, claims them for execution, undoes them, cancels what it sent, and frees them. Everything
+// that decides which worker frees an event is here and in event_status.h; no other part of the
+// engine touches an event's status.
 //
-// What is local goes into the worker's own pending set, which is the caller's: functions that
-// return true for "it is pending now" leave that to it.
+// The caller has the worker's pending event set. Where a function returns true for "pending here",
+// the caller puts the event into that set.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +33,8 @@
 namespace orrery::timewarp {
 
 /// Where memory is separated by cache sets, events lie in the intensive part of the worker's ways
-/// (memory/colour.h). That memory goes back to the arena with the pool: by then no worker touches
-/// an event any more.
+/// (memory/colour.h). That memory returns to the arena when the pool is destroyed: by then no
+/// worker touches an event any more.
 class IntensiveSlabs {
  public:
   explicit IntensiveSlabs(memory::Arena& arena) : pieces_(arena, memory::Access::intensive) {}
@@ -68,8 +68,8 @@ class Mailbox {
 
   // ---- Sending
 
-  /// An event that `cause` sends (nullptr: start(), which is never undone). True: it is pending
-  /// here.
+  /// Makes `event`, which `cause` sends (nullptr: the send is final), and sends it. True: its
+  /// receiver is an LP of this worker, so the caller puts it into the pending event set.
   template <class Payload>
   [[gnu::always_inline]] bool send(const EventHeader& header, const Payload& payload,
                                    TwEvent* cause, TwEvent*& event) {
@@ -78,7 +78,7 @@ class Mailbox {
       event->sent_next = cause->first_sent;
       cause->first_sent = event;
     }
-    // Most often without a look into the table, which with many LPs is not in the cache.
+    // Usually decides without the table of owners, which with many LPs is not in the cache.
     if (header.receiver - own_first_ < own_count_) return true;
     const unsigned owner = owners_[header.receiver];
     if (owner == index_) return true;
@@ -93,27 +93,27 @@ class Mailbox {
     mesh_.ring(index_, owner).push(Message::event(event));
     return false;
   }
-  /// Hands over what was sent; to other ranks if it has waited for long.
+  /// Publishes what was sent to other workers; to other ranks only if it is old.
   void flush() {
     mesh_.flush(index_);
     if (abroad_ != nullptr) [[unlikely]]
       abroad_->post_old(index_, joined_);
   }
-  /// All of it.
+  /// Publishes all that was sent, to other ranks too.
   void flush_all() {
     mesh_.flush(index_);
     if (abroad_ != nullptr) abroad_->post(index_, joined_);
   }
-  /// Who announces what is sent, if threads share cores; else null.
+  /// `federate`: announces to other threads what is sent, if threads share cores; else null.
   void share(Federate* federate, const Bells& bells) {
     federate_ = federate;
     bells_ = &bells;
   }
-  /// What was sent to workers in the middle of later events.
+  /// Events sent to workers in the middle of later events.
   LateEvents& late() { return late_; }
   const LateEvents& late() const { return late_; }
-  /// Once LPs have moved to or from the worker. Its LPs are neighbours, unless a communication
-  /// graph has placed them.
+  /// Call after LPs have moved to or from the worker. Finds the worker's first block of LPs with
+  /// consecutive numbers: all its LPs, unless a communication graph has placed them.
   void note_own_lps() {
     const auto first = std::find(owners_.begin(), owners_.end(), index_);
     const auto end =
@@ -124,8 +124,8 @@ class Mailbox {
 
   // ---- Receiving
 
-  /// Takes what was sent here. `pending(event)`: it is pending now. Notices go to the events that
-  /// are to be ended: see `take_ending`.
+  /// Receives messages: calls pending(event) for each event, and keeps the events of notices for
+  /// `take_ending`. True if there were any.
   template <class Pending>
   bool drain(Pending&& pending) {
     std::size_t received = mesh_.drain(index_, [&](Message message) {
@@ -147,29 +147,31 @@ class Mailbox {
     free(event);
     return false;
   }
-  /// Whether it is executed and not undone.
+  /// Whether the event is executed and not undone.
   static bool is_executed(const TwEvent* event) { return event->status.is_claimed(); }
-  /// Its execution was undone. True: it is pending again; else whoever cancelled it ends it.
+  /// The event's execution was undone. True: the event is pending again. False: it is cancelled,
+  /// and take_ending() will return it.
   bool undo(TwEvent* event) {
     const AfterUndo then =
         event->is_shared() ? event->status.undo_remote() : event->status.undo_local();
     return then == AfterUndo::make_pending;
   }
-  /// Of a pending event: whether its sender withdrew it.
+  /// Whether a pending event is cancelled.
   static bool is_cancelled(const TwEvent* event) { return event->status.is_cancelled(); }
-  /// Of a pending event: whether it is cancelled, and freed.
+  /// Frees a pending event if it is cancelled; returns whether it was.
   bool free_if_cancelled(TwEvent* event) {
     if (!is_cancelled(event)) return false;
     free(event);
     return true;
   }
   void free(TwEvent* event) { free(event, event->bytes()); }
-  /// One that was executed without being committed: nobody will cancel it.
+  /// Frees a held event (held.h) after its execution, before it is committed: its cause is final,
+  /// so no antimessage will come for it.
   void free_final(TwEvent* event) {
     if (event->route == Route::imported) imports_.take(event->key());
     free(event);
   }
-  /// For one who knows how large it is.
+  /// The same, where the caller knows the event's size.
   void free(TwEvent* event, std::size_t bytes) {
     if constexpr (kAssertions) {
       ORRERY_ASSERT(event->receiver != kFreed, "an event is freed once");
@@ -180,22 +182,23 @@ class Mailbox {
 
   // ---- Cancelling
 
-  /// Cancels all that `cause` sent. Local events that were executed are to be ended, see
-  /// `take_ending`; workers of others get notices.
+  /// Cancels all events that `cause` sent. Local events that were executed go to `take_ending`; for
+  /// executed events of other workers, those workers get notices.
   void cancel_sent(TwEvent* cause) {
     TwEvent* sent = cause->first_sent;
     cause->first_sent = nullptr;
     while (sent != nullptr) {
-      // Read first: once it is marked, its receiver may free it.
+      // Read the link first: once the event is marked, its receiver may free it.
       TwEvent* next = sent->sent_next;
       cancel(sent, *cause);
       sent = next;
     }
   }
-  /// The lowest cancelled event that was executed here, or nullptr: undo it if it still is, then
-  /// free it. Undoing it cancels only events with higher keys, so lowest first means that a cascade
-  /// rolls each LP back once, however many of its events are cancelled. A heap to be worked off,
-  /// not a recursion: the depth of a cascade is bounded by memory instead of the stack.
+  /// Removes and returns the lowest cancelled event that was executed here, or nullptr. The caller
+  /// undoes it if it still is executed, then frees it. Undoing an event cancels only events with
+  /// higher keys, so with the lowest first a cascade rolls each LP back once, however many of its
+  /// events are cancelled. A heap instead of a recursion: the depth of a cascade is bounded by
+  /// memory, not by the stack.
   TwEvent* take_ending() {
     if (ending_.empty()) return nullptr;
     std::pop_heap(ending_.begin(), ending_.end(), Later{});
@@ -206,8 +209,8 @@ class Mailbox {
 
   // ---- GVT
 
-  /// From now on the lowest key that is sent counts. Publishes what was sent; what finds no room
-  /// may be published after its receiver has reported, so it counts as sent now.
+  /// Publishes what was sent, and counts sent_lowest() from now on. A message that waits for room
+  /// in a ring may be published after its receiver has reported, so it counts as sent now.
   void join_round() {
     flush_all();
     ++joined_;
@@ -216,16 +219,17 @@ class Mailbox {
   }
   /// Lowest key sent to other workers since the round was joined.
   const Key& sent_lowest() const { return sent_lowest_; }
-  /// Messages that were sent to other workers, whether they found room or not, and that came from
+  /// Messages sent to other workers, including those that wait for room, and messages received from
   /// them, since the start of the run.
   std::uint64_t sent() const { return statistics_.remote_events + statistics_.notices; }
   std::uint64_t received() const { return received_; }
-  /// Whether all that was sent is received, and all that came in is seen to.
+  /// Whether all messages sent are received, and all notices received are acted on.
   bool is_empty() const {
     return ending_.empty() && mesh_.all_received(index_) &&
            (abroad_ == nullptr || abroad_->is_posted(index_));
   }
-  /// Nothing before `gvt` is cancelled any more. Before any of these events is freed.
+  /// Events before `gvt` are never cancelled: drops what was kept for that. Call before any of
+  /// these events is freed.
   void commit_abroad(const Key& gvt) {
     if (abroad_ == nullptr) return;
     imports_.commit(gvt);
@@ -299,8 +303,8 @@ class Mailbox {
     record->sent_next = event.sent_next;
     return record;
   }
-  /// It holds GVT at the cause until it has arrived, and not at the event: the receiver forgets who
-  /// sent what once the cause is before GVT.
+  /// Sends an antimessage. It holds GVT at the cause until it has arrived, and not at the event:
+  /// the receiver drops the entry of an event (imports.h) once the cause is before GVT.
   void cancel_abroad(TwEvent* record, const TwEvent& cause) {
     record->status.cancel_local();
     exports_.note_cancelled();
@@ -309,7 +313,8 @@ class Mailbox {
     abroad_->cancel(index_, *record, joined_);
     if (federate_ != nullptr) federate_->note_rank(abroad_->rank_of(*record), record->time());
   }
-  /// Of what has come: whether it is an event, which is pending now.
+  /// Handles a message from another rank. True: it is an event, which the caller makes pending;
+  /// false: it was an antimessage, which has cancelled its event.
   bool take_from_abroad(TwEvent* event) {
     if (event->route == Route::antimessage) {
       TwEvent* const cancelled = imports_.take(event->key());
@@ -327,7 +332,7 @@ class Mailbox {
   Mesh& mesh_;
   Abroad* const abroad_;
   const std::vector<std::uint16_t>& owners_;
-  LpId own_first_ = 0;  ///< its first LP; as many as own_count_ from there on are its own
+  LpId own_first_ = 0;  ///< LPs own_first_ to own_first_ + own_count_ - 1 are this worker's
   LpId own_count_ = 0;
   EventPool<64, Pools::many, IntensiveSlabs> pool_;
   WorkerStatistics& statistics_;

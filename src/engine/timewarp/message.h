@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What goes from worker to worker: a pointer to an event, or to one that was cancelled.
+// A message between workers: a pointer to an event, or a notice that an event was cancelled.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace orrery::timewarp {
 
-/// An event on its way to its receiver's worker, or notice that one there was cancelled.
+/// An event on its way to its receiver's worker, or a notice to that worker that the event was
+/// cancelled.
 class Message {
  public:
   Message() = default;

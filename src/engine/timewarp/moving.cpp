@@ -43,7 +43,7 @@ void Moving::decide(const Model& model, const std::vector<std::uint16_t>& owners
   lps_moved_ += moves_.size();
 }
 
-/// Unless the new owners would be hardly better by what is known.
+/// No LPs move unless the load of the busiest thread falls by a factor of kWorthMoving.
 void Moving::even_out(const Model& model, const std::vector<std::uint16_t>& owners) {
   moves_.clear();
   const std::vector<float> loads = lp_loads(owners);
@@ -59,7 +59,7 @@ void Moving::go_back() {
   for (Lp& lp : moves_) std::swap(lp.from, lp.to);
 }
 
-/// Some LPs go anywhere; now and then all of a worker's leave it.
+/// For tests: some LPs go to random workers; now and then all LPs of a worker leave it.
 void Moving::shuffle(const std::vector<std::uint16_t>& owners) {
   moves_.clear();
   std::uint64_t random = ++shuffles_;
@@ -79,8 +79,8 @@ void Moving::shuffle(const std::vector<std::uint16_t>& owners) {
   move_to(owners, shuffled);
 }
 
-/// What was measured of each LP, scaled to the loads of their workers. Of a worker whose LPs were
-/// not measured nothing is known but that: all have the same.
+/// The measured cycles of each LP, scaled to the loads of their workers. The LPs of a worker
+/// without measurements are taken to have equal loads.
 std::vector<float> Moving::lp_loads(const std::vector<std::uint16_t>& owners) const {
   std::vector<double> measured(workers_);
   std::vector<std::uint64_t> lps(workers_);

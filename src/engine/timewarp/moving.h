@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LPs that move between workers at a cut (cut.h), where an LP is nothing but its memory, its kernel
-// state and its pending events. Steps that all threads end together (Team::end_step), crew.h goes
-// through them:
-//   1. each worker says what load it had;
-//   2. one thread chooses new owners and enters them where all look them up;
+// Moving LPs between workers at a cut (cut.h), where an LP consists of its memory, its kernel state
+// and its pending events only. crew.h goes through these steps, each of which all threads end
+// together (Team::end_step):
+//   1. each worker notes the load that it had;
+//   2. one thread chooses new owners and enters them in the table of owners;
 //   3. each worker hands out the LPs that leave it, and their pending events;
-//   4. each takes what comes to it. Who is done with that goes on: a message that reaches a worker
-//      too early waits in its ring, and nobody reads the lists here again before step 1 of the next
-//      time has ended.
+//   4. each worker takes the LPs and events that come to it. A worker that is done goes on: a
+//      message that reaches a worker too early waits in its ring, and no worker reads the lists
+//      here again before step 1 of the next move has ended.
 // Only what moves is touched, but for one pass over each worker's pending events, which a cut makes
-// anyhow. An LP keeps its memory and takes more from its new worker's arena; its state stays where
-// it is in the table. Nobody will ever cancel a pending event of a cut, since its cause is
-// committed: so it does not matter that it says whether it came from the worker that it left.
+// anyway. An LP keeps its memory and takes more from its new worker's arena; its state stays where
+// it is in the table. A pending event at a cut is never cancelled, since its cause is committed: so
+// it does not matter that its Route still is that of its old worker.
 //
-// Loads of LPs are cycles of the events that they executed, measured for a short while only
-// (balance.h). What they add up to on a worker is scaled to the load of that worker, which counts
-// what was committed.
+// The load of an LP is the cycles of the events that it executed, measured for a short while only
+// (balance.h). The loads of a worker's LPs are scaled to the load of that worker, which counts
+// committed work.
 //
-// Over ranks each does this for itself, for the LPs that are there.
+// Each rank does this by itself, for its own LPs.
 #pragma once
 
 #include <algorithm>
@@ -51,8 +51,8 @@ class Moving {
   /// `threads`: neighbouring workers share one, as crews are made.
   Moving(const LpExecutions& executions, LpId lps, unsigned workers, unsigned threads);
 
-  // ---- Measuring. An LP's owner alone writes its place. Untouched places take no memory: pages
-  // that nobody has written are none yet.
+  // ---- Measuring. Only an LP's owner writes the LP's entry. The system provides no memory for
+  // pages of the table that no worker has written.
 
   void measure(LpId id, std::uint64_t cycles) {
     const std::uint64_t sum = cycles_[id] + cycles / kUnit;
@@ -63,7 +63,7 @@ class Moving {
   // ---- Moving, in the steps above
 
   void note_load(unsigned worker, double load) { worker_loads_[worker] = load; }
-  /// The LPs that are to move, from their `owners`.
+  /// Chooses the LPs that move, and their new workers. `owners`: their present workers, by LP.
   void decide(const Model& model, const std::vector<std::uint16_t>& owners, Balance::Plan plan);
   const std::vector<Lp>& lps() const { return moves_; }
   /// Pending events of LPs that have left a worker.
@@ -75,7 +75,7 @@ class Moving {
   std::uint64_t lps_moved() const { return lps_moved_; }
 
  private:
-  static constexpr std::uint64_t kUnit = 16;    ///< cycles: 2^32 of it are half a minute
+  static constexpr std::uint64_t kUnit = 16;    ///< cycles: 2^32 units are about half a minute
   static constexpr double kWorthMoving = 1.07;  ///< busiest thread's load before over after
   struct FreeTable {
     void operator()(std::uint32_t* table) const { std::free(table); }

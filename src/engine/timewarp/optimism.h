@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How far ahead of GVT events may be executed. Two bounds, both opened and closed by what was
-// measured:
+// How far ahead of GVT events may be executed. Two bounds, both widened and narrowed by
+// measurements:
 //   - a window of keys over GVT, in ticks, or below a tick in microsteps (zero-delay sends of one
-//     instant): what lies beyond it waits;
+//     instant): events beyond it wait;
 //   - a quota: how many events a worker executes before it waits for the next GVT. It is a multiple
 //     of what a worker committed in the last round, so a run starts with few and quadruples, and
 //     what a round can waste is bounded whatever the keys of the events are.
@@ -12,12 +12,12 @@
 // undone it is unlimited. It also closes when memory nears its budget. The narrowest window is one
 // microstep: all events of GVT's instant and microstep exist, since their causes are before GVT, so
 // none of them is executed in vain and the run advances as a conservative one would. All workers
-// feed this the same reports, so all draw the same bounds without talking about it.
+// feed this class the same reports, so all compute the same bounds without messages.
 //
-// Wrong guesses can breed: a handler in a state that cannot be may send more than it received, to
-// LPs that do the same. Loss then grows with the window not gently but at once, so the window that
-// was lost last is remembered and approached slowly, and what lies beyond the new one is undone
-// together instead of event by event.
+// Wrong events can multiply: a handler in a state that no correct run reaches may send more events
+// than it received, to LPs that do the same. The loss then grows with the window not gradually but
+// abruptly. So the window that last lost too much is remembered and approached slowly, and all
+// events beyond the new window are undone together instead of one by one.
 #pragma once
 
 #include <algorithm>
@@ -45,9 +45,9 @@ class Optimism {
   struct Observation {
     std::uint64_t executed = 0, rolled_back = 0, coasted = 0;  ///< since the start of the run
     std::uint64_t most_committed = 0;                          ///< by one worker in the last round
-    std::uint64_t busy_cycles = 0;      ///< with events, of all workers, since then
-    std::uint64_t capacity_cycles = 0;  ///< of the cores that they have
-    std::int64_t memory_bytes = 0;      ///< held now, by those who share the budget
+    std::uint64_t busy_cycles = 0;      ///< with events, of all workers, since the start
+    std::uint64_t capacity_cycles = 0;  ///< of the cores of all workers, since the start
+    std::int64_t memory_bytes = 0;      ///< held now, by all workers that share the budget
     std::int64_t lead_ticks = 0;  ///< of the furthest event over GVT, executed in the last round
   };
 
@@ -64,7 +64,7 @@ class Optimism {
     if (sample_is_full(now.executed - before_.executed)) take_sample(now);
   }
 
-  /// Events at it or after it wait.
+  /// The end of the window: events at or after it wait.
   Key horizon(const Key& gvt) const {
     if (window_ >= 1) {
       const double limit = static_cast<double>(gvt.time().ticks()) + window_;
@@ -78,8 +78,8 @@ class Optimism {
   double window_ticks() const { return window_; }
   /// Events that a worker executes between two rounds at most.
   std::uint64_t quota() const { return quota_; }
-  /// What was executed beyond the horizon is to be undone: memory is beyond its budget, or nearly
-  /// all of it is wrong, and would be undone event by event.
+  /// Events executed beyond the horizon are to be undone: memory is beyond its budget, or nearly
+  /// all of these events are wrong, and would be undone one by one.
   bool must_retreat() const { return over_budget_ || in_vain_; }
   /// The budget, or more if the model itself needs more.
   double budget_bytes() const { return budget_bytes_; }
@@ -106,7 +106,7 @@ class Optimism {
     return whole > 0 ? std::clamp(part / whole, 0.0, 1.0) : 1.0;
   }
 
-  /// The quota tells how fast things go: where rounds commit little, few events must do.
+  /// The quota shows how much a round commits: where that is little, few events must do.
   bool sample_is_full(std::uint64_t executed) const {
     if (executed < kSampleEvents) return false;
     const std::uint64_t enough = std::clamp(kSampleQuotas * quota_, kSampleEvents * workers_,
@@ -135,7 +135,7 @@ class Optimism {
       close(wasted);
       in_vain_ = true;
     } else if (settling) {
-      return;  // what was undone may be from before the window closed
+      return;  // the undone events may be from before the window closed
     } else if (wasted > kTooMuchWasted || (wasted > kLittleWasted && busy * wasted > 1 - busy)) {
       close(wasted);
     } else if (pressed_rounds_ == 0) {
@@ -157,9 +157,9 @@ class Optimism {
     if (window_ > kFarBeyondBad * bad_) bad_ = kUnlimited;
   }
 
-  /// Near the budget the window closes, and beyond it what is ahead is undone. Where that does not
-  /// help, or the window has long been closed, it is the model itself that needs the memory: then
-  /// the budget gives way, for the rest would only make the run crawl.
+  /// Near the budget the window closes; beyond the budget, events beyond the window are undone.
+  /// Where that does not help, or the window has long been closed, the model itself needs the
+  /// memory: then the budget is raised, because a closed window would only slow the run down.
   void observe_memory(const Observation& now) {
     const auto bytes = static_cast<double>(now.memory_bytes);
     over_budget_ = false;
@@ -186,7 +186,7 @@ class Optimism {
   void widen(double factor) {
     if (window_ >= widest_) return;
     const double wider = window_ * factor;
-    // A window far beyond what anyone uses is none.
+    // A window far wider than any lead is the same as no window.
     window_ = wider > 64.0 * std::max(widest_lead_, 1.0) ? widest_ : std::min(wider, widest_);
   }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Undoing what was executed too early: the events go back to the pending set, what they sent is
-// cancelled, their LP goes back to a checkpoint and coasts forward. A cancelled event that an LP of
-// this worker has executed rolls that LP back in turn, lowest first (mailbox.h).
+// Rollback: the undone events go back to the pending event set, the events that they sent are
+// cancelled, and their LP returns to a checkpoint and coasts forward. A cancelled event that an LP
+// of this worker has executed rolls that LP back in turn, lowest first (mailbox.h).
 #pragma once
 
 #include <cstdint>
@@ -36,14 +36,15 @@ class Rollback {
         statistics_(statistics),
         lane_(lane) {}
 
-  /// Undoes the events of LP `id` at or after `to`, and all that came of them on this worker.
-  /// Called with no handler running.
+  /// Undoes the events of LP `id` at or after `to`, and all events on this worker that they caused.
+  /// No handler may be running.
   void roll_back(LpId id, const Key& to) {
     roll_back_one(id, to, true);
     end_cancelled();
   }
-  /// Undoes what was executed here and is cancelled. Notices are collected until all that has come
-  /// in is taken out: each of a burst for one LP would cost a rollback of its own.
+  /// Undoes and frees the cancelled events that were executed here. Call it after all messages are
+  /// received, not for each notice: otherwise each of a burst of notices for one LP would cost a
+  /// rollback of its own.
   void end_cancelled() {
     while (TwEvent* event = mailbox_.take_ending()) {
       // A rollback for another reason may have undone it meanwhile.
@@ -51,16 +52,16 @@ class Rollback {
       mailbox_.free(event);
     }
   }
-  /// At the end of the run: only the state goes back. What the undone events sent is not cancelled:
-  /// nobody executes any more.
+  /// At the end of the run: restores the state only. Events that the undone events sent are not
+  /// cancelled, since no worker executes any more.
   void restore_state(LpId id, const Key& to) { roll_back_one(id, to, false); }
 
-  /// At the end of the run: nothing that was interrupted goes on.
+  /// At the end of the run or on the way to a cut: drops all interrupted handlers.
   void squash_all() {
     suspensions_.squash_all([this](Suspensions::One& one) { end_squashed(one); });
   }
 
-  /// Nothing before it is rolled back any more.
+  /// Events before `gvt` are never rolled back again.
   void set_gvt(const Key& gvt) { gvt_ = gvt; }
 
  private:
@@ -111,7 +112,7 @@ class Rollback {
     emitted_.roll_back(id, first->key());
   }
 
-  /// Its handler has changed what it has changed, and does not go on.
+  /// Ends an interrupted event as a failed one: its handler does not go on.
   void end_squashed(Suspensions::One& one) {
     one.kept.measuring = false;
     history_.bring_back(one.begun, std::move(one.kept), 0);
@@ -135,7 +136,7 @@ class Rollback {
     span.set_count(to - from);
     for (std::uint32_t i = from; i < to; ++i) {
       ++statistics_.coasted;
-      if (!executor_.coast(lp, lp.history()[i])) break;  // the run will end there
+      if (!executor_.coast(lp, lp.history()[i])) break;  // the run will end at that event
     }
   }
 

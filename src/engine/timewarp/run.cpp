@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The Time Warp engine (Jefferson, "Virtual time", 1985) on the threads of one process. This file
-// sets a run up, starts its threads, and puts together what they leave; worker.h is the engine.
+// sets a run up, starts its threads, and collects their results; worker.h is the engine.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -26,10 +26,9 @@ unsigned ranks_on_host(const RunControl& control) {
   return control.ranks == nullptr ? 1 : control.ranks->ranks_on_host();
 }
 
-/// Into so many parts LPs are put. Threads beyond the cores would only take turns on them, and so
-/// would workers that share a thread: the LPs of all of them, least time first, are what one
-/// worker's pending events are. So workers beyond the threads are none (crew.h), but files say
-/// which part an LP belongs to.
+/// The number of parts into which LPs are divided. More workers than threads bring nothing: workers
+/// that share a thread execute the events of their LPs in much the same order as one worker would.
+/// So the engine uses no more workers than are useful, unless a partition file names the parts.
 unsigned count_parts(const RunOptions& options, const Model& model) {
   return options.get(partition_option()).empty() ? count_useful_workers(options, model)
                                                  : count_workers(options, model);
@@ -65,7 +64,7 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
           (options.memory_bytes > 0 ? options.memory_bytes : available_memory_bytes() / 4 * 3) /
           ranks_on_host(run_control)),
       team(count_threads(options, worker_count), options.bind, options.place),
-      // A run that halts at times, as for --stop-when, starts its threads anew each time.
+      // A run that halts now and then, as for --stop-when, starts its threads anew each time.
       federation(team, run_control.ranks, run_goal.until == Time::max()),
       rounds(team.workers()),
       moving(world.executions(), world.lp_count(), workers, team.workers()),
@@ -86,7 +85,8 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
 
 namespace {
 
-/// Of a thread of a rank, if LPs may move there.
+/// The load of a rank's busiest thread if loads were even; its actual load if LPs cannot move
+/// there.
 double even_load(const GvtReport& rank) {
   return rank.balances ? rank.load / static_cast<double>(rank.threads) : rank.most_load;
 }
@@ -143,12 +143,12 @@ std::optional<SetUpFailure> Shared::refusal() {
                    " bytes, more than the memory budget of " + std::to_string(memory_budget_bytes) +
                    "; raise --memory or use fewer LPs"};
   }
-  bool stopped = false;  // rounds tell that, too
+  bool stopped = false;  // not needed: reports of rounds contain it, too
   if (control.ranks != nullptr) share_set_up(*control.ranks, failure, stopped);
   return failure;
 }
 
-/// Loads say nothing where threads share cores.
+/// LPs do not move where threads share cores: loads mean nothing there.
 Balance::Terms Shared::balance_terms() const {
   const bool pays = settings.balance && team.workers() > 1 && !team.crowded();
   return {.on = workers > 1 && (settings.move_every > 0 || pays),
@@ -178,18 +178,18 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   ~Run() {
-    shared_.team.join();  // they run if some could not be started
+    shared_.team.join();  // threads run if others could not be started
     try {
       give_lps_back();
     } catch (const std::bad_alloc&) {
-      // The run has failed already, or fails now; nobody will call these LPs again.
+      // The run has failed already, or fails now; these LPs are never called again.
     }
   }
 
   void execute() {
     if (shared_.control.rows != nullptr) shared_.control.rows->begin(shared_.workers);
     Stopwatch watch;
-    // All workers get threads of their own: the caller's must not stay bound to a core.
+    // No worker runs on the caller's thread: that thread must not stay bound to a core.
     shared_.team.start(0, {[this](unsigned i) { crews_[i]->run(); }});
     shared_.team.finish();
     if (shared_.copier != nullptr) shared_.copier->stop();
@@ -203,7 +203,7 @@ class Run {
   }
 
  private:
-  /// Last, and when all else is gone, for it takes memory.
+  /// Called last, when all else is freed, because it takes memory.
   void give_lps_back() {
     crews_.clear();
     workers_.clear();
@@ -244,13 +244,13 @@ class Run {
         workers_[i]->give_events(shared_.world.pending[shared_.first_part(i)]);
   }
 
-  // ---- What workers counted
+  // ---- Statistics
 
   struct Counters {
     WorkerStatistics sum;
     checkpoint::Keeper::Statistics kept;
     std::uint64_t held = 0;
-    std::uint64_t moves = 0, lps_moved = 0;  ///< moves of a rank: all take part in the same
+    std::uint64_t moves = 0, lps_moved = 0;  ///< moves: the maximum, since ranks move together
 
     void add(const Counters& one) {
       merge_counters(kWorkerCounters, sum, one.sum);
@@ -318,7 +318,7 @@ class Run {
     result_.statistics.push_back({name, unit, help, value});
   }
 
-  /// Of the LPs with a record of their own, and of offloading.
+  /// Statistics of the LPs with a record of their own, and of offloading.
   void add_checkpoints(const checkpoint::Keeper::Statistics& kept) {
     const auto mean = [](std::uint64_t sum, std::uint64_t count) {
       return count == 0 ? 0.0 : static_cast<double>(sum) / static_cast<double>(count);
@@ -371,7 +371,8 @@ class Run {
         static_cast<std::uint64_t>(events + taken) + shared_.lps.count() * LpTable::bytes_per_lp();
   }
 
-  /// Why handlers were not interrupted, to those who asked for it.
+  /// Notes on --preempt: why no handler was interrupted although the options asked for it, what
+  /// ticks cost, and which handler had not returned.
   void note_preemption() {
     if (shared_.text.locals_bytes() > Preemptible::kMostLocalsBytes &&
         shared_.settings.preempts() && shared_.all_workers() > 1) {
@@ -413,7 +414,8 @@ class Run {
         std::to_string(needed) + " (--memory)");
   }
 
-  /// How memory lay in the cache, and whether the system backed it so that this meant anything.
+  /// Statistics of the separation by cache sets, and a note if too few huge pages back the memory
+  /// for the separation to be effective.
   void describe_cache() {
     const auto way = static_cast<double>(shared_.cache.colouring.way_bytes);
     const auto threshold = static_cast<double>(shared_.mild_from.load(std::memory_order_relaxed));
@@ -462,7 +464,7 @@ class TimeWarpEngine final : public WorldEngine {
   void advance(World& world, const RunOptions& options, const Goal& goal, RunControl& control,
                RunResult& result) override {
     const Settings settings = Settings::of(options);
-    std::vector<std::string> known;  // told with the layout
+    std::vector<std::string> known;  // layout() has noted these already
     const CacheLayout cache =
         CacheLayout::choose(settings, count_useful_workers(options, world.model()), known);
     using Pending = pending::EngineSet<TwEvent>;

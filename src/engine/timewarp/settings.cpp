@@ -11,7 +11,7 @@ namespace {
 constexpr OptionGroup kGroup{.heading = "Time Warp"};
 constexpr double kMicrosecond = 1e-6;
 
-/// A shorter tick than the first does nothing but ticking, a longer one than the last nothing.
+/// Below kLeast the time goes into ticks only; above kMost ticks have no effect.
 OptionForm<std::int64_t> tick_form() {
   constexpr std::int64_t kLeast = 50, kMost = 10'000;
   OptionForm<std::int64_t> form = option_forms::duration_or_auto(kMicrosecond);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The options of this engine, and what the options of a run mean to it.
+// The options of this engine, and the settings that it derives from the options of a run.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace orrery::timewarp {
 
 extern const Option<std::int64_t> kWindow;     ///< ticks; 0: automatic
 extern const Option<std::int64_t> kGvtPeriod;  ///< microseconds; 0: automatic
-extern const Option<bool> kCacheAware;         ///< model memory and checkpoints on sets apart
+extern const Option<bool> kCacheAware;         ///< separate cache sets for models and checkpoints
 extern const Option<double> kCacheShare;       ///< of model memory; negative: automatic
 extern const Option<std::string> kOversize;    ///< reliable, deny
 extern const Option<bool> kBalance;            ///< move LPs between workers (balance.h)
@@ -22,15 +22,15 @@ extern const Option<std::string> kPreempt;     ///< auto, off, demand, tick, bot
 extern const Option<std::int64_t> kTick;       ///< microseconds
 /// For tests: a handler is interrupted each time that it calls the platform.
 extern const Option<bool> kPreemptAlways;
-extern const Option<std::uint64_t> kChannelMessages;  ///< for tests: small ones fill up
-/// For tests: come to a cut (cut.h) whenever that many more events are committed; 0: never.
+extern const Option<std::uint64_t> kChannelMessages;  ///< for tests: small channels fill up
+/// For tests: come to a cut (cut.h) each time that this many more events are committed; 0: never.
 extern const Option<std::uint64_t> kPauseEvery;
 extern const Option<bool> kPauseEnds;  ///< for tests: the run ends at its first cut
-/// For tests: move LPs whenever that many more events are committed, without need; 0: never.
+/// For tests: move LPs each time that this many more events are committed, without need; 0: never.
 extern const Option<std::uint64_t> kMoveEvery;
 
 struct Settings {
-  /// Throws UsageError for what cannot be.
+  /// Throws UsageError for values that are not possible.
   static Settings of(const RunOptions& options);
 
   checkpoint::Strategy strategy;
@@ -45,17 +45,17 @@ struct Settings {
   std::uint64_t move_every = 0;        ///< events committed from move to move, without need
   bool cache_aware = true;
   double cache_share = -1;  ///< of the sets for model memory and events; < 0: automatic
-  /// Whether handlers are interrupted when something earlier comes, and every so many seconds (0:
-  /// never).
+  /// Whether handlers are interrupted when an earlier event arrives, and after how many seconds
+  /// they are interrupted anyway (0: never).
   bool preempt_on_demand = false;
   double preempt_tick_seconds = 0;
   bool preempt_always = false;
-  bool preempt_asked = false;  ///< by name
+  bool preempt_asked = false;  ///< --preempt names a way, other than auto and off
   bool preempts() const { return preempt_on_demand || preempt_tick_seconds > 0 || preempt_always; }
   bool deny_oversize = false;  ///< refuse requests of LPs for more than a block (64 KiB)
 };
 
-/// What the engine honours.
+/// All options that the engine accepts.
 OptionList options();
 
 }  // namespace orrery::timewarp

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the workers of one Time Warp run have in common. Constant while they run, except for what is
-// made for concurrent use (rounds, mesh, depot, team, control) and the LP states, each of which
-// belongs to the worker that owns the LP.
+// What the workers of one Time Warp run share. Constant while they run, except for objects made for
+// concurrent use (rounds, mesh, depot, team, control) and the LP states, each of which belongs to
+// the worker that owns the LP.
 #pragma once
 
 #include <atomic>
@@ -37,22 +37,22 @@ struct Shared {
   unsigned worker_of(unsigned part) const { return world.worker_of(part, workers); }
   unsigned first_part(unsigned worker) const { return world.first_part(worker, workers); }
   memory::Arena& arena(unsigned worker) const { return world.arena(first_part(worker)); }
-  /// Those of other ranks count, as if they had as many.
+  /// Workers of all ranks, taking each rank to have as many as this one.
   unsigned all_workers() const { return workers * world.place().ranks; }
   bool is_short_of_credit() const { return abroad != nullptr && abroad->is_short_of_credit(); }
-  /// Of events that came from other ranks, beside what workers count.
+  /// Memory of events that came from other ranks, which workers do not count.
   std::int64_t bytes_from_abroad() const { return abroad == nullptr ? 0 : abroad->used_bytes(); }
 
-  /// Of the round that is over, of all threads of all ranks.
+  /// The reports of all threads of all ranks in the last round, added up.
   GvtReport sum_of_reports() const;
   std::vector<std::uint16_t> regroup() const;
-  /// By one thread, once all LPs are taken: why the run cannot be what was asked for. The same on
-  /// all ranks, which come here together.
+  /// Called by one thread, once all LPs are taken. Returns why the run cannot start with these
+  /// options, or nothing. All ranks must call this together and get the same answer.
   std::optional<SetUpFailure> refusal();
   Balance::Terms balance_terms() const;
   /// At a cut, by one thread: an LP goes to another worker.
   void give_to(LpId id, unsigned worker);
-  /// Where worker `index` hands its copies over, or nullptr if it makes them itself.
+  /// The queue for the copies of worker `index`, or nullptr if the worker makes them itself.
   checkpoint::CopyQueue* copy_queue(unsigned index) const {
     return copier != nullptr && copier->asynchronous() ? &copier->queue(index) : nullptr;
   }
@@ -75,13 +75,13 @@ struct Shared {
   const std::shared_ptr<checkpoint::PageTracker> tracker;
   EventDepot depot;
   const CacheLayout cache;
-  /// Threshold of mild memory that worker 0 chose last; each adopts it when it sees it: relaxed.
+  /// Threshold of mild memory that worker 0 chose last. Relaxed: each worker may adopt it late.
   std::atomic<std::size_t> mild_from;
   const std::uint64_t memory_budget_bytes;
-  // Found while setting up, read after the last step: relaxed.
+  // Written in the set-up. Relaxed: the end of a step orders them before they are read.
   std::atomic<bool> any_reversible{false};
   std::atomic<std::uint64_t> state_bytes{0};  ///< live memory of all LPs
-  Team team;  ///< ends its threads before what they use, except for what only their code uses
+  Team team;  ///< its destructor ends the threads before the members above are destroyed
   const Federation federation;     ///< of its threads, if they share cores
   GvtRounds rounds;                ///< of its threads
   std::unique_ptr<Abroad> abroad;  ///< null: there are no other ranks

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rows emitted by events that may still be rolled back: per LP, in the order of its events. Most
-// LPs emit nothing, so they are found by hash and the engine asks only if the model has tables.
+// LPs emit nothing, so a hash table finds them, and the engine looks only if the model has tables.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class SpeculativeRows {
     of.cells.insert(of.cells.end(), row.cells.begin(), row.cells.end());
     held_bytes_ += bytes_of(1, row.cells.size());
   }
-  /// Forgets what the LP's events at or after `from` emitted.
+  /// Discards the rows of the LP's events at or after `from`.
   void roll_back(LpId lp, const Key& from) {
     const auto found = rows_.find(lp);
     if (found == rows_.end()) return;
@@ -32,7 +32,7 @@ class SpeculativeRows {
       rows.pop_back();
     }
   }
-  /// Moves what the LP's events before `until` emitted to `out`.
+  /// Moves the rows of the LP's events before `until` to `out`.
   void commit(LpId lp, const Key& until, RowBuffer& out) {
     const auto found = rows_.find(lp);
     if (found == rows_.end()) return;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What metrics count of events that may still be rolled back (core/tally.h): per LP, in the order
-// of its events. Entries of a worker lie in one vector, joined to a list for each LP; those that
-// are free are used again, the one freed last first. LPs are found by hash (linear probing), since
-// most of a model's may record nothing. So a value costs two or three lines, and nothing is
-// allocated once as many have been under way as ever are.
+// Values that metrics count (core/tally.h) from events that may still be rolled back: per LP, in
+// the order of its events. A worker's entries lie in one vector, linked to a list for each LP; free
+// entries are reused, the one freed last first. LPs are found in a hash table (linear probing),
+// since most LPs of a model may record nothing. So a value costs two or three cache lines, and
+// nothing is allocated once the vector has reached its greatest size.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class SpeculativeValues {
     list.last = at;
     ++held_;
   }
-  /// Forgets what the LP's events at or after `from` recorded.
+  /// Discards the values of the LP's events at or after `from`.
   void roll_back(LpId lp, const Key& from) {
     List* const list = find(lp);
     if (list == nullptr) return;
@@ -37,7 +37,7 @@ class SpeculativeValues {
       release(at);
     }
   }
-  /// Counts what the LP's events before `until` recorded.
+  /// Counts the values of the LP's events before `until` in `tally`.
   void commit(LpId lp, const Key& until, Tally& tally) {
     List* const list = find(lp);
     if (list == nullptr) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a worker counts.
+// The counters of a worker.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct WorkerStatistics {
   std::uint64_t interrupted = 0, squashed = 0, gave_way = 0, rings = 0;
 };
 
-/// `executed`: without coasting forward. `checkpoints`: of small LPs; those of LPs with a record of
-/// their own are the keeper's to count, so the run adds them up.
+/// `executed`: without coasting forward. `checkpoints`: of small and journaled LPs; run.cpp adds
+/// those of LPs with a record, which checkpoint::Keeper counts.
 inline constexpr CounterInfo<WorkerStatistics> kWorkerCounters[] = {
     {&WorkerStatistics::executed, Merge::sum},
     {&WorkerStatistics::rolled_back, Merge::sum, "rolled_back", "events undone"},

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Events of a worker that were interrupted in the middle of their handlers (run/preemption.h), last
-// in, first out. Each lies in its LP's history already, so a rollback finds it there like any
-// other: it is *squashed* then, the rollback ends it as one that failed, and its handler is dropped
-// when control comes back to it. Its key counts in what the worker reports as long as it is not.
+// in, first out. Such an event is in its LP's history already, so a rollback finds it there like
+// any other. The rollback then *squashes* it: it ends as a failed event, and its handler is dropped
+// when control returns to the handler. Until an event is squashed, its key counts in what the
+// worker reports.
 #pragma once
 
 #include <algorithm>
@@ -24,12 +25,12 @@ class Suspensions {
     Key key;
     History::Begun begun;
     checkpoint::Keeper::Begun kept;  ///< of a recorded LP
-    std::uint64_t away_cycles;       ///< of the worker, when it was interrupted
+    std::uint64_t away_cycles;       ///< of the worker (worker.h), when the event was interrupted
     bool squashed = false;
   };
 
   bool empty() const { return all_.empty(); }
-  /// So that the next push throws nothing.
+  /// Reserves memory, so that the next push throws nothing.
   void make_room() { all_.reserve(all_.size() + 1); }
   void push(One&& one) { all_.push_back(std::move(one)); }
   One& top() { return all_.back(); }
@@ -39,14 +40,15 @@ class Suspensions {
     all_.pop_back();
     return one;
   }
-  /// Of those that will go on.
+  /// The lowest key of the events that will go on.
   Key lowest() const {
     Key lowest = Key::infinity();
     for (const One& one : all_)
       if (!one.squashed) lowest = std::min(lowest, one.key);
     return lowest;
   }
-  /// Those of LP `id` at or after `to` are about to be undone: calls end(one) for each, last first.
+  /// The events of LP `id` at or after `to` are about to be undone: squashes them, last first, and
+  /// calls end(one) for each.
   template <class End>
   void squash(LpId id, const Key& to, End&& end) {
     for (std::size_t i = all_.size(); i-- > 0;)

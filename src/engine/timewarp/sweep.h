@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Going through all pending events of a worker: to free those that are cancelled before their time
-// comes, and, where assertions are on, to see that each event is where it ought to be.
+// Passes over all pending events of a worker: to free cancelled events before their time comes,
+// and, where assertions are on, to check that each event is where it should be.
 #pragma once
 
 #include <unordered_set>
@@ -29,14 +29,14 @@ class Sweep {
         withdrawn_(withdrawn),
         held_(held) {}
 
-  /// Frees the cancelled events that still wait for their time. Nobody else refers to them: they
-  /// were cancelled before they were claimed, so no notice is coming.
+  /// Frees the cancelled events that still wait for their time. No other worker refers to them:
+  /// they were cancelled before they were claimed, so no notice is coming.
   void free_cancelled() {
     held_.free_cancelled(mailbox_);
     free_cancelled([](const TwEvent*) { return false; });
   }
-  /// The same, and of what is left those for which `take(event)` returns true are not pending here
-  /// any more.
+  /// The same for pending events only. Also removes those for which `take(event)` returns true: the
+  /// caller then owns them.
   template <class Take>
   void free_cancelled(Take&& take) {
     pending::erase_if(pending_, scratch_, [&](TwEvent* event) {
@@ -44,7 +44,7 @@ class Sweep {
     });
   }
 
-  /// No event lies in two places.
+  /// Asserts that no event is in two places.
   void check_places() {
     std::unordered_set<const TwEvent*> seen;
     const auto see = [&seen](const TwEvent* event) {
@@ -70,7 +70,7 @@ class Sweep {
     });
   }
 
-  /// At a cut, `at`: pending events, all of them the world's, are all that there is.
+  /// Asserts that at the cut `at` there are no events but pending ones, at or after `at`.
   void check_cut([[maybe_unused]] const Key& at) {
     ORRERY_ASSERT(mailbox_.is_empty(), "at a cut nothing is on its way");
     ORRERY_ASSERT(faults_.empty(), "at a cut no handler has failed");

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Timers that an LP has cancelled, taken out of a worker's pending events: when their time came, or
-// because there were many. They have no effect, so they enter no history; but what cancelled them
-// may be undone. So each is kept until it cannot be:
+// Timers that an LP has cancelled, taken out of a worker's pending events when their time came, or
+// because there were many. They have no effect, so they enter no history. But the event that
+// cancelled a timer may be undone, so the timer is kept until that is impossible:
 //
-//   A timer T of an LP is withdrawn by an event C of the same LP, which was executed, after the one
-//   that set it, and C < T. So C is at or before the last event that the LP has executed when T is
-//   found withdrawn, the *bound*. Once GVT is above the bound, C is committed, and T is freed.
-//   A rollback of the LP to a key above T does not undo C: T stays. One to a key at or below T may:
-//   T is pending again, and whether it is withdrawn is found out anew when its time comes. If the
-//   rollback has undone the event that set T, too, T is marked cancelled by then, and freed as any
-//   other event that is.
+//   A timer T of an LP is withdrawn by an executed event C of the same LP, with C < T, which came
+//   after the event that set T. So C is at or before the *bound*: the last event that the LP has
+//   executed when T is found withdrawn. Once GVT is above the bound, C is committed, and T is
+//   freed. A rollback of the LP to a key above T does not undo C: T stays. A rollback to a key at
+//   or below T may undo C: T is pending again, and the worker finds out anew whether T is withdrawn
+//   when its time comes. If the rollback has also undone the event that set T, T is marked
+//   cancelled by then, and freed like any other cancelled event.
 //
 // Only the worker of the LP is concerned: a timer's sender is its receiver.
 #pragma once
@@ -28,13 +28,13 @@ class WithdrawnTimers {
  public:
   bool empty() const { return timers_.empty(); }
 
-  /// A timer that is in no other place; it was found withdrawn with the LP as it is now.
+  /// Keeps a timer that was found withdrawn in the LP's present state, and is in no other list.
   void add(LpState& lp, TwEvent* timer, Mailbox& mailbox) {
     if (lp.count == 0) return mailbox.free(timer);  // nothing of the LP can be undone
     timers_.push_back({timer, lp.last()->key()});
     lp.withdrawn = 1;
   }
-  /// The LP has gone back to before `to`.
+  /// The LP has rolled back to before `to`: its timers at or after `to` are pending again.
   template <class Pending>
   void put_back(LpId id, LpState& lp, const Key& to, Pending& pending) {
     if (!lp.withdrawn) [[likely]]
@@ -49,7 +49,7 @@ class WithdrawnTimers {
     });
     lp.withdrawn = left;
   }
-  /// What is before `gvt` is committed.
+  /// Events before `gvt` are committed: frees the timers whose bound is one of them.
   void commit(const Key& gvt, Mailbox& mailbox) {
     if (timers_.empty()) [[likely]]
       return;
@@ -59,7 +59,7 @@ class WithdrawnTimers {
       return true;
     });
   }
-  /// At a cut: those whose time is still to come are pending for whoever has the LPs next.
+  /// At a cut: all timers are pending again, for the worker or engine that has the LPs next.
   template <class Pending>
   void put_all_back(LpTable& lps, Pending& pending) {
     for (const Withdrawn& one : timers_) {

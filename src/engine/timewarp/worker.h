@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker: its LPs, their pending events and everything that was executed and is not committed. It
-// executes its events lowest key first, in batches; between batches it takes what others sent,
-// publishes what it sends, and takes part in GVT. A thread gives it turns (crew.h); only that one
-// changes its LPs (a copier reads those whose checkpoint is offloaded).
-// This file is a turn; its parts are mailbox.h (events on their way), history.h (what may be
-// undone), held.h (LPs whose events must not be), executor.h (handlers), rollback.h (undoing),
-// commitment.h (what a GVT round brings) and cut.h (where a run may change hands).
+// A worker: its LPs, their pending events, and the executed events that are not committed. A worker
+// executes its events in batches, lowest key first. Between batches it receives messages from other
+// workers, publishes what it sends, and takes part in GVT rounds. A thread gives it turns (crew.h);
+// only that thread changes its LPs (a copier reads those whose checkpoint is offloaded).
+// This file is a turn. Its parts are mailbox.h (messages), history.h (events that a rollback may
+// undo), held.h (LPs that must not roll back), executor.h (handlers), rollback.h (rollbacks),
+// commitment.h (what a worker does after a GVT round) and cut.h (where a run may change hands).
 //
-// A straggler is noticed when it is popped, not when it arrives: by then it is the lowest event of
-// the worker, so a burst of stragglers to one LP costs one rollback, to the lowest of them.
+// A worker detects a straggler when it pops it, not when it arrives: by then it is the lowest event
+// of the worker, so a burst of stragglers to one LP costs one rollback, to the lowest of them.
 //
-// A worker that is alone can receive no straggler: its lowest event is GVT. It executes events as
-// committed, with neither history nor checkpoints (`speculative_` is false), unless a strategy or
-// offloading is asked for by name.
+// A worker without peers can receive no straggler: its lowest event is GVT. It executes events as
+// committed, with neither history nor checkpoints (`speculative_` is false), unless the options
+// name a checkpoint strategy or offloading.
 #pragma once
 
 #include <algorithm>
@@ -46,74 +46,75 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Setting up, each step once all workers have ended the one before (worker_set_up.h).
+  // Set-up. Each step begins when all workers have ended the step before (worker_set_up.h).
   void take_lps();
-  /// Refuses a run that cannot be what was asked for, now that the LPs are known.
+  /// Refuses a run whose options the LPs, now known, cannot meet (Shared::refusal).
   void accept_lps();
   void take_events();
 
   // Running.
-  /// Whether events may have to be undone: false for one that has no peers.
+  /// Whether rollbacks are possible; see the top of this file.
   bool speculative() const { return speculative_; }
   struct Turn {
     bool executed = false, received = false;
   };
-  /// Takes what was sent to it, executes a batch, and publishes what that sends.
+  /// Receives messages, executes a batch, and publishes what the batch sends.
   Turn turn();
-  /// Before the first turn, or this.
+  /// Starts the clocks. Called before the first turn, or before run_alone().
   void begin() { start_cycles_ = adopted_cycles_ = read_cycles(); }
-  /// For one that has no peers: until the run ends.
+  /// Executes until the run ends. Only for a worker that does not speculate.
   void run_alone();
-  /// Leaves the LPs in the state at which the run ended.
+  /// Restores the state that the LPs had where the run ended.
   void end_run();
-  /// At a cut: what is pending.
+  /// At a cut: moves the pending events to `list`.
   void give_events(EventList& list) {
     pending_.drain([&](const TwEvent* event) { list.append(*event, event->payload()); });
   }
 
-  // Its part in GVT rounds.
-  /// Whether it wants one. `idle`: it has nothing to do, nor have those that share its thread.
+  // The worker's part in GVT rounds.
+  /// Whether a round is due. `idle`: no worker of this thread executed anything in its last turn.
   bool round_is_due(bool idle);
   void join_round() {
     held_.join_round(mailbox_.sent_lowest());
     mailbox_.join_round();
   }
   GvtReport report();
-  /// Takes what all have reported. True when that ends the run.
+  /// Acts on the reports of all workers, added up. True if the run ends.
   bool adopt(const GvtReport& sum);
 
-  /// Whom others are told of, if threads share cores; null: nobody.
+  /// `federate`: announces to other threads what this worker sends, if threads share cores; else
+  /// null.
   void share(Federate* federate) { mailbox_.share(federate, shared_.bells); }
-  /// Whether it has sent somebody something who should be called back for it.
+  /// Whether a worker must be called back from a long event for a message of this worker.
   bool has_late() const { return !mailbox_.late().empty(); }
 
   // While one of its handlers is interrupted (worker_interrupt.h).
-  /// Whether the handler that runs can be.
+  /// Whether the handler that runs can be interrupted.
   bool may_interrupt() const;
   std::uint64_t turn_cycles() const { return turn_cycles_; }
   /// May throw std::bad_alloc; then nothing is changed.
   void make_room_for_interrupt();
   void interrupt();
-  /// Of the one that was interrupted last: whether it is not wanted any more.
+  /// Whether a rollback has undone the event of the handler that was interrupted last.
   bool is_squashed() const { return suspensions_.top().squashed; }
   const HandlerExecution& interrupted_execution() const { return executor_.interrupted(); }
   const Key& interrupted() const { return suspensions_.top().key; }
-  /// Executes some of what lies before `below`; whether there was any.
+  /// A turn that executes only events before `below`. Whether it executed or received anything.
   bool turn_within(const Key& below);
   Key lowest_pending() {
     const TwEvent* const event = pending_.top();
     return event == nullptr ? Key::infinity() : event->key();
   }
-  /// Undoes the one that was interrupted last if `lowest` lies before it.
+  /// Rolls back the event that was interrupted last if `lowest` lies before it.
   void give_way(const Key& lowest);
-  /// Whether the one that was interrupted last has taken so much memory, beyond the budget, that it
-  /// is to go on only where it commits.
+  /// Whether the event that was interrupted last has taken so much memory, beyond the budget, that
+  /// it may go on only once it is sure to commit.
   bool is_held_for_memory() const;
-  /// Nothing that was interrupted goes on.
+  /// Drops all interrupted handlers.
   void squash_all() { rollback_.squash_all(); }
-  /// The same when the run has failed, and nobody looks at the LPs again.
+  /// The same after the run has failed: the LPs' states no longer matter.
   void abandon_all() { suspensions_.abandon_all(); }
-  /// False: the handler that was interrupted last is to be dropped. It was away for so long.
+  /// Ends the latest interruption, which lasted `cycles`. False: drop the interrupted handler.
   bool go_on(std::uint64_t cycles);
 
   // At a cut, if LPs are to move (moving.h).
@@ -195,10 +196,10 @@ class Worker {
   Cut cut_;
   Balance balance_;
   bool is_moving_ = false;
-  History::Begun begun_ = History::Begun::small;  ///< of the event that is executed
+  History::Begun begun_ = History::Begun::small;  ///< of the event under execution
   std::uint32_t batch_end_ = 0;                   ///< events of the batch under way
-  bool publishes_ = false;                        ///< what it executes (bells.h)
-  std::uint64_t away_cycles_ = 0;                 ///< that its handlers were interrupted
+  bool publishes_ = false;                        ///< the times of its events (bells.h)
+  std::uint64_t away_cycles_ = 0;                 ///< for which its handlers were interrupted
   std::uint64_t turn_cycles_ = 0;                 ///< when its turn began
   std::uint64_t load_busy_cycles_ = 0, load_executed_ = 0, load_committed_ = 0;  ///< at its begin
 
@@ -250,7 +251,7 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
 
 // ---- Turns
 
-/// Of what lies before `below`.
+/// A turn that executes only events before `below`.
 template <class Pending>
 typename Worker<Pending>::Turn Worker<Pending>::turn_below(const Key& below) {
   Turn turn;
@@ -299,22 +300,22 @@ void Worker<Pending>::run_alone() {
     if (commitment_.adopt_alone(gvt, !went_on && !pauses, local())) return;
     if (withdrawn_count_.are_many(executor_.cancelled_timers(), pending_.size()))
       reclaim_withdrawn();
-    // Withdrawn timers are none of the events that were asked for.
+    // Withdrawn timers do not count towards the events between cuts.
     const std::uint64_t executed = statistics_.executed - executed_before;
     const bool is_due = pauses || shared_.goal.time_is_over();
     if (cut_.advance_alone(executed, is_due) && reach_cut()) return;
   }
 }
 
-/// Times nearly always decide.
+/// The times nearly always differ, and then decide.
 inline bool is_before(const TwEvent& event, const Key& key) {
   if (event.time() < key.time()) [[likely]]
     return true;
   return event.key() < key;
 }
 
-/// Executes events before `limit`; returns how many, with withdrawn timers. Where one crashes the
-/// worker goes on here.
+/// Executes events before `limit`; returns how many, including withdrawn timers. After a handler
+/// crashes or is dropped, the worker goes on here.
 template <class Pending>
 std::uint32_t Worker<Pending>::run_batch(const Key& limit, std::uint32_t most_events) {
   std::uint32_t executed = 0;
@@ -332,7 +333,7 @@ std::uint32_t Worker<Pending>::run_batch(const Key& limit, std::uint32_t most_ev
   return executed;
 }
 
-/// What was executed when it was dropped has failed, as by an exception.
+/// An event whose handler was dropped has failed, as by an exception.
 template <class Pending>
 [[gnu::noinline]] void Worker<Pending>::end_dropped() {
   TwEvent* const event = executor_.running();
@@ -342,8 +343,8 @@ template <class Pending>
   history_.end(begun_, event->receiver, lp, false);
 }
 
-/// Not inlined: within the frame that crashes return to the compiler would inline less of the event
-/// path, which made PHOLD with two workers a seventh slower.
+/// Not inlined: in the function to which crashes return, the compiler would inline less of the
+/// event path, which made PHOLD with two workers a seventh slower.
 template <class Pending>
 [[gnu::noinline]] void Worker<Pending>::run_events(const Key& limit, std::uint32_t& executed) {
   while (executed < batch_end_) {
@@ -359,7 +360,7 @@ template <class Pending>
   }
 }
 
-/// Brings what the next events need nearer: the LP's state, then what that points to.
+/// Prefetches what the next events need: the LP's state, then the object that it points to.
 template <class Pending>
 [[gnu::always_inline]] inline void Worker<Pending>::prefetch_upcoming() {
   if (pending_.announces()) [[unlikely]]
@@ -413,14 +414,14 @@ void Worker<Pending>::handle(TwEvent* event) {
   history_.end(begun_, event->receiver, lp, succeeded);
 }
 
-/// An event of an LP that must not roll back, the lowest of all that is pending here.
+/// Holds an event of an LP that must not roll back. It is the lowest event pending here.
 template <class Pending>
 [[gnu::noinline]] void Worker<Pending>::hold(TwEvent* event) {
   held_.hold(event);
   run_held();
 }
 
-/// Executes what cannot be undone any more; returns how many events.
+/// Executes the held events that nothing can undo any more; returns how many.
 template <class Pending>
 [[gnu::noinline]] std::uint32_t Worker<Pending>::run_held() {
   std::uint32_t executed = 0;
@@ -433,7 +434,8 @@ template <class Pending>
   return executed;
 }
 
-/// Without a history: its cause is not undone, so its sender does not look at it again.
+/// Executes a held event, without a history. Its cause cannot be undone, so its sender does not
+/// refer to it again.
 template <class Pending>
 void Worker<Pending>::handle_final(TwEvent* event) {
   if (!mailbox_.claim(event)) return;
@@ -448,14 +450,14 @@ void Worker<Pending>::handle_final(TwEvent* event) {
   mailbox_.free_final(event);
 }
 
-/// A timer of `lp` whose time has come, and that it has cancelled.
+/// `timer`: its time has come, but its LP has cancelled it.
 template <class Pending>
 [[gnu::noinline]] void Worker<Pending>::drop_withdrawn(LpState& lp, TwEvent* timer) {
   withdrawn_.add(lp, timer, mailbox_);
   withdrawn_count_.note_dropped();
 }
 
-/// Events until the next look around; none if it has executed what it may in this round.
+/// Events in the next batch; 0 if the worker has executed its quota of this round.
 template <class Pending>
 std::uint32_t Worker<Pending>::next_batch() const {
   if (cut_.holds()) [[unlikely]]
@@ -467,11 +469,11 @@ std::uint32_t Worker<Pending>::next_batch() const {
              : static_cast<std::uint32_t>(std::min<std::uint64_t>(quota - executed, batch_events_));
 }
 
-/// A batch lasts about kBatchSeconds: long enough to make polling cheap, short enough that what it
-/// sends is not late. Where rollbacks are frequent, no longer than the way to the next one: the
-/// straggler that waits meanwhile undoes the more. (On two cores, with a rollback for ten events,
-/// 12 events instead of 64 made wireless 1.1 times as fast, 4 events slower again; without
-/// rollbacks, PHOLD lost a seventh with 12.)
+/// A batch lasts about kBatchSeconds: long enough to make polling cheap, short enough that its
+/// messages are not late. Where rollbacks are frequent, a batch has no more events than there are
+/// between two rollbacks: a straggler that waits longer undoes more. (On two cores, with a rollback
+/// for ten events, 12 events instead of 64 made wireless 1.1 times as fast, 4 events slower again;
+/// without rollbacks, PHOLD lost a seventh with 12.)
 template <class Pending>
 void Worker<Pending>::adapt_batch(std::uint32_t executed, std::uint64_t cycles) {
   const double each = static_cast<double>(cycles) / executed;
@@ -492,10 +494,11 @@ bool Worker<Pending>::drain() {
 
 // ---- GVT
 
-/// What came in may have undone events. That is published now and not after the next batch: by then
-/// the round has let the others go on, from what is to be cancelled. Where wrong guesses breed,
-/// cancellations that lag a round behind never catch up with them, and the window stays narrow: a
-/// model with such handlers needed four times as many rounds.
+/// Received messages may have caused rollbacks. Their cancellations are published now and not after
+/// the next batch: by then the round has let other workers go on from events that are to be
+/// cancelled. Where wrong events cause more wrong events, cancellations that lag a round behind
+/// never catch up with them, and the window stays narrow: a model with such handlers needed four
+/// times as many rounds.
 template <class Pending>
 GvtReport Worker<Pending>::report() {
   if (drain()) mailbox_.flush_all();
@@ -506,14 +509,14 @@ GvtReport Worker<Pending>::report() {
   return report;
 }
 
-/// A round costs a few cache lines from each worker and a walk over the LPs with a history. What it
-/// frees is used again while it is still in the cache, so frequent rounds pay: on two cores PHOLD
-/// ran at 15 million events/s with a round every 50 us, 10 with 400 us, 7 with 3 ms.
+/// A round costs a few cache lines from each worker and a walk over the LPs with a history. Memory
+/// that it frees is reused while still in the cache, so frequent rounds pay: on two cores PHOLD ran
+/// at 15 million events/s with a round every 50 us, 10 with 400 us, 7 with 3 ms.
 template <class Pending>
 bool Worker<Pending>::round_is_due(bool idle) {
   if (cut_.holds() || is_held_up()) return true;
   const std::uint64_t executed = statistics_.executed - adopted_executed_;
-  // Held up by the window: only GVT helps.
+  // The window stops this worker: only a higher GVT helps.
   if (idle && executed > 0) return true;
   const std::uint64_t elapsed = read_cycles() - adopted_cycles_;
   if (elapsed > period_cycles_ || (idle && elapsed > period_cycles_ / 32)) return true;
@@ -536,7 +539,7 @@ bool Worker<Pending>::adopt(const GvtReport& sum) {
   if (commitment_.must_retreat()) statistics_.retreats += retreat(commitment_.horizon());
   commitment_.settle(memory_bytes());
   if constexpr (kAssertions) {
-    constexpr std::uint64_t kRounds = 512;  // from one look to the next
+    constexpr std::uint64_t kRounds = 512;  // from one check to the next
     if (statistics_.gvt_rounds % kRounds == 0) sweep_.check_places();
   }
   adopted_cycles_ = read_cycles();
@@ -549,13 +552,13 @@ bool Worker<Pending>::adopt(const GvtReport& sum) {
   return over;
 }
 
-/// An event that failed and that nothing can change any more is executed again.
+/// Rolls back an event at GVT that has failed once, so that it is executed again.
 template <class Pending>
 [[gnu::noinline]] void Worker<Pending>::retry_fault() {
   if (const HandlerFault* const fault = faults_.retry()) rollback_.roll_back(fault->lp, fault->key);
 }
 
-/// From round to round: how often it was rolled back.
+/// Updates the rollback rate and the longest batch from the events since the last round.
 template <class Pending>
 void Worker<Pending>::end_period() {
   const std::uint64_t executed = statistics_.executed - adopted_executed_;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Worker: undoing what was executed ahead, to give memory back or to come to a cut (cut.h).
+// Worker: rolling back events far ahead of GVT, to free memory or to come to a cut (cut.h).
 // Included by worker.h only.
 #pragma once
 
 namespace orrery::timewarp {
 
-/// Undoes what was executed at or after `to`; of how many LPs.
+/// Rolls all LPs back to `to`; returns how many LPs that concerned.
 template <class Pending>
 std::uint64_t Worker<Pending>::retreat(const Key& to) {
   std::uint64_t lps = 0;
@@ -33,7 +33,7 @@ bool Worker<Pending>::follow_cut(const GvtReport& sum) {
       const std::uint64_t before = statistics_.rolled_back;
       retreat(commitment_.gvt());
       held_.put_back(pending_);
-      // It says nothing of how far ahead events may be executed, and how many at once.
+      // These rollbacks must not count when the window and the batch are chosen.
       statistics_.undone_at_cuts += statistics_.rolled_back - before;
       adopted_rollbacks_ = statistics_.rollbacks;
       break;
@@ -44,12 +44,12 @@ bool Worker<Pending>::follow_cut(const GvtReport& sum) {
   return false;
 }
 
-/// Takes the timers out that were cancelled and whose time has not come.
+/// Takes cancelled timers out of the pending event set before their time comes.
 template <class Pending>
 void Worker<Pending>::reclaim_withdrawn() {
   sweep_.free_cancelled([this](TwEvent* event) {
     LpState& lp = lps_[event->receiver];
-    if (lp.faulted) return false;  // it may have wiped what says so
+    if (lp.faulted) return false;  // the failed handler may have wiped the state that tells this
     if (!is_withdrawn(*lp.object, *event, event->payload())) return false;
     withdrawn_.add(lp, event, mailbox_);
     return true;
@@ -57,8 +57,9 @@ void Worker<Pending>::reclaim_withdrawn() {
   withdrawn_count_.note_reclaimed(executor_.cancelled_timers());
 }
 
-/// The round that brings it has committed what was below it. LPs with records give back what they
-/// kept beyond that, copies under way with it.
+/// The round that reached the cut has committed everything below it. LPs with records now release
+/// the checkpoints that they keep beyond commitment, including copies under way. True if the run
+/// ends here.
 template <class Pending>
 bool Worker<Pending>::reach_cut() {
   const bool ends = shared_.ends_at_cut && (cut_.was_due() || !speculative_);
@@ -75,7 +76,7 @@ bool Worker<Pending>::reach_cut() {
   return ends;
 }
 
-/// That there is nothing but LPs as they were created and moved on, and pending events.
+/// Asserts that the worker has nothing but LPs without a past, and pending events.
 template <class Pending>
 void Worker<Pending>::check_cut() {
   sweep_.check_cut(commitment_.gvt());

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Worker: handlers that are interrupted because something earlier may have come (run/preemption.h,
-// suspensions.h), and the calling back of other workers from theirs (bells.h). Included by worker.h
-// only.
+// Worker: interrupting handlers because an earlier event may have come (run/preemption.h,
+// suspensions.h), and publishing long events so that other workers can ring (bells.h). Included by
+// worker.h only.
 #pragma once
 
 namespace orrery::timewarp {
 
-/// Not one whose event cannot be undone, nor one that coasts forward.
+/// False while a handler of an event that cannot be undone runs, and while an LP coasts forward.
 template <class Pending>
 bool Worker<Pending>::may_interrupt() const {
   return executor_.running() != nullptr;
@@ -43,7 +43,8 @@ void Worker<Pending>::give_way(const Key& lowest) {
   rollback_.roll_back(one.lp, one.key);
 }
 
-/// A guess must not fill the machine. One that commits is not told what it may need.
+/// A speculative event must not fill the machine's memory; an event that is sure to commit may take
+/// what it needs.
 template <class Pending>
 bool Worker<Pending>::is_held_for_memory() const {
   constexpr std::int64_t kShare = 8;  // of the worker's part of the budget, for one event
@@ -55,7 +56,7 @@ bool Worker<Pending>::is_held_for_memory() const {
 
 template <class Pending>
 bool Worker<Pending>::go_on(std::uint64_t cycles) {
-  batch_end_ = 0;  // a round may have changed how far it goes
+  batch_end_ = 0;  // a round may have changed how far the batch may go
   Suspensions::One one = suspensions_.pop();
   away_cycles_ = one.away_cycles + cycles;
   executor_.go_on();
@@ -75,7 +76,8 @@ void Worker<Pending>::publish(const TwEvent& event) {
   running.ticks.store(event.time().ticks(), std::memory_order_relaxed);
 }
 
-/// After a turn: a store into a line that others read is worth it for long events only.
+/// After a turn. Publishing is a store to a cache line that other workers read: worth it for long
+/// events only.
 template <class Pending>
 void Worker<Pending>::choose_publishing() {
   constexpr double kLongSeconds = 10e-6;

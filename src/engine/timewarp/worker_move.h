@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Worker: LPs that move to and from it at a cut (moving.h), and the loads from which it is decided
-// that they do (balance.h). Included by worker.h only.
+// Worker: moving LPs to and from it at a cut (moving.h), and measuring the loads from which
+// balance.h decides when LPs move. Included by worker.h only.
 #pragma once
 
 namespace orrery::timewarp {
 
-/// As run_batch, and each event's cycles count for its LP. Where the event rolled its LP back, they
-/// are those of another one: then what an event costs on average does.
+/// As run_batch, and adds each event's cycles to the load of its LP. If there was a rollback, the
+/// cycles include other work: then the mean cost of an event counts instead.
 template <class Pending>
 std::uint32_t Worker<Pending>::run_measured_batch(const Key& limit, std::uint32_t most_events) {
   std::uint32_t executed = 0;
@@ -24,13 +24,13 @@ std::uint32_t Worker<Pending>::run_measured_batch(const Key& limit, std::uint32_
     const bool usual = statistics_.rollbacks == rollbacks;
     shared_.moving.measure(id, usual ? end - start - (away_cycles_ - away)
                                      : static_cast<std::uint64_t>(event_cycles_));
-    if (statistics_.interrupted != interrupted) break;  // a round may have changed how far it goes
+    if (statistics_.interrupted != interrupted) break;  // a round may have changed the limit
     start = end;
   }
   return executed;
 }
 
-/// From now on loads count.
+/// Begins a period: loads count from now on.
 template <class Pending>
 void Worker<Pending>::begin_load_period() {
   load_busy_cycles_ = busy_cycles_;
@@ -38,8 +38,8 @@ void Worker<Pending>::begin_load_period() {
   load_committed_ = commitment_.committed();
 }
 
-/// Cycles that it took for what was committed in the period. What is executed and not committed at
-/// its two ends is about as much.
+/// Cycles spent on events that were committed in the period. The numbers of executed and
+/// uncommitted events at its begin and its end are taken to be equal.
 template <class Pending>
 double Worker<Pending>::load() const {
   const std::uint64_t executed = statistics_.executed - load_executed_;
@@ -76,7 +76,7 @@ void Worker<Pending>::take_moved_lps() {
   if constexpr (kAssertions) check_cut();
 }
 
-/// `moved`: some LPs did, of whichever worker here; `anywhere`: or of another rank.
+/// `moved`: some LPs of this rank have moved; `anywhere`: also true if other ranks' LPs may have.
 template <class Pending>
 void Worker<Pending>::end_move(bool moved, bool anywhere) {
   is_moving_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Worker: the taking of its LPs and events, and their state at the end. Included by worker.h only.
+// Worker: takes its LPs and events at the start of a run, and restores the LPs' states at its end.
+// Included by worker.h only.
 #pragma once
 
 namespace orrery::timewarp {
@@ -30,11 +31,12 @@ template <class Pending>
 void Worker<Pending>::accept_lps() {
   if (index_ != 0) return;
   lps_.note_taken();
-  if (shared_.world.committed > 0) return;  // a run that has begun is not lost for that
+  if (shared_.world.committed > 0) return;  // only a new run is refused
   if (const auto failure = shared_.refusal()) shared_.team.note_failure(*failure);
 }
 
-/// What is pending in the worker's parts of the world; much of it is its own.
+/// Takes the pending events of the worker's parts of the world. Most are for its own LPs; it sends
+/// the others to their workers.
 template <class Pending>
 void Worker<Pending>::take_events() {
   for (unsigned part = 0; part < shared_.world.parts(); ++part) {
