@@ -38,6 +38,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 #include "core/assert.h"
 
@@ -113,6 +114,13 @@ inline constexpr std::uint8_t kOverrun = 1;
 inline constexpr std::uint8_t kLook = 2;
 
 extern constinit thread_local ThreadContext thread_context [[gnu::tls_model("local-exec")]];
+
+// Throws std::bad_alloc for memory that the platform has not got. If model code has called the
+// platform, the sentence of its fault then says that the system failed.
+[[noreturn, gnu::cold]] inline void throw_refused(std::size_t bytes) {
+  thread_context.thrown_bytes = bytes;
+  throw std::bad_alloc();
+}
 
 // The running LP's heap, or nullptr in platform mode.
 [[gnu::always_inline]] inline LpHeap* running_heap() noexcept {

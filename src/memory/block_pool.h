@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "memory/application_mode.h"
 #include "memory/arena.h"
 #include "memory/borrowed_pieces.h"
 #include "memory/size_class.h"
@@ -114,7 +115,7 @@ class BlockPool {
       kept_bytes_ -= bytes;
       kept = kept->next;
     } else if (block = std::malloc(bytes); block == nullptr) {
-      throw std::bad_alloc();
+      throw_refused(bytes);
     }
     used_bytes_ += bytes;
     return block;
@@ -153,7 +154,7 @@ class BlockPool {
     slabs_.reserve(slabs_.size() + 1);
     // Aligned to a cache line: blocks of 128 bytes then take two lines, not three.
     auto* slab = static_cast<std::byte*>(std::aligned_alloc(64, kSlabBytes));
-    if (slab == nullptr) throw std::bad_alloc();
+    if (slab == nullptr) throw_refused(kSlabBytes);
     slabs_.push_back(slab);
     return {slab, kSlabBytes};
   }

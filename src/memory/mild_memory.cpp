@@ -21,10 +21,7 @@ void* allocate_mild(std::size_t bytes) {
     pointer = heap->allocate(bytes, memory::kMinAlignmentBytes, memory::Access::mild);
     if (pointer == nullptr) memory::note_refusal(bytes);
   }
-  if (pointer == nullptr) {
-    memory::thread_context.thrown_bytes = bytes;
-    throw std::bad_alloc();
-  }
+  if (pointer == nullptr) memory::throw_refused(bytes);
   return pointer;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/huge_pages.h"
+#include "memory/application_mode.h"
 
 namespace orrery {
 
@@ -14,10 +15,10 @@ EventList::Chunk* EventList::add_chunk(std::size_t event_bytes) {
   const std::size_t needed = sizeof(Chunk) + event_bytes;
   const bool large = needed > std::min(share, kLargeEventBytes);
   const std::size_t bytes = ((large ? needed : share) + kPageBytes - 1) / kPageBytes * kPageBytes;
-  void* const memory =
+  void* const piece =
       bytes < huge_pages::kPageBytes ? huge_pages::map_small(bytes) : huge_pages::map(bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  auto* const chunk = new (memory) Chunk{nullptr, bytes, sizeof(Chunk), sizeof(Chunk), 0};
+  if (piece == nullptr) memory::throw_refused(bytes);
+  auto* const chunk = new (piece) Chunk{nullptr, bytes, sizeof(Chunk), sizeof(Chunk), 0};
   if (!large || first_ == nullptr) {
     append_chunk(chunk);
   } else {

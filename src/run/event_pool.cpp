@@ -45,8 +45,7 @@ MemoryPiece EventDepot::take_slab(std::size_t least_bytes) {
   void* memory = bytes < kLargeSlabBytes ? huge_pages::map_small(bytes) : huge_pages::map(bytes);
   if (memory == nullptr) {
     slabs_.pop_back();
-    memory::thread_context.thrown_bytes = bytes;  // may be reached from a handler's send
-    throw std::bad_alloc();
+    memory::throw_refused(bytes);
   }
   slabs_.back() = {static_cast<std::byte*>(memory), bytes};
   note_slab(bytes);

@@ -823,6 +823,24 @@ class ScarceSystem(Case):
                         if done.returncode == 4:
                             self.assertTrue(done.stderr.startswith("orrery: "), done.stderr)
 
+    @unittest.skipIf(SANITIZE, "sanitizers want to be loaded first")
+    def test_each_mapping_and_socket_that_the_system_refuses(self):
+        engines = [["sequential"], ["timewarp", "--workers", "2"],
+                   ["conservative", "--workers", "2", "--set", "lookahead=100ms"],
+                   ["expanded", "--workers", "2"], ["timewarp", "--ranks", "2"], ["auto"]]
+        for engine in engines:
+            for call, most in (("mmap", 12), ("socketpair", 3), ("pipe2", 3)):
+                for number in range(1, most + 1):
+                    with self.subTest(engine=engine, call=call, number=number):
+                        done = subprocess.run(
+                            [ORRERY, "run", "phold", *map(str, SMALL), "--quiet", "--engine", *engine],
+                            capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+                            env={**os.environ, "LD_PRELOAD": os.environ["REFUSER"],
+                                 "REFUSE": f"{call}:{number}"})
+                        self.assertIn(done.returncode, (0, 4), done.stderr)
+                        if done.returncode == 4:
+                            self.assertTrue(done.stderr.startswith("orrery: "), done.stderr)
+
     def test_a_lower_limit_of_files_does_not_hold_a_run_up(self):
         process = subprocess.Popen([ORRERY, "run", "phold", "--until", "100000s", "--engine", "sequential"],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
