@@ -79,7 +79,9 @@ class Sentence {
 constexpr std::size_t kMostFrames = 6;
 /// When the model's destructor runs, the results are already written.
 const char* loss_by(const ModelCode& code) {
-  return code.call == kModelDestructor ? "" : "; what this run had computed is lost";
+  // Compared as texts: each unit may have a literal of its own.
+  const bool is_over = code.call != nullptr && code.call == std::string_view(kModelDestructor);
+  return is_over ? "" : "; what this run had computed is lost";
 }
 
 /// Most stack frames are smaller than the guard page, but some are not.
