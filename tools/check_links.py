@@ -8,7 +8,6 @@ Usage: check_links.py [FILE ...]     without files: all of the repository's
 import functools
 import pathlib
 import re
-import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -49,11 +48,18 @@ def dead_links(path):
             yield f"'{file or path.name}' has no heading '{anchor}'"
 
 
-def all_files():
-    """What Git knows or would take: never what is being built meanwhile."""
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--",
-                             "*.md", "*.ipynb"], cwd=ROOT, capture_output=True, text=True, check=True)
-    return [path for name in sorted(listed.stdout.split("\0")) if name and (path := ROOT / name).exists()]
+# What is made here, perhaps meanwhile; nothing of it is a document.
+MADE = {"build", "results", "out", "node_modules", "__pycache__"}
+
+
+def all_files(folder=ROOT):
+    """The documents of the repository, which may be one without Git."""
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and not path.is_symlink():
+            if path.name not in MADE and not path.name.startswith("."):
+                yield from all_files(path)
+        elif path.suffix in (".md", ".ipynb"):
+            yield path
 
 
 def main(names):
