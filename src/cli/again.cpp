@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFlag = "--again";
 /// The options that say what a run writes and shows.
-constexpr std::array<std::string_view, 18> kOutput{"--out",
+constexpr std::array<std::string_view, 19> kOutput{"--out",
                                                    "--force",
                                                    "--quiet",
                                                    "--json",
@@ -37,6 +37,7 @@ constexpr std::array<std::string_view, 18> kOutput{"--out",
                                                    "--snapshot-every",
                                                    "--snapshot-at",
                                                    "--snapshot-wall",
+                                                   "--snapshot-share",
                                                    "--snapshots",
                                                    "--snapshot-check",
                                                    "--end-after-snapshot",

@@ -1271,7 +1271,8 @@ class Again(Case):
 
     def test_what_a_run_leaves_is_not_repeated(self):
         """Neither from the command nor from its config file, and the run's folder stays as it is."""
-        self.run_ok("run", "phold", *SMALL, "--snapshot-every", "8s", "--out", self.first)
+        self.run_ok("run", "phold", *SMALL, "--snapshot-every", "8s", "--snapshot-wall", "1h",
+                    "--snapshot-share", "0.5", "--out", self.first)
         done = self.run_ok("run", "--again", self.first)
         self.assertIn(f"the same as '{self.first}/report.json'", done.out)
         config = self.folder / "small.toml"
