@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIST = ROOT / "tools/layers.txt"
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 # Folders of these have a part for each of their own folders.
-DIVIDED = {"src/engine", "src/transport", "src/llf", "models"}
+DIVIDED = {"src/engine", "src/transport", "src/llf"}
 
 
 def part_of(path):
@@ -27,7 +27,7 @@ def part_of(path):
     part = "/".join(folders[:2])
     if part in DIVIDED and len(folders) > 2:
         return "/".join(folders[:3])
-    return part if folders[0] != "models" or len(folders) < 2 else "/".join(folders[:2])
+    return part
 
 
 def find(name, beside):

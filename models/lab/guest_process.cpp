@@ -13,6 +13,7 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <map>
 #include <system_error>
 
 #include "calendar.h"
@@ -273,29 +274,42 @@ std::vector<std::pair<std::string, std::filesystem::path>> programs_of(
   return programs;
 }
 
-/// Writes the files that are the same for all hosts with the same kind of root. The results contain
-/// them once; the folders of other hosts have links to those of `first`.
-void share(const Topology& topology, const GuestSettings& settings,
-           const std::filesystem::path& first) {
+/// The files that are the same for all hosts with the same kind of root.
+struct SharedFiles {
+  std::map<std::string, std::string> texts;  ///< by path below the folder of the guest
+  std::filesystem::path first;               ///< folder of the first host that has them
+};
+
+SharedFiles shared_files(const Topology& topology, bool of_machine) {
+  SharedFiles files;
+  for (const auto& [name, text] : etc_of(topology, of_machine))
+    files.texts.emplace("etc/" + name, text);
+  files.texts.emplace("folders", folders_of(of_machine));
+  return files;
+}
+
+/// Writes the shared files for a host. The results contain them once: the folders of other hosts have
+/// links to those of the first.
+void share(SharedFiles& files, const GuestSettings& settings) {
   const std::filesystem::path at = settings.folder / "guest";
-  const bool of_machine = settings.root == "/";
   const auto is_linked = [&](const std::filesystem::path& name) {
     std::error_code none;
-    if (first.empty()) return false;
-    std::filesystem::create_hard_link(first / "guest" / name, at / name, none);
+    if (files.first.empty()) return false;
+    std::filesystem::create_hard_link(files.first / "guest" / name, at / name, none);
     return !none;  // copies where the file system has no links
   };
-  for (const auto& [name, text] : etc_of(topology, of_machine))
-    if (!is_linked("etc/" + name)) write_file(at / "etc" / name, text);
-  if (!is_linked("folders")) write_file(at / "folders", folders_of(of_machine));
+  for (const auto& [name, text] : files.texts) {
+    std::filesystem::create_directories((at / name).parent_path());
+    if (!is_linked(name)) write_file(at / name, text);
+  }
   for (const auto& [name, from] : programs_of(settings))
     if (!is_linked(name)) std::filesystem::copy_file(from, at / name);
+  if (files.first.empty()) files.first = settings.folder;
 }
 
 void prepare_guest_folder(const Host& host, const std::filesystem::path& at) {
   std::filesystem::remove_all(at);
-  for (const char* const folder :
-       {"guest/files", "guest/etc/ssh", "guest/etc/dhcp", "lab", "out", "root"})
+  for (const char* const folder : {"guest/files", "lab", "out", "root"})
     std::filesystem::create_directories(at / folder);
   write_file(at / "guest/host", script_of(host));
   write_file(at / "guest/hostname", host.name + "\n");
@@ -309,13 +323,12 @@ void prepare_guest_folder(const Host& host, const std::filesystem::path& at) {
 
 void prepare_guest_folders(const Topology& topology, const std::vector<GuestSettings>& settings) {
   allow_many_files();
-  std::filesystem::path first, first_with_root;
+  SharedFiles of_machine = shared_files(topology, true),
+              of_own_root = shared_files(topology, false);
   for (std::size_t id = 0; id < settings.size(); ++id) {
     const GuestSettings& one = settings[id];
-    std::filesystem::path& same = one.root == "/" ? first : first_with_root;
     prepare_guest_folder(topology.hosts[id], one.folder);
-    share(topology, one, same);
-    if (same.empty()) same = one.folder;
+    share(one.root == "/" ? of_machine : of_own_root, one);
     set_times(one.folder / "guest");
   }
 }

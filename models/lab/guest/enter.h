@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions that the parts of the program enter share; enter starts a guest (enter.c).
+// Functions that programs of this folder share: errors and texts (support.c), and the parts of enter,
+// which starts a guest (enter.c).
 #ifndef LAB_ENTER_H
 #define LAB_ENTER_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Error messages and formatted texts of enter. */
+ * Error messages and formatted texts of the programs of this folder. */
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>

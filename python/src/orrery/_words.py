@@ -20,8 +20,8 @@ from ._errors import UsageError
 # names.
 RUN_OPTIONS = frozenset({
     "engine", "out", "force", "config", "verbose", "ranks", "mpi", "snapshot-every", "snapshot-at",
-    "snapshot-wall", "snapshot-share", "snapshots", "snapshot-check", "end-after-snapshot", "trace", "trace-lps",
-    "trace-from", "trace-to", "trace-size"})
+    "snapshot-wall", "snapshot-share", "snapshots", "snapshot-check", "end-after-snapshot", "trace",
+    "trace-lps", "trace-from", "trace-to", "trace-size"})
 SWEEP_OPTIONS = frozenset({
     "engine", "out", "force", "seeds", "jobs", "confidence", "until-precision", "max-seeds",
     "compare", "show"})
