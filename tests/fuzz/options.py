@@ -48,7 +48,9 @@ def little_memory(random):
 
 
 def window(random, place):
-    share = random.choice((0.001, 0.01, 0.1, 0.5, 2))
+    """Each window takes a round of all ranks, half a millisecond where they are more than the cores:
+    there are to be few."""
+    share = random.choice((0.005, 0.02, 0.1, 0.5, 2))
     return f"{max(1, int(place.horizon_ticks * share))}ticks"
 
 
