@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The models that docs/guide-models.md and docs/from-another-simulator.md show do what the pages
+// The models that pages in docs/models and docs/from-another-simulator.md show do what the pages
 // say of them, on every engine.
 #include <gtest/gtest.h>
 
