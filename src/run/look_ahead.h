@@ -27,7 +27,7 @@ template <class Pending, class Records>
 [[gnu::always_inline]] inline void prefetch_next(const Pending& pending, const Records& records) {
   const auto* const soon = pending.upcoming(1);
   if (soon == nullptr) return;
-  __builtin_prefetch(records[soon->receiver].object);
+  __builtin_prefetch(std::to_address(records[soon->receiver].object));
   const auto* const later = pending.upcoming(3);
   if (later == nullptr) return;
   __builtin_prefetch(&records[later->receiver]);

@@ -7,15 +7,12 @@
 
 #include "core/model_stack.h"
 #include "pending/engine_set.h"
-#include "pending/erase_if.h"
 #include "run/clock.h"
-#include "run/event_pool.h"
 #include "run/execution.h"
-#include "run/look_ahead.h"
 #include "run/look_interval.h"
+#include "run/loop/key_order.h"
+#include "run/loop/plain_events.h"
 #include "run/lp_memory.h"
-#include "run/plain_event.h"
-#include "run/withdrawn_count.h"
 
 namespace orrery {
 namespace {
@@ -44,7 +41,7 @@ class OneByOne {
     Stopwatch watch;
     for (EventList& list : world_.pending)
       list.take_all(
-          [this](const EventHeader& header, const void* payload) { send(header, payload); });
+          [this](const EventHeader& header, const void* payload) { events_.push(header, payload); });
     result.startup_seconds += watch.lap();
     try {
       if (!recoverable([&] { result.end = loop(); })) {
@@ -72,7 +69,7 @@ class OneByOne {
     OneByOne& run;
     template <class Payload>
     void send(const EventHeader& header, const Payload& payload) {
-      run.send(header, payload);
+      run.events_.push(header, payload);
     }
     void append_row(const Row& row) { run.append_row(row); }
     void observe(const Key&, LpId, const Observation& observation) {
@@ -84,17 +81,18 @@ class OneByOne {
     const Time until = goal_.end(options_);
     LookInterval interval;
     for (GoalWatch goal(goal_);; interval.look()) {
-      for (std::uint64_t n = goal.until_look(committed_, interval.events()); n > 0; --n) {
-        PlainEvent* event = pending_.top();
-        if (event == nullptr || event->time() >= until) return end_of(event);
-        pending_.pop();
-        handle(event);
-      }
+      const std::uint64_t most = goal.until_look(committed_, interval.events());
+      std::uint64_t executed = 0;
+      if (!loop::execute_in_order(
+              events_, executed, [&] { return executed < most; },
+              [until](const PlainEvent& event) { return event.time() < until; },
+              [this](PlainEvent* event) { handle(event); }))
+        return end_of(events_.top());
       end_ = std::max(end_, execution_.cause().next());
       poll();
-      if (withdrawn_.are_many(execution_.cancelled_timers(), pending_.size())) reclaim();
+      events_.reclaim_if_many(execution_.cancelled_timers(), lps_);
       if (control_.stop_requested.load(std::memory_order_relaxed)) return RunEnd::interrupted;
-      if (goal.reached_for_good(committed_, pending_.size())) return RunEnd::paused;
+      if (goal.reached_for_good(committed_, events_.size())) return RunEnd::paused;
     }
   }
 
@@ -107,27 +105,13 @@ class OneByOne {
   }
 
   void handle(PlainEvent* event) {
-    World::Lp& lp = lps_[event->receiver];
-    prefetch_next(pending_, lps_);
-    if (pending_.announces()) [[unlikely]]
-      look_ahead_.step(pending_, lps_, memory_.look_ahead());
-    ORRERY_ASSERT(event->key() > execution_.cause(), "events are handled in the order of keys");
-    if (is_withdrawn(*lp.object, *event, event->payload())) [[unlikely]] {
-      pool_.release(event, event->bytes());
-      withdrawn_.note_dropped();
-      return;
-    }
-    execution_.begin(*event, event->payload(), *lp.object, lp.kernel);
+    World::Lp* const lp = events_.begin(event, lps_, execution_, memory_.look_ahead());
+    if (lp == nullptr) return;
     world_.trail.note(event->key(), event->receiver);
     memory_.call(event->receiver, [this] { execution_.call(); });
-    execution_.end(lp.kernel);
+    execution_.end(lp->kernel);
     ++committed_;
-    pool_.release(event, event->bytes());
-  }
-
-  template <class Payload>
-  void send(const EventHeader& header, const Payload& payload) {
-    pending_.push(PlainEvent::make(pool_, header, payload));
+    events_.release(event);
   }
 
   void append_row(const Row& row) {
@@ -137,18 +121,7 @@ class OneByOne {
     rows_.append(row);
   }
 
-  /// Removes the cancelled timers whose time has not come.
-  [[gnu::noinline]] void reclaim() {
-    std::vector<PlainEvent*> scratch;
-    pending::erase_if(pending_, scratch, [this](PlainEvent* event) {
-      if (!is_withdrawn(*lps_[event->receiver].object, *event, event->payload())) return false;
-      pool_.release(event, event->bytes());
-      return true;
-    });
-    withdrawn_.note_reclaimed(execution_.cancelled_timers());
-  }
-
-  std::uint64_t memory_bytes() const { return depot_.slab_bytes() + pending_.bytes(); }
+  std::uint64_t memory_bytes() const { return depot_.slab_bytes() + events_.bytes(); }
 
   /// Between batches: updates the observers' counters and hands over the rows so far.
   void poll() {
@@ -170,9 +143,7 @@ class OneByOne {
     world_.cut = end_;
     world_.committed += committed_;
     world_.executed += committed_;
-    if (!is_torn_)
-      pending_.drain(
-          [this](PlainEvent* event) { world_.pending[0].append(*event, event->payload()); });
+    if (!is_torn_) events_.give_to(world_.pending[0]);
     if (control_.rows != nullptr)
       control_.rows->advance(0, std::min(end_, Key::end_of(options_.until)));
   }
@@ -185,19 +156,16 @@ class OneByOne {
   World::Table& lps_;
   [[no_unique_address]] Memory memory_;  ///< memory of the LPs
   EventDepot depot_;
-  EventPool<32, Pools::one> pool_{depot_};
-  Pending pending_;
+  loop::PlainEvents<Pending, World::Lp, EventPool<32, Pools::one>> events_{depot_};
   /// A handler was dropped, perhaps in the middle of a push: the pending events are no longer used.
   /// To keep pushes whole instead, by a mark of two stores as in the other engines, cost 5 % of
   /// PHOLD's rate.
   bool is_torn_ = false;
   Execution<Outbox> execution_;
   std::uint64_t committed_ = 0;
-  WithdrawnCount withdrawn_;
   Key end_;                      ///< all events before this key are executed
   std::size_t rows_before_ = 0;  ///< rows before the current event; valid after its first row
   RowBuffer rows_;
-  LookAhead<World::Lp> look_ahead_;
 };
 
 }  // namespace

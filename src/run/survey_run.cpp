@@ -8,10 +8,10 @@
 #include "pending/engine_set.h"
 #include "run/clock.h"
 #include "run/edge_survey.h"
-#include "run/event_pool.h"
 #include "run/execution.h"
+#include "run/loop/key_order.h"
+#include "run/loop/plain_events.h"
 #include "run/model_checks.h"
-#include "run/plain_event.h"
 
 namespace orrery {
 namespace {
@@ -88,15 +88,15 @@ class SurveyRun {
     Stopwatch watch;
     for (double seconds = 0; !stopped(); seconds += watch.lap()) {
       if (seconds >= limits.seconds) return RunEnd::paused;
-      for (std::uint64_t n = 0; n < kPollEvents; ++n) {
-        PlainEvent* const event = pending_.pop();
-        if (event == nullptr) {
-          result_.reached = options_.until;
-          return RunEnd::completed;
-        }
-        if (result_.events == limits.events) return RunEnd::paused;
-        handle(event);
+      std::uint64_t executed = 0;
+      if (!loop::execute_in_order(
+              events_, executed,
+              [&] { return executed < kPollEvents && result_.events < limits.events; },
+              [](const PlainEvent&) { return true; }, [this](PlainEvent* event) { handle(event); })) {
+        result_.reached = options_.until;
+        return RunEnd::completed;
       }
+      if (result_.events == limits.events) return RunEnd::paused;
       control_.gvt_ticks.store(result_.reached.ticks(), std::memory_order_relaxed);
       control_.committed.store(result_.events, std::memory_order_relaxed);
       control_.executed.store(result_.events, std::memory_order_relaxed);
@@ -105,23 +105,21 @@ class SurveyRun {
   }
 
   void handle(PlainEvent* event) {
-    Lp& lp = lps_[event->receiver];
-    if (is_withdrawn(*lp.object, *event, event->payload()))
-      return pool_.release(event, event->bytes());
+    Lp* const lp = events_.begin(event, lps_, execution_);
+    if (lp == nullptr) return;
     result_.reached = event->time();
     trail_.note(event->key(), event->receiver);
-    execution_.begin(*event, event->payload(), *lp.object, lp.kernel);
     execution_.call();
-    execution_.end(lp.kernel);
+    execution_.end(lp->kernel);
     ++result_.events;
-    pool_.release(event, event->bytes());
+    events_.release(event);
   }
 
   template <class Payload>
   void send(const EventHeader& header, const Payload& payload) {
     if (!survey_.note(execution_.cause(), header)) note_breach(header);
     if (header.time() >= options_.until) return;
-    pending_.push(PlainEvent::make(pool_, header, payload));
+    events_.push(header, payload);
   }
 
   void note_breach(const EventHeader& sent) {
@@ -158,8 +156,7 @@ class SurveyRun {
   std::vector<Lp> lps_;
   std::optional<LpId> in_create_;  ///< the LP that is being created
   EventDepot depot_;
-  EventPool<32, Pools::one> pool_{depot_};
-  Pending pending_;
+  loop::PlainEvents<Pending, Lp, EventPool<32, Pools::one>> events_{depot_};
   LivelockTrail trail_;
   EdgeSurvey survey_;
   Execution<Outbox> execution_;

@@ -11,6 +11,7 @@
 
 #include "checkpoint/options.h"
 #include "orrery/orrery.h"
+#include "sanitizers.h"
 
 namespace orrery::checkpoint {
 namespace {
@@ -195,7 +196,7 @@ void KeeperTest::check() {
   }
   std::mt19937 random(7);
   std::uint32_t rollbacks = 0;
-  const int steps = GetParam().mixed ? 3000 : 1500;
+  const int steps = (GetParam().mixed ? 3000 : 1500) / (testing::kSanitizers ? 3 : 1);
   for (int step = 0; step < steps; ++step) {
     Subject<Churn>& s = *subjects[random() % subjects.size()];
     const auto now = static_cast<std::uint32_t>(s.images.size());

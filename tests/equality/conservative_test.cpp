@@ -89,7 +89,7 @@ void expect_equal_on_all(const Model& model, std::uint64_t seed) {
 }
 
 TEST(Conservative, CommitsTheSame) {
-  for (std::uint64_t seed = 1; seed <= 24 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= (kSanitizers ? 12 : 24) && !HasFailure(); ++seed) {
     const DelayModel model(some(seed));
     const Outcome expected = run_model(model, "sequential", seeded(seed));
     ASSERT_EQ(expected.result.end, RunEnd::completed) << expected.result.fault;

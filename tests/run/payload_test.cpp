@@ -136,7 +136,7 @@ TEST_P(BytesBehind, AreLong) {
   PostModel model;
   model.lps = 4;
   model.longest = std::size_t{1} << 20;
-  model.horizon = kSanitizers ? 30 : 60;
+  model.horizon = kSanitizers ? 15 : 60;
   expect_completed(model);
 }
 

@@ -143,7 +143,7 @@ class Equality(Case):
         expected = self.whole(*words)
         for at in ["3min", "9min"]:
             out = self.interrupted(*words, "--snapshot-at", at)
-            for engine in ENGINES:
+            for engine in ENGINES if not SANITIZE else ["timewarp"]:
                 with self.subTest(engine=engine, at=at):
                     self.assertEqual(self.resumed(self.copy(out), "--engine", engine), expected)
         for option in [["--warm-up", "1min"], ["--series", "power=1min"], ["--batch-means", "power"]]:
@@ -154,7 +154,7 @@ class Equality(Case):
             words = [model, "--until", until, *sets(parameters)]
             expected = self.whole(*words)
             sums = set()
-            for before in ENGINES:
+            for before in ENGINES if not SANITIZE else ["expanded", "timewarp"]:
                 out = self.interrupted(*words, "--snapshot-at", at, engine=before)
                 sums.add((self.manifest(out)["fingerprint"], self.manifest(out)["committed"]))
                 for after in ENGINES if not SANITIZE else ["timewarp"]:
@@ -166,10 +166,10 @@ class Equality(Case):
     def test_numbers_of_workers(self):
         words = ["pcs", "--until", "20min", "--set", "cells=49"]
         expected = self.whole(*words)
-        for before in (1, 2, 8):
+        for before in (1, 2, 8) if not SANITIZE else (2,):
             out = self.interrupted(*words, "--workers", before, "--snapshot-at", "7min",
                                    engine="timewarp")
-            for after in (1, 2, 8):
+            for after in (1, 2, 8) if not SANITIZE else (1, 3):
                 with self.subTest(before=before, after=after):
                     self.assertEqual(self.resumed(self.copy(out), "--engine", "timewarp",
                                                   "--workers", after), expected)
@@ -442,7 +442,7 @@ class OverRanks(Case):
             ["conservative", "--ranks", 3, "--workers", 2], ["timewarp", "--ranks", 3, "--workers", 2]]
 
     def test_every_way_to_every_way(self):
-        for model, parameters, until, at in self.MODELS:
+        for model, parameters, until, at in self.MODELS[:1] if SANITIZE else self.MODELS:
             words = [model, "--until", until, *sets(parameters)]
             expected = self.whole(*words)
             sums = set()
@@ -462,7 +462,7 @@ class OverRanks(Case):
         """What ranks have counted is added up once, however many go on."""
         words = [DRAWN, "--until", "100s"]
         expected = self.whole(*words)
-        for before, after in ((2, 3), (3, 1), (1, 2)):
+        for before, after in ((2, 3), (3, 1), (1, 2))[:1 if SANITIZE else 3]:
             with self.subTest(before=before, after=after):
                 out = self.out()
                 self.ok("run", *words, "--engine", "timewarp", "--ranks", before, "--workers", 1,
@@ -481,7 +481,7 @@ class OverRanks(Case):
         parts = self.folder / "parts.txt"
         self.ok("run", *words, "--ranks", 2, "--workers", 1, "--out", out, "--snapshot-at", "2min",
                 "--end-after-snapshot", "--quiet")
-        for turn, ranks in enumerate([3, 2, 3, 1, 2]):
+        for turn, ranks in enumerate([3, 1, 2] if SANITIZE else [3, 2, 3, 1, 2]):
             parts.write_text("\n".join(str((lp * 7 + turn) % 10 % ranks) for lp in range(49)) + "\n")
             self.ok("resume", out, "--engine", "timewarp", "--ranks", ranks, "--workers", 1,
                     "--partition", parts, "--snapshot-at", f"{3 * turn + 4}min",

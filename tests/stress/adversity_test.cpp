@@ -14,6 +14,7 @@
 #include "engine/timewarp/settings.h"
 #include "equality/random_model.h"
 #include "equality/run_model.h"
+#include "sanitizers.h"
 
 namespace orrery::testing {
 namespace {
@@ -50,7 +51,7 @@ std::string text(const RunOptions& o) {
 
 TEST(Adversity, RandomModelAndRandomOptions) {
   const std::uint64_t first = number_from_environment("ORRERY_TEST_FIRST_SEED", 100);
-  const std::uint64_t count = number_from_environment("ORRERY_TEST_SEEDS", 24);
+  const std::uint64_t count = number_from_environment("ORRERY_TEST_SEEDS", kSanitizers ? 12 : 24);
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     RandomModel model({.shape = seed,
                        .lps = static_cast<LpId>(5 + seed * 31 % 90),

@@ -19,6 +19,7 @@
 #include "equality/asker.h"
 #include "equality/run_model.h"
 #include "orrery/orrery.h"
+#include "sanitizers.h"
 
 namespace orrery::testing {
 namespace {
@@ -55,7 +56,7 @@ TEST(Storms, MostOfWhatIsExecutedCommits) {
   for (const Shape& shape : {Shape{20, 50, 0.6}, Shape{8, 50, 0.2}, Shape{12, 5, 0.9}}) {
     const StormModel model(shape);
     RunOptions options;
-    options.until = Time::from_ticks(6000);
+    options.until = Time::from_ticks(kSanitizers ? 1500 : 6000);
     const Outcome expected = run_model(model, "sequential", options);
     ASSERT_EQ(expected.result.end, RunEnd::completed) << expected.result.fault;
     for (const unsigned workers : {2u, 3u, 8u, 16u}) {

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "sanitizers.h"
 #include "transport/ranks/bytes.h"
 #include "transport/ranks/local_wire.h"
 #include "transport/ranks/memory_wire.h"
@@ -98,7 +99,7 @@ std::size_t size_of(std::uint64_t number) {
 
 TEST(Ranks, ParcelsComeWholeAndInOrder) {
   on_all_wires([](RankTransport& transport) {
-    constexpr std::uint64_t kParcels = 300;
+    constexpr std::uint64_t kParcels = testing::kSanitizers ? 100 : 300;
     std::vector<std::uint64_t> got(transport.ranks());
     {
       const std::lock_guard lock(transport.mutex());

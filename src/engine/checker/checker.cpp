@@ -19,6 +19,7 @@
 #include "run/engine.h"
 #include "run/faults.h"
 #include "run/finish.h"
+#include "run/loop/key_order.h"
 #include "run/model_checks.h"
 #include "run/trace_recorder.h"
 #include "run/traced_event.h"
@@ -102,29 +103,19 @@ class Run {
 
   RunEnd loop() {
     for (;;) {
-      for (std::uint64_t n = 0; n < kPollEvents; ++n) {
-        CheckedEvent* const event = pending_.top();
-        if (event == nullptr) {
-          reached_ = options_.until;
-          poll();
-          return RunEnd::completed;
-        }
-        pending_.pop();
-        if (checker_.is_withdrawn(*event)) {
-          checker_.release(event);
-          continue;
-        }
-        now_ = event->time();
-        current_ = {Job::Kind::event, event->receiver, event->key(), event};
-        trail_.note(event->key(), event->receiver);
-        if (!check()) {
-          reached_ = now_;
-          return RunEnd::fault;
-        }
-        commit();
-        ++committed_;
-        current_.event = nullptr;
-        checker_.release(event);
+      std::uint64_t executed = 0;
+      bool failed = false;
+      if (!loop::execute_in_order(
+              pending_, executed, [&] { return executed < kPollEvents && !failed; },
+              [](const CheckedEvent&) { return true; },
+              [&](CheckedEvent* event) { failed = !execute(event); })) {
+        reached_ = options_.until;
+        poll();
+        return RunEnd::completed;
+      }
+      if (failed) {
+        reached_ = now_;
+        return RunEnd::fault;
       }
       poll();
       if (control_.stop_requested.load(std::memory_order_relaxed)) {
@@ -132,6 +123,21 @@ class Run {
         return RunEnd::interrupted;
       }
     }
+  }
+
+  /// False if the run ends with a fault; then the event stays, for what is said of it.
+  bool execute(CheckedEvent* event) {
+    if (!checker_.is_withdrawn(*event)) {
+      now_ = event->time();
+      current_ = {Job::Kind::event, event->receiver, event->key(), event};
+      trail_.note(event->key(), event->receiver);
+      if (!check()) return false;
+      commit();
+      ++committed_;
+      current_.event = nullptr;
+    }
+    checker_.release(event);
+    return true;
   }
 
   /// Commits the present job: its sends become pending, its rows and values are kept.

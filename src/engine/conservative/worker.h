@@ -27,12 +27,11 @@
 #include "engine/conservative/history.h"
 #include "engine/conservative/shared.h"
 #include "engine/conservative/statistics.h"
-#include "pending/erase_if.h"
 #include "run/execution.h"
-#include "run/look_ahead.h"
 #include "run/look_interval.h"
+#include "run/loop/key_order.h"
+#include "run/loop/plain_events.h"
 #include "run/waiting.h"
-#include "run/withdrawn_count.h"
 
 namespace orrery::conservative {
 
@@ -66,7 +65,7 @@ class alignas(64) Worker {
   const Tally& tally() const { return tally_; }
   /// Events executed by all workers of all ranks, as of the last round.
   std::uint64_t executed_by_all() const { return executed_by_all_; }
-  std::uint64_t memory_bytes() const { return pending_.bytes() + history_.bytes(); }
+  std::uint64_t memory_bytes() const { return events_.bytes() + history_.bytes(); }
 
   // ---- Steps between periods, each by all workers at once
 
@@ -86,9 +85,7 @@ class alignas(64) Worker {
   std::uint64_t end_period(const Halt::Ending& ending);
   /// Gives this worker's events to the world, unless several workers share a part of the world.
   void give_back();
-  void give_events(EventList& list) {
-    pending_.drain([&list](PlainEvent* event) { list.append(*event, event->payload()); });
-  }
+  void give_events(EventList& list) { events_.give_to(list); }
 
  private:
   static constexpr int kEventsAPromise = 32;
@@ -128,11 +125,9 @@ class alignas(64) Worker {
   void execute_safe(int most);
   template <bool kTogether>
   void handle(PlainEvent* event);
-  [[gnu::noinline]] void look_ahead() { look_ahead_.step(pending_, lps_); }
   template <class Batch>
   void run_batch(Batch&& batch);
   [[gnu::noinline]] void fail();
-  [[gnu::noinline]] void reclaim();
   template <class Payload>
   void send(const EventHeader& header, const Payload& payload);
   void append_row(const Row& row);
@@ -151,13 +146,17 @@ class alignas(64) Worker {
   void wait();
   void receive();
   std::int64_t lowest_ticks() {
-    const PlainEvent* const event = pending_.top();
+    const PlainEvent* const event = events_.top();
     return event == nullptr ? kNever : event->time().ticks();
   }
   std::int64_t stop_ticks() const { return std::min(bound_, until_); }
-  bool is_safe(const PlainEvent* event) const {
-    return event != nullptr && event->time().ticks() < stop_ticks() &&
-           (!is_restricted_ || may_begin(*event));
+  bool is_safe(const PlainEvent& event) const {
+    return event.time().ticks() < stop_ticks() && (!is_restricted_ || may_begin(event));
+  }
+  /// Whether the lowest pending event is safe.
+  bool has_safe() {
+    const PlainEvent* const event = events_.top();
+    return event != nullptr && is_safe(*event);
   }
   /// Whether a safe event may be begun.
   [[gnu::noinline]] bool may_begin(const PlainEvent& event) const {
@@ -170,7 +169,7 @@ class alignas(64) Worker {
   }
   bool is_held_up() {
     if (!has_committed_) return false;
-    const PlainEvent* const event = pending_.top();
+    const PlainEvent* const event = events_.top();
     return event != nullptr && event->time().ticks() < stop_ticks() && waits_for_others(*event);
   }
 
@@ -194,10 +193,8 @@ class alignas(64) Worker {
   memory::Arena* const arena_;
   const std::uint16_t* const owners_;
   LpRecord* const lps_;
-  EventPool<64> pool_{shared_.depot};
-  Pending pending_;
+  loop::PlainEvents<Pending, LpRecord, EventPool<64>> events_{shared_.depot};
   Execution<Outbox> execution_;
-  LookAhead<LpRecord> look_ahead_;
 
   std::int64_t bound_ = 0;     ///< events before it are safe
   std::int64_t promised_ = 0;  ///< this worker's last promise
@@ -222,7 +219,6 @@ class alignas(64) Worker {
   RowBuffer rows_, ready_, kept_;
   Tally tally_{shared_.model};
   std::size_t rows_before_ = 0;  ///< the event being handled; valid once it has emitted
-  WithdrawnCount withdrawn_;
   LivelockTrail trail_;
   std::int64_t promised_abroad_ = 0;
   std::uint64_t next_progress_cycles_ = 0;
@@ -258,8 +254,8 @@ void Worker<Pending>::take_events() {
     shared_.world.pending[part].take_all([this](const EventHeader& header, const void* payload) {
       const unsigned owner = owners_[header.receiver];
       if (owner >= shared_.workers) return send_abroad(owner, header, payload);
-      PlainEvent* const event = PlainEvent::make(pool_, header, payload);
-      owner == index_ ? pending_.push(event) : shared_.handed_out[index_][owner].push_back(event);
+      PlainEvent* const event = events_.make(header, payload);
+      owner == index_ ? events_.push(event) : shared_.handed_out[index_][owner].push_back(event);
     });
   }
 }
@@ -267,11 +263,11 @@ void Worker<Pending>::take_events() {
 template <class Pending>
 void Worker<Pending>::hand_out_events() {
   std::vector<PlainEvent*> stay;
-  pending_.drain([&](PlainEvent* event) {
+  events_.drain([&](PlainEvent* event) {
     const unsigned owner = owners_[event->receiver];
     owner == index_ ? stay.push_back(event) : shared_.handed_out[index_][owner].push_back(event);
   });
-  for (PlainEvent* event : stay) pending_.push(event);
+  for (PlainEvent* event : stay) events_.push(event);
 }
 
 template <class Pending>
@@ -291,7 +287,7 @@ void Worker<Pending>::give_back() {
 template <class Pending>
 void Worker<Pending>::take_handed_out() {
   for (auto& lists : shared_.handed_out) {
-    for (PlainEvent* event : lists[index_]) pending_.push(event);
+    for (PlainEvent* event : lists[index_]) events_.push(event);
     std::vector<PlainEvent*>().swap(lists[index_]);
   }
 }
@@ -323,9 +319,9 @@ template <class Payload>
   const unsigned owner = owners_[header.receiver];
   if (owner >= shared_.workers) [[unlikely]]
     return send_abroad(owner, header, payload);
-  PlainEvent* const event = PlainEvent::make(pool_, header, payload);
+  PlainEvent* const event = events_.make(header, payload);
   if (owner == index_) [[likely]] {
-    pending_.push(event);
+    events_.push(event);
     return;
   }
   const memory::PlatformMode platform;  // a full ring's queue grows
@@ -346,29 +342,20 @@ void Worker<Pending>::append_row(const Row& row) {
 template <class Pending>
 template <bool kTogether>
 [[gnu::always_inline]] inline void Worker<Pending>::handle(PlainEvent* event) {
-  LpRecord& lp = lps_[event->receiver];
-  prefetch_next(pending_, lps_);
-  if (pending_.announces()) [[unlikely]]
-    look_ahead();
-  ORRERY_ASSERT(event->key() > execution_.cause(), "events are handled in the order of keys");
-  if (is_withdrawn(*lp.object, *event, event->payload())) [[unlikely]] {
-    pool_.release(event, event->bytes());
-    withdrawn_.note_dropped();
-    return;
-  }
-  const std::uint64_t hash_before = lp.kernel.hash;
-  execution_.begin(*event, event->payload(), *lp.object, lp.kernel);
-  if (!lp.call_part(
+  LpRecord* const lp = events_.begin(event, lps_, execution_);
+  if (lp == nullptr) return;
+  const std::uint64_t hash_before = lp->kernel.hash;
+  if (!lp->call_part(
           arena_, [this] { execution_.call(); }, [this] { fail(); })) [[unlikely]]
     return;
-  execution_.end(lp.kernel);
+  execution_.end(lp->kernel);
   ++statistics_.executed;
   if constexpr (kTogether) {
     history_.add(event->key(), event->receiver, hash_before);
   } else {
     trail_.note(event->key(), event->receiver);
   }
-  pool_.release(event, event->bytes());
+  events_.release(event);
 }
 
 /// Notes the current exception as a fault. Events that the handler sent to other workers stay
@@ -390,32 +377,18 @@ void Worker<Pending>::run_batch(Batch&& batch) {
 /// Executes up to `most` safe events. One of kSampleEvents is measured, for its block's load.
 template <class Pending>
 void Worker<Pending>::execute_safe(int most) {
-  for (; most > 0; --most) {
-    PlainEvent* const event = pending_.top();
-    if (!is_safe(event)) break;
-    pending_.pop();
-    if (++sample_ % kSampleEvents == 0) [[unlikely]] {
-      const unsigned block = shared_.partition.block_of(event->receiver);
-      const std::uint64_t start = read_cycles();
-      handle<true>(event);
-      loads_[block] += static_cast<double>(std::min(read_cycles() - start, longest_sample_));
-    } else {
-      handle<true>(event);
-    }
-    if (fault_) [[unlikely]]
-      break;
-  }
-}
-
-template <class Pending>
-void Worker<Pending>::reclaim() {
-  std::vector<PlainEvent*> scratch;
-  pending::erase_if(pending_, scratch, [this](PlainEvent* event) {
-    if (!is_withdrawn(*lps_[event->receiver].object, *event, event->payload())) return false;
-    pool_.release(event, event->bytes());
-    return true;
-  });
-  withdrawn_.note_reclaimed(execution_.cancelled_timers());
+  int executed = 0;
+  loop::execute_in_order(
+      events_, executed, [&] { return executed < most && !fault_; },
+      [this](const PlainEvent& event) { return is_safe(event); },
+      [this](PlainEvent* event) {
+        if (++sample_ % kSampleEvents != 0) [[likely]]
+          return handle<true>(event);
+        const unsigned block = shared_.partition.block_of(event->receiver);
+        const std::uint64_t start = read_cycles();
+        handle<true>(event);
+        loads_[block] += static_cast<double>(std::min(read_cycles() - start, longest_sample_));
+      });
 }
 
 template <class Pending>
@@ -426,10 +399,10 @@ std::optional<Halt::Ending> Worker<Pending>::run_together() {
     bool executed = false;
     idleness.at_turn();
     if (!fault_ && !holds_ && may_execute()) {
-      if (!is_safe(pending_.top())) look();
-      if (member_.in_round() && is_safe(pending_.top()))
-        lowest_at_join_ = std::min(lowest_at_join_, pending_.top()->key());
-      executed = is_safe(pending_.top());
+      if (!has_safe()) look();
+      if (member_.in_round() && has_safe())
+        lowest_at_join_ = std::min(lowest_at_join_, events_.top()->key());
+      executed = has_safe();
       if (executed) run_batch([this] { execute_safe(kEventsAPromise); });
     } else {
       receive();
@@ -440,7 +413,7 @@ std::optional<Halt::Ending> Worker<Pending>::run_together() {
     if (executed) {
       fruitless_ = 0;
       backoff_.reset();
-      if (withdrawn_.are_many(execution_.cancelled_timers(), pending_.size())) reclaim();
+      events_.reclaim_if_many(execution_.cancelled_timers(), lps_);
     } else {
       wait();
     }
@@ -469,11 +442,11 @@ std::optional<Halt::Ending> Worker<Pending>::run_alone() {
     const Key reached = std::max(period.begin, execution_.cause().next());
     show(reached, executed(), memory_bytes());
     commit(reached);
-    if (withdrawn_.are_many(execution_.cancelled_timers(), pending_.size())) reclaim();
+    events_.reclaim_if_many(execution_.cancelled_timers(), lps_);
     std::optional<RunEnd> end;
     if (shared_.control.stop_requested.load(std::memory_order_relaxed)) {
       end = RunEnd::interrupted;
-    } else if (shared_.goal.reached_for_good(executed(), pending_.size())) {
+    } else if (shared_.goal.reached_for_good(executed(), events_.size())) {
       end = RunEnd::paused;
     } else if (read_cycles() < period.end_cycles && executed() < period.end_events) {
       continue;
@@ -485,7 +458,7 @@ std::optional<Halt::Ending> Worker<Pending>::run_alone() {
 /// How a period in place ends when no events are left: none at all, or none before a pause.
 template <class Pending>
 Halt::Ending Worker<Pending>::end_alone() {
-  const PlainEvent* const next = pending_.top();
+  const PlainEvent* const next = events_.top();
   if (next == nullptr || next->time() >= shared_.options.until)
     return {RunEnd::completed, Key::infinity()};
   return {RunEnd::paused, Key::start_of(shared_.end)};
@@ -494,22 +467,18 @@ Halt::Ending Worker<Pending>::end_alone() {
 /// Executes up to `most` events; true if there are no more.
 template <class Pending>
 bool Worker<Pending>::execute_alone(std::uint64_t most) {
-  for (; most > 0; --most) {
-    PlainEvent* const event = pending_.top();
-    if (event == nullptr || event->time().ticks() >= until_) return true;
-    pending_.pop();
-    handle<false>(event);
-    if (fault_) [[unlikely]]
-      break;
-  }
-  return false;
+  std::uint64_t executed = 0;
+  return !loop::execute_in_order(
+      events_, executed, [&] { return executed < most && !fault_; },
+      [this](const PlainEvent& event) { return event.time().ticks() < until_; },
+      [this](PlainEvent* event) { handle<false>(event); });
 }
 
 // ---- Promises
 
 template <class Pending>
 void Worker<Pending>::receive() {
-  const auto take = [this](Message message) { pending_.push(message.event); };
+  const auto take = [this](Message message) { events_.push(message.event); };
   received_ += shared_.mesh.drain(index_, take);
   if (shared_.liaison) received_ += shared_.liaison->drain(index_, take);
 }
@@ -531,7 +500,7 @@ void Worker<Pending>::look() {
   receive();
   const bool raised = lowest > bound_;
   if (raised) bound_ = lowest;
-  if (is_safe(pending_.top())) return;
+  if (has_safe()) return;
   ++statistics_.waits;
   fruitless_ += raised ? 1 : 0;
 }

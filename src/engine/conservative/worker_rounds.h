@@ -35,7 +35,7 @@ template <class Pending>
 void Worker<Pending>::join_round() {
   shared_.mesh.flush(index_);
   if (shared_.liaison) shared_.liaison->egress(index_).post_all(member_.round());
-  const PlainEvent* const event = pending_.top();
+  const PlainEvent* const event = events_.top();
   lowest_at_join_ = event == nullptr ? Key::infinity() : event->key();
   begins_at_join_ = lowest_at_join_.time().ticks();
   shared_.mesh.for_each_waiting(index_, [this](const Message& message) {
@@ -49,7 +49,7 @@ Report Worker<Pending>::report() {
   receive();
   Report report;
   report.lowest = lowest_at_join_;
-  if (const PlainEvent* const event = pending_.top())
+  if (const PlainEvent* const event = events_.top())
     report.lowest = std::min(report.lowest, event->key());
   if (fault_ && fault_->key <= report.lowest) {
     report.lowest = fault_->key;
@@ -62,7 +62,7 @@ Report Worker<Pending>::report() {
   report.period_is_over = read_cycles() >= shared_.period.end_cycles;
   report.time_is_over = index_ == 0 && shared_.world.place().rank == 0 &&
                         shared_.goal.time_is_over_for_good(round_cycles_, executed_by_all_,
-                                                           shared_.workers * pending_.size());
+                                                           shared_.workers * events_.size());
   report.executed = statistics_.executed - executed_before_;
   report.sent = statistics_.sent;
   report.received = received_;

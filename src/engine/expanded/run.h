@@ -36,6 +36,7 @@
 #include "memory/library_state.h"
 #include "run/clock.h"
 #include "run/guarded_call.h"
+#include "run/loop/key_order.h"
 #include "run/placement.h"
 #include "run/refusals.h"
 #include "run/team.h"
@@ -97,6 +98,7 @@ class Run {
     return finished_ >= block_.end_events || read_cycles() >= block_.end_cycles;
   }
   bool run_in_place();
+  void execute_in_place(Executor& executor, Event* event);
   void poll();
   void reclaim();
   void hand_rows_over();

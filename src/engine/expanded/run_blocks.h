@@ -58,6 +58,25 @@ void Run<Pending>::enter(Mode mode) {
     slots_[i].mask = mode == Mode::single ? 0 : kMostInSlot - 1;
 }
 
+/// Executes and frees an event. If it fails, it becomes the limit, so no other event is within it.
+template <class Pending>
+[[gnu::always_inline]] inline void Run<Pending>::execute_in_place(Executor& executor,
+                                                                  Event* event) {
+  if (executor.is_withdrawn(*event)) [[unlikely]] {
+    executor.release(event);
+    return withdrawn_.note_dropped();
+  }
+  world_.trail.note(event->key(), event->receiver);
+  Event* sent = nullptr;
+  const bool succeeded = executor.run(*event, sent);
+  if (!succeeded) [[unlikely]]
+    schedule_.lower_limit(event->key());
+  executor.release(event);
+  if (!succeeded) return;
+  schedule_.push(sent);
+  ++finished_;
+}
+
 /// Executes the lowest event first, as the sequential engine does: no other event is in progress,
 /// so none can be overtaken, and finished events are final.
 template <class Pending>
@@ -66,24 +85,13 @@ bool Run<Pending>::run_in_place() {
   const auto events = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(tuner_.between_looks(), block_.end_events - finished_));
   do {
-    for (std::uint32_t n = 0; n < events; ++n) {
-      Event* event = schedule_.pop_lowest();
-      if (event == nullptr) return false;
-      if (executor.is_withdrawn(*event)) [[unlikely]] {
-        executor.release(event);
-        withdrawn_.note_dropped();
-        continue;
-      }
-      world_.trail.note(event->key(), event->receiver);
-      Event* sent = nullptr;
-      const bool succeeded = executor.run(*event, sent);
-      if (!succeeded) [[unlikely]]
-        schedule_.lower_limit(event->key());
-      executor.release(event);
-      if (!succeeded) return false;
-      schedule_.push(sent);
-      ++finished_;
-    }
+    std::uint32_t executed = 0;
+    if (!loop::execute_in_order(
+            schedule_, executed, [&] { return executed < events; },
+            [this](const Event& event) { return schedule_.is_within_limit(event); },
+            [&](Event * event)
+                __attribute__((always_inline)) { execute_in_place(executor, event); }))
+      return false;
   } while (!block_is_over());
   return true;
 }

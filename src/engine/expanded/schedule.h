@@ -83,20 +83,19 @@ class Schedule {
     }
   }
 
-  /// Takes the lowest pending event out regardless of the rule, or nullptr. For a thread that
-  /// executes it at once, while no event is in progress and none is set aside.
-  Event* pop_lowest() {
-    Event* event = pending_.top();
-    if (event == nullptr || (limited_ && event->key() > limit_)) [[unlikely]]
-      return nullptr;
-    pending_.pop();
-    if (event->type == kMarkType) [[unlikely]] {
-      free_mark(event);
-      return pop_lowest();
-    }
-    if (const auto* next = pending_.upcoming(1)) __builtin_prefetch(next);
-    return event;
+  /// The lowest pending event regardless of the rule, or nullptr. With `pop`, for a thread that
+  /// executes events in place: no event is in progress and none is set aside.
+  Event* top() {
+    Event* const event = pending_.top();
+    if (event == nullptr || event->type != kMarkType) [[likely]]
+      return event;
+    return top_behind_marks();
   }
+  void pop() {
+    pending_.pop();
+    if (const auto* next = pending_.upcoming(1)) __builtin_prefetch(next);
+  }
+  bool is_within_limit(const Event& event) const { return !limited_ || event.key() <= limit_; }
 
   /// Call before a series of calls of `next` without a call of `finish` in between.
   void begin_round() {
@@ -219,6 +218,14 @@ class Schedule {
   }
 
  private:
+  /// Not inlined, so that `pop` is, in the loop over events.
+  [[gnu::noinline]] Event* top_behind_marks() {
+    for (Event* event = pending_.top();; event = pending_.top()) {
+      if (event == nullptr || event->type != kMarkType) return event;
+      pending_.pop();
+      free_mark(event);
+    }
+  }
   static constexpr EventTypeId kMarkType = 0;  // no event type of a model has it
   static constexpr LpId kMarkEnded = 1;
 

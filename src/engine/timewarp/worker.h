@@ -33,6 +33,7 @@
 #include "memory/library_state.h"
 #include "run/look_ahead.h"
 #include "run/look_interval.h"
+#include "run/loop/key_order.h"
 #include "run/model_checks.h"
 #include "run/waiting.h"
 #include "run/withdrawn_count.h"
@@ -347,17 +348,15 @@ template <class Pending>
 /// event path, which made PHOLD with two workers a seventh slower.
 template <class Pending>
 [[gnu::noinline]] void Worker<Pending>::run_events(const Key& limit, std::uint32_t& executed) {
-  while (executed < batch_end_) {
-    TwEvent* event = pending_.top();
-    if (event == nullptr || !is_before(*event, limit)) break;
-    pending_.pop();
-    prefetch_upcoming();
-    latest_ticks_ = std::max(latest_ticks_, event->time().ticks());
-    handle(event);
-    ++executed;
-    if (!speculative_ && !faults_.empty()) [[unlikely]]
-      break;
-  }
+  loop::execute_in_order(
+      pending_, executed,
+      [&] { return executed < batch_end_ && (speculative_ || faults_.empty()); },
+      [&limit](const TwEvent& event) { return is_before(event, limit); },
+      [this](TwEvent* event) {
+        prefetch_upcoming();
+        latest_ticks_ = std::max(latest_ticks_, event->time().ticks());
+        handle(event);
+      });
 }
 
 /// Prefetches what the next events need: the LP's state, then the object that it points to.

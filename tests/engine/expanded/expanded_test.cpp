@@ -494,7 +494,7 @@ TEST(ExpandedEngine, WhatIsBehindAFaultIsTakenBackInLongRuns) {
   ASSERT_EQ(expected.result.end, RunEnd::fault);
   ASSERT_GT(expected.result.committed, 4'096u);
   ASSERT_LT(expected.result.committed, 4'200u);
-  for (unsigned i = 0; i < 24; ++i) {
+  for (unsigned i = 0; i < (kSanitizers ? 6u : 24u); ++i) {
     const EngineCase engine{"expanded", 2 + i % 3, "decentralised"};
     const Outcome actual = run_model(model, "expanded", engine.options(options));
     EXPECT_EQ(actual.result.fingerprint, expected.result.fingerprint) << engine.text();
