@@ -40,8 +40,9 @@ class OneByOne {
     if (control_.rows != nullptr) control_.rows->begin(1);
     Stopwatch watch;
     for (EventList& list : world_.pending)
-      list.take_all(
-          [this](const EventHeader& header, const void* payload) { events_.push(header, payload); });
+      list.take_all([this](const EventHeader& header, const void* payload) {
+        events_.push(header, payload);
+      });
     result.startup_seconds += watch.lap();
     try {
       if (!recoverable([&] { result.end = loop(); })) {

@@ -197,7 +197,7 @@ void Run<Pending>::decide() {
   if (!shared_.world.executions().any_stays_on_thread())
     move_blocks(static_cast<double>(events) / seconds);
   period.begin = shared_.ending.cut;
-  period.executed = shared_.liaison ? workers_[0]->executed_by_all() : executed_here_;
+  period.executed = shared_.rank_link ? workers_[0]->executed_by_all() : executed_here_;
   plan_period();
   deal_blocks();
 }
@@ -219,7 +219,7 @@ void Run<Pending>::plan_period() {
   period.in_place = tempo_.next().in_place;
   if (shared_.settings.halt_every > 0) {
     period.in_place =
-        shared_.settings.mode == Mode::automatic && !shared_.liaison && shuffles_ % 3 == 2;
+        shared_.settings.mode == Mode::automatic && !shared_.rank_link && shuffles_ % 3 == 2;
     period.end_events = period.executed + shared_.settings.halt_every;
   }
   RowSink* const rows = shared_.control.rows;

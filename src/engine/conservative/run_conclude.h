@@ -45,7 +45,7 @@ template <class Pending>
 void Run<Pending>::give_lps_back() {
   World& world = shared_.world;
   if (!world.lps().empty()) return;
-  shared_.liaison.reset();
+  shared_.rank_link.reset();
   workers_.clear();
   shared_.depot.clear();
   World::Table table(shared_.lps.size());

@@ -14,8 +14,8 @@
 
 #include "core/huge_pages.h"
 #include "engine/conservative/halt.h"
-#include "engine/conservative/liaison.h"
 #include "engine/conservative/partition.h"
+#include "engine/conservative/rank_link.h"
 #include "engine/conservative/report.h"
 #include "engine/conservative/settings.h"
 #include "engine/conservative/tempo.h"
@@ -50,8 +50,8 @@ struct Shared {
         team(workers, run_options.bind, run_options.place),
         rounds(workers) {
     if (control.ranks != nullptr)
-      liaison = std::make_unique<Liaison>(*control.ranks, partition, rounds, board, depot,
-                                          settings.channel_messages);
+      rank_link = std::make_unique<RankLink>(*control.ranks, partition, rounds, board, depot,
+                                             settings.channel_messages);
   }
 
   World& world;
@@ -83,7 +83,7 @@ struct Shared {
   std::vector<std::vector<std::vector<PlainEvent*>>> handed_out;  ///< from, to
   Team team;  ///< its destructor ends the threads before the members above are destroyed
   Rounds rounds;
-  std::unique_ptr<Liaison> liaison;  ///< to the other ranks; null: there are none
+  std::unique_ptr<RankLink> rank_link;  ///< to the other ranks; null: there are none
 };
 
 }  // namespace orrery::conservative

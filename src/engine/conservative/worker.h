@@ -132,13 +132,15 @@ class alignas(64) Worker {
   void send(const EventHeader& header, const Payload& payload);
   void append_row(const Row& row);
 
-  // Other ranks (worker_abroad.h).
+  // Other ranks (worker_ranks.h).
   template <class Payload>
-  [[gnu::noinline]] void send_abroad(unsigned node, const EventHeader& header,
-                                     const Payload& payload);
-  void begin_period_abroad();
+  [[gnu::noinline]] void send_to_rank(unsigned node, const EventHeader& header,
+                                      const Payload& payload);
+  void begin_rank_period();
   void deal_with_others(bool executed);
-  bool may_execute() const { return !shared_.liaison || !shared_.liaison->is_short_of_credit(); }
+  bool may_execute() const {
+    return !shared_.rank_link || !shared_.rank_link->is_short_of_credit();
+  }
 
   // Promises (worker.h).
   void look();
@@ -220,7 +222,7 @@ class alignas(64) Worker {
   Tally tally_{shared_.model};
   std::size_t rows_before_ = 0;  ///< the event being handled; valid once it has emitted
   LivelockTrail trail_;
-  std::int64_t promised_abroad_ = 0;
+  std::int64_t promised_to_ranks_ = 0;
   std::uint64_t next_progress_cycles_ = 0;
   std::uint64_t sample_ = 0;
   /// Limit of a measured event: a longer one was interrupted by the system, or is rare.
@@ -253,7 +255,7 @@ void Worker<Pending>::take_events() {
     if (shared_.world.worker_of(part, shared_.workers) != index_) continue;
     shared_.world.pending[part].take_all([this](const EventHeader& header, const void* payload) {
       const unsigned owner = owners_[header.receiver];
-      if (owner >= shared_.workers) return send_abroad(owner, header, payload);
+      if (owner >= shared_.workers) return send_to_rank(owner, header, payload);
       PlainEvent* const event = events_.make(header, payload);
       owner == index_ ? events_.push(event) : shared_.handed_out[index_][owner].push_back(event);
     });
@@ -298,7 +300,7 @@ void Worker<Pending>::begin_period() {
   halt_.begin(shared_.period.begin);
   bound_ = promised_ = shared_.period.begin.time().ticks();
   shared_.board.promise(index_, promised_);
-  if (shared_.liaison) begin_period_abroad();
+  if (shared_.rank_link) begin_rank_period();
   held_back_by_ = index_ == 0 ? shared_.partition.nodes() - 1 : 0;
   fruitless_ = 0;
   holds_ = false;
@@ -318,7 +320,7 @@ template <class Payload>
   const memory::HeapScope whole;
   const unsigned owner = owners_[header.receiver];
   if (owner >= shared_.workers) [[unlikely]]
-    return send_abroad(owner, header, payload);
+    return send_to_rank(owner, header, payload);
   PlainEvent* const event = events_.make(header, payload);
   if (owner == index_) [[likely]] {
     events_.push(event);
@@ -408,7 +410,7 @@ std::optional<Halt::Ending> Worker<Pending>::run_together() {
       receive();
     }
     promise();
-    if (shared_.liaison) deal_with_others(executed);
+    if (shared_.rank_link) deal_with_others(executed);
     idleness.after_turn(!executed);
     if (executed) {
       fruitless_ = 0;
@@ -480,7 +482,7 @@ template <class Pending>
 void Worker<Pending>::receive() {
   const auto take = [this](Message message) { events_.push(message.event); };
   received_ += shared_.mesh.drain(index_, take);
-  if (shared_.liaison) received_ += shared_.liaison->drain(index_, take);
+  if (shared_.rank_link) received_ += shared_.rank_link->drain(index_, take);
 }
 
 /// Reads the others' promises, then receives what they have sent; board.h explains this order.
@@ -536,5 +538,5 @@ void Worker<Pending>::wait() {
 
 }  // namespace orrery::conservative
 
-#include "engine/conservative/worker_abroad.h"
+#include "engine/conservative/worker_ranks.h"
 #include "engine/conservative/worker_rounds.h"

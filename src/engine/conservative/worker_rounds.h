@@ -14,12 +14,12 @@ struct Worker<Pending>::RoundHooks {
   Report report() { return worker.report(); }
   bool adopt() { return worker.adopt(); }
   bool delivered(std::uint64_t round) {
-    const auto& liaison = worker.shared_.liaison;
-    return !liaison || liaison->rounds().delivered(round);
+    const auto& rank_link = worker.shared_.rank_link;
+    return !rank_link || rank_link->rounds().delivered(round);
   }
   bool settled(std::uint64_t round) {
-    const auto& liaison = worker.shared_.liaison;
-    return !liaison || liaison->rounds().settled(round);
+    const auto& rank_link = worker.shared_.rank_link;
+    return !rank_link || rank_link->rounds().settled(round);
   }
 };
 
@@ -34,7 +34,7 @@ bool Worker<Pending>::round_is_due() {
 template <class Pending>
 void Worker<Pending>::join_round() {
   shared_.mesh.flush(index_);
-  if (shared_.liaison) shared_.liaison->egress(index_).post_all(member_.round());
+  if (shared_.rank_link) shared_.rank_link->egress(index_).post_all(member_.round());
   const PlainEvent* const event = events_.top();
   lowest_at_join_ = event == nullptr ? Key::infinity() : event->key();
   begins_at_join_ = lowest_at_join_.time().ticks();
@@ -98,9 +98,9 @@ bool Worker<Pending>::adopt() {
 template <class Pending>
 Report Worker<Pending>::sum_of_all() const {
   Report sum;
-  if (shared_.liaison) {
-    for (unsigned rank = 0; rank < shared_.liaison->ranks(); ++rank)
-      sum.add(shared_.liaison->rounds().report_of(rank));
+  if (shared_.rank_link) {
+    for (unsigned rank = 0; rank < shared_.rank_link->ranks(); ++rank)
+      sum.add(shared_.rank_link->rounds().report_of(rank));
   } else {
     for (unsigned i = 0; i < shared_.workers; ++i) sum.add(shared_.rounds.report_of(i));
   }
@@ -111,7 +111,7 @@ Report Worker<Pending>::sum_of_all() const {
 template <class Pending>
 const Report& Worker<Pending>::report_of_node(unsigned node) const {
   if (node < shared_.workers) return shared_.rounds.report_of(node);
-  return shared_.liaison->rounds().report_of(shared_.partition.rank_of_node(node));
+  return shared_.rank_link->rounds().report_of(shared_.partition.rank_of_node(node));
 }
 
 /// Raises the bound by the shortest paths from all nodes that may still begin an event (report.h).

@@ -70,7 +70,7 @@ bool Commitment::adopt(const GvtReport& sum, const Local& local) {
   ++statistics_.gvt_rounds;
   if (faults_.trail.concerns(gvt_)) [[unlikely]]
     history_.note_steps(gvt_);
-  mailbox_.commit_abroad(gvt_);
+  mailbox_.commit_sent_to_ranks(gvt_);
   history_.commit_all(gvt_, mailbox_, [this](LpId id) { emitted_.commit(id, gvt_); });
   commit_held();
   if (emitted_.has_rows) hand_rows_over();

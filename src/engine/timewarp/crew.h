@@ -232,12 +232,12 @@ struct Crew<Pending>::RoundHooks {
     for (Worker<Pending>* worker : crew.workers_) worker->join_round();
   }
   bool delivered(std::uint64_t round) {
-    const auto& abroad = crew.shared_.abroad;
-    return !abroad || abroad->rounds().delivered(round);
+    const auto& rank_link = crew.shared_.rank_link;
+    return !rank_link || rank_link->rounds().delivered(round);
   }
   bool settled(std::uint64_t round) {
-    const auto& abroad = crew.shared_.abroad;
-    return !abroad || abroad->rounds().settled(round);
+    const auto& rank_link = crew.shared_.rank_link;
+    return !rank_link || rank_link->rounds().settled(round);
   }
   GvtReport report() {
     GvtReport sum;
@@ -272,7 +272,7 @@ bool Crew<Pending>::has_late() const {
 template <class Pending>
 bool Crew<Pending>::move_lps() {
   const TraceSpan span(workers_.front()->lane(), TraceKind::moving);
-  const bool moves_elsewhere = shared_.abroad != nullptr;
+  const bool moves_elsewhere = shared_.rank_link != nullptr;
   if (!workers_.front()->balance().is_on()) {
     for_each([](Worker<Pending>& worker) { worker.end_move(false, true); });
     return true;
@@ -323,7 +323,7 @@ template <class Pending>
 void Crew<Pending>::wait() {
   if (!is_federate()) return backoff_.wait();
   // The next looks send what was posted, and advance a round.
-  const unsigned looks = shared_.abroad != nullptr ? kLooksBeforeSleep : 1;
+  const unsigned looks = shared_.rank_link != nullptr ? kLooksBeforeSleep : 1;
   if (++idle_turns_ < looks) return give_way();
   federate_->announce();
   federate_->wait(lowest_time());
@@ -382,13 +382,13 @@ void Crew<Pending>::take_turns() {
 /// system call for each rank, not after each turn.
 template <class Pending>
 void Crew<Pending>::deal_with_ranks(bool busy) {
-  if (shared_.abroad == nullptr) return;
+  if (shared_.rank_link == nullptr) return;
   constexpr double kLookSeconds = 20e-6, kLookSecondsInRound = 5e-6;
   const std::uint64_t now = read_cycles();
   if (busy && now < next_deal_cycles_) return;
-  if (!shared_.abroad->looks_are_cheap())
+  if (!shared_.rank_link->looks_are_cheap())
     next_deal_cycles_ = now + cycles_in(member_.in_round() ? kLookSecondsInRound : kLookSeconds);
-  shared_.abroad->progress(is_federate() ? &*federate_ : nullptr);
+  shared_.rank_link->progress(is_federate() ? &*federate_ : nullptr);
 }
 
 // ---- Interrupting

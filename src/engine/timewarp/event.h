@@ -9,7 +9,7 @@
 //   first_sent                                              the receiver's worker
 //   status                                                  both; event_status.h says who frees it
 //
-// An event from another rank is made by the rank that receives it (abroad.h); from then on it is
+// An event from another rank is made by the rank that receives it (rank_link.h); from then on it is
 // treated as if the receiver's worker had sent it. An event to another rank leaves the sender a
 // *record*, an event without payload: an entry in the list of what the cause sent, which becomes an
 // antimessage if it is cancelled.

@@ -18,12 +18,12 @@
 
 #include "core/assert.h"
 #include "core/payload.h"
-#include "engine/timewarp/abroad.h"
 #include "engine/timewarp/event.h"
 #include "engine/timewarp/exports.h"
 #include "engine/timewarp/imports.h"
 #include "engine/timewarp/late_events.h"
 #include "engine/timewarp/message.h"
+#include "engine/timewarp/rank_link.h"
 #include "engine/timewarp/statistics.h"
 #include "memory/borrowed_pieces.h"
 #include "run/event_pool.h"
@@ -52,12 +52,12 @@ class IntensiveSlabs {
 
 class Mailbox {
  public:
-  /// `abroad`: null if there are no other ranks.
-  Mailbox(unsigned index, Mesh& mesh, Abroad* abroad, const std::vector<std::uint16_t>& owners,
+  /// `rank_link`: null if there are no other ranks.
+  Mailbox(unsigned index, Mesh& mesh, RankLink* rank_link, const std::vector<std::uint16_t>& owners,
           EventDepot& depot, memory::Arena& arena, WorkerStatistics& statistics)
       : index_(index),
         mesh_(mesh),
-        abroad_(abroad),
+        rank_link_(rank_link),
         owners_(owners),
         pool_(depot, IntensiveSlabs(arena)),
         statistics_(statistics) {
@@ -85,7 +85,7 @@ class Mailbox {
     ++statistics_.remote_events;
     note_sent(event->key());
     if (owner == World::kElsewhere) [[unlikely]] {
-      send_abroad(event, cause);
+      send_to_rank(event, cause);
       return false;
     }
     event->route = Route::shared;
@@ -96,13 +96,13 @@ class Mailbox {
   /// Publishes what was sent to other workers; to other ranks only if it is old.
   void flush() {
     mesh_.flush(index_);
-    if (abroad_ != nullptr) [[unlikely]]
-      abroad_->post_old(index_, joined_);
+    if (rank_link_ != nullptr) [[unlikely]]
+      rank_link_->post_old(index_, joined_);
   }
   /// Publishes all that was sent, to other ranks too.
   void flush_all() {
     mesh_.flush(index_);
-    if (abroad_ != nullptr) abroad_->post(index_, joined_);
+    if (rank_link_ != nullptr) rank_link_->post(index_, joined_);
   }
   /// `federate`: announces to other threads what is sent, if threads share cores; else null.
   void share(Federate* federate, const Bells& bells) {
@@ -131,9 +131,9 @@ class Mailbox {
     std::size_t received = mesh_.drain(index_, [&](Message message) {
       message.is_notice() ? push_ending(message.event()) : pending(message.event());
     });
-    if (abroad_ != nullptr) [[unlikely]]
-      received += abroad_->drain(index_, [&](Message message) {
-        if (take_from_abroad(message.event())) pending(message.event());
+    if (rank_link_ != nullptr) [[unlikely]]
+      received += rank_link_->drain(index_, [&](Message message) {
+        if (take_from_rank(message.event())) pending(message.event());
       });
     received_ += received;
     return received > 0;
@@ -226,12 +226,12 @@ class Mailbox {
   /// Whether all messages sent are received, and all notices received are acted on.
   bool is_empty() const {
     return ending_.empty() && mesh_.all_received(index_) &&
-           (abroad_ == nullptr || abroad_->is_posted(index_));
+           (rank_link_ == nullptr || rank_link_->egress(index_).is_empty());
   }
   /// Events before `gvt` are never cancelled: drops what was kept for that. Call before any of
   /// these events is freed.
-  void commit_abroad(const Key& gvt) {
-    if (abroad_ == nullptr) return;
+  void commit_sent_to_ranks(const Key& gvt) {
+    if (rank_link_ == nullptr) return;
     imports_.commit(gvt);
     exports_.commit(gvt, [this](TwEvent* record) { free(record); });
   }
@@ -268,7 +268,7 @@ class Mailbox {
   void cancel(TwEvent* event, const TwEvent& cause) {
     ++statistics_.cancellations;
     if (event->route == Route::exported) [[unlikely]]
-      return cancel_abroad(event, cause);
+      return cancel_on_rank(event, cause);
     if (!event->is_shared()) return cancel_local(event);
     const Key key = event->key();
     const unsigned owner = owners_[event->receiver];
@@ -284,10 +284,10 @@ class Mailbox {
 
   // ---- Other ranks
 
-  [[gnu::noinline]] void send_abroad(TwEvent* event, TwEvent* cause) {
-    abroad_->send(index_, *event, cause == nullptr ? Abroad::kFinal : cause->time().ticks(),
-                  joined_);
-    if (federate_ != nullptr) federate_->note_rank(abroad_->rank_of(*event), event->time());
+  [[gnu::noinline]] void send_to_rank(TwEvent* event, TwEvent* cause) {
+    rank_link_->send(index_, *event, cause == nullptr ? RankLink::kFinal : cause->time().ticks(),
+                     joined_);
+    if (federate_ != nullptr) federate_->note_rank(rank_link_->rank_of(*event), event->time());
     if (cause == nullptr) return free(event);
     TwEvent* record = event;
     if (event->size.bytes() > TwEvent::kInlinePayloadBytes) {
@@ -305,17 +305,17 @@ class Mailbox {
   }
   /// Sends an antimessage. It holds GVT at the cause until it has arrived, and not at the event:
   /// the receiver drops the entry of an event (imports.h) once the cause is before GVT.
-  void cancel_abroad(TwEvent* record, const TwEvent& cause) {
+  void cancel_on_rank(TwEvent* record, const TwEvent& cause) {
     record->status.cancel_local();
     exports_.note_cancelled();
     ++statistics_.notices;
     note_sent(cause.key());
-    abroad_->cancel(index_, *record, joined_);
-    if (federate_ != nullptr) federate_->note_rank(abroad_->rank_of(*record), record->time());
+    rank_link_->cancel(index_, *record, joined_);
+    if (federate_ != nullptr) federate_->note_rank(rank_link_->rank_of(*record), record->time());
   }
   /// Handles a message from another rank. True: it is an event, which the caller makes pending;
   /// false: it was an antimessage, which has cancelled its event.
-  bool take_from_abroad(TwEvent* event) {
+  bool take_from_rank(TwEvent* event) {
     if (event->route == Route::antimessage) {
       TwEvent* const cancelled = imports_.take(event->key());
       if (cancelled == nullptr)
@@ -324,13 +324,13 @@ class Mailbox {
       cancel_local(cancelled);
       return false;
     }
-    if (event->cause_ticks != Abroad::kFinal) imports_.add(event, event->cause_ticks);
+    if (event->cause_ticks != RankLink::kFinal) imports_.add(event, event->cause_ticks);
     return true;
   }
 
   const unsigned index_;
   Mesh& mesh_;
-  Abroad* const abroad_;
+  RankLink* const rank_link_;
   const std::vector<std::uint16_t>& owners_;
   LpId own_first_ = 0;  ///< LPs own_first_ to own_first_ + own_count_ - 1 are this worker's
   LpId own_count_ = 0;

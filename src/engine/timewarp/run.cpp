@@ -75,9 +75,9 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
                text.locals_bytes() <= Preemptible::kMostLocalsBytes),
       cores_a_worker(cores_for(team.workers(), options.place) / workers) {
   if (control.ranks != nullptr) {
-    abroad = std::make_unique<Abroad>(*control.ranks, world, owners, bells, workers, rounds, depot,
-                                      settings.channel_messages);
-    if (preempts) abroad->call_back(bells);
+    rank_link = std::make_unique<RankLink>(*control.ranks, world, owners, bells, workers, rounds,
+                                           depot, settings.channel_messages);
+    if (preempts) rank_link->call_back(bells);
   }
   if (settings.offload.on())
     copier = settings.copier->make(workers, std::min(settings.offload.copiers, workers));
@@ -95,7 +95,7 @@ double even_load(const GvtReport& rank) {
 
 GvtReport Shared::sum_of_reports() const {
   GvtReport sum;
-  if (abroad == nullptr) {
+  if (rank_link == nullptr) {
     for (unsigned thread = 0; thread < rounds.workers(); ++thread)
       sum.add(rounds.report_of(thread));
     sum.pressing_bytes = sum.memory_bytes;
@@ -103,8 +103,8 @@ GvtReport Shared::sum_of_reports() const {
     return sum;
   }
   double most = 0;
-  for (unsigned rank = 0; rank < abroad->ranks(); ++rank) {
-    const GvtReport& one = abroad->rounds().report_of(rank);
+  for (unsigned rank = 0; rank < rank_link->ranks(); ++rank) {
+    const GvtReport& one = rank_link->rounds().report_of(rank);
     sum.add(one);
     sum.even_load = std::max(sum.even_load, even_load(one));
     most = std::max(
@@ -207,7 +207,7 @@ class Run {
   void give_lps_back() {
     crews_.clear();
     workers_.clear();
-    shared_.abroad.reset();
+    shared_.rank_link.reset();
     shared_.depot.clear();
     shared_.lps.give_back();
   }

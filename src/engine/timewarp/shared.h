@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "checkpoint/keeper.h"
-#include "engine/timewarp/abroad.h"
 #include "engine/timewarp/bells.h"
 #include "engine/timewarp/cache_layout.h"
 #include "engine/timewarp/gvt.h"
 #include "engine/timewarp/lp_state.h"
 #include "engine/timewarp/mailbox.h"
 #include "engine/timewarp/moving.h"
+#include "engine/timewarp/rank_link.h"
 #include "engine/timewarp/settings.h"
 #include "memory/arena.h"
 #include "run/federation.h"
@@ -39,9 +39,13 @@ struct Shared {
   memory::Arena& arena(unsigned worker) const { return world.arena(first_part(worker)); }
   /// Workers of all ranks, taking each rank to have as many as this one.
   unsigned all_workers() const { return workers * world.place().ranks; }
-  bool is_short_of_credit() const { return abroad != nullptr && abroad->is_short_of_credit(); }
+  bool is_short_of_credit() const {
+    return rank_link != nullptr && rank_link->is_short_of_credit();
+  }
   /// Memory of events that came from other ranks, which workers do not count.
-  std::int64_t bytes_from_abroad() const { return abroad == nullptr ? 0 : abroad->used_bytes(); }
+  std::int64_t bytes_from_ranks() const {
+    return rank_link == nullptr ? 0 : rank_link->used_bytes();
+  }
 
   /// The reports of all threads of all ranks in the last round, added up.
   GvtReport sum_of_reports() const;
@@ -82,9 +86,9 @@ struct Shared {
   std::atomic<bool> any_reversible{false};
   std::atomic<std::uint64_t> state_bytes{0};  ///< live memory of all LPs
   Team team;  ///< its destructor ends the threads before the members above are destroyed
-  const Federation federation;     ///< of its threads, if they share cores
-  GvtRounds rounds;                ///< of its threads
-  std::unique_ptr<Abroad> abroad;  ///< null: there are no other ranks
+  const Federation federation;          ///< of its threads, if they share cores
+  GvtRounds rounds;                     ///< of its threads
+  std::unique_ptr<RankLink> rank_link;  ///< null: there are no other ranks
   Moving moving;
   const ModelText text;
   Bells bells;

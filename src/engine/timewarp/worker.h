@@ -221,12 +221,12 @@ template <class Pending>
 Worker<Pending>::Worker(Shared& shared, unsigned index)
     : shared_(shared),
       index_(index),
-      speculative_(shared.workers > 1 || shared.abroad != nullptr || shared.settings.offload.on() ||
-                   !shared.settings.strategy.automatic()),
+      speculative_(shared.workers > 1 || shared.rank_link != nullptr ||
+                   shared.settings.offload.on() || !shared.settings.strategy.automatic()),
       lane_(lane_of(shared.control.trace, index)),
       lps_(shared.lps),
       arena_(shared.arena(index)),
-      mailbox_(index, shared.mesh, shared.abroad.get(), shared.owners, shared.depot, arena_,
+      mailbox_(index, shared.mesh, shared.rank_link.get(), shared.owners, shared.depot, arena_,
                statistics_),
       faults_(shared.model, shared.options.livelock_microsteps),
       history_(lps_, arena_, shared.settings.strategy, shared.settings.offload,
@@ -575,7 +575,7 @@ template <class Pending>
 Commitment::Local Worker<Pending>::local() {
   return {std::min({lowest_pending(), held_.lowest(), suspensions_.lowest()}),
           pending_.size(),
-          memory_bytes() + (index_ == 0 ? shared_.bytes_from_abroad() : 0),
+          memory_bytes() + (index_ == 0 ? shared_.bytes_from_ranks() : 0),
           latest_ticks_,
           event_cycles_,
           busy_cycles_,

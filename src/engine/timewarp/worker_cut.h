@@ -68,7 +68,7 @@ bool Worker<Pending>::reach_cut() {
     withdrawn_.put_all_back(lps_, pending_);
     if (!is_moving_) sweep_.free_cancelled();  // else once it is known what moves
     history_.trim(mailbox_);
-    mailbox_.commit_abroad(Key::infinity());
+    mailbox_.commit_sent_to_ranks(Key::infinity());
   }
   if (kAssertions && !is_moving_) check_cut();
   ++statistics_.cuts;
