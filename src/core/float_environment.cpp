@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/float_environment.h"
 
+#include "memory/platform_local.h"
+
 namespace orrery {
 
 /// Thread-local like the environment itself.
@@ -8,6 +10,8 @@ FloatsLeft& floats_left() {
   static constinit thread_local FloatsLeft left;
   return left;
 }
+static const memory::PlatformLocal floats_is_of_the_platform{
+    sizeof(FloatsLeft), []() -> void* { return &floats_left(); }};
 
 void restore_default_floats() {
   floats_left() = {true, FloatControl::now()};

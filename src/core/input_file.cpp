@@ -10,12 +10,15 @@
 #include <cstring>
 
 #include "core/input_listener.h"
+#include "memory/platform_local.h"
 #include "orrery/error.h"
 
 namespace orrery {
 namespace {
 
 thread_local InputListener* listener = nullptr;
+const memory::PlatformLocal listener_is_of_the_platform{sizeof listener,
+                                                        []() -> void* { return &listener; }};
 
 constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
 constexpr std::string_view kUtf16Marks[] = {"\xff\xfe", "\xfe\xff"};

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "core/float_environment.h"
+#include "memory/platform_local.h"
 #include "orrery/error.h"
 
 #if ORRERY_MODEL_STACKS
@@ -23,6 +24,8 @@
 namespace orrery {
 
 constinit thread_local ModelCalls model_calls [[gnu::tls_model("local-exec")]];
+static const memory::PlatformLocal calls_is_of_the_platform{sizeof(model_calls),
+                                                            []() -> void* { return &model_calls; }};
 
 void throw_crash() {
   throw CrashFault(model_calls.crash);

@@ -6,9 +6,13 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "memory/platform_local.h"
+
 namespace orrery::memory {
 
 constinit thread_local ThreadContext thread_context;
+static const PlatformLocal context_is_of_the_platform{sizeof(thread_context),
+                                                      []() -> void* { return &thread_context; }};
 
 const char* describe(HeapMisuse what) noexcept {
   switch (what) {

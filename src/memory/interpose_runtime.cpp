@@ -32,6 +32,7 @@ struct GuardStack {
   unsigned depth = 0;
 };
 
+// Not a PlatformLocal: the statics that a handler is initialising are the handler's.
 constinit thread_local GuardStack guard_stack [[gnu::tls_model("initial-exec")]];
 
 // Finds the next definition of a function of the runtime. Relaxed suffices: threads that look it up

@@ -12,6 +12,7 @@
 #include "core/duration_text.h"
 #include "core/format_into.h"
 #include "core/model_stack.h"
+#include "memory/platform_local.h"
 #include "run/crash_guard.h"
 #include "run/model_text.h"
 #include "run/preemption.h"
@@ -19,6 +20,8 @@
 namespace orrery {
 
 constinit thread_local Activity activity [[gnu::tls_model("local-exec")]];
+static const memory::PlatformLocal activity_is_of_the_platform{sizeof(activity),
+                                                               []() -> void* { return &activity; }};
 
 namespace {
 

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <utility>
 
+#include "memory/platform_local.h"
 #include "run/team.h"
 #include "transport/ranks/rank_transport.h"
 
@@ -16,6 +17,8 @@ namespace {
 
 /// Thread-local, since code in which federates wait may know nothing of federations.
 constinit thread_local llf* federate_of_thread = nullptr;
+const memory::PlatformLocal federate_is_of_the_platform{
+    sizeof federate_of_thread, []() -> void* { return &federate_of_thread; }};
 
 constexpr unsigned kMostFederates = 1024;  // limit of orrery/llf.h; others run without tokens
 

@@ -9,6 +9,7 @@
 
 #include "core/model_stack.h"
 #include "memory/application_mode.h"
+#include "memory/platform_local.h"
 #include "orrery/error.h"
 
 namespace orrery {
@@ -35,6 +36,8 @@ inline HeapMisuseNote& heap_misuse() {
   static constinit thread_local HeapMisuseNote note;
   return note;
 }
+inline const memory::PlatformLocal misuse_is_of_the_platform{
+    sizeof(HeapMisuseNote), []() -> void* { return &heap_misuse(); }};
 
 /// While it exists, misuse of LP memory on this thread is noted instead of ending the process.
 class MisuseWatch {

@@ -18,6 +18,7 @@
 #include "core/float_environment.h"
 #include "memory/application_mode.h"
 #include "memory/outside_calls.h"
+#include "memory/platform_local.h"
 #include "memory/text_buffers.h"
 #include "run/activity.h"
 #include "run/guarded_call.h"
@@ -27,6 +28,8 @@ namespace {
 
 /// The calling thread's object. Read by its signal handlers, which see the compiler's order.
 constinit thread_local Preemptible* current [[gnu::tls_model("local-exec")]] = nullptr;
+const memory::PlatformLocal current_is_of_the_platform{sizeof current,
+                                                       []() -> void* { return &current; }};
 
 /// Longest time from a heeded tick to the next one, if ticks are rare.
 constexpr long kSoonNanoseconds = 5'000'000;
@@ -212,17 +215,9 @@ void Preemptible::find_locals() {
   if (at == nullptr) return;
   const std::byte* const end = at + text_.locals_bytes();
   std::vector<Extent> kept_out;
-  const auto keep_out = [&](auto& variable) {
-    kept_out.push_back({reinterpret_cast<std::byte*>(&variable), sizeof variable});
-  };
-  keep_out(memory::thread_context);
-  keep_out(memory::outside_calls);
-  keep_out(memory::text_buffers);
-  keep_out(model_calls);
-  keep_out(activity);
-  keep_out(heap_misuse());
-  keep_out(floats_left());
-  keep_out(current);
+  memory::PlatformLocal::for_each([&kept_out](void* variable, std::size_t bytes) {
+    kept_out.push_back({static_cast<std::byte*>(variable), bytes});
+  });
   std::sort(kept_out.begin(), kept_out.end(),
             [](const Extent& a, const Extent& b) { return a.begin < b.begin; });
   const auto add_until = [&](const std::byte* until) {

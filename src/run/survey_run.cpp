@@ -92,7 +92,8 @@ class SurveyRun {
       if (!loop::execute_in_order(
               events_, executed,
               [&] { return executed < kPollEvents && result_.events < limits.events; },
-              [](const PlainEvent&) { return true; }, [this](PlainEvent* event) { handle(event); })) {
+              [](const PlainEvent&) { return true; },
+              [this](PlainEvent* event) { handle(event); })) {
         result_.reached = options_.until;
         return RunEnd::completed;
       }
