@@ -1061,6 +1061,14 @@ rm -r /out/long && ls -1aU /out
                          r"an end; its console ends with.*here I am")
         self.assertEqual(self.hosts_left(), [])
 
+    def test_one_that_writes_while_it_computes_is_named(self):
+        """What it writes moves its time a little, so that it stops at the ends of its windows."""
+        path = self.two("python3 -c 'while True: print(sum(range(50000)))'")
+        path.write_text(path.read_text().replace('delay = "10ms"', 'delay = "100us"'))
+        done = self.run_lab(path, "--until", "8s", "patience=1s")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("host a: it has computed for 1 s of processor time without an end", done.stderr)
+
     def test_one_that_panics_is_named(self):
         topology = self.two("echo 2 >/proc/sys/vm/panic_on_oom; tail /dev/zero")
         done = self.run_lab(topology, "--until", "8s")
