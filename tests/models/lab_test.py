@@ -1477,6 +1477,13 @@ int main(void) {
             self.assertIn(sentence, done.stderr)
             self.assertTrue((out / "x").exists() or (out / "b").exists())
 
+    def test_a_program_that_looks_at_many_files_at_once_has_memory(self):
+        """Each level looks for all above it, which are 11,000 files in no time."""
+        done = self.run_lab(self.two("python3 -c 'import os; os.makedirs(\"/out\" + \"/deep\" * 150)'; "
+                                     "find /out -name deep | wc -l"))
+        self.fingerprint(done)
+        self.assertEqual(self.console("a").splitlines()[0], "150", self.console("a"))
+
     def test_a_root_that_cannot_be_made_ends_the_run(self):
         root = self.folder / "root"
         shell = Path("/bin/sh").resolve()
