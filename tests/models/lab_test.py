@@ -1273,6 +1273,47 @@ command = "true"
         self.assertIn("this host has no user 'nemo'", self.console("b"))
         self.assertIn("program 2 ended with 125", self.console("b"))
 
+    def test_programs_that_poll_any_clock_get_on(self):
+        """Each reading takes 256 ns, also of clocks that only ticks or processor time move."""
+        source, program = self.folder / "poll.c", self.folder / "poll"
+        source.write_text("""
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static long now(int clock) {
+  struct timespec time;
+  clock_gettime(clock, &time);
+  return time.tv_sec * 1000000000 + time.tv_nsec;
+}
+static void poll(int clock) {
+  const long first = now(CLOCK_MONOTONIC), begun = now(clock);
+  while (now(clock) == begun);
+  printf("clock %d: %d\\n", clock, now(CLOCK_MONOTONIC) - first < 25000000);
+}
+int main(void) {
+  poll(CLOCK_MONOTONIC_COARSE);
+  poll(CLOCK_REALTIME_COARSE);
+  poll(CLOCK_PROCESS_CPUTIME_ID);
+  poll(CLOCK_THREAD_CPUTIME_ID);
+  const clock_t begun = clock();
+  while (clock() - begun < 1000);
+  puts("clock()");
+  usleep(980000 - now(CLOCK_REALTIME) % 1000000000 / 1000);
+  const time_t second = time(NULL);
+  while (time(NULL) == second);
+  puts("time()");
+  return 0;
+}
+""")
+        subprocess.run(["gcc", "-O1", "-w", "-o", program, source], check=True)
+        path = self.folder / "two.toml"
+        for more in ("", 'system_call = "1us"\n'):
+            path.write_text(TWO.format(command="/root/poll").replace(
+                'name = "a"\n', f'name = "a"\n{more}files = {{ "/root/poll" = "{program}" }}\n'))
+            self.fingerprint(self.run_lab(path, "--until", "4s"))
+            self.assertEqual(self.console("a").splitlines()[:6],
+                             ["clock 6: 1", "clock 5: 1", "clock 2: 1", "clock 3: 1", "clock()", "time()"])
+
     def test_hosts_differ_in_what_programs_take_for_random(self):
         path = self.folder / "six.toml"
         path.write_text("""
