@@ -1030,6 +1030,19 @@ rm -r /out/long && ls -1aU /out
         self.assertRegex(said, r"host a: it has ended without being switched off; its console")
         self.assertEqual(self.hosts_left(), [])
 
+    def test_a_program_that_outlives_the_others_does_not_hide_the_end(self):
+        """It writes behind the last line of its host's kernel, for its interface goes then."""
+        path = self.two("(ip monitor link &); sleep 1")
+        path.write_text(path.read_text().replace("sleep 3", "(ip monitor link &); sleep 1"))
+        prints = set()
+        for engine in ("sequential", "conservative", "auto"):
+            done = self.run_lab(path, "--engine", engine, "--out", str(self.folder / "report"), "--force")
+            prints.add(str(self.fingerprint(done)))
+            self.assertTrue(self.console("a").startswith("reboot: Power down\n"), self.console("a"))
+            with open(self.folder / "report/ends.csv", encoding="utf-8") as file:
+                self.assertEqual([(end["how"], end["why"]) for end in csv.DictReader(file)], [("0", "")] * 2)
+        self.assertEqual(len(prints), 1)
+
     def test_one_that_may_end_lets_the_others_go_on(self):
         path = self.two("echo here I am; while sleep 0.001; do :; done")
         path.write_text(path.read_text().replace('name = "a"\n', 'name = "a"\non_exit = "continue"\n'))
