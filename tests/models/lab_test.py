@@ -747,6 +747,10 @@ int main(void) {
   puts(text);
   unsigned long long first = __rdtsc(), second = __rdtscp(&core);
   printf("%llu %llu\\n", first, second - first);
+  unsigned long limit = 0;
+  char valid;
+  __asm__ volatile("lsl %2, %0" : "+r"(limit), "=@ccz"(valid) : "r"(0x7bUL));
+  puts(valid ? "LSL shows a core" : "LSL shows nothing");
   return 0;
 }
 """)
@@ -766,6 +770,7 @@ int main(void) {
                      re.sub("(?m)^[0-9a-f]: .*\n", "", self.console("a")))
         self.assertEqual(len(said), 1)
         said = said.pop()
+        self.assertIn("LSL shows a core" if "LSL" in shown else "LSL shows nothing", said)
         if hidden:
             self.assertIn("Orrery laboratory, a processor in virtual time\n", said)
             self.assertIn("rdrand 0 avx 0", said)
