@@ -144,8 +144,15 @@ std::int64_t Calendar::now() {
   return now_;
 }
 
+std::int64_t Calendar::reached() const {
+  const std::uint64_t claimed = page_->now.load();
+  return std::max(now_,
+                  static_cast<std::int64_t>(std::min(claimed, static_cast<std::uint64_t>(until_))));
+}
+
 void Calendar::run(std::int64_t now, std::int64_t until) {
   advance(static_cast<std::uint64_t>(now));
+  until_ = until;
   page_->free_until = static_cast<std::uint64_t>(until);
   page_->now = static_cast<std::uint64_t>(now);
   page_->running = kGuests;
@@ -160,6 +167,7 @@ void Calendar::hold(std::int64_t now) {
 }
 
 void Calendar::limit(std::int64_t until) {
+  until_ = std::min(until_, until);
   const auto time = static_cast<std::uint64_t>(until);
   if (time < page_->free_until.load()) page_->free_until = time;
 }

@@ -45,6 +45,10 @@ class Calendar {
   std::int64_t now();
   /// The result of the last call of now().
   std::int64_t last() const { return now_; }
+  /// How far a running guest says that it is; not checked, but no later than its limit.
+  std::int64_t reached() const;
+  /// Until when the guest may run, or was allowed to before it stopped.
+  std::int64_t limit() const { return until_; }
 
   /// Sets the time of a waiting guest to `now` and lets it run until `until`.
   void run(std::int64_t now, std::int64_t until);
@@ -89,7 +93,7 @@ class Calendar {
   Page* page_ = nullptr;
   File page_file_;
   Channel channel_;
-  std::int64_t now_ = 0;
+  std::int64_t now_ = 0, until_ = 0;
   std::uint32_t sequence_ = 0, taken_ = 0;  ///< numbers of messages and of notices
   std::uint32_t given_ = 0;                 ///< number of arrivals
   bool waits_ = false;

@@ -8,9 +8,11 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <span>
 #include <tuple>
@@ -93,7 +95,8 @@ class Guest {
   std::uint32_t quiet_devices() const;
   std::int64_t next_due() const { return due_.empty() ? kNever : due_.top().time; }
   void look();
-  void heard();
+  void got_on();
+  bool is_idle() const;
   void run();
   void do_next();
   void interrupt(unsigned device, std::uint16_t queue);
@@ -119,8 +122,8 @@ class Guest {
   int core_ = -1;                ///< the core of its processes
   std::unique_ptr<GuestProcess> process_;
   Patience patience_;
-  std::int64_t heard_at_ = 0;  ///< the guest's time when heard_ was reset
-  std::uint64_t heard_ = 0;    ///< messages since then
+  std::int64_t got_on_at_ = 0;  ///< the guest's time when it last got on
+  std::optional<std::chrono::steady_clock::time_point> looked_at_;  ///< since it last got on
 };
 
 }  // namespace orrery::lab

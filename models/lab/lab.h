@@ -76,8 +76,8 @@ class Lab final : public Model {
       *this,
       "patience",
       Duration::seconds(20),
-      {.help = "the machine's processor time that a host may compute without waiting for anything; "
-               "more is taken for an endless loop"}};
+      {.help = "the machine's processor time that a host may compute without waiting for anything "
+               "and without 10 ms of virtual time; more is taken for an endless loop"}};
   Parameter<std::string> spread_file{
       *this,
       "spread",

@@ -26,11 +26,11 @@ class Patience {
   /// `limit`: processor time, or length of the periods without any activity.
   explicit Patience(std::chrono::milliseconds limit) : limit_(limit) {}
 
-  /// To be called after each period without a message; `guest`: its first process. Returns the
-  /// reason for which the guest should be given up, if there is one.
+  /// To be called after each period in which the guest did not get on; `guest`: its first process.
+  /// Returns the reason for which the guest should be given up, if there is one.
   std::optional<std::string> look(pid_t guest);
-  /// The guest has sent a message.
-  void heard() { begun_ = false; }
+  /// The guest has waited for something, or some virtual time has passed in it.
+  void got_on() { begun_ = false; }
 
  private:
   const std::chrono::milliseconds limit_;

@@ -11,7 +11,7 @@ namespace orrery::lab {
 bool cpuid_can_be_hidden();
 
 /// Instructions that reveal properties of this machine's processor to programs of a host: "CPUID,
-/// RDPID, XGETBV". Only CPUID can be hidden.
+/// LSL, RDPID, XGETBV". Only CPUID can be hidden.
 std::string showing_instructions();
 
 }  // namespace orrery::lab

@@ -210,8 +210,11 @@ void Keeper::do_without(const Lp& lp, std::uint32_t ordinal) {
 /// Records how to undo event `ordinal`, which has just run. False if there is no memory for it.
 bool Keeper::push_reverse(const Lp& lp, std::uint32_t ordinal) {
   Checkpoint*& records = lp.kept.reversals;
+  if (begun_.undo_log.was_refused()) {
+    ++statistics_.refused;
+    return false;
+  }
   try {
-    begun_.undo_log.raise_refusal();
     records = make(pool_, Kind::reverse, begun_.undo_log.record_bytes(), begun_.kernel_before,
                    ordinal, records);
   } catch (const std::bad_alloc&) {

@@ -24,10 +24,8 @@ class UndoLog {
     images_.clear();
     refused_ = false;
   }
-  /// Throws std::bad_alloc if memory ran out: the log is incomplete and cannot undo the event.
-  void raise_refusal() const {
-    if (refused_) throw std::bad_alloc();
-  }
+  /// Whether memory ran out: the log is incomplete and cannot undo the event.
+  bool was_refused() const { return refused_; }
   /// remember and save_before are called from a handler, in application mode.
   void remember(const void* value, std::size_t bytes) {
     const memory::PlatformMode platform;

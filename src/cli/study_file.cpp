@@ -174,6 +174,12 @@ class StudyFile {
     return names;
   }
 
+  /// A list of one seed, which is not a number of seeds.
+  static bool is_list_of_one_number(const toml::node& node) {
+    const toml::array* const list = node.as_array();
+    return list != nullptr && list->size() == 1 && list->front().is_integer();
+  }
+
   void set_option(const Entry& entry) {
     const std::vector<std::string> names = keys();
     if (std::find(names.begin() + 3, names.end(), entry.key) == names.end()) {
@@ -188,6 +194,8 @@ class StudyFile {
       const bool is_repeatable = entry.key == "until-precision";
       if (is_repeatable)
         for (const std::string& value : values) option->add_result(value);
+      else if (entry.key == "seeds" && is_list_of_one_number(*entry.node))
+        option->add_result(fmt::format("{0}..{0}", values.front()));
       else
         option->add_result(fmt::format("{}", fmt::join(values, ",")));
       option->run_callback();

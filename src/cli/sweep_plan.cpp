@@ -122,10 +122,21 @@ void read_rules(const SweepArguments& arguments, double confidence, study::Plan&
                                  plan.seeds.size()));
 }
 
+/// A single number may be meant as a count. 0 and 1 may not: no study has 0 seeds, and 1 seed is the
+/// seed 1.
+void refuse_count(const std::string& text, const std::vector<std::uint64_t>& seeds) {
+  if (seeds.size() > 1 || seeds.front() <= 1 || text.find("..") != std::string::npos) return;
+  throw UsageError(fmt::format("{0} may mean {0} seeds or the seed {0}: write 1..{0} or {0}..{0}",
+                               seeds.front()));
+}
+
 void read_seeds(const SweepArguments& arguments, study::Plan& plan) {
   const std::string text =
       arguments.seeds.empty() ? fmt::format("1..{}", kDefaultSeeds) : arguments.seeds;
-  plan.seeds = at_key(arguments, "seeds", "--seeds: ", [&] { return study::expand_seeds(text); });
+  at_key(arguments, "seeds", "--seeds: ", [&] {
+    plan.seeds = study::expand_seeds(text);
+    refuse_count(text, plan.seeds);
+  });
 }
 
 /// Removes axes of one value, which is set in all runs and needs no column.

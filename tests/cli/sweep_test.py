@@ -60,7 +60,7 @@ class Study(SweepCase):
         self.assertIn("results in ", done.out)
 
     def test_runs_are_those_of_run(self):
-        self.sweep(*SMALL, "--set", "channels=2,4", "--seeds", "5", "--out", self.out())
+        self.sweep(*SMALL, "--set", "channels=2,4", "--seeds", "5..5", "--out", self.out())
         alone = self.run_json(*SMALL, "--set", "channels=4", "--seed", "5")
         row = rows_of(self.out() / "runs.csv")[1]
         self.assertEqual(row["fingerprint"], alone["run"]["fingerprint"])
@@ -268,7 +268,7 @@ class StudyFile(SweepCase):
                    "1..2", "--out", self.out("b"))
         self.assertEqual(files_of(self.out("a")), files_of(self.out("b")))
         # The command line wins.
-        done = self.run_ok("sweep", path, "--seeds", "7", "--set", "channels=3", "--out",
+        done = self.run_ok("sweep", path, "--seeds", "7..7", "--set", "channels=3", "--out",
                            self.out("c"))
         self.assertEqual(done.err, "")
         rows = rows_of(self.out("c") / "runs.csv")
@@ -297,6 +297,13 @@ class StudyFile(SweepCase):
                          [("2", "20s", "no", "3"), ("2", "20s", "no", "1"),
                           ("4", "10s", "no", "3"), ("4", "10s", "no", "1")])
 
+    def test_one_seed(self):
+        for number, seeds in enumerate(("[7]", '"7..7"')):
+            path = self.write(f'model = "pcs"\nseeds = {seeds}\nuntil = "50s"\n[set]\ncells = 4\n')
+            out = self.out(str(number))
+            self.run_ok("sweep", path, "--out", out, "--quiet")
+            self.assertEqual([row["seed"] for row in rows_of(out / "runs.csv")], ["7"])
+
     def wrong(self, text, line, key, *says):
         path = self.write(text)
         self.refused(2, "sweep", path, says=[f"study file '{path}', line {line}, '{key}': ", *says])
@@ -306,6 +313,7 @@ class StudyFile(SweepCase):
         self.wrong(head + 'sedes = 3\n', 2, "sedes", "no such key", "'seeds'")
         self.wrong(head + 'seeds = "1..x"\n', 2, "seeds", "'x' is no number")
         self.wrong(head + 'seeds = []\n', 2, "seeds", "the list is empty")
+        self.wrong(head + 'seeds = 5\n', 2, "seeds", "may mean 5 seeds or the seed 5")
         self.wrong(head + 'until = "soon"\n', 2, "until", "'soon'")
         self.wrong(head + 'until = 2026-01-01\n', 2, "until", "a text in quotes")
         self.wrong(head + 'engine = "timewrap"\n', 2, "engine", "'timewarp'")
@@ -346,6 +354,8 @@ class Refusals(SweepCase):
         self.refused(2, "sweep", "pcs", "--seeds", "1..", says=["--seeds: ", "'' is no number"])
         self.refused(2, "sweep", "pcs", "--seeds", "1,1", says=["there twice"])
         self.refused(2, "sweep", "pcs", "--seeds", "0.5", says=["is no seed"])
+        self.refused(2, "sweep", "pcs", "--seeds", "5", says=[
+            "--seeds: 5 may mean 5 seeds or the seed 5: write 1..5 or 5..5"])
         self.refused(2, "sweep", "pcs", "--jobs", "none", says=["--jobs"])
         self.refused(2, "sweep", "pcs", "--confidence", "95", says=["--confidence", "0.95"])
         self.refused(2, "sweep", "pcs", "--set", "channels", says=["NAME=VALUE"])
@@ -366,7 +376,7 @@ class Refusals(SweepCase):
     def test_another_study_in_the_folder(self):
         self.sweep(*SMALL, "--seeds", "1", "--out", self.out())
         before = files_of(self.out())
-        self.refused(2, "sweep", *SMALL, "--seeds", "2", "--out", self.out(),
+        self.refused(2, "sweep", *SMALL, "--seeds", "2..2", "--out", self.out(),
                      says=["another study", "its 'seeds' is [1], not [2]", "--out", "--force"])
         self.refused(2, "sweep", *SMALL, "--seeds", "1", "--set", "channels=3", "--out", self.out(),
                      says=["its 'settings' differs"])

@@ -64,12 +64,12 @@ TEST(LabPatience, EndsWithWhoComputesForTooLong) {
   EXPECT_EQ(*complaint, "it has computed for 0.2 s of processor time without an end");
 }
 
-TEST(LabPatience, BeginsAnewWithWhoHasSpoken) {
+TEST(LabPatience, BeginsAnewWithWhoHasGotOn) {
   const FakeGuest guest(true);
   Patience patience(200ms);
   for (int i = 0; i < 60; ++i) {
     ASSERT_FALSE(patience.look(guest.id()));
-    patience.heard();
+    patience.got_on();
     std::this_thread::sleep_for(10ms);
   }
 }

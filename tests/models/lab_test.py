@@ -747,6 +747,10 @@ int main(void) {
   puts(text);
   unsigned long long first = __rdtsc(), second = __rdtscp(&core);
   printf("%llu %llu\\n", first, second - first);
+  unsigned long limit = 0;
+  char valid;
+  __asm__ volatile("lsl %2, %0" : "+r"(limit), "=@ccz"(valid) : "r"(0x7bUL));
+  puts(valid ? "LSL shows a core" : "LSL shows nothing");
   return 0;
 }
 """)
@@ -766,6 +770,7 @@ int main(void) {
                      re.sub("(?m)^[0-9a-f]: .*\n", "", self.console("a")))
         self.assertEqual(len(said), 1)
         said = said.pop()
+        self.assertIn("LSL shows a core" if "LSL" in shown else "LSL shows nothing", said)
         if hidden:
             self.assertIn("Orrery laboratory, a processor in virtual time\n", said)
             self.assertIn("rdrand 0 avx 0", said)
@@ -1030,6 +1035,19 @@ rm -r /out/long && ls -1aU /out
         self.assertRegex(said, r"host a: it has ended without being switched off; its console")
         self.assertEqual(self.hosts_left(), [])
 
+    def test_a_program_that_outlives_the_others_does_not_hide_the_end(self):
+        """It writes behind the last line of its host's kernel, for its interface goes then."""
+        path = self.two("(ip monitor link &); sleep 1")
+        path.write_text(path.read_text().replace("sleep 3", "(ip monitor link &); sleep 1"))
+        prints = set()
+        for engine in ("sequential", "conservative", "auto"):
+            done = self.run_lab(path, "--engine", engine, "--out", str(self.folder / "report"), "--force")
+            prints.add(str(self.fingerprint(done)))
+            self.assertTrue(self.console("a").startswith("reboot: Power down\n"), self.console("a"))
+            with open(self.folder / "report/ends.csv", encoding="utf-8") as file:
+                self.assertEqual([(end["how"], end["why"]) for end in csv.DictReader(file)], [("0", "")] * 2)
+        self.assertEqual(len(prints), 1)
+
     def test_one_that_may_end_lets_the_others_go_on(self):
         path = self.two("echo here I am; while sleep 0.001; do :; done")
         path.write_text(path.read_text().replace('name = "a"\n', 'name = "a"\non_exit = "continue"\n'))
@@ -1060,6 +1078,14 @@ rm -r /out/long && ls -1aU /out
         self.assertRegex(done.stderr, r"(?s)host a: it has computed for 1 s of processor time without "
                          r"an end; its console ends with.*here I am")
         self.assertEqual(self.hosts_left(), [])
+
+    def test_one_that_writes_while_it_computes_is_named(self):
+        """What it writes moves its time a little, so that it stops at the ends of its windows."""
+        path = self.two("python3 -c 'while True: print(sum(range(50000)))'")
+        path.write_text(path.read_text().replace('delay = "10ms"', 'delay = "100us"'))
+        done = self.run_lab(path, "--until", "8s", "patience=1s")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("host a: it has computed for 1 s of processor time without an end", done.stderr)
 
     def test_one_that_panics_is_named(self):
         topology = self.two("echo 2 >/proc/sys/vm/panic_on_oom; tail /dev/zero")
@@ -1265,6 +1291,47 @@ command = "true"
         self.assertIn("this host has no user 'nemo'", self.console("b"))
         self.assertIn("program 2 ended with 125", self.console("b"))
 
+    def test_programs_that_poll_any_clock_get_on(self):
+        """Each reading takes 256 ns, also of clocks that only ticks or processor time move."""
+        source, program = self.folder / "poll.c", self.folder / "poll"
+        source.write_text("""
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static long now(int clock) {
+  struct timespec time;
+  clock_gettime(clock, &time);
+  return time.tv_sec * 1000000000 + time.tv_nsec;
+}
+static void poll(int clock) {
+  const long first = now(CLOCK_MONOTONIC), begun = now(clock);
+  while (now(clock) == begun);
+  printf("clock %d: %d\\n", clock, now(CLOCK_MONOTONIC) - first < 25000000);
+}
+int main(void) {
+  poll(CLOCK_MONOTONIC_COARSE);
+  poll(CLOCK_REALTIME_COARSE);
+  poll(CLOCK_PROCESS_CPUTIME_ID);
+  poll(CLOCK_THREAD_CPUTIME_ID);
+  const clock_t begun = clock();
+  while (clock() - begun < 1000);
+  puts("clock()");
+  usleep(980000 - now(CLOCK_REALTIME) % 1000000000 / 1000);
+  const time_t second = time(NULL);
+  while (time(NULL) == second);
+  puts("time()");
+  return 0;
+}
+""")
+        subprocess.run(["gcc", "-O1", "-w", "-o", program, source], check=True)
+        path = self.folder / "two.toml"
+        for more in ("", 'system_call = "1us"\n'):
+            path.write_text(TWO.format(command="/root/poll").replace(
+                'name = "a"\n', f'name = "a"\n{more}files = {{ "/root/poll" = "{program}" }}\n'))
+            self.fingerprint(self.run_lab(path, "--until", "4s"))
+            self.assertEqual(self.console("a").splitlines()[:6],
+                             ["clock 6: 1", "clock 5: 1", "clock 2: 1", "clock 3: 1", "clock()", "time()"])
+
     def test_hosts_differ_in_what_programs_take_for_random(self):
         path = self.folder / "six.toml"
         path.write_text("""
@@ -1468,6 +1535,13 @@ int main(void) {
                           done.stderr)
             self.assertIn(sentence, done.stderr)
             self.assertTrue((out / "x").exists() or (out / "b").exists())
+
+    def test_a_program_that_looks_at_many_files_at_once_has_memory(self):
+        """Each level looks for all above it, which are 11,000 files in no time."""
+        done = self.run_lab(self.two("python3 -c 'import os; os.makedirs(\"/out\" + \"/deep\" * 150)'; "
+                                     "find /out -name deep | wc -l"))
+        self.fingerprint(done)
+        self.assertEqual(self.console("a").splitlines()[0], "150", self.console("a"))
 
     def test_a_root_that_cannot_be_made_ends_the_run(self):
         root = self.folder / "root"

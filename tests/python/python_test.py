@@ -740,6 +740,9 @@ class Studies(Case):
             for given in [{"seeds": seeds}, {"options": {"seeds": seeds}}]:
                 self.refused(orrery.UsageError, lambda: orrery.sweep("pcs", **given),
                              "seeds=5 may mean 5 seeds or the seed 5: write seeds=range(1, 6) or seeds=[5]")
+        self.refused(orrery.UsageError, lambda: orrery.sweep("pcs", seeds="5"), "write 1..5 or 5..5")
+        study = orrery.sweep("pcs", cells=4, until="50s", seeds=[5])
+        self.assertEqual(list(study.runs["seed"]), [5])
 
     def test_what_is_shown(self):
         study = orrery.sweep("pcs", **SMALL, channels=[2, 4], seeds=[1, 2], show="power.mean", series="power=50s")

@@ -118,7 +118,10 @@ def option_word(name, value):
         count = int(value)
         raise UsageError(f"seeds={value} may mean {count} seeds or the seed {count}: write "
                          f"seeds=range(1, {count + 1}) or seeds=[{count}]")
-    return ["--" + name if value is True else f"--{name}={values_text(name, value)}"]
+    text = values_text(name, value)
+    if name == "seeds" and is_list(value) and text.isdigit():
+        text = f"{text}..{text}"  # one seed, not so many
+    return ["--" + name if value is True else f"--{name}={text}"]
 
 
 class Request:

@@ -138,7 +138,7 @@ struct alignas(64) LpState {
   void grow(memory::BlockPool& pool) {
     // 7, 15, 31, ...: blocks of 64, 128, 256 bytes, ...
     const std::uint64_t capacity = has_array ? 2 * history_.array->capacity + 1 : 7;
-    if (capacity > kMostEvents) throw std::bad_alloc();
+    if (capacity > kMostEvents) memory::throw_refused(History::bytes(capacity));
     auto* array = static_cast<History*>(pool.allocate(History::bytes(capacity)));
     array->capacity = capacity;
     std::memcpy(static_cast<void*>(array->events), history(), count * sizeof(TwEvent*));

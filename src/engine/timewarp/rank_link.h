@@ -59,7 +59,7 @@ class RankLink : public ranks::Link<Message, GvtReport, CauseTime> {
   /// Sends an antimessage for the event that `record` stands for.
   void cancel(unsigned worker, const TwEvent& record, std::uint64_t joined) {
     const EventHeader header(record.key(), record.receiver, record.type, {});
-    Link::send(worker, rank_of(record), header, {kAntimessage}, nullptr, joined);
+    Link::send(worker, rank_of(record), header, {kAntimessage}, record.payload(), joined);
   }
   /// Hands over the parcels that the worker has filled: all of them, or only if they are old.
   void post(unsigned worker, std::uint64_t joined) { egress(worker).post_all(joined); }
