@@ -10,8 +10,8 @@
 //              is below K and as many messages were received as sent.
 // When the lowest key of all has reached K, nothing is executed and so nothing sent: a worker that
 // had executed an event since it joined that round would have reported that event as its lowest. So
-// the sums of that round are final, and by the argument in timewarp/cut.h all channels are empty if
-// the sums agree.
+// the sums of that round are final, and by the argument in run/rounds/halt_report.h all channels are
+// empty if the sums agree.
 //
 // The same holds for a pause at a time that was known before: no event at or after it is begun.
 //
@@ -45,7 +45,7 @@ class Halt {
     if (sum.fault_at_lowest) return finish(RunEnd::fault, sum.lowest);
     if (sum.lowest.time() >= until) return finish(RunEnd::completed, Key::infinity());
     if (sum.lowest.time() >= end)
-      return sum.sent == sum.received && finish(RunEnd::paused, Key::start_of(end));
+      return sum.all_received() && finish(RunEnd::paused, Key::start_of(end));
     switch (phase_) {
       case Phase::running:
         note_reason(sum);
@@ -56,7 +56,7 @@ class Halt {
         phase_ = Phase::draining;
         [[fallthrough]];
       case Phase::draining:
-        return sum.lowest >= limit_ && sum.sent == sum.received && finish(reason_, limit_);
+        return sum.lowest >= limit_ && sum.all_received() && finish(reason_, limit_);
     }
     return false;
   }

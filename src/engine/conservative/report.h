@@ -19,33 +19,28 @@
 
 #include "core/key.h"
 #include "engine/conservative/lookaheads.h"
+#include "run/rounds/halt_report.h"
 #include "transport/lowest.h"
 #include "transport/rounds.h"
 
 namespace orrery::conservative {
 
-struct Report : transport::LowestKeys {
+struct Report : transport::LowestKeys, rounds::HaltReport {
   std::int64_t begins = kNever;  ///< ticks; of a worker, or of a rank
   Key highest;                   ///< of the events that were begun
   bool fault_at_lowest = false;  ///< `lowest` is an event whose execution failed
-  bool stop = false;             ///< the run was asked to stop
   bool period_is_over = false;
-  bool time_is_over = false;             ///< this engine's time with the world is over
-  std::uint64_t executed = 0;            ///< by this engine in this world; of a worker: this period
-  std::uint64_t sent = 0, received = 0;  ///< messages, since the engine has the world
+  std::uint64_t executed = 0;  ///< by this engine in this world; of a worker: this period
   std::uint64_t memory_bytes = 0;
 
   void add(const Report& one) {
     if (one.lowest < lowest) fault_at_lowest = one.fault_at_lowest;
     LowestKeys::add(one);
+    HaltReport::add(one);
     begins = std::min(begins, one.begins);
     highest = std::max(highest, one.highest);
-    stop |= one.stop;
     period_is_over |= one.period_is_over;
-    time_is_over |= one.time_is_over;
     executed += one.executed;
-    sent += one.sent;
-    received += one.received;
     memory_bytes += one.memory_bytes;
   }
 };

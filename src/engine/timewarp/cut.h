@@ -20,9 +20,8 @@
 // GVT may still rise on the way, since events that only a notice held vanish. Nothing is executed,
 // so the run is at that key as well: the cut is at GVT of round n.
 //
-// Why no message is in transit when the sums agree. Reports say how many messages (events and
-// notices of cancellation) their worker has put into channels and taken out of them since the run
-// began; a message that waits for room in a full ring counts as put in and not as taken out.
+// Why nobody sends before the sums agree, as run/rounds/halt_report.h requires. Messages are events
+// and notices of cancellation.
 // (1) A worker puts messages in when it executes a handler, and when it undoes an event, whose
 //     sends it cancels. After its retreat in round r it does neither: it begins no handler, and it
 //     has no executed event left that could be undone. Its executed events are all below K, which
@@ -32,17 +31,10 @@
 // (2) Each worker retreats before it joins round r + 1, and reports of a round n > r are made when
 //     all have joined it. So all reports of round n are made after all retreats, and their sum of
 //     messages sent is that of all messages there will be until some worker executes again.
-// (3) Through no channel more is received than was sent, and what a worker has received only grows.
-//     The reports of round n are made at different moments, but by (2) the number sent through a
-//     channel is the same at all of them. If the sums over all channels are equal, sent and
-//     received are equal for each channel, at the moment when its receiver reports; and from then
-//     on, since nothing more is put in. So all channels are empty and stay so.
-// (4) The same holds for marks of cancellation, which a sender sets in the event itself
+// (3) The same holds for marks of cancellation, which a sender sets in the event itself
 //     (event_status.h): they were set in retreats or before, so each worker that adopts round n
 //     sees them all. Since all notices have arrived, each marked event that is left is pending, and
 //     no other worker refers to it.
-// The sums do become equal: nothing is put in any more, and each turn and each round takes out all
-// that is there.
 //
 // A speculative event whose handler failed is undone with all the others. A fault that is left
 // comes from the retreat itself: a handler that failed when it coasted forward, or a reverse
@@ -88,7 +80,7 @@ class Cut {
         return Step::retreat;
       case Phase::settling:
         ORRERY_ASSERT(sum.received <= sum.sent, "only what was sent is received");
-        if (sum.received < sum.sent) return Step::nothing;
+        if (!sum.all_received()) return Step::nothing;
         if (due_) committed_ = sum.executed - sum.rolled_back;
         phase_ = sum.faulted ? Phase::running : Phase::reached;
         return sum.faulted ? Step::given_up : Step::reached;
