@@ -17,7 +17,7 @@
 namespace orrery::explore {
 namespace {
 
-enum class Planted {
+enum class Mistake {
   nothing,
   sends_a_round_longer,     ///< a worker stops sending a round after it has seen the wish to halt
   trusts_the_same_round,    ///< the sums of the round that shows the wish count already
@@ -28,7 +28,7 @@ using rounds::HaltReport;
 
 /// Each worker sends messages until the workers halt: worker 0 as many as it wants, the others one for
 /// each message that they receive.
-template <unsigned kWorkers, std::size_t kCapacity, Planted kPlanted = Planted::nothing>
+template <unsigned kWorkers, std::size_t kCapacity, Mistake kMistake = Mistake::nothing>
 class Halting : public Scenario {
   using Mesh = transport::Mesh<Cell<int>, Atomics>;
   using Rounds = transport::Rounds<Cell<HaltReport>, Atomics>;
@@ -85,7 +85,7 @@ class Halting : public Scenario {
       report.stop = sent > 0;
       report.sent = sent;
       report.received = received;
-      if (kPlanted == Planted::counts_only_what_is_out)
+      if (kMistake == Mistake::counts_only_what_is_out)
         all.mesh_.for_each_waiting(index, [&report](const Cell<int>&) { --report.sent; });
       return report;
     }
@@ -93,13 +93,11 @@ class Halting : public Scenario {
       progress = true;
       HaltReport sum;
       for (unsigned i = 0; i < kWorkers; ++i) sum.add(all.rounds_.report_of(i).get());
-      const bool halts = !sends;
-      if (sum.stop && (kPlanted != Planted::sends_a_round_longer || wished)) sends = false;
+      const bool knew = wished;
       wished |= sum.stop;
-      const bool may_trust =
-          kPlanted == Planted::nothing || kPlanted == Planted::counts_only_what_is_out ? halts
-                                                                                       : wished;
-      if (!may_trust || !sum.all_received()) return false;
+      if (kMistake == Mistake::sends_a_round_longer ? knew : wished) sends = false;
+      const bool trusts = kMistake == Mistake::trusts_the_same_round ? wished : knew;
+      if (!trusts || !sum.all_received()) return false;
       require(all.in_transit_ == 0, "a message is in transit at the cut");
       return true;
     }
@@ -128,11 +126,11 @@ TEST(ExploredHalts, LeaveNoMessageInTransit) {
 TEST(ExploredHalts, ShowPlantedErrors) {
   const std::string what = "a message is in transit at the cut";
   expect_found("sends a round longer", {.deviations = 3},
-               make<Halting<2, 1, Planted::sends_a_round_longer>>(), what);
+               make<Halting<2, 1, Mistake::sends_a_round_longer>>(), what);
   expect_found("trusts the same round", {.deviations = 3},
-               make<Halting<2, 1, Planted::trusts_the_same_round>>(), what);
+               make<Halting<2, 1, Mistake::trusts_the_same_round>>(), what);
   expect_found("counts only what is out", {.deviations = 3},
-               make<Halting<2, 1, Planted::counts_only_what_is_out>>(), what);
+               make<Halting<2, 1, Mistake::counts_only_what_is_out>>(), what);
 }
 
 }  // namespace
