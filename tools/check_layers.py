@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIST = ROOT / "tools/layers.txt"
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 # Folders of these have a part for each of their own folders.
-DIVIDED = {"src/engine", "src/transport", "src/llf"}
+DIVIDED = {"src/engine", "src/run", "src/transport", "src/llf"}
 
 
 def part_of(path):

@@ -34,7 +34,7 @@
 #include "core/assert.h"
 #include "core/attachment.h"
 #include "orrery/logical_process.h"
-#include "run/statistics.h"
+#include "run/results/statistics.h"
 
 namespace orrery::checkpoint {
 

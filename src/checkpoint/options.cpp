@@ -5,7 +5,7 @@
 #include "checkpoint/offload.h"
 #include "checkpoint/page_tracker.h"
 #include "checkpoint/strategy.h"
-#include "run/option_forms.h"
+#include "run/options/option_forms.h"
 
 namespace orrery::checkpoint {
 namespace {

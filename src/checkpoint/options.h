@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "run/options.h"
+#include "run/options/options.h"
 
 namespace orrery::checkpoint {
 

@@ -22,9 +22,9 @@
 #include "observe/number_text.h"
 #include "observe/output_folder.h"
 #include "orrery/error.h"
-#include "run/observation.h"
-#include "run/option_forms.h"
-#include "run/supervised_run.h"
+#include "run/options/option_forms.h"
+#include "run/results/observation.h"
+#include "run/threads/supervised_run.h"
 
 namespace orrery::cli {
 namespace {

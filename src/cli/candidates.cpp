@@ -12,7 +12,7 @@
 #include "core/model_registry.h"
 #include "core/text.h"
 #include "run/engine.h"
-#include "run/model_checks.h"
+#include "run/options/model_checks.h"
 
 namespace orrery::cli {
 namespace {

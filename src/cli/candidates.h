@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "cli/command_line.h"
-#include "run/option.h"
+#include "run/options/option.h"
 
 namespace orrery::cli {
 

@@ -27,9 +27,9 @@
 #include "observe/output_folder.h"
 #include "observe/text_table.h"
 #include "orrery/error.h"
-#include "run/model_checks.h"
-#include "run/observation.h"
-#include "run/option_forms.h"
+#include "run/options/model_checks.h"
+#include "run/options/option_forms.h"
+#include "run/results/observation.h"
 
 extern char** environ;
 

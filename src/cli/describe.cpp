@@ -16,10 +16,10 @@
 #include "observe/number_text.h"
 #include "observe/text_table.h"
 #include "orrery/error.h"
+#include "run/containment/faults.h"
 #include "run/engine.h"
-#include "run/faults.h"
-#include "run/lp_executions.h"
-#include "run/model_checks.h"
+#include "run/execution/lp_executions.h"
+#include "run/options/model_checks.h"
 
 namespace orrery::cli {
 namespace {

@@ -31,7 +31,7 @@
 #include "observe/terminal.h"
 #include "observe/text_table.h"
 #include "orrery/error.h"
-#include "run/option_forms.h"
+#include "run/options/option_forms.h"
 
 namespace orrery::cli {
 namespace {

@@ -9,9 +9,9 @@
 #include "observe/number_text.h"
 #include "observe/report.h"
 #include "orrery/error.h"
-#include "run/faults.h"
-#include "run/lp_executions.h"
-#include "run/world_engine.h"
+#include "run/containment/faults.h"
+#include "run/execution/lp_executions.h"
+#include "run/world/world_engine.h"
 
 namespace orrery::cli {
 namespace {

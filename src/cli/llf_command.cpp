@@ -31,7 +31,7 @@
 #include "observe/watch.h"
 #include "orrery/error.h"
 #include "orrery/llf.h"
-#include "run/option_forms.h"
+#include "run/options/option_forms.h"
 
 namespace orrery::cli {
 namespace {

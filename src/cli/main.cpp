@@ -36,7 +36,7 @@
 #include "core/text.h"
 #include "memory/region.h"
 #include "orrery/error.h"
-#include "run/crash_guard.h"
+#include "run/containment/crash_guard.h"
 
 namespace orrery::cli {
 namespace {

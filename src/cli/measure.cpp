@@ -14,9 +14,9 @@
 #include "observe/number_text.h"
 #include "observe/watch.h"
 #include "orrery/error.h"
-#include "run/faults.h"
-#include "run/model_checks.h"
-#include "run/survey_run.h"
+#include "run/containment/faults.h"
+#include "run/options/model_checks.h"
+#include "run/survey/survey_run.h"
 
 namespace orrery::cli {
 namespace {

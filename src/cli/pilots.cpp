@@ -11,7 +11,7 @@
 #include "observe/batch_means.h"
 #include "observe/result_files.h"
 #include "orrery/error.h"
-#include "run/observation.h"
+#include "run/results/observation.h"
 #include "study/campaign.h"
 #include "study/study_folder.h"
 #include "study/warm_up.h"

@@ -26,9 +26,9 @@
 #include "observe/summary.h"
 #include "observe/watch.h"
 #include "orrery/error.h"
-#include "run/model_checks.h"
-#include "run/observation.h"
-#include "run/supervised_run.h"
+#include "run/options/model_checks.h"
+#include "run/results/observation.h"
+#include "run/threads/supervised_run.h"
 
 namespace orrery::cli {
 namespace {

@@ -12,8 +12,8 @@
 #include "cli/study_file.h"
 #include "core/model_registry.h"
 #include "orrery/error.h"
-#include "run/model_checks.h"
-#include "run/observation.h"
+#include "run/options/model_checks.h"
+#include "run/results/observation.h"
 
 namespace orrery::cli {
 namespace {

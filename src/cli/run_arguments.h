@@ -16,7 +16,7 @@
 #include "cli/input_digests.h"
 #include "orrery/model.h"
 #include "run/engine.h"
-#include "run/model_checks.h"
+#include "run/options/model_checks.h"
 #include "study/plan.h"
 
 namespace CLI {
@@ -58,7 +58,7 @@ struct RunArguments {
   bool quiet = false, force = false, json = false, verbose = false;
   SnapshotArguments snapshots;
   TraceArguments trace;
-  /// The texts of declared run options (run/option.h); empty: not given. A map, since CLI11 keeps
+  /// The texts of declared run options (run/options/option.h); empty: not given. A map, since CLI11 keeps
   /// references to its elements.
   std::map<const OptionBase*, std::string> texts;
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "orrery/error.h"
-#include "run/observation.h"
-#include "run/world_engine.h"
+#include "run/results/observation.h"
+#include "run/world/world_engine.h"
 
 namespace orrery::cli {
 

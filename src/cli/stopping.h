@@ -14,7 +14,7 @@ namespace orrery::cli {
 
 class Stopping {
  public:
-  /// Call it when the model is prepared and its observations are set (run/observation.h). Throws
+  /// Call it when the model is prepared and its observations are set (run/results/observation.h). Throws
   /// UsageError for a condition that has no meaning for the model, and for an engine that is no
   /// WorldEngine.
   void prepare(const Engine& engine, const EngineInfo& info, const Model& model,

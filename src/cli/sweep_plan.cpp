@@ -11,8 +11,8 @@
 #include "core/modules.h"
 #include "observe/host.h"
 #include "orrery/error.h"
-#include "run/observation.h"
-#include "run/option_forms.h"
+#include "run/options/option_forms.h"
+#include "run/results/observation.h"
 
 namespace orrery::cli {
 namespace {

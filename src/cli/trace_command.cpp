@@ -13,7 +13,7 @@
 #include "observe/number_text.h"
 #include "observe/text_table.h"
 #include "orrery/error.h"
-#include "run/option_forms.h"
+#include "run/options/option_forms.h"
 #include "trace/chart.h"
 #include "trace/difference.h"
 #include "trace/reader.h"

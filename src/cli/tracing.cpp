@@ -6,11 +6,11 @@
 #include <algorithm>
 
 #include "core/duration_text.h"
+#include "core/machine.h"
 #include "observe/number_text.h"
 #include "orrery/error.h"
-#include "run/faults.h"
-#include "run/option_forms.h"
-#include "run/placement.h"
+#include "run/containment/faults.h"
+#include "run/options/option_forms.h"
 #include "trace/lane_exchange.h"
 
 namespace orrery::cli {

@@ -11,7 +11,7 @@
 #include "cli/run_arguments.h"
 #include "observe/row_store.h"
 #include "observe/run_record.h"
-#include "run/trace_recorder.h"
+#include "run/execution/trace_recorder.h"
 #include "trace/committed_events.h"
 #include "trace/life.h"
 #include "trace/trace_file.h"

@@ -2,7 +2,7 @@
 #include "live/facts.h"
 
 #include "observe/report.h"
-#include "run/faults.h"
+#include "run/containment/faults.h"
 
 namespace orrery::live {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "observe/report.h"
-#include "run/metrics_so_far.h"
+#include "run/world/metrics_so_far.h"
 #include "transport/ranks/bytes.h"
 #include "transport/ranks/rank_transport.h"
 

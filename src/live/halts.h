@@ -2,7 +2,7 @@
 //
 // Halts a run for a look: reads the committed metrics and the activity of LPs from its world.
 // Workers change both all the time, so they can be read only at a cut of the run; a cut changes no
-// results (run/world.h). Passes on the run's other halts.
+// results (run/world/world.h). Passes on the run's other halts.
 //
 // Over ranks, all ranks halt at the same cuts. Only the first rank gets requests, and it sends the
 // reasons of a halt to the others.
@@ -11,7 +11,7 @@
 #include "live/board.h"
 #include "live/lp_map.h"
 #include "run/clock.h"
-#include "run/halts.h"
+#include "run/world/halts.h"
 
 namespace orrery::live {
 

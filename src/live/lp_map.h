@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "run/world.h"
+#include "run/world/world.h"
 #include "transport/ranks/rank_transport.h"
 
 namespace orrery::live {

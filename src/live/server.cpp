@@ -16,7 +16,7 @@
 
 #include "core/plugin_file.h"
 #include "orrery/error.h"
-#include "run/supervised_run.h"
+#include "run/threads/supervised_run.h"
 
 namespace orrery::live {
 namespace {

@@ -110,7 +110,7 @@ struct ThreadContext {
 // Bits of ThreadContext::attention.
 // Platform code has run out of stack and continues on a reserve (core/model_stack.h).
 inline constexpr std::uint8_t kOverrun = 1;
-// An event more urgent than the running handler may wait (run/preemption.h).
+// An event more urgent than the running handler may wait (run/containment/preemption.h).
 inline constexpr std::uint8_t kLook = 2;
 
 extern constinit thread_local ThreadContext thread_context [[gnu::tls_model("local-exec")]];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The thread-local variables of the platform. When a worker leaves a handler in mid-event to execute
-// other events (run/preemption.h), it saves the thread-local variables of the program for the handler
+// other events (run/containment/preemption.h), it saves the thread-local variables of the program for the handler
 // and restores them afterwards. Variables of the platform must keep the values that they have by then,
 // so each one registers itself beside its definition. './dev lint' finds one that does not.
 #pragma once

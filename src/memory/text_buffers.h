@@ -4,7 +4,7 @@
 // thread, and a handler may read the text until it returns. If the handler is interrupted and
 // another handler on the same thread asks for a text, the first one would read the wrong text. So
 // the platform has its own buffers (interpose_text.cpp), and preemption saves them
-// (run/preemption.h).
+// (run/containment/preemption.h).
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The results of a survey of a model's sends (run/edge_survey.h), as a table for the terminal and
+// The results of a survey of a model's sends (run/survey/edge_survey.h), as a table for the terminal and
 // as JSON.
 #pragma once
 

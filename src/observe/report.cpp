@@ -14,8 +14,8 @@
 #include "observe/edge_view.h"
 #include "observe/metric_figures.h"
 #include "observe/number_text.h"
-#include "run/faults.h"
-#include "run/observation.h"
+#include "run/containment/faults.h"
+#include "run/results/observation.h"
 
 namespace orrery {
 namespace {

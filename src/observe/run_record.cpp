@@ -10,7 +10,7 @@
 #include "core/float_environment.h"
 #include "observe/metric_figures.h"
 #include "orrery/error.h"
-#include "run/model_checks.h"
+#include "run/options/model_checks.h"
 
 namespace orrery {
 namespace {

@@ -13,9 +13,9 @@
 #include "observe/metric_figures.h"
 #include "observe/number_text.h"
 #include "orrery/error.h"
-#include "run/faults.h"
-#include "run/metrics_so_far.h"
-#include "run/observation.h"
+#include "run/containment/faults.h"
+#include "run/results/observation.h"
+#include "run/world/metrics_so_far.h"
 
 namespace orrery {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "orrery/model.h"
 #include "run/engine.h"
-#include "run/halts.h"
+#include "run/world/halts.h"
 
 namespace orrery {
 

@@ -11,8 +11,8 @@
 #include "observe/metric_figures.h"
 #include "observe/number_text.h"
 #include "observe/text_table.h"
-#include "run/faults.h"
-#include "run/observation.h"
+#include "run/containment/faults.h"
+#include "run/results/observation.h"
 
 namespace orrery {
 namespace {

@@ -9,7 +9,7 @@
 // report.
 //
 // A handler that does not return stops the run's progress, and cannot be stopped in order. When the
-// counters do not change, Watch reads from the threads which handler they execute (run/activity.h),
+// counters do not change, Watch reads from the threads which handler they execute (run/containment/activity.h),
 // and progress names the handler. After a request to stop, the process waits for such a handler
 // only for a limited time.
 #pragma once
@@ -25,8 +25,8 @@
 #include "observe/progress.h"
 #include "observe/progress_log.h"
 #include "observe/terminal.h"
+#include "run/containment/handler_clock.h"
 #include "run/engine.h"
-#include "run/handler_clock.h"
 
 namespace orrery {
 
@@ -36,7 +36,7 @@ class Watch {
     double horizon_seconds = 0;
     double tick_seconds = 1e-9;
     bool show_progress = true;
-    /// The run can halt on its way (run/halts.h): SIGUSR1 requests a halt, and a request to stop
+    /// The run can halt on its way (run/world/halts.h): SIGUSR1 requests a halt, and a request to stop
     /// halts the run first.
     bool halts = false;
     double halt_every_seconds = 0;  ///< of wall-clock time; 0: never

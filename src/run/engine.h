@@ -17,10 +17,10 @@
 #include "core/rows.h"
 #include "core/tally.h"
 #include "orrery/model.h"
-#include "run/activity.h"
-#include "run/clock_halts.h"
+#include "run/containment/activity.h"
 #include "run/edge_kind.h"
-#include "run/options.h"
+#include "run/options/options.h"
+#include "run/rounds/clock_halts.h"
 
 namespace orrery {
 

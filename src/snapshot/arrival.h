@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "orrery/model.h"
-#include "run/halts.h"
+#include "run/world/halts.h"
 #include "snapshot/folder.h"
 #include "snapshot/manifest.h"
 

@@ -11,11 +11,11 @@
 #include <utility>
 
 #include "core/fingerprint.h"
+#include "core/machine.h"
 #include "memory/application_mode.h"
 #include "memory/raw.h"
 #include "orrery/error.h"
-#include "run/placement.h"
-#include "run/team.h"
+#include "run/threads/team.h"
 
 namespace orrery::snapshot {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Converts a world at a cut (run/world.h) to bytes, and back. Only a process of the same build with
+// Converts a world at a cut (run/world/world.h) to bytes, and back. Only a process of the same build with
 // the same address layout can use the bytes: they hold LP memory unchanged, with all its addresses,
 // so that ordinary C++ objects need no code for serialisation. core/modules.h and memory/region.h
 // say why addresses are the same there.
@@ -29,7 +29,7 @@
 #include <vector>
 
 #include "memory/model_heap.h"
-#include "run/world.h"
+#include "run/world/world.h"
 #include "snapshot/byte_log.h"
 
 namespace orrery::snapshot {

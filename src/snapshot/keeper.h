@@ -21,7 +21,7 @@
 
 #include "orrery/time.h"
 #include "run/clock.h"
-#include "run/halts.h"
+#include "run/world/halts.h"
 #include "snapshot/manifest.h"
 #include "snapshot/writer.h"
 

@@ -57,7 +57,8 @@ struct Manifest {
   std::int64_t until_ticks = 0;
   double tick_seconds = 1e-9;
   std::uint32_t livelock_microsteps = 0;
-  std::map<std::string, std::string> observed;  ///< by option name: settings of run/observation.h
+  std::map<std::string, std::string>
+      observed;  ///< by option name: settings of run/results/observation.h
   std::uint64_t lps = 0;
 
   Key cut;

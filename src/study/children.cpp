@@ -17,7 +17,7 @@
 
 #include "observe/watch.h"
 #include "orrery/error.h"
-#include "run/supervised_run.h"
+#include "run/threads/supervised_run.h"
 
 namespace orrery::study {
 namespace {

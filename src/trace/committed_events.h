@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "observe/row_store.h"
-#include "run/trace_recorder.h"
-#include "run/traced_event.h"
+#include "run/execution/trace_recorder.h"
+#include "run/execution/traced_event.h"
 #include "trace/format.h"
 #include "trace/packets.h"
 

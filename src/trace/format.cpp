@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "orrery/error.h"
-#include "run/option_forms.h"
+#include "run/options/option_forms.h"
 
 namespace orrery::trace {
 

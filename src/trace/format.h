@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "run/trace_recorder.h"
+#include "run/execution/trace_recorder.h"
 
 namespace orrery::trace {
 

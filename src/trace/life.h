@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "run/trace_recorder.h"
+#include "run/execution/trace_recorder.h"
 
 namespace orrery::trace {
 

@@ -106,7 +106,7 @@ class Rounds {
 /// And with other ranks (ranks/rank_rounds.h) these, which may be called repeatedly:
 ///   bool delivered(round)  whether all that other ranks sent before they joined has arrived here
 ///   bool settled(round)    whether the other ranks have reported, too
-/// And if members may sleep (run/federation.h):
+/// And if members may sleep (run/threads/federation.h):
 ///   void call_others()     wake the others: a round has begun, or no member is missing any more
 template <class RoundsType>
 class RoundMember {

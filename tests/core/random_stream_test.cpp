@@ -16,7 +16,7 @@
 #include "orrery/context.h"
 #include "orrery/logical_process.h"
 #include "orrery/model.h"
-#include "run/model_checks.h"
+#include "run/options/model_checks.h"
 
 namespace orrery {
 namespace {

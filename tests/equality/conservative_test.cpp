@@ -13,7 +13,7 @@
 #include "engine/conservative/settings.h"
 #include "equality/delay_model.h"
 #include "equality/stopping_rows.h"
-#include "run/crash_guard.h"
+#include "run/containment/crash_guard.h"
 #include "run/engine_cases.h"
 #include "sanitizers.h"
 

@@ -25,8 +25,8 @@
 #include "equality/run_model.h"
 #include "equality/time_warp_shape.h"
 #include "orrery/orrery.h"
-#include "run/crash_guard.h"
-#include "run/frame_names.h"
+#include "run/containment/crash_guard.h"
+#include "run/containment/frame_names.h"
 
 #undef NDEBUG  // models may be built with assertions
 #include <cassert>

@@ -29,8 +29,8 @@
 #include "equality/run_model.h"
 #include "equality/time_warp_shape.h"
 #include "orrery/orrery.h"
+#include "run/containment/preemption.h"
 #include "run/engine_cases.h"
-#include "run/preemption.h"
 
 namespace orrery::testing {
 namespace {

@@ -18,8 +18,8 @@
 #include "equality/run_model.h"
 #include "equality/run_ranks.h"
 #include "equality/time_warp_shape.h"
+#include "run/containment/preemption.h"
 #include "run/engine_cases.h"
-#include "run/preemption.h"
 #include "sanitizers.h"
 
 namespace orrery::testing {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "run/engine_cases.h"
-#include "run/world_engine.h"
+#include "run/world/world_engine.h"
 
 namespace orrery::testing {
 

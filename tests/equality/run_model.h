@@ -11,7 +11,7 @@
 
 #include "core/model_registry.h"
 #include "run/engine.h"
-#include "run/supervised_run.h"
+#include "run/threads/supervised_run.h"
 
 namespace orrery::testing {
 

@@ -11,7 +11,7 @@
 
 #include "checkpoint/options.h"
 #include "engine/timewarp/settings.h"
-#include "run/options.h"
+#include "run/options/options.h"
 
 namespace orrery::testing {
 

@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "core/event_header.h"
+#include "run/containment/faults.h"
 #include "run/engine.h"
-#include "run/faults.h"
-#include "run/finish.h"
-#include "run/model_checks.h"
-#include "run/send_rules.h"
+#include "run/execution/send_rules.h"
+#include "run/options/model_checks.h"
+#include "run/results/finish.h"
 
 namespace orrery::testing {
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "models/simulation.h"
-#include "run/survey_run.h"
+#include "run/survey/survey_run.h"
 
 namespace orrery::testing {
 namespace {

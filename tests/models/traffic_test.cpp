@@ -20,8 +20,8 @@
 #include "core/model_registry.h"
 #include "observe/run_record.h"
 #include "run/engine.h"
-#include "run/model_checks.h"
-#include "run/promises.h"
+#include "run/execution/promises.h"
+#include "run/options/model_checks.h"
 #include "sanitizers.h"
 
 namespace {

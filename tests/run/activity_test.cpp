@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a thread says of the model code that it runs, to itself and to a thread that asks.
-#include "run/activity.h"
+#include "run/containment/activity.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "run/containment/handler_clock.h"
 #include "run/engine_cases.h"
-#include "run/handler_clock.h"
 
 namespace orrery::testing {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a survey of a model's sends finds, in a run of its own and under the checker.
-#include "run/edge_survey.h"
+#include "run/survey/edge_survey.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 #include "observe/edge_view.h"
 #include "run/promising_model.h"
-#include "run/survey_run.h"
+#include "run/survey/survey_run.h"
 
 namespace orrery::testing {
 namespace {

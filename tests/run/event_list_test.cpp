@@ -2,7 +2,7 @@
 //
 // Events between engines: what goes in comes out once, whole and aligned; memory goes with the
 // events; a failure on either side loses none; shares are about even.
-#include "run/event_list.h"
+#include "run/events/event_list.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 // Memory for events: the sizes, what one pool serves and takes back, and what passes through the
 // depot between threads. Blocks are filled with what tells them apart, so that one that is handed
 // out twice shows.
-#include "run/event_pool.h"
+#include "run/events/event_pool.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -3,7 +3,7 @@
 // The execution of handlers with an outbox that only keeps what it gets: keys, horizon, send count,
 // random position, rows and refusals; and that events executed one by one this way have the
 // fingerprint that the sequential engine computes.
-#include "run/execution.h"
+#include "run/execution/execution.h"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@
 #include "instant.h"
 #include "orrery/orrery.h"
 #include "run/engine.h"
-#include "run/finish.h"
+#include "run/results/finish.h"
 
 namespace orrery {
 namespace {

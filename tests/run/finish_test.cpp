@@ -3,7 +3,7 @@
 // The end of LPs in one place and in several: whoever ended them, and in whatever order the parts
 // come together, fingerprint and metrics have the same bits, the fault is that of the lowest LP,
 // and the rows are the same.
-#include "run/finish.h"
+#include "run/results/finish.h"
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@
 #include "memory/arena.h"
 #include "orrery/memory.h"
 #include "orrery/orrery.h"
-#include "run/guarded_call.h"
+#include "run/containment/guarded_call.h"
 
 namespace orrery {
 namespace {

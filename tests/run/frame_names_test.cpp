@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a report says of the place of a crash.
-#include "run/frame_names.h"
+#include "run/containment/frame_names.h"
 
 #include <gtest/gtest.h>
 

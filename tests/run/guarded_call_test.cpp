@@ -4,7 +4,7 @@
 // of exceptions and of misused memory. Memory of LPs is asked for by allocate_mild, which goes to
 // the running heap whether malloc is interposed or not. Nothing is asserted within an action: that
 // could allocate in the LP's heap.
-#include "run/guarded_call.h"
+#include "run/containment/guarded_call.h"
 
 #include <gtest/gtest.h>
 

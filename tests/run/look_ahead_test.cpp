@@ -2,7 +2,7 @@
 //
 // What looking ahead touches: the records of announced events, and no more of them at a time than
 // it should. That a prefetch is early enough is seen in measurements only.
-#include "run/look_ahead.h"
+#include "run/loop/look_ahead.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/look_interval.h"
+#include "run/loop/look_interval.h"
 
 #include <gtest/gtest.h>
 

@@ -2,13 +2,13 @@
 //
 // What a model says of how its LPs may be executed, and the delays into those that must not roll
 // back.
-#include "run/lp_executions.h"
+#include "run/execution/lp_executions.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "run/model_checks.h"
+#include "run/options/model_checks.h"
 #include "run/promising_model.h"
 
 namespace orrery::testing {

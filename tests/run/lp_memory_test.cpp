@@ -3,7 +3,7 @@
 // LPs of the sequential engine in heaps: these hold what the model allocates and nothing of the
 // platform's, and what they refuse is told as Time Warp tells it. That results are the same is for
 // the other tests, which run the engine so, too.
-#include "run/lp_memory.h"
+#include "run/loop/lp_memory.h"
 
 #include <cstdlib>
 #include <memory>

@@ -23,7 +23,7 @@
 #include "memory/arena.h"
 #include "memory/lp_heap.h"
 #include "orrery/error.h"
-#include "run/crash_guard.h"
+#include "run/containment/crash_guard.h"
 
 namespace orrery {
 namespace {

@@ -2,7 +2,7 @@
 //
 // Declarations of options: what is derived from one, and what all of them have in common. The last
 // tests look at every option that is linked in, so a new one is tested when it is declared.
-#include "run/options.h"
+#include "run/options/options.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include "engine/timewarp/settings.h"
 #include "orrery/error.h"
 #include "run/engine.h"
-#include "run/option_forms.h"
+#include "run/options/option_forms.h"
 
 namespace orrery {
 namespace {

@@ -2,7 +2,7 @@
 //
 // Partitions as files: what is written is read, what is wrong gets its sentence, and results do not
 // depend on where LPs lie.
-#include "run/partition_file.h"
+#include "run/world/partition_file.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -14,8 +14,8 @@
 #include "equality/delay_model.h"
 #include "orrery/error.h"
 #include "run/engine_cases.h"
-#include "run/model_checks.h"
-#include "run/placement.h"
+#include "run/options/model_checks.h"
+#include "run/world/placement.h"
 
 namespace orrery::testing {
 namespace {

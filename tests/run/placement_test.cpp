@@ -2,7 +2,7 @@
 //
 // Where LPs lie: every worker has some, whatever the communication graph says of their loads, and
 // nothing is said on standard output.
-#include "run/placement.h"
+#include "run/world/placement.h"
 
 #include <gtest/gtest.h>
 

@@ -25,9 +25,9 @@
 #include "memory/arena.h"
 #include "memory/lp_heap.h"
 #include "orrery/orrery.h"
-#include "run/activity.h"
-#include "run/guarded_call.h"
-#include "run/preemption.h"
+#include "run/containment/activity.h"
+#include "run/containment/guarded_call.h"
+#include "run/containment/preemption.h"
 
 namespace orrery {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "core/model_stack.h"
 #include "crashes.h"
-#include "run/crash_guard.h"
+#include "run/containment/crash_guard.h"
 #include "run/engine_cases.h"
 
 namespace orrery::testing {

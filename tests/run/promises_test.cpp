@@ -2,7 +2,7 @@
 //
 // What a model promises of its sends: how it is kept, that every engine holds sends against it, and
 // refuses with the same sentence, and what is no sense to promise.
-#include "run/promises.h"
+#include "run/execution/promises.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 
 #include "equality/run_model.h"
 #include "run/engine_cases.h"
-#include "run/model_checks.h"
+#include "run/options/model_checks.h"
 #include "run/promising_model.h"
 
 namespace orrery {

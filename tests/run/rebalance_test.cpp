@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // New owners from measured loads: even, near the old ones, and in one piece where they can be.
-#include "run/rebalance.h"
+#include "run/world/rebalance.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "orrery/orrery.h"
-#include "run/world.h"
+#include "run/world/world.h"
 
 namespace orrery {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What LPs report at the end of a run is part of its fingerprint: final state, metrics, rows.
-#include "run/finish.h"
+#include "run/results/finish.h"
 
 #include <gtest/gtest.h>
 

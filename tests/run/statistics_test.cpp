@@ -3,7 +3,7 @@
 // Counters by table: how those of several workers make one, and which of them are reported. That a
 // table without one of the counters does not compile is a static_assert in merge_counters: nothing
 // here can show it.
-#include "run/statistics.h"
+#include "run/results/statistics.h"
 
 #include <gtest/gtest.h>
 

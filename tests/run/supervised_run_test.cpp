@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The end of a run that the system has let down.
-#include "run/supervised_run.h"
+#include "run/threads/supervised_run.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <new>
 #include <system_error>
 
+#include "run/containment/faults.h"
 #include "run/engine_cases.h"
-#include "run/faults.h"
 
 namespace orrery::testing {
 namespace {

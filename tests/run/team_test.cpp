@@ -2,8 +2,8 @@
 //
 // The threads of a run: their number, the steps of setting up, and what becomes of failures, in
 // whatever order they come.
-#include "run/team.h"
-#include "run/supervised_run.h"
+#include "run/threads/team.h"
+#include "run/threads/supervised_run.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -26,11 +26,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/machine.h"
 #include "memory/application_mode.h"
 #include "memory/arena.h"
 #include "memory/lp_heap.h"
 #include "orrery/error.h"
-#include "run/placement.h"
 #include "sanitizers.h"
 #include "scarce_memory.h"
 

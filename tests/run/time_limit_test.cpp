@@ -2,7 +2,7 @@
 //
 // Calls that take too long: on every engine the same sentence; dropped where LPs lie in heaps, the
 // end of the process elsewhere; and nothing happens to those that are only slow for once.
-#include "run/time_limit.h"
+#include "run/execution/time_limit.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -18,9 +18,9 @@
 
 #include "core/cycles.h"
 #include "core/model_stack.h"
-#include "run/crash_guard.h"
+#include "run/containment/crash_guard.h"
+#include "run/containment/preemption.h"
 #include "run/engine_cases.h"
-#include "run/preemption.h"
 #include "sanitizers.h"
 
 namespace orrery::testing {

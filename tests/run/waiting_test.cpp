@@ -3,7 +3,7 @@
 // Waiting: how often a thread looks before it gives up, and in which order it spins, offers its
 // core and sleeps. The two system calls are replaced for this process by ones that count, so that
 // nothing depends on the clock.
-#include "run/waiting.h"
+#include "run/threads/waiting.h"
 
 #include <gtest/gtest.h>
 #include <sys/syscall.h>

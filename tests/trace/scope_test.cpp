@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/error.h"
-#include "run/trace_recorder.h"
+#include "run/execution/trace_recorder.h"
 #include "trace/format.h"
 
 namespace orrery::trace {

@@ -17,8 +17,8 @@
 #include "engine/auto/policy.h"
 #include "engine/auto/settings.h"
 #include "run/clock.h"
-#include "run/trace_recorder.h"
-#include "run/world_engine.h"
+#include "run/execution/trace_recorder.h"
+#include "run/world/world_engine.h"
 
 namespace orrery::automatic {
 namespace {

@@ -9,8 +9,8 @@
 #include "core/assert.h"
 #include "engine/auto/settings.h"
 #include "orrery/error.h"
-#include "run/option_forms.h"
-#include "run/team.h"
+#include "run/options/option_forms.h"
+#include "run/threads/team.h"
 
 namespace orrery::automatic {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "run/world_engine.h"
+#include "run/world/world_engine.h"
 
 namespace orrery::automatic {
 

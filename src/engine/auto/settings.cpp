@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "engine/auto/candidates.h"
-#include "run/option_forms.h"
+#include "run/options/option_forms.h"
 
 namespace orrery::automatic {
 namespace {

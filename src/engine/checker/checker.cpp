@@ -15,14 +15,14 @@
 #include "memory/outside_calls.h"
 #include "pending/engine_set.h"
 #include "run/clock.h"
-#include "run/edge_survey.h"
+#include "run/containment/faults.h"
 #include "run/engine.h"
-#include "run/faults.h"
-#include "run/finish.h"
+#include "run/execution/trace_recorder.h"
+#include "run/execution/traced_event.h"
 #include "run/loop/key_order.h"
-#include "run/model_checks.h"
-#include "run/trace_recorder.h"
-#include "run/traced_event.h"
+#include "run/options/model_checks.h"
+#include "run/results/finish.h"
+#include "run/survey/edge_survey.h"
 
 namespace orrery::checker {
 namespace {

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "core/row_cells.h"
-#include "run/faults.h"
+#include "run/containment/faults.h"
 
 namespace orrery::checker {
 namespace {

@@ -9,8 +9,8 @@
 #pragma once
 
 #include "engine/checker/lp_checker.h"
-#include "run/activity.h"
-#include "run/crash_guard.h"
+#include "run/containment/activity.h"
+#include "run/containment/crash_guard.h"
 
 namespace orrery::checker {
 

@@ -17,7 +17,7 @@
 #include "memory/application_mode.h"
 #include "memory/outside_calls.h"
 #include "orrery/error.h"
-#include "run/final_execution.h"
+#include "run/execution/final_execution.h"
 
 namespace orrery::checker {
 namespace {

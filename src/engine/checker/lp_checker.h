@@ -43,13 +43,13 @@
 #include "memory/arena.h"
 #include "memory/block_pool.h"
 #include "memory/outside_calls.h"
+#include "run/containment/faults.h"
+#include "run/containment/guarded_call.h"
 #include "run/engine.h"
-#include "run/execution.h"
-#include "run/faults.h"
-#include "run/finish.h"
-#include "run/guarded_call.h"
-#include "run/lp_executions.h"
-#include "run/model_checks.h"
+#include "run/execution/execution.h"
+#include "run/execution/lp_executions.h"
+#include "run/options/model_checks.h"
+#include "run/results/finish.h"
 
 namespace orrery::checker {
 

@@ -9,8 +9,8 @@
 #include "engine/checker/lp_checker.h"
 #include "memory/application_mode.h"
 #include "orrery/error.h"
-#include "run/faults.h"
-#include "run/guarded_call.h"
+#include "run/containment/faults.h"
+#include "run/containment/guarded_call.h"
 
 namespace orrery::checker {
 namespace {

@@ -17,10 +17,10 @@
 #include "engine/conservative/tempo.h"
 #include "orrery/error.h"
 #include "pending/engine_set.h"
-#include "run/model_checks.h"
-#include "run/one_by_one.h"
-#include "run/placement.h"
-#include "run/world_engine.h"
+#include "run/loop/one_by_one.h"
+#include "run/options/model_checks.h"
+#include "run/world/placement.h"
+#include "run/world/world_engine.h"
 
 namespace orrery::conservative {
 namespace {

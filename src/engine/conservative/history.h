@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "core/key.h"
-#include "run/faults.h"
+#include "run/containment/faults.h"
 
 namespace orrery::conservative {
 

@@ -7,7 +7,7 @@
 //
 // The LPs of a block are in the same worker's part of the world's table, in which neighbours by
 // number are mostly neighbours in the model. LPs that may reach each other without delay are in one
-// block (run/clusters.h).
+// block (run/execution/clusters.h).
 //
 // Where there are other ranks, each of them is one more block, which never moves. A *node* is a
 // source of promises: a worker of this rank or another rank. Nodes are numbered: first the workers,
@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "engine/conservative/lookaheads.h"
-#include "run/world.h"
+#include "run/world/world.h"
 
 namespace orrery::conservative {
 

@@ -28,8 +28,8 @@
 
 #include "engine/conservative/partition.h"
 #include "engine/conservative/report.h"
-#include "run/event_pool.h"
-#include "run/plain_event.h"
+#include "run/events/event_pool.h"
+#include "run/events/plain_event.h"
 #include "run/ranks/link.h"
 #include "transport/board.h"
 

@@ -18,8 +18,8 @@
 #include "engine/conservative/worker.h"
 #include "memory/library_state.h"
 #include "run/clock.h"
-#include "run/rank_end.h"
-#include "run/refusals.h"
+#include "run/ranks/rank_end.h"
+#include "run/world/refusals.h"
 
 namespace orrery::conservative {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "run/option_forms.h"
+#include "run/options/option_forms.h"
 
 namespace orrery::conservative {
 namespace {

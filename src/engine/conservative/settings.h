@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "run/options.h"
+#include "run/options/options.h"
 
 namespace orrery::conservative {
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "run/statistics.h"
+#include "run/results/statistics.h"
 
 namespace orrery::conservative {
 

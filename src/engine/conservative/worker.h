@@ -27,11 +27,11 @@
 #include "engine/conservative/history.h"
 #include "engine/conservative/shared.h"
 #include "engine/conservative/statistics.h"
-#include "run/execution.h"
-#include "run/look_interval.h"
+#include "run/execution/execution.h"
 #include "run/loop/key_order.h"
+#include "run/loop/look_interval.h"
 #include "run/loop/plain_events.h"
-#include "run/waiting.h"
+#include "run/threads/waiting.h"
 
 namespace orrery::conservative {
 

@@ -15,10 +15,10 @@
 
 #include "engine/expanded/event.h"
 #include "memory/application_mode.h"
-#include "run/event_pool.h"
-#include "run/execution.h"
-#include "run/lp_record.h"
-#include "run/world.h"
+#include "run/events/event_pool.h"
+#include "run/execution/execution.h"
+#include "run/world/lp_record.h"
+#include "run/world/world.h"
 
 namespace orrery::expanded {
 

@@ -11,7 +11,7 @@
 #include "engine/expanded/settings.h"
 #include "orrery/error.h"
 #include "pending/engine_set.h"
-#include "run/world_engine.h"
+#include "run/world/world_engine.h"
 
 namespace orrery::expanded {
 namespace {

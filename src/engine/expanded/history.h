@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/key.h"
-#include "run/faults.h"
+#include "run/containment/faults.h"
 
 namespace orrery::expanded {
 

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "core/cycles.h"
+#include "core/machine.h"
 #include "engine/expanded/history.h"
 #include "engine/expanded/pull_queue.h"
 #include "engine/expanded/rows.h"
@@ -35,13 +36,12 @@
 #include "engine/expanded/tuner.h"
 #include "memory/library_state.h"
 #include "run/clock.h"
-#include "run/guarded_call.h"
+#include "run/containment/guarded_call.h"
+#include "run/events/withdrawn_count.h"
 #include "run/loop/key_order.h"
-#include "run/placement.h"
-#include "run/refusals.h"
-#include "run/team.h"
-#include "run/withdrawn_count.h"
-#include "run/world_engine.h"
+#include "run/threads/team.h"
+#include "run/world/refusals.h"
+#include "run/world/world_engine.h"
 
 namespace orrery::expanded {
 

@@ -38,7 +38,7 @@
 #include "core/assert.h"
 #include "engine/expanded/event.h"
 #include "pending/erase_if.h"
-#include "run/lp_executions.h"
+#include "run/execution/lp_executions.h"
 
 namespace orrery::expanded {
 

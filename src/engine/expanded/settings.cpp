@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "orrery/error.h"
-#include "run/option_forms.h"
+#include "run/options/option_forms.h"
 
 namespace orrery::expanded {
 namespace {

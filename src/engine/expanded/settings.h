@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "run/options.h"
+#include "run/options/options.h"
 
 namespace orrery::expanded {
 

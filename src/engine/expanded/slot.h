@@ -23,7 +23,7 @@
 #include <utility>
 
 #include "engine/expanded/executor.h"
-#include "run/waiting.h"
+#include "run/threads/waiting.h"
 
 namespace orrery::expanded {
 

@@ -3,7 +3,7 @@
 // The option of this engine, which only tests set: otherwise LPs lie in ordinary memory.
 #pragma once
 
-#include "run/options.h"
+#include "run/options/options.h"
 
 namespace orrery::sequential {
 

@@ -21,11 +21,11 @@
 #include "core/cycles.h"
 #include "engine/timewarp/worker.h"
 #include "memory/library_state.h"
-#include "run/activity.h"
-#include "run/federation.h"
-#include "run/preemption.h"
-#include "run/refusals.h"
-#include "run/waiting.h"
+#include "run/containment/activity.h"
+#include "run/containment/preemption.h"
+#include "run/threads/federation.h"
+#include "run/threads/waiting.h"
+#include "run/world/refusals.h"
 
 namespace orrery::timewarp {
 
@@ -63,7 +63,7 @@ class Crew final : Preemptor {
   static constexpr unsigned kRoundLooks = 64;
   static constexpr unsigned kLooksBeforeSleep = 3;  ///< where there are other ranks
   // A thread that executes for less than this between two sleeps, on average over kSleeps, spends
-  // its time mostly on synchronisation (run/federation.h).
+  // its time mostly on synchronisation (run/threads/federation.h).
   static constexpr unsigned kSleeps = 64;
   static constexpr double kWorthASleepSeconds = 100e-6;
   static constexpr unsigned kMostInterrupted = 16;

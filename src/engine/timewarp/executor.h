@@ -14,9 +14,9 @@
 #include "engine/timewarp/fault_list.h"
 #include "engine/timewarp/lp_state.h"
 #include "engine/timewarp/mailbox.h"
-#include "run/execution.h"
-#include "run/guarded_call.h"
-#include "run/world.h"
+#include "run/containment/guarded_call.h"
+#include "run/execution/execution.h"
+#include "run/world/world.h"
 
 namespace orrery::timewarp {
 

@@ -18,7 +18,7 @@
 
 #include "engine/timewarp/event.h"
 #include "engine/timewarp/lp_state.h"
-#include "run/faults.h"
+#include "run/containment/faults.h"
 
 namespace orrery::timewarp {
 

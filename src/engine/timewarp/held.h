@@ -49,7 +49,7 @@
 
 #include "engine/timewarp/gvt.h"
 #include "engine/timewarp/mailbox.h"
-#include "run/lp_executions.h"
+#include "run/execution/lp_executions.h"
 
 namespace orrery::timewarp {
 

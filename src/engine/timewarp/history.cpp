@@ -6,8 +6,8 @@
 #include <new>
 #include <utility>
 
-#include "run/activity.h"
-#include "run/guarded_call.h"
+#include "run/containment/activity.h"
+#include "run/containment/guarded_call.h"
 
 namespace orrery::timewarp {
 

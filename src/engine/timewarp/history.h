@@ -29,7 +29,7 @@
 #include "engine/timewarp/mailbox.h"
 #include "engine/timewarp/statistics.h"
 #include "memory/block_pool.h"
-#include "run/trace_recorder.h"
+#include "run/execution/trace_recorder.h"
 
 namespace orrery::timewarp {
 

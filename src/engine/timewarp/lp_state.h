@@ -25,7 +25,7 @@
 #include "memory/block_pool.h"
 #include "memory/lp_heap.h"
 #include "orrery/logical_process.h"
-#include "run/world.h"
+#include "run/world/world.h"
 
 namespace orrery::timewarp {
 

@@ -26,9 +26,9 @@
 #include "engine/timewarp/rank_link.h"
 #include "engine/timewarp/statistics.h"
 #include "memory/borrowed_pieces.h"
-#include "run/event_pool.h"
-#include "run/federation.h"
-#include "run/world.h"
+#include "run/events/event_pool.h"
+#include "run/threads/federation.h"
+#include "run/world/world.h"
 
 namespace orrery::timewarp {
 

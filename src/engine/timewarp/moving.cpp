@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/assert.h"
-#include "run/rebalance.h"
+#include "run/world/rebalance.h"
 
 namespace orrery::timewarp {
 

@@ -32,8 +32,8 @@
 #include "engine/timewarp/balance.h"
 #include "engine/timewarp/event.h"
 #include "orrery/model.h"
-#include "run/lp_executions.h"
-#include "run/world.h"
+#include "run/execution/lp_executions.h"
+#include "run/world/world.h"
 
 namespace orrery::timewarp {
 

@@ -23,10 +23,10 @@
 #include "engine/timewarp/gvt.h"
 #include "engine/timewarp/late_events.h"
 #include "engine/timewarp/message.h"
-#include "run/event_pool.h"
-#include "run/federation.h"
+#include "run/events/event_pool.h"
 #include "run/ranks/link.h"
-#include "run/world.h"
+#include "run/threads/federation.h"
+#include "run/world/world.h"
 
 namespace orrery::timewarp {
 

@@ -9,14 +9,15 @@
 
 #include "checkpoint/options.h"
 #include "core/assert.h"
+#include "core/machine.h"
 #include "engine/timewarp/account.h"
 #include "engine/timewarp/crew.h"
 #include "pending/engine_set.h"
 #include "run/clock.h"
-#include "run/placement.h"
-#include "run/rank_end.h"
-#include "run/rank_exchange.h"
-#include "run/world_engine.h"
+#include "run/ranks/rank_end.h"
+#include "run/world/placement.h"
+#include "run/world/rank_exchange.h"
+#include "run/world/world_engine.h"
 #include "transport/ranks/bytes.h"
 
 namespace orrery::timewarp {

@@ -3,7 +3,7 @@
 
 #include "checkpoint/options.h"
 #include "orrery/error.h"
-#include "run/option_forms.h"
+#include "run/options/option_forms.h"
 
 namespace orrery::timewarp {
 namespace {

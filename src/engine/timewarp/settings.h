@@ -8,7 +8,7 @@
 #include "checkpoint/copier.h"
 #include "checkpoint/offload.h"
 #include "checkpoint/strategy.h"
-#include "run/options.h"
+#include "run/options/options.h"
 
 namespace orrery::timewarp {
 

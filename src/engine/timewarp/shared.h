@@ -21,11 +21,11 @@
 #include "engine/timewarp/rank_link.h"
 #include "engine/timewarp/settings.h"
 #include "memory/arena.h"
-#include "run/federation.h"
-#include "run/model_text.h"
-#include "run/preemption.h"
-#include "run/team.h"
-#include "run/world_engine.h"
+#include "run/containment/model_text.h"
+#include "run/containment/preemption.h"
+#include "run/threads/federation.h"
+#include "run/threads/team.h"
+#include "run/world/world_engine.h"
 
 namespace orrery::timewarp {
 

@@ -31,12 +31,12 @@
 #include "engine/timewarp/suspensions.h"
 #include "engine/timewarp/sweep.h"
 #include "memory/library_state.h"
-#include "run/look_ahead.h"
-#include "run/look_interval.h"
+#include "run/events/withdrawn_count.h"
 #include "run/loop/key_order.h"
-#include "run/model_checks.h"
-#include "run/waiting.h"
-#include "run/withdrawn_count.h"
+#include "run/loop/look_ahead.h"
+#include "run/loop/look_interval.h"
+#include "run/options/model_checks.h"
+#include "run/threads/waiting.h"
 
 namespace orrery::timewarp {
 

@@ -11,11 +11,11 @@
 #include "core/assert.h"
 #include "core/withdrawn.h"
 #include "pending/erase_if.h"
-#include "run/event_list.h"
-#include "run/event_pool.h"
-#include "run/look_ahead.h"
-#include "run/plain_event.h"
-#include "run/withdrawn_count.h"
+#include "run/events/event_list.h"
+#include "run/events/event_pool.h"
+#include "run/events/plain_event.h"
+#include "run/events/withdrawn_count.h"
+#include "run/loop/look_ahead.h"
 
 namespace orrery::loop {
 

@@ -22,7 +22,7 @@
 #include <utility>
 
 #include "core/payload.h"
-#include "run/event_list.h"
+#include "run/events/event_list.h"
 #include "transport/ranks/egress.h"
 #include "transport/ranks/ingress.h"
 #include "transport/ranks/rank_rounds.h"

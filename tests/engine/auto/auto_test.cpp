@@ -14,8 +14,8 @@
 #include "equality/random_model.h"
 #include "orrery/error.h"
 #include "run/engine_cases.h"
-#include "run/population.h"
-#include "run/world_engine.h"
+#include "run/world/population.h"
+#include "run/world/world_engine.h"
 #include "sanitizers.h"
 
 namespace orrery::testing {

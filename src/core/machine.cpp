@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/machine.h"
+
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+#include "core/topology.h"
+
+namespace orrery {
+namespace {
+
+/// The machine does not change during a run: loaded once, constant afterwards.
+const Topology& machine() {
+  static const Topology topology = load_topology();
+  return topology;
+}
+
+}  // namespace
+
+unsigned usable_cores() {
+  const Topology& topology = machine();
+  const int cores = topology ? hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE) : 0;
+  if (cores > 0) return static_cast<unsigned>(cores);
+  const long online = sysconf(_SC_NPROCESSORS_ONLN);
+  return online > 0 ? static_cast<unsigned>(online) : 1;
+}
+
+bool bind_to_core(unsigned worker) {
+  const Topology& topology = machine();
+  if (!topology) return false;
+  const hwloc_obj_t core = hwloc_get_obj_by_type(topology.get(), HWLOC_OBJ_CORE, worker);
+  if (core == nullptr) return false;
+  hwloc_bitmap_t set = hwloc_bitmap_dup(core->cpuset);
+  hwloc_bitmap_singlify(set);
+  const bool bound = hwloc_set_cpubind(topology.get(), set, HWLOC_CPUBIND_THREAD) == 0;
+  hwloc_bitmap_free(set);
+  return bound;
+}
+
+std::uint64_t available_memory_bytes() {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  std::uint64_t kib = 0;
+  std::string unit;
+  while (file >> name >> kib >> unit)
+    if (name == "MemAvailable:") return kib * 1024;
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
+  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
+}
+
+}  // namespace orrery

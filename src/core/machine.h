@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What this machine has for a run: cores and memory.
+#pragma once
+
+#include <cstdint>
+
+namespace orrery {
+
+/// Number of cores that this process may use.
+unsigned usable_cores();
+
+/// Binds the calling thread to the `worker`-th usable core. Returns false if the system refuses.
+bool bind_to_core(unsigned worker);
+
+/// Available memory of the system, in bytes.
+std::uint64_t available_memory_bytes();
+
+}  // namespace orrery
