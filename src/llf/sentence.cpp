@@ -11,7 +11,7 @@ namespace orrery::llf {
 namespace {
 // Not a PlatformLocal: this library knows no handlers, and nothing keeps the text.
 thread_local char sentence[768];
-}
+}  // namespace
 
 void say(const char* format, ...) {
   va_list arguments;

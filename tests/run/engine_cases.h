@@ -87,13 +87,12 @@ inline std::ostream& operator<<(std::ostream& out, const EngineCase& c) {
 /// With sanitizers, which make a run tens of times as slow, each engine is run in fewer ways; with the
 /// thread sanitizer, with several threads only.
 inline std::vector<EngineCase> all_engines() {
-  std::vector<EngineCase> engines{
-      {"timewarp", 2},
-      {"timewarp", 4, "auto", 4},
-      {"expanded", 3, "batched"},
-      {"expanded", 4, "decentralised"},
-      {"conservative", 3, "auto", 3},
-      {"auto", 3, "batched", 2, false, kSanitizers ? 20'000u : 1'000u}};
+  std::vector<EngineCase> engines{{"timewarp", 2},
+                                  {"timewarp", 4, "auto", 4},
+                                  {"expanded", 3, "batched"},
+                                  {"expanded", 4, "decentralised"},
+                                  {"conservative", 3, "auto", 3},
+                                  {"auto", 3, "batched", 2, false, kSanitizers ? 20'000u : 1'000u}};
   const auto add = [&engines](std::initializer_list<EngineCase> more) {
     engines.insert(engines.end(), more);
   };
@@ -101,7 +100,11 @@ inline std::vector<EngineCase> all_engines() {
     add({{"sequential", 1}, {"sequential", 1, "auto", 0, true}, {"timewarp", 1}});
   }
   if (!kSanitizers) {
-    add({{"timewarp", 3, "auto", 2}, {"expanded", 1}, {"conservative", 1}, {"auto", 1}, {"auto", 2}});
+    add({{"timewarp", 3, "auto", 2},
+         {"expanded", 1},
+         {"conservative", 1},
+         {"auto", 1},
+         {"auto", 2}});
   }
   return engines;
 }
