@@ -3,7 +3,7 @@
 # Up to this many files of a target are compiled as one, so that what they include is read once: a
 # whole build takes half the time. For who edits all day there is -DORRERY_UNITY=OFF, where a file
 # that has changed is compiled by itself. Helpers in unnamed namespaces need names of their own
-# (docs/architecture.md, Builds).
+# (docs/contributing.md, Builds).
 set(CMAKE_UNITY_BUILD ${ORRERY_UNITY})
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 

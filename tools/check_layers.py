@@ -5,8 +5,9 @@
 Usage: check_layers.py [--write]
 
 tools/layers.txt lists which part includes which; docs/architecture.md says why. A new arrow between
-two parts, or one that no file needs any more, is an error; all may use the public API. --write renews the list: for a change that
-is right, together with the table in docs/architecture.md.
+two parts, or one that no file needs any more, is an error; all may use the public API. --write renews
+the list: for a change that is right, together with the table in docs/architecture.md. Then
+tools/draw_folders.py renews the picture.
 """
 
 import pathlib
@@ -63,9 +64,11 @@ def main(words):
     listed = {tuple(line.split(" -> ")) for line in LIST.read_text(encoding="utf-8").splitlines()}
     for one, other in sorted(set(found) - listed):
         print(f"check_layers: {found[one, other]}: {one} includes headers of {other}, which is new. Do "
-              f"without, or say why in docs/architecture.md and run tools/check_layers.py --write")
+              f"without, or say why in docs/architecture.md and run tools/check_layers.py --write "
+              f"and tools/draw_folders.py")
     for one, other in sorted(listed - set(found)):
-        print(f"check_layers: {one} includes nothing of {other} any more: run tools/check_layers.py --write")
+        print(f"check_layers: {one} includes nothing of {other} any more: run tools/check_layers.py --write "
+              f"and tools/draw_folders.py")
     return 1 if set(found) != listed else 0
 
 
