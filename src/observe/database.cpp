@@ -170,7 +170,7 @@ void Database::write_record(const RunRecord& record) {
     for (const MetricFigure& figure : figures_of(m, model_, result))
       if (figure.value)
         insert("INSERT INTO orrery_figures VALUES (?, ?, ?, ?)",
-               {m.name(), figure.name, unit_of_figure(figure.name, m.unit())}, {*figure.value});
+               {m.name(), figure.name, figure.unit}, {*figure.value});
     if (!result.tally) continue;
     if (m.keeps(Keep::histogram)) write_histogram(m, result.tally->histogram(m));
     if (m.has_series()) write_series(m, result);
