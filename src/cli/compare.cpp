@@ -25,6 +25,7 @@
 #include "cli/standard_output.h"
 #include "observe/number_text.h"
 #include "observe/output_folder.h"
+#include "observe/status_line.h"
 #include "observe/text_table.h"
 #include "orrery/error.h"
 #include "run/model_checks.h"
@@ -222,35 +223,16 @@ std::string title(const Contender& contender) {
                      contender.workers == "1" ? "" : "s");
 }
 
-/// One status line, rewritten on a terminal.
-class Status {
- public:
-  explicit Status(bool quiet) : quiet_(quiet) {}
-  ~Status() { show(""); }
-  void show(const std::string& line) {
-    if (quiet_) return;
-    if (!terminal_.interactive) {
-      if (!line.empty()) fmt::print(stderr, "orrery: {}\n", line);
-      return;
-    }
-    fmt::print(stderr, "\r{:<{}}\r{}", "", width_, line);
-    width_ = display_width(line);
-  }
-
- private:
-  const Terminal terminal_ = Terminal::of(STDERR_FILENO);
-  const bool quiet_;
-  std::size_t width_ = 0;
-};
-
 /// Executes all runs, in turn. Returns the exit code of the first run that failed, else 0.
 int run_all(const CompareArguments& arguments, std::vector<Contender>& all, std::uint64_t repeats) {
-  Status status(arguments.quiet);
+  StatusLine status;
   std::uint64_t number = 0;
   for (std::uint64_t repeat = 0; repeat < repeats; ++repeat) {
     for (Contender& contender : all) {
-      status.show(
-          fmt::format("run {} of {}: {}", ++number, repeats * all.size(), title(contender)));
+      ++number;
+      if (!arguments.quiet)
+        status.show(
+            fmt::format("run {} of {}: {}", number, repeats * all.size(), title(contender)));
       Outcome outcome = run_once(arguments, contender);
       if (outcome.code != 0) return outcome.code;
       contender.reports.push_back(std::move(outcome.report));
