@@ -8,6 +8,7 @@
 #include <cmath>
 #include <memory>
 
+#include "observe/batch_means.h"
 #include "orrery/error.h"
 
 namespace orrery::study {
@@ -81,10 +82,8 @@ std::optional<std::size_t> mser5(std::span<const double> values) {
 }
 
 WarmUp warm_up_of(std::span<const PilotInterval> sums) {
-  const auto first = std::find_if(sums.begin(), sums.end(),
-                                  [](const PilotInterval& one) { return one.weight > 0; });
-  if (first == sums.end()) return {.too_short = true, .no_values = true};
-  if (sums.size() > 1 && first == sums.end() - 1) return {.too_short = true, .at_end_only = true};
+  if (are_at_end_only(sums, &PilotInterval::weight))
+    return {.too_short = true, .at_end_only = true};
   std::vector<double> means;
   std::vector<std::int64_t> ends;
   for (const PilotInterval& one : sums) {
@@ -92,6 +91,7 @@ WarmUp warm_up_of(std::span<const PilotInterval> sums) {
     means.push_back(one.amount / one.weight);
     ends.push_back(one.end_ticks);
   }
+  if (means.empty()) return {.too_short = true, .no_values = true};
   const auto left_away = mser5(means);
   if (!left_away) return {.too_short = true};
   if (*left_away == 0) return {};
