@@ -23,6 +23,7 @@
 
 #include "cli/commands.h"
 #include "cli/standard_output.h"
+#include "core/median.h"
 #include "observe/number_text.h"
 #include "observe/output_folder.h"
 #include "observe/status_line.h"
@@ -53,12 +54,9 @@ struct Spread {
 };
 
 Spread spread_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  Spread spread;
-  spread.median = values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-  if (spread.median > 0) spread.share = (values.back() - values.front()) / spread.median;
-  return spread;
+  const auto [lowest, highest] = std::ranges::minmax(values);
+  const double median = median_of(values);
+  return {median, median > 0 ? (highest - lowest) / median : 0};
 }
 
 std::vector<const EngineInfo*> chosen_engines(const CompareArguments& arguments) {
