@@ -28,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/median.h"
 #include "pending/dary_heap.h"
 #include "pending/radix_heap.h"
 
@@ -161,10 +162,7 @@ struct Column {
   std::function<std::size_t()> bytes;
   std::vector<double> ns{};
 
-  double median() {
-    std::nth_element(ns.begin(), ns.begin() + static_cast<std::ptrdiff_t>(ns.size() / 2), ns.end());
-    return ns[ns.size() / 2];
-  }
+  double median() { return median_of(ns); }
   double lowest() const { return *std::min_element(ns.begin(), ns.end()); }
 };
 

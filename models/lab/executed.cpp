@@ -16,6 +16,7 @@
 #include <stdexcept>
 
 #include "file.h"
+#include "guest/folders.h"
 
 namespace orrery::lab {
 namespace {
@@ -25,11 +26,12 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostListBytes = std::size_t{4}
                                        << 20;  ///< of a list; the lab's kernel stops at 1 MiB
 constexpr std::string_view kRoot = "/guest/";  ///< root of a guest, as its kernel's process sees it
-/// Folders of this machine with programs that a guest sees (guest/enter.c).
-constexpr std::string_view kMachines[] = {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"};
-/// Folders of a root of its own that a host does not see (guest/root.c).
-constexpr std::string_view kHidden[] = {"dev", "proc", "sys", "tmp", "run", "mnt", "lab", "out"};
 constexpr std::uint64_t kMostFileBytes = std::uint64_t{4} << 30;  ///< limit for reading a file
+
+template <class Names>
+bool is_one_of(const Names& names, std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
 
 class Sha256 {
  public:
@@ -170,12 +172,10 @@ ExecutedFiles::Entry ExecutedFiles::find_of_machine(const GuestSettings& setting
                  *ours);
   }
   if (settings.root != "/") {
-    if (std::find(std::begin(kHidden), std::end(kHidden), first) != std::end(kHidden))
-      return {seen, Origin::unknown, {}};
+    if (is_one_of(kHiddenFolders, first)) return {seen, Origin::unknown, {}};
     return found(seen, Origin::root, settings.root, *below);
   }
-  if (std::find(std::begin(kMachines), std::end(kMachines), first) == std::end(kMachines))
-    return {seen, Origin::unknown, {}};
+  if (!is_one_of(kProgramFolders, first)) return {seen, Origin::unknown, {}};
   return found(seen, Origin::machine, "/", *below);
 }
 

@@ -13,18 +13,17 @@
 #include "advise/advice.h"
 #include "observe/number_text.h"
 #include "page/markup.h"
-#include "page/scale.h"
+#include "page/plot.h"
 
 namespace orrery::advise {
 namespace {
 
 using page::escaped;
-using page::Scale;
 
 constexpr double kWidth = 760, kHeight = 460;
 constexpr double kLeft = 84, kRight = 150, kTop = 56, kBottom = 62;
 constexpr double kMargin = 1.25;  // a factor, at both ends of an axis
-constexpr double kLabelHeight = 14;
+constexpr double kLabelHeight = 14, kLabelRoom = 64;
 constexpr const char *kPoint = "#0072b2", *kFrontier = "#d55e00", *kOther = "#8a8a8a";
 
 struct Mark {
@@ -63,7 +62,12 @@ std::vector<Mark> marks_of(const Advice& advice) {
 class Drawing {
  public:
   Drawing(const Advice& advice, std::vector<Mark> marks)
-      : advice_(advice), marks_(std::move(marks)) {
+      : advice_(advice),
+        marks_(std::move(marks)),
+        plot_(page::kFilePlot, kHeight,
+              page::svg_head(
+                  kWidth, kHeight, kLeft,
+                  advice.model + ": time against " + (advice.has_table ? "price" : "core time"))) {
     std::stable_sort(marks_.begin(), marks_.end(), [](const Mark& a, const Mark& b) {
       return std::tie(a.seconds.value, a.cost) < std::tie(b.seconds.value, b.cost);
     });
@@ -71,13 +75,12 @@ class Drawing {
   }
 
   std::string text() {
-    begin();
     axes();
     frontier();
     for (const Mark& mark : marks_) draw(mark);
     labels();
     legend();
-    return svg_ + "</svg>\n";
+    return plot_.text();
   }
 
  private:
@@ -94,50 +97,26 @@ class Drawing {
       low = std::min(low, mark.cost);
       high = std::max(high, mark.cost);
     }
-    x_ = {left / kMargin, right * kMargin, kLeft, kWidth - kRight, true};
+    plot_.x = {left / kMargin, right * kMargin, kLeft, kWidth - kRight, true};
     if (low > 0)
-      y_ = {low / kMargin, high * kMargin, kHeight - kBottom, kTop, true};
+      plot_.y = {low / kMargin, high * kMargin, kHeight - kBottom, kTop, true};
     else  // a machine without a price: 0 has no logarithm
-      y_ = page::scale_of(0, high, kHeight - kBottom, kTop);
-  }
-
-  template <class... Parts>
-  void put(fmt::format_string<Parts...> format, Parts&&... parts) {
-    svg_ += fmt::format(format, std::forward<Parts>(parts)...) + "\n";
-  }
-
-  void begin() {
-    svg_ += page::svg_head(
-        kWidth, kHeight, kLeft,
-        advice_.model + ": time against " + (advice_.has_table ? "price" : "core time"));
+      plot_.y = page::scale_of(0, high, kHeight - kBottom, kTop);
   }
 
   void axes() {
-    for (const double tick : page::ticks_of(y_)) {
-      const double y = y_.at(tick);
-      put(R"(<line x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}" stroke="#dddddd"/>)", x_.begin, y,
-          x_.end, y);
-      put(R"(<text x="{}" y="{:.1f}" text-anchor="end">{}</text>)", x_.begin - 8, y + 4,
-          advice_.has_table ? fmt::format("{:.4g}", tick) : span_text(tick));
-    }
-    put(R"(<line x1="{}" y1="{}" x2="{}" y2="{}" stroke="#000000"/>)", x_.begin, y_.begin, x_.end,
-        y_.begin);
+    std::vector<page::AxisMark> costs, times;
+    for (const double tick : page::ticks_of(plot_.y))
+      costs.push_back({tick, advice_.has_table ? fmt::format("{:.4g}", tick) : span_text(tick)});
     double last = -kWidth;
-    for (const double tick : page::ticks_of(x_)) {
-      const double x = x_.at(tick);
-      put(R"(<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" stroke="#000000"/>)", x, y_.begin,
-          y_.begin + 5);
-      if (x - last < 64) continue;  // the texts would overlap
-      last = x;
-      put(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", x, y_.begin + 20,
-          span_text(tick));
+    for (const double tick : page::ticks_of(plot_.x)) {
+      const bool has_room = plot_.x.at(tick) - last >= kLabelRoom;
+      if (has_room) last = plot_.x.at(tick);
+      times.push_back({tick, has_room ? span_text(tick) : ""});
     }
-    put(R"(<text x="{}" y="{}" text-anchor="middle">whole run</text>)", (x_.begin + x_.end) / 2,
-        kHeight - 18);
     const std::string unit = advice_.currency.empty() ? "" : " (" + advice_.currency + ")";
-    put(R"svg(<text x="18" y="{0}" text-anchor="middle" transform="rotate(-90 18 {0})">{1}</text>)svg",
-        (y_.begin + y_.end) / 2,
-        advice_.has_table ? escaped("price" + unit) : "core time: time x cores");
+    plot_.vertical_axis(costs, advice_.has_table ? "price" + unit : "core time: time x cores");
+    plot_.horizontal_axis(times, "whole run");
   }
 
   /// Begins at the first point; each point's time holds from its cost to that of the next.
@@ -146,29 +125,27 @@ class Drawing {
     double cost = 0;
     for (const Mark& mark : marks_) {
       if (!mark.is_efficient) continue;
-      const double x = x_.at(mark.seconds.value);
-      if (points.empty())
-        points += fmt::format("{:.1f},{:.1f} ", x, y_.end);
-      else
-        points += fmt::format("{:.1f},{:.1f} ", x, y_.at(cost));
+      const double time = mark.seconds.value;
+      points += plot_.point(time, points.empty() ? plot_.y.high : cost);
       cost = mark.cost;
-      points += fmt::format("{:.1f},{:.1f} ", x, y_.at(cost));
+      points += plot_.point(time, cost);
     }
-    points += fmt::format("{:.1f},{:.1f}", x_.end, y_.at(cost));
-    put(R"(<polyline points="{}" fill="none" stroke="{}" stroke-width="1.5"/>)", points, kFrontier);
+    points += plot_.point(plot_.x.high, cost);
+    plot_.put(R"(<polyline points="{}" fill="none" stroke="{}" stroke-width="1.5"/>)", points,
+              kFrontier);
   }
 
   void draw(const Mark& mark) {
-    const double x = x_.at(mark.seconds.value), y = y_.at(mark.cost);
+    const double x = plot_.x.at(mark.seconds.value), y = plot_.y.at(mark.cost);
     const char* const colour = mark.is_efficient ? kPoint : kOther;
     if (mark.seconds.half_width)
-      put(R"(<line x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}" stroke="{}"/>)",
-          x_.at(least(mark.seconds)), y, x_.at(mark.seconds.value + *mark.seconds.half_width), y,
-          colour);
-    put(R"(<circle cx="{:.1f}" cy="{:.1f}" r="5" fill="{}" stroke="{}" stroke-width="2">)"
-        R"(<title>{}: {}, {:.4g}</title></circle>)",
-        x, y, mark.is_hollow ? "#ffffff" : colour, colour, escaped(mark.name),
-        span_text(mark.seconds.value), mark.cost);
+      plot_.put(R"(<line x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}" stroke="{}"/>)",
+                plot_.x.at(least(mark.seconds)), y,
+                plot_.x.at(mark.seconds.value + *mark.seconds.half_width), y, colour);
+    plot_.put(R"(<circle cx="{:.1f}" cy="{:.1f}" r="5" fill="{}" stroke="{}" stroke-width="2">)"
+              R"(<title>{}: {}, {:.4g}</title></circle>)",
+              x, y, mark.is_hollow ? "#ffffff" : colour, colour, escaped(mark.name),
+              span_text(mark.seconds.value), mark.cost);
   }
 
   /// Beside the points; a label that would overlap another is moved down.
@@ -178,33 +155,32 @@ class Drawing {
     };
     std::vector<Placed> placed;
     for (const Mark& mark : marks_) {
-      const double x = x_.at(mark.seconds.value) + 9;
-      double y = y_.at(mark.cost) - 7;
+      const double x = plot_.x.at(mark.seconds.value) + 9;
+      double y = plot_.y.at(mark.cost) - 7;
       const auto hits = [&](const Placed& other) {
         return std::fabs(other.x - x) < 150 && std::fabs(other.y - y) < kLabelHeight;
       };
       while (std::any_of(placed.begin(), placed.end(), hits)) y += kLabelHeight / 2;
       placed.push_back({x, y});
-      put(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", x, y, escaped(mark.name));
+      plot_.put(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", x, y, escaped(mark.name));
     }
   }
 
   void legend() {
     const double y = 42;
-    put(R"(<line x1="{}" y1="{}" x2="{}" y2="{}" stroke="{}" stroke-width="1.5"/>)", kLeft, y - 4,
-        kLeft + 24, y - 4, kFrontier);
-    put(R"(<text x="{}" y="{}">efficient frontier</text>)", kLeft + 30, y);
+    plot_.put(R"(<line x1="{}" y1="{}" x2="{}" y2="{}" stroke="{}" stroke-width="1.5"/>)", kLeft,
+              y - 4, kLeft + 24, y - 4, kFrontier);
+    plot_.put(R"(<text x="{}" y="{}">efficient frontier</text>)", kLeft + 30, y);
     const char* const hollow =
         advice_.has_table ? "extrapolated to more cores" : "more than there are cores";
-    put(R"(<circle cx="{}" cy="{}" r="4" fill="#ffffff" stroke="{}" stroke-width="2"/>)",
-        kLeft + 160, y - 4, kOther);
-    put(R"(<text x="{}" y="{}">{}</text>)", kLeft + 170, y, hollow);
+    plot_.put(R"(<circle cx="{}" cy="{}" r="4" fill="#ffffff" stroke="{}" stroke-width="2"/>)",
+              kLeft + 160, y - 4, kOther);
+    plot_.put(R"(<text x="{}" y="{}">{}</text>)", kLeft + 170, y, hollow);
   }
 
   const Advice& advice_;
   std::vector<Mark> marks_;
-  Scale x_, y_;
-  std::string svg_;
+  page::Plot plot_;
 };
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "observe/number_text.h"
 #include "observe/progress.h"
@@ -23,25 +22,17 @@ double Status::seconds() const {
 
 void Status::show(const std::string& what) {
   if (quiet_) return;
-  if (!terminal_.interactive) {
+  const Terminal& terminal = line_.terminal();
+  if (!terminal.interactive) {
     if (seconds() < next_line_) return;
     next_line_ = seconds() + kLineSeconds;
-    fmt::print(stderr, "orrery: {:.0f} s of {}: {}\n", seconds(), span_text(budget_), what);
-    return;
+    return line_.show(fmt::format("{:.0f} s of {}: {}", seconds(), span_text(budget_), what));
   }
   const double share = std::min(1.0, seconds() / budget_);
   std::string line = fmt::format("{:3.0f} %  {}  {}", share * 100,
-                                 bar_text(share, kBarWidth, terminal_.utf8), what);
-  if (terminal_.width > 0 && display_width(line) >= terminal_.width) line = what;
-  const std::size_t width = display_width(line);
-  fmt::print(stderr, "\r{}{}", line, std::string(width_ > width ? width_ - width : 0, ' '));
-  std::fflush(stderr);
-  width_ = width;
-}
-
-void Status::clear() {
-  if (width_ > 0) fmt::print(stderr, "\r{}\r", std::string(width_, ' '));
-  width_ = 0;
+                                 bar_text(share, kBarWidth, terminal.utf8), what);
+  if (terminal.width > 0 && display_width(line) >= terminal.width) line = what;
+  line_.show(line);
 }
 
 }  // namespace orrery::advise

@@ -3,37 +3,31 @@
 // The status line of a measurement: rewritten on a terminal, else a new line now and then.
 #pragma once
 
-#include <unistd.h>
-
 #include <chrono>
 #include <string>
 
-#include "observe/terminal.h"
+#include "observe/status_line.h"
 
 namespace orrery::advise {
 
 class Status {
  public:
   Status(double budget_seconds, bool quiet) : budget_(budget_seconds), quiet_(quiet) {}
-  ~Status() { clear(); }
-  Status(const Status&) = delete;
-  Status& operator=(const Status&) = delete;
 
   /// Seconds since the start.
   double seconds() const;
   /// Seconds that are left of the budget; below 0 when it is used up.
   double left() const { return budget_ - seconds(); }
   void show(const std::string& what);
-  void clear();
+  void clear() { line_.clear(); }
 
  private:
   using Clock = std::chrono::steady_clock;
 
   const double budget_;
   const bool quiet_;
-  const Terminal terminal_ = Terminal::of(STDERR_FILENO);
+  StatusLine line_;
   const Clock::time_point begin_ = Clock::now();
-  std::size_t width_ = 0;
   double next_line_ = 0;
 };
 

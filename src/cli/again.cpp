@@ -97,7 +97,10 @@ Again::Again(const std::string& path)
     : path_(existing_report(path)),
       report_(Json::parse(read_input_file(path_, "report"), nullptr, false)) {
   try {
-    if (report_.at("schema") != kReportSchema) refuse("it is of another version of Orrery");
+    const int schema = report_schema(report_);
+    if (schema == 0) refuse("it is no report of a run");
+    if (schema < kOldestReportSchema || schema > kReportSchema)
+      refuse("it is of another version of Orrery");
     const auto command = report_.at("command").get<std::vector<std::string>>();
     if (command.empty()) refuse("no command has made it");
     if (command.front() != "run")

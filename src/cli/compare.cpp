@@ -9,29 +9,31 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <system_error>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/standard_output.h"
+#include "core/descriptor.h"
+#include "core/median.h"
+#include "core/process.h"
 #include "observe/number_text.h"
 #include "observe/output_folder.h"
+#include "observe/status_line.h"
 #include "observe/text_table.h"
 #include "orrery/error.h"
 #include "run/options/model_checks.h"
 #include "run/options/option_forms.h"
 #include "run/results/observation.h"
-
-extern char** environ;
 
 namespace orrery::cli {
 namespace {
@@ -52,12 +54,9 @@ struct Spread {
 };
 
 Spread spread_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  Spread spread;
-  spread.median = values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-  if (spread.median > 0) spread.share = (values.back() - values.front()) / spread.median;
-  return spread;
+  const auto [lowest, highest] = std::ranges::minmax(values);
+  const double median = median_of(values);
+  return {median, median > 0 ? (highest - lowest) / median : 0};
 }
 
 std::vector<const EngineInfo*> chosen_engines(const CompareArguments& arguments) {
@@ -149,34 +148,18 @@ std::vector<std::string> command_line(const CompareArguments& arguments,
 }
 
 /// Starts the command with its standard output in a pipe; `output` becomes the pipe's read end.
-pid_t spawn(const std::vector<std::string>& words, int& output) {
+/// Ctrl-C reaches both processes: the child ends in order; this process ignores the signal and waits
+/// for the child.
+pid_t start(std::vector<std::string> words, int& output) try {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw UsageError(fmt::format("pipe: {}", std::strerror(errno)));
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  // Ctrl-C reaches both processes: the child ends in order; this process ignores the signal and
-  // waits for the child.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t defaults;
-  sigemptyset(&defaults);
-  sigaddset(&defaults, SIGINT);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-  std::vector<char*> pointers;
-  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
-  pointers.push_back(nullptr);
-  pid_t child = 0;
-  const int error =
-      posix_spawn(&child, "/proc/self/exe", &actions, &attributes, pointers.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
+  if (pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
+  const Descriptor far(ends[1]);
   output = ends[0];
-  if (error != 0)
-    throw UsageError(fmt::format("cannot start a run of its own: {}", std::strerror(error)));
-  return child;
+  return start_process({.words = std::move(words),
+                        .descriptors = {{far.get(), STDOUT_FILENO}},
+                        .default_signals = {SIGINT}});
+} catch (const std::system_error& error) {
+  throw UsageError(fmt::format("cannot start a run of its own: {}", error.code().message()));
 }
 
 std::string read_all(int descriptor) {
@@ -200,17 +183,14 @@ struct Outcome {
 
 Outcome run_once(const CompareArguments& arguments, const Contender& contender) {
   int output = -1;
-  const pid_t child = spawn(command_line(arguments, contender), output);
+  const pid_t child = start(command_line(arguments, contender), output);
   const std::string text = read_all(output);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = wait_for_process(child);
   if (WIFSIGNALED(status)) {
-    fmt::print(stderr, "orrery: the run on {} was ended by signal {} ({})\n",
-               contender.engine->name, WTERMSIG(status), strsignal(WTERMSIG(status)));
-    return {kExitSignal + WTERMSIG(status), {}};
+    fmt::print(stderr, "orrery: the run on {} {}\n", contender.engine->name, end_text(status));
+    return {exit_code_of(status), {}};
   }
-  Outcome outcome{WEXITSTATUS(status), Json::parse(text, nullptr, false)};
+  Outcome outcome{exit_code_of(status), Json::parse(text, nullptr, false)};
   if (outcome.code == 0 && !outcome.report.is_object())
     throw std::runtime_error("a run printed no report");
   return outcome;
@@ -222,35 +202,16 @@ std::string title(const Contender& contender) {
                      contender.workers == "1" ? "" : "s");
 }
 
-/// One status line, rewritten on a terminal.
-class Status {
- public:
-  explicit Status(bool quiet) : quiet_(quiet) {}
-  ~Status() { show(""); }
-  void show(const std::string& line) {
-    if (quiet_) return;
-    if (!terminal_.interactive) {
-      if (!line.empty()) fmt::print(stderr, "orrery: {}\n", line);
-      return;
-    }
-    fmt::print(stderr, "\r{:<{}}\r{}", "", width_, line);
-    width_ = display_width(line);
-  }
-
- private:
-  const Terminal terminal_ = Terminal::of(STDERR_FILENO);
-  const bool quiet_;
-  std::size_t width_ = 0;
-};
-
 /// Executes all runs, in turn. Returns the exit code of the first run that failed, else 0.
 int run_all(const CompareArguments& arguments, std::vector<Contender>& all, std::uint64_t repeats) {
-  Status status(arguments.quiet);
+  StatusLine status;
   std::uint64_t number = 0;
   for (std::uint64_t repeat = 0; repeat < repeats; ++repeat) {
     for (Contender& contender : all) {
-      status.show(
-          fmt::format("run {} of {}: {}", ++number, repeats * all.size(), title(contender)));
+      ++number;
+      if (!arguments.quiet)
+        status.show(
+            fmt::format("run {} of {}: {}", number, repeats * all.size(), title(contender)));
       Outcome outcome = run_once(arguments, contender);
       if (outcome.code != 0) return outcome.code;
       contender.reports.push_back(std::move(outcome.report));

@@ -8,8 +8,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,12 +17,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/standard_output.h"
 #include "core/model_registry.h"
 #include "core/plugin_file.h"
+#include "core/process.h"
 #include "core/text.h"
 #include "llf/mpi/environment.h"
 #include "observe/text_table.h"
@@ -129,51 +129,18 @@ void catch_signals() {
 }
 
 /// Blocks the signals until this process knows the command's process number: the command may run,
-/// and a signal come, before that.
-class SignalsWait {
- public:
-  SignalsWait() {
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (const int signal : kPassedOn) sigaddset(&signals, signal);
-    sigprocmask(SIG_BLOCK, &signals, &before_);
-    posix_spawnattr_init(&attributes_);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
-    posix_spawnattr_setsigmask(&attributes_, &before_);
-  }
-  SignalsWait(const SignalsWait&) = delete;
-  SignalsWait& operator=(const SignalsWait&) = delete;
-  ~SignalsWait() {
-    posix_spawnattr_destroy(&attributes_);
-    sigprocmask(SIG_SETMASK, &before_, nullptr);
-  }
-
-  /// The command itself starts with its signals unblocked.
-  const posix_spawnattr_t* attributes() const { return &attributes_; }
-
- private:
-  sigset_t before_;
-  posix_spawnattr_t attributes_;
-};
-
+/// and a signal come, before that. The command itself starts with its signals unblocked.
 void start(const Words& command) {
-  std::vector<char*> pointers;
-  for (const std::string& word : command) pointers.push_back(const_cast<char*>(word.c_str()));
-  pointers.push_back(nullptr);
-  const SignalsWait wait;
-  pid_t process;
-  const int error =
-      posix_spawnp(&process, pointers[0], nullptr, wait.attributes(), pointers.data(), environ);
-  if (error != 0)
-    throw UsageError(fmt::format("'{}' cannot be started: {}", command[0], std::strerror(error)));
-  started = process;
-}
-
-/// Waits for the command and returns its exit code.
-int wait_for_it() {
-  int status = 0;
-  while (waitpid(started, &status, 0) < 0 && errno == EINTR) continue;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : kExitSignal + WTERMSIG(status);
+  sigset_t signals, before;
+  sigemptyset(&signals);
+  for (const int signal : kPassedOn) sigaddset(&signals, signal);
+  sigprocmask(SIG_BLOCK, &signals, &before);
+  try {
+    started = start_process({.words = command, .program = command[0], .mask = &before});
+  } catch (const std::system_error& error) {
+    throw UsageError(fmt::format("'{}' cannot be started: {}", command[0], error.code().message()));
+  }
+  sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 
 int run(const LlfCommandArguments& arguments) {
@@ -186,7 +153,7 @@ int run(const LlfCommandArguments& arguments) {
   set_environment(arguments, mark);
   catch_signals();
   start(command);
-  const int code = wait_for_it();
+  const int code = exit_code_of(wait_for_process(started));
   llf_clean(
       std::getenv(llf::mpi::kGroup));  // removes the group of killed ranks; fails if one is alive
   if (code == 0 && mark.is_there())

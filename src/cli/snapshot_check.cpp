@@ -3,17 +3,18 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
+#include <csignal>
 #include <filesystem>
+#include <system_error>
+#include <utility>
 #include <vector>
 
+#include "core/descriptor.h"
+#include "core/process.h"
 #include "orrery/error.h"
+#include "run/threads/supervised_run.h"
 #include "transport/ranks/mpi_wire.h"
 
 namespace orrery::cli {
@@ -21,30 +22,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Runs this program with these words; returns its exit status, or -1.
-int run_program(std::vector<std::string> words) {
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
+/// Runs this program with these words; returns its exit status.
+int run_program(std::vector<std::string> words) try {
   sigset_t none;
   sigemptyset(&none);  // this thread may have blocked some signals
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  pid_t child = 0;
-  const int error = posix_spawn(&child, "/proc/self/exe", &actions, &attributes, pointers.data(),
-                                transport::MpiEnvironment::left_out().data());
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  if (error != 0) return -1;
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) return -1;
-  return status;
+  const Descriptor null(open("/dev/null", O_WRONLY | O_CLOEXEC));
+  return wait_for_process(start_process({.words = std::move(words),
+                                         .descriptors = {{null.get(), STDOUT_FILENO}},
+                                         .mask = &none,
+                                         .environment = transport::MpiEnvironment::left_out()}));
+} catch (const std::system_error& error) {
+  throw SystemFailure(
+      fmt::format("cannot start the check of a snapshot: {}", error.code().message()));
 }
 
 struct Removed {
@@ -67,10 +56,7 @@ std::string check_snapshot(const std::string& out, unsigned first, unsigned seco
                                   "--end-after-snapshot", "--quiet"});
   const std::string what = fmt::format("the snapshot at {}, resumed in another process up to {},",
                                        begin.time(), end.time());
-  if (status != 0)
-    throw ModelFault(fmt::format("{} ended with {} {}", what,
-                                 WIFSIGNALED(status) ? "signal" : "exit code",
-                                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)));
+  if (status != 0) throw ModelFault(what + " " + end_text(status));
   const snapshot::Folder found(other.folder);
   const std::vector<unsigned> numbers = found.numbers();
   if (numbers.empty()) throw ModelFault(what + " left nothing");

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "observe/student.h"
@@ -46,18 +45,7 @@ std::vector<double> rests_of(const std::vector<Batch>& batches, double mean) {
   return rests;
 }
 
-bool are_of_end_only(const std::vector<Series::Interval>& intervals) {
-  const auto first = std::find_if(intervals.begin(), intervals.end(),
-                                  [](const Series::Interval& one) { return one.count > 0; });
-  return intervals.size() > 1 && first == intervals.end() - 1;
-}
-
 }  // namespace
-
-double BatchMeans::precision() const {
-  return mean == 0 || half_width == 0 ? std::numeric_limits<double>::infinity()
-                                      : half_width / std::abs(mean);
-}
 
 std::optional<BatchMeans> batch_means(std::span<const Series::Interval> intervals, bool of_level,
                                       double confidence, std::string* why) {
@@ -108,7 +96,7 @@ std::optional<BatchMeans> batch_means(const Metric& metric, const RunResult& res
   if (!metric.has_series() || !result.tally) return {};
   std::vector<Series::Interval> intervals =
       result.tally->series(metric).intervals(metric.observed_from(), result.reached);
-  if (are_of_end_only(intervals)) {
+  if (are_at_end_only<Series::Interval>(intervals, &Series::Interval::count)) {
     if (why != nullptr) *why = kRecordedAtEnd;
     return {};
   }

@@ -17,6 +17,7 @@
 // interval from fewer than kLeastValues values or kLeastBatches batches with values.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -24,6 +25,7 @@
 #include <string_view>
 
 #include "core/series.h"
+#include "observe/student.h"
 #include "run/engine.h"
 
 namespace orrery {
@@ -55,10 +57,17 @@ struct BatchMeans {
                      ///< beginning
 
   bool are_independent() const { return correlation <= kMostCorrelation; }
-  /// half_width / |mean|; infinite if the mean is 0 or if all batches are equal, since they then
-  /// show nothing about the variance.
-  double precision() const;
+  double precision() const { return relative_precision(half_width, mean); }
 };
+
+/// Whether all values are in the last of several intervals. `count`: the member of an interval that
+/// is above 0 if the interval has values.
+template <class Interval, class Count>
+bool are_at_end_only(std::span<const Interval> intervals, Count Interval::*count) {
+  const auto first = std::find_if(intervals.begin(), intervals.end(),
+                                  [&](const Interval& one) { return one.*count > 0; });
+  return intervals.size() > 1 && first == intervals.end() - 1;
+}
 
 /// From intervals that were observed completely, in order. Returns nothing if there are too few
 /// intervals or values, and then writes the reason to `why`, if not null: "it has 12 values in 9 of

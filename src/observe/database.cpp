@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "observe/database.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sqlite3.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <type_traits>
+#include <utility>
 
-#include "core/file_output.h"
 #include "core/row_cells.h"
 #include "observe/metric_figures.h"
 #include "observe/number_text.h"
-#include "orrery/error.h"
 
 namespace orrery {
 namespace {
@@ -50,39 +42,12 @@ const char* sql_type(ColumnType type) {
   return "";
 }
 
-void synchronise(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool safe = descriptor >= 0 && orrery::synchronise(descriptor);
-  const int error = errno;
-  if (descriptor >= 0) close(descriptor);
-  if (!safe) throw UsageError(fmt::format("cannot write '{}': {}", path, std::strerror(error)));
-}
-
 }  // namespace
 
-std::string sql_name(std::string_view name) {
-  std::string text(1, '"');
-  for (const char c : name) text.append(c == '"' ? 2 : 1, c);
-  text += '"';
-  return text;
-}
-
-Database::Database(std::string path, const Model& model) : path_(std::move(path)), model_(model) {
-  std::error_code ignored;
-  std::filesystem::remove(path_, ignored);
-  check(sqlite3_open(path_.c_str(), &connection_));
-  // locking_mode: no other process opens the file before it is complete, and some network folders
-  // have no locks.
-  execute(
-      "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;"
-      "PRAGMA cache_size=-16384; BEGIN");
-  execute(kMetaTables);
+Database::Database(std::string path, const Model& model)
+    : model_(model), file_(std::move(path), SqliteFile::Use::write) {
+  file_.execute(kMetaTables);
   for (const Table* table : model_.tables()) create_table(*table);
-}
-
-Database::~Database() {
-  for (sqlite3_stmt* statement : inserts_) sqlite3_finalize(statement);
-  sqlite3_close(connection_);
 }
 
 void Database::create_table(const Table& table) {
@@ -92,9 +57,9 @@ void Database::create_table(const Table& table) {
     columns += fmt::format(", {} {}", sql_name(column.name), sql_type(column.type));
     places += ", ?";
   }
-  execute(fmt::format("CREATE TABLE {} ({})", sql_name(table.name()), columns));
-  inserts_.push_back(
-      prepare(fmt::format("INSERT INTO {} VALUES ({})", sql_name(table.name()), places)));
+  file_.execute(fmt::format("CREATE TABLE {} ({})", sql_name(table.name()), columns));
+  inserts_.emplace_back(file_,
+                        fmt::format("INSERT INTO {} VALUES ({})", sql_name(table.name()), places));
   describe_columns(table);
 }
 
@@ -108,34 +73,19 @@ void Database::describe_columns(const Table& table) {
 }
 
 void Database::write(const Row& row) {
-  sqlite3_stmt* statement = inserts_[row.table];
-  sqlite3_bind_int64(statement, 1, row.key.time().ticks());
-  sqlite3_bind_int64(statement, 2, row.lp);
+  SqliteStatement& insert = inserts_[row.table];
+  insert.bind(1, row.key.time().ticks());
+  insert.bind(2, static_cast<std::int64_t>(row.lp));
   int place = 2;
-  row_cells::for_each(*model_.tables()[row.table], row.cells, [&]<class T>(const T& value) {
-    ++place;
-    if constexpr (std::is_same_v<T, std::int64_t>)
-      sqlite3_bind_int64(statement, place, value);
-    else if constexpr (std::is_same_v<T, double>)
-      sqlite3_bind_double(statement, place, value);
-    else  // the text must live until the statement has run
-      sqlite3_bind_text(statement, place, value.data(), static_cast<int>(value.size()),
-                        SQLITE_STATIC);
-  });
-  check(sqlite3_step(statement));
-  sqlite3_reset(statement);
+  row_cells::for_each(*model_.tables()[row.table], row.cells,
+                      [&](const auto& value) { insert.bind(++place, value); });
+  insert.run();
 }
 
 void Database::finish(const RunRecord& record) {
   write_record(record);
-  execute("COMMIT");
-  for (sqlite3_stmt*& statement : inserts_) {
-    sqlite3_finalize(statement);
-    statement = nullptr;
-  }
-  check(sqlite3_close(connection_));
-  connection_ = nullptr;
-  synchronise(path_);
+  inserts_.clear();
+  file_.finish();
 }
 
 void Database::write_record(const RunRecord& record) {
@@ -170,7 +120,7 @@ void Database::write_record(const RunRecord& record) {
     for (const MetricFigure& figure : figures_of(m, model_, result))
       if (figure.value)
         insert("INSERT INTO orrery_figures VALUES (?, ?, ?, ?)",
-               {m.name(), figure.name, unit_of_figure(figure.name, m.unit())}, {*figure.value});
+               {m.name(), figure.name, figure.unit}, {*figure.value});
     if (!result.tally) continue;
     if (m.keeps(Keep::histogram)) write_histogram(m, result.tally->histogram(m));
     if (m.has_series()) write_series(m, result);
@@ -218,35 +168,10 @@ void Database::write_series(const Metric& metric, const RunResult& result) {
 
 void Database::insert(const std::string& sql, const std::vector<std::string>& texts,
                       const std::vector<double>& numbers) {
-  sqlite3_stmt* statement = prepare(sql);
-  int place = 0;
-  for (const std::string& text : texts)
-    sqlite3_bind_text(statement, ++place, text.c_str(), -1, SQLITE_TRANSIENT);
-  for (const double number : numbers) sqlite3_bind_double(statement, ++place, number);
-  const int code = sqlite3_step(statement);
-  sqlite3_finalize(statement);
-  check(code);
-}
-
-sqlite3_stmt* Database::prepare(const std::string& sql) {
-  sqlite3_stmt* statement = nullptr;
-  check(sqlite3_prepare_v2(connection_, sql.c_str(), -1, &statement, nullptr));
-  return statement;
-}
-
-void Database::execute(const std::string& sql) {
-  check(sqlite3_exec(connection_, sql.c_str(), nullptr, nullptr, nullptr));
-}
-
-void Database::check(int code) const {
-  if (code == SQLITE_OK || code == SQLITE_DONE || code == SQLITE_ROW) return;
-  if (code == SQLITE_FULL) {
-    throw UsageError(fmt::format(
-        "cannot write '{}': the disk is full; free some space or choose another folder with --out",
-        path_));
-  }
-  throw UsageError(fmt::format("cannot write '{}': {}", path_,
-                               connection_ ? sqlite3_errmsg(connection_) : "not enough memory"));
+  SqliteStatement statement(file_, sql, texts);
+  int place = static_cast<int>(texts.size());
+  for (const double number : numbers) statement.bind(++place, number);
+  statement.run();
 }
 
 }  // namespace orrery

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The figures of a metric, chosen by the statistics that it keeps. The report, the database, the
-// terminal and, through the report, the tables of studies use these functions.
+// The figures of a metric, chosen by the statistics that it keeps. This header is the only place
+// that names figures. The report describes each metric by kind, unit and figures, so that pages,
+// studies and programs need no names. The database and the terminal use these functions directly.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,23 +17,38 @@ namespace orrery {
 
 /// A statistic of a metric.
 struct MetricFigure {
-  std::string name;             ///< "mean", "p99"
+  std::string name;  ///< "mean", "p99"
+  std::string unit;
   std::optional<double> value;  ///< nothing: undefined, as a mean without values
 };
 
-/// All figures that metrics may have, in their order.
-inline constexpr std::array kFigureNames = {"count",   "sum",      "mean", "deviation", "minimum",
-                                            "maximum", "p50",      "p90",  "p99",       "p99.9",
-                                            "rate",    "sum_rate", "lps",  "total",     "seconds"};
+/// Figures that one table shows.
+struct FigureGroup {
+  Keep kept;            ///< the statistic that gives a metric these figures
+  const char* heading;  ///< on the terminal
+  const char* title;    ///< on pages
+  std::vector<const char*> names;
+  std::size_t brief;  ///< how many of them the terminal shows
+
+  bool is_of(const Metric& metric) const {
+    return kept == Keep::summary ? !metric.is_level() : metric.keeps(kept);
+  }
+};
+const std::vector<FigureGroup>& figure_groups();
+
+/// The kind, in reports, of metrics that keep this: "values" or "level".
+const char* kind_of(Keep kept);
 /// `unit`: of the metric's values.
 std::string unit_of_figure(std::string_view figure, const std::string& unit);
+/// True for numbers of things, which are whole.
+bool is_count(std::string_view figure);
+/// True for the figures that a comparison of runs shows first.
+bool is_main_figure(std::string_view figure);
 
-/// All figures of the metric, in that order. Without recorded values they are count and sum only.
+/// All figures of the metric, in the order of reports.
 std::vector<MetricFigure> figures_of(const Metric& metric, const Model& model,
                                      const RunResult& result);
 
-/// True for figures that are undefined without values; older reports have 0 for them.
-bool is_of_values(std::string_view figure);
 /// One figure, by name; nothing if it is undefined.
 std::optional<double> figure_of(const Metric& metric, const Model& model, const RunResult& result,
                                 std::string_view figure);

@@ -78,8 +78,7 @@ Json run_json(const RunRecord& record) {
 
 Json figure_json(const MetricFigure& figure) {
   if (!figure.value) return nullptr;
-  if (figure.name == "count" || figure.name == "lps")
-    return static_cast<std::uint64_t>(*figure.value);
+  if (is_count(figure.name)) return static_cast<std::uint64_t>(*figure.value);
   return *figure.value;
 }
 
@@ -161,9 +160,15 @@ Json report_metrics(const RunRecord& record) {
   const auto& metrics = record.model->metrics();
   for (std::size_t i = 0; i < metrics.size() && i < record.result.metrics.size(); ++i) {
     const Metric& metric = *metrics[i];
-    Json& one = json[metric.name()] = {{"unit", metric.unit()}, {"help", metric.help()}};
-    for (const MetricFigure& figure : figures_of(metric, *record.model, record.result))
+    Json& one =
+        json[metric.name()] = {{"kind", kind_of(metric.is_level() ? Keep::level : Keep::summary)},
+                               {"unit", metric.unit()},
+                               {"help", metric.help()},
+                               {"figures", Json::object()}};
+    for (const MetricFigure& figure : figures_of(metric, *record.model, record.result)) {
+      one["figures"][figure.name] = figure.unit;
       one[figure.name] = figure_json(figure);
+    }
     if (metric.keeps(Keep::histogram)) one["quantile_error"] = Histogram::kRelativeError;
     if (metric.has_series()) one["series_interval_ticks"] = metric.interval().ticks();
   }
@@ -216,9 +221,17 @@ std::string report_text(const Json& json, const char* outer, const char* inner) 
   return value != found->end() && value->is_string() ? value->get<std::string>() : "";
 }
 
+int report_schema(const Json& report) {
+  for (const char* name : {"schema_version", "schema"})
+    if (const auto found = report.find(name); found != report.end() && found->is_number_integer())
+      return found->get<int>();
+  return 0;
+}
+
 std::string report_json(const RunRecord& record) {
   Json json = {
-      {"schema", kReportSchema},
+      {"schema_version", kReportSchema},
+      {"schema", 1},  // what earlier readers know has kept its place and meaning
       {"complete", record.complete()},
       {"orrery", program_json(record)},
       {"command", record.command},

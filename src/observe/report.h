@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // report.json: everything about a run that a program may want to read. docs/report.md describes the
-// fields; a change of their meaning raises kReportSchema.
+// fields, and report.schema.json is the JSON Schema of them. A change of their meaning raises
+// kReportSchema. Readers accept the last two versions.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,7 +12,10 @@
 
 namespace orrery {
 
-inline constexpr int kReportSchema = 1;
+inline constexpr int kReportSchema = 2, kOldestReportSchema = 1;
+
+/// The version of a parsed report; 0 if it has none.
+int report_schema(const nlohmann::ordered_json& report);
 
 /// A parameter's text as the JSON type of the parameter. Durations stay text ("10 ms"), since their
 /// unit is part of them.

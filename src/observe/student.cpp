@@ -2,6 +2,7 @@
 #include "observe/student.h"
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "core/assert.h"
@@ -39,6 +40,11 @@ double student_quantile(double probability, std::uint64_t degrees) {
     if (middle <= low || middle >= high) return high;
     (student_probability(middle, degrees) < probability ? low : high) = middle;
   }
+}
+
+double relative_precision(double half_width, double mean) {
+  if (half_width == 0) return std::numeric_limits<double>::infinity();
+  return half_width / std::fabs(mean);
 }
 
 }  // namespace orrery

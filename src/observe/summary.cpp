@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <span>
 
-#include "core/histogram.h"
 #include "observe/batch_means.h"
 #include "observe/edge_view.h"
 #include "observe/metric_figures.h"
@@ -60,43 +60,28 @@ std::string derived_table(const RunRecord& record, const Terminal& terminal) {
   return table.text(terminal);
 }
 
-std::string metric_table(const RunRecord& record, const Terminal& terminal) {
-  TextTable table({{"metric"},
-                   {"count", Align::right},
-                   {"mean", Align::right},
-                   {"deviation", Align::right},
-                   {"minimum", Align::right},
-                   {"maximum", Align::right},
-                   {"unit"}});
-  for (std::size_t i = 0; i < record.result.metrics.size(); ++i) {
-    const Metric& metric = *record.model->metrics()[i];
-    if (metric.is_level()) continue;
-    const Summary& s = record.result.metrics[i];
-    if (s.count == 0) {
-      table.add({metric.name(), "0", "-", "-", "-", "-", unit_text(metric.unit())});
-      continue;
-    }
-    table.add({metric.name(), grouped(s.count), number_text(s.mean()), number_text(s.deviation()),
-               number_text(s.minimum), number_text(s.maximum), unit_text(metric.unit())});
-  }
-  return table.text(terminal);
+std::string figure_cell(const std::vector<MetricFigure>& figures, std::string_view name) {
+  for (const MetricFigure& figure : figures)
+    if (figure.name == name && figure.value)
+      return is_count(name) ? grouped(static_cast<std::uint64_t>(*figure.value))
+                            : number_text(*figure.value);
+  return "-";
 }
 
-/// A table of some figures of one kind, of the metrics that keep `kept`.
-std::string figure_table(const RunRecord& record, const Terminal& terminal, Keep kept,
-                         const char* heading, const std::vector<const char*>& names) {
-  std::vector<TextTable::Column> columns = {{heading}};
+/// The brief figures of a group, of the metrics that have it.
+std::string figure_table(const RunRecord& record, const Terminal& terminal,
+                         const FigureGroup& group) {
+  const std::span names(group.names.data(), group.brief);
+  std::vector<TextTable::Column> columns = {{group.heading}};
   for (const char* name : names) columns.push_back({name, Align::right});
   columns.push_back({"unit"});
   TextTable table(columns);
   for (std::size_t i = 0; i < record.result.metrics.size(); ++i) {
     const Metric& metric = *record.model->metrics()[i];
-    if (!metric.keeps(kept)) continue;
+    if (!group.is_of(metric)) continue;
     std::vector<std::string> cells = {metric.name()};
     const auto figures = figures_of(metric, *record.model, record.result);
-    for (const char* name : names)
-      for (const MetricFigure& figure : figures)
-        if (figure.name == name) cells.push_back(figure.value ? number_text(*figure.value) : "-");
+    for (const char* name : names) cells.push_back(figure_cell(figures, name));
     cells.push_back(unit_text(unit_of_figure(names.back(), metric.unit())));
     table.add(std::move(cells));
   }
@@ -129,17 +114,12 @@ std::string batches_table(const RunRecord& record, const Terminal& terminal) {
   return table.empty() ? "" : table.text(terminal) + warnings;
 }
 
-std::string kept_tables(const RunRecord& record, const Terminal& terminal) {
+std::string metric_tables(const RunRecord& record, const Terminal& terminal) {
   std::string text;
   const auto add = [&](const std::string& table) {
     if (!table.empty()) text += (text.empty() ? "" : "\n") + table;
   };
-  std::vector<const char*> quantiles;
-  for (const NamedQuantile& one : kNamedQuantiles) quantiles.push_back(one.name);
-  add(figure_table(record, terminal, Keep::histogram, "quantiles", quantiles));
-  add(figure_table(record, terminal, Keep::level, "level",
-                   {"total", "mean", "deviation", "minimum", "maximum"}));
-  add(figure_table(record, terminal, Keep::rate, "each second", {"rate", "sum_rate"}));
+  for (const FigureGroup& group : figure_groups()) add(figure_table(record, terminal, group));
   add(batches_table(record, terminal));
   return text;
 }
@@ -170,10 +150,9 @@ std::string engine_text(const RunRecord& record, const Terminal& terminal, Detai
 
 std::string summary_text(const RunRecord& record, const Terminal& terminal, Detail detail) {
   std::string text = heading(record, terminal) + run_table(record, terminal);
-  for (const auto& part :
-       {derived_table(record, terminal), metric_table(record, terminal),
-        kept_tables(record, terminal), edge_table(*record.model, record.result.edges, terminal),
-        engine_text(record, terminal, detail)})
+  for (const auto& part : {derived_table(record, terminal), metric_tables(record, terminal),
+                           edge_table(*record.model, record.result.edges, terminal),
+                           engine_text(record, terminal, detail)})
     if (!part.empty()) text += "\n" + part;
   for (const std::string& note : record.result.notes) text += "\nnote: " + note + "\n";
   return text;

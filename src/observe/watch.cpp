@@ -29,11 +29,6 @@ constexpr double kLongSeconds = 1;            // from this time on, progress nam
 constexpr double kPatienceSeconds = 2;        // wait for a handler after a request to stop
 constexpr double kSameHandlerSeconds = 0.05;  // above this, a second signal names the handler
 
-void write_stderr(const std::string& text) {
-  // An error cannot be reported if standard error is closed.
-  if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;
-}
-
 void name_engine(const EnginePeriod& period, ProgressPoint& point) {
   point.engine = find_engine(period.engine).name.c_str();
   point.workers = period.workers;
@@ -49,7 +44,6 @@ bool is_ignored(int number) {
 Watch::Watch(RunControl& control, const Settings& settings)
     : control_(control),
       settings_(settings),
-      terminal_(Terminal::of(STDERR_FILENO)),
       meter_(settings.horizon_seconds),
       handlers_(control.threads) {
   open_descriptors();
@@ -84,13 +78,13 @@ void Watch::stop() {
   close(ending_);
   close(requests_);
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  if (shown_width_ > 0) rewrite("");
+  line_.clear();
 }
 
 void Watch::run() {
-  const int period_ms = terminal_.interactive ? kTerminalPeriodMs : kLogPeriodMs;
+  const int period_ms = line_.terminal().interactive ? kTerminalPeriodMs : kLogPeriodMs;
   pollfd descriptors[] = {{ending_, POLLIN, 0}, {signals_, POLLIN, 0}, {requests_, POLLIN, 0}};
-  const int first_ms = terminal_.interactive ? kFirstLineMs : period_ms;
+  const int first_ms = line_.terminal().interactive ? kFirstLineMs : period_ms;
   auto next = Clock::now() + std::chrono::milliseconds(first_ms);
   for (;;) {
     // If poll fails (the limit of descriptors was lowered meanwhile), all descriptors are read
@@ -250,16 +244,7 @@ void Watch::ask_to_stop(int number) {
   signalled_ = Clock::now();
   handlers_.forget();
   handlers_.look();
-  say("stopping at the next commit point; once more ends at once");
-}
-
-/// Prints a line of its own.
-void Watch::say(const std::string& line) {
-  if (!terminal_.interactive) return write_stderr("orrery: " + line + "\n");
-  shown_width_ += 2;  // the terminal has echoed ^C
-  rewrite(line);
-  write_stderr("\n");
-  shown_width_ = 0;
+  line_.leave("stopping at the next commit point; once more ends at once");
 }
 
 /// After a request to stop, ends the process if a handler does not return.
@@ -269,7 +254,7 @@ void Watch::end_if_stuck() {
 }
 
 void Watch::end_stuck(const LongHandler& handler) {
-  if (shown_width_ > 0) rewrite("");
+  line_.clear();
   const char* guess = handler.code.speculative
                           ? " (perhaps because of a guess that Time Warp would have undone: "
                             "'--engine sequential' sees no guesses)"
@@ -291,26 +276,15 @@ void Watch::show() {
   const bool stands_still =
       sample.committed == last_.committed && sample.executed == last_.executed;
   last_ = sample;
-  std::string line = meter_.line(terminal_);
+  std::string line = meter_.line(line_.terminal());
   if (stands_still) {
     const auto handler = handlers_.look();
     if (handler && handler->seconds >= kLongSeconds)
-      line = meter_.line_about(describe(handler->code), handler->seconds, terminal_);
+      line = meter_.line_about(describe(handler->code), handler->seconds, line_.terminal());
   } else {
     handlers_.forget();
   }
-  if (terminal_.interactive)
-    rewrite(line);
-  else
-    write_stderr("orrery: " + line + "\n");
-}
-
-/// Replaces the last line. Spaces cover a longer line, so no escape code is needed.
-void Watch::rewrite(const std::string& line) {
-  const std::size_t width = display_width(line);
-  const std::string cover(shown_width_ > width ? shown_width_ - width : 0, ' ');
-  write_stderr("\r" + line + cover + (line.empty() ? "\r" : ""));
-  shown_width_ = width;
+  line_.show(line);
 }
 
 }  // namespace orrery

@@ -24,7 +24,7 @@
 #include "observe/host.h"
 #include "observe/progress.h"
 #include "observe/progress_log.h"
-#include "observe/terminal.h"
+#include "observe/status_line.h"
 #include "run/containment/handler_clock.h"
 #include "run/engine.h"
 
@@ -79,13 +79,11 @@ class Watch {
   ProgressPoint look() const;
   void end_if_stuck();
   [[noreturn]] void end_stuck(const LongHandler& handler);
-  void say(const std::string& line);
   void show();
-  void rewrite(const std::string& line);
 
   RunControl& control_;
   const Settings settings_;
-  const Terminal terminal_;
+  StatusLine line_;
   ProgressMeter meter_;
   ProgressSample last_;
   ProgressLog log_;
@@ -96,7 +94,6 @@ class Watch {
   const Clock::time_point start_ = Clock::now();
   Clock::time_point next_sample_ = start_;
   const std::uint64_t memory_before_ = resident_bytes();
-  std::size_t shown_width_ = 0;
   sigset_t blocked_{}, before_{};
   int signals_ = -1, ending_ = -1, requests_ = -1;
   // Written by the watching thread, read by others: relaxed is enough, since no other data depends

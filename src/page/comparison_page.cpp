@@ -131,10 +131,9 @@ std::vector<const Json*> values_at(const Runs& runs, Path path) {
   return values;
 }
 
-std::string unit_at(const Runs& runs, const char* outer, const std::string& name) {
+std::string unit_at(const Runs& runs, Path path) {
   for (const NamedRun& run : runs)
-    if (const std::string unit = text_at(report_of(run), {outer, name.c_str(), "unit"});
-        !unit.empty())
+    if (const std::string unit = text_at(report_of(run), path); !unit.empty())
       return unit_text(unit);
   return "";
 }
@@ -146,40 +145,26 @@ std::string with_unit_behind(const std::string& name, const std::string& unit) {
 std::string results_markup(const Runs& runs) {
   TableMarkup table(compared_headings(runs, "result"));
   for (const std::string& name : names_at(runs, {"results"}))
-    table.add(compared_cells(with_unit_behind(name, unit_at(runs, "results", name)),
-                             values_at(runs, {"results", name.c_str(), "value"})));
+    table.add(
+        compared_cells(with_unit_behind(name, unit_at(runs, {"results", name.c_str(), "unit"})),
+                       values_at(runs, {"results", name.c_str(), "value"})));
   return table.empty() ? "" : table.text();
 }
 
-/// A metric without values has no figure but its count.
-std::vector<const Json*> figures_at(const Runs& runs, const std::string& metric,
-                                    const char* figure) {
-  static const Json nothing;
-  std::vector<const Json*> values;
-  for (const NamedRun& run : runs) {
-    const Json& json = at(report_of(run), {"metrics", metric.c_str()});
-    const bool is_of_values =
-        number_at(json, {"count"}).value_or(0) > 0 || std::string_view(figure) == "count";
-    values.push_back(is_of_values ? &at(json, {figure}) : &nothing);
-  }
-  return values;
-}
-
-/// `chosen`: the most useful figures; else the others.
-std::string figures_table(const Runs& runs, bool chosen) {
-  static const std::set<std::string_view> kChosen = {"count", "mean",  "p50",
-                                                     "p99",   "total", "rate"};
+/// The main figures of all metrics, or the others.
+std::string figures_table(const Runs& runs, bool main) {
   TableMarkup table(compared_headings(runs, "figure"));
   for (const std::string& name : names_at(runs, {"metrics"})) {
-    const std::string unit = unit_at(runs, "metrics", name);
-    for (const char* figure : kFigureNames) {
-      if (kChosen.contains(figure) != chosen) continue;
-      const auto values = figures_at(runs, name, figure);
+    for (const std::string& figure : names_at(runs, {"metrics", name.c_str(), "figures"})) {
+      if (is_main_figure(figure) != main) continue;
+      const auto values = values_at(runs, {"metrics", name.c_str(), figure.c_str()});
       const bool any = std::any_of(values.begin(), values.end(),
                                    [](const Json* value) { return value->is_number(); });
       if (any)
         table.add(compared_cells(
-            with_unit_behind(name + "." + figure, unit_of_figure(figure, unit)), values));
+            with_unit_behind(name + "." + figure,
+                             unit_at(runs, {"metrics", name.c_str(), "figures", figure.c_str()})),
+            values));
     }
   }
   return table.empty() ? "" : table.text();

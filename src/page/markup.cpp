@@ -69,18 +69,6 @@ void TableMarkup::add(const std::vector<Cell>& cells) {
   ++rows_;
 }
 
-std::string svg_head(double width, double height, double left, std::string_view title) {
-  return fmt::format(
-      R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}" )"
-      R"(font-family="sans-serif" font-size="12">)"
-      "\n"
-      R"(<rect width="{0}" height="{1}" fill="#ffffff"/>)"
-      "\n"
-      R"(<text x="{2}" y="24" font-size="15">{3}</text>)"
-      "\n",
-      width, height, left, escaped(title));
-}
-
 std::string folded(std::string_view title, const std::string& markup) {
   return fmt::format("<details><summary>{}</summary>\n{}</details>\n", escaped(title), markup);
 }

@@ -41,10 +41,6 @@ class TableMarkup {
   unsigned rows_ = 0;
 };
 
-/// The beginning of an SVG file: a white ground and a title (escaped here), `left` from the edge.
-/// The caller adds "</svg>".
-std::string svg_head(double width, double height, double left, std::string_view title);
-
 /// A folded part of the page that the reader can unfold.
 std::string folded(std::string_view title, const std::string& markup);
 

@@ -2,11 +2,12 @@
 #include "page/metrics.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 
+#include "core/histogram.h"
 #include "observe/batch_means.h"
+#include "observe/metric_figures.h"
 #include "observe/number_text.h"
 #include "page/chart.h"
 #include "page/markup.h"
@@ -15,7 +16,6 @@ namespace orrery::page {
 namespace {
 
 constexpr double kWidestBand = 8;  // in spans of the means; a wider band would flatten their line
-constexpr std::array kQuantiles = {"p50", "p90", "p99", "p99.9"};
 
 double tick_seconds(const Json& report) {
   return number_at(report, {"model", "tick_seconds"}).value_or(1e-9);
@@ -81,7 +81,7 @@ void add_outline(const Bins& bins, const std::vector<double>& counts, const std:
 }
 
 void add_quantiles(const Json& metric, Chart& chart) {
-  for (const char* name : kQuantiles)
+  for (const auto& [name, share] : kNamedQuantiles)
     if (const auto value = number_at(metric, {name}))
       chart.markers.push_back({*value, fmt::format("{} {:.4g}", name, *value)});
 }
@@ -174,57 +174,28 @@ std::vector<std::string> metric_names(const std::vector<NamedRun>& runs) {
   return names;
 }
 
-/// A metric without values has no figure but its count.
-Cell figure_cell(const Json& metric, const char* figure) {
-  const bool of_nothing = number_at(metric, {"count"}).value_or(1) == 0;
-  if (of_nothing && std::string_view(figure) != "count") return number_cell("-");
-  return value_cell(at(metric, {figure}));
+/// Whether the report says that the metric has this group's figures.
+bool has_group(const Json& metric, const FigureGroup& group) {
+  return text_at(metric, {"kind"}) == kind_of(group.kept) &&
+         !at(metric, {"figures", group.names.front()}).is_null();
 }
 
-struct Kind {
-  const char* title;
-  bool (*is_of)(const Json& metric);
-  std::vector<const char*> figures;
-};
-
-bool is_level(const Json& metric) {
-  return metric.contains("lps");
-}
-
-const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> all = {
-      {"Values",
-       [](const Json& m) { return !is_level(m); },
-       {"count", "mean", "deviation", "minimum", "maximum", "sum"}},
-      {"Quantiles",
-       [](const Json& m) { return m.contains("p50"); },
-       {"p50", "p90", "p99", "p99.9"}},
-      {"Levels, over time",
-       is_level,
-       {"total", "mean", "deviation", "minimum", "maximum", "count", "lps", "seconds"}},
-      {"For each simulated second",
-       [](const Json& m) { return m.contains("rate"); },
-       {"rate", "sum_rate"}}};
-  return all;
-}
-
-std::string kind_table(const Json& metrics, const Kind& kind) {
+std::string group_table(const Json& metrics, const FigureGroup& group) {
   std::vector<Cell> headings = {text_cell("metric")};
-  for (const char* figure : kind.figures) headings.push_back(number_cell(figure));
+  for (const char* figure : group.names) headings.push_back(number_cell(figure));
   headings.push_back(text_cell("unit"));
   headings.push_back(text_cell("meaning"));
   TableMarkup table(headings);
   for (const auto& [name, metric] : metrics.items()) {
-    if (!metric.is_object() || !kind.is_of(metric)) continue;
+    if (!has_group(metric, group)) continue;
     std::vector<Cell> cells = {text_cell(name)};
-    for (const char* figure : kind.figures) cells.push_back(figure_cell(metric, figure));
-    const std::string unit = text_at(metric, {"unit"});
-    cells.push_back(text_cell(unit_text(unit)));
+    for (const char* figure : group.names) cells.push_back(value_cell(at(metric, {figure})));
+    cells.push_back(text_cell(unit_text(text_at(metric, {"unit"}))));
     cells.push_back(text_cell(text_at(metric, {"help"})));
     table.add(cells);
   }
   if (table.empty()) return "";
-  return fmt::format("<h3>{}</h3>\n", kind.title) + table.text();
+  return fmt::format("<h3>{}</h3>\n", group.title) + table.text();
 }
 
 /// A paragraph of warning about an interval that is not reliable; "" otherwise.
@@ -327,7 +298,7 @@ std::string figures_markup(const Json& report) {
   const Json& metrics = at(report, {"metrics"});
   if (!metrics.is_object()) return "";
   std::string text;
-  for (const Kind& kind : kinds()) text += kind_table(metrics, kind);
+  for (const FigureGroup& group : figure_groups()) text += group_table(metrics, group);
   return text + batches_markup(metrics, tick_seconds(report));
 }
 

@@ -9,8 +9,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "observe/database.h"
-#include "page/query.h"
+#include "observe/sqlite.h"
 
 namespace orrery::page {
 namespace {
@@ -22,14 +21,14 @@ constexpr std::uint64_t kMostTimes = 100, kFewestTimes = 6;  // of a course
 constexpr std::uint64_t kRowsOfATime = 10;                   // at least, if rows are occurrences
 constexpr double kVarianceRatio = 2;
 
-void read_parameters(const ReadDatabase& database, RunFolder& run) {
-  Query query(database, "SELECT name, help FROM orrery_parameters");
+void read_parameters(const SqliteFile& database, RunFolder& run) {
+  SqliteStatement query(database, "SELECT name, help FROM orrery_parameters");
   while (query.next()) run.parameter_help[query.text(0)] = query.text(1);
 }
 
-void read_histograms(const ReadDatabase& database, RunFolder& run) {
-  Query query(database,
-              "SELECT metric, value, count FROM orrery_histograms ORDER BY metric, value");
+void read_histograms(const SqliteFile& database, RunFolder& run) {
+  SqliteStatement query(
+      database, "SELECT metric, value, count FROM orrery_histograms ORDER BY metric, value");
   while (query.next()) run.histograms[query.text(0)].push_back({query.number(1), query.number(2)});
 }
 
@@ -52,20 +51,20 @@ void merge(SeriesPoint& sum, const SeriesPoint& next) {
 }
 
 /// Whether series of levels have a total, the mean of all LPs together; older runs call it mean.
-bool has_totals(const ReadDatabase& database) {
-  Query query(database,
-              "SELECT count(*) FROM pragma_table_info('orrery_series') WHERE name = 'total'");
+bool has_totals(const SqliteFile& database) {
+  SqliteStatement query(
+      database, "SELECT count(*) FROM pragma_table_info('orrery_series') WHERE name = 'total'");
   return query.next() && query.whole(0) > 0;
 }
 
-void read_one_series(const ReadDatabase& database, const std::string& metric,
-                     std::uint64_t intervals, const char* mean, RunFolder& run) {
+void read_one_series(const SqliteFile& database, const std::string& metric, std::uint64_t intervals,
+                     const char* mean, RunFolder& run) {
   const std::uint64_t together = (intervals + kMostPoints - 1) / kMostPoints;
-  Query query(database,
-              fmt::format("SELECT begin_ticks, end_ticks, count, {}, minimum, maximum "
-                          "FROM orrery_series WHERE metric = ? ORDER BY begin_ticks",
-                          mean),
-              {metric});
+  SqliteStatement query(database,
+                        fmt::format("SELECT begin_ticks, end_ticks, count, {}, minimum, maximum "
+                                    "FROM orrery_series WHERE metric = ? ORDER BY begin_ticks",
+                                    mean),
+                        {metric});
   std::vector<SeriesPoint>& points = run.series[metric];
   for (std::uint64_t i = 0; query.next(); ++i) {
     const SeriesPoint one{query.number(0),
@@ -81,8 +80,8 @@ void read_one_series(const ReadDatabase& database, const std::string& metric,
   }
 }
 
-void read_series(const ReadDatabase& database, RunFolder& run) {
-  Query query(database, "SELECT metric, count(*) FROM orrery_series GROUP BY metric");
+void read_series(const SqliteFile& database, RunFolder& run) {
+  SqliteStatement query(database, "SELECT metric, count(*) FROM orrery_series GROUP BY metric");
   const char* const mean = has_totals(database) ? "coalesce(mean, total)" : "mean";
   while (query.next()) read_one_series(database, query.text(0), query.whole(1), mean, run);
 }
@@ -131,16 +130,18 @@ struct Times {
 
 /// Whether one LP samples at equal distances; occurrences come from several LPs or at uneven
 /// distances.
-bool is_one_observer(const ReadDatabase& database, const std::string& table) {
-  Query query(database,
-              fmt::format("SELECT min(gap), max(gap), min(lp), max(lp) FROM (SELECT lp, time_ticks "
-                          "- lag(time_ticks) OVER (ORDER BY time_ticks) AS gap FROM {})",
-                          table));
+bool is_one_observer(const SqliteFile& database, const std::string& table) {
+  SqliteStatement query(
+      database,
+      fmt::format("SELECT min(gap), max(gap), min(lp), max(lp) FROM (SELECT lp, time_ticks "
+                  "- lag(time_ticks) OVER (ORDER BY time_ticks) AS gap FROM {})",
+                  table));
   return query.next() && query.whole(0) == query.whole(1) && query.whole(2) == query.whole(3);
 }
 
-Times times_of(const ReadDatabase& database, const std::string& table, std::uint64_t rows) {
-  Query query(database, fmt::format("SELECT count(*), min(n), max(n), min(t), max(t) FROM (SELECT "
+Times times_of(const SqliteFile& database, const std::string& table, std::uint64_t rows) {
+  SqliteStatement query(database,
+                        fmt::format("SELECT count(*), min(n), max(n), min(t), max(t) FROM (SELECT "
                                     "time_ticks AS t, count(*) AS n FROM {} GROUP BY time_ticks)",
                                     table));
   query.next();
@@ -162,9 +163,10 @@ bool has_course(const Column& column, const Times& times, const std::vector<Mome
   return !column.unit.empty() && variance_ratio(moments) > kVarianceRatio;
 }
 
-std::vector<Moment> read_moments(const ReadDatabase& database, const std::string& table,
+std::vector<Moment> read_moments(const SqliteFile& database, const std::string& table,
                                  const std::string& column, const std::string& groups) {
-  Query query(database, fmt::format("SELECT avg(time_ticks), count({0}), avg({0}), "
+  SqliteStatement query(database,
+                        fmt::format("SELECT avg(time_ticks), count({0}), avg({0}), "
                                     "avg(1.0 * {0} * {0}) FROM {1} GROUP BY {2} ORDER BY 1",
                                     column, table, groups));
   std::vector<Moment> moments;
@@ -174,7 +176,7 @@ std::vector<Moment> read_moments(const ReadDatabase& database, const std::string
   return moments;
 }
 
-void read_courses(const ReadDatabase& database, TablePreview& table) {
+void read_courses(const SqliteFile& database, TablePreview& table) {
   if (table.rows < kFewestTimes || table.rows > kMostRowsRead) return;
   const std::string name = sql_name(table.name);
   const Times times = times_of(database, name, table.rows);
@@ -187,11 +189,12 @@ void read_courses(const ReadDatabase& database, TablePreview& table) {
   }
 }
 
-void read_table(const ReadDatabase& database, TablePreview& table) {
+void read_table(const SqliteFile& database, TablePreview& table) {
   const std::string name = sql_name(table.name);
-  Query rows(database, fmt::format("SELECT max(rowid) FROM {}", name));  // rows are never deleted
+  SqliteStatement rows(database,
+                       fmt::format("SELECT max(rowid) FROM {}", name));  // rows are never deleted
   if (rows.next()) table.rows = rows.whole(0);
-  Query first(database, fmt::format("SELECT * FROM {} LIMIT {}", name, kPreviewRows));
+  SqliteStatement first(database, fmt::format("SELECT * FROM {} LIMIT {}", name, kPreviewRows));
   while (first.next()) {
     std::vector<std::string>& row = table.first_rows.emplace_back();
     for (int i = 0; i < first.columns(); ++i) row.push_back(first.shown(i));
@@ -199,9 +202,9 @@ void read_table(const ReadDatabase& database, TablePreview& table) {
   read_courses(database, table);
 }
 
-void read_tables(const ReadDatabase& database, RunFolder& run) {
-  Query query(database,
-              "SELECT table_name, column_name, type, unit FROM orrery_columns ORDER BY rowid");
+void read_tables(const SqliteFile& database, RunFolder& run) {
+  SqliteStatement query(
+      database, "SELECT table_name, column_name, type, unit FROM orrery_columns ORDER BY rowid");
   while (query.next()) {
     if (run.tables.empty() || run.tables.back().name != query.text(0))
       run.tables.push_back({query.text(0), {}, {}, 0, {}});
@@ -221,7 +224,7 @@ void read_results(const std::string& path, RunFolder& run) {
     return;
   }
   try {
-    const ReadDatabase database(path);
+    const SqliteFile database(path, SqliteFile::Use::read);
     read_parameters(database, run);
     read_tables(database, run);
     if (database.has_table("orrery_histograms")) read_histograms(database, run);

@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 
+#include "observe/metric_figures.h"
 #include "observe/output_folder.h"
 #include "observe/report.h"
 #include "observe/result_files.h"
@@ -50,10 +52,31 @@ void check_report(const Json& report, const std::string& file) {
   const bool is_report = at(report, {"run"}).is_object() && at(report, {"model"}).is_object() &&
                          at(report, {"options"}).is_object();
   if (!is_report) throw UsageError(fmt::format("'{}' is not the report of a run", file));
-  if (const double schema = number_at(report, {"schema"}).value_or(0); schema > kReportSchema)
+  if (const int schema = report_schema(report); schema > kReportSchema)
     throw UsageError(fmt::format(
         "'{}' was written by a later orrery (schema {}, this one knows {}); use that one", file,
         schema, kReportSchema));
+}
+
+/// Adds what reports of schema 1 leave out: kind and figures of metrics. A figure of no values is
+/// null; the first reports of schema 1 have 0.
+void describe_metrics(Json& report) {
+  static const std::set<std::string_view> others = {
+      "unit", "help", "quantile_error", "series_interval_ticks", "batch_means", "no_batch_means"};
+  if (!at(report, {"metrics"}).is_object()) return;
+  for (auto& [metric, json] : report["metrics"].items()) {
+    if (!json.is_object()) continue;
+    Json figures = Json::object();
+    const bool is_empty = number_at(json, {"count"}) == 0;
+    const std::string unit = text_at(json, {"unit"});
+    for (auto& [name, value] : json.items()) {
+      if (others.contains(name)) continue;
+      figures[name] = unit_of_figure(name, unit);
+      if (is_empty && name != "count" && name != "sum") value = nullptr;
+    }
+    json["kind"] = kind_of(json.contains("lps") ? Keep::level : Keep::summary);
+    json["figures"] = figures;
+  }
 }
 
 }  // namespace
@@ -79,6 +102,7 @@ RunFolder read_run_folder(const std::string& path) {
   if (!fs::is_regular_file(file, unknown)) refuse_without_report(path);
   run.report = read_json(file.string());
   check_report(run.report, file.string());
+  if (report_schema(run.report) < kReportSchema) describe_metrics(run.report);
   read_results((fs::path(path) / ResultFiles::kDatabaseName).string(), run);
   run.pictures = read_pictures(path, run.remarks);
   return run;

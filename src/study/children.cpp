@@ -4,17 +4,18 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <ctime>
 #include <string_view>
+#include <system_error>
 
+#include "core/descriptor.h"
+#include "core/process.h"
 #include "observe/watch.h"
 #include "orrery/error.h"
 #include "run/threads/supervised_run.h"
@@ -22,27 +23,8 @@
 namespace orrery::study {
 namespace {
 
-constexpr int kExitSignal = 128;
-constexpr int kExitNoProgram = 127;
 constexpr std::size_t kMostErrorBytes = 64 * 1024;
 constexpr std::string_view kPrefix = "orrery: ";
-
-/// Runs in the new process after fork(), where only system calls are allowed.
-[[noreturn]] void become_run(pid_t parent, const sigset_t& mask, int errors, char* const* words) {
-  setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(kExitNoProgram);  // the parent died before the prctl
-  const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-  dup2(nothing, STDIN_FILENO);
-  dup2(nothing, STDOUT_FILENO);
-  dup2(errors, STDERR_FILENO);
-  // The study alone sends signals to the run. The run must take them, even if a script has started
-  // the study in the background, where SIGINT and SIGTERM are ignored.
-  for (const int number : {SIGINT, SIGTERM}) signal(number, SIG_DFL);
-  sigprocmask(SIG_SETMASK, &mask, nullptr);
-  execv("/proc/self/exe", words);
-  _exit(kExitNoProgram);
-}
 
 /// The first message of Orrery in `text`, else the signal, the last line, or the exit code.
 std::string sentence_of(int status, const std::string& text) {
@@ -53,11 +35,9 @@ std::string sentence_of(int status, const std::string& text) {
     if (line.starts_with(kPrefix)) return std::string(line.substr(kPrefix.size()));
     if (!line.empty()) last = line;
   }
-  if (WIFSIGNALED(status))
-    return fmt::format("it was ended by signal {} ({})", WTERMSIG(status),
-                       strsignal(WTERMSIG(status)));
+  if (WIFSIGNALED(status)) return "it " + end_text(status);
   if (!last.empty() || WEXITSTATUS(status) == 0) return std::string(last);
-  return fmt::format("it ended with exit code {} and said nothing", WEXITSTATUS(status));
+  return "it " + end_text(status) + " and said nothing";
 }
 
 std::string read_file(int file) {
@@ -81,29 +61,33 @@ Children::Children() {
 Children::~Children() {
   signal_all(SIGKILL);
   for (const Child& child : children_) {
-    while (waitpid(child.process, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    wait_for_process(child.process);
     close(child.errors);
   }
   sigprocmask(SIG_SETMASK, &before_, nullptr);
 }
 
+/// The study alone sends signals to the run. The run must take them, even if a script has started the
+/// study in the background, where SIGINT and SIGTERM are ignored.
 void Children::start(std::size_t tag, const std::vector<std::string>& words) {
-  std::string name = "orrery";
-  std::vector<char*> pointers{name.data()};
-  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
-  pointers.push_back(nullptr);
-  const int errors = memfd_create("orrery-errors", MFD_CLOEXEC);
-  const pid_t self = getpid();
-  const pid_t process = errors < 0 ? -1 : fork();
-  if (process == 0) become_run(self, before_, errors, pointers.data());
-  if (process < 0) {
-    const int error = errno;
-    if (errors >= 0) close(errors);
+  const Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+  Descriptor errors(memfd_create("orrery-errors", MFD_CLOEXEC));
+  ProcessStart start{.words = {"orrery"},
+                     .descriptors = {{nothing.get(), STDIN_FILENO},
+                                     {nothing.get(), STDOUT_FILENO},
+                                     {errors.get(), STDERR_FILENO}},
+                     .default_signals = {SIGINT, SIGTERM},
+                     .mask = &before_,
+                     .group = 0,
+                     .dies_with_this = true};
+  start.words.insert(start.words.end(), words.begin(), words.end());
+  try {
+    if (errors.get() < 0) throw std::system_error(errno, std::generic_category());
+    children_.push_back({start_process(start), tag, errors.release()});
+  } catch (const std::system_error& error) {
     throw SystemFailure(
-        fmt::format("cannot start another run: {}; try fewer with --jobs", std::strerror(error)));
+        fmt::format("cannot start another run: {}; try fewer with --jobs", error.code().message()));
   }
-  children_.push_back({process, tag, errors});
 }
 
 std::optional<Ended> Children::wait(int milliseconds) {
@@ -127,8 +111,7 @@ std::optional<Ended> Children::collect() {
     const Child child = children_[i];
     int status = 0;
     if (waitpid(child.process, &status, WNOHANG) != child.process) continue;
-    const int code = WIFSIGNALED(status) ? kExitSignal + WTERMSIG(status) : WEXITSTATUS(status);
-    Ended ended{child.tag, code, sentence_of(status, read_file(child.errors))};
+    Ended ended{child.tag, exit_code_of(status), sentence_of(status, read_file(child.errors))};
     close(child.errors);
     children_.erase(children_.begin() + static_cast<std::ptrdiff_t>(i));
     return ended;

@@ -9,16 +9,13 @@
 #include <vector>
 
 #include "page/markup.h"
-#include "page/scale.h"
+#include "page/plot.h"
 
 namespace orrery::study {
 namespace {
 
 using page::escaped;
-using page::Scale;
 using page::scale_of;
-using page::tick_step;
-using page::tick_text;
 
 constexpr double kWidth = 720, kHeight = 440;
 constexpr double kLeft = 88, kRight = 24, kTop = 48, kBottom = 64;
@@ -118,15 +115,20 @@ class Drawing {
  public:
   Drawing(const StudyResult& study, std::size_t measure, const Horizontal& horizontal,
           const std::vector<Series>& all)
-      : study_(study), horizontal_(horizontal), all_(all), measure_(study.measure(measure)) {
+      : study_(study),
+        horizontal_(horizontal),
+        all_(all),
+        measure_(study.measure(measure)),
+        plot_(page::kFilePlot, kHeight,
+              page::svg_head(kWidth, kHeight, kLeft,
+                             study.model_name + ": " +
+                                 (measure_.help.empty() ? measure_.name : measure_.help))) {
     has_legend_ = all.size() > 1;
     set_scales();
   }
 
   std::string text() {
-    begin();
-    vertical_axis();
-    horizontal_axis();
+    axes();
     for (std::size_t i = 0; i < all_.size(); ++i) {
       if (!horizontal_.is_numeric)  // error bars side by side
         shift_ =
@@ -134,7 +136,7 @@ class Drawing {
       draw(all_[i], kColours[i % kColours.size()]);
     }
     if (has_legend_) legend();
-    return svg_ + "</svg>\n";
+    return plot_.text();
   }
 
  private:
@@ -149,94 +151,60 @@ class Drawing {
         right = std::max(right, mark.x);
       }
     }
-    y_ = scale_of(low, high, kHeight - kBottom, kTop);
+    plot_.y = scale_of(low, high, kHeight - kBottom, kTop);
     const double legend = has_legend_ ? kLegendWidth : 0;
     const double margin = horizontal_.is_numeric ? 0 : 0.5;
     if (!(right > left)) right = left + 1;
-    x_ = {left - margin, right + margin, kLeft, kWidth - kRight - legend};
-    x_.whole = horizontal_.is_whole();
+    plot_.x = {left - margin, right + margin, kLeft, kWidth - kRight - legend};
+    plot_.x.whole = horizontal_.is_whole();
   }
 
-  template <class... Parts>
-  void put(fmt::format_string<Parts...> format, Parts&&... parts) {
-    svg_ += fmt::format(format, std::forward<Parts>(parts)...) + "\n";
-  }
-
-  void begin() {
-    svg_ += page::svg_head(
-        kWidth, kHeight, kLeft,
-        study_.model_name + ": " + (measure_.help.empty() ? measure_.name : measure_.help));
-  }
-
-  void vertical_axis() {
-    const double step = tick_step(y_.high - y_.low);
-    for (double i = std::round(y_.low / step); i * step <= y_.high + step / 2; ++i) {
-      const double y = y_.at(i * step);
-      put(R"(<line x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}" stroke="#dddddd"/>)", x_.begin, y,
-          x_.end, y);
-      put(R"(<text x="{}" y="{:.1f}" text-anchor="end">{}</text>)", x_.begin - 8, y + 4,
-          tick_text(i * step, step));
-    }
-    const double middle = (y_.begin + y_.end) / 2;
+  void axes() {
     const std::string unit =
         measure_.unit.empty() || measure_.unit == "1" ? "" : fmt::format(" ({})", measure_.unit);
-    put(R"svg(<text x="20" y="{0}" text-anchor="middle" transform="rotate(-90 20 {0})">{1}</text>)svg",
-        middle, escaped(measure_.name + unit));
-  }
-
-  void horizontal_axis() {
-    put(R"(<line x1="{}" y1="{}" x2="{}" y2="{}" stroke="#000000"/>)", x_.begin, y_.begin, x_.end,
-        y_.begin);
-    if (horizontal_.is_numeric) {
-      const double step = page::step_of(x_);
-      for (const double tick : page::ticks_of(x_)) horizontal_tick(tick, tick_text(tick, step));
-    } else {
+    plot_.vertical_axis(page::number_marks(plot_.y), measure_.name + unit);
+    std::vector<page::AxisMark> marks;
+    if (horizontal_.is_numeric)
+      marks = page::number_marks(plot_.x);
+    else
       for (std::size_t i = 0; i < horizontal_.values.size(); ++i)
-        horizontal_tick(static_cast<double>(i), horizontal_.values[i]);
-    }
-    const std::string unit = horizontal_.unit.empty() ? "" : fmt::format(" ({})", horizontal_.unit);
-    put(R"(<text x="{}" y="{}" text-anchor="middle">{}</text>)", (x_.begin + x_.end) / 2,
-        kHeight - 16, escaped(study_.plan.parameters[horizontal_.parameter] + unit));
-  }
-
-  void horizontal_tick(double value, const std::string& label) {
-    const double x = x_.at(value);
-    put(R"(<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" stroke="#000000"/>)", x, y_.begin,
-        y_.begin + 5);
-    put(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", x, y_.begin + 20,
-        escaped(label));
+        marks.push_back({static_cast<double>(i), horizontal_.values[i]});
+    const std::string own = horizontal_.unit.empty() ? "" : fmt::format(" ({})", horizontal_.unit);
+    plot_.horizontal_axis(marks, study_.plan.parameters[horizontal_.parameter] + own);
   }
 
   void draw(const Series& series, const char* colour) {
     std::string upper, lower, line;
     for (const Mark& mark : series.marks) {
-      const double x = x_.at(mark.x);
-      upper += fmt::format("{:.1f},{:.1f} ", x, y_.at(mark.mean + mark.half_width));
-      lower = fmt::format("{:.1f},{:.1f} ", x, y_.at(mark.mean - mark.half_width)) + lower;
-      line += fmt::format("{:.1f},{:.1f} ", x, y_.at(mark.mean));
+      upper += plot_.point(mark.x, mark.mean + mark.half_width);
+      lower = plot_.point(mark.x, mark.mean - mark.half_width) + lower;
+      line += plot_.point(mark.x, mark.mean);
     }
     if (horizontal_.is_numeric) {
-      put(R"(<polygon points="{}{}" fill="{}" fill-opacity="0.2"/>)", upper, lower, colour);
-      put(R"(<polyline points="{}" fill="none" stroke="{}" stroke-width="2"/>)", line, colour);
+      plot_.put(R"(<polygon points="{}{}" fill="{}" fill-opacity="0.2"/>)", upper, lower, colour);
+      plot_.put(R"(<polyline points="{}" fill="none" stroke="{}" stroke-width="2"/>)", line,
+                colour);
     }
     for (const Mark& mark : series.marks) draw_mark(mark, colour);
   }
 
   void draw_mark(const Mark& mark, const char* colour) {
-    const double x = x_.at(mark.x) + shift_;
-    put(R"(<circle cx="{:.1f}" cy="{:.1f}" r="3" fill="{}"/>)", x, y_.at(mark.mean), colour);
+    const double x = plot_.x.at(mark.x) + shift_;
+    plot_.put(R"(<circle cx="{:.1f}" cy="{:.1f}" r="3" fill="{}"/>)", x, plot_.y.at(mark.mean),
+              colour);
     if (horizontal_.is_numeric) return;
-    put(R"(<line x1="{0:.1f}" y1="{1:.1f}" x2="{0:.1f}" y2="{2:.1f}" stroke="{3}"/>)", x,
-        y_.at(mark.mean - mark.half_width), y_.at(mark.mean + mark.half_width), colour);
+    plot_.put(R"(<line x1="{0:.1f}" y1="{1:.1f}" x2="{0:.1f}" y2="{2:.1f}" stroke="{3}"/>)", x,
+              plot_.y.at(mark.mean - mark.half_width), plot_.y.at(mark.mean + mark.half_width),
+              colour);
   }
 
   void legend() {
-    const double x = x_.end + 16;
+    const double x = plot_.x.end + 16;
     for (std::size_t i = 0; i < all_.size(); ++i) {
       const double y = kTop + kLegendLine * (static_cast<double>(i) + 0.5);
-      put(R"(<line x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}" stroke="{}" stroke-width="3"/>)", x, y,
-          x + 16, y, kColours[i % kColours.size()]);
-      put(R"(<text x="{}" y="{:.1f}">{}</text>)", x + 22, y + 4, escaped(all_[i].name));
+      plot_.put(R"(<line x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}" stroke="{}" stroke-width="3"/>)",
+                x, y, x + 16, y, kColours[i % kColours.size()]);
+      plot_.put(R"(<text x="{}" y="{:.1f}">{}</text>)", x + 22, y + 4, escaped(all_[i].name));
     }
   }
 
@@ -245,9 +213,8 @@ class Drawing {
   const std::vector<Series>& all_;
   const Measure& measure_;
   bool has_legend_ = false;
-  Scale x_, y_;
+  page::Plot plot_;
   double shift_ = 0;
-  std::string svg_;
 };
 
 }  // namespace

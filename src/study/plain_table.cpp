@@ -2,17 +2,13 @@
 #include "study/plain_table.h"
 
 #include <fmt/format.h>
-#include <sqlite3.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <limits>
-#include <memory>
 
 #include "core/text.h"
 #include "observe/csv.h"
-#include "observe/database.h"
-#include "orrery/error.h"
+#include "observe/sqlite.h"
 
 namespace orrery::study {
 namespace {
@@ -24,68 +20,32 @@ std::string field_of(const Cell& cell) {
   return "";
 }
 
-/// Writes a file that no other process opens before it is complete, as in observe/database.h.
-class Writer {
- public:
-  explicit Writer(const std::string& path) : path_(path) {
-    std::error_code ignored;
-    std::filesystem::remove(path, ignored);
-    sqlite3* connection = nullptr;
-    const int code = sqlite3_open(path.c_str(), &connection);
-    connection_.reset(connection);
-    check(code);
-    execute("PRAGMA journal_mode=OFF; PRAGMA locking_mode=EXCLUSIVE; BEGIN");
+void write(const PlainTable& table, SqliteFile& file) {
+  std::string columns, places;
+  for (const PlainTable::Column& column : table.columns) {
+    const char* comma = columns.empty() ? "" : ", ";
+    columns += fmt::format("{}{} {}", comma, sql_name(column.name), column.type);
+    places += fmt::format("{}?", comma);
   }
-
-  void write(const PlainTable& table) {
-    std::string columns, places;
-    for (const PlainTable::Column& column : table.columns) {
-      const char* comma = columns.empty() ? "" : ", ";
-      columns += fmt::format("{}{} {}", comma, sql_name(column.name), column.type);
-      places += fmt::format("{}?", comma);
-    }
-    execute(fmt::format("CREATE TABLE {} ({})", sql_name(table.name), columns));
-    sqlite3_stmt* statement = nullptr;
-    const std::string sql = fmt::format("INSERT INTO {} VALUES ({})", sql_name(table.name), places);
-    check(sqlite3_prepare_v2(connection_.get(), sql.c_str(), -1, &statement, nullptr));
-    const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> owner(statement, sqlite3_finalize);
-    for (const std::vector<Cell>& row : table.rows) insert(statement, row);
-  }
-
-  void finish() { execute("COMMIT"); }
-
- private:
-  void insert(sqlite3_stmt* statement, const std::vector<Cell>& row) {
+  file.execute(fmt::format("CREATE TABLE {} ({})", sql_name(table.name), columns));
+  SqliteStatement insert(file,
+                         fmt::format("INSERT INTO {} VALUES ({})", sql_name(table.name), places));
+  for (const std::vector<Cell>& row : table.rows) {
     int place = 0;
     for (const Cell& cell : row) {
       ++place;
       if (const auto* text = std::get_if<std::string>(&cell))
-        sqlite3_bind_text(statement, place, text->c_str(), -1, SQLITE_TRANSIENT);
+        insert.bind(place, *text);
       else if (const auto* number = std::get_if<double>(&cell))
-        sqlite3_bind_double(statement, place, *number);
+        insert.bind(place, *number);
       else if (const auto* whole = std::get_if<std::int64_t>(&cell))
-        sqlite3_bind_int64(statement, place, *whole);
+        insert.bind(place, *whole);
       else
-        sqlite3_bind_null(statement, place);
+        insert.bind(place, nullptr);
     }
-    check(sqlite3_step(statement));
-    check(sqlite3_reset(statement));
+    insert.run();
   }
-
-  void execute(const std::string& sql) {
-    check(sqlite3_exec(connection_.get(), sql.c_str(), nullptr, nullptr, nullptr));
-  }
-
-  void check(int code) const {
-    if (code == SQLITE_OK || code == SQLITE_DONE || code == SQLITE_ROW) return;
-    throw UsageError(
-        fmt::format("cannot write '{}': {}", path_,
-                    connection_ ? sqlite3_errmsg(connection_.get()) : "not enough memory"));
-  }
-
-  const std::string path_;
-  std::unique_ptr<sqlite3, int (*)(sqlite3*)> connection_{nullptr, sqlite3_close};
-};
+}
 
 }  // namespace
 
@@ -120,9 +80,9 @@ std::string csv_of(const PlainTable& table) {
 }
 
 void write_database(const std::string& path, const std::vector<PlainTable>& tables) {
-  Writer writer(path);
-  for (const PlainTable& table : tables) writer.write(table);
-  writer.finish();
+  SqliteFile file(path, SqliteFile::Use::write);
+  for (const PlainTable& table : tables) write(table, file);
+  file.finish();
 }
 
 }  // namespace orrery::study

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
 
+#include "observe/student.h"
 #include "orrery/error.h"
 
 namespace orrery::study {
@@ -46,9 +46,7 @@ PrecisionRule PrecisionRule::parse(const std::string& text, double default_confi
 }
 
 double PrecisionRule::share_of(const Estimate& now) {
-  // Equal replications show nothing about the variance of others.
-  return now.half_width == 0.0 ? std::numeric_limits<double>::infinity()
-                               : now.relative_half_width();
+  return relative_precision(now.half_width.value_or(0), now.mean);
 }
 
 double PrecisionRule::excess(const Estimate& now) const {

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "observe/metric_figures.h"
-
 namespace orrery::study {
 namespace {
 
@@ -26,17 +24,11 @@ void for_each_measure(const Json& report, Action&& action) {
     action(Measure{name, text_at(result, "unit"), text_at(result, "help"), true, value.is_string()},
            value);
   }
-  const Json nothing;  // a metric without values has no mean and no extremes
-  for (const auto& [name, metric] : report.at("metrics").items()) {
-    const bool is_empty = metric.at("count") == 0;
-    for (const std::string figure : kFigureNames) {
-      const auto found = metric.find(figure);
-      if (found == metric.end()) continue;
-      action(Measure{name + "." + figure, unit_of_figure(figure, text_at(metric, "unit")),
-                     text_at(metric, "help"), false, false},
-             is_empty && is_of_values(figure) ? nothing : *found);
-    }
-  }
+  for (const auto& [name, metric] : report.at("metrics").items())
+    for (const auto& [figure, unit] : metric.at("figures").items())
+      action(Measure{name + "." + figure, unit.template get<std::string>(), text_at(metric, "help"),
+                     false, false},
+             metric.at(figure));
 }
 
 }  // namespace

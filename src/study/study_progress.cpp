@@ -2,7 +2,6 @@
 #include "study/study_progress.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -46,36 +45,22 @@ std::string progress_line(const StudySample& sample, const Terminal& terminal) {
   return line;
 }
 
-StudyProgress::StudyProgress(bool quiet)
-    : terminal_(Terminal::of(STDERR_FILENO)),
-      quiet_(quiet),
-      next_(begin_ + (terminal_.interactive ? Clock::duration(0) : Clock::duration(kLogPeriod))) {}
+StudyProgress::StudyProgress(bool quiet) : quiet_(quiet) {
+  if (!line_.terminal().interactive) next_ += kLogPeriod;
+}
 
 void StudyProgress::show(StudySample sample) {
   const auto now = Clock::now();
   if (quiet_ || now < next_) return;
-  next_ = now +
-          (terminal_.interactive ? Clock::duration(kTerminalPeriod) : Clock::duration(kLogPeriod));
+  next_ = now;
+  next_ += line_.terminal().interactive ? Clock::duration(kTerminalPeriod) : kLogPeriod;
   sample.seconds = std::chrono::duration<double>(now - begin_).count();
-  const std::string line = progress_line(sample, terminal_);
-  if (!terminal_.interactive) {
-    fmt::print(stderr, "orrery: {}\n", line);
-    return;
-  }
-  const std::size_t width = display_width(line);
-  fmt::print(stderr, "\r{}{}", line,
-             std::string(shown_width_ > width ? shown_width_ - width : 0, ' '));
-  shown_width_ = width;
+  line_.show(progress_line(sample, line_.terminal()));
 }
 
 void StudyProgress::say(const std::string& line) {
   clear();
   fmt::print(stderr, "orrery: {}\n", printable(line));
-}
-
-void StudyProgress::clear() {
-  if (shown_width_ > 0) fmt::print(stderr, "\r{}\r", std::string(shown_width_, ' '));
-  shown_width_ = 0;
 }
 
 }  // namespace orrery::study

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "observe/terminal.h"
+#include "observe/status_line.h"
 
 namespace orrery::study {
 
@@ -25,25 +25,21 @@ std::string progress_line(const StudySample& sample, const Terminal& terminal);
 class StudyProgress {
  public:
   explicit StudyProgress(bool quiet);
-  ~StudyProgress() { clear(); }
-  StudyProgress(const StudyProgress&) = delete;
-  StudyProgress& operator=(const StudyProgress&) = delete;
 
   /// Shows the line if the last one is old enough.
   void show(StudySample sample);
   /// Prints a line of its own, also with `quiet`.
   void say(const std::string& line);
   /// Removes the line, before other output is printed.
-  void clear();
+  void clear() { line_.clear(); }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  const Terminal terminal_;
+  StatusLine line_;
   const bool quiet_;
   const Clock::time_point begin_ = Clock::now();
-  Clock::time_point next_;
-  std::size_t shown_width_ = 0;
+  Clock::time_point next_ = begin_;
 };
 
 }  // namespace orrery::study

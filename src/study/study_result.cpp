@@ -160,13 +160,6 @@ std::vector<TextTable::Column> with_estimate(std::vector<TextTable::Column> colu
   return columns;
 }
 
-/// The confidence of the intervals in a measure's rows.
-double confidence_of(const StudyResult& study, std::size_t measure) {
-  for (const SummaryRow& row : study.summary)
-    if (row.measure == measure) return row.confidence;
-  return study.confidence;
-}
-
 std::string measure_text(const StudyResult& study, std::size_t place, const Terminal& terminal) {
   std::vector<TextTable::Column> columns;
   for (const std::string& name : study.plan.parameters) columns.push_back({name, Align::right});
@@ -179,7 +172,7 @@ std::string measure_text(const StudyResult& study, std::size_t place, const Term
     table.add(std::move(cells));
   }
   const Measure& measure = study.measure(place);
-  const double confidence = confidence_of(study, place);
+  const double confidence = confidence_of(study.plan, measure.name, study.confidence);
   const std::string other =
       confidence == study.confidence
           ? ""

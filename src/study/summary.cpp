@@ -70,15 +70,14 @@ void compare_family(const Family& family, const RunTable& runs, std::size_t meas
   }
 }
 
-/// The highest confidence of the rules for a measure; `otherwise` without a rule.
+}  // namespace
+
 double confidence_of(const Plan& plan, const std::string& measure, double otherwise) {
   double highest = 0;
   for (const PrecisionRule& rule : plan.rules)
     if (rule.measure == measure) highest = std::max(highest, rule.confidence);
   return highest > 0 ? highest : otherwise;
 }
-
-}  // namespace
 
 std::vector<SummaryRow> summarise(const Plan& plan, const RunTable& runs, double confidence) {
   std::vector<SummaryRow> rows;

@@ -19,6 +19,9 @@ struct SummaryRow {
   double confidence = 0;  ///< of the interval
 };
 
+/// The highest confidence of the plan's rules for a measure; `otherwise` without a rule.
+double confidence_of(const Plan& plan, const std::string& measure, double otherwise);
+
 /// One row for each point and each measure that is a number in some run, sorted by measure.
 /// Intervals have the given confidence, or that of the plan's rule for the measure.
 std::vector<SummaryRow> summarise(const Plan& plan, const RunTable& runs, double confidence);

@@ -2,12 +2,13 @@
 #include "study/warm_up.h"
 
 #include <fmt/format.h>
-#include <sqlite3.h>
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
+#include <stdexcept>
 
+#include "observe/batch_means.h"
+#include "observe/sqlite.h"
 #include "orrery/error.h"
 
 namespace orrery::study {
@@ -16,10 +17,6 @@ namespace {
 constexpr std::size_t kBatch = 5, kLeastBatches = 10;
 /// With fewer batches the estimated error would be small by chance.
 constexpr std::size_t kLeastRest = 5;
-
-[[noreturn]] void refuse(const std::string& path, const char* why) {
-  throw UsageError(fmt::format("cannot read the series of a pilot from '{}': {}", path, why));
-}
 
 std::vector<double> batch_means(std::span<const double> values) {
   std::vector<double> means;
@@ -34,30 +31,25 @@ std::vector<double> batch_means(std::span<const double> values) {
 }  // namespace
 
 void add_pilot(const std::string& path, const std::string& metric,
-               std::vector<PilotInterval>& sums) {
-  sqlite3* opened = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
-  const std::unique_ptr<sqlite3, int (*)(sqlite3*)> database(opened, sqlite3_close);
-  sqlite3_stmt* prepared = nullptr;
-  if (code != SQLITE_OK ||
-      sqlite3_prepare_v2(opened,
-                         "SELECT end_ticks, count, sum, total FROM orrery_series WHERE metric = ? "
-                         "ORDER BY begin_ticks",
-                         -1, &prepared, nullptr) != SQLITE_OK)
-    refuse(path, opened == nullptr ? "there is no memory" : sqlite3_errmsg(opened));
-  const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> rows(prepared, sqlite3_finalize);
-  sqlite3_bind_text(prepared, 1, metric.c_str(), -1, SQLITE_STATIC);
+               std::vector<PilotInterval>& sums) try {
+  const SqliteFile file(path, SqliteFile::Use::read);
+  SqliteStatement rows(file,
+                       "SELECT end_ticks, count, sum, total FROM orrery_series WHERE metric = ? "
+                       "ORDER BY begin_ticks",
+                       {metric});
   std::size_t place = 0;
-  for (; sqlite3_step(prepared) == SQLITE_ROW; ++place) {
+  for (; rows.next(); ++place) {
     if (place == sums.size()) sums.emplace_back();
     PilotInterval& one = sums[place];
-    one.end_ticks = std::max<std::int64_t>(one.end_ticks, sqlite3_column_int64(prepared, 0));
-    const bool of_level = sqlite3_column_type(prepared, 2) == SQLITE_NULL &&
-                          sqlite3_column_type(prepared, 3) != SQLITE_NULL;
-    one.amount += sqlite3_column_double(prepared, of_level ? 3 : 2);
-    one.weight += of_level ? 1.0 : sqlite3_column_double(prepared, 1);
+    one.end_ticks = std::max(one.end_ticks, static_cast<std::int64_t>(rows.whole(0)));
+    const bool of_level = !rows.number_or_nothing(2) && rows.number_or_nothing(3);
+    one.amount += rows.number(of_level ? 3 : 2);
+    one.weight += of_level ? 1.0 : rows.number(1);
   }
-  if (place == 0) refuse(path, "there is none");
+  if (place == 0) throw std::runtime_error("there is none");
+} catch (const std::runtime_error& error) {
+  throw UsageError(
+      fmt::format("cannot read the series of a pilot from '{}': {}", path, error.what()));
 }
 
 /// Computes from the end, so that each error needs one more addition.
@@ -81,10 +73,8 @@ std::optional<std::size_t> mser5(std::span<const double> values) {
 }
 
 WarmUp warm_up_of(std::span<const PilotInterval> sums) {
-  const auto first = std::find_if(sums.begin(), sums.end(),
-                                  [](const PilotInterval& one) { return one.weight > 0; });
-  if (first == sums.end()) return {.too_short = true, .no_values = true};
-  if (sums.size() > 1 && first == sums.end() - 1) return {.too_short = true, .at_end_only = true};
+  if (are_at_end_only(sums, &PilotInterval::weight))
+    return {.too_short = true, .at_end_only = true};
   std::vector<double> means;
   std::vector<std::int64_t> ends;
   for (const PilotInterval& one : sums) {
@@ -92,6 +82,7 @@ WarmUp warm_up_of(std::span<const PilotInterval> sums) {
     means.push_back(one.amount / one.weight);
     ends.push_back(one.end_ticks);
   }
+  if (means.empty()) return {.too_short = true, .no_values = true};
   const auto left_away = mser5(means);
   if (!left_away) return {.too_short = true};
   if (*left_away == 0) return {};

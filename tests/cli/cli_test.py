@@ -21,6 +21,8 @@ import tempfile
 import time
 import unittest
 
+import report_schema
+
 ORRERY = os.environ["ORRERY"]
 MISFIT = os.environ["MISFIT"]
 NO_MODEL = os.environ["NO_MODEL"]
@@ -91,10 +93,10 @@ class Case(unittest.TestCase):
         return done
 
     def report(self, folder):
-        return json.loads((folder / "report.json").read_text())
+        return report_schema.read((folder / "report.json").read_text())
 
     def run_json(self, *words):
-        return json.loads(self.run_ok("run", *words, "--json", "--quiet").out)
+        return report_schema.read(self.run_ok("run", *words, "--json", "--quiet").out)
 
 
 class Help(Case):
@@ -975,6 +977,34 @@ class SharedObjects(Case):
         self.refused(2, "run", NO_MODEL, says=["holds no model", "ORRERY_MODEL"])
 
 
+@unittest.skipUnless(report_schema.jsonschema, report_schema.MISSING)
+class ReportSchema(Case):
+    """The other tests validate each report that they read, too."""
+
+    def test_reports_of_all_kinds(self):
+        out = self.folder / "out"
+        for code, words in [(0, ["null", "--until", "1s"]), (0, ["traffic", "--until", "10min"]),
+                            (0, ["wireless", "--until", "1s", "--engine", "checker"]),
+                            (0, ["pcs", "--until", "1h", "--ranks", "2", "--engine", "timewarp"]),
+                            (0, ["pcs", "--until", "1h", "--series", "power=2min",
+                                 "--batch-means", "power,busy_channels"]),
+                            (3, [MISFIT, "--set", "does=throw"])]:
+            with self.subTest(words=words):
+                done = Done(["run", *words, "--quiet", "--force", "--out", out])
+                self.assertEqual(done.code, code, done.err)
+                self.assertEqual(self.report(out)["complete"], code == 0)
+
+    def test_wrong_reports_are_refused(self):
+        whole = self.run_json("pcs", "--until", "1s")
+        power = whole["metrics"]["power"]
+        for wrong in [{"schema_version": 1}, {"run": {**whole["run"], "end": "exploded"}},
+                      {"metrics": {"power": {**power, "kind": "other"}}},
+                      {"metrics": {"power": {**power, "mean": "much"}}},
+                      {"metrics": {"power": {**power, "figures": None}}}]:
+            with self.assertRaises(report_schema.jsonschema.ValidationError, msg=wrong):
+                report_schema.read(json.dumps({**whole, **wrong}))
+
+
 class Output(Case):
     def test_files(self):
         out = self.folder / "deep/er"
@@ -984,7 +1014,7 @@ class Output(Case):
         self.assertIn(f"results in {out}", done.out)
         report = self.report(out)
         self.assertTrue(report["complete"])
-        self.assertEqual(report["schema"], 1)
+        self.assertEqual((report["schema_version"], report["schema"]), (2, 1))
         self.assertEqual(report["options"]["seed"], 5)
         self.assertEqual(report["options"]["until"], "50 s")
         self.assertRegex(report["run"]["fingerprint"], r"\A[0-9a-f]{16}\Z")
@@ -1338,7 +1368,8 @@ class Again(Case):
         other = self.folder / "other.json"
         for text, says in [("{}", "it is no report of a run"), ("[", "it is no report of a run"),
                            ('{"schema": 1, "command": ["resume", "x"]}', "went on from a snapshot"),
-                           ('{"schema": 9}', "of another version")]:
+                           ('{"schema": 9}', "of another version"),
+                           ('{"schema": 1, "schema_version": 3}', "of another version")]:
             other.write_text(text)
             self.refused(2, "run", "--again", other, says=[f"cannot repeat '{other}': ", says])
         config = self.folder / "again.toml"

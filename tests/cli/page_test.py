@@ -62,7 +62,7 @@ class PageCase(Case):
         for name, metric in report["metrics"].items():
             row = page.row(name, "Metrics")
             self.assertIn(metric["help"], row)
-            if metric["count"] and "lps" not in metric:
+            if metric["count"] and metric["kind"] == "values":
                 self.assertEqual(row[1:6], [metric[figure] for figure in
                                  ["count", "mean", "deviation", "minimum", "maximum"]], name)
         for name, parameter in report["parameters"].items():
@@ -211,6 +211,17 @@ class Pages(PageCase):
         page = self.page(folder)
         self.says_what_the_report_says(page, self.report(folder))
         self.assertIn("results.sqlite cannot be read", page.text)
+
+    def test_of_schema_1(self):
+        """Reports of earlier versions: metrics do not say their kind and figures."""
+        folder = self.run_in("shop", SHOP)
+        page, report = self.page(folder), self.report(folder)
+        del report["schema_version"]
+        for metric in report["metrics"].values():
+            del metric["kind"], metric["figures"]
+        report["metrics"]["never"]["mean"] = 0
+        (folder / "report.json").write_text(json.dumps(report))
+        self.assertEqual(self.page(folder).rows, page.rows)
 
     def test_lies_in_the_folder_until_its_run_is_replaced(self):
         words = ["phold", "--until", "1s", "--set", "lps=8"]
@@ -373,7 +384,7 @@ class Refusals(PageCase):
         for text, words in [(whole[:500], "is damaged"), ("", "is damaged"),
                             ("[]", "is not the report of a run"),
                             ('{"run": {}}', "is not the report of a run"),
-                            (whole.replace('"schema": 1', '"schema": 9'), "a later orrery")]:
+                            (whole.replace('"schema_version": 2', '"schema_version": 3'), "a later orrery")]:
             report.write_text(text)
             self.refused(2, "report", folder, says=[words, "report.json"])
             self.assertFalse((folder / "report.html").exists())
@@ -382,7 +393,7 @@ class Refusals(PageCase):
         folder = self.run_in("p", "pcs", "--set", "cells=4", "--until", "60s")
         whole = self.report(folder)
         for name in list(whole):
-            if name in ("schema", "model", "options", "run"):
+            if name in ("schema", "schema_version", "model", "options", "run"):
                 continue
             for odd in [None, 7, "text", [1, "two", None], {"a": {"b": []}}]:
                 (folder / "report.json").write_text(json.dumps({**whole, name: odd}))

@@ -62,7 +62,8 @@ RunRecord record_of(const Shop& shop) {
 TEST(Report, HoldsTheRun) {
   const Shop shop;
   const Json json = Json::parse(report_json(record_of(shop)));
-  EXPECT_EQ(json["schema"], kReportSchema);
+  EXPECT_EQ(report_schema(json), kReportSchema);
+  EXPECT_EQ(json["schema"], 1);
   EXPECT_EQ(json["complete"], true);
   EXPECT_EQ(json["model"]["lps"], 7);
   EXPECT_EQ(json["run"]["fingerprint"], "0000000000000abc");
@@ -144,6 +145,13 @@ TEST(Report, TellsWhatMetricsKeep) {
   EXPECT_EQ(wait["quantile_error"], 1.0 / 256);
   EXPECT_EQ(wait["rate"], 100.0);
   EXPECT_EQ(wait["sum_rate"], 50050.0);
+  const Json units = {{"count", ""},    {"sum", "s"},     {"mean", "s"},   {"deviation", "s"},
+                      {"minimum", "s"}, {"maximum", "s"}, {"p50", "s"},    {"p90", "s"},
+                      {"p99", "s"},     {"p99.9", "s"},   {"rate", "1/s"}, {"sum_rate", "s/s"}};
+  EXPECT_EQ(wait["figures"], units);
+  EXPECT_EQ(wait["kind"], "values");
+  EXPECT_EQ(json["queue"]["kind"], "level");
+  EXPECT_EQ(json["queue"]["figures"]["seconds"], "s");
   EXPECT_EQ(json["queue"]["mean"], 1.5);
   EXPECT_EQ(json["queue"]["deviation"], 0.5);
   EXPECT_EQ(json["queue"]["total"], 3.0);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "enter.h"
+#include "folders.h"
 
 enum { kFilesPerMebibyte = 512 };
 
@@ -103,11 +104,8 @@ static void make_var(const char *guest)
 /* Shows the machine's programs and libraries. */
 static void show_programs(const char *guest)
 {
-	static const char *const names[] = { "usr", "bin", "sbin", "lib", "lib32", "lib64",
-					     "libx32" };
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		show(text("/%s", names[i]), text("%s/%s", guest, names[i]));
+	for (size_t i = 0; i < sizeof kProgramFolders / sizeof *kProgramFolders; i++)
+		show(text("/%s", kProgramFolders[i]), text("%s/%s", guest, kProgramFolders[i]));
 }
 
 /* Shows a file, and makes the folders above it. */
@@ -137,17 +135,26 @@ static void show_library(const char *root)
 		show_file(places[i], root);
 }
 
+static int is_hidden(const char *name)
+{
+	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return 1;
+	for (size_t i = 0; i < sizeof kHiddenFolders / sizeof *kHiddenFolders; i++)
+		if (strcmp(name, kHiddenFolders[i]) == 0)
+			return 1;
+	return 0;
+}
+
 /* Shows all folders of a root of its own except those that the guest makes itself. */
 static void show_root(const char *from, const char *guest)
 {
-	static const char own[] = " . .. dev proc sys tmp run mnt lab out ";
 	struct dirent *entry;
 	DIR *folder = opendir(from);
 
 	if (folder == NULL)
 		fail("open", from);
 	while ((entry = readdir(folder)) != NULL)
-		if (strstr(own, text(" %s ", entry->d_name)) == NULL)
+		if (!is_hidden(entry->d_name))
 			show(text("%s/%s", from, entry->d_name),
 			     text("%s/%s", guest, entry->d_name));
 	closedir(folder);

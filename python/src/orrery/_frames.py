@@ -19,7 +19,6 @@ from ._errors import UnknownName, UsageError
 # To the last bit; from pandas 3.1 on without being asked.
 EXACTLY = {} if tuple(map(int, pandas.__version__.split(".")[:2])) >= (3, 1) else \
     {"float_precision": "round_trip"}
-METRIC_COLUMNS = ["unit", "help", "count", "sum", "mean", "deviation", "minimum", "maximum"]
 TYPES = {"integer": "int64", "real": "float64", "text": "object"}
 
 
@@ -40,8 +39,9 @@ def read_report(path, kind, keys, schema):
     found = read_json(path)
     if not keys | {"schema", "orrery"} <= found.keys():
         raise UsageError(f"'{path}' is not the report of an orrery {kind}")
-    if found["schema"] > schema:
-        raise UsageError(f"'{path}' has the schema {found['schema']}, this package reads {schema}; "
+    version = found.get("schema_version", found["schema"])
+    if version > schema:
+        raise UsageError(f"'{path}' has the schema {version}, this package reads {schema}; "
                          "install a newer one")
     return found
 
@@ -62,17 +62,18 @@ def frame_of(objects, columns=None):
 
 
 def metrics_frame(metrics):
-    """A row for each metric. Behind what all have, a column for each figure that some have, called
-    as in report.json; those of batch means are "batch_means.half_width" and so on, missing where
+    """A row for each metric, and a column for each figure that some metrics have, called as in
+    report.json. The columns of batch means are "batch_means.half_width" and so on, missing where
     there is no interval."""
-    rows, columns = {}, list(METRIC_COLUMNS)
+    rows, columns = {}, []
     for name, metric in metrics.items():
-        rows[name] = {key: value for key, value in metric.items() if key != "batch_means"}
+        rows[name] = {key: value for key, value in metric.items()
+                      if key not in ("batch_means", "figures")}
         if "batch_means" in metric:
             batches = metric["batch_means"] or {"half_width": None}
             rows[name].update({f"batch_means.{key}": value for key, value in batches.items()})
         columns += [key for key in rows[name] if key not in columns]
-    return frame_of(rows, columns)
+    return frame_of(rows, columns or ["kind", "unit", "help"])
 
 
 def table_facts(folder):

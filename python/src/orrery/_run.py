@@ -16,7 +16,7 @@ from ._errors import Interrupted, UsageError, error_of
 from ._frames import Tables, frame_of, metrics_frame, read_report, unknown
 from ._process import call
 
-SCHEMA = 1  # of report.json
+SCHEMA = 2  # of report.json; the one before is read, too
 VALUE_COLUMNS = ["value", "unit", "help"]
 
 
@@ -132,8 +132,8 @@ class Run:
 
     @property
     def metrics(self):
-        """Over all committed events: count, sum, mean, deviation, minimum, maximum, and what else
-        is known of some: quantiles, rates, totals of levels, batch means."""
+        """Over all committed events: kind, unit, help, and a column for each figure that the report
+        names."""
         return metrics_frame(self.report["metrics"])
 
     @property

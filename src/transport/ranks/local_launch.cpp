@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -17,9 +16,11 @@
 #include <ctime>
 #include <fstream>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "core/process.h"
 #include "transport/ranks/local_wire.h"
 #include "transport/ranks/shared_rings.h"
 
@@ -90,7 +91,9 @@ double now_seconds() {
 class Launch {
  public:
   Launch(unsigned ranks, char* const* arguments, int failure, std::string left)
-      : arguments_(arguments), failure_(failure), left_(std::move(left)), children_(ranks) {}
+      : failure_(failure), left_(std::move(left)), children_(ranks) {
+    for (; *arguments != nullptr; ++arguments) words_.emplace_back(*arguments);
+  }
 
   LaunchEnd run() {
     block_signals();
@@ -118,16 +121,9 @@ class Launch {
     const Sockets sockets = make_sockets(static_cast<unsigned>(children_.size()));
     const int memory = SharedRings::create(static_cast<unsigned>(children_.size()));
     if (memory < 0) refuse("the memory that ranks share");
-    const pid_t parent = getpid();
     for (unsigned rank = 0; rank < children_.size(); ++rank) {
-      const pid_t pid = fork();
-      if (pid == 0) become(rank, memory, sockets[rank], parent);
-      if (pid < 0) {
-        end_all();
-        refuse("the processes for the ranks");
-      }
-      children_[rank].pid = pid;
-      setpgid(pid, children_[0].pid);
+      children_[rank].pid = start(rank, memory, sockets[rank]);
+      setpgid(children_[rank].pid, children_[0].pid);
     }
     close(memory);
     for (const auto& row : sockets)
@@ -135,23 +131,28 @@ class Launch {
         if (socket >= 0) close(socket);
   }
 
-  /// Called in the child. The ranks are a process group of their own, so that a terminal's Ctrl-C
-  /// reaches the parent alone.
-  [[noreturn]] void become(unsigned rank, int memory, const std::vector<int>& sockets,
-                           pid_t parent) {
-    setpgid(0, rank == 0 ? 0 : children_[0].pid);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(failure_);
-    std::string place = std::to_string(rank) + ":" + std::to_string(memory) + ":";
-    fcntl(memory, F_SETFD, 0);
-    for (const int socket : sockets) {
-      if (socket >= 0) fcntl(socket, F_SETFD, 0);
-      place += std::to_string(socket) + ",";
+  /// The ranks are a process group of their own, so that a terminal's Ctrl-C reaches the parent
+  /// alone.
+  pid_t start(unsigned rank, int memory, const std::vector<int>& sockets) {
+    std::string place =
+        std::string(kVariable) + "=" + std::to_string(rank) + ":" + std::to_string(memory) + ":";
+    for (const int socket : sockets) place += std::to_string(socket) + ",";
+    ProcessStart start{.words = words_,
+                       .descriptors = {{memory, memory}},
+                       .mask = &before_,
+                       .group = rank == 0 ? 0 : children_[0].pid,
+                       .dies_with_this = true};
+    for (const int socket : sockets)
+      if (socket >= 0) start.descriptors.emplace_back(socket, socket);
+    for (char** one = environ; *one != nullptr; ++one) start.environment.push_back(*one);
+    start.environment.insert(start.environment.end(), {place.data(), nullptr});
+    try {
+      return start_process(start);
+    } catch (const std::system_error& error) {
+      end_all();
+      errno = error.code().value();
+      refuse("the processes for the ranks");
     }
-    setenv(kVariable, place.c_str(), 1);
-    sigprocmask(SIG_SETMASK, &before_, nullptr);
-    execv("/proc/self/exe", arguments_);
-    _exit(failure_);
   }
 
   void wait_for_signal() {
@@ -219,10 +220,7 @@ class Launch {
       if (child.pid > 0 && !child.status) kill(child.pid, SIGKILL);
     for (Child& child : children_) {
       if (child.pid <= 0 || child.status) continue;
-      int status = SIGKILL;
-      while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
-      }
-      child.status = status;
+      child.status = wait_for_process(child.pid);
     }
   }
 
@@ -237,14 +235,11 @@ class Launch {
     if (!culprit_) return {failure_, "the ranks have lost each other, so the run is ended"};
     const std::string who = "rank " + std::to_string(*culprit_) + " (process " +
                             std::to_string(children_[*culprit_].pid) + ") ";
-    const std::string how = WIFSIGNALED(status)
-                                ? "was ended by signal " + std::to_string(WTERMSIG(status)) + " (" +
-                                      strsignal(WTERMSIG(status)) + ")"
-                                : "ended with exit code " + std::to_string(WEXITSTATUS(status));
-    return {failure_, who + how + " before the run was over, so the run is ended, and " + left_};
+    return {failure_,
+            who + end_text(status) + " before the run was over, so the run is ended, and " + left_};
   }
 
-  char* const* const arguments_;
+  std::vector<std::string> words_;
   const int failure_;
   const std::string left_;
   std::vector<Child> children_;
