@@ -1,46 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/command_line.h"
 
-#include <memory>
 #include <string>
 
 #include "cli/command_texts.h"
+#include "cli/help.h"
 
 namespace orrery::cli {
 namespace {
 
-/// CLI11's help with our usage line and without its dots behind options that may be repeated.
-class HelpFormatter final : public CLI::Formatter {
- public:
-  explicit HelpFormatter(const CommandText& text)
-      : usage_(std::string(text.name) + (text.name.empty() ? "" : " ") +
-               std::string(text.operands)) {
-    column_width(26);
-  }
-  std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: orrery " + usage_ + "\n";
-  }
-  /// A flag that may be given a value, "--live{0}" where it is declared, is "--live[=PORT]" here.
-  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
-    const std::string name = CLI::Formatter::make_option_name(option, is_positional);
-    const std::size_t brace = name.find('{');
-    return brace == std::string::npos
-               ? name
-               : name.substr(0, brace) + "[=" + option->get_type_name() + "]";
-  }
-  std::string make_option_opts(const CLI::Option* option) const override {
-    if (option->get_items_expected_max() == 0) return "";
-    const std::string type = option->get_type_name();
-    return type.empty() ? "" : " " + type;
-  }
-
- private:
-  std::string usage_;
-};
-
 void apply_text(CLI::App& app, const CommandText& text) {
   app.footer(text.footer());
-  app.formatter(std::make_shared<HelpFormatter>(text));
+  app.formatter(help_formatter(text));
   app.allow_extras();  // main refuses left-over words, with near matches
 }
 

@@ -120,9 +120,9 @@ orrery describe pcs --measure --set cells=49 --until 1h)"},
      .prose =
          R"(The results are shown, and with --out left in a folder. Ctrl-C ends the run at its next commit point
 and reports what was committed; a second one ends it at once.)",
-     .examples = R"(orrery run phold
-orrery run phold --engine sequential --until 20s --seed 7 --set lps=1000 remote=0.5
-orrery run traffic --workers 4 --out results/sioux --force
+     .examples = R"(orrery run phold --until 20s --set lps=1000 remote=0.5
+orrery run traffic --workers 4 --out results/sioux
+orrery run phold --engine sequential --seed 7
 orrery run ./mm1.so --set load=0.9
 orrery run --config sioux.toml
 orrery run traffic --live
@@ -300,14 +300,24 @@ std::string indented(std::string_view lines) {
 
 }  // namespace
 
+std::string CommandText::examples_text() const {
+  std::string text = fmt::format("Examples:\n{}", indented(examples));
+  if (!more.empty()) text += fmt::format("\n\n{}", more);
+  return text;
+}
+
 std::string CommandText::footer() const {
   std::string text = prose.empty() ? "" : fmt::format("{}\n\n", prose);
-  text += fmt::format("Examples:\n{}", indented(examples));
-  if (!more.empty()) text += fmt::format("\n\n{}", more);
+  text += examples_text();
   if (!name.empty()) return text;
   text += "\n\nExit codes:";
   for (const Entry& code : kExitCodes) text += fmt::format("\n  {:<9} {}", code.name, code.meaning);
   return text;
+}
+
+std::string CommandText::short_footer() const {
+  const std::size_t end = examples.find('\n', examples.find('\n') + 1);
+  return fmt::format("{}\n\nExamples:\n{}", prose, indented(examples.substr(0, end)));
 }
 
 std::span<const CommandText> command_texts() {

@@ -26,7 +26,9 @@ struct CommandText {
   std::string_view more{};    ///< prose after the examples; lines indented by two stay lines
   std::span<const Entry> files{};
 
-  std::string footer() const;  ///< of --help
+  std::string footer() const;         ///< of --help
+  std::string short_footer() const;   ///< with the first two examples
+  std::string examples_text() const;  ///< the examples, and what follows them
 };
 
 /// orrery itself first, then the commands in the order of the help.

@@ -30,6 +30,7 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/complete.h"
+#include "cli/help.h"
 #include "cli/rank_session.h"
 #include "cli/standard_output.h"
 #include "core/model_registry.h"
@@ -150,13 +151,15 @@ int refuse(int code, const std::string& sentence) {
   return code;
 }
 
-int show_help(const CLI::App& app, const CLI::Success& help) {
+int show_help(const CLI::App& app, const CLI::Success& wanted,
+              const std::vector<std::string>& words) {
   try {
-    std::ostringstream text;
-    const int code = app.exit(help, text, text);
-    write_out(text.str());
+    std::ostringstream version;
+    const bool is_help = dynamic_cast<const CLI::CallForHelp*>(&wanted) != nullptr;
+    if (!is_help) app.exit(wanted, version, version);
+    write_out(is_help ? help_text(app, words) : version.str());
     flush_out();
-    return code;
+    return kExitOk;
   } catch (const UsageError& error) {
     return refuse(kExitUsage, error.what());
   }
@@ -233,7 +236,7 @@ int main_within_bounds(int argc, char** argv) {
     flush_out();
     return code;
   } catch (const CLI::Success& help) {
-    return show_help(commands->app, help);
+    return show_help(commands->app, help, {argv, argv + argc});
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string text = error.what();
     const bool repeated = text.find("received") != std::string::npos;

@@ -22,19 +22,19 @@ using study::Settings;
 constexpr const char* kSetTable = "set";
 constexpr const char* kPointTable = "point";
 
-struct Entry {
+struct StudyEntry {
   std::string key;
   const toml::node* node;
   std::size_t line;
 };
 
 /// The entries in the order of the file, which toml::table does not keep.
-std::vector<Entry> entries_of(const toml::table& table) {
-  std::vector<Entry> entries;
+std::vector<StudyEntry> entries_of(const toml::table& table) {
+  std::vector<StudyEntry> entries;
   for (const auto& [key, node] : table)
     entries.push_back({std::string(key.str()), &node, key.source().begin.line});
-  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    const auto place = [](const Entry& one) { return one.node->source().begin; };
+  std::stable_sort(entries.begin(), entries.end(), [](const StudyEntry& a, const StudyEntry& b) {
+    const auto place = [](const StudyEntry& one) { return one.node->source().begin; };
     return std::pair(place(a).line, place(a).column) < std::pair(place(b).line, place(b).column);
   });
   return entries;
@@ -48,7 +48,7 @@ class StudyFile {
   void apply() {
     const toml::table file = parse();
     if (file.empty()) refuse_file("holds nothing");
-    for (const Entry& entry : entries_of(file)) {
+    for (const StudyEntry& entry : entries_of(file)) {
       if (entry.key == kSetTable)
         read_axes(entry);
       else if (entry.key == kPointTable)
@@ -71,7 +71,7 @@ class StudyFile {
     }
   }
 
-  void read_model(const Entry& entry) {
+  void read_model(const StudyEntry& entry) {
     arguments_.model = text_of(entry, *entry.node);
     arguments_.lines[entry.key] = entry.line;
   }
@@ -79,11 +79,11 @@ class StudyFile {
   [[noreturn]] void refuse_file(const std::string& what) const {
     throw UsageError(fmt::format("study file '{}' {}", arguments_.study_file, what));
   }
-  [[noreturn]] void refuse(const Entry& entry, const std::string& what) const {
+  [[noreturn]] void refuse(const StudyEntry& entry, const std::string& what) const {
     throw UsageError(study_file_place(arguments_.study_file, entry.line, entry.key) + what);
   }
 
-  std::string text_of(const Entry& entry, const toml::node& node) const {
+  std::string text_of(const StudyEntry& entry, const toml::node& node) const {
     if (const auto* text = node.as_string()) return text->get();
     if (const auto* whole = node.as_integer()) return std::to_string(whole->get());
     if (const auto* real = node.as_floating_point()) return fmt::format("{}", real->get());
@@ -91,7 +91,7 @@ class StudyFile {
     refuse(entry, "a text in quotes, a number, true or false is expected");
   }
 
-  std::vector<std::string> texts_of(const Entry& entry) const {
+  std::vector<std::string> texts_of(const StudyEntry& entry) const {
     const toml::array* const list = entry.node->as_array();
     if (list == nullptr) return {text_of(entry, *entry.node)};
     if (list->empty()) refuse(entry, "the list is empty");
@@ -101,11 +101,11 @@ class StudyFile {
   }
 
   /// A text may be a range; a list's elements are taken as they are.
-  void read_axes(const Entry& set) {
+  void read_axes(const StudyEntry& set) {
     const toml::table* const table = set.node->as_table();
     if (table == nullptr || table->empty())
       refuse(set, "parameters go into a table [set], one a line: NAME = VALUES");
-    for (const Entry& entry : entries_of(*table)) {
+    for (const StudyEntry& entry : entries_of(*table)) {
       arguments_.lines["set." + entry.key] = entry.line;
       Axis axis{entry.key, {}};
       if (entry.node->is_string()) {
@@ -122,21 +122,21 @@ class StudyFile {
     }
   }
 
-  void refuse_repeated(const Entry& entry, const std::vector<std::string>& values) const {
+  void refuse_repeated(const StudyEntry& entry, const std::vector<std::string>& values) const {
     for (std::size_t i = 0; i < values.size(); ++i)
       if (std::find(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(i), values[i]) !=
           values.begin() + static_cast<std::ptrdiff_t>(i))
         refuse(entry, fmt::format("the value '{}' is there twice", values[i]));
   }
 
-  void read_points(const Entry& list) {
+  void read_points(const StudyEntry& list) {
     const toml::array* const all = list.node->as_array();
     if (all == nullptr || !all->is_homogeneous<toml::table>())
       refuse(list, "points are tables [[point]], with one value of each parameter that varies");
     for (const toml::node& one : *all) {
-      const Entry head{kPointTable, &one, one.source().begin.line};
+      const StudyEntry head{kPointTable, &one, one.source().begin.line};
       Settings point;
-      for (const Entry& entry : entries_of(*one.as_table())) {
+      for (const StudyEntry& entry : entries_of(*one.as_table())) {
         point.emplace_back(entry.key, text_of(entry, *entry.node));
       }
       arguments_.points.push_back(in_order_of_first(head, std::move(point)));
@@ -146,7 +146,7 @@ class StudyFile {
 
   /// The settings of a point in the order of the first point, which defines the table's columns:
   /// every point must have a value for each.
-  Settings in_order_of_first(const Entry& head, Settings point) const {
+  Settings in_order_of_first(const StudyEntry& head, Settings point) const {
     if (point.empty()) refuse(head, "a point sets at least one parameter");
     if (arguments_.points.empty()) return point;
     const Settings& first = arguments_.points.front();
@@ -174,7 +174,7 @@ class StudyFile {
     return names;
   }
 
-  void set_option(const Entry& entry) {
+  void set_option(const StudyEntry& entry) {
     const std::vector<std::string> names = keys();
     if (std::find(names.begin() + 3, names.end(), entry.key) == names.end()) {
       refuse(entry, fmt::format("there is no such key{} (keys: {})", near_matches(entry.key, names),

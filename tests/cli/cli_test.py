@@ -110,6 +110,35 @@ class Help(Case):
             self.assertIn(f"  orrery {command}", done.out)
             self.assertRegex(done.out, "Examples?:")
 
+    FLAG = r"(?m)^  (?:-h,)?(--[a-z-]+)"
+
+    def test_help_is_one_screen(self):
+        for command in ["list", "describe", "run", "resume", "fork", "snapshot", "trace", "compare",
+                        "sweep", "advise", "director", "llf", "report", "manual", "completion"]:
+            self.assertLessEqual(len(self.run_ok(command, "--help").out.splitlines()), 50, command)
+
+    def test_subjects_have_all_options(self):
+        for command in ["describe", "run", "resume", "fork", "compare", "sweep", "advise"]:
+            screen = self.run_ok(command, "--help").out
+            options = set(re.findall(self.FLAG, screen))
+            subjects = re.findall(r"(?m)^  (\w+)  ", screen.split("More options")[1].split("\n\n")[0])
+            self.assertEqual(subjects[-2:], ["examples", "all"])
+            for subject in subjects[:-2]:
+                added = set(re.findall(self.FLAG, self.run_ok(command, "--help", subject).out))
+                self.assertTrue(added, f"{command} --help {subject}")
+                options |= added
+            page = self.run_ok("manual", command).out.replace(r"\-", "-")
+            self.assertEqual(options, set(re.findall(r"\\fB(--[a-z-]+)\\fR", page)))
+            self.assertEqual(options,
+                             set(re.findall(self.FLAG, self.run_ok(command, "--help", "all").out)))
+        self.assertIn("--max-checkpoint-distance", self.run_ok("run", "--help", "checkpoints").out)
+        self.assertIn("unreachable", self.run_ok("run", "--help", "examples").out)
+
+    def test_unknown_subject(self):
+        self.refused(2, "run", "--help", "checkpoint",
+                     says=["no subject 'checkpoint'", "'checkpoints'", "timewarp"])
+        self.assertIn("More options", self.run_ok("run", "--help", "--workers", "2").out)
+
     def test_version(self):
         self.assertRegex(self.run_ok("--version").out, r"\Aorrery \d+\.\d+\.\d+\n\Z")
 
@@ -1369,7 +1398,7 @@ class Options(Case):
         parts = self.folder / "parts.txt"
         parts.write_text("0\n" * 8)
         names = self.NAMES | {"partition": str(parts), "write-partition": str(self.folder / "w.txt")}
-        for line in self.run_ok("run", "--help").out.splitlines():
+        for line in self.run_ok("run", "--help", "all").out.splitlines():
             match = re.match(r"  (?:-\w,)?--([a-z-]+)(?: ([A-Z]+|on\|off)\b(?!=))?", line)
             if match and match[1] not in self.OF_THE_COMMAND:
                 name, kind = match.groups()
