@@ -2,7 +2,6 @@
 #include "cli/again.h"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <array>
@@ -56,15 +55,14 @@ struct Piece {
   std::vector<std::string> words;
 };
 
-std::vector<Piece> pieces_of(const CLI::App& run, const std::vector<std::string>& words) {
+std::vector<Piece> pieces_of(const OptionTable& run, const std::vector<std::string>& words) {
   std::vector<Piece> pieces;
   for (std::size_t i = 0; i < words.size(); ++i) {
     Piece piece{"", {words[i]}};
     if (words[i].starts_with("--")) {
       piece.option = words[i].substr(0, words[i].find('='));
-      const CLI::Option* const option = run.get_option_no_throw(piece.option);
-      const bool takes_next = option != nullptr && option->get_items_expected_min() > 0 &&
-                              piece.option.size() == words[i].size();
+      const bool takes_next =
+          run.takes_value(piece.option) && piece.option.size() == words[i].size();
       if (takes_next && i + 1 < words.size()) piece.words.push_back(words[++i]);
     }
     pieces.push_back(std::move(piece));
@@ -117,7 +115,18 @@ void Again::refuse(const std::string& why) const {
   throw UsageError(fmt::format("cannot repeat '{}': {}", path_, why));
 }
 
-std::vector<std::string> Again::words(const CLI::App& run,
+std::string Again::report_in(const OptionTable& run, const std::vector<std::string>& words) {
+  std::string report;
+  for (const Piece& piece : pieces_of(run, words)) {
+    if (piece.option != kFlag) continue;
+    if (!report.empty()) return "";  // the parser refuses it
+    const std::string& word = piece.words.back();
+    if (word != kFlag) report = piece.words.size() == 2 ? word : word.substr(word.find('=') + 1);
+  }
+  return report;
+}
+
+std::vector<std::string> Again::words(const OptionTable& run,
                                       const std::vector<std::string>& given) const {
   std::vector<std::string> replaced, words, anew;
   for (const Piece& piece : pieces_of(run, given)) {
@@ -128,7 +137,8 @@ std::vector<std::string> Again::words(const CLI::App& run,
     replaced.push_back(piece.option);
     anew.insert(anew.end(), piece.words.begin(), piece.words.end());
   }
-  for (const Piece& piece : pieces_of(run, report_["command"])) {
+  const auto command = report_["command"].get<std::vector<std::string>>();
+  for (const Piece& piece : pieces_of(run, {command.begin() + 1, command.end()})) {
     if (!repeats(piece.option) || has(replaced, piece.option)) continue;
     words.insert(words.end(), piece.words.begin(), piece.words.end());
   }

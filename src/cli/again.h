@@ -12,11 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/option_table.h"
 #include "observe/run_record.h"
-
-namespace CLI {
-class App;
-}
 
 namespace orrery::cli {
 
@@ -30,10 +27,15 @@ class Again {
   /// file.
   static bool repeats(std::string_view flag);
 
-  /// The words of the repeated command, behind the program's name. `given`: the words behind
-  /// `orrery run`; options beside --again replace those of the report. Throws UsageError if `given`
-  /// would make the repetition another run. `run`: the command that knows the options.
-  std::vector<std::string> words(const CLI::App& run, const std::vector<std::string>& given) const;
+  /// The value of --again among the words behind `orrery run`; empty: there is none, or
+  /// the parser refuses the words.
+  static std::string report_in(const OptionTable& run, const std::vector<std::string>& words);
+
+  /// The words to parse instead of `given`, those behind `orrery run`: options beside --again
+  /// replace those of the report. Throws UsageError if `given` would make the repetition another
+  /// run. `run`: the options of the command.
+  std::vector<std::string> words(const OptionTable& run,
+                                 const std::vector<std::string>& given) const;
 
   /// Throws UsageError if the program's or the model's build is not the one in the report.
   void check_builds(const std::string& model_path) const;

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "cli/candidates.h"
-#include "cli/command_texts.h"
+#include "cli/command_line.h"
 #include "run/engine.h"
 #include "snapshot/folder.h"
 
@@ -59,10 +59,10 @@ std::string model_of_run(const std::string& folder) {
 /// The command line of one command, up to the word at the cursor.
 class LineOfCommand {
  public:
-  LineOfCommand(const CommandLine& commands, const CLI::App& command,
+  LineOfCommand(const CommandLine& commands, const CLI::App& command, const CommandText& text,
                 const std::vector<std::string>& words)
       : command_(command),
-        types_(operand_types(command_text(command.get_name()).operands)),
+        types_(operand_types(text.operands)),
         place_{.commands = commands, .model = "", .set = {}} {
     for (std::size_t i = 0; i + 1 < words.size(); ++i) read(words[i]);
   }
@@ -171,14 +171,15 @@ class LineOfCommand {
 void complete_first(const CommandLine& commands, Candidates& candidates) {
   add_values(candidates, "COMMAND", "", Place{.commands = commands, .model = "", .set = {}});
   if (!candidates.current().starts_with("-")) return;
-  for (const CLI::Option* option : commands.app.get_options())
+  for (const CLI::Option* option : commands.app().get_options())
     for (const std::string& name : option->get_lnames())
       candidates.add("--" + name, option->get_description());
 }
 
 }  // namespace
 
-std::string completions(const CommandLine& commands, std::vector<std::string> words) {
+std::string completions(std::vector<std::string> words) {
+  const CommandLine commands;
   if (!words.empty() && words.front() == "--") words.erase(words.begin());
   if (words.empty()) words.emplace_back();
   Candidates candidates(words.back());
@@ -188,13 +189,12 @@ std::string completions(const CommandLine& commands, std::vector<std::string> wo
   }
   const std::string name = words.front();
   words.erase(words.begin());
-  const auto found = commands.app.get_subcommands(
-      [&](const CLI::App* command) { return command->get_name() == name; });
-  if (found.empty()) {
-    candidates.add_files("*", "");
-  } else {
-    LineOfCommand(commands, *found.front(), words).complete(candidates);
+  for (const CommandText* text : commands.texts()) {
+    if (text->name != name) continue;
+    LineOfCommand(commands, *commands.find(name), *text, words).complete(candidates);
+    return candidates.lines();
   }
+  candidates.add_files("*", "");
   return candidates.lines();
 }
 

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 
@@ -15,50 +14,45 @@
 namespace orrery::cli {
 namespace {
 
-std::vector<std::string> long_names(const CLI::App& command) {
-  std::vector<std::string> names{"model"};
-  for (const CLI::Option* option : command.get_options())
-    for (const std::string& name : option->get_lnames())
-      if (name != "help" && name != "config" && name != "again") names.push_back(name);
-  return names;
+/// The options that a file may set, without dashes.
+std::vector<std::string> keys_of(const OptionTable& options) {
+  std::vector<std::string> keys{"model"};
+  for (const std::string& flag : options.flags())
+    if (flag != "--help" && flag != "--config" && flag != "--again") keys.push_back(flag.substr(2));
+  return keys;
 }
 
-void set_option(CLI::App& command, const RunArguments& arguments, const ConfigEntry& entry) {
-  const std::vector<std::string> names = long_names(command);
-  if (std::find(names.begin(), names.end(), entry.key) == names.end())
-    refuse_config(arguments.config, entry.line,
+void set_option(OptionTable& options, const RunRequest& request, const ConfigEntry& entry) {
+  const std::vector<std::string> keys = keys_of(options);
+  if (std::find(keys.begin(), keys.end(), entry.key) == keys.end())
+    refuse_config(request.config, entry.line,
                   fmt::format("there is no option '{}'{} (options: {})", entry.key,
-                              near_matches(entry.key, names), fmt::join(names, ", ")));
-  CLI::Option* option = command.get_option("--" + entry.key);
-  if (option->count() > 0) return;  // the command line wins
-  if (arguments.repeated && !Again::repeats("--" + entry.key)) return;
-  try {
-    // "1,2,4" without quotes arrives as three words.
-    option->add_result(fmt::format("{}", fmt::join(entry.values, ",")));
-    option->run_callback();
-  } catch (const std::exception&) {
+                              near_matches(entry.key, keys), fmt::join(keys, ", ")));
+  const std::string flag = "--" + entry.key;
+  if (options.is_given(flag)) return;  // the command line wins
+  // "1,2,4" without quotes arrives as three words.
+  if (!options.set(flag, {fmt::format("{}", fmt::join(entry.values, ","))}))
     refuse_config(
-        arguments.config, entry.line,
+        request.config, entry.line,
         fmt::format("option '{}' cannot be '{}'", entry.key, fmt::join(entry.values, " ")));
-  }
 }
 
 }  // namespace
 
-void apply_config_file(CLI::App& command, RunArguments& arguments) {
-  const Listening listening(arguments.inputs);
-  const std::string text = read_input_file(arguments.config, "config file");
-  for (const ConfigEntry& entry : read_config(arguments.config, text)) {
+void apply_config_file(OptionTable& options, RunRequest& request,
+                       const std::function<bool(const std::string& flag)>& ignored) {
+  const Listening listening(request.inputs);
+  const std::string text = read_input_file(request.config, "config file");
+  for (const ConfigEntry& entry : read_config(request.config, text)) {
     const std::string value = fmt::format("{}", fmt::join(entry.values, ","));
     if (entry.is_parameter) {
-      arguments.file_sets.push_back(entry.key + "=" + value);
+      request.file_sets.push_back(entry.key + "=" + value);
     } else if (entry.key == "set") {
-      arguments.file_sets.insert(arguments.file_sets.end(), entry.values.begin(),
-                                 entry.values.end());
+      request.file_sets.insert(request.file_sets.end(), entry.values.begin(), entry.values.end());
     } else if (entry.key == "model") {
-      if (arguments.model.empty()) arguments.model = value;
-    } else {
-      set_option(command, arguments, entry);
+      if (request.model.empty()) request.model = value;
+    } else if (!ignored || !ignored("--" + entry.key)) {
+      set_option(options, request, entry);
     }
   }
 }

@@ -53,6 +53,35 @@ std::string flags_line(const CLI::App& command, const std::string& group) {
   return line;
 }
 
+/// The lines with two blanks before each.
+std::string indented(std::string_view lines) {
+  std::string text = "  ";
+  for (const char c : lines) {
+    text += c;
+    if (c == '\n') text += "  ";
+  }
+  return text;
+}
+
+std::string examples_text(const CommandText& text) {
+  std::string examples = fmt::format("Examples:\n{}", indented(text.examples));
+  return text.more.empty() ? examples : fmt::format("{}\n\n{}", examples, text.more);
+}
+
+std::string footer(const CommandText& text) {
+  std::string footer = fmt::format("{}\n\n{}", text.prose, examples_text(text));
+  if (!text.name.empty()) return footer;
+  footer += "\n\nExit codes:";
+  for (const Entry& code : exit_codes())
+    footer += fmt::format("\n  {:<9} {}", code.name, code.meaning);
+  return footer;
+}
+
+std::string short_footer(const CommandText& text) {
+  const std::size_t end = text.examples.find('\n', text.examples.find('\n') + 1);
+  return fmt::format("{}\n\nExamples:\n{}", text.prose, indented(text.examples.substr(0, end)));
+}
+
 /// CLI11's help with our usage line and without its dots behind options that may be repeated.
 class HelpFormatter final : public CLI::Formatter {
  public:
@@ -80,7 +109,7 @@ class HelpFormatter final : public CLI::Formatter {
                         CLI::AppFormatMode mode) const override {
     if (groups_of(*app).empty()) return CLI::Formatter::make_help(app, name, mode);
     return make_description(app) + make_usage(app, name) + make_positionals(app) +
-           group_text(*app, kFirstGroup) + subjects_text(*app) + "\n" + text_.short_footer() + "\n";
+           group_text(*app, kFirstGroup) + subjects_text(*app) + "\n" + short_footer(text_) + "\n";
   }
   std::string all(const CLI::App& app) const {
     return CLI::Formatter::make_help(&app, "", CLI::AppFormatMode::Normal);
@@ -88,7 +117,7 @@ class HelpFormatter final : public CLI::Formatter {
   std::string group_text(const CLI::App& app, const std::string& group) const {
     return make_group(group, false, options_in(app, group));
   }
-  std::string examples_text() const { return text_.examples_text() + "\n"; }
+  std::string examples() const { return examples_text(text_) + "\n"; }
 
  private:
   std::string subjects_text(const CLI::App& app) const {
@@ -109,7 +138,7 @@ class HelpFormatter final : public CLI::Formatter {
 
 /// The word behind --help, which stands behind the command; empty: none.
 std::string asked_subject(const std::vector<std::string>& words) {
-  for (std::size_t i = 2; i + 1 < words.size(); ++i)
+  for (std::size_t i = 1; i + 1 < words.size(); ++i)
     if (words[i] == "--help" || words[i] == "-h")
       return words[i + 1].starts_with("-") ? "" : words[i + 1];
   return "";
@@ -117,8 +146,9 @@ std::string asked_subject(const std::vector<std::string>& words) {
 
 }  // namespace
 
-std::shared_ptr<CLI::FormatterBase> help_formatter(const CommandText& text) {
-  return std::make_shared<HelpFormatter>(text);
+void apply_help(CLI::App& app, const CommandText& text) {
+  app.footer(footer(text));
+  app.formatter(std::make_shared<HelpFormatter>(text));
 }
 
 std::string help_text(const CLI::App& app, const std::vector<std::string>& words) {
@@ -128,7 +158,7 @@ std::string help_text(const CLI::App& app, const std::vector<std::string>& words
   const CLI::App& command = *chosen.front();
   const auto& formatter = dynamic_cast<const HelpFormatter&>(*command.get_formatter());
   std::vector<std::string> subjects{kExamples, kAll};
-  if (subject == kExamples) return formatter.examples_text();
+  if (subject == kExamples) return formatter.examples();
   if (subject == kAll) return formatter.all(command);
   for (const std::string& group : groups_of(command)) {
     if (subject_of(group) == subject) return formatter.group_text(command, group).substr(1);

@@ -5,23 +5,21 @@
 // subject is a group of options. The manual has all options in one text.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "cli/command_texts.h"
+#include "cli/command.h"
 
 namespace CLI {
 class App;
-class FormatterBase;
 }  // namespace CLI
 
 namespace orrery::cli {
 
-/// The formatter of a command's help.
-std::shared_ptr<CLI::FormatterBase> help_formatter(const CommandText& text);
+/// Gives `app`, which has the command's options, its help.
+void apply_help(CLI::App& app, const CommandText& text);
 
-/// The help that `words`, a whole command line with --help, asks for. Throws UsageError if the word
+/// The help that `words`, a command line with --help behind "orrery", asks for. Throws UsageError if the word
 /// behind --help is no subject.
 std::string help_text(const CLI::App& app, const std::vector<std::string>& words);
 

@@ -10,7 +10,7 @@
 #include <new>
 #include <thread>
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "core/fingerprint.h"
 #include "observe/input_digest.h"
 #include "orrery/error.h"

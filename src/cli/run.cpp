@@ -12,10 +12,11 @@
 #include <optional>
 
 #include "cli/again.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/live.h"
 #include "cli/rank_session.h"
 #include "cli/revision.h"
+#include "cli/run_arguments.h"
 #include "cli/standard_output.h"
 #include "cli/stopping.h"
 #include "cli/tracing.h"
@@ -154,6 +155,30 @@ struct ToldAtLast {
     if (!sentence.empty()) fmt::print(stderr, "orrery: {}\n", sentence);
   }
 };
+
+bool spans_ranks(const EngineInfo& engine) {
+  return engine.make()->spans_ranks();
+}
+
+const EngineInfo& asked_engine(const std::string& name, bool over_ranks) {
+  const EngineInfo& engine = find_engine(name);
+  if (!over_ranks || spans_ranks(engine)) return engine;
+  std::vector<std::string> names;
+  for (const EngineInfo& info : engines())
+    if (spans_ranks(info)) names.push_back(info.name);
+  throw UsageError(fmt::format("engine {} runs in one process; over ranks use {}", engine.name,
+                               listed(names, " or ")));
+}
+
+/// The engine that --engine names. The default is an engine that chooses engines, if one is linked
+/// in; over ranks it is Time Warp.
+const EngineInfo& choose_engine(const RunArguments& arguments, bool over_ranks) {
+  if (!arguments.engine.empty()) return asked_engine(arguments.engine, over_ranks);
+  for (const char* name : {"auto", "timewarp", "sequential"})
+    for (const EngineInfo& info : engines())
+      if (info.name == name && (!over_ranks || spans_ranks(info))) return info;
+  throw UsageError("this build of orrery has no engine");
+}
 
 void begin_record(const RunArguments& arguments, Setting& setting) {
   RunRecord& record = setting.record;
@@ -303,28 +328,140 @@ int run_with(const RunArguments& arguments, const TravelMaker& make_travel) {
   }
 }
 
-}  // namespace
+constexpr Entry kRunFiles[] = {
+    {"DIR/report.json",
+     "What was run, and what came out. It is written last: where it is, everything is."},
+    {"DIR/results.sqlite", "The same with all tables, for queries."},
+    {"DIR/TABLE.csv", "Each table of the model."},
+    {"FILE", "With --trace: the trace, for ui.perfetto.dev and 'orrery trace'."},
+    {"DIR/snapshots", "What 'orrery resume' and 'orrery fork' begin with; the last two are kept."},
+};
+
+constexpr CommandText kRunText = {
+    .name = "run",
+    .summary = "Run a model",
+    .operands = "MODEL [OPTIONS]",
+    .prose =
+        R"(The results are shown, and with --out left in a folder. Ctrl-C ends the run at its next commit point
+and reports what was committed; a second one ends it at once.)",
+    .examples = R"(orrery run phold --until 20s --set lps=1000 remote=0.5
+orrery run traffic --workers 4 --out results/sioux
+orrery run phold --engine sequential --seed 7
+orrery run ./mm1.so --set load=0.9
+orrery run --config sioux.toml
+orrery run traffic --live
+orrery run phold --ranks 2 --engine conservative --set lookahead=0.1s
+mpirun -n 4 orrery run traffic
+orrery run pcs --warm-up 1h --batch-means power --stop-when 'power.precision < 0.01'
+orrery run phold --trace run.pftrace --trace-to 2s
+orrery run --again results/sioux --engine sequential)",
+    .more = R"(A config file has the same options, for example:
+  model = "traffic"
+  until = "2h"
+  out = "results/sioux"
+  [set]
+  unreachable = "drop")",
+    .files = kRunFiles};
+
+constexpr CommandText kResumeText = {
+    .name = "resume",
+    .summary = "Go on with a run from its last snapshot",
+    .operands = "DIR [OPTIONS]",
+    .prose =
+        R"(The run goes on in its own folder, with its own parameters, seed and horizon, on any engine and any
+number of workers, and leaves the results that it would have had without the interruption.)",
+    .examples = R"(orrery run traffic --out results/day --snapshot-every 1h
+orrery resume results/day
+orrery resume results/day --engine timewarp --workers 4
+orrery snapshot info results/day)",
+    .files = kRunFiles};
+
+constexpr CommandText kForkText = {
+    .name = "fork",
+    .summary = "Begin a changed run at another's snapshot",
+    .operands = "DIR --out NEW [OPTIONS]",
+    .prose =
+        R"(What-ifs from one warm-up: the other run's state is the beginning of this one, which may have another
+seed from here on, and other values of parameters that the model reads when it needs them.)",
+    .examples = R"(orrery run pcs --out results/warm --snapshot-at 1h --end-after-snapshot
+orrery fork results/warm --out results/what-if --seed 7)",
+    .files = kRunFiles};
 
 // A process that takes or resumes snapshots needs its memory at fixed addresses. So it executes
 // itself again for that, before other processes know it.
 
-int run_command(const RunArguments& arguments) {
-  std::string resumable;
-  if (arguments.snapshots.wanted()) {
-    execute_without_random_addresses();
-    resumable = arguments.out;
+class RunCommand final : public Command {
+ public:
+  RunCommand() : Command(kRunText) {}
+
+  void declare(OptionTable& options) override { declare_run(options, arguments_); }
+
+  std::vector<std::string> replaced(const OptionTable& options,
+                                    std::vector<std::string> words) override {
+    const std::string path = Again::report_in(options, words);
+    if (path.empty()) return words;
+    arguments_.repeated = std::make_shared<Again>(path);
+    return arguments_.repeated->words(options, words);
   }
-  if (const std::optional<int> code = launch_ranks(arguments, resumable)) return *code;
-  return run_with(arguments,
-                  [&](auto* ranks) { return std::make_unique<Travel>(arguments, ranks); });
-}
 
-int resume_command(const ResumeArguments& arguments) {
-  execute_without_random_addresses();
-  RunArguments run = arguments;
-  if (!arguments.is_fork) run.out = arguments.folder;
-  if (const std::optional<int> code = launch_ranks(arguments, run.out)) return *code;
-  return run_with(run, [&](auto* ranks) { return std::make_unique<Travel>(arguments, ranks); });
-}
+  int run(OptionTable& options, const Invocation& call) override {
+    arguments_.command = call.words;
+    arguments_.command_line = call.argv;
+    complete_request(options, arguments_, "run", [&](const std::string& flag) {
+      return arguments_.repeated && !Again::repeats(flag);
+    });
+    std::string resumable;
+    if (arguments_.snapshots.wanted()) {
+      execute_without_random_addresses();
+      resumable = arguments_.out;
+    }
+    if (const std::optional<int> code = launch_ranks(arguments_, resumable)) return *code;
+    return run_with(arguments_,
+                    [&](auto* ranks) { return std::make_unique<Travel>(arguments_, ranks); });
+  }
 
+ private:
+  RunArguments arguments_;
+};
+
+/// `resume` and `fork`, where a folder stands in the place of a model.
+class ResumeCommand final : public Command {
+ public:
+  ResumeCommand(const CommandText& text, bool is_fork) : Command(text) {
+    arguments_.is_fork = is_fork;
+  }
+
+  void declare(OptionTable& options) override { declare_resume(options, arguments_); }
+
+  int run(OptionTable& options, const Invocation& call) override {
+    if (arguments_.words.empty())
+      throw UsageError(
+          fmt::format("which run? 'orrery {} DIR' needs the folder of its results", text().name));
+    arguments_.command = call.words;
+    arguments_.command_line = call.argv;
+    // The folder is the first word, since its name may contain "=", and pairs that follow a --set
+    // are words, too.
+    arguments_.folder = arguments_.model = arguments_.words.front();
+    arguments_.words.erase(arguments_.words.begin());
+    complete_request(options, arguments_, text().name);
+    execute_without_random_addresses();
+    RunArguments run = arguments_;
+    if (!arguments_.is_fork) run.out = arguments_.folder;
+    if (const std::optional<int> code = launch_ranks(arguments_, run.out)) return *code;
+    return run_with(run, [&](auto* ranks) { return std::make_unique<Travel>(arguments_, ranks); });
+  }
+
+ private:
+  ResumeArguments arguments_;
+};
+
+const CommandEntry kRunEntry(3, make_command<RunCommand>);
+const CommandEntry kResumeEntry(4, [] {
+  return std::unique_ptr<Command>(new ResumeCommand(kResumeText, false));
+});
+const CommandEntry kForkEntry(5, [] {
+  return std::unique_ptr<Command>(new ResumeCommand(kForkText, true));
+});
+
+}  // namespace
 }  // namespace orrery::cli

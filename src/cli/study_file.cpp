@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <CLI/CLI.hpp>
 
 #include <toml++/toml.h>
 #include <algorithm>
@@ -42,8 +41,10 @@ std::vector<StudyEntry> entries_of(const toml::table& table) {
 
 class StudyFile {
  public:
-  StudyFile(CLI::App& command, SweepArguments& arguments)
-      : command_(command), arguments_(arguments) {}
+  StudyFile(OptionTable& options, const std::string& path, SweepRequest& request)
+      : options_(options), path_(path), request_(request) {
+    request.file = fmt::format("study file '{}'", path);
+  }
 
   void apply() {
     const toml::table file = parse();
@@ -63,24 +64,23 @@ class StudyFile {
  private:
   toml::table parse() const {
     try {
-      return toml::parse(read_input_file(arguments_.study_file, "study file"),
-                         arguments_.study_file);
+      return toml::parse(read_input_file(path_, "study file"), path_);
     } catch (const toml::parse_error& error) {
-      throw UsageError(fmt::format("study file '{}', line {}: {}", arguments_.study_file,
-                                   error.source().begin.line, error.description()));
+      throw UsageError(fmt::format("{}, line {}: {}", request_.file, error.source().begin.line,
+                                   error.description()));
     }
   }
 
   void read_model(const StudyEntry& entry) {
-    arguments_.model = text_of(entry, *entry.node);
-    arguments_.lines[entry.key] = entry.line;
+    request_.model = text_of(entry, *entry.node);
+    request_.lines[entry.key] = entry.line;
   }
 
   [[noreturn]] void refuse_file(const std::string& what) const {
-    throw UsageError(fmt::format("study file '{}' {}", arguments_.study_file, what));
+    throw UsageError(request_.file + " " + what);
   }
   [[noreturn]] void refuse(const StudyEntry& entry, const std::string& what) const {
-    throw UsageError(study_file_place(arguments_.study_file, entry.line, entry.key) + what);
+    throw UsageError(file_place(request_.file, entry.line, entry.key) + what);
   }
 
   std::string text_of(const StudyEntry& entry, const toml::node& node) const {
@@ -106,7 +106,7 @@ class StudyFile {
     if (table == nullptr || table->empty())
       refuse(set, "parameters go into a table [set], one a line: NAME = VALUES");
     for (const StudyEntry& entry : entries_of(*table)) {
-      arguments_.lines["set." + entry.key] = entry.line;
+      request_.lines["set." + entry.key] = entry.line;
       Axis axis{entry.key, {}};
       if (entry.node->is_string()) {
         try {
@@ -118,7 +118,7 @@ class StudyFile {
         axis.values = texts_of(entry);
         refuse_repeated(entry, axis.values);
       }
-      arguments_.file_axes.push_back(std::move(axis));
+      request_.file_axes.push_back(std::move(axis));
     }
   }
 
@@ -139,8 +139,8 @@ class StudyFile {
       for (const StudyEntry& entry : entries_of(*one.as_table())) {
         point.emplace_back(entry.key, text_of(entry, *entry.node));
       }
-      arguments_.points.push_back(in_order_of_first(head, std::move(point)));
-      arguments_.point_lines.push_back(head.line);
+      request_.points.push_back(in_order_of_first(head, std::move(point)));
+      request_.point_lines.push_back(head.line);
     }
   }
 
@@ -148,8 +148,8 @@ class StudyFile {
   /// every point must have a value for each.
   Settings in_order_of_first(const StudyEntry& head, Settings point) const {
     if (point.empty()) refuse(head, "a point sets at least one parameter");
-    if (arguments_.points.empty()) return point;
-    const Settings& first = arguments_.points.front();
+    if (request_.points.empty()) return point;
+    const Settings& first = request_.points.front();
     Settings ordered;
     for (const auto& [name, unused] : first) {
       const auto own = std::find_if(point.begin(), point.end(),
@@ -168,9 +168,8 @@ class StudyFile {
 
   std::vector<std::string> keys() const {
     std::vector<std::string> names{"model", kSetTable, kPointTable};
-    for (const CLI::Option* option : command_.get_options())
-      for (const std::string& name : option->get_lnames())
-        if (name != "help" && name != "set") names.push_back(name);
+    for (const std::string& flag : options_.flags())
+      if (flag != "--help" && flag != "--set") names.push_back(flag.substr(2));
     return names;
   }
 
@@ -181,33 +180,23 @@ class StudyFile {
                                 fmt::join(names, ", ")));
     }
     const std::vector<std::string> values = texts_of(entry);
-    CLI::Option* const option = command_.get_option("--" + entry.key);
-    if (option->count() > 0) return;  // the command line wins
-    arguments_.lines[entry.key] = entry.line;
-    try {
-      const bool is_repeatable = entry.key == "until-precision";
-      if (is_repeatable)
-        for (const std::string& value : values) option->add_result(value);
-      else
-        option->add_result(fmt::format("{}", fmt::join(values, ",")));
-      option->run_callback();
-    } catch (const std::exception&) {
-      refuse(entry, fmt::format("it cannot be '{}'", fmt::join(values, ",")));
-    }
+    const std::string flag = "--" + entry.key;
+    if (options_.is_given(flag)) return;  // the command line wins
+    request_.lines[entry.key] = entry.line;
+    const std::string joined = fmt::format("{}", fmt::join(values, ","));
+    if (!options_.set(flag, options_.may_be_repeated(flag) ? values : std::vector{joined}))
+      refuse(entry, fmt::format("it cannot be '{}'", joined));
   }
 
-  CLI::App& command_;
-  SweepArguments& arguments_;
+  OptionTable& options_;
+  const std::string& path_;
+  SweepRequest& request_;
 };
 
 }  // namespace
 
-void apply_study_file(CLI::App& command, SweepArguments& arguments) {
-  StudyFile(command, arguments).apply();
-}
-
-std::string study_file_place(const std::string& path, std::size_t line, std::string_view key) {
-  return fmt::format("study file '{}', line {}, '{}': ", path, line, key);
+void apply_study_file(OptionTable& options, const std::string& path, SweepRequest& request) {
+  StudyFile(options, path, request).apply();
 }
 
 }  // namespace orrery::cli
