@@ -73,8 +73,10 @@ double read_price(const std::string& text) {
 
 std::vector<const EngineInfo*> chosen_engines(const AdviseRequest& request) {
   std::vector<const EngineInfo*> chosen;
-  for (const std::string& name : option_forms::read_list("--engines", request.engines))
-    chosen.push_back(&find_engine(name));
+  at_key(request, "engines", "", [&] {
+    for (const std::string& name : option_forms::read_list("--engines", request.engines))
+      chosen.push_back(&find_engine(name));
+  });
   if (!chosen.empty()) return chosen;
   for (const EngineInfo& info : engines())
     if (info.use == EngineUse::results && info.name != kChooser) chosen.push_back(&info);

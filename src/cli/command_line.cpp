@@ -141,7 +141,11 @@ int CommandLine::run_chosen(const Invocation& call) {
   Declared& one = *declared(chosen.front()->get_name());
   refuse_extras(*chosen.front(), one.options, "orrery " + chosen.front()->get_name());
   one.options.refuse_missing_values();
-  return one.command->run(one.options, call);
+  try {
+    return one.command->run(one.options, call);
+  } catch (const UsageError& error) {
+    throw UsageError(one.options.located(error.what()));
+  }
 }
 
 void CommandLine::refuse_unknown_command() const {

@@ -69,8 +69,10 @@ Spread spread_of(std::vector<double> values) {
 
 std::vector<const EngineInfo*> chosen_engines(const CompareRequest& request) {
   std::vector<const EngineInfo*> chosen;
-  for (const std::string& name : option_forms::read_list("--engines", request.engines))
-    chosen.push_back(&find_engine(name));
+  at_key(request, "engines", "", [&] {
+    for (const std::string& name : option_forms::read_list("--engines", request.engines))
+      chosen.push_back(&find_engine(name));
+  });
   if (!chosen.empty()) return chosen;
   for (const EngineInfo& info : engines())
     if (info.use == EngineUse::results) chosen.push_back(&info);

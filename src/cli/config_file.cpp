@@ -4,55 +4,33 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "cli/config_syntax.h"
-#include "core/model_registry.h"
-#include "orrery/error.h"
 #include "orrery/input_file.h"
 
 namespace orrery::cli {
-namespace {
-
-/// The options that a file may set, without dashes.
-std::vector<std::string> keys_of(const OptionTable& options) {
-  std::vector<std::string> keys{"model"};
-  for (const std::string& flag : options.flags())
-    if (flag != "--help" && flag != "--config" && flag != "--again") keys.push_back(flag.substr(2));
-  return keys;
-}
-
-void set_option(OptionTable& options, const RunRequest& request, const ConfigEntry& entry) {
-  const std::vector<std::string> keys = keys_of(options);
-  if (std::find(keys.begin(), keys.end(), entry.key) == keys.end())
-    refuse_config(request.config, entry.line,
-                  fmt::format("there is no option '{}'{} (options: {})", entry.key,
-                              near_matches(entry.key, keys), fmt::join(keys, ", ")));
-  const std::string flag = "--" + entry.key;
-  if (options.is_given(flag)) return;  // the command line wins
-  // "1,2,4" without quotes arrives as three words.
-  if (!options.set(flag, {fmt::format("{}", fmt::join(entry.values, ","))}))
-    refuse_config(
-        request.config, entry.line,
-        fmt::format("option '{}' cannot be '{}'", entry.key, fmt::join(entry.values, " ")));
-}
-
-}  // namespace
-
 void apply_config_file(OptionTable& options, RunRequest& request,
                        const std::function<bool(const std::string& flag)>& ignored) {
   const Listening listening(request.inputs);
+  request.file = fmt::format("config file '{}'", request.config);
   const std::string text = read_input_file(request.config, "config file");
+  const auto set_parameter = [&](const std::string& set, std::size_t line) {
+    request.lines["set." + set.substr(0, set.find('='))] = line;
+    request.file_sets.push_back(set);
+  };
   for (const ConfigEntry& entry : read_config(request.config, text)) {
     const std::string value = fmt::format("{}", fmt::join(entry.values, ","));
     if (entry.is_parameter) {
-      request.file_sets.push_back(entry.key + "=" + value);
+      set_parameter(entry.key + "=" + value, entry.line);
     } else if (entry.key == "set") {
-      request.file_sets.insert(request.file_sets.end(), entry.values.begin(), entry.values.end());
+      for (const std::string& set : entry.values) set_parameter(set, entry.line);
     } else if (entry.key == "model") {
-      if (request.model.empty()) request.model = value;
+      if (!request.model.empty()) continue;
+      request.model = value;
+      request.lines[entry.key] = entry.line;
     } else if (!ignored || !ignored("--" + entry.key)) {
-      set_option(options, request, entry);
+      const std::string place = file_place(request.file, entry.line, entry.key);
+      if (options.set(entry.key, entry.values, place, {"model", "set"}))
+        request.lines[entry.key] = entry.line;
     }
   }
 }

@@ -2,8 +2,10 @@
 #include "cli/option_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include "core/model_registry.h"
 #include "orrery/error.h"
 
 namespace orrery::cli {
@@ -62,10 +64,6 @@ bool OptionTable::is_given(const std::string& flag) const {
   return command_.get_option(flag)->count() > 0;
 }
 
-bool OptionTable::may_be_repeated(const std::string& flag) const {
-  return command_.get_option(flag)->get_items_expected_max() > 1;
-}
-
 std::vector<std::string> OptionTable::given() const {
   std::vector<std::string> names;
   for (const CLI::Option* option : command_.get_options())
@@ -73,15 +71,38 @@ std::vector<std::string> OptionTable::given() const {
   return names;
 }
 
-bool OptionTable::set(const std::string& flag, const std::vector<std::string>& values) {
-  CLI::Option* const option = command_.get_option(flag);
+bool OptionTable::set(const std::string& key, const std::vector<std::string>& values,
+                      const std::string& place, std::vector<std::string> others) {
+  const auto is_of_line = [](const std::string& flag) {  // not of a file
+    return flag == "--help" || flag == "--set" || flag == "--config" || flag == "--again";
+  };
+  const std::string flag = "--" + key;
+  CLI::Option* const option = is_of_line(flag) ? nullptr : command_.get_option_no_throw(flag);
+  if (option == nullptr) {
+    for (const std::string& known : flags())
+      if (!is_of_line(known)) others.push_back(known.substr(2));
+    throw UsageError(fmt::format("{}there is no such key{} (keys: {})", place,
+                                 near_matches(key, others), fmt::join(others, ", ")));
+  }
+  if (option->count() > 0) return false;
+  const std::string joined = fmt::format("{}", fmt::join(values, ","));
   try {
-    for (const std::string& value : values) option->add_result(value);
+    // "1,2,4" without quotes arrives as three words.
+    if (option->get_items_expected_max() > 1)
+      for (const std::string& value : values) option->add_result(value);
+    else
+      option->add_result(joined);
     option->run_callback();
   } catch (const CLI::Error&) {
-    return false;
+    throw UsageError(fmt::format("{}it cannot be '{}'", place, joined));
   }
+  places_[flag] = place;
   return true;
+}
+
+std::string OptionTable::located(const std::string& message) const {
+  const auto found = places_.find(message.substr(0, message.find_first_of(" :=")));
+  return found == places_.end() ? message : found->second + message;
 }
 
 void OptionTable::refuse_missing_values() const {

@@ -4,6 +4,7 @@
 // header takes seconds to compile.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,12 +42,17 @@ class OptionTable {
   std::vector<std::string> flags() const;
   bool takes_value(const std::string& flag) const;  ///< false if there is no such option
   bool is_given(const std::string& flag) const;
-  bool may_be_repeated(const std::string& flag) const;
   /// The options and operands that were given.
   std::vector<std::string> given() const;
-  /// Gives an option the values that a file has for it. Returns false if the option does not take
-  /// them.
-  bool set(const std::string& flag, const std::vector<std::string>& values);
+  /// Gives the option --KEY the values in a line of a file, unless the command line gave it. Returns
+  /// false in that case. `place` begins error messages: "config file 'a.ini', line 3, 'until': ".
+  /// `others`: keys of the file that are no options. Throws UsageError for an unknown key, and for
+  /// values that the option cannot have.
+  bool set(const std::string& key, const std::vector<std::string>& values, const std::string& place,
+           std::vector<std::string> others);
+  /// An error message behind the place of its option: of the one with which it begins, if a file has
+  /// set that.
+  std::string located(const std::string& message) const;
   /// No option accepts an empty value; a script with an unset variable in quotes gives one. Without
   /// quotes the variable gives no word, and the option takes the next option as its value. Throws
   /// UsageError.
@@ -57,6 +63,7 @@ class OptionTable {
 
   CLI::App& command_;
   std::string heading_;
+  std::map<std::string, std::string> places_;  ///< of options that a file has set
 };
 
 }  // namespace orrery::cli

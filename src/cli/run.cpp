@@ -173,7 +173,9 @@ const EngineInfo& asked_engine(const std::string& name, bool over_ranks) {
 /// The engine that --engine names. The default is an engine that chooses engines, if one is linked
 /// in; over ranks it is Time Warp.
 const EngineInfo& choose_engine(const RunArguments& arguments, bool over_ranks) {
-  if (!arguments.engine.empty()) return asked_engine(arguments.engine, over_ranks);
+  if (!arguments.engine.empty())
+    return *at_key(arguments, "engine", "",
+                   [&] { return &asked_engine(arguments.engine, over_ranks); });
   for (const char* name : {"auto", "timewarp", "sequential"})
     for (const EngineInfo& info : engines())
       if (info.name == name && (!over_ranks || spans_ranks(info))) return info;

@@ -28,10 +28,6 @@ std::pair<std::string_view, std::string_view> split_set(std::string_view set) {
   return {set.substr(0, equals), set.substr(equals + 1)};
 }
 
-void apply_sets(Model& model, const std::vector<std::string>& sets) {
-  for (const auto& [name, value] : settings_of(sets)) set_parameter(model, name, value);
-}
-
 }  // namespace
 
 std::string RunRequest::place(const std::string& key) const {
@@ -125,16 +121,17 @@ void complete_request(OptionTable& options, RunRequest& request, std::string_vie
 
 ChosenModel choose_model(const RunRequest& request) {
   ChosenModel chosen;
-  chosen.model = call_model("the model's constructor",
-                            [&] { return make_model(request.model, &chosen.name); });
+  chosen.model = at_key(request, "model", "", [&] {
+    return call_model("the model's constructor",
+                      [&] { return make_model(request.model, &chosen.name); });
+  });
   call_model("tick_seconds()", [&] { return chosen.model->tick_seconds(); });
   if (chosen.name != request.model) chosen.path = request.model;
-  try {
-    apply_sets(*chosen.model, request.file_sets);
-  } catch (const UsageError& error) {
-    throw UsageError(fmt::format("config file '{}': {}", request.config, error.what()));
-  }
-  apply_sets(*chosen.model, request.sets);
+  for (const auto& [name, value] : settings_of(request.file_sets))
+    at_key(request, "set." + name, "",
+           [&, set = &name, to = &value] { set_parameter(*chosen.model, *set, *to); });
+  for (const auto& [name, value] : settings_of(request.sets))
+    set_parameter(*chosen.model, name, value);
   return chosen;
 }
 

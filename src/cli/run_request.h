@@ -16,6 +16,7 @@
 
 #include "cli/input_digests.h"
 #include "cli/option_table.h"
+#include "orrery/error.h"
 #include "orrery/model.h"
 #include "run/engine.h"
 #include "run/model_checks.h"
@@ -46,6 +47,19 @@ struct RunRequest {
 
 /// "config file 'run.toml', line 3, 'seed': "
 std::string file_place(const std::string& file, std::size_t line, std::string_view key);
+
+/// Does `work`. Adds to errors the place of `key` in the file, or `otherwise` if the key is not
+/// there.
+template <class Work>
+auto at_key(const RunRequest& request, const std::string& key, const std::string& otherwise,
+            Work&& work) {
+  try {
+    return work();
+  } catch (const UsageError& error) {
+    const std::string place = request.place(key);
+    throw UsageError((place.empty() ? otherwise : place) + error.what());
+  }
+}
 
 /// What becomes of results.
 struct OutputRequest {

@@ -6,9 +6,10 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
+#include <sstream>
 #include <vector>
 
-#include "core/model_registry.h"
+#include "cli/config_syntax.h"
 #include "orrery/error.h"
 #include "orrery/input_file.h"
 
@@ -39,6 +40,43 @@ std::vector<StudyEntry> entries_of(const toml::table& table) {
   return entries;
 }
 
+bool is_toml(const std::string& text) {
+  try {
+    return static_cast<void>(toml::parse(text)), true;
+  } catch (const toml::parse_error&) {
+    return false;
+  }
+}
+
+/// A value with quotes, if it is none of TOML: a word, or a list of words in brackets.
+std::string with_quotes(std::string_view value) {
+  value = trimmed(value);
+  if (is_toml(fmt::format("it = {}", value))) return std::string(value);
+  if (value.starts_with('[') && value.ends_with(']')) {
+    std::string list;
+    std::istringstream words{std::string(value.substr(1, value.size() - 2))};
+    for (std::string word; std::getline(words, word, ',');) list += with_quotes(word) + ", ";
+    return fmt::format("[{}]", list);
+  }
+  const bool is_word = !value.empty() && value.find_first_of("\"'[]{}") == std::string_view::npos;
+  return is_word ? fmt::format("\"{}\"", value) : std::string(value);
+}
+
+/// TOML needs quotes around words, as in 'until = "1h"'; files have the rule of config files, which
+/// need none.
+std::string with_quoted_words(const std::string& text) {
+  std::istringstream lines(text);
+  std::string quoted;
+  for (std::string line; std::getline(lines, line); quoted += line + '\n') {
+    const std::size_t equals = line.find('='), comment = std::min(line.find('#'), line.size());
+    if (equals < comment && !is_toml(line))
+      line = line.substr(0, equals + 1) +
+             with_quotes(std::string_view(line).substr(equals + 1, comment - equals - 1)) +
+             line.substr(comment);
+  }
+  return quoted;
+}
+
 class StudyFile {
  public:
   StudyFile(OptionTable& options, const std::string& path, SweepRequest& request)
@@ -63,8 +101,9 @@ class StudyFile {
 
  private:
   toml::table parse() const {
+    const std::string text = read_input_file(path_, "study file");
     try {
-      return toml::parse(read_input_file(path_, "study file"), path_);
+      return toml::parse(is_toml(text) ? text : with_quoted_words(text), path_);
     } catch (const toml::parse_error& error) {
       throw UsageError(fmt::format("{}, line {}: {}", request_.file, error.source().begin.line,
                                    error.description()));
@@ -166,26 +205,10 @@ class StudyFile {
     return ordered;
   }
 
-  std::vector<std::string> keys() const {
-    std::vector<std::string> names{"model", kSetTable, kPointTable};
-    for (const std::string& flag : options_.flags())
-      if (flag != "--help" && flag != "--set") names.push_back(flag.substr(2));
-    return names;
-  }
-
   void set_option(const StudyEntry& entry) {
-    const std::vector<std::string> names = keys();
-    if (std::find(names.begin() + 3, names.end(), entry.key) == names.end()) {
-      refuse(entry, fmt::format("there is no such key{} (keys: {})", near_matches(entry.key, names),
-                                fmt::join(names, ", ")));
-    }
-    const std::vector<std::string> values = texts_of(entry);
-    const std::string flag = "--" + entry.key;
-    if (options_.is_given(flag)) return;  // the command line wins
-    request_.lines[entry.key] = entry.line;
-    const std::string joined = fmt::format("{}", fmt::join(values, ","));
-    if (!options_.set(flag, options_.may_be_repeated(flag) ? values : std::vector{joined}))
-      refuse(entry, fmt::format("it cannot be '{}'", joined));
+    const std::string place = file_place(request_.file, entry.line, entry.key);
+    if (options_.set(entry.key, texts_of(entry), place, {"model", kSetTable, kPointTable}))
+      request_.lines[entry.key] = entry.line;
   }
 
   OptionTable& options_;

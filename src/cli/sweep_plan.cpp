@@ -23,19 +23,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::uint64_t kDefaultSeeds = 10, kDefaultMostSeeds = 1000, kMostSeeds = 100'000;
 constexpr std::uint64_t kMostJobs = 4096, kMostRuns = 1'000'000;
 
-/// Does `work`. Adds to errors the place of `key` in the study file, or `otherwise` if the key is
-/// not there.
-template <class Work>
-auto at_key(const SweepRequest& request, const std::string& key, const std::string& otherwise,
-            Work&& work) {
-  try {
-    return work();
-  } catch (const UsageError& error) {
-    const std::string place = request.place(key);
-    throw UsageError((place.empty() ? otherwise : place) + error.what());
-  }
-}
-
 /// The axes of the study file, with values replaced by those of the command line, and the axes that
 /// only the command line has.
 std::vector<Axis> axes_of(SweepRequest& request) {

@@ -1155,6 +1155,26 @@ class Config(Case):
         path = self.write("seeed = 9\n")
         self.refused(2, "run", "phold", "--config", path, says=[str(path), "'seeed'", "'seed'"])
 
+    def wrong(self, text, line, key, *says):
+        path = self.write(text)
+        self.refused(2, "run", "--config", path, says=[f"config file '{path}', line {line}, '{key}': ", *says])
+
+    def test_mistakes_are_told_with_line_and_key(self):
+        head = "model = phold\n"
+        self.wrong(head + "sede = 3\n", 2, "sede", "no such key", "'seed'")
+        self.wrong(head + "until = soon\n", 2, "until", "not 'soon'")
+        self.wrong(head + "quiet = perhaps\n", 2, "quiet", "it cannot be 'perhaps'")
+        self.wrong(head + "engine = timewrap\n", 2, "engine", "'timewarp'")
+        self.wrong(head + "ranks = x\n", 2, "ranks", "'x'")
+        self.wrong(head + "trace-from = soon\ntrace = t\n", 2, "trace-from", "'soon'")
+        self.wrong(head + "snapshot-every = soon\nout = o\n", 2, "snapshot-every", "'soon'")
+        self.wrong(head + "live = soon\n", 2, "live", "'soon'")
+        self.wrong("model = phlod\n", 1, "model", "'phold'")
+        self.wrong(head + "[set]\nlps = -1\n", 3, "lps", "cannot be -1")
+        self.wrong(head + "set = [lps=2,\nlpss=1]\n", 2, "lpss", "'lps'")
+        path = self.write("engines = sequentail\n")
+        self.refused(2, "compare", "phold", "--config", path, says=["line 1, 'engines': ", "sequential"])
+
     def test_unknown_section(self):
         path = self.write("[sets]\nlps = 9\n")
         self.refused(2, "run", "phold", "--config", path, says=[str(path), "'sets'", "[set]"])
@@ -1181,7 +1201,7 @@ class Config(Case):
                                 says=["line 2: a line of text is expected, found the byte 0x"])
             self.assertNotIn("\x1b", done.err)
         path.write_bytes(b"n\xffme = 1\n")
-        self.refused(2, "run", "phold", "--config", path, says=["no option 'n\\xffme'"])
+        self.refused(2, "run", "phold", "--config", path, says=["'n\\xffme': there is no such key"])
         path.write_bytes("until = 1s\n".encode("utf-16"))
         self.refused(2, "run", "phold", "--config", path, says=["UTF-16", "save it as UTF-8"])
 
@@ -1372,7 +1392,7 @@ class Again(Case):
             self.refused(2, "run", "--again", other, says=[f"cannot repeat '{other}': ", says])
         config = self.folder / "again.toml"
         config.write_text(f'model = "phold"\nagain = "{self.first}"\n')
-        self.refused(2, "run", "--config", config, says=["there is no option 'again'"])
+        self.refused(2, "run", "--config", config, says=["line 2, 'again': there is no such key"])
 
 
 class Options(Case):
