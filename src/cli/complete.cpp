@@ -7,6 +7,7 @@
 
 #include "cli/candidates.h"
 #include "cli/command_line.h"
+#include "cli/help.h"
 #include "run/engine.h"
 #include "snapshot/folder.h"
 
@@ -65,12 +66,15 @@ class LineOfCommand {
         types_(operand_types(text.operands)),
         place_{.commands = commands, .model = "", .set = {}} {
     for (std::size_t i = 0; i + 1 < words.size(); ++i) read(words[i]);
+    asks_help_ = words.size() > 1 && words[words.size() - 2] == "--help";
   }
 
   void complete(Candidates& candidates) {
     const std::string& word = candidates.current();
     const std::size_t equals = word.find('=');
-    if (open_ != nullptr) {
+    if (asks_help_) {
+      for (const std::string& subject : help_subjects(command_)) candidates.add(subject);
+    } else if (open_ != nullptr) {
       add_value(*open_, "", candidates);
     } else if (word.starts_with("--") && equals != std::string::npos) {
       const CLI::Option* const option = command_.get_option_no_throw(word.substr(0, equals));
@@ -166,6 +170,7 @@ class LineOfCommand {
   std::vector<const CLI::Option*> given_;
   std::string engine_;
   bool sets_ = false;
+  bool asks_help_ = false;  ///< the word before the cursor is --help
 };
 
 void complete_first(const CommandLine& commands, Candidates& candidates) {

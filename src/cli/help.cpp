@@ -151,19 +151,24 @@ void apply_help(CLI::App& app, const CommandText& text) {
   app.formatter(std::make_shared<HelpFormatter>(text));
 }
 
+std::vector<std::string> help_subjects(const CLI::App& command) {
+  std::vector<std::string> subjects;
+  for (const std::string& group : groups_of(command)) subjects.push_back(subject_of(group));
+  subjects.insert(subjects.end(), {kExamples, kAll});
+  return subjects;
+}
+
 std::string help_text(const CLI::App& app, const std::vector<std::string>& words) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   const std::string subject = asked_subject(words);
   if (chosen.empty() || subject.empty()) return app.help();
   const CLI::App& command = *chosen.front();
   const auto& formatter = dynamic_cast<const HelpFormatter&>(*command.get_formatter());
-  std::vector<std::string> subjects{kExamples, kAll};
   if (subject == kExamples) return formatter.examples();
   if (subject == kAll) return formatter.all(command);
-  for (const std::string& group : groups_of(command)) {
+  for (const std::string& group : groups_of(command))
     if (subject_of(group) == subject) return formatter.group_text(command, group).substr(1);
-    subjects.push_back(subject_of(group));
-  }
+  const std::vector<std::string> subjects = help_subjects(command);
   throw UsageError(fmt::format("the help of 'orrery {}' has no subject '{}'{} (subjects: {})",
                                command.get_name(), subject, near_matches(subject, subjects),
                                fmt::join(subjects, ", ")));

@@ -19,6 +19,9 @@ namespace orrery::cli {
 /// Gives `app`, which has the command's options, its help.
 void apply_help(CLI::App& app, const CommandText& text);
 
+/// The words that may follow --help of a command.
+std::vector<std::string> help_subjects(const CLI::App& command);
+
 /// The help that `words`, a command line with --help behind "orrery", asks for. Throws UsageError if the word
 /// behind --help is no subject.
 std::string help_text(const CLI::App& app, const std::vector<std::string>& words);

@@ -58,14 +58,13 @@ std::vector<std::size_t> shown_measures(const SweepRequest& request, const study
     if (!place) {
       std::vector<std::string> names;
       for (const study::Measure& measure : runs.measures()) names.push_back(measure.name);
-      throw UsageError(fmt::format(
-          "{}--show names '{}', which no run reports{} (there are {}){}", request.place("show"),
-          name, near_matches(name, names), fmt::join(names, ", "),
-          request.out.empty() ? "" : "; the runs are kept, start the study again"));
+      throw UsageError(
+          fmt::format("--show names '{}', which no run reports{} (there are {}){}", name,
+                      near_matches(name, names), fmt::join(names, ", "),
+                      request.out.empty() ? "" : "; the runs are kept, start the study again"));
     }
     if (runs.measures()[*place].is_text)
-      throw UsageError(fmt::format("{}--show names '{}', which is a text and has no mean",
-                                   request.place("show"), name));
+      throw UsageError(fmt::format("--show names '{}', which is a text and has no mean", name));
     shown.push_back(*place);
   }
   for (const bool results : {true, false}) {

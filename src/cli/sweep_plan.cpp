@@ -62,21 +62,13 @@ void check_values(const SweepRequest& request, const std::vector<Axis>& axes, Mo
 }
 
 void check_options(const SweepRequest& request, const Model& model) {
-  RunOptions options;
-  for (const OptionBase* option : all_options()) {
-    const std::string text = request.text(*option);
-    if (text.empty()) continue;
-    at_key(request, option->name(), "", [&] { option->read(text, model.tick_seconds(), options); });
-  }
-  check_option_rules(options);
+  read_options(request, model);
   if (!request.engine.empty()) at_key(request, "engine", "", [&] { find_engine(request.engine); });
 }
 
-std::uint64_t count_of(const SweepRequest& request, const std::string& key, const std::string& text,
-                       std::uint64_t otherwise, std::uint64_t most) {
-  if (text.empty()) return otherwise;
-  return at_key(request, key, "",
-                [&] { return option_forms::read_count("--" + key, text, 1, most); });
+std::uint64_t count_of(const char* flag, const std::string& text, std::uint64_t otherwise,
+                       std::uint64_t most) {
+  return text.empty() ? otherwise : option_forms::read_count(flag, text, 1, most);
 }
 
 void read_rules(const SweepRequest& request, double confidence, study::Plan& plan) {
@@ -84,12 +76,10 @@ void read_rules(const SweepRequest& request, double confidence, study::Plan& pla
     at_key(request, "until-precision", "",
            [&] { plan.rules.push_back(study::PrecisionRule::parse(text, confidence)); });
   }
-  plan.most_seeds =
-      count_of(request, "max-seeds", request.max_seeds, kDefaultMostSeeds, kMostSeeds);
+  plan.most_seeds = count_of("--max-seeds", request.max_seeds, kDefaultMostSeeds, kMostSeeds);
   if (plan.rules.empty()) {
     if (!request.max_seeds.empty())
-      throw UsageError(request.place("max-seeds") +
-                       "--max-seeds means something only with --until-precision");
+      throw UsageError("--max-seeds means something only with --until-precision");
     return;
   }
   at_key(request, "seeds", "", [&] {
@@ -100,8 +90,8 @@ void read_rules(const SweepRequest& request, double confidence, study::Plan& pla
         study::kLeastReplications, plan.seeds.size()));
   });
   if (plan.most_seeds < plan.seeds.size())
-    throw UsageError(fmt::format("{}--max-seeds {} is less than the {} seeds of --seeds",
-                                 request.place("max-seeds"), plan.most_seeds, plan.seeds.size()));
+    throw UsageError(fmt::format("--max-seeds {} is less than the {} seeds of --seeds",
+                                 plan.most_seeds, plan.seeds.size()));
 }
 
 void read_seeds(const SweepRequest& request, study::Plan& plan) {
@@ -161,8 +151,7 @@ void share_cores(const SweepRequest& request, SweepPlan& sweep) {
   const std::uint64_t runs =
       sweep.plan.points.size() *
       (sweep.plan.rules.empty() ? sweep.plan.seeds.size() : sweep.plan.most_seeds);
-  const std::uint64_t jobs =
-      std::min(runs, count_of(request, "jobs", request.jobs, cores, kMostJobs));
+  const std::uint64_t jobs = std::min(runs, count_of("--jobs", request.jobs, cores, kMostJobs));
   const std::uint64_t share = std::max<std::uint64_t>(1, cores / jobs);
   sweep.maker.jobs = static_cast<std::size_t>(jobs);
   std::vector<std::string>& manner = sweep.maker.manner;
@@ -209,13 +198,11 @@ void check_compared(const SweepRequest& request, const study::Plan& plan) {
   const std::string& name = request.compared;
   const auto& names = plan.parameters;
   if (name.empty() || std::find(names.begin(), names.end(), name) != names.end()) return;
-  at_key(request, "compare", "", [&] {
-    if (names.empty())
-      throw UsageError(
-          fmt::format("--compare {0} needs several values of '{0}', such as --set {0}=1,2", name));
-    throw UsageError(fmt::format("--compare names '{}', which does not vary{} (what varies: {})",
-                                 name, near_matches(name, names), fmt::join(names, ", ")));
-  });
+  if (names.empty())
+    throw UsageError(
+        fmt::format("--compare {0} needs several values of '{0}', such as --set {0}=1,2", name));
+  throw UsageError(fmt::format("--compare names '{}', which does not vary{} (what varies: {})",
+                               name, near_matches(name, names), fmt::join(names, ", ")));
 }
 
 }  // namespace
@@ -237,9 +224,7 @@ SweepPlan plan_sweep(const SweepRequest& given) {
   sweep.plan.points = study::combine(request.points, axes);
   check_compared(request, sweep.plan);
   if (!request.confidence.empty())
-    sweep.confidence = at_key(request, "confidence", "", [&] {
-      return study::read_probability("--confidence", request.confidence);
-    });
+    sweep.confidence = study::read_probability("--confidence", request.confidence);
   read_seeds(request, sweep.plan);
   read_rules(request, sweep.confidence, sweep.plan);
   check_size(sweep.plan);

@@ -54,6 +54,10 @@ class Completion(Case):
         for command in self.commands():
             self.assertEqual(sorted(self.words(command, "-")), sorted(self.flags(command)), command)
 
+    def test_subjects_of_help(self):
+        self.assertEqual(self.words("run", "--help", "t"), ["timewarp", "trace"])
+        self.assertEqual(self.words("list", "--help", ""), ["examples", "all"])
+
     def test_an_option_comes_once_unless_it_may_be_repeated(self):
         self.assertEqual(self.words("run", "phold", "--seed", "3", "--see"), [])
         self.assertEqual(self.words("run", "phold", "--seed=3", "--see"), [])
