@@ -22,6 +22,7 @@ void apply_config_file(OptionTable& options, RunRequest& request,
     if (entry.is_parameter) {
       set_parameter(entry.key + "=" + value, entry.line);
     } else if (entry.key == "set") {
+      request.lines[entry.key] = entry.line;
       for (const std::string& set : entry.values) set_parameter(set, entry.line);
     } else if (entry.key == "model") {
       if (!request.model.empty()) continue;

@@ -127,7 +127,9 @@ ChosenModel choose_model(const RunRequest& request) {
   });
   call_model("tick_seconds()", [&] { return chosen.model->tick_seconds(); });
   if (chosen.name != request.model) chosen.path = request.model;
-  for (const auto& [name, value] : settings_of(request.file_sets))
+  const Settings of_file =
+      at_key(request, "set", request.file + ": ", [&] { return settings_of(request.file_sets); });
+  for (const auto& [name, value] : of_file)
     at_key(request, "set." + name, "",
            [&, set = &name, to = &value] { set_parameter(*chosen.model, *set, *to); });
   for (const auto& [name, value] : settings_of(request.sets))

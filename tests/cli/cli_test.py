@@ -1172,6 +1172,8 @@ class Config(Case):
         self.wrong("model = phlod\n", 1, "model", "'phold'")
         self.wrong(head + "[set]\nlps = -1\n", 3, "lps", "cannot be -1")
         self.wrong(head + "set = [lps=2,\nlpss=1]\n", 2, "lpss", "'lps'")
+        self.wrong(head + "set = [lps]\n", 2, "set", "NAME=VALUE")
+        self.wrong(head + "set = [lps=2,lps=3]\n", 2, "set", "more than once")
         path = self.write("engines = sequentail\n")
         self.refused(2, "compare", "phold", "--config", path, says=["line 1, 'engines': ", "sequential"])
 
