@@ -12,7 +12,9 @@
 #include <optional>
 
 #include "advise/advice.h"
-#include "cli/commands.h"
+#include "cli/command.h"
+#include "cli/rank_session.h"
+#include "cli/run_request.h"
 #include "cli/standard_output.h"
 #include "cli/temporary_folder.h"
 #include "core/duration_text.h"
@@ -31,6 +33,14 @@ namespace {
 
 using advise::Configuration;
 using advise::Measurement;
+
+struct AdviseRequest : RunRequest, OutputRequest {
+  bool calibrate = false;
+  std::string engines, workers, rank_counts;  ///< lists
+  std::string budget, machines, time_limit, price_limit;
+  std::vector<std::string> pilot;   ///< "name=value"
+  std::vector<std::string> trials;  ///< "option=value,..."
+};
 
 constexpr double kDefaultBudgetSeconds = 60;
 constexpr std::uint64_t kMostExecutors = 1024;
@@ -61,10 +71,12 @@ double read_price(const std::string& text) {
 
 // --- configurations ----------------------------------------------------------------------------
 
-std::vector<const EngineInfo*> chosen_engines(const AdviseArguments& arguments) {
+std::vector<const EngineInfo*> chosen_engines(const AdviseRequest& request) {
   std::vector<const EngineInfo*> chosen;
-  for (const std::string& name : option_forms::read_list("--engines", arguments.engines))
-    chosen.push_back(&find_engine(name));
+  at_key(request, "engines", "", [&] {
+    for (const std::string& name : option_forms::read_list("--engines", request.engines))
+      chosen.push_back(&find_engine(name));
+  });
   if (!chosen.empty()) return chosen;
   for (const EngineInfo& info : engines())
     if (info.use == EngineUse::results && info.name != kChooser) chosen.push_back(&info);
@@ -88,13 +100,13 @@ std::vector<unsigned> usual_counts(unsigned cores) {
 
 /// Configurations with each number of workers in one process, and with each number of ranks of one
 /// worker.
-std::vector<Configuration> shapes_of(const EngineInfo& engine, const AdviseArguments& arguments,
+std::vector<Configuration> shapes_of(const EngineInfo& engine, const AdviseRequest& request,
                                      unsigned cores) {
   Configuration bare;
   bare.engine = engine.name;
   if (!engine.honours(workers_option())) return {bare};
   std::vector<Configuration> shapes;
-  std::vector<unsigned> workers = read_counts("--workers", arguments.workers);
+  std::vector<unsigned> workers = read_counts("--workers", request.workers);
   if (workers.empty()) {
     workers = usual_counts(cores);
     // One worker that never rolls back does what the sequential engine does.
@@ -104,10 +116,10 @@ std::vector<Configuration> shapes_of(const EngineInfo& engine, const AdviseArgum
     bare.workers = count;
     shapes.push_back(bare);
   }
-  std::vector<unsigned> ranks = read_counts("--ranks", arguments.rank_counts);
+  std::vector<unsigned> ranks = read_counts("--ranks", request.rank_counts);
   if (ranks.empty()) ranks = {cores};
   if (!engine.make()->spans_ranks()) return shapes;
-  const std::vector<unsigned> each = arguments.workers.empty() ? std::vector<unsigned>{1} : workers;
+  const std::vector<unsigned> each = request.workers.empty() ? std::vector<unsigned>{1} : workers;
   for (const unsigned count : ranks) {
     if (count < 2) continue;
     for (const unsigned each_has : each) {
@@ -126,9 +138,9 @@ struct Trial {
 };
 
 /// `--try checkpoint=copy,incremental`: an option of runs, with values.
-std::vector<Trial> read_trials(const AdviseArguments& arguments, const Model& model) {
+std::vector<Trial> read_trials(const AdviseRequest& request, const Model& model) {
   std::vector<Trial> trials;
-  for (const std::string& text : arguments.trials) {
+  for (const std::string& text : request.trials) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
       throw UsageError(fmt::format(
@@ -155,12 +167,12 @@ std::vector<Trial> read_trials(const AdviseArguments& arguments, const Model& mo
 }
 
 /// Each configuration alone and with each trial option.
-std::vector<Configuration> candidates_of(const AdviseArguments& arguments, const Model& model,
+std::vector<Configuration> candidates_of(const AdviseRequest& request, const Model& model,
                                          unsigned cores) {
-  const std::vector<Trial> trials = read_trials(arguments, model);
+  const std::vector<Trial> trials = read_trials(request, model);
   std::vector<Configuration> all;
-  for (const EngineInfo* engine : chosen_engines(arguments)) {
-    std::vector<Configuration> own = shapes_of(*engine, arguments, cores);
+  for (const EngineInfo* engine : chosen_engines(request)) {
+    std::vector<Configuration> own = shapes_of(*engine, request, cores);
     for (const Trial& trial : trials) {
       if (!engine->honours(*trial.option)) continue;
       const std::vector<Configuration> before = own;
@@ -182,9 +194,9 @@ std::vector<Configuration> candidates_of(const AdviseArguments& arguments, const
 
 // --- the question ------------------------------------------------------------------------------
 
-void refuse_what_has_no_length(const AdviseArguments& arguments) {
+void refuse_what_has_no_length(const AdviseRequest& request) {
   for (const OptionBase* option : all_options()) {
-    if (arguments.text(*option).empty()) continue;
+    if (request.text(*option).empty()) continue;
     const bool ends_early = option == &stop_when_option() || option == &stop_check_option();
     if (ends_early)
       throw UsageError(
@@ -197,11 +209,11 @@ void refuse_what_has_no_length(const AdviseArguments& arguments) {
 }
 
 /// The options of a run as words.
-std::vector<std::string> option_words(const AdviseArguments& arguments, bool of_a_fork) {
+std::vector<std::string> option_words(const AdviseRequest& request, bool of_a_fork) {
   const OptionList observations = observation_options();
   std::vector<std::string> words;
   for (const OptionBase* option : all_options()) {
-    const std::string text = arguments.text(*option);
+    const std::string text = request.text(*option);
     if (text.empty() || option == &workers_option()) continue;
     const bool stays =
         option == &seed_option() || option->name() == "until" || option->name() == "livelock" ||
@@ -212,21 +224,21 @@ std::vector<std::string> option_words(const AdviseArguments& arguments, bool of_
   return words;
 }
 
-std::vector<std::string> run_words(const AdviseArguments& arguments,
+std::vector<std::string> run_words(const AdviseRequest& request,
                                    const std::vector<std::string>& sets) {
-  std::vector<std::string> words = {"run", arguments.model};
+  std::vector<std::string> words = {"run", request.model};
   for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
-  const std::vector<std::string> options = option_words(arguments, false);
+  const std::vector<std::string> options = option_words(request, false);
   words.insert(words.end(), options.begin(), options.end());
   return words;
 }
 
 /// The pilot's parameters: those of the run, replaced by those given for the pilot.
-std::vector<std::string> pilot_sets(const AdviseArguments& arguments) {
-  RunArguments pilot;
-  pilot.model = arguments.model;
-  pilot.file_sets = effective_sets(arguments);
-  pilot.sets = arguments.pilot;
+std::vector<std::string> pilot_sets(const AdviseRequest& request) {
+  RunRequest pilot;
+  pilot.model = request.model;
+  pilot.file_sets = effective_sets(request);
+  pilot.sets = request.pilot;
   try {
     settings_of(pilot.sets);
     choose_model(pilot);
@@ -242,27 +254,27 @@ struct Prepared {
   advise::Limits limits;
 };
 
-Prepared prepare(const AdviseArguments& arguments) {
+Prepared prepare(const AdviseRequest& request) {
   Prepared prepared;
   advise::Question& question = prepared.question;
-  refuse_what_has_no_length(arguments);
-  const ChosenModel model = choose_model(arguments);
-  read_options(arguments, *model.model);
+  refuse_what_has_no_length(request);
+  const ChosenModel model = choose_model(request);
+  read_options(request, *model.model);
   question.cores = HostFacts::now().usable_cores;
-  question.run_words = run_words(arguments, effective_sets(arguments));
-  question.fork_words = option_words(arguments, true);
-  if (!arguments.pilot.empty()) question.pilot_words = run_words(arguments, pilot_sets(arguments));
-  question.candidates = candidates_of(arguments, *model.model, question.cores);
-  if (!arguments.budget.empty())
-    question.budget_seconds = read_wall_time("--budget", arguments.budget);
+  question.run_words = run_words(request, effective_sets(request));
+  question.fork_words = option_words(request, true);
+  if (!request.pilot.empty()) question.pilot_words = run_words(request, pilot_sets(request));
+  question.candidates = candidates_of(request, *model.model, question.cores);
+  if (!request.budget.empty())
+    question.budget_seconds = read_wall_time("--budget", request.budget);
   else
     question.budget_seconds = kDefaultBudgetSeconds;
-  question.quiet = arguments.quiet;
-  if (!arguments.machines.empty()) prepared.table = advise::read_machines(arguments.machines);
-  question.wants_speed = !arguments.machines.empty();
-  if (!arguments.time_limit.empty())
-    prepared.limits.seconds = read_wall_time("--time-limit", arguments.time_limit);
-  if (!arguments.price_limit.empty()) prepared.limits.price = read_price(arguments.price_limit);
+  question.quiet = request.quiet;
+  if (!request.machines.empty()) prepared.table = advise::read_machines(request.machines);
+  question.wants_speed = !request.machines.empty();
+  if (!request.time_limit.empty())
+    prepared.limits.seconds = read_wall_time("--time-limit", request.time_limit);
+  if (!request.price_limit.empty()) prepared.limits.price = read_price(request.price_limit);
   return prepared;
 }
 
@@ -300,37 +312,37 @@ std::string refusals(const advise::Findings& found) {
   return text;
 }
 
-int answer(const AdviseArguments& arguments, const Prepared& prepared, advise::Findings found,
+int answer(const AdviseRequest& request, const Prepared& prepared, advise::Findings found,
            std::optional<OutputFolder>& folder) {
   const int signal = found.signal;
   const std::string nothing = refusals(found);
   std::optional<advise::Advice> advice = advise::make_advice(
       std::move(found), prepared.table.machines, prepared.limits, prepared.question.cores);
   if (!advice) return refuse(signal != 0 ? kExitSignal + signal : kExitUsage, nothing);
-  advice->model = arguments.model;
+  advice->model = request.model;
   advice->run_command = prepared.question.run_words;
   advice->currency = prepared.table.currency;
   std::vector<std::string> files;
   if (folder) files = write_files(*advice, *folder);
-  if (arguments.json) {
+  if (request.json) {
     print_out("{}\n", advise::advice_json(*advice).dump(2));
   } else {
     print_out("{}", advise::advice_text(*advice, Terminal::of(STDOUT_FILENO)));
     if (folder)
-      print_out("\nresults in {}: {} {}\n", arguments.out, fmt::join(files, " "), kAdviceName);
+      print_out("\nresults in {}: {} {}\n", request.out, fmt::join(files, " "), kAdviceName);
   }
   if (signal == 0) return kExitOk;
   return refuse(kExitSignal + signal, "interrupted: this is what was known by then");
 }
 
-int advise_on(const AdviseArguments& arguments) {
-  const Prepared prepared = prepare(arguments);
+int advise_on(const AdviseRequest& request) {
+  const Prepared prepared = prepare(request);
   std::optional<OutputFolder> folder;
-  if (!arguments.out.empty()) folder.emplace(arguments.out, kAdviceName, arguments.force);
+  if (!request.out.empty()) folder.emplace(request.out, kAdviceName, request.force);
   const TemporaryFolder runs("orrery-advise");
   try {
     Measurement measurement(prepared.question, runs.path());
-    return answer(arguments, prepared, measurement.carry_out(), folder);
+    return answer(request, prepared, measurement.carry_out(), folder);
   } catch (const Measurement::Failed& failed) {
     return refuse(failed.code, failed.sentence);
   } catch (const Measurement::Interrupted& interrupted) {
@@ -338,14 +350,14 @@ int advise_on(const AdviseArguments& arguments) {
   }
 }
 
-int calibrate(const AdviseArguments& arguments) {
+int calibrate(const AdviseRequest& request) {
   const TemporaryFolder runs("orrery-advise");
   advise::Runner runner;
-  if (!arguments.quiet)
+  if (!request.quiet)
     fmt::print(stderr, "orrery: {} runs of PHOLD on one core\n", kCalibrationRuns);
   const auto speed = advise::measure_speed(runner, runs.path(), kCalibrationRuns);
   if (!speed) return kExitSignal + runner.signal();
-  if (arguments.json) {
+  if (request.json) {
     print_out("{}\n", nlohmann::ordered_json{{"speed", speed->factor},
                                              {"events_per_second", speed->rate},
                                              {"lowest", speed->lowest},
@@ -366,15 +378,97 @@ int calibrate(const AdviseArguments& arguments) {
   return kExitOk;
 }
 
-}  // namespace
+constexpr Entry kAdviseFiles[] = {
+    {"FILE.toml", "With --machines: [[machine]], name, cores, speed, price_per_hour, memory_gib."},
+    {"DIR/configurations.csv", "What was measured, a row for each configuration."},
+    {"DIR/machines.csv", "With --machines: time and price, a row for each machine."},
+    {"DIR/time-cost.svg", "Time against cost, with the efficient frontier."},
+    {"DIR/advise.json", "All of it. It is written last: where it is, everything is."},
+};
 
-int advise_command(const AdviseArguments& arguments) {
-  require_standard_output();
-  try {
-    return arguments.calibrate ? calibrate(arguments) : advise_on(arguments);
-  } catch (const SystemFailure& failure) {
-    return refuse(kExitSystem, failure.what());
+constexpr CommandText kAdviseText = {
+    .name = "advise",
+    .summary = "Say how and on which machine to run a model, from short runs of it",
+    .operands = "MODEL [OPTIONS]",
+    .prose =
+        R"(The run goes on for a while, up to a warmed-up state, and from there engines, workers and ranks are
+measured in turn. What an event costs and how many there will be give the time of the whole run, with an
+interval, and with a table of machines its price. Ctrl-C ends it with what is known by then.)",
+    .examples =
+        R"(orrery advise phold --until 1h
+orrery advise traffic --set network=grid grid=100 --until 10h --budget 2min --out results/advice
+orrery advise phold --until 1h --machines machines.toml --time-limit 10min
+orrery advise traffic --set profile=day period=24h --until 24h --pilot demand=0.01
+orrery advise phold --until 1h --engines timewarp --try checkpoint=auto,copy
+orrery advise --calibrate                     the speed of this machine, for the table)",
+    .more = R"(A table of machines has for each, for example:
+  [[machine]]
+  name = "small"
+  cores = 2
+  speed = 1.0
+  price_per_hour = 0.05)",
+    .files = kAdviseFiles};
+
+class AdviseCommand final : public Command {
+ public:
+  AdviseCommand() : Command(kAdviseText) {}
+
+  void declare(OptionTable& options) override {
+    declare_model(options, request_);
+    options.value("--budget", request_.budget, "TIME", "Wall-clock time to measure for (1min)");
+    options.value("--machines", request_.machines, "FILE.toml",
+                  "Table of machines: name, cores, speed, price_per_hour (this machine)");
+    options.value("--time-limit", request_.time_limit, "TIME",
+                  "The run may take so long: recommend the cheapest machine within that");
+    options.value("--price-limit", request_.price_limit, "PRICE",
+                  "The run may cost so much: recommend the fastest machine within that");
+    options.flag("--calibrate", request_.calibrate,
+                 "Measure the speed factor of this machine for such a table; takes no model");
+    options.value("--engines", request_.engines, "ENGINE,...", "Engines to measure (all but auto)");
+    options.value("--workers", request_.workers, "N,...",
+                  "Numbers of workers to measure (up to the number of usable cores)");
+    options.value("--ranks", request_.rank_counts, "N,...",
+                  "Numbers of ranks to measure; 1: none (as many as usable cores)");
+    options.values("--try", request_.trials, "OPTION=VALUE,...",
+                   "Values of an option of runs to measure beside its default, such as "
+                   "checkpoint=copy,incremental; may be repeated");
+    options.values(
+        "--pilot", request_.pilot, "NAME=VALUE",
+        "Set a parameter so that the model is smaller; run like this to its end it tells "
+        "how events spread over simulated time; may be repeated");
+    declare_run_options(options, request_, &workers_option());
+    declare_set(options, request_);
+    declare_config(options, request_);
+    declare_output(options, request_);
   }
-}
 
+  int run(OptionTable& options, const Invocation&) override {
+    refuse_mpi_launcher("orrery advise");
+    if (request_.calibrate)
+      refuse_all_but_calibration(options);
+    else
+      complete_request(options, request_, "advise");
+    require_standard_output();
+    try {
+      return request_.calibrate ? calibrate(request_) : advise_on(request_);
+    } catch (const SystemFailure& failure) {
+      return refuse(kExitSystem, failure.what());
+    }
+  }
+
+ private:
+  void refuse_all_but_calibration(const OptionTable& options) const {
+    for (const std::string& name : options.given())
+      if (name != "--calibrate" && name != "--json" && name != "--quiet")
+        throw UsageError(
+            fmt::format("'orrery advise --calibrate' measures the machine alone; leave {} away",
+                        name.starts_with("--") ? name : "'" + request_.words.front() + "'"));
+  }
+
+  AdviseRequest request_;
+};
+
+const CommandEntry kAdviseEntry(10, make_command<AdviseCommand>);
+
+}  // namespace
 }  // namespace orrery::cli

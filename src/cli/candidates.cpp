@@ -2,7 +2,6 @@
 #include "cli/candidates.h"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -132,8 +131,8 @@ void add_names(Candidates& candidates, const std::string& prefix, const Infos& i
 }
 
 void add_commands(Candidates& candidates, const std::string& prefix, const Place& place) {
-  for (const CLI::App* command : place.commands.app.get_subcommands(nullptr))
-    candidates.add(prefix + command->get_name(), command->get_description());
+  for (const CommandText* text : place.commands.texts())
+    candidates.add(prefix + std::string(text->name), std::string(text->summary));
   for (const std::string& name : commands_beside()) candidates.add(prefix + name);
 }
 

@@ -21,7 +21,9 @@
 #include <system_error>
 #include <utility>
 
-#include "cli/commands.h"
+#include "cli/command.h"
+#include "cli/rank_session.h"
+#include "cli/run_request.h"
 #include "cli/standard_output.h"
 #include "core/descriptor.h"
 #include "core/median.h"
@@ -42,6 +44,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kBaseline = "sequential";
 
+struct CompareRequest : RunRequest, OutputRequest {
+  std::string engines, repeats;
+  std::string workers;  ///< a list
+};
+
 /// One line of the table.
 struct Contender {
   const EngineInfo* engine;
@@ -59,10 +66,12 @@ Spread spread_of(std::vector<double> values) {
   return {median, median > 0 ? (highest - lowest) / median : 0};
 }
 
-std::vector<const EngineInfo*> chosen_engines(const CompareArguments& arguments) {
+std::vector<const EngineInfo*> chosen_engines(const CompareRequest& request) {
   std::vector<const EngineInfo*> chosen;
-  for (const std::string& name : option_forms::read_list("--engines", arguments.engines))
-    chosen.push_back(&find_engine(name));
+  at_key(request, "engines", "", [&] {
+    for (const std::string& name : option_forms::read_list("--engines", request.engines))
+      chosen.push_back(&find_engine(name));
+  });
   if (!chosen.empty()) return chosen;
   for (const EngineInfo& info : engines())
     if (info.use == EngineUse::results) chosen.push_back(&info);
@@ -71,10 +80,10 @@ std::vector<const EngineInfo*> chosen_engines(const CompareArguments& arguments)
 
 /// Every engine with every worker count; only once if the engine always has one worker.
 std::vector<Contender> contenders(const std::vector<const EngineInfo*>& chosen,
-                                  const CompareArguments& arguments) {
+                                  const CompareRequest& request) {
   const OptionBase& workers = workers_option();
   std::vector<std::string> counts =
-      option_forms::read_list(workers_option().flag(), arguments.workers);
+      option_forms::read_list(workers_option().flag(), request.workers);
   if (counts.empty()) counts.emplace_back();
   std::vector<Contender> all;
   for (const EngineInfo* engine : chosen) {
@@ -89,7 +98,7 @@ std::vector<Contender> contenders(const std::vector<const EngineInfo*>& chosen,
 
 /// Removes the engines that cannot run this model, and returns the reasons. Throws UsageError if
 /// the user named such an engine.
-std::vector<std::string> leave_out(const CompareArguments& arguments, Model& model,
+std::vector<std::string> leave_out(const CompareRequest& request, Model& model,
                                    const RunOptions& options,
                                    std::vector<const EngineInfo*>& chosen) {
   prepare_model(model, options.seed);
@@ -98,7 +107,7 @@ std::vector<std::string> leave_out(const CompareArguments& arguments, Model& mod
   std::erase_if(chosen, [&](const EngineInfo* engine) {
     const std::string why = engine->make()->refusal(model, options);
     if (why.empty()) return false;
-    if (!arguments.engines.empty()) throw UsageError(refusal_sentence(*engine, why));
+    if (!request.engines.empty()) throw UsageError(refusal_sentence(*engine, why));
     notes.push_back(fmt::format("engine {} is left out: {}", engine->name, why));
     return true;
   });
@@ -107,12 +116,12 @@ std::vector<std::string> leave_out(const CompareArguments& arguments, Model& mod
 
 /// Refuses, before the first run, options that a run would refuse and options that no run would
 /// use. Returns notes on engines that are left out.
-std::vector<std::string> check_arguments(const CompareArguments& arguments,
+std::vector<std::string> check_arguments(const CompareRequest& request,
                                          std::vector<const EngineInfo*>& chosen) {
-  const ChosenModel model = choose_model(arguments);
-  RunOptions options = read_options(arguments, *model.model);
+  const ChosenModel model = choose_model(request);
+  RunOptions options = read_options(request, *model.model);
   for (const std::string& count :
-       option_forms::read_list(workers_option().flag(), arguments.workers)) {
+       option_forms::read_list(workers_option().flag(), request.workers)) {
     RunOptions one;
     workers_option().read(count, model.model->tick_seconds(), one);
     options.workers = std::max(options.workers, one.workers);
@@ -123,7 +132,7 @@ std::vector<std::string> check_arguments(const CompareArguments& arguments,
     std::erase_if(useless, [&](const OptionBase* option) { return engine->honours(*option); });
     names.push_back(engine->name);
   }
-  if (useless.empty()) return leave_out(arguments, *model.model, options, chosen);
+  if (useless.empty()) return leave_out(request, *model.model, options, chosen);
   const std::string who = names.size() == 1
                               ? fmt::format("engine {} does not use", names[0])
                               : fmt::format("none of the engines {} uses", listed(names));
@@ -132,18 +141,16 @@ std::vector<std::string> check_arguments(const CompareArguments& arguments,
 }
 
 /// The command line of one contender, without options that its engine does not use.
-std::vector<std::string> command_line(const CompareArguments& arguments,
-                                      const Contender& contender) {
+std::vector<std::string> command_line(const CompareRequest& request, const Contender& contender) {
   std::vector<std::string> words = {
-      "orrery", "run", arguments.model, "--engine", contender.engine->name, "--json", "--quiet"};
-  for (const std::string& set : effective_sets(arguments))
-    words.insert(words.end(), {"--set", set});
+      "orrery", "run", request.model, "--engine", contender.engine->name, "--json", "--quiet"};
+  for (const std::string& set : effective_sets(request)) words.insert(words.end(), {"--set", set});
   const auto add = [&](const OptionBase& option, const std::string& text) {
     if (!text.empty() && contender.engine->honours(option))
       words.push_back(option.flag() + "=" + text);
   };
   add(workers_option(), contender.workers);
-  for (const OptionBase* option : all_options()) add(*option, arguments.text(*option));
+  for (const OptionBase* option : all_options()) add(*option, request.text(*option));
   return words;
 }
 
@@ -181,9 +188,9 @@ struct Outcome {
   Json report;
 };
 
-Outcome run_once(const CompareArguments& arguments, const Contender& contender) {
+Outcome run_once(const CompareRequest& request, const Contender& contender) {
   int output = -1;
-  const pid_t child = start(command_line(arguments, contender), output);
+  const pid_t child = start(command_line(request, contender), output);
   const std::string text = read_all(output);
   const int status = wait_for_process(child);
   if (WIFSIGNALED(status)) {
@@ -203,16 +210,16 @@ std::string title(const Contender& contender) {
 }
 
 /// Executes all runs, in turn. Returns the exit code of the first run that failed, else 0.
-int run_all(const CompareArguments& arguments, std::vector<Contender>& all, std::uint64_t repeats) {
+int run_all(const CompareRequest& request, std::vector<Contender>& all, std::uint64_t repeats) {
   StatusLine status;
   std::uint64_t number = 0;
   for (std::uint64_t repeat = 0; repeat < repeats; ++repeat) {
     for (Contender& contender : all) {
       ++number;
-      if (!arguments.quiet)
+      if (!request.quiet)
         status.show(
             fmt::format("run {} of {}: {}", number, repeats * all.size(), title(contender)));
-      Outcome outcome = run_once(arguments, contender);
+      Outcome outcome = run_once(request, contender);
       if (outcome.code != 0) return outcome.code;
       contender.reports.push_back(std::move(outcome.report));
     }
@@ -357,39 +364,77 @@ int judge(const std::vector<Contender>& all, bool equal) {
   return kExitMismatch;
 }
 
-}  // namespace
+constexpr Entry kCompareFiles[] = {
+    {"DIR/compare.json", "The table and the reports of all runs."},
+};
 
-int compare_command(const CompareArguments& arguments) {
-  require_standard_output();
-  const std::uint64_t repeats =
-      arguments.repeats.empty() ? 3
-                                : option_forms::read_count("--repeats", arguments.repeats, 1, 1000);
-  std::vector<const EngineInfo*> chosen = chosen_engines(arguments);
-  const std::vector<std::string> left_out = check_arguments(arguments, chosen);
-  std::vector<Contender> all = contenders(chosen, arguments);
-  std::optional<OutputFolder> folder;
-  if (!arguments.out.empty()) folder.emplace(arguments.out, kComparisonName, arguments.force);
+constexpr CommandText kCompareText = {
+    .name = "compare",
+    .summary = "Run a model on several engines and compare",
+    .operands = "MODEL [OPTIONS]",
+    .prose =
+        R"(Every combination runs in a process of its own, in turn, as often as --repeats says; the table shows
+medians, and the spread as (highest - lowest) / median. Speed-up is against the sequential engine.)",
+    .examples = R"(orrery compare phold --workers 1,2
+orrery compare traffic --engines sequential,timewarp --workers 1,2,4 --repeats 5 --out results/cmp)",
+    .files = kCompareFiles};
 
-  std::signal(SIGINT, SIG_IGN);
-  const int code = run_all(arguments, all, repeats);
-  std::signal(SIGINT, SIG_DFL);
-  if (code != kExitOk) return code;
+class CompareCommand final : public Command {
+ public:
+  CompareCommand() : Command(kCompareText) {}
 
-  std::set<std::string> prints;
-  for (const Contender& contender : all) prints.merge(fingerprints(contender));
-  const bool equal = prints.size() == 1;
-  const std::string json = comparison_json(all, equal, left_out);
-  if (folder) folder->publish(json);
-  if (arguments.json) {
-    print_out("{}", json);
-  } else {
-    print_table(all, equal, Terminal::of(STDOUT_FILENO));
-    if (equal) print_out("\nAll fingerprints are equal: 0x{}\n", *prints.begin());
-    for (const std::string& note : left_out) print_out("\nnote: {}\n", note);
-    for (const std::string& note : common_notes(all)) print_out("\nnote: {}\n", note);
-    if (folder) print_out("\nresults in {}: {}\n", arguments.out, kComparisonName);
+  void declare(OptionTable& options) override {
+    declare_model(options, request_);
+    options.value("--engines", request_.engines, "ENGINE,...", "Engines (all there are)");
+    options.value(workers_option().flag(), request_.workers, "N,...",
+                  "Numbers of threads (" + workers_option().default_text() + ")");
+    options.value("--repeats", request_.repeats, "N", "Runs of each (3)");
+    declare_run_options(options, request_, &workers_option());
+    declare_set(options, request_);
+    declare_config(options, request_);
+    declare_output(options, request_);
   }
-  return judge(all, equal);
-}
 
+  int run(OptionTable& options, const Invocation&) override {
+    refuse_mpi_launcher("orrery compare");
+    complete_request(options, request_, "compare");
+    require_standard_output();
+    const std::uint64_t repeats =
+        request_.repeats.empty() ? 3
+                                 : option_forms::read_count("--repeats", request_.repeats, 1, 1000);
+    std::vector<const EngineInfo*> chosen = chosen_engines(request_);
+    const std::vector<std::string> left_out = check_arguments(request_, chosen);
+    std::vector<Contender> all = contenders(chosen, request_);
+    std::optional<OutputFolder> folder;
+    if (!request_.out.empty()) folder.emplace(request_.out, kComparisonName, request_.force);
+
+    std::signal(SIGINT, SIG_IGN);
+    const int code = run_all(request_, all, repeats);
+    std::signal(SIGINT, SIG_DFL);
+    if (code != kExitOk) return code;
+
+    std::set<std::string> prints;
+    for (const Contender& contender : all) prints.merge(fingerprints(contender));
+    const bool equal = prints.size() == 1;
+    const std::string json = comparison_json(all, equal, left_out);
+    if (folder) folder->publish(json);
+    if (request_.json) {
+      print_out("{}", json);
+    } else {
+      print_table(all, equal, Terminal::of(STDOUT_FILENO));
+      if (equal) print_out("\nAll fingerprints are equal: 0x{}\n", *prints.begin());
+      for (const std::string& note : left_out) print_out("\nnote: {}\n", note);
+      for (const std::string& note : common_notes(all)) print_out("\nnote: {}\n", note);
+      if (folder) print_out("\nresults in {}: {}\n", request_.out, kComparisonName);
+    }
+    return judge(all, equal);
+  }
+
+ private:
+  CompareRequest request_;
+};
+
+const CommandEntry kCompareEntry(8, make_command<CompareCommand>);
+
+}  // namespace
 }  // namespace orrery::cli

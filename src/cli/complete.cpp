@@ -6,7 +6,8 @@
 #include <sstream>
 
 #include "cli/candidates.h"
-#include "cli/command_texts.h"
+#include "cli/command_line.h"
+#include "cli/help.h"
 #include "run/engine.h"
 #include "snapshot/folder.h"
 
@@ -59,18 +60,21 @@ std::string model_of_run(const std::string& folder) {
 /// The command line of one command, up to the word at the cursor.
 class LineOfCommand {
  public:
-  LineOfCommand(const CommandLine& commands, const CLI::App& command,
+  LineOfCommand(const CommandLine& commands, const CLI::App& command, const CommandText& text,
                 const std::vector<std::string>& words)
       : command_(command),
-        types_(operand_types(command_text(command.get_name()).operands)),
+        types_(operand_types(text.operands)),
         place_{.commands = commands, .model = "", .set = {}} {
     for (std::size_t i = 0; i + 1 < words.size(); ++i) read(words[i]);
+    asks_help_ = words.size() > 1 && words[words.size() - 2] == "--help";
   }
 
   void complete(Candidates& candidates) {
     const std::string& word = candidates.current();
     const std::size_t equals = word.find('=');
-    if (open_ != nullptr) {
+    if (asks_help_) {
+      for (const std::string& subject : help_subjects(command_)) candidates.add(subject);
+    } else if (open_ != nullptr) {
       add_value(*open_, "", candidates);
     } else if (word.starts_with("--") && equals != std::string::npos) {
       const CLI::Option* const option = command_.get_option_no_throw(word.substr(0, equals));
@@ -166,19 +170,21 @@ class LineOfCommand {
   std::vector<const CLI::Option*> given_;
   std::string engine_;
   bool sets_ = false;
+  bool asks_help_ = false;  ///< the word before the cursor is --help
 };
 
 void complete_first(const CommandLine& commands, Candidates& candidates) {
   add_values(candidates, "COMMAND", "", Place{.commands = commands, .model = "", .set = {}});
   if (!candidates.current().starts_with("-")) return;
-  for (const CLI::Option* option : commands.app.get_options())
+  for (const CLI::Option* option : commands.app().get_options())
     for (const std::string& name : option->get_lnames())
       candidates.add("--" + name, option->get_description());
 }
 
 }  // namespace
 
-std::string completions(const CommandLine& commands, std::vector<std::string> words) {
+std::string completions(std::vector<std::string> words) {
+  const CommandLine commands;
   if (!words.empty() && words.front() == "--") words.erase(words.begin());
   if (words.empty()) words.emplace_back();
   Candidates candidates(words.back());
@@ -188,13 +194,12 @@ std::string completions(const CommandLine& commands, std::vector<std::string> wo
   }
   const std::string name = words.front();
   words.erase(words.begin());
-  const auto found = commands.app.get_subcommands(
-      [&](const CLI::App* command) { return command->get_name() == name; });
-  if (found.empty()) {
-    candidates.add_files("*", "");
-  } else {
-    LineOfCommand(commands, *found.front(), words).complete(candidates);
+  for (const CommandText* text : commands.texts()) {
+    if (text->name != name) continue;
+    LineOfCommand(commands, *commands.find(name), *text, words).complete(candidates);
+    return candidates.lines();
   }
+  candidates.add_files("*", "");
   return candidates.lines();
 }
 

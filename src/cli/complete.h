@@ -10,8 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/command_line.h"
-
 namespace orrery::cli {
 
 /// The subcommand that the scripts call. It is not declared as a command: users do not type it, and
@@ -20,6 +18,6 @@ inline constexpr std::string_view kCompleteVerb = "complete";
 
 /// Lines as in Candidates::lines. `words`: the words behind "orrery", the last of them the word at
 /// the cursor. A first word "--" is skipped.
-std::string completions(const CommandLine& commands, std::vector<std::string> words);
+std::string completions(std::vector<std::string> words);
 
 }  // namespace orrery::cli

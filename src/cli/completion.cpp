@@ -4,7 +4,7 @@
 // (complete.h).
 #include <fmt/format.h>
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/standard_output.h"
 #include "orrery/error.h"
 
@@ -100,16 +100,40 @@ _orrery() {
 if [[ $funcstack[1] == _orrery ]]; then _orrery "$@"; else compdef _orrery orrery; fi
 )sh";
 
+constexpr CommandText kCompletionText = {
+    .name = "completion",
+    .summary = "Print what lets a shell complete the words of a command line",
+    .operands = "bash|zsh",
+    .prose =
+        R"(Commands, options and their values, engines, models, the parameters of the model on the line (whose
+file is loaded for that) and files can be completed. The shell asks the command each time, so it knows
+what that knows. Packages bring this along; it is for a command that lies elsewhere.)",
+    .examples = R"x(source <(orrery completion bash)
+orrery completion zsh > ~/.zsh/functions/_orrery    a folder of $fpath, before compinit)x"};
+
+class CompletionCommand final : public Command {
+ public:
+  CompletionCommand() : Command(kCompletionText) {}
+
+  void declare(OptionTable& options) override {
+    options.operand("SHELL", shell_, "'bash' or 'zsh'");
+  }
+
+  int run(OptionTable&, const Invocation&) override {
+    if (shell_ != "bash" && shell_ != "zsh")
+      throw UsageError(
+          shell_.empty()
+              ? "for which shell? 'orrery completion SHELL' needs one: bash or zsh"
+              : fmt::format("there is completion for bash and zsh, not for '{}'", shell_));
+    print_out("{}", shell_ == "bash" ? kBash : kZsh);
+    return kExitOk;
+  }
+
+ private:
+  std::string shell_;
+};
+
+const CommandEntry kCompletionEntry(15, make_command<CompletionCommand>);
+
 }  // namespace
-
-int completion_command(const CompletionArguments& arguments) {
-  if (arguments.shell != "bash" && arguments.shell != "zsh")
-    throw UsageError(
-        arguments.shell.empty()
-            ? "for which shell? 'orrery completion SHELL' needs one: bash or zsh"
-            : fmt::format("there is completion for bash and zsh, not for '{}'", arguments.shell));
-  print_out("{}", arguments.shell == "bash" ? kBash : kZsh);
-  return kExitOk;
-}
-
 }  // namespace orrery::cli

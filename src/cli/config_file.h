@@ -4,16 +4,16 @@
 // the options, `model = "..."`, and the parameters in a section [set] (config_syntax.h).
 #pragma once
 
-#include "cli/run_arguments.h"
+#include <functional>
+#include <string>
 
-namespace CLI {
-class App;
-}
+#include "cli/run_request.h"
 
 namespace orrery::cli {
 
-/// Reads the file `arguments.config` and sets options that the command line did not give. Throws
-/// UsageError with file and line for a key that does not exist.
-void apply_config_file(CLI::App& command, RunArguments& arguments);
+/// Reads the file `request.config` and sets options that the command line did not give and that are
+/// not `ignored`. Throws UsageError with file, line and key for a key that does not exist.
+void apply_config_file(OptionTable& options, RunRequest& request,
+                       const std::function<bool(const std::string& flag)>& ignored);
 
 }  // namespace orrery::cli

@@ -15,12 +15,6 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r\f\v";
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return "";
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
 class ConfigReader {
  public:
   explicit ConfigReader(const std::string& path, std::string_view text)
@@ -154,6 +148,12 @@ class ConfigReader {
 };
 
 }  // namespace
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return "";
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
 
 void refuse_config(const std::string& path, std::size_t line, const std::string& what) {
   throw UsageError(fmt::format("config file '{}', line {}: {}", path, line, what));

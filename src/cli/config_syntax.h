@@ -23,6 +23,9 @@ struct ConfigEntry {
   std::size_t line = 0;
 };
 
+/// Without blanks at both ends.
+std::string_view trimmed(std::string_view text);
+
 /// Throws UsageError: "config file 'PATH', line 7: ...".
 [[noreturn]] void refuse_config(const std::string& path, std::size_t line, const std::string& what);
 

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/describe_json.h"
+#include "cli/measure.h"
+#include "cli/rank_session.h"
 #include "cli/standard_output.h"
 #include "core/duration_text.h"
 #include "core/float_environment.h"
@@ -20,6 +22,7 @@
 #include "run/engine.h"
 #include "run/execution/lp_executions.h"
 #include "run/options/model_checks.h"
+#include "run/results/observation.h"
 
 namespace orrery::cli {
 namespace {
@@ -143,34 +146,83 @@ int describe_engine(const EngineInfo& engine, const Terminal& terminal) {
   return kExitOk;
 }
 
-}  // namespace
+constexpr CommandText kDescribeText = {
+    .name = "describe",
+    .summary = "Show a model's parameters, metrics, tables and lookahead, or an engine's options",
+    .operands = "MODEL|ENGINE [OPTIONS]",
+    .prose =
+        R"(Without --measure nothing is run. With it the model is, to see what it promises of its delays and what
+they are.)",
+    .examples = R"(orrery describe traffic
+orrery describe ./mm1.so
+orrery describe timewarp
+orrery describe pcs --measure --set cells=49 --until 1h)"};
 
-int describe_command(const DescribeArguments& arguments) {
-  const std::string& name_or_path = arguments.model;
-  if (arguments.measure) return measure_command(arguments);
-  if (const std::string option = arguments.needing_a_run(); !option.empty())
-    throw UsageError(fmt::format("{} means something only with --measure", option));
-  const Terminal terminal = Terminal::of(STDOUT_FILENO);
-  if (summary_of(name_or_path).empty())
-    for (const EngineInfo& engine : engines())
-      if (engine.name == name_or_path) {
-        if (!arguments.json) return describe_engine(engine, terminal);
-        print_out("{}", engine_json(engine));
-        return kExitOk;
-      }
-  std::string name;
-  const ModelPointer model =
-      call_model("the model's constructor", [&] { return make_model(name_or_path, &name); });
-  if (arguments.json) {
-    print_out("{}", model_json(*model, name, summary_of(name)));
+class DescribeCommand final : public Command {
+ public:
+  DescribeCommand() : Command(kDescribeText) {}
+
+  void declare(OptionTable& options) override {
+    options.operands("NAME", request_.words,
+                     "Name of a model or an engine, or path of a shared object with a model");
+    options.flag("--measure", measure_,
+                 "Run the model and show the smallest delays of its sends beside what it promises; "
+                 "the options below are for that");
+    declare_set(options, request_);
+    const OptionList observations = observation_options();  // it shows no metrics
+    for (const OptionBase* option : all_options())
+      if (option->declaration().universal &&
+          std::find(observations.begin(), observations.end(), option) == observations.end())
+        declare_run_option(options, *option, request_);
+    options.flag("--quiet", output_.quiet, "Show no progress");
+    options.flag("--json", output_.json, "Print what is there, or was measured, as JSON");
+  }
+
+  int run(OptionTable& options, const Invocation&) override {
+    if (request_.words.empty())
+      throw UsageError(
+          "which model or engine? 'orrery describe NAME' needs one; 'orrery list' shows all");
+    refuse_mpi_launcher("orrery describe");
+    complete_request(options, request_, "describe");
+    if (measure_) return measure(request_, output_);
+    if (const std::string option = needing_a_run(); !option.empty())
+      throw UsageError(fmt::format("{} means something only with --measure", option));
+    const Terminal terminal = Terminal::of(STDOUT_FILENO);
+    if (summary_of(request_.model).empty())
+      for (const EngineInfo& engine : engines())
+        if (engine.name == request_.model) {
+          if (!output_.json) return describe_engine(engine, terminal);
+          print_out("{}", engine_json(engine));
+          return kExitOk;
+        }
+    std::string name;
+    const ModelPointer model =
+        call_model("the model's constructor", [&] { return make_model(request_.model, &name); });
+    if (output_.json) {
+      print_out("{}", model_json(*model, name, summary_of(name)));
+      return kExitOk;
+    }
+    print_out("{}: {}\n", terminal.bold(name), summary_of(name));
+    print_parameters(*model, terminal);
+    print_metrics(*model, terminal);
+    print_tables(*model, terminal);
+    print_defaults(*model, terminal);
     return kExitOk;
   }
-  print_out("{}: {}\n", terminal.bold(name), summary_of(name));
-  print_parameters(*model, terminal);
-  print_metrics(*model, terminal);
-  print_tables(*model, terminal);
-  print_defaults(*model, terminal);
-  return kExitOk;
-}
 
+ private:
+  std::string needing_a_run() const {
+    for (const auto& [option, text] : request_.texts)
+      if (!text.empty()) return option->flag();
+    return request_.sets.empty() ? "" : "--set";
+  }
+
+  RunRequest request_;  ///< the model may be an engine
+  OutputRequest output_;
+  bool measure_ = false;
+};
+
+const CommandEntry kDescribeEntry(2, make_command<DescribeCommand>);
+
+}  // namespace
 }  // namespace orrery::cli

@@ -5,6 +5,7 @@
 
 #include "core/model_registry.h"
 #include "observe/report.h"
+#include "run/options/model_checks.h"
 
 namespace orrery::cli {
 namespace {

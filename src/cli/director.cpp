@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/standard_output.h"
 #include "core/duration_text.h"
 #include "core/format_into.h"
@@ -46,6 +46,12 @@ using director::ThreadView;
 using director::Turn;
 
 constexpr double kNanosecond = 1e-9;
+
+struct DirectorRequest {
+  std::vector<std::string> processes;
+  std::string group, pattern, tick, ceiling, duration, csv;
+  bool watch = false, force = false, json = false, quiet = false;
+};
 
 double seconds(Nanoseconds time) {
   return double(time) * kNanosecond;
@@ -83,23 +89,23 @@ Nanoseconds read_duration(const std::string& text) {
   return option_forms::read_positive_ticks({"--duration", text, kNanosecond}, kNanosecond);
 }
 
-Orders read_orders(const DirectorArguments& arguments) {
+Orders read_orders(const DirectorRequest& request) {
   Orders orders;
-  for (const std::string& text : arguments.processes)
+  for (const std::string& text : request.processes)
     orders.selection.processes.push_back(
         static_cast<pid_t>(option_forms::read_count("--pid", text, 1, INT32_MAX)));
-  if (!arguments.group.empty()) orders.selection.group = director::folder_of_group(arguments.group);
+  if (!request.group.empty()) orders.selection.group = director::folder_of_group(request.group);
   if (orders.selection.processes.empty() && orders.selection.group.empty())
     throw UsageError(
         "'orrery director' needs processes: --pid NUMBER, which may be repeated, or --cgroup NAME");
-  orders.selection.pattern = arguments.pattern;
-  orders.tick = read_tick(arguments.tick);
-  orders.ceiling = read_ceiling(arguments.ceiling);
-  orders.duration = read_duration(arguments.duration);
-  orders.only_watch = arguments.watch;
-  if (arguments.watch && !arguments.ceiling.empty())
+  orders.selection.pattern = request.pattern;
+  orders.tick = read_tick(request.tick);
+  orders.ceiling = read_ceiling(request.ceiling);
+  orders.duration = read_duration(request.duration);
+  orders.only_watch = request.watch;
+  if (request.watch && !request.ceiling.empty())
     throw UsageError("--watch changes no scheduling, so --ceiling means nothing beside it");
-  orders.keeps_samples = !arguments.csv.empty();
+  orders.keeps_samples = !request.csv.empty();
   return orders;
 }
 
@@ -348,34 +354,91 @@ int go_on(Director& director, const Orders& orders, SampleFile& file, LiveTable&
   }
 }
 
+constexpr Entry kDirectorFiles[] = {
+    {"FILE",
+     "With --csv: time, thread, name, virtual time, consumed time and state, a line for each "
+     "thread and tick. It is named FILE.part until it is complete."},
+};
+
+constexpr CommandText kDirectorText = {
+    .name = "director",
+    .summary = "Direct processes or virtual machines by least virtual time, or watch them",
+    .operands = "[OPTIONS]",
+    .prose =
+        R"(For simulators that cannot be changed, and virtual machines (QEMU with debug-threads=on): of more
+threads than cores, those run that have consumed least, by a tick of a millisecond, as real-time
+threads. It needs the right to set real-time priorities (root, or CAP_SYS_NICE). However it ends, all
+threads have their old scheduling back.)",
+    .examples = R"(orrery director --pid 4711 --pid 4712
+orrery director --cgroup machines --csv times.csv
+orrery director --cgroup machines --watch --duration 10s    what the system does by itself
+orrery director --pid 4711 --threads 'worker*' --tick 2ms --ceiling 50%)",
+    .files = kDirectorFiles};
+
+class DirectorCommand final : public Command {
+ public:
+  DirectorCommand() : Command(kDirectorText) {}
+
+  void declare(OptionTable& options) override {
+    options.values("--pid", request_.processes, "N",
+                   "Process whose threads are directed; may be repeated");
+    options.value(
+        "--cgroup", request_.group, "NAME",
+        "All processes of this control group, of version 1 or 2, and those that come into "
+        "it");
+    options.value(
+        "--threads", request_.pattern, "PATTERN",
+        "Direct threads with such names, as in a shell; the others of their processes are "
+        "helpers (virtual processors; of a process without such, all)");
+    options.value("--tick", request_.tick, "TIME",
+                  "How often who runs is chosen anew, 100us to 100ms (1ms)");
+    options.value("--ceiling", request_.ceiling, "SHARE",
+                  "The most of each core that directed threads have before all others, 5% to 95% "
+                  "(90%)");
+    options.value("--duration", request_.duration, "TIME",
+                  "End after this time (when the processes or Ctrl-C do)");
+    options.flag("--watch", request_.watch,
+                 "Change no scheduling: measure what the system's does; needs no rights");
+    options.value("--csv", request_.csv, "FILE",
+                  "Write the virtual time of each thread at each tick");
+    options.flag("--force", request_.force, "Replace that file");
+    options.flag("--json", request_.json, "Print the summary as JSON");
+    options.flag("--quiet", request_.quiet, "Show no table while it goes on");
+  }
+
+  int run(OptionTable&, const Invocation&) override {
+    require_standard_output();
+    const Orders orders = read_orders(request_);
+    SampleFile file(request_.csv, request_.force);
+    // Block the signals before any thread or process is started, which a signal would otherwise end.
+    const sigset_t signals = ending_signals();
+    sigset_t before;
+    pthread_sigmask(SIG_BLOCK, &signals, &before);
+    Director director(orders);
+    if (!director.ceiling_reason().empty() && !request_.quiet)
+      fmt::print(stderr, "orrery: the ceiling is {}, since {}\n", percent_text(director.ceiling()),
+                 director.ceiling_reason());
+    LiveTable table(request_.quiet);
+    director.start();
+    const int signal = go_on(director, orders, file, table);
+    director.stop();
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    table.erase();
+    file.take(director);
+    file.publish();
+    if (director.samples().lost() > 0)
+      fmt::print(stderr, "orrery: {} samples are not in '{}', which could not be written as fast\n",
+                 grouped(director.samples().lost()), request_.csv);
+    write_out(request_.json ? json_text(director, orders) : summary_text(director, orders));
+    flush_out();
+    return signal == 0 ? kExitOk : kExitSignal + signal;
+  }
+
+ private:
+  DirectorRequest request_;
+};
+
+const CommandEntry kDirectorEntry(11, make_command<DirectorCommand>);
+
 }  // namespace
-
-int director_command(const DirectorArguments& arguments) {
-  require_standard_output();
-  const Orders orders = read_orders(arguments);
-  SampleFile file(arguments.csv, arguments.force);
-  // Block the signals before any thread or process is started, which a signal would otherwise end.
-  const sigset_t signals = ending_signals();
-  sigset_t before;
-  pthread_sigmask(SIG_BLOCK, &signals, &before);
-  Director director(orders);
-  if (!director.ceiling_reason().empty() && !arguments.quiet)
-    fmt::print(stderr, "orrery: the ceiling is {}, since {}\n", percent_text(director.ceiling()),
-               director.ceiling_reason());
-  LiveTable table(arguments.quiet);
-  director.start();
-  const int signal = go_on(director, orders, file, table);
-  director.stop();
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  table.erase();
-  file.take(director);
-  file.publish();
-  if (director.samples().lost() > 0)
-    fmt::print(stderr, "orrery: {} samples are not in '{}', which could not be written as fast\n",
-               grouped(director.samples().lost()), arguments.csv);
-  write_out(arguments.json ? json_text(director, orders) : summary_text(director, orders));
-  flush_out();
-  return signal == 0 ? kExitOk : kExitSignal + signal;
-}
-
 }  // namespace orrery::cli

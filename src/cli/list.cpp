@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/describe_json.h"
 #include "cli/standard_output.h"
 #include "core/model_registry.h"
@@ -21,20 +21,41 @@ void print(const char* heading, const Infos& infos, const Terminal& terminal) {
   print_out("{}\n{}\n", terminal.bold(heading), table.empty() ? "  none\n" : table.text(terminal));
 }
 
-}  // namespace
+constexpr CommandText kListText = {
+    .name = "list",
+    .summary = "Show the models and the engines",
+    .operands = "[OPTIONS]",
+    .prose =
+        R"(What the command brings along; a model in a file of your own is known by its path.)",
+    .examples = "orrery list\norrery list --json"};
 
-int list_command(const ListArguments& arguments) {
-  if (arguments.json) {
-    print_out("{}", list_json());
+class ListCommand final : public Command {
+ public:
+  ListCommand() : Command(kListText) {}
+
+  void declare(OptionTable& options) override {
+    options.flag("--json", json_, "Print what is there as JSON, with all options");
+  }
+
+  int run(OptionTable&, const Invocation&) override {
+    if (json_) {
+      print_out("{}", list_json());
+      return kExitOk;
+    }
+    const Terminal terminal = Terminal::of(STDOUT_FILENO);
+    print("Models", models(), terminal);
+    print("Engines", engines(), terminal);
+    print_out(
+        "'orrery describe NAME' shows a model's parameters or an engine's options, 'orrery run "
+        "MODEL' runs a model.\n");
     return kExitOk;
   }
-  const Terminal terminal = Terminal::of(STDOUT_FILENO);
-  print("Models", models(), terminal);
-  print("Engines", engines(), terminal);
-  print_out(
-      "'orrery describe NAME' shows a model's parameters or an engine's options, 'orrery run "
-      "MODEL' runs a model.\n");
-  return kExitOk;
-}
 
+ private:
+  bool json_ = false;
+};
+
+const CommandEntry kListEntry(1, make_command<ListCommand>);
+
+}  // namespace
 }  // namespace orrery::cli

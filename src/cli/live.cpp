@@ -41,54 +41,59 @@ std::string reason_for_no_looks(const Engine& engine, const std::string& name, c
 
 }  // namespace
 
-Live::~Live() {
-  if (board_) board_->dismiss();
+void Live::declare(OptionTable& options) {
+  options.flag_with_value("--live", "0", port_, "PORT",
+                          "Show the run in a browser on this machine while it goes on; --live=PORT "
+                          "names the port");
 }
 
-void Live::prepare(const RunArguments& arguments, const Engine& engine, const RunRecord& record,
-                   RunControl& control) {
-  if (arguments.live.empty() || arguments.live == "false") return;
-  const std::uint16_t port = read_port(arguments.live);
-  const std::string reason = reason_for_no_looks(engine, record.engine, *record.model);
+void Live::prepare(RunState& run) {
+  if (port_.empty() || port_ == "false") return;
+  const std::uint16_t port = read_port(port_);
+  const std::string reason = reason_for_no_looks(*run.engine, run.info->name, run.model());
   looks_ = reason.empty();
-  if (record.options.place.rank != 0) return;
-  facts_ = live::Facts::of(record);
+  if (!run.is_first()) return;
+  facts_ = live::Facts::of(run.record);
   facts_.no_looks = reason;
   server_.emplace(port);
   token_ = live::make_token();
-  board_.emplace(control, facts_.horizon_seconds);
+  board_.emplace(run.control, facts_.horizon_seconds);
   answers_.emplace(*board_, facts_, token_);
 }
 
-void Live::begin(const RunRecord& record, RunControl& control) {
-  if (!looks_) return;
-  halts_.emplace(*record.model, record.options, control, board_ ? &*board_ : nullptr,
-                 control.halts);
-  control.halts = &*halts_;
-}
-
-void Live::attach(Watch& watch) {
+void Live::begin(RunState& run) {
+  RunControl& control = run.control;
+  if (looks_) {
+    halts_.emplace(run.model(), run.record.options, control, board_ ? &*board_ : nullptr,
+                   control.halts);
+    control.halts = &*halts_;
+  }
   if (!board_) return;
-  board_->attach(watch, looks_);
+  board_->attach(*run.watch, looks_);
   server_->start(*answers_);
   fmt::print(stderr, "orrery: live at http://127.0.0.1:{}/{}/\n", server_->port(), token_);
 }
 
-void Live::detach() {
+void Live::leave(RunState&) {
   if (board_) board_->detach();
 }
 
-void Live::end(const RunRecord& record, const std::string& sentence) {
+void Live::published(RunState& run) {
   if (!board_) return;
+  const RunRecord& record = run.record;
   const RunResult& result = record.result;
   const bool has_results = result.end != RunEnd::failed;
   live::Ending ending{.end = run_end_text(result.end),
-                      .sentence = sentence,
+                      .sentence = run.trouble(),
                       .reached = time_text(*record.model, result.reached),
                       .fingerprint = has_results ? fingerprint_text(result.fingerprint) : "",
                       .metrics = report_metrics(record)};
   board_->end(std::move(ending), record.progress);
   board_->dismiss();
+}
+
+void Live::failed() {
+  if (board_) board_->dismiss();
 }
 
 }  // namespace orrery::cli

@@ -20,7 +20,7 @@
 #include <system_error>
 #include <vector>
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/standard_output.h"
 #include "core/model_registry.h"
 #include "core/plugin_file.h"
@@ -38,6 +38,12 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+struct LlfRequest {
+  Words words;
+  Words command;  ///< behind "--"
+  std::string group, tokens;
+};
+
 // --- run
 // ------------------------------------------------------------------------------------------
 
@@ -54,15 +60,14 @@ std::string stub() {
   return path;
 }
 
-std::string group_of(const LlfCommandArguments& arguments) {
-  if (arguments.group.empty()) return fmt::format("mpi.{}", getpid());
-  const bool is_name =
-      arguments.group.size() <= 71 &&
-      std::all_of(arguments.group.begin(), arguments.group.end(), [](unsigned char c) {
-        return std::isalnum(c) != 0 || std::strchr("._-", c) != nullptr;
-      });
-  if (is_name) return arguments.group;
-  throw UsageError("--group '" + arguments.group +
+std::string group_of(const LlfRequest& request) {
+  if (request.group.empty()) return fmt::format("mpi.{}", getpid());
+  const bool is_name = request.group.size() <= 71 &&
+                       std::all_of(request.group.begin(), request.group.end(), [](unsigned char c) {
+                         return std::isalnum(c) != 0 || std::strchr("._-", c) != nullptr;
+                       });
+  if (is_name) return request.group;
+  throw UsageError("--group '" + request.group +
                    "' is no name of a group: it has 1 to 71 letters, digits, and . _ -");
 }
 
@@ -90,17 +95,17 @@ class Mark {
   std::string path_;
 };
 
-void set_environment(const LlfCommandArguments& arguments, const Mark& mark) {
+void set_environment(const LlfRequest& request, const Mark& mark) {
   const std::string preloaded = stub();
   const char* const others = std::getenv("LD_PRELOAD");
   setenv("LD_PRELOAD",
          (others == nullptr || *others == '\0' ? preloaded : preloaded + ":" + others).c_str(), 1);
-  setenv(llf::mpi::kGroup, group_of(arguments).c_str(), 1);
+  setenv(llf::mpi::kGroup, group_of(request).c_str(), 1);
   setenv(llf::mpi::kUnusedMark, mark.path().c_str(), 1);
   unsetenv(llf::mpi::kTokens);
-  if (!arguments.tokens.empty()) {
-    option_forms::read_count("--tokens", arguments.tokens, 1, 1024);
-    setenv(llf::mpi::kTokens, arguments.tokens.c_str(), 1);
+  if (!request.tokens.empty()) {
+    option_forms::read_count("--tokens", request.tokens, 1, 1024);
+    setenv(llf::mpi::kTokens, request.tokens.c_str(), 1);
   }
   // Open MPI must yield where it spins, and must not bind ranks to cores, since a token is valid
   // for any core. Settings of the user stay.
@@ -143,14 +148,14 @@ void start(const Words& command) {
   sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 
-int run(const LlfCommandArguments& arguments) {
-  Words command(arguments.words.begin() + 1, arguments.words.end());
-  command.insert(command.end(), arguments.command.begin(), arguments.command.end());
+int run_command(const LlfRequest& request) {
+  Words command(request.words.begin() + 1, request.words.end());
+  command.insert(command.end(), request.command.begin(), request.command.end());
   if (command.empty())
     throw UsageError(
         "'orrery llf run' needs a command, as in 'orrery llf run -- mpirun -n 8 ./simulator'");
   const Mark mark;
-  set_environment(arguments, mark);
+  set_environment(request, mark);
   catch_signals();
   start(command);
   const int code = exit_code_of(wait_for_process(started));
@@ -237,29 +242,67 @@ void clean_all() {
   print_out("{} removed\n", removed == 1 ? "1 group" : fmt::format("{} groups", removed));
 }
 
+constexpr CommandText kLlfText = {
+    .name = "llf",
+    .summary = "Run a program over MPI with more ranks than cores; show groups of liborrery-llf",
+    .operands = "run|status|clean [WORDS...] [OPTIONS]",
+    .prose =
+        R"(Ranks that wait by looking again and again take the cores from those that they wait for. 'run' puts a
+library between the ranks of a command and MPI, without a change to the program: a rank that waits
+sleeps, and no more run than there are cores. The exit code is the command's. 'status' and 'clean' are
+for all simulators that use liborrery-llf: who is in a group and does what; and removing groups in
+which nobody lives any more.)",
+    .examples = R"(orrery llf run -- mpirun -n 8 ./simulator --its --options
+orrery llf run --group mine --tokens 2 -- mpirun -n 8 --oversubscribe ./simulator
+orrery llf status           the groups
+orrery llf status mine      its federates
+orrery llf clean)",
+    .more =
+        R"(Everything behind '--' is the command. The program is linked with Open MPI or MPICH, as a shared
+library.)",
+    .takes_command = true};
+
+class LlfCommand final : public Command {
+ public:
+  LlfCommand() : Command(kLlfText) {}
+
+  void declare(OptionTable& options) override {
+    options.operands("WORDS", request_.words,
+                     "'run --' and a command, or 'status' or 'clean' and a group");
+    options.value("--group", request_.group, "NAME",
+                  "run: name of the group that its ranks are (one of its own)");
+    options.value("--tokens", request_.tokens, "N",
+                  "run: how many ranks run at a time (as many as there are cores)");
+  }
+
+  int run(OptionTable&, const Invocation& call) override {
+    request_.command = call.other;
+    const Words& words = request_.words;
+    const std::string verb = words.empty() ? "" : words[0];
+    if (verb == "run") return run_command(request_);
+    if ((verb != "status" && verb != "clean") || words.size() > 2 || !request_.command.empty())
+      throw UsageError(
+          "'orrery llf' needs 'run -- COMMAND', 'status [GROUP]' or 'clean [GROUP]', as in 'orrery "
+          "llf run -- mpirun -n 8 ./simulator'");
+    if (!request_.group.empty() || !request_.tokens.empty())
+      throw UsageError("--group and --tokens are for 'orrery llf run'");
+    if (verb == "status" && words.size() == 2)
+      show_group(words[1]);
+    else if (verb == "status")
+      show_groups();
+    else if (words.size() == 2)
+      clean_group(words[1]);
+    else
+      clean_all();
+    flush_out();
+    return kExitOk;
+  }
+
+ private:
+  LlfRequest request_;
+};
+
+const CommandEntry kLlfEntry(12, make_command<LlfCommand>);
+
 }  // namespace
-
-int llf_command(const LlfCommandArguments& arguments) {
-  const Words& words = arguments.words;
-  const std::string verb = words.empty() ? "" : words[0];
-  if (verb == "run") return run(arguments);
-  if ((verb != "status" && verb != "clean") || words.size() > 2 || !arguments.command.empty())
-    throw UsageError(
-        "'orrery llf' needs 'run -- COMMAND', 'status [GROUP]' or 'clean [GROUP]', as in 'orrery "
-        "llf "
-        "run -- mpirun -n 8 ./simulator'");
-  if (!arguments.group.empty() || !arguments.tokens.empty())
-    throw UsageError("--group and --tokens are for 'orrery llf run'");
-  if (verb == "status" && words.size() == 2)
-    show_group(words[1]);
-  else if (verb == "status")
-    show_groups();
-  else if (words.size() == 2)
-    clean_group(words[1]);
-  else
-    clean_all();
-  flush_out();
-  return kExitOk;
-}
-
 }  // namespace orrery::cli

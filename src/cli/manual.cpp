@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // orrery manual: the manual pages, made from the declared commands and options (command_line.h) and
-// their texts (command_texts.h). A page written by hand would be wrong after the next option; these
+// their texts (command.h). A page written by hand would be wrong after the next option; these
 // pages cannot be.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -12,8 +12,6 @@
 
 #include "cli/beside.h"
 #include "cli/command_line.h"
-#include "cli/command_texts.h"
-#include "cli/commands.h"
 #include "cli/roff.h"
 #include "cli/standard_output.h"
 #include "core/model_registry.h"
@@ -98,8 +96,7 @@ std::string entries(std::string_view heading, std::span<const Entry> list, bool 
 
 std::vector<std::string> all_commands(const CommandLine& commands) {
   std::vector<std::string> names{""};
-  for (const CLI::App* command : commands.app.get_subcommands(nullptr))
-    names.push_back(command->get_name());
+  for (const CommandText* text : commands.texts()) names.emplace_back(text->name);
   for (const std::string& name : commands_beside()) names.push_back(name);
   return names;
 }
@@ -134,9 +131,9 @@ std::string page_of_program_beside(const CommandLine& commands, const std::strin
 
 std::string commands_section(const CommandLine& commands) {
   std::string text = roff_section("COMMANDS");
-  for (const CLI::App* command : commands.app.get_subcommands(nullptr))
-    text += roff_entry(roff_bold(page_name(command->get_name())) + "(1)",
-                       sentence(command->get_description()));
+  for (const CommandText* command : commands.texts())
+    text += roff_entry(roff_bold(page_name(command->name)) + "(1)",
+                       sentence(std::string(command->summary)));
   for (const std::string& name : commands_beside())
     text += roff_entry(roff_bold(page_name(name)) + "(1)",
                        sentence(summary_in(help_of_command_beside(name))));
@@ -158,10 +155,9 @@ std::string page_of(const CommandLine& commands, const CLI::App& command, const 
 
 /// Empty `name`: the page of orrery itself.
 std::string page(const CommandLine& commands, const std::string& name) {
-  if (name.empty()) return page_of(commands, commands.app, command_text(name));
-  const auto found = commands.app.get_subcommands(
-      [&](const CLI::App* command) { return command->get_name() == name; });
-  if (!found.empty()) return page_of(commands, *found.front(), command_text(name));
+  if (name.empty()) return page_of(commands, commands.app(), own_text());
+  for (const CommandText* text : commands.texts())
+    if (text->name == name) return page_of(commands, *commands.find(name), *text);
   const std::vector<std::string> names = all_commands(commands);
   if (std::find(names.begin(), names.end(), name) != names.end())
     return page_of_program_beside(commands, name);
@@ -180,17 +176,42 @@ void write_pages(const CommandLine& commands, const std::filesystem::path& folde
   }
 }
 
-}  // namespace
+constexpr CommandText kManualText = {
+    .name = "manual",
+    .summary = "Print the manual page of a command, or write all of them into a folder",
+    .operands = "[COMMAND] [OPTIONS]",
+    .prose =
+        R"(A page is made from what the command declares, in the language of man(7). Without a name it is that of
+orrery itself.)",
+    .examples = R"(orrery manual run | man -l -
+orrery manual --into ~/.local/share/man/man1)"};
 
-int manual_command(const CommandLine& commands, const ManualArguments& arguments) {
-  if (arguments.into.empty()) {
-    print_out("{}", page(commands, arguments.command));
-  } else if (arguments.command.empty()) {
-    write_pages(commands, arguments.into);
-  } else {
-    throw UsageError("--into is for the pages of all commands; leave the name away");
+class ManualCommand final : public Command {
+ public:
+  ManualCommand() : Command(kManualText) {}
+
+  void declare(OptionTable& options) override {
+    options.operand("COMMAND", name_, "Name of a command (orrery itself)");
+    options.value("--into", into_, "DIR",
+                  "Write the pages of all commands into this folder, orrery-NAME.1 each");
   }
-  return kExitOk;
-}
 
+  int run(OptionTable&, const Invocation&) override {
+    if (!into_.empty() && !name_.empty())
+      throw UsageError("--into is for the pages of all commands; leave the name away");
+    const CommandLine commands;
+    if (into_.empty())
+      print_out("{}", page(commands, name_));
+    else
+      write_pages(commands, into_);
+    return kExitOk;
+  }
+
+ private:
+  std::string name_, into_;
+};
+
+const CommandEntry kManualEntry(14, make_command<ManualCommand>);
+
+}  // namespace
 }  // namespace orrery::cli

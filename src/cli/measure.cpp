@@ -2,13 +2,15 @@
 //
 // orrery describe MODEL --measure: runs the model for a while and shows, for each kind of edge, the
 // smallest measured delay beside the declared delay.
+#include "cli/measure.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/standard_output.h"
 #include "observe/edge_view.h"
 #include "observe/number_text.h"
@@ -84,19 +86,19 @@ void show_json(const ChosenModel& chosen, const RunOptions& options, const Surve
 
 }  // namespace
 
-int measure_command(const DescribeArguments& arguments) {
+int measure(const RunRequest& request, const OutputRequest& output) {
   require_standard_output();
-  const ChosenModel chosen = choose_model(arguments);
-  prepare_model(*chosen.model, read_seed(arguments));
-  RunOptions options = read_options(arguments, *chosen.model);
+  const ChosenModel chosen = choose_model(request);
+  prepare_model(*chosen.model, read_seed(request));
+  RunOptions options = read_options(request, *chosen.model);
   const SurveyLimits& limits = options.until == Time::max() ? kShortRun : kWholeRun;
   if (options.until == Time::max()) options.until = horizon_of(*chosen.model);
 
   RunControl control;
-  Watch watch(control, watch_settings(*chosen.model, options, arguments.quiet));
+  Watch watch(control, watch_settings(*chosen.model, options, output.quiet));
   const SurveyResult result = survey_run(*chosen.model, options, limits, control);
   watch.stop();
-  if (arguments.json) {
+  if (output.json) {
     show_json(chosen, options, result);
   } else {
     show(chosen, options, result);

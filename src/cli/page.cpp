@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/standard_output.h"
 #include "observe/output_folder.h"
 #include "orrery/error.h"
@@ -21,12 +21,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
+struct PageRequest {
+  std::vector<std::string> folders;
+  std::string out;
+  bool force = false;
+};
+
 constexpr const char* kSeveralName = "comparison.html";
 
-std::string target_of(const PageArguments& arguments) {
-  if (!arguments.out.empty()) return arguments.out;
-  if (arguments.folders.size() > 1) return kSeveralName;
-  return (fs::path(arguments.folders.front()) / kPageName).string();
+std::string target_of(const PageRequest& request) {
+  if (!request.out.empty()) return request.out;
+  if (request.folders.size() > 1) return kSeveralName;
+  return (fs::path(request.folders.front()) / kPageName).string();
 }
 
 /// A page may be overwritten without --force, since users make pages again and again; no other file
@@ -77,15 +83,53 @@ void write_page(const std::string& file, const std::string& text) {
   if (error) throw UsageError(fmt::format("cannot write '{}': {}", file, error.message()));
 }
 
+constexpr Entry kPageFiles[] = {
+    {"DIR/report.html", "The page of a run or a study, where --out names no other."},
+    {"comparison.html", "That of several, in the current folder."},
+};
+
+constexpr CommandText kReportText = {
+    .name = "report",
+    .summary = "Make a page of a run, of several side by side, or of a study",
+    .operands = "DIR... [OPTIONS]",
+    .prose =
+        R"(One HTML file without any other: what was run, its results, metrics, tables and pictures, how the
+engine behaved over time, and what limited the run. Several runs are compared with the first.)",
+    .examples = R"(orrery report results/sioux
+orrery report results/sioux --out sioux.html
+orrery report results/csma results/aloha --out access.html
+orrery report results/channels                the page of a study)",
+    .files = kPageFiles};
+
+class ReportCommand final : public Command {
+ public:
+  ReportCommand() : Command(kReportText) {}
+
+  void declare(OptionTable& options) override {
+    options.operands("DIR", request_.folders,
+                     "Folder of a run or a study; several runs stand side by side");
+    options.value("--out", request_.out, "FILE",
+                  "The page (report.html in the folder; of several, comparison.html here)");
+    options.flag("--force", request_.force, "Replace a file that is no such page");
+  }
+
+  int run(OptionTable&, const Invocation&) override {
+    if (request_.folders.empty())
+      throw UsageError(
+          "which run? 'orrery report DIR' needs the folder that 'orrery run --out DIR' left");
+    require_standard_output();
+    const std::string file = target_of(request_);
+    check_target(file, request_.force);
+    write_page(file, page_of(request_.folders));
+    print_out("page in {}\n", file);
+    return kExitOk;
+  }
+
+ private:
+  PageRequest request_;
+};
+
+const CommandEntry kReportEntry(13, make_command<ReportCommand>);
+
 }  // namespace
-
-int page_command(const PageArguments& arguments) {
-  require_standard_output();
-  const std::string file = target_of(arguments);
-  check_target(file, arguments.force);
-  write_page(file, page_of(arguments.folders));
-  print_out("page in {}\n", file);
-  return kExitOk;
-}
-
 }  // namespace orrery::cli

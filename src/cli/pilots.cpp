@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "core/duration_text.h"
 #include "observe/batch_means.h"
 #include "observe/result_files.h"
@@ -115,18 +115,18 @@ study::FixedWarmUp longest(const SweepPlan& sweep, const study::Plan& plan,
 }  // namespace
 
 std::optional<study::FixedWarmUp> fix_warm_up(SweepPlan& sweep, const std::string& folder,
-                                              const SweepArguments& arguments) {
+                                              const SweepRequest& request) {
   if (sweep.warm_up_metric.empty()) return {};
   const study::Plan plan = pilot_plan(sweep.plan);
   const study::RunMaker maker = pilot_maker(sweep);
   const std::string path = (fs::path(folder) / "pilots").string();
   nlohmann::ordered_json identity = sweep.identity;
   identity["pilots_of"] = sweep.warm_up_metric;
-  const study::StudyFolder pilots(path, identity, arguments.force);
-  if (!arguments.quiet)
+  const study::StudyFolder pilots(path, identity, request.force);
+  if (!request.quiet)
     fmt::print(stderr, "orrery: {} pilots at each of {} points for the warm-up\n", study::kPilots,
                plan.points.size());
-  study::Campaign campaign(plan, pilots, maker, arguments.quiet);
+  study::Campaign campaign(plan, pilots, maker, request.quiet);
   if (const int signal = campaign.carry_out(); signal != 0)
     throw PilotsEnded{told(campaign, signal)};
   if (!campaign.failures().empty()) {

@@ -22,6 +22,6 @@ struct PilotsEnded {
 /// Executes the pilots, if the plan asks for some, and gives the plan's runs the warm-up. Throws
 /// PilotsEnded, and UsageError if runs are too short to determine a warm-up.
 std::optional<study::FixedWarmUp> fix_warm_up(SweepPlan& sweep, const std::string& folder,
-                                              const SweepArguments& arguments);
+                                              const SweepRequest& request);
 
 }  // namespace orrery::cli

@@ -10,7 +10,7 @@
 #include <new>
 #include <thread>
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "core/fingerprint.h"
 #include "core/machine.h"
 #include "observe/input_digest.h"
@@ -56,24 +56,24 @@ StepEnd take(const std::function<void()>& step) {
   throw SystemFailure(sentence);
 }
 
-unsigned asked_ranks(const RunArguments& arguments) {
-  if (arguments.ranks.empty()) return 1;
+unsigned asked_ranks(const RankRequest& request) {
+  if (request.ranks.empty()) return 1;
   unsigned ranks = 0;
-  const char* const end = arguments.ranks.data() + arguments.ranks.size();
-  const auto read = std::from_chars(arguments.ranks.data(), end, ranks);
+  const char* const end = request.ranks.data() + request.ranks.size();
+  const auto read = std::from_chars(request.ranks.data(), end, ranks);
   if (read.ec == std::errc() && read.ptr == end && ranks >= 1 &&
       ranks <= transport::kMostLocalRanks)
     return ranks;
   throw UsageError(fmt::format("--ranks can be 1 to {}, not '{}'; more need an MPI launcher",
-                               transport::kMostLocalRanks, arguments.ranks));
+                               transport::kMostLocalRanks, request.ranks));
 }
 
 /// "openmpi" or "mpich"; empty: no launcher has started several processes.
-std::string mpi_library(const RunArguments& arguments) {
+std::string mpi_library(const RankRequest& request) {
   const MpiEnvironment found = MpiEnvironment::now();
-  if (!arguments.mpi.empty()) {
-    if (arguments.mpi == "openmpi" || arguments.mpi == "mpich") return arguments.mpi;
-    throw UsageError(fmt::format("--mpi can be openmpi or mpich, not '{}'", arguments.mpi));
+  if (!request.mpi.empty()) {
+    if (request.mpi == "openmpi" || request.mpi == "mpich") return request.mpi;
+    throw UsageError(fmt::format("--mpi can be openmpi or mpich, not '{}'", request.mpi));
   }
   if (!found.any() || found.ranks == 1) return {};
   if (found.openmpi && found.mpich)
@@ -119,8 +119,16 @@ std::string prepared_text(const Model& model) {
 
 }  // namespace
 
-std::optional<int> launch_ranks(const RunArguments& arguments, const std::string& resumable) {
-  const unsigned ranks = asked_ranks(arguments);
+void RankRequest::declare(OptionTable& options) {
+  options.value("--ranks", ranks, "N", "Processes on this machine that run the model together (1)");
+  options.value("--mpi", mpi, "openmpi|mpich",
+                "MPI library of the launcher that has started this (the one that the environment "
+                "names)");
+}
+
+std::optional<int> launch_ranks(const RankRequest& request, char* const* argv,
+                                const std::string& resumable) {
+  const unsigned ranks = asked_ranks(request);
   if (ranks == 1 || transport::is_local_rank()) return std::nullopt;
   const MpiEnvironment found = MpiEnvironment::now();
   if (found.any() && found.ranks != 1)
@@ -128,7 +136,7 @@ std::optional<int> launch_ranks(const RunArguments& arguments, const std::string
         "--ranks starts ranks on this machine, and an MPI launcher has started some "
         "already: give one of both");
   const transport::LaunchEnd end =
-      transport::launch_local(ranks, arguments.command_line, kExitSystem,
+      transport::launch_local(ranks, argv, kExitSystem,
                               resumable.empty() ? "what it had computed is lost"
                                                 : fmt::format("'orrery resume {}' goes on from "
                                                               "its last snapshot, if it has one",
@@ -145,8 +153,8 @@ void refuse_mpi_launcher(const std::string& command) {
                   command, found.ranks));
 }
 
-RankSession::RankSession(const RunArguments& arguments) {
-  std::unique_ptr<transport::Wire> wire = join(arguments);
+RankSession::RankSession(const RankRequest& request) {
+  std::unique_ptr<transport::Wire> wire = join(request);
   if (wire == nullptr) return;
   transport_ = std::make_unique<transport::RankTransport>(std::move(wire));
   if (is_first()) return;
@@ -155,12 +163,12 @@ RankSession::RankSession(const RunArguments& arguments) {
   std::signal(SIGTERM, SIG_IGN);
 }
 
-std::unique_ptr<transport::Wire> RankSession::join(const RunArguments& arguments) {
+std::unique_ptr<transport::Wire> RankSession::join(const RankRequest& request) {
   if (auto wire = transport::join_local()) {
     is_local_ = true;
     return wire;
   }
-  const std::string library = mpi_library(arguments);
+  const std::string library = mpi_library(request);
   if (library.empty()) return nullptr;
   try {
     auto wire = transport::join_mpi(library);
@@ -208,7 +216,7 @@ void RankSession::agree(const std::function<void()>& step) {
 }
 
 /// Each rank compares its own facts with those of rank 0.
-void RankSession::compare(const Facts& facts) {
+void RankSession::compare(const RunFacts& facts) {
   if (transport_ == nullptr) return;
   ByteWriter writer;
   for (const auto& [name, value] : facts) writer.put(value);
@@ -238,9 +246,8 @@ int RankSession::abandon(const std::string& sentence) {
   _exit(kExitSystem);
 }
 
-RankSession::Facts facts_of(const ChosenModel& model, const EngineInfo& engine,
-                            const RunOptions& options) {
-  RankSession::Facts facts = {{"its build of orrery", input_digest_of("/proc/self/exe")}};
+RunFacts facts_of(const ChosenModel& model, const EngineInfo& engine, const RunOptions& options) {
+  RunFacts facts = {{"its build of orrery", input_digest_of("/proc/self/exe")}};
   if (!model.path.empty())
     facts.emplace_back("its model '" + model.path + "'", input_digest_of(model.path));
   if (const std::string& path = options.get(partition_option()); !path.empty())

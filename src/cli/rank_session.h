@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/run_arguments.h"
+#include "cli/run_feature.h"
 #include "run/engine.h"
 #include "transport/ranks/rank_transport.h"
 
@@ -22,10 +22,17 @@ namespace orrery::cli {
 /// Thrown on a rank other than 0: rank 0 prints how the run ended.
 struct ToldByRank0 {};
 
+/// --ranks and --mpi.
+struct RankRequest {
+  std::string ranks, mpi;
+  void declare(OptionTable& options);
+};
+
 /// Starts the processes and waits for them if --ranks asks for processes on this machine and this
 /// process is not one of them; returns their exit code, else nothing. `resumable`: the folder of
 /// the results if the run takes snapshots.
-std::optional<int> launch_ranks(const RunArguments& arguments, const std::string& resumable);
+std::optional<int> launch_ranks(const RankRequest& request, char* const* argv,
+                                const std::string& resumable);
 
 /// Throws UsageError if an MPI launcher has started several processes of a command that runs in one
 /// process.
@@ -33,7 +40,7 @@ void refuse_mpi_launcher(const std::string& command);
 
 class RankSession {
  public:
-  explicit RankSession(const RunArguments& arguments);
+  explicit RankSession(const RankRequest& request);
 
   /// nullptr: this process runs the model alone.
   transport::RankTransport* transport() { return transport_.get(); }
@@ -43,9 +50,7 @@ class RankSession {
   /// Runs a step on all ranks: if `step` fails on any rank, agree() fails on all, and rank 0 prints
   /// where.
   void agree(const std::function<void()>& step);
-  /// Names and values that must be the same on all ranks.
-  using Facts = std::vector<std::pair<std::string, std::string>>;
-  void compare(const Facts& facts);
+  void compare(const RunFacts& facts);
   /// Call it when all ranks have come to the end in order.
   void part();
   /// Ends the run on all ranks because this rank failed; returns the exit code.
@@ -53,13 +58,12 @@ class RankSession {
   int abandon(const std::string& sentence);
 
  private:
-  std::unique_ptr<transport::Wire> join(const RunArguments& arguments);
+  std::unique_ptr<transport::Wire> join(const RankRequest& request);
   bool is_local_ = false;
   std::unique_ptr<transport::RankTransport> transport_;
 };
 
 /// The prepared model, the options and the builds, as texts to be compared.
-RankSession::Facts facts_of(const ChosenModel& model, const EngineInfo& engine,
-                            const RunOptions& options);
+RunFacts facts_of(const ChosenModel& model, const EngineInfo& engine, const RunOptions& options);
 
 }  // namespace orrery::cli

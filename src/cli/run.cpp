@@ -7,24 +7,22 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 
-#include "cli/again.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/live.h"
 #include "cli/rank_session.h"
+#include "cli/replay_check.h"
 #include "cli/revision.h"
+#include "cli/run_feature.h"
+#include "cli/snapshot_session.h"
 #include "cli/standard_output.h"
 #include "cli/stopping.h"
 #include "cli/tracing.h"
-#include "cli/travel.h"
-#include "core/modules.h"
 #include "observe/report.h"
 #include "observe/result_files.h"
 #include "observe/summary.h"
-#include "observe/watch.h"
 #include "orrery/error.h"
 #include "run/options/model_checks.h"
 #include "run/results/observation.h"
@@ -35,296 +33,401 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The output of a run with --out: the folder, its files, and the store that feeds them.
-struct Output {
-  Output(const std::string& path, bool force) : folder(path, kReportName, force) {}
-
-  /// The writer for the model's rows: into the files at once, or into the log of `travel`; null if
-  /// the model has no tables.
-  RowWriter* open(const Model& model, Travel& travel) {
-    files.emplace(folder, model);
-    travel.open(folder.path(), !model.tables().empty());
-    RowWriter* const log = travel.row_writer();
-    if (model.tables().empty()) return nullptr;
-    return log != nullptr ? log : &*files;
+/// The features of a run. Their order matters in four steps:
+/// - model_prepared: ReplayCheck looks at what prepare() has read before a snapshot replaces the
+///   model.
+/// - prepare: a snapshot's checks come before those that create files and open ports (trace, page).
+/// - rows: each feature stands in front of those before it. The log of snapshots takes the model's
+///   rows only, so the trace stands in front of the log and keeps what it traces.
+/// - begin: each feature's halts ask those before it. --stop-when asks last, since a run that it
+///   ends has taken its snapshot and has been shown.
+class Features {
+ public:
+  explicit Features(Beginning beginning) : snapshots(beginning) {
+    if (beginning == Beginning::model) list_.push_back(&replay);
+    list_.insert(list_.end(), {&snapshots, &tracing_, &live_, &stopping_});
   }
+  auto begin() const { return list_.begin(); }
+  auto end() const { return list_.end(); }
 
-  OutputFolder folder;
-  std::optional<ResultFiles> files;
+  ReplayCheck replay;
+  SnapshotSession snapshots;
+
+ private:
+  Tracing tracing_;
+  Live live_;
+  Stopping stopping_;
+  std::vector<RunFeature*> list_;
 };
 
-/// The rows of a run: those of its model's tables, and those of a trace.
-class RowFlow {
- public:
-  RowFlow(Tracing& tracing, Travel& travel, std::optional<Output>& output)
-      : tracing_(tracing), travel_(travel), output_(output) {}
+bool spans_ranks(const EngineInfo& engine) {
+  return engine.make()->spans_ranks();
+}
 
-  /// Null if the run writes no rows.
-  RowStore* open(const Model& model, RunControl& control) {
-    RowWriter* const writer = tracing_.before(output_ ? output_->open(model, travel_) : nullptr);
-    // A run whose results cannot be kept is not worth its time.
-    const auto stop = [&control] { control.stop_requested.store(true, std::memory_order_relaxed); };
-    return writer == nullptr ? nullptr : &store_.emplace(*writer, stop);
+const EngineInfo& asked_engine(const std::string& name, bool over_ranks) {
+  const EngineInfo& engine = find_engine(name);
+  if (!over_ranks || spans_ranks(engine)) return engine;
+  std::vector<std::string> names;
+  for (const EngineInfo& info : engines())
+    if (spans_ranks(info)) names.push_back(info.name);
+  throw UsageError(fmt::format("engine {} runs in one process; over ranks use {}", engine.name,
+                               listed(names, " or ")));
+}
+
+/// The engine that --engine names. The default is an engine that chooses engines, if one is linked
+/// in; over ranks it is Time Warp.
+const EngineInfo& choose_engine(const RunArguments& arguments, bool over_ranks) {
+  if (!arguments.engine.empty())
+    return *at_key(arguments, "engine", "",
+                   [&] { return &asked_engine(arguments.engine, over_ranks); });
+  for (const char* name : {"auto", "timewarp", "sequential"})
+    for (const EngineInfo& info : engines())
+      if (info.name == name && (!over_ranks || spans_ranks(info))) return info;
+  throw UsageError("this build of orrery has no engine");
+}
+
+/// One run on this process, which may be one rank of several.
+class Run {
+ public:
+  Run(const RunArguments& arguments, const Invocation& call, const Features& features,
+      RankSession& ranks)
+      : arguments_(arguments), features_(features), ranks_(ranks), state_(arguments) {
+    state_.ranks = ranks.transport();
+    record_.command = call.words;
+    record_.started = utc_now();
+    record_.revision = kRevision;
+    record_.options.place = ranks.place();
   }
-  /// Call it when the run has ended.
-  void close(bool failed) {
-    if (!store_) return;
-    store_->close(failed ? RowStore::Rest::dropped : RowStore::Rest::written);
-    if (output_) travel_.hand_rows_to(*output_->files);
+
+  /// Returns the exit code.
+  int execute() {
+    try {
+      set_up();
+      return run_and_report();
+    } catch (...) {
+      for (RunFeature* feature : features_) feature->failed();
+      throw;
+    }
   }
 
  private:
-  Tracing& tracing_;
-  Travel& travel_;
-  std::optional<Output>& output_;
-  std::optional<RowStore> store_;
+  /// Makes all checks; they fail on all ranks or on none.
+  void set_up() {
+    ranks_.agree([this] {
+      if (ranks_.is_first()) require_standard_output();
+      make_model();
+      prepare();
+    });
+    if (state_.ranks == nullptr) return;
+    RunFacts facts = facts_of(state_.chosen, *state_.info, record_.options);
+    for (const RunFeature* feature : features_) feature->add_facts(facts);
+    std::string contents;
+    for (const InputFile& one : record_.inputs)
+      contents += fmt::format("{} {}\n", one.digest, one.path);
+    facts.emplace_back("what its input files hold", contents);
+    ranks_.compare(facts);
+    state_.control.ranks = state_.ranks;
+    record_.back_end = state_.ranks->back_end();
+    for (unsigned rank = 0; rank < state_.ranks->ranks(); ++rank)
+      record_.hosts.push_back(state_.ranks->host(rank));
+  }
+
+  void make_model() {
+    RunRequest request = arguments_;
+    for (RunFeature* feature : features_) feature->start(state_, request);
+    state_.chosen = choose_model(request);
+    const bool over_ranks = state_.ranks != nullptr;
+    if (const std::string why = over_ranks ? state_.model().refuses_ranks() : ""; !why.empty())
+      throw UsageError(fmt::format("model {}: {}", state_.chosen.name, why));
+    state_.info = &choose_engine(arguments_, over_ranks);
+    if (ranks_.is_first() && !state_.out.empty())
+      folder_.emplace(state_.out, kReportName, arguments_.force || state_.resumes_in_place);
+    record_.model = state_.chosen.model.get();
+    record_.model_name = state_.chosen.name;
+    record_.model_path = state_.chosen.path;
+    record_.engine = state_.info->name;
+    record_.host = HostFacts::now();
+  }
+
+  /// Makes all checks of model and options that need no execution.
+  void prepare() {
+    Model& model = state_.model();
+    RunOptions& options = record_.options;
+    state_.model_seed = read_seed(arguments_);
+    for (RunFeature* feature : features_) feature->model_chosen(state_);
+    prepare_and_listen(model);
+    options.until = horizon_of(model);
+    for (RunFeature* feature : features_) feature->model_prepared(state_);
+    options = read_options(arguments_, model, options);
+    observe(model, options);
+    unused_ = note_unused_options(*state_.info, options);
+    state_.engine = state_.info->make();
+    state_.watching.tick_seconds = model.tick_seconds();
+    state_.watching.horizon_seconds =
+        static_cast<double>(options.until.ticks()) * model.tick_seconds();
+    state_.watching.show_progress = !arguments_.quiet && ranks_.is_first();
+    for (RunFeature* feature : features_) feature->prepare(state_);
+    if (const std::string why = state_.engine->refusal(model, options); !why.empty())
+      throw UsageError(refusal_sentence(*state_.info, why));
+  }
+
+  /// Prepares the model and notes the input files that were read.
+  void prepare_and_listen(Model& model) {
+    InputDigests inputs = arguments_.inputs;
+    const Listening listening(inputs);
+    prepare_model(model, state_.model_seed);
+    record_.inputs = inputs.files();
+  }
+
+  /// The writer of rows; null if the run writes none.
+  RowWriter* open_rows() {
+    RowWriter* writer = nullptr;
+    if (folder_) {
+      files_.emplace(*folder_, state_.model());
+      if (!state_.model().tables().empty()) writer = &*files_;
+    }
+    for (RunFeature* feature : features_) writer = feature->rows(state_, writer);
+    return writer;
+  }
+
+  /// Tells the features that the engine has ended, also by an exception.
+  struct Leaving {
+    ~Leaving() {
+      for (RunFeature* feature : run.features_) feature->leave(run.state_);
+      run.state_.watch = nullptr;
+      run.state_.rows = nullptr;
+    }
+    Run& run;
+  };
+
+  /// Runs the engine under observation. Returns the signal that ended the run, 0 if none did.
+  int run_engine() {
+    RunControl& control = state_.control;
+    // The first object, since it blocks signals for all threads that start after it.
+    Watch watch(control, state_.watching);
+    const ThreadWatch watched(control.threads, *record_.model);
+    // A run whose results cannot be kept is not worth its time.
+    const auto stop = [&control] { control.stop_requested.store(true, std::memory_order_relaxed); };
+    std::optional<RowStore> store;
+    if (RowWriter* const writer = open_rows()) store.emplace(*writer, stop);
+    {
+      const Leaving leaving{*this};
+      state_.watch = &watch;
+      state_.rows = store ? &*store : nullptr;
+      control.rows = state_.rows;
+      for (RunFeature* feature : features_) feature->begin(state_);
+      const auto start = Clock::now();
+      record_.result = run_supervised(*state_.engine, *record_.model, record_.options, control);
+      record_.wall_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+      if (store)
+        store->close(record_.result.end == RunEnd::failed ? RowStore::Rest::dropped
+                                                          : RowStore::Rest::written);
+    }
+    watch.stop();
+    record_.progress = watch.progress(record_.result);
+    return watch.signal();
+  }
+
+  int run_and_report() {
+    int signal = 0;
+    try {
+      signal = run_engine();
+    } catch (const UsageError&) {  // the same on all ranks
+      ranks_.part();
+      if (!ranks_.is_first()) throw ToldByRank0();
+      throw;
+    }
+    if (state_.ranks != nullptr && record_.result.end == RunEnd::failed)
+      return ranks_.abandon(record_.result.fault);
+    for (RunFeature* feature : features_) feature->end(state_);
+    ranks_.part();
+    if (!ranks_.is_first()) throw ToldByRank0();
+    if (!unused_.empty()) state_.add_note(unused_);
+    for (const std::string& note : state_.model().notes()) state_.add_note(note);
+    record_.peak_resident_bytes = peak_resident_bytes();
+    if (record_.result.end != RunEnd::failed)
+      record_.derived = derive_values(*record_.model, record_.result);
+    if (files_) files_->publish(record_);
+    const ToldAtLast trouble{state_.trouble()};
+    for (RunFeature* feature : features_) feature->published(state_);
+    show();
+    if (record_.result.end == RunEnd::fault) return kExitFault;
+    if (record_.result.end == RunEnd::failed) return kExitSystem;
+    if (!state_.mismatch.empty()) return kExitMismatch;
+    return signal != 0 && !record_.complete() ? kExitSignal + signal : kExitOk;
+  }
+
+  /// Prints an error behind the results, also if the results cannot be printed.
+  struct ToldAtLast {
+    const std::string& sentence;
+    ~ToldAtLast() {
+      if (!sentence.empty()) fmt::print(stderr, "orrery: {}\n", sentence);
+    }
+  };
+
+  void show() const {
+    if (arguments_.json) {
+      print_out("{}", report_json(record_));
+    } else {
+      print_out("{}", summary_text(record_, Terminal::of(STDOUT_FILENO),
+                                   arguments_.verbose ? Detail::figures : Detail::results));
+      if (folder_) {
+        print_out("\nresults in {}:", state_.out);
+        for (const std::string& name : record_.files) print_out(" {}", name);
+        print_out(" {}\n", kReportName);
+      }
+      print_out("{}", state_.farewell);
+    }
+    flush_out();
+  }
+
+  const RunArguments& arguments_;
+  const Features& features_;
+  RankSession& ranks_;
+  RunState state_;
+  RunRecord& record_ = state_.record;
+  std::optional<OutputFolder> folder_;  ///< of --out, on the first rank
+  std::optional<ResultFiles> files_;
+  std::string unused_;  ///< options that nothing used
 };
 
-Watch::Settings watch_settings(const RunRecord& record, const Travel& travel, bool quiet) {
-  Watch::Settings settings;
-  settings.tick_seconds = record.model->tick_seconds();
-  settings.horizon_seconds =
-      static_cast<double>(record.options.until.ticks()) * settings.tick_seconds;
-  settings.show_progress = !quiet;
-  travel.set_up(settings);
-  return settings;
-}
-
-/// Makes the Travel of a run, which handles its snapshots.
-using TravelMaker = std::function<std::unique_ptr<Travel>(transport::RankTransport*)>;
-
-/// All objects of a run, from the options to its end.
-struct Setting {
-  RunControl control;  // outlives the store, which may ask for a stop as long as it exists
-  std::optional<Output> output;
-  ChosenModel chosen;
-  const EngineInfo* engine = nullptr;
-  std::unique_ptr<Engine> runner;
-  RunRecord record;
-  std::string unused;  ///< options that nothing used
-  std::unique_ptr<Travel> travel;
-  Stopping stopping;
-  Tracing tracing;
-  Live live;
+constexpr Entry kRunFiles[] = {
+    {"DIR/report.json",
+     "What was run, and what came out. It is written last: where it is, everything is."},
+    {"DIR/results.sqlite", "The same with all tables, for queries."},
+    {"DIR/TABLE.csv", "Each table of the model."},
+    {"FILE", "With --trace: the trace, for ui.perfetto.dev and 'orrery trace'."},
+    {"DIR/snapshots", "What 'orrery resume' and 'orrery fork' begin with; the last two are kept."},
 };
 
-/// Runs the engine under observation. Returns the signal that ended the run, 0 if none did.
-int execute(Setting& setting, bool quiet) {
-  RunRecord& record = setting.record;
-  RunControl& control = setting.control;
-  Travel& travel = *setting.travel;
-  // The first object, since it blocks signals for all threads that start after it.
-  Watch watch(control, watch_settings(record, travel, quiet));
-  const LiveAttachment shown(setting.live, watch);
-  const ThreadWatch watched(control.threads, *record.model);
-  RowFlow rows(setting.tracing, travel, setting.output);
-  RowStore* const store = rows.open(*record.model, control);
-  control.rows = store;
-  travel.begin(control, store);
-  setting.live.begin(record, control);
-  setting.stopping.begin(control);
-  setting.tracing.begin(control);
-  const auto start = Clock::now();
-  record.result = run_supervised(*setting.runner, *record.model, record.options, control);
-  record.wall_seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  rows.close(record.result.end == RunEnd::failed);
-  setting.live.detach();
-  watch.stop();
-  record.progress = watch.progress(record.result);
-  return watch.signal();
-}
+constexpr CommandText kRunText = {
+    .name = "run",
+    .summary = "Run a model",
+    .operands = "MODEL [OPTIONS]",
+    .prose =
+        R"(The results are shown, and with --out left in a folder. Ctrl-C ends the run at its next commit point
+and reports what was committed; a second one ends it at once.)",
+    .examples = R"(orrery run phold --until 20s --set lps=1000 remote=0.5
+orrery run traffic --workers 4 --out results/sioux
+orrery run phold --engine sequential --seed 7
+orrery run ./mm1.so --set load=0.9
+orrery run --config sioux.toml
+orrery run traffic --live
+orrery run phold --ranks 2 --engine conservative --set lookahead=0.1s
+mpirun -n 4 orrery run traffic
+orrery run pcs --warm-up 1h --batch-means power --stop-when 'power.precision < 0.01'
+orrery run phold --trace run.pftrace --trace-to 2s
+orrery run --again results/sioux --engine sequential)",
+    .more = R"(A config file has the same options, for example:
+  model = "traffic"
+  until = "2h"
+  out = "results/sioux"
+  [set]
+  unreachable = "drop")",
+    .files = kRunFiles};
 
-void show(const RunRecord& record, const RunArguments& arguments) {
-  if (arguments.json) {
-    print_out("{}", report_json(record));
-    return;
-  }
-  print_out("{}", summary_text(record, Terminal::of(STDOUT_FILENO),
-                               arguments.verbose ? Detail::figures : Detail::results));
-  if (arguments.out.empty()) return;
-  print_out("\nresults in {}:", arguments.out);
-  for (const std::string& name : record.files) print_out(" {}", name);
-  print_out(" {}\n", kReportName);
-}
+constexpr CommandText kResumeText = {
+    .name = "resume",
+    .summary = "Go on with a run from its last snapshot",
+    .operands = "DIR [OPTIONS]",
+    .prose =
+        R"(The run goes on in its own folder, with its own parameters, seed and horizon, on any engine and any
+number of workers, and leaves the results that it would have had without the interruption.)",
+    .examples = R"(orrery run traffic --out results/day --snapshot-every 1h
+orrery resume results/day
+orrery resume results/day --engine timewarp --workers 4
+orrery snapshot info results/day)",
+    .files = kRunFiles};
 
-/// Prints an error behind the results, also if the results cannot be printed.
-struct ToldAtLast {
-  const std::string& sentence;
-  ~ToldAtLast() {
-    if (!sentence.empty()) fmt::print(stderr, "orrery: {}\n", sentence);
+constexpr CommandText kForkText = {
+    .name = "fork",
+    .summary = "Begin a changed run at another's snapshot",
+    .operands = "DIR --out NEW [OPTIONS]",
+    .prose =
+        R"(What-ifs from one warm-up: the other run's state is the beginning of this one, which may have another
+seed from here on, and other values of parameters that the model reads when it needs them.)",
+    .examples = R"(orrery run pcs --out results/warm --snapshot-at 1h --end-after-snapshot
+orrery fork results/warm --out results/what-if --seed 7)",
+    .files = kRunFiles};
+
+/// `run`, and `resume` and `fork`, where a folder stands in the place of a model.
+class RunCommand final : public Command {
+ public:
+  RunCommand(const CommandText& text, Beginning beginning)
+      : Command(text), beginning_(beginning), features_(beginning) {}
+
+  void declare(OptionTable& options) override {
+    if (beginning_ == Beginning::model)
+      declare_model(options, arguments_);
+    else
+      options.operands("DIR", arguments_.words, "Folder of a run with snapshots");
+    options.value("--engine", arguments_.engine, "ENGINE", "Engine ('orrery list'; auto)");
+    declare_run_options(options, arguments_);
+    declare_set(options, arguments_);
+    declare_config(options, arguments_);
+    declare_output(options, arguments_);
+    options.flag("--verbose", arguments_.verbose, "Show all figures of the engine");
+    for (RunFeature* feature : features_) feature->declare(options);
+    rank_request_.declare(options);
   }
+
+  std::vector<std::string> replaced(const OptionTable& options,
+                                    std::vector<std::string> words) override {
+    return beginning_ == Beginning::model ? features_.replay.replaced(options, std::move(words))
+                                          : words;
+  }
+
+  int run(OptionTable& options, const Invocation& call) override {
+    if (beginning_ != Beginning::model) take_folder();
+    complete_request(options, arguments_, text().name,
+                     [this](const std::string& flag) { return features_.replay.ignores(flag); });
+    const SnapshotSession& snapshots = features_.snapshots;
+    snapshots.fix_addresses();
+    const std::string& out = beginning_ == Beginning::snapshot ? arguments_.folder : arguments_.out;
+    if (const std::optional<int> code =
+            launch_ranks(rank_request_, call.argv, snapshots.takes_snapshots() ? out : ""))
+      return *code;
+    ranks_.emplace(rank_request_);
+    try {
+      return run_.emplace(arguments_, call, features_, *ranks_).execute();
+    } catch (const ToldByRank0&) {
+      return kExitOk;
+    } catch (const transport::RankFailure& failure) {
+      return ranks_->abandon(failure);
+    } catch (const SystemFailure& failure) {
+      fmt::print(stderr, "orrery: {}\n", failure.what());
+      return kExitSystem;
+    }
+  }
+
+ private:
+  /// The folder is the first word, since its name may contain "=", and pairs that follow a --set are
+  /// words, too.
+  void take_folder() {
+    if (arguments_.words.empty())
+      throw UsageError(
+          fmt::format("which run? 'orrery {} DIR' needs the folder of its results", text().name));
+    arguments_.folder = arguments_.model = arguments_.words.front();
+    arguments_.words.erase(arguments_.words.begin());
+  }
+
+  const Beginning beginning_;
+  RunArguments arguments_;
+  RankRequest rank_request_;
+  std::optional<RankSession> ranks_;
+  std::optional<Run> run_;
+  Features features_;  ///< destroyed first: they refer to the model and to the run's control
 };
 
-void begin_record(const RunArguments& arguments, Setting& setting) {
-  RunRecord& record = setting.record;
-  record.started = utc_now();
-  record.command = arguments.command;
-  record.revision = kRevision;
-  record.model = setting.chosen.model.get();
-  record.model_name = setting.chosen.name;
-  record.model_path = setting.chosen.path;
-  record.engine = setting.engine->name;
-  record.host = HostFacts::now();
-}
-
-/// Prepares the model and returns the input files that were read.
-std::vector<InputFile> prepare_and_listen(const RunArguments& arguments, Model& model,
-                                          Travel& travel) {
-  InputDigests inputs = arguments.inputs;
-  const Listening listening(inputs);
-  prepare_model(model, travel.model_seed(read_seed(arguments)));
-  return inputs.files();
-}
-
-/// Makes all checks of model and options that need no execution.
-void prepare(const RunArguments& arguments, const RankPlace& place, Travel& travel,
-             Setting& setting) {
-  Model& model = *setting.chosen.model;
-  RunOptions& options = setting.record.options;
-  travel.note_model(setting.chosen);
-  if (arguments.repeated) arguments.repeated->check_builds(setting.chosen.path);
-  setting.record.inputs = prepare_and_listen(arguments, model, travel);
-  if (arguments.repeated) arguments.repeated->check_inputs(setting.record.inputs);
-  travel.restore_model(setting.chosen);
-  options.until = horizon_of(model);
-  travel.set_defaults(options);
-  options = read_options(arguments, model, options);
-  options.place = place;
-  travel.set_options(options, model);
-  observe(model, options);
-  setting.unused = note_unused_options(*setting.engine, options);
-  setting.runner = setting.engine->make();
-  travel.check(*setting.runner, *setting.engine, model);
-  setting.stopping.prepare(*setting.runner, *setting.engine, model, options);
-  if (const std::string why = setting.runner->refusal(model, options); !why.empty())
-    throw UsageError(refusal_sentence(*setting.engine, why));
-  setting.tracing.prepare(arguments.trace, setting.chosen, options, place.rank == 0);
-  setting.live.prepare(arguments, *setting.runner, setting.record, setting.control);
-}
-
-std::string contents_text(const std::vector<InputFile>& inputs) {
-  std::string text;
-  for (const InputFile& one : inputs) text += fmt::format("{} {}\n", one.digest, one.path);
-  return text;
-}
-
-void allow_ranks(const ChosenModel& chosen) {
-  if (const std::string why = chosen.model->refuses_ranks(); !why.empty())
-    throw UsageError(fmt::format("model {}: {}", chosen.name, why));
-}
-
-/// All checks are made in here; they fail on all ranks or on none.
-void set_up(const RunArguments& arguments, RankSession& ranks, const TravelMaker& make_travel,
-            Setting& setting) {
-  RunRecord& record = setting.record;
-  const bool over_ranks = ranks.transport() != nullptr;
-  ranks.agree([&] {
-    if (ranks.is_first()) require_standard_output();
-    setting.travel = make_travel(ranks.transport());
-    Travel& travel = *setting.travel;
-    setting.chosen = choose_model(travel.model_arguments());
-    if (over_ranks) allow_ranks(setting.chosen);
-    setting.engine = &choose_engine(arguments, over_ranks);
-    if (ranks.is_first() && !arguments.out.empty())
-      setting.output.emplace(arguments.out, arguments.force || travel.resumes_in_place());
-    begin_record(arguments, setting);
-    prepare(arguments, ranks.place(), travel, setting);
-  });
-  if (!over_ranks) return;
-  RankSession::Facts facts = facts_of(setting.chosen, *setting.engine, record.options);
-  facts.emplace_back("what it was asked for", setting.travel->facts_text());
-  facts.emplace_back("what is traced", setting.tracing.facts_text());
-  facts.emplace_back("what its input files hold", contents_text(record.inputs));
-  ranks.compare(facts);
-  setting.control.ranks = ranks.transport();
-  record.back_end = ranks.transport()->back_end();
-  for (unsigned rank = 0; rank < ranks.transport()->ranks(); ++rank)
-    record.hosts.push_back(ranks.transport()->host(rank));
-}
-
-void add_notes(const std::vector<std::string>& notes, RunRecord& record) {
-  record.result.notes.insert(record.result.notes.end(), notes.begin(), notes.end());
-}
-
-int run_as_rank(const RunArguments& arguments, RankSession& ranks, const TravelMaker& make_travel) {
-  Setting setting;
-  set_up(arguments, ranks, make_travel, setting);
-  Travel& travel = *setting.travel;
-  RunRecord& record = setting.record;
-  std::optional<Output>& output = setting.output;
-  const ChosenModel& chosen = setting.chosen;
-  int signal = 0;
-  try {
-    signal = execute(setting, arguments.quiet || !ranks.is_first());
-  } catch (const UsageError&) {  // the same on all ranks
-    ranks.part();
-    if (!ranks.is_first()) throw ToldByRank0();
-    throw;
-  }
-  if (ranks.transport() != nullptr && record.result.end == RunEnd::failed)
-    return ranks.abandon(record.result.fault);
-  setting.tracing.end(record, ranks.transport());
-  ranks.part();
-  if (!ranks.is_first()) throw ToldByRank0();
-  if (!setting.unused.empty()) add_notes({setting.unused}, record);
-  add_notes(chosen.model->notes(), record);
-  travel.end(record);
-  record.peak_resident_bytes = peak_resident_bytes();
-  if (record.result.end != RunEnd::failed)
-    record.derived = derive_values(*chosen.model, record.result);
-  Again::Verdict verdict;
-  if (arguments.repeated) verdict = arguments.repeated->judge(record);
-  if (verdict.equal && !verdict.sentence.empty()) add_notes({verdict.sentence}, record);
-  if (output) output->files->publish(record);
-  setting.tracing.publish();
-  const ToldAtLast trouble{verdict.equal ? record.result.fault : verdict.sentence};
-  setting.live.end(record, trouble.sentence);
-  show(record, arguments);
-  if (!arguments.json) print_out("{}{}", setting.tracing.sentence(), travel.advice(record));
-  flush_out();
-  if (record.result.end == RunEnd::fault) return kExitFault;
-  if (record.result.end == RunEnd::failed) return kExitSystem;
-  if (!verdict.equal) return kExitMismatch;
-  return signal != 0 && !record.complete() ? kExitSignal + signal : kExitOk;
-}
-
-/// Runs this process, which may be one rank of several.
-int run_with(const RunArguments& arguments, const TravelMaker& make_travel) {
-  RankSession ranks(arguments);
-  try {
-    return run_as_rank(arguments, ranks, make_travel);
-  } catch (const ToldByRank0&) {
-    return kExitOk;
-  } catch (const transport::RankFailure& failure) {
-    return ranks.abandon(failure);
-  } catch (const SystemFailure& failure) {
-    fmt::print(stderr, "orrery: {}\n", failure.what());
-    return kExitSystem;
-  }
-}
+const CommandEntry kRunEntry(3, []() -> std::unique_ptr<Command> {
+  return std::make_unique<RunCommand>(kRunText, Beginning::model);
+});
+const CommandEntry kResumeEntry(4, []() -> std::unique_ptr<Command> {
+  return std::make_unique<RunCommand>(kResumeText, Beginning::snapshot);
+});
+const CommandEntry kForkEntry(5, []() -> std::unique_ptr<Command> {
+  return std::make_unique<RunCommand>(kForkText, Beginning::fork);
+});
 
 }  // namespace
-
-// A process that takes or resumes snapshots needs its memory at fixed addresses. So it executes
-// itself again for that, before other processes know it.
-
-int run_command(const RunArguments& arguments) {
-  std::string resumable;
-  if (arguments.snapshots.wanted()) {
-    execute_without_random_addresses();
-    resumable = arguments.out;
-  }
-  if (const std::optional<int> code = launch_ranks(arguments, resumable)) return *code;
-  return run_with(arguments,
-                  [&](auto* ranks) { return std::make_unique<Travel>(arguments, ranks); });
-}
-
-int resume_command(const ResumeArguments& arguments) {
-  execute_without_random_addresses();
-  RunArguments run = arguments;
-  if (!arguments.is_fork) run.out = arguments.folder;
-  if (const std::optional<int> code = launch_ranks(arguments, run.out)) return *code;
-  return run_with(run, [&](auto* ranks) { return std::make_unique<Travel>(arguments, ranks); });
-}
-
 }  // namespace orrery::cli

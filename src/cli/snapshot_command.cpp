@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/standard_output.h"
 #include "observe/number_text.h"
 #include "observe/row_log.h"
@@ -106,35 +106,59 @@ void show(const std::vector<Finding>& findings) {
   }
 }
 
-}  // namespace
+constexpr CommandText kSnapshotText = {
+    .name = "snapshot",
+    .summary = "Show a run's snapshots, or verify them",
+    .operands = "info|verify DIR",
+    .prose =
+        R"(A snapshot is what 'orrery resume' and 'orrery fork' begin with; 'orrery run' takes them where one of
+its options asks for it.)",
+    .examples = R"(orrery snapshot info results/day      what is there
+orrery snapshot verify results/day    whether it is whole; exit code 2 if it is not)"};
 
-int snapshot_command(const SnapshotCommandArguments& arguments) {
-  const auto& words = arguments.words;
-  if (words.size() != 2 || (words[0] != "info" && words[0] != "verify"))
-    throw UsageError(
-        "'orrery snapshot' needs 'info' or 'verify' and the folder of a run, as in 'orrery "
-        "snapshot "
-        "info results/day'");
-  const snapshot::Folder folder(words[1]);
-  std::error_code unknown;
-  if (!std::filesystem::is_directory(words[1], unknown))
-    throw UsageError(fmt::format("there is no folder '{}'", words[1]));
-  const std::vector<Finding> findings = find(folder, words[0] == "verify");
-  if (findings.empty()) throw UsageError(fmt::format("'{}' holds no snapshot", words[1]));
-  if (arguments.json) {
-    nlohmann::json json = nlohmann::json::array();
-    for (const Finding& one : findings) json.push_back(json_of(one));
-    print_out("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-  } else {
-    show(findings);
+class SnapshotCommand final : public Command {
+ public:
+  SnapshotCommand() : Command(kSnapshotText) {}
+
+  void declare(OptionTable& options) override {
+    options.operands("WORDS", words_, "'info' or 'verify', and the folder of a run");
+    options.flag("--json", json_, "Print what is there as JSON");
   }
-  flush_out();
-  std::string damage;
-  for (const Finding& one : findings)
-    if (!one.damage.empty()) damage += (damage.empty() ? "" : "; ") + one.damage;
-  if (!damage.empty()) throw UsageError(damage);
-  if (words[0] == "verify" && !arguments.json) print_out("\nall of it is whole\n");
-  return kExitOk;
-}
 
+  int run(OptionTable&, const Invocation&) override {
+    if (words_.size() != 2 || (words_[0] != "info" && words_[0] != "verify"))
+      throw UsageError(
+          "'orrery snapshot' needs 'info' or 'verify' and the folder of a run, as in 'orrery "
+          "snapshot "
+          "info results/day'");
+    const snapshot::Folder folder(words_[1]);
+    std::error_code unknown;
+    if (!std::filesystem::is_directory(words_[1], unknown))
+      throw UsageError(fmt::format("there is no folder '{}'", words_[1]));
+    const std::vector<Finding> findings = find(folder, words_[0] == "verify");
+    if (findings.empty()) throw UsageError(fmt::format("'{}' holds no snapshot", words_[1]));
+    if (json_) {
+      nlohmann::json json = nlohmann::json::array();
+      for (const Finding& one : findings) json.push_back(json_of(one));
+      print_out("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    } else {
+      show(findings);
+    }
+    flush_out();
+    std::string damage;
+    for (const Finding& one : findings)
+      if (!one.damage.empty()) damage += (damage.empty() ? "" : "; ") + one.damage;
+    if (!damage.empty()) throw UsageError(damage);
+    if (words_[0] == "verify" && !json_) print_out("\nall of it is whole\n");
+    return kExitOk;
+  }
+
+ private:
+  std::vector<std::string> words_;
+  bool json_ = false;
+};
+
+const CommandEntry kSnapshotEntry(6, make_command<SnapshotCommand>);
+
+}  // namespace
 }  // namespace orrery::cli

@@ -6,21 +6,17 @@
 
 #include <optional>
 
+#include "cli/run_feature.h"
 #include "observe/stop_rule.h"
-#include "orrery/model.h"
-#include "run/engine.h"
 
 namespace orrery::cli {
 
-class Stopping {
+class Stopping final : public RunFeature {
  public:
-  /// Call it when the model is prepared and its observations are set (run/results/observation.h). Throws
-  /// UsageError for a condition that has no meaning for the model, and for an engine that is no
-  /// WorldEngine.
-  void prepare(const Engine& engine, const EngineInfo& info, const Model& model,
-               const RunOptions& options);
-  /// Call it when all other halts of the run are known.
-  void begin(RunControl& control);
+  /// Throws UsageError for a condition that has no meaning for the model, and for an engine that is
+  /// no WorldEngine.
+  void prepare(RunState& run) override;
+  void begin(RunState& run) override;
 
  private:
   Duration step_;

@@ -6,22 +6,13 @@
 // reported with its line and key.
 #pragma once
 
-#include <cstddef>
 #include <string>
 
-#include "cli/run_arguments.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/sweep_request.h"
 
 namespace orrery::cli {
 
-/// Reads the file `arguments.study_file` and sets options that the command line did not give.
-/// Throws UsageError.
-void apply_study_file(CLI::App& command, SweepArguments& arguments);
-
-/// "study file 'a.toml', line 3, 'seeds': "
-std::string study_file_place(const std::string& path, std::size_t line, std::string_view key);
+/// Reads the file at `path` and sets options that the command line did not give. Throws UsageError.
+void apply_study_file(OptionTable& options, const std::string& path, SweepRequest& request);
 
 }  // namespace orrery::cli

@@ -10,10 +10,12 @@
 #include <optional>
 #include <set>
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/pilots.h"
+#include "cli/rank_session.h"
 #include "cli/revision.h"
 #include "cli/standard_output.h"
+#include "cli/study_file.h"
 #include "cli/sweep_plan.h"
 #include "cli/temporary_folder.h"
 #include "core/model_registry.h"
@@ -49,26 +51,24 @@ void read_runs(const SweepPlan& sweep, const study::Campaign& campaign,
 
 /// The measures that --show names; by default the model's results, or the means of its metrics if
 /// it has no results.
-std::vector<std::size_t> shown_measures(const SweepArguments& arguments,
-                                        const study::RunTable& runs) {
+std::vector<std::size_t> shown_measures(const SweepRequest& request, const study::RunTable& runs) {
   std::vector<std::size_t> shown;
-  for (const std::string& name : option_forms::read_list("--show", arguments.shown)) {
+  for (const std::string& name : option_forms::read_list("--show", request.shown)) {
     const auto place = runs.find(name);
     if (!place) {
       std::vector<std::string> names;
       for (const study::Measure& measure : runs.measures()) names.push_back(measure.name);
-      throw UsageError(fmt::format(
-          "{}--show names '{}', which no run reports{} (there are {}){}",
-          arguments.place_in_file("show"), name, near_matches(name, names), fmt::join(names, ", "),
-          arguments.out.empty() ? "" : "; the runs are kept, start the study again"));
+      throw UsageError(
+          fmt::format("--show names '{}', which no run reports{} (there are {}){}", name,
+                      near_matches(name, names), fmt::join(names, ", "),
+                      request.out.empty() ? "" : "; the runs are kept, start the study again"));
     }
     if (runs.measures()[*place].is_text)
-      throw UsageError(fmt::format("{}--show names '{}', which is a text and has no mean",
-                                   arguments.place_in_file("show"), name));
+      throw UsageError(fmt::format("--show names '{}', which is a text and has no mean", name));
     shown.push_back(*place);
   }
   for (const bool results : {true, false}) {
-    for (std::size_t i = 0; i < runs.measures().size() && arguments.shown.empty(); ++i) {
+    for (std::size_t i = 0; i < runs.measures().size() && request.shown.empty(); ++i) {
       const study::Measure& measure = runs.measures()[i];
       if (measure.is_result == results && !measure.is_text &&
           (results || measure.name.ends_with(".mean")))
@@ -79,7 +79,7 @@ std::vector<std::size_t> shown_measures(const SweepArguments& arguments,
   return shown;
 }
 
-StudyResult evaluate(const SweepArguments& arguments, const SweepPlan& sweep,
+StudyResult evaluate(const SweepRequest& request, const SweepPlan& sweep,
                      const study::Campaign& campaign, const study::StudyFolder& folder) {
   StudyResult study;
   study.model_name = sweep.model_name;
@@ -90,9 +90,9 @@ StudyResult evaluate(const SweepArguments& arguments, const SweepPlan& sweep,
   study.identity = sweep.identity;
   study.plan = sweep.plan;
   study.confidence = sweep.confidence;
-  study.compared = arguments.compared;
+  study.compared = request.compared;
   read_runs(sweep, campaign, folder, study.runs);
-  study.shown = shown_measures(arguments, study.runs);
+  study.shown = shown_measures(request, study.runs);
   study.summary = summarise(study.plan, study.runs, study.confidence);
   if (!study.compared.empty())
     study.differences = compare(study.plan, study.runs, study.compared, study.confidence);
@@ -133,26 +133,26 @@ std::vector<std::string> write_files(const StudyResult& study, OutputFolder& fol
   return names;
 }
 
-void show(const SweepArguments& arguments, const StudyResult& study,
+void show(const SweepRequest& request, const StudyResult& study,
           const std::vector<std::string>& files) {
-  if (arguments.json) {
-    print_out("{}", study_json(study, arguments.out.empty() ? std::vector<std::string>() : files));
+  if (request.json) {
+    print_out("{}", study_json(study, request.out.empty() ? std::vector<std::string>() : files));
     return;
   }
   if (!study.runs.rows().empty()) print_out("{}", study_text(study, Terminal::of(STDOUT_FILENO)));
-  if (arguments.out.empty()) return;
-  print_out("\nresults in {}:", arguments.out);
+  if (request.out.empty()) return;
+  print_out("\nresults in {}:", request.out);
   for (const std::string& name : files) print_out(" {}", name);
   print_out(" {}\n", study::kStudyName);
 }
 
-int end_interrupted(const SweepArguments& arguments, const study::Campaign& campaign, int signal) {
+int end_interrupted(const SweepRequest& request, const study::Campaign& campaign, int signal) {
   const std::string done =
       fmt::format("interrupted: {} of {} runs are finished", campaign.done(), campaign.total());
   fmt::print(stderr, "orrery: {}\n",
-             arguments.out.empty()
+             request.out.empty()
                  ? done + "; without --out nothing is kept"
-                 : done + fmt::format(" and kept in {}; the same command goes on", arguments.out));
+                 : done + fmt::format(" and kept in {}; the same command goes on", request.out));
   return kExitSignal + signal;
 }
 
@@ -164,34 +164,124 @@ int judge(const StudyResult& study) {
   return study.failures.front().code;
 }
 
-int sweep_in(const SweepArguments& arguments, const std::string& path) {
-  SweepPlan sweep = plan_sweep(arguments);
-  study::StudyFolder folder(path, sweep.identity, arguments.force);
-  const std::optional<study::FixedWarmUp> warm_up = fix_warm_up(sweep, path, arguments);
-  study::Campaign campaign(sweep.plan, folder, sweep.maker, arguments.quiet);
+int sweep_in(const SweepRequest& request, const std::string& path) {
+  SweepPlan sweep = plan_sweep(request);
+  study::StudyFolder folder(path, sweep.identity, request.force);
+  const std::optional<study::FixedWarmUp> warm_up = fix_warm_up(sweep, path, request);
+  study::Campaign campaign(sweep.plan, folder, sweep.maker, request.quiet);
   if (const int signal = campaign.carry_out(); signal != 0)
-    return end_interrupted(arguments, campaign, signal);
-  StudyResult study = evaluate(arguments, sweep, campaign, folder);
+    return end_interrupted(request, campaign, signal);
+  StudyResult study = evaluate(request, sweep, campaign, folder);
   study.warm_up = warm_up;
   const std::vector<std::string> files = write_files(study, folder.output());
-  show(arguments, study, files);
+  show(request, study, files);
   return judge(study);
 }
 
-}  // namespace
+constexpr Entry kSweepFiles[] = {
+    {"DIR/runs.csv", "A row for each run."},
+    {"DIR/summary.csv", "Means and intervals, a row for each measure and point."},
+    {"DIR/comparison.csv", "With --compare: the differences."},
+    {"DIR/study.sqlite", "These three as tables."},
+    {"DIR/MEASURE.svg", "A picture of each measure that is shown."},
+    {"DIR/study.json", "All but the single runs. It is written last: where it is, everything is."},
+    {"DIR/runs/point-N/seed-S", "What a run left."},
+};
 
-int sweep_command(const SweepArguments& arguments) {
-  require_standard_output();
-  try {
-    if (!arguments.out.empty()) return sweep_in(arguments, arguments.out);
-    const TemporaryFolder folder("orrery-sweep");
-    return sweep_in(arguments, folder.path());
-  } catch (const PilotsEnded& ended) {
-    return ended.code;
-  } catch (const SystemFailure& failure) {
-    fmt::print(stderr, "orrery: {}\n", failure.what());
-    return kExitSystem;
+constexpr CommandText kSweepText = {
+    .name = "sweep",
+    .summary = "Run a study: many points and seeds, with tables and intervals",
+    .operands = "MODEL|STUDY.toml [OPTIONS]",
+    .prose =
+        R"(Every combination of values runs with every seed, each in a process of its own, as many at once as
+there are cores. Tables and intervals follow when all are over. With --out, Ctrl-C or a crash costs
+only the runs that were under way: the same command goes on.)",
+    .examples =
+        R"(orrery sweep pcs --set cells=49 channels=10..50:10 --seeds 1..20 --out results/channels
+orrery sweep wireless --set stations=10..50:10 access=csma,aloha --compare access
+orrery sweep ./mm1.so --set load=0.5,0.8 --until-precision mean_stay=0.01@0.95
+orrery sweep pcs --set channels=10,20 --warm-up auto:power --until 5h
+orrery sweep channels.toml --jobs 2)",
+    .more = R"(A study file has the same options, for example:
+  model = "pcs"
+  seeds = "1..20"
+  out = "results/channels"
+  [set]
+  cells = 49
+  channels = "10..50:10")",
+    .files = kSweepFiles};
+
+class SweepCommand final : public Command {
+ public:
+  SweepCommand() : Command(kSweepText) {}
+
+  void declare(OptionTable& options) override {
+    options.operands(
+        "MODEL", request_.words,
+        "Name of a model, path of a shared object that holds one, or a study file (.toml)");
+    options.values("--set", request_.sets, "NAME=VALUES",
+                   "Values of a parameter: 10, csma,aloha or 10..50:10; may be repeated, and then "
+                   "all combinations run");
+    options.value("--seeds", request_.seeds, "N,...",
+                  "Seeds of the replications of each point (1..10)");
+    options.value("--jobs", request_.jobs, "N", "Runs at once (as many as there are usable cores)");
+    options.value("--confidence", request_.confidence, "SHARE",
+                  "Probability that an interval covers the mean (0.95)");
+    options.values("--until-precision", request_.precisions, "MEASURE=SHARE[@CONFIDENCE]",
+                   "Add replications until an interval is within this share of its mean; may be "
+                   "repeated");
+    options.value("--max-seeds", request_.max_seeds, "N",
+                  "Replications at which that gives up (1000)");
+    options.value("--compare", request_.compared, "PARAMETER",
+                  "Show the differences between the values of this parameter");
+    options.value("--show", request_.shown, "MEASURE,...",
+                  "Results and metrics for the terminal and for pictures (the model's results)");
+    options.value("--engine", request_.engine, "ENGINE",
+                  "Engine of each run (sequential, if runs share cores)");
+    declare_run_options(options, request_, &seed_option());
+    options.value("--out", request_.out, "DIR",
+                  "Leave the results in this folder, and go on there");
+    options.flag("--force", request_.force,
+                 "Replace another study in that folder; runs that both have are kept");
+    options.flag("--quiet", request_.quiet, "Show no progress");
+    options.flag("--json", request_.json, "Print the study as JSON instead of tables");
   }
-}
 
+  int run(OptionTable& options, const Invocation&) override {
+    refuse_mpi_launcher("orrery sweep");
+    complete(options);
+    require_standard_output();
+    try {
+      if (!request_.out.empty()) return sweep_in(request_, request_.out);
+      const TemporaryFolder folder("orrery-sweep");
+      return sweep_in(request_, folder.path());
+    } catch (const PilotsEnded& ended) {
+      return ended.code;
+    } catch (const SystemFailure& failure) {
+      fmt::print(stderr, "orrery: {}\n", failure.what());
+      return kExitSystem;
+    }
+  }
+
+ private:
+  /// Sorts the words and reads the study file. The command line wins over the file.
+  void complete(OptionTable& options) {
+    sort_words(request_);
+    const bool by_file = request_.model.ends_with(".toml");
+    if (by_file) {
+      apply_study_file(options, std::exchange(request_.model, ""), request_);
+      options.refuse_missing_values();
+    }
+    if (!request_.model.empty()) return;
+    throw UsageError(by_file ? request_.file + " names no model; write: model = \"NAME\""
+                             : "which model? 'orrery sweep MODEL' needs one, or a study file; "
+                               "'orrery list' shows all models");
+  }
+
+  SweepRequest request_;
+};
+
+const CommandEntry kSweepEntry(9, make_command<SweepCommand>);
+
+}  // namespace
 }  // namespace orrery::cli

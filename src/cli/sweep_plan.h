@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cli/run_arguments.h"
+#include "cli/sweep_request.h"
 #include "study/campaign.h"
 #include "study/plan.h"
 
@@ -24,6 +24,6 @@ struct SweepPlan {
 };
 
 /// Throws UsageError; errors in a study file have line and key.
-SweepPlan plan_sweep(const SweepArguments& arguments);
+SweepPlan plan_sweep(const SweepRequest& request);
 
 }  // namespace orrery::cli

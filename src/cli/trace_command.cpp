@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/standard_output.h"
 #include "core/duration_text.h"
 #include "observe/number_text.h"
@@ -23,6 +23,11 @@ namespace {
 
 using trace::TraceReader;
 
+struct TraceRequest {
+  std::vector<std::string> words;
+  std::string lps, from, to, limit;
+};
+
 std::string time_of(const TraceReader& reader, Time time) {
   return duration_text(time - Time::zero(), reader.facts().tick_seconds);
 }
@@ -37,8 +42,8 @@ void show_facts(const TraceReader& reader) {
   if (facts.scope.to < Time::max()) print_out("traced to {}\n", time_of(reader, facts.scope.to));
 }
 
-int info(const TraceCommandArguments& arguments) {
-  TraceReader reader(arguments.words[1]);
+int info(const TraceRequest& request) {
+  TraceReader reader(request.words[1]);
   Time first, last;
   std::uint64_t events = 0, digest = 0;
   while (const std::optional<trace::ReadEvent> event = reader.next()) {
@@ -63,17 +68,17 @@ int info(const TraceCommandArguments& arguments) {
   return kExitOk;
 }
 
-int show(const TraceCommandArguments& arguments) {
-  TraceReader reader(arguments.words[1]);
+int show(const TraceRequest& request) {
+  TraceReader reader(request.words[1]);
   const double tick = reader.facts().tick_seconds;
-  trace::ChartRequest request;
-  request.scope.lps = trace::read_ranges("--lps", arguments.lps);
-  request.scope.from = trace::read_time("--from", arguments.from, tick, Time::zero());
-  request.scope.to = trace::read_time("--to", arguments.to, tick, Time::max());
-  if (!arguments.limit.empty())
-    request.limit = option_forms::read_count("--limit", arguments.limit, 1, 1'000'000);
+  trace::ChartRequest chart;
+  chart.scope.lps = trace::read_ranges("--lps", request.lps);
+  chart.scope.from = trace::read_time("--from", request.from, tick, Time::zero());
+  chart.scope.to = trace::read_time("--to", request.to, tick, Time::max());
+  if (!request.limit.empty())
+    chart.limit = option_forms::read_count("--limit", request.limit, 1, 1'000'000);
   const std::string note =
-      trace::draw_chart(reader, request, Terminal::of(STDOUT_FILENO),
+      trace::draw_chart(reader, chart, Terminal::of(STDOUT_FILENO),
                         [](const std::string& line) { print_out("{}\n", line); });
   if (!note.empty()) print_out("{}\n", note);
   return kExitOk;
@@ -96,8 +101,8 @@ void show_facts_that_differ(const TraceReader& a, const TraceReader& b) {
     if (of_a[i] != of_b[i]) print_out("A has {}, B {}\n", of_a[i], of_b[i]);
 }
 
-int diff(const TraceCommandArguments& arguments) {
-  TraceReader a(arguments.words[1]), b(arguments.words[2]);
+int diff(const TraceRequest& request) {
+  TraceReader a(request.words[1]), b(request.words[2]);
   const trace::Comparison found = trace::compare(a, b);
   if (!found.difference) {
     print_out("the same {} committed events{}{}\n", grouped(found.equal),
@@ -124,20 +129,54 @@ int diff(const TraceCommandArguments& arguments) {
   return kExitMismatch;
 }
 
+constexpr CommandText kTraceText = {
+    .name = "trace",
+    .summary = "Show a trace, or where the traces of two runs part",
+    .operands = "info|show|diff FILE... [OPTIONS]",
+    .prose =
+        R"(A trace is what 'orrery run --trace FILE' leaves, for ui.perfetto.dev. 'show' draws its committed
+events as a sequence chart; 'diff' names the first one that is not the same in two runs, and exits
+with 1 if there is one.)",
+    .examples = R"(orrery run traffic --trace run.pftrace --trace-to 10min
+orrery trace info run.pftrace                 what it holds
+orrery trace show run.pftrace --lps 0..5      a sequence chart
+orrery trace diff run.pftrace other.pftrace   the first committed event that differs)"};
+
+class TraceCommand final : public Command {
+ public:
+  TraceCommand() : Command(kTraceText) {}
+
+  void declare(OptionTable& options) override {
+    options.operands("WORDS", request_.words, "'info', 'show' or 'diff', and traces");
+    options.value("--lps", request_.lps, "LPS",
+                  "show: these LPs, such as 0..3,7 (as many as there is room for)");
+    options.value("--from", request_.from, "TIME",
+                  "show: from this simulated time on (the first event)");
+    options.value("--to", request_.to, "TIME", "show: before this simulated time (the last event)");
+    options.value("--limit", request_.limit, "N", "show: so many events at most (50)");
+  }
+
+  int run(OptionTable& options, const Invocation&) override {
+    const std::vector<std::string>& words = request_.words;
+    const bool shows = !words.empty() && words[0] == "show";
+    for (const char* flag : {"--lps", "--from", "--to", "--limit"})
+      if (!shows && options.is_given(flag))
+        throw UsageError(fmt::format("{} is for 'orrery trace show'", flag));
+    const bool is_diff = words.size() == 3 && words[0] == "diff";
+    if (!is_diff && (words.size() != 2 || (words[0] != "info" && !shows)))
+      throw UsageError(
+          "'orrery trace' needs 'info FILE', 'show FILE' or 'diff A B', as in 'orrery trace show "
+          "run.pftrace'");
+    const int code = is_diff ? diff(request_) : shows ? show(request_) : info(request_);
+    flush_out();
+    return code;
+  }
+
+ private:
+  TraceRequest request_;
+};
+
+const CommandEntry kTraceEntry(7, make_command<TraceCommand>);
+
 }  // namespace
-
-int trace_command(const TraceCommandArguments& arguments) {
-  const auto& words = arguments.words;
-  const bool is_diff = words.size() == 3 && words[0] == "diff";
-  if (!is_diff && (words.size() != 2 || (words[0] != "info" && words[0] != "show")))
-    throw UsageError(
-        "'orrery trace' needs 'info FILE', 'show FILE' or 'diff A B', as in 'orrery trace show "
-        "run.pftrace'");
-  const int code = is_diff              ? diff(arguments)
-                   : words[0] == "info" ? info(arguments)
-                                        : show(arguments);
-  flush_out();
-  return code;
-}
-
 }  // namespace orrery::cli

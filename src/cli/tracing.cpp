@@ -18,21 +18,6 @@ namespace {
 
 constexpr std::uint64_t kUsualBytes = std::uint64_t{256} << 20, kLeastBytes = 64 << 10;
 
-TraceScope scope_of(const TraceArguments& arguments, const Model& model) {
-  TraceScope scope;
-  const double tick = model.tick_seconds();
-  scope.lps = trace::read_ranges("--trace-lps", arguments.lps);
-  if (!scope.lps.empty() && scope.lps.back().second >= model.lp_count())
-    throw UsageError(fmt::format("--trace-lps: there is no LP {}; the model has {}, from 0 on",
-                                 scope.lps.back().second, model.lp_count()));
-  scope.from = trace::read_time("--trace-from", arguments.from, tick, Time::zero());
-  scope.to = trace::read_time("--trace-to", arguments.to, tick, Time::max());
-  if (scope.to <= scope.from)
-    throw UsageError(fmt::format("--trace-to is {} and --trace-from {}: nothing lies between them",
-                                 time_text(model, scope.to), time_text(model, scope.from)));
-  return scope;
-}
-
 std::vector<std::string> parameters_of(const Model& model) {
   std::vector<std::string> parameters;
   for (const ParameterBase* one : model.parameters())
@@ -40,81 +25,109 @@ std::vector<std::string> parameters_of(const Model& model) {
   return parameters;
 }
 
-void refuse_without_trace(const TraceArguments& arguments) {
+}  // namespace
+
+void Tracing::declare(OptionTable& options) {
+  options.group("Trace, for ui.perfetto.dev and 'orrery trace'");
+  options.value("--trace", path_, "FILE",
+                "Committed events with their causes, and what each worker did when");
+  options.value("--trace-lps", lps_, "LPS", "Events of these LPs alone, such as 0..3,7 (all)");
+  options.value("--trace-from", from_, "TIME", "Events from this simulated time on (the start)");
+  options.value("--trace-to", to_, "TIME", "Events before this simulated time (the end)");
+  options.value("--trace-size", size_, "SIZE", "The most that the file may take (256MiB)");
+  options.group("");
+}
+
+TraceScope Tracing::scope(const Model& model) const {
+  TraceScope traced;
+  const double tick = model.tick_seconds();
+  traced.lps = trace::read_ranges("--trace-lps", lps_);
+  if (!traced.lps.empty() && traced.lps.back().second >= model.lp_count())
+    throw UsageError(fmt::format("--trace-lps: there is no LP {}; the model has {}, from 0 on",
+                                 traced.lps.back().second, model.lp_count()));
+  traced.from = trace::read_time("--trace-from", from_, tick, Time::zero());
+  traced.to = trace::read_time("--trace-to", to_, tick, Time::max());
+  if (traced.to <= traced.from)
+    throw UsageError(fmt::format("--trace-to is {} and --trace-from {}: nothing lies between them",
+                                 time_text(model, traced.to), time_text(model, traced.from)));
+  return traced;
+}
+
+void Tracing::refuse_without_trace() const {
   for (const auto& [flag, text] :
-       {std::pair("--trace-lps", &arguments.lps), std::pair("--trace-from", &arguments.from),
-        std::pair("--trace-to", &arguments.to), std::pair("--trace-size", &arguments.size)})
+       {std::pair("--trace-lps", &lps_), std::pair("--trace-from", &from_),
+        std::pair("--trace-to", &to_), std::pair("--trace-size", &size_)})
     if (!text->empty())
       throw UsageError(fmt::format("{} needs --trace: the file that is to be written", flag));
 }
 
-}  // namespace
-
-void Tracing::prepare(const TraceArguments& arguments, const ChosenModel& chosen,
-                      const RunOptions& options, bool is_first) {
-  if (arguments.file.empty()) return refuse_without_trace(arguments);
-  const Model& model = *chosen.model;
-  facts_ = {chosen.name,          parameters_of(model), options.seed,
-            model.tick_seconds(), model.lp_count(),     scope_of(arguments, model)};
-  most_bytes_ = arguments.size.empty()
-                    ? kUsualBytes
-                    : option_forms::bytes(kLeastBytes, {}, "such as 64MiB or 1GiB")
-                          .read({"--trace-size", arguments.size});
+void Tracing::prepare(RunState& run) {
+  if (path_.empty()) return refuse_without_trace();
+  const RunOptions& options = run.record.options;
+  const Model& model = run.model();
+  facts_ = {run.chosen.name,      parameters_of(model), options.seed,
+            model.tick_seconds(), model.lp_count(),     scope(model)};
+  most_bytes_ = size_.empty() ? kUsualBytes
+                              : option_forms::bytes(kLeastBytes, {}, "such as 64MiB or 1GiB")
+                                    .read({"--trace-size", size_});
   const unsigned workers = options.workers > 0 ? options.workers : usable_cores();
   const std::uint64_t life_bytes = most_bytes_ / 2 / options.place.ranks;
   recorder_ =
       std::make_unique<TraceRecorder>(facts_.scope, workers, life_bytes / trace::kRecordBytes);
-  if (is_first) file_.emplace(arguments.file);
+  if (run.is_first()) file_.emplace(path_);
 }
 
-std::string Tracing::facts_text() const {
-  if (!is_on()) return "no trace";
-  return fmt::format("a trace of LPs {} from {} to {}, of {} bytes",
-                     trace::text_of(facts_.scope.lps), facts_.scope.from.ticks(),
-                     facts_.scope.to.ticks(), most_bytes_);
+void Tracing::add_facts(RunFacts& facts) const {
+  facts.emplace_back("what is traced",
+                     !is_on()
+                         ? "no trace"
+                         : fmt::format("a trace of LPs {} from {} to {}, of {} bytes",
+                                       trace::text_of(facts_.scope.lps), facts_.scope.from.ticks(),
+                                       facts_.scope.to.ticks(), most_bytes_));
 }
 
-void Tracing::begin(RunControl& control) {
-  control.trace = recorder_.get();
+void Tracing::begin(RunState& run) {
+  run.control.trace = recorder_.get();
   if (is_on()) clock_.emplace();
 }
 
-RowWriter* Tracing::before(RowWriter* next) {
+RowWriter* Tracing::rows(RunState&, RowWriter* next) {
   if (!file_) return next;
   return &events_.emplace(facts_, most_bytes_ / 2, *recorder_, next);
 }
 
-void Tracing::end(RunRecord& record, transport::RankTransport* ranks) {
+void Tracing::end(RunState& run) {
   if (!is_on()) return;
   clock_->stop();
   std::vector<trace::Lane> lanes = trace::lanes_of(*recorder_, *clock_);
   recorder_.reset();
   std::vector<std::vector<trace::Lane>> all;
-  if (ranks == nullptr)
+  if (run.ranks == nullptr)
     all.push_back(std::move(lanes));
   else
-    all = trace::gather_lanes(*ranks, std::move(lanes), clock_->epoch_nanoseconds());
+    all = trace::gather_lanes(*run.ranks, std::move(lanes), clock_->epoch_nanoseconds());
   if (!file_) return;
   file_->write(*events_);
   for (unsigned rank = 0; rank < all.size(); ++rank)
     left_out_ += file_->write(all[rank], rank, facts_.tick_seconds, most_bytes_ / 2 / all.size());
   sentence_ = fmt::format("trace of {} committed events in {} ({})\n", grouped(events_->events()),
                           file_->path(), bytes_text(file_->bytes()));
-  const auto note = [&](const std::string& text) { record.result.notes.push_back(text); };
   if (const std::optional<Time>& full_at = events_->full_at())
-    note(
+    run.add_note(
         fmt::format("the trace holds all committed events before {}, and no more: --trace-size "
                     "gives it more room, --trace-lps, --trace-from and --trace-to less to hold",
                     duration_text(*full_at - Time::zero(), facts_.tick_seconds)));
   if (left_out_ > 0)
-    note(
+    run.add_note(
         fmt::format("{} records of what workers did did not fit into the trace: --trace-size "
                     "gives them more room",
                     grouped(left_out_)));
 }
 
-void Tracing::publish() {
-  if (file_) file_->publish();
+void Tracing::published(RunState& run) {
+  if (!file_) return;
+  file_->publish();
+  run.farewell += sentence_;
 }
 
 }  // namespace orrery::cli

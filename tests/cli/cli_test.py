@@ -112,6 +112,35 @@ class Help(Case):
             self.assertIn(f"  orrery {command}", done.out)
             self.assertRegex(done.out, "Examples?:")
 
+    FLAG = r"(?m)^  (?:-h,)?(--[a-z-]+)"
+
+    def test_help_is_one_screen(self):
+        for command in ["list", "describe", "run", "resume", "fork", "snapshot", "trace", "compare",
+                        "sweep", "advise", "director", "llf", "report", "manual", "completion"]:
+            self.assertLessEqual(len(self.run_ok(command, "--help").out.splitlines()), 50, command)
+
+    def test_subjects_have_all_options(self):
+        for command in ["describe", "run", "resume", "fork", "compare", "sweep", "advise"]:
+            screen = self.run_ok(command, "--help").out
+            options = set(re.findall(self.FLAG, screen))
+            subjects = re.findall(r"(?m)^  (\w+)  ", screen.split("More options")[1].split("\n\n")[0])
+            self.assertEqual(subjects[-2:], ["examples", "all"])
+            for subject in subjects[:-2]:
+                added = set(re.findall(self.FLAG, self.run_ok(command, "--help", subject).out))
+                self.assertTrue(added, f"{command} --help {subject}")
+                options |= added
+            page = self.run_ok("manual", command).out.replace(r"\-", "-")
+            self.assertEqual(options, set(re.findall(r"\\fB(--[a-z-]+)\\fR", page)))
+            self.assertEqual(options,
+                             set(re.findall(self.FLAG, self.run_ok(command, "--help", "all").out)))
+        self.assertIn("--max-checkpoint-distance", self.run_ok("run", "--help", "checkpoints").out)
+        self.assertIn("unreachable", self.run_ok("run", "--help", "examples").out)
+
+    def test_unknown_subject(self):
+        self.refused(2, "run", "--help", "checkpoint",
+                     says=["no subject 'checkpoint'", "'checkpoints'", "timewarp"])
+        self.assertIn("More options", self.run_ok("run", "--help", "--workers", "2").out)
+
     def test_version(self):
         self.assertRegex(self.run_ok("--version").out, r"\Aorrery \d+\.\d+\.\d+\n\Z")
 
@@ -1156,6 +1185,28 @@ class Config(Case):
         path = self.write("seeed = 9\n")
         self.refused(2, "run", "phold", "--config", path, says=[str(path), "'seeed'", "'seed'"])
 
+    def wrong(self, text, line, key, *says):
+        path = self.write(text)
+        self.refused(2, "run", "--config", path, says=[f"config file '{path}', line {line}, '{key}': ", *says])
+
+    def test_mistakes_are_told_with_line_and_key(self):
+        head = "model = phold\n"
+        self.wrong(head + "sede = 3\n", 2, "sede", "no such key", "'seed'")
+        self.wrong(head + "until = soon\n", 2, "until", "not 'soon'")
+        self.wrong(head + "quiet = perhaps\n", 2, "quiet", "it cannot be 'perhaps'")
+        self.wrong(head + "engine = timewrap\n", 2, "engine", "'timewarp'")
+        self.wrong(head + "ranks = x\n", 2, "ranks", "'x'")
+        self.wrong(head + "trace-from = soon\ntrace = t\n", 2, "trace-from", "'soon'")
+        self.wrong(head + "snapshot-every = soon\nout = o\n", 2, "snapshot-every", "'soon'")
+        self.wrong(head + "live = soon\n", 2, "live", "'soon'")
+        self.wrong("model = phlod\n", 1, "model", "'phold'")
+        self.wrong(head + "[set]\nlps = -1\n", 3, "lps", "cannot be -1")
+        self.wrong(head + "set = [lps=2,\nlpss=1]\n", 2, "lpss", "'lps'")
+        self.wrong(head + "set = [lps]\n", 2, "set", "NAME=VALUE")
+        self.wrong(head + "set = [lps=2,lps=3]\n", 2, "set", "more than once")
+        path = self.write("engines = sequentail\n")
+        self.refused(2, "compare", "phold", "--config", path, says=["line 1, 'engines': ", "sequential"])
+
     def test_unknown_section(self):
         path = self.write("[sets]\nlps = 9\n")
         self.refused(2, "run", "phold", "--config", path, says=[str(path), "'sets'", "[set]"])
@@ -1182,7 +1233,7 @@ class Config(Case):
                                 says=["line 2: a line of text is expected, found the byte 0x"])
             self.assertNotIn("\x1b", done.err)
         path.write_bytes(b"n\xffme = 1\n")
-        self.refused(2, "run", "phold", "--config", path, says=["no option 'n\\xffme'"])
+        self.refused(2, "run", "phold", "--config", path, says=["'n\\xffme': there is no such key"])
         path.write_bytes("until = 1s\n".encode("utf-16"))
         self.refused(2, "run", "phold", "--config", path, says=["UTF-16", "save it as UTF-8"])
 
@@ -1374,7 +1425,7 @@ class Again(Case):
             self.refused(2, "run", "--again", other, says=[f"cannot repeat '{other}': ", says])
         config = self.folder / "again.toml"
         config.write_text(f'model = "phold"\nagain = "{self.first}"\n')
-        self.refused(2, "run", "--config", config, says=["there is no option 'again'"])
+        self.refused(2, "run", "--config", config, says=["line 2, 'again': there is no such key"])
 
 
 class Options(Case):
@@ -1400,7 +1451,7 @@ class Options(Case):
         parts = self.folder / "parts.txt"
         parts.write_text("0\n" * 8)
         names = self.NAMES | {"partition": str(parts), "write-partition": str(self.folder / "w.txt")}
-        for line in self.run_ok("run", "--help").out.splitlines():
+        for line in self.run_ok("run", "--help", "all").out.splitlines():
             match = re.match(r"  (?:-\w,)?--([a-z-]+)(?: ([A-Z]+|on\|off)\b(?!=))?", line)
             if match and match[1] not in self.OF_THE_COMMAND:
                 name, kind = match.groups()

@@ -335,6 +335,17 @@ class StudyFile(SweepCase):
         self.wrong(head + '[set]\nchannels = 3\n[[point]]\nchannels = 1\n', 4, "channels",
                    "beside the points")
 
+    def test_words_without_quotes(self):
+        """As in config files."""
+        path = self.write('model = pcs # cells\nuntil = 1 min\nseeds = 1,2\n[set]\n'
+                          'channels = 2..4:2\ncells = 9\nmobility = [yes, no]\n')
+        plan = json.loads(self.run_ok("sweep", path, "--json", "--quiet").out)["plan"]
+        self.assertEqual((plan["seeds"], plan["options"], plan["settings"]),
+                         ([1, 2], ["--until=1 min"], {"cells": "9"}))
+        self.assertEqual([(point["channels"], point["mobility"]) for point in plan["points"]],
+                         [("2", "yes"), ("2", "no"), ("4", "yes"), ("4", "no")])
+        self.wrong("model = pcs\nuntil = soon\n", 2, "until", "not 'soon'")
+
     def test_files_that_are_none(self):
         path = self.write("model = \n")
         self.refused(2, "sweep", path, says=[f"study file '{path}', line 1: "])

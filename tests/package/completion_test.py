@@ -34,6 +34,8 @@ class Case(unittest.TestCase):
 
     def flags(self, command):
         help_text = self.ok(command, "--help")
+        if "  all  " in help_text:
+            help_text = self.ok(command, "--help", "all")
         return re.findall(r"(?m)^  (?:-h,)?(--[a-z-]+)", help_text)
 
     def commands(self):
@@ -51,6 +53,10 @@ class Completion(Case):
     def test_all_options_of_all_commands(self):
         for command in self.commands():
             self.assertEqual(sorted(self.words(command, "-")), sorted(self.flags(command)), command)
+
+    def test_subjects_of_help(self):
+        self.assertEqual(self.words("run", "--help", "t"), ["timewarp", "trace"])
+        self.assertEqual(self.words("list", "--help", ""), ["examples", "all"])
 
     def test_an_option_comes_once_unless_it_may_be_repeated(self):
         self.assertEqual(self.words("run", "phold", "--seed", "3", "--see"), [])

@@ -88,7 +88,7 @@ class Command(Case):
     def test_every_option_is_known(self):
         from orrery import _words
         for verb, own in [("run", _words.RUN_OPTIONS), ("sweep", _words.SWEEP_OPTIONS)]:
-            flags = set(re.findall(r"(?m)^  (?:-h,)?--([a-z-]+)", by_hand(verb, "--help").stdout))
+            flags = set(re.findall(r"(?m)^  (?:-h,)?--([a-z-]+)", by_hand(verb, "--help", "all").stdout))
             reserved = _words.RESERVED - ({"again", "live"} if verb == "sweep" else set())
             self.assertEqual(flags - {"seed"},
                              own | set(orrery.options().index) - {"seed"} | reserved, verb)

@@ -799,7 +799,7 @@ class Commands(Case):
     def test_help(self):
         for command in ("resume", "fork", "snapshot"):
             self.assertIn("Examples:", self.ok(command, "--help").stdout)
-        self.assertIn("--snapshot-every", self.ok("run", "--help").stdout)
+        self.assertIn("--snapshot-every", self.ok("run", "--help", "snapshots").stdout)
 
 
 def refuse_personality():

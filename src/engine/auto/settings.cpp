@@ -10,7 +10,7 @@
 namespace orrery::automatic {
 namespace {
 
-constexpr OptionGroup kGroup{.heading = "Choosing engines"};
+constexpr OptionGroup kGroup{.heading = "Engine auto"};
 
 OptionForm<std::uint64_t> events_or_never() {
   OptionForm<std::uint64_t> form =

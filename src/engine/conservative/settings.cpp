@@ -9,7 +9,7 @@
 namespace orrery::conservative {
 namespace {
 
-constexpr OptionGroup kGroup{.heading = "Conservative engine"};
+constexpr OptionGroup kGroup{.heading = "Engine conservative"};
 
 /// In the order of Mode.
 std::vector<std::string> mode_names() {

@@ -11,7 +11,7 @@
 namespace orrery::expanded {
 namespace {
 
-constexpr OptionGroup kGroup{.heading = "Expanded events"};
+constexpr OptionGroup kGroup{.heading = "Engine expanded"};
 constexpr const char* kAutomatic = "auto";
 
 /// In the order of Mode.

@@ -8,7 +8,7 @@
 namespace orrery::timewarp {
 namespace {
 
-constexpr OptionGroup kGroup{.heading = "Time Warp"};
+constexpr OptionGroup kGroup{.heading = "Engine timewarp"};
 constexpr double kMicrosecond = 1e-6;
 
 /// Below kLeast the time goes into ticks only; above kMost ticks have no effect.

@@ -25,7 +25,7 @@ struct RunOptions;
 /// The possible types of an option's value, for the report and in RunOptions.
 using OptionValue = std::variant<bool, std::int64_t, std::uint64_t, double, std::string>;
 
-/// Options that the help shows together, sorted by rank, then by heading.
+/// Options of one subject of --help, the last word of the heading; sorted by rank, then heading.
 struct OptionGroup {
   int rank = 2;
   std::string_view heading;  ///< empty: among the options that every command has

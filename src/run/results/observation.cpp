@@ -33,7 +33,7 @@ OptionForm<std::int64_t> simulated_time() {
 }
 
 // One group, in one file, so that the help shows the options in this order.
-constexpr OptionGroup kObservations{0, "What is observed, and when that is enough"};
+constexpr OptionGroup kObservations{0, "Observation, and when it is enough"};
 
 const Option<std::int64_t> kWarmUp{{.name = "warm-up",
                                     .type = "TIME",

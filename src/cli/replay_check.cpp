@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/again.h"
+#include "cli/replay_check.h"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <array>
@@ -56,15 +55,14 @@ struct Piece {
   std::vector<std::string> words;
 };
 
-std::vector<Piece> pieces_of(const CLI::App& run, const std::vector<std::string>& words) {
+std::vector<Piece> pieces_of(const OptionTable& run, const std::vector<std::string>& words) {
   std::vector<Piece> pieces;
   for (std::size_t i = 0; i < words.size(); ++i) {
     Piece piece{"", {words[i]}};
     if (words[i].starts_with("--")) {
       piece.option = words[i].substr(0, words[i].find('='));
-      const CLI::Option* const option = run.get_option_no_throw(piece.option);
-      const bool takes_next = option != nullptr && option->get_items_expected_min() > 0 &&
-                              piece.option.size() == words[i].size();
+      const bool takes_next =
+          run.takes_value(piece.option) && piece.option.size() == words[i].size();
       if (takes_next && i + 1 < words.size()) piece.words.push_back(words[++i]);
     }
     pieces.push_back(std::move(piece));
@@ -80,6 +78,18 @@ std::map<std::string, std::string> digests(const Json& report) {
   return found;
 }
 
+/// The value of --again; empty: there is none, or the parser refuses the words.
+std::string report_in(const OptionTable& run, const std::vector<std::string>& words) {
+  std::string report;
+  for (const Piece& piece : pieces_of(run, words)) {
+    if (piece.option != kFlag) continue;
+    if (!report.empty()) return "";
+    const std::string& word = piece.words.back();
+    if (word != kFlag) report = piece.words.size() == 2 ? word : word.substr(word.find('=') + 1);
+  }
+  return report;
+}
+
 std::string existing_report(const std::string& path) {
   std::error_code none;
   return std::filesystem::is_directory(path, none)
@@ -89,13 +99,18 @@ std::string existing_report(const std::string& path) {
 
 }  // namespace
 
-bool Again::repeats(std::string_view flag) {
-  return !has(kOutput, flag);
+void ReplayCheck::declare(OptionTable& options) {
+  options.value("--again", unused_, "FILE",
+                "Repeat the run of this report.json, or of the folder with it, and compare");
 }
 
-Again::Again(const std::string& path)
-    : path_(existing_report(path)),
-      report_(Json::parse(read_input_file(path_, "report"), nullptr, false)) {
+bool ReplayCheck::ignores(const std::string& flag) const {
+  return is_on() && has(kOutput, flag);
+}
+
+void ReplayCheck::read_report(const std::string& path) {
+  path_ = existing_report(path);
+  report_ = Json::parse(read_input_file(path_, "report"), nullptr, false);
   try {
     const int schema = report_schema(report_);
     if (schema == 0) refuse("it is no report of a run");
@@ -116,14 +131,17 @@ Again::Again(const std::string& path)
   }
 }
 
-void Again::refuse(const std::string& why) const {
+void ReplayCheck::refuse(const std::string& why) const {
   throw UsageError(fmt::format("cannot repeat '{}': {}", path_, why));
 }
 
-std::vector<std::string> Again::words(const CLI::App& run,
-                                      const std::vector<std::string>& given) const {
+std::vector<std::string> ReplayCheck::replaced(const OptionTable& options,
+                                               std::vector<std::string> given) {
+  const std::string path = report_in(options, given);
+  if (path.empty()) return given;
+  read_report(path);
   std::vector<std::string> replaced, words, anew;
-  for (const Piece& piece : pieces_of(run, given)) {
+  for (const Piece& piece : pieces_of(options, given)) {
     if (piece.option == kFlag) continue;
     if (piece.option.empty() || has(kIdentity, piece.option))
       refuse(fmt::format("'{}' would make it another run; without {} it is one",
@@ -131,8 +149,9 @@ std::vector<std::string> Again::words(const CLI::App& run,
     replaced.push_back(piece.option);
     anew.insert(anew.end(), piece.words.begin(), piece.words.end());
   }
-  for (const Piece& piece : pieces_of(run, report_["command"])) {
-    if (!repeats(piece.option) || has(replaced, piece.option)) continue;
+  const auto command = report_["command"].get<std::vector<std::string>>();
+  for (const Piece& piece : pieces_of(options, {command.begin() + 1, command.end()})) {
+    if (ignores(piece.option) || has(replaced, piece.option)) continue;
     words.insert(words.end(), piece.words.begin(), piece.words.end());
   }
   words.insert(words.end(), anew.begin(), anew.end());
@@ -140,12 +159,14 @@ std::vector<std::string> Again::words(const CLI::App& run,
 }
 
 /// The source revision of the build that made the report.
-std::string Again::revision_text() const {
+std::string ReplayCheck::revision_text() const {
   const std::string revision = report_text(report_, "orrery", "revision");
   return revision.empty() ? "" : fmt::format("; its source was revision {}", revision);
 }
 
-void Again::check_builds(const std::string& model_path) const {
+void ReplayCheck::model_chosen(RunState& run) {
+  if (!is_on()) return;
+  const std::string& model_path = run.chosen.path;
   if (const std::string then = report_text(report_, "orrery", "build"); then != build_of_program())
     refuse(fmt::format("it was made by another build of orrery ({}, this is {}){}", then,
                        build_of_program(), revision_text()));
@@ -156,10 +177,11 @@ void Again::check_builds(const std::string& model_path) const {
                        build_of_model(model_path)));
 }
 
-void Again::check_inputs(const std::vector<InputFile>& inputs) const {
+void ReplayCheck::model_prepared(RunState& run) {
+  if (!is_on()) return;
   std::map<std::string, std::string> then = digests(report_);
   std::vector<std::string> changes;
-  for (const InputFile& one : inputs) {
+  for (const InputFile& one : run.record.inputs) {
     const auto found = then.find(one.path);
     if (found == then.end()) {
       changes.push_back(fmt::format("input file '{}' was not read then", one.path));
@@ -174,17 +196,18 @@ void Again::check_inputs(const std::vector<InputFile>& inputs) const {
   if (!changes.empty()) refuse(fmt::format("{}", fmt::join(changes, "; ")));
 }
 
-Again::Verdict Again::judge(const RunRecord& record) const {
-  if (!record.complete() || !report_["complete"].get<bool>())
-    return {true, fmt::format("not compared with '{}', since one of the two did not reach its "
-                              "horizon",
-                              path_)};
+void ReplayCheck::end(RunState& run) {
+  if (!is_on()) return;
+  if (!run.record.complete() || !report_["complete"].get<bool>())
+    return run.add_note(fmt::format(
+        "not compared with '{}', since one of the two did not reach its horizon", path_));
   const std::string then = report_["run"]["fingerprint"];
-  const std::string now = fmt::format("{:016x}", record.result.fingerprint);
-  if (now == then) return {true, fmt::format("the same as '{}'", path_)};
-  return {false, fmt::format("the fingerprints differ ({}, in '{}' {}): the model depends on "
-                             "something that is neither its LPs' state nor its input files",
-                             now, path_, then)};
+  const std::string now = fmt::format("{:016x}", run.record.result.fingerprint);
+  if (now == then) return run.add_note(fmt::format("the same as '{}'", path_));
+  run.mismatch = fmt::format(
+      "the fingerprints differ ({}, in '{}' {}): the model depends on something that is neither "
+      "its LPs' state nor its input files",
+      now, path_, then);
 }
 
 }  // namespace orrery::cli

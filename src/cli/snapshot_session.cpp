@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/travel.h"
+#include "cli/snapshot_session.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,6 +16,7 @@
 #include "cli/snapshot_check.h"
 #include "core/duration_text.h"
 #include "core/model_registry.h"
+#include "core/modules.h"
 #include "memory/model_heap.h"
 #include "observe/output_folder.h"
 #include "orrery/error.h"
@@ -88,29 +89,6 @@ void check_change(const Model& model, const std::string& name) {
                            : "those that can be changed are: " + possible));
 }
 
-/// Refuses options that would make the resumed run another run.
-void refuse_others(const ResumeArguments& arguments) {
-  const auto refuse = [&](const std::string& flag, const char* why) {
-    throw UsageError(fmt::format("'orrery {}' does not take {}: {}",
-                                 arguments.is_fork ? "fork" : "resume", flag, why));
-  };
-  for (const auto& [option, text] : arguments.texts) {
-    if (text.empty()) continue;
-    const std::string flag = option->flag();
-    if (flag == "--seed" && !arguments.is_fork)
-      refuse(flag, "a run that is resumed keeps its seed ('orrery fork' changes it)");
-    if (flag == "--livelock") refuse(flag, "it stays what it was");
-    for (const OptionBase* lasting : lasting_observation_options())
-      if (option == lasting) refuse(flag, "what is observed stays what it was");
-  }
-  if (!arguments.is_fork && !effective_sets(arguments).empty())
-    refuse("--set", "a run that is resumed keeps its parameters ('orrery fork' changes some)");
-  if (arguments.is_fork && arguments.out.empty())
-    throw UsageError("'orrery fork' needs --out: the folder for what comes of it");
-  if (!arguments.is_fork && !arguments.out.empty())
-    refuse("--out", "it goes on in its own folder ('orrery fork' begins another)");
-}
-
 /// A folder with snapshots but without a report holds the only results of a run that was killed.
 void refuse_unfinished(const std::string& out) {
   std::error_code unknown;
@@ -125,54 +103,128 @@ void refuse_unfinished(const std::string& out) {
 
 }  // namespace
 
-Travel::Travel(const RunArguments& arguments, transport::RankTransport* ranks)
-    : ranks_(ranks), model_arguments_(arguments), out_(arguments.out) {
-  if (!arguments.force) refuse_unfinished(arguments.out);
-  const SnapshotArguments& asked = arguments.snapshots;
-  if (!asked.wanted()) return;
-  arguments_ = &asked;
+void SnapshotSession::declare(OptionTable& options) {
+  options.group("Snapshots, for 'orrery resume' and 'orrery fork' (with --out)");
+  options.value("--snapshot-every", every_, "TIME", "One at each multiple of a simulated time");
+  options.value("--snapshot-at", at_, "TIME,...", "One at simulated times");
+  options.value("--snapshot-wall", wall_, "TIME",
+                "One each time that the clock has gone on by that");
+  options.value("--snapshot-share", share_, "SHARE",
+                "The most of the run's time that those may take (0.03)");
+  options.flag("--snapshots", on_,
+               "One at Ctrl-C and at the signal USR1, as with all of the above");
+  options.flag("--snapshot-check", check_,
+               "Resume the first one in another process up to the second, and compare");
+  options.flag("--end-after-snapshot", end_after_,
+               "End the run after the last one of --snapshot-at");
+  options.group("");
+  if (resumes()) options.value("--snapshot", number_, "N", "Number of the snapshot (the last one)");
+}
+
+void SnapshotSession::fix_addresses() const {
+  if (takes_snapshots()) execute_without_random_addresses();
+}
+
+void SnapshotSession::start(RunState& run, RunRequest& request) {
+  ranks_ = run.ranks;
+  if (resumes()) {
+    start_resuming(run, request);
+  } else {
+    if (!run.arguments.force) refuse_unfinished(run.out);
+    if (takes_snapshots()) start_taking(run.arguments);
+  }
+  out_ = run.out;
+}
+
+void SnapshotSession::start_taking(const RunArguments& arguments) {
   if (arguments.out.empty())
     throw UsageError(
-        fmt::format("{} needs --out: snapshots lie in the folder of the results", asked.flag()));
-  if (asked.end_after && asked.at.empty())
-    throw UsageError("--end-after-snapshot needs --snapshot-at");
+        fmt::format("{} needs --out: snapshots lie in the folder of the results", first_flag()));
+  if (end_after_ && at_.empty()) throw UsageError("--end-after-snapshot needs --snapshot-at");
   start_memory();
   facts_.parameters = map_of(effective_sets(arguments));
   note_observations(arguments);
 }
 
-Travel::Travel(const ResumeArguments& arguments, transport::RankTransport* ranks)
-    : ranks_(ranks),
-      arguments_(&arguments.snapshots),
-      resume_(&arguments),
-      is_fork_(arguments.is_fork),
-      out_(arguments.is_fork ? arguments.out : arguments.folder) {
+void SnapshotSession::start_resuming(RunState& run, RunRequest& request) {
+  const RunArguments& arguments = run.arguments;
   refuse_others(arguments);
   start_memory();
-  arrival_.emplace(arguments.folder, arguments.number());
+  origin_ = arguments.folder;
+  arrival_.emplace(origin_, number());
   if (is_first())
     for (const std::string& note : arrival_->notes()) tell(note);
   facts_ = arrival_->manifest();
-  if (is_fork_) facts_.number = 0;
+  run.resumes_in_place = !is_fork();
+  if (is_fork()) {
+    facts_.number = 0;
+    changes_ = map_of(effective_sets(arguments));
+  } else {
+    run.out = origin_;
+  }
   note_observations(arguments);
-  model_arguments_.model = facts_.model_path.empty() ? facts_.model : facts_.model_path;
-  for (const auto& [name, value] : facts_.parameters)
-    model_arguments_.sets.push_back(name + "=" + value);
-  if (is_fork_) changes_ = map_of(effective_sets(arguments));
+  request = {};
+  request.model = facts_.model_path.empty() ? facts_.model : facts_.model_path;
+  for (const auto& [name, value] : facts_.parameters) request.sets.push_back(name + "=" + value);
+}
+
+/// Refuses options that would make the resumed run another run.
+void SnapshotSession::refuse_others(const RunArguments& arguments) const {
+  const auto refuse = [&](const std::string& flag, const char* why) {
+    throw UsageError(
+        fmt::format("'orrery {}' does not take {}: {}", is_fork() ? "fork" : "resume", flag, why));
+  };
+  for (const auto& [option, text] : arguments.texts) {
+    if (text.empty()) continue;
+    const std::string flag = option->flag();
+    if (flag == "--seed" && !is_fork())
+      refuse(flag, "a run that is resumed keeps its seed ('orrery fork' changes it)");
+    if (flag == "--livelock") refuse(flag, "it stays what it was");
+    for (const OptionBase* lasting : lasting_observation_options())
+      if (option == lasting) refuse(flag, "what is observed stays what it was");
+  }
+  if (!is_fork() && !effective_sets(arguments).empty())
+    refuse("--set", "a run that is resumed keeps its parameters ('orrery fork' changes some)");
+  if (is_fork() && arguments.out.empty())
+    throw UsageError("'orrery fork' needs --out: the folder for what comes of it");
+  if (!is_fork() && !arguments.out.empty())
+    refuse("--out", "it goes on in its own folder ('orrery fork' begins another)");
+}
+
+std::string SnapshotSession::first_flag() const {
+  if (!every_.empty()) return "--snapshot-every";
+  if (!at_.empty()) return "--snapshot-at";
+  if (!wall_.empty()) return "--snapshot-wall";
+  if (!share_.empty()) return "--snapshot-share";
+  if (end_after_) return "--end-after-snapshot";
+  if (check_) return "--snapshot-check";
+  return on_ ? "--snapshots" : "";
+}
+
+unsigned SnapshotSession::number() const {
+  if (number_.empty()) return 0;
+  unsigned value = 0;
+  const char* const end = number_.data() + number_.size();
+  const auto [stop, error] = std::from_chars(number_.data(), end, value);
+  if (error != std::errc() || stop != end || value == 0)
+    throw UsageError(fmt::format(
+        "--snapshot cannot be '{}': a number is expected ('orrery snapshot info DIR' shows all)",
+        number_));
+  return value;
 }
 
 /// Keeps the observation options in the snapshot for a later resume.
-void Travel::note_observations(const RunArguments& arguments) {
+void SnapshotSession::note_observations(const RunArguments& arguments) {
   for (const OptionBase* option : observation_options())
     if (const std::string text = arguments.text(*option); !text.empty())
       facts_.observed[option->name()] = text;
 }
 
-bool Travel::is_first() const {
+bool SnapshotSession::is_first() const {
   return ranks_ == nullptr || ranks_->rank() == 0;
 }
 
-void Travel::start_memory() {
+void SnapshotSession::start_memory() {
   memory::start_model_heap();
   if (!memory::Region::instance().is_at_fixed_place())
     throw UsageError(
@@ -180,9 +232,15 @@ void Travel::start_memory() {
         "would mean nothing elsewhere; run without them");
 }
 
-void Travel::note_model(const ChosenModel& chosen) {
+void SnapshotSession::model_chosen(RunState& run) {
   if (!takes_snapshots()) return;
-  if (arrival_) return arrival_->check_ground();
+  if (arrival_) {
+    // The LPs in the snapshot refer to data that prepare() made with this seed.
+    run.model_seed = facts_.model_seed;
+    return arrival_->check_ground();
+  }
+  const ChosenModel& chosen = run.chosen;
+  facts_.model_seed = run.model_seed;
   std::error_code unknown;
   facts_.model = chosen.name;
   facts_.model_path = chosen.path.empty() ? "" : fs::absolute(chosen.path, unknown).string();
@@ -194,11 +252,12 @@ void Travel::note_model(const ChosenModel& chosen) {
         "is of the same build; link it with -Wl,--build-id");
 }
 
-void Travel::check(const Engine& engine, const EngineInfo& info, const Model& model) {
-  if (!takes_snapshots()) return;
-  if (dynamic_cast<const WorldEngine*>(&engine) == nullptr)
-    throw UsageError(fmt::format(
-        "engine {} keeps its LPs to itself: it takes no snapshots and resumes none", info.name));
+void SnapshotSession::check_model(const RunState& run) const {
+  const Model& model = run.model();
+  if (dynamic_cast<const WorldEngine*>(run.engine.get()) == nullptr)
+    throw UsageError(
+        fmt::format("engine {} keeps its LPs to itself: it takes no snapshots and resumes none",
+                    run.info->name));
   if (memory::model_heap()->threads_started > 0)
     throw UsageError(
         "the model starts threads while it is made or prepared, so its memory lies by chance, and "
@@ -212,23 +271,15 @@ void Travel::check(const Engine& engine, const EngineInfo& info, const Model& mo
         text_of(executions)));
 }
 
-std::uint64_t Travel::model_seed(std::uint64_t given) {
-  if (!arrival_) facts_.model_seed = given;
-  return facts_.model_seed;
-}
-
-void Travel::restore_model(const ChosenModel& chosen) {
+void SnapshotSession::model_prepared(RunState& run) {
   if (!arrival_) return;
   arrival_->restore_model();
   for (const auto& [name, value] : changes_) {
-    check_change(*chosen.model, name);
-    set_parameter(*chosen.model, name, value);
+    check_change(run.model(), name);
+    set_parameter(run.model(), name, value);
     facts_.changes[name] = value;
   }
-}
-
-void Travel::set_defaults(RunOptions& options) const {
-  if (!arrival_) return;
+  RunOptions& options = run.record.options;
   options.until = Time::from_ticks(facts_.until_ticks);
   options.seed = facts_.seed;
   options.livelock_microsteps = facts_.livelock_microsteps;
@@ -237,8 +288,17 @@ void Travel::set_defaults(RunOptions& options) const {
       option->read(found->second, facts_.tick_seconds, options);
 }
 
-void Travel::set_options(const RunOptions& options, const Model& model) {
+/// Only the first rank takes signals and checks the wall-clock time for snapshots.
+void SnapshotSession::prepare(RunState& run) {
   if (!takes_snapshots()) return;
+  set_horizon(run.record.options, run.model());
+  check_model(run);
+  if (!is_first()) return;
+  run.watching.halts = true;
+  run.watching.halt_every_seconds = facts_.wall_every_seconds;
+}
+
+void SnapshotSession::set_horizon(const RunOptions& options, const Model& model) {
   if (arrival_) {
     const Time was = Time::from_ticks(facts_.until_ticks);
     if (options.until > was)
@@ -261,26 +321,24 @@ void Travel::set_options(const RunOptions& options, const Model& model) {
 }
 
 /// Times that are not given stay those of the snapshot.
-void Travel::read_times(const Model& model) {
+void SnapshotSession::read_times(const Model& model) {
   const double tick = model.tick_seconds();
-  if (!arguments_->every.empty())
-    facts_.every_ticks = read_span("--snapshot-every", arguments_->every, tick).ticks();
-  if (!arguments_->wall.empty())
+  if (!every_.empty()) facts_.every_ticks = read_span("--snapshot-every", every_, tick).ticks();
+  if (!wall_.empty())
     facts_.wall_every_seconds =
-        1e-9 * static_cast<double>(read_span("--snapshot-wall", arguments_->wall, 1e-9).ticks());
-  if (!arguments_->share.empty()) facts_.wall_share = read_share(arguments_->share);
-  if (!arguments_->share.empty() && facts_.wall_every_seconds <= 0)
+        1e-9 * static_cast<double>(read_span("--snapshot-wall", wall_, 1e-9).ticks());
+  if (!share_.empty()) facts_.wall_share = read_share(share_);
+  if (!share_.empty() && facts_.wall_every_seconds <= 0)
     throw UsageError("--snapshot-share needs --snapshot-wall: snapshots by the clock");
-  if (!arguments_->at.empty()) {
+  if (!at_.empty()) {
     facts_.at_ticks.clear();
-    for (const Time time : read_times_of(arguments_->at, tick))
-      facts_.at_ticks.push_back(time.ticks());
+    for (const Time time : read_times_of(at_, tick)) facts_.at_ticks.push_back(time.ticks());
   }
   times_.every = Duration::from_ticks(facts_.every_ticks);
   for (const std::int64_t ticks : facts_.at_ticks) times_.at.push_back(Time::from_ticks(ticks));
-  times_.end_after = arguments_->end_after;
+  times_.end_after = end_after_;
   const bool at_times = facts_.every_ticks > 0 || !facts_.at_ticks.empty();
-  if (arguments_->check && (!at_times || facts_.wall_every_seconds > 0))
+  if (check_ && (!at_times || facts_.wall_every_seconds > 0))
     throw UsageError(
         "--snapshot-check needs snapshots at simulated times (--snapshot-every or --snapshot-at), "
         "and none by the clock");
@@ -288,18 +346,28 @@ void Travel::read_times(const Model& model) {
     throw UsageError("--end-after-snapshot: the run is behind the last time of --snapshot-at");
 }
 
-std::string Travel::facts_text() const {
-  if (!takes_snapshots()) return "no snapshots";
-  return fmt::format("snapshots every {} ticks, every {} s, at {}, after number {}, in {}",
-                     facts_.every_ticks, facts_.wall_every_seconds, fmt::join(facts_.at_ticks, ","),
-                     facts_.number, out_);
+void SnapshotSession::add_facts(RunFacts& facts) const {
+  facts.emplace_back("what it was asked for",
+                     !takes_snapshots()
+                         ? "no snapshots"
+                         : fmt::format("snapshots every {} ticks, every {} s, at {}, after number "
+                                       "{}, in {}",
+                                       facts_.every_ticks, facts_.wall_every_seconds,
+                                       fmt::join(facts_.at_ticks, ","), facts_.number, out_));
 }
 
-void Travel::open(const std::string& out, bool has_tables) {
-  out_ = out;
-  folder_.emplace(out);
+RowWriter* SnapshotSession::rows(RunState& run, RowWriter* files) {
+  if (run.out.empty() || !is_first()) return files;
+  open(files != nullptr);
+  files_ = files;
+  return log_ ? &*log_ : files;
+}
+
+/// Makes the folder for snapshots, deletes those of an earlier run, and opens the log of rows.
+void SnapshotSession::open(bool has_tables) {
+  folder_.emplace(out_);
   if (!takes_snapshots()) return folder_->clear();  // snapshots of an earlier run
-  if (!arrival_ || is_fork_) {
+  if (!arrival_ || is_fork()) {
     folder_->clear();
     folder_->make();
   } else {
@@ -309,25 +377,17 @@ void Travel::open(const std::string& out, bool has_tables) {
     folder_->keep_only(kept);
   }
   if (!has_tables) return;
-  if (is_fork_ && facts_.rows_bytes > 0) {
+  if (is_fork() && facts_.rows_bytes > 0) {
     std::error_code error;
-    fs::copy_file(snapshot::Folder(resume_->folder).rows(), folder_->rows(), error);
+    fs::copy_file(snapshot::Folder(origin_).rows(), folder_->rows(), error);
     if (error)
-      throw UsageError(
-          fmt::format("cannot copy the rows of '{}': {}", resume_->folder, error.message()));
+      throw UsageError(fmt::format("cannot copy the rows of '{}': {}", origin_, error.message()));
   }
   log_.emplace(folder_->rows(), facts_.rows_bytes);
 }
 
-/// Only the first rank takes signals and checks the wall-clock time for snapshots.
-void Travel::set_up(Watch::Settings& settings) const {
-  if (!is_first()) return;
-  settings.halts = takes_snapshots();
-  settings.halt_every_seconds = facts_.wall_every_seconds;
-}
-
 /// Throws UsageError if not all ranks see the same folder, since each rank writes its part there.
-void Travel::share_folder() {
+void SnapshotSession::share_folder() {
   if (!folder_) folder_.emplace(out_);
   const std::string path = folder_->path() + "/ranks.part";
   transport::ByteWriter own;
@@ -353,7 +413,7 @@ void Travel::share_folder() {
           ranks_->place(rank), folder_->path(), ranks_->place(0)));
 }
 
-void Travel::begin(RunControl& control, RowStore* store) {
+void SnapshotSession::begin(RunState& run) {
   if (!takes_snapshots()) return;
   facts_.rank = 0;
   facts_.ranks = 1;
@@ -365,47 +425,44 @@ void Travel::begin(RunControl& control, RowStore* store) {
   }
   snapshot::RowHooks rows;
   if (log_) {
-    rows.flush = [this, store] {
+    rows.flush = [this, store = run.rows] {
       store->drain();
       return log_->flush();
     };
     rows.synchronise = [this] { log_->synchronise(); };
   }
   snapshot::Check check;
-  if (arguments_->check && is_first())
+  if (check_ && is_first())
     check = [out = out_](unsigned first, unsigned second) {
       return check_snapshot(out, first, second);
     };
   const std::string who = is_first() ? "" : ranks_->place(facts_.rank) + ": ";
   keeper_ = std::make_unique<snapshot::Keeper>(
-      *folder_, facts_, times_, control, std::move(rows),
+      *folder_, facts_, times_, run.control, std::move(rows),
       [who](const std::string& sentence) { tell(who + sentence); }, std::move(check));
-  control.halts = keeper_.get();
-  if (arrival_) control.origin = &*arrival_;
+  run.control.halts = keeper_.get();
+  if (arrival_) run.control.origin = &*arrival_;
 }
 
-void Travel::hand_rows_to(RowWriter& files) {
-  if (!log_) return;
-  RowLog::replay(folder_->rows(), log_->flush(), files);
-}
-
-void Travel::end(RunRecord& record) {
+void SnapshotSession::end(RunState& run) {
+  if (log_) RowLog::replay(folder_->rows(), log_->flush(), *files_);
   if (!takes_snapshots()) return;
   RunRecord::Snapshots told;
   if (arrival_) {
     told.resumed = arrival_->manifest().time();
-    if (is_fork_) told.forked = resume_->folder;
+    if (is_fork()) told.forked = origin_;
   }
   told.last = keeper_->last();
   if (told.last > 0) told.last_time = keeper_->last_time();
-  if (keeper_->ended_by_plan())
-    record.result.notes.push_back("the run ended after its snapshot, as asked for");
-  record.snapshots = std::move(told);
+  if (keeper_->ended_by_plan()) run.add_note("the run ended after its snapshot, as asked for");
+  run.record.snapshots = std::move(told);
 }
 
-std::string Travel::advice(const RunRecord& record) const {
-  if (!record.snapshots || record.snapshots->last == 0 || record.complete()) return "";
-  return fmt::format("'orrery resume {}' goes on from {}\n", out_, record.snapshots->last_time);
+void SnapshotSession::published(RunState& run) {
+  const RunRecord& record = run.record;
+  if (!record.snapshots || record.snapshots->last == 0 || record.complete()) return;
+  run.farewell +=
+      fmt::format("'orrery resume {}' goes on from {}\n", out_, record.snapshots->last_time);
 }
 
 }  // namespace orrery::cli

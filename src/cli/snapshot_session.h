@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Snapshots of a run: the run takes them (orrery run --snapshot...), begins at one (resume, fork),
+// or does neither, which is the ordinary case and costs nothing.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/run_feature.h"
+#include "observe/row_log.h"
+#include "snapshot/arrival.h"
+#include "snapshot/keeper.h"
+
+namespace orrery::cli {
+
+/// Where a run begins.
+enum class Beginning { model, snapshot, fork };
+
+class SnapshotSession final : public RunFeature {
+ public:
+  explicit SnapshotSession(Beginning beginning) : beginning_(beginning) {}
+
+  /// Call it while the process has one thread and no others know it: a process that takes or resumes
+  /// snapshots needs its memory at fixed addresses, and executes itself again for that.
+  void fix_addresses() const;
+  /// Whether a run that dies can be resumed.
+  bool takes_snapshots() const { return resumes() || !first_flag().empty(); }
+
+  void declare(OptionTable& options) override;
+  void start(RunState& run, RunRequest& request) override;
+  void model_chosen(RunState& run) override;
+  /// Gives the model the state that the snapshot's model had, then applies the changes of a fork,
+  /// and sets the options of the snapshot.
+  void model_prepared(RunState& run) override;
+  void prepare(RunState& run) override;
+  void add_facts(RunFacts& facts) const override;
+  /// The log that takes the rows until the end of the run, since a run that goes on from a snapshot
+  /// needs those before it.
+  RowWriter* rows(RunState& run, RowWriter* files) override;
+  void begin(RunState& run) override;
+  void end(RunState& run) override;
+  void published(RunState& run) override;
+
+ private:
+  bool resumes() const { return beginning_ != Beginning::model; }
+  bool is_fork() const { return beginning_ == Beginning::fork; }
+  bool is_first() const;
+  /// A snapshot option that was given; empty: none.
+  std::string first_flag() const;
+  unsigned number() const;
+  void start_taking(const RunArguments& arguments);
+  void start_resuming(RunState& run, RunRequest& request);
+  void refuse_others(const RunArguments& arguments) const;
+  void start_memory();
+  void note_observations(const RunArguments& arguments);
+  void check_model(const RunState& run) const;
+  void set_horizon(const RunOptions& options, const Model& model);
+  void read_times(const Model& model);
+  void open(bool has_tables);
+  void share_folder();
+
+  const Beginning beginning_;
+  // The options.
+  bool on_ = false, end_after_ = false, check_ = false;
+  std::string every_, wall_, share_, at_, number_;
+
+  transport::RankTransport* ranks_ = nullptr;
+  std::string origin_;  ///< the folder of the run that is resumed or forked
+  std::optional<snapshot::Arrival> arrival_;
+  std::map<std::string, std::string> changes_;  ///< of a fork
+  snapshot::Manifest facts_;
+  snapshot::Times times_;
+  std::string out_;  ///< the folder of the results
+  std::optional<snapshot::Folder> folder_;
+  std::optional<RowLog> log_;
+  RowWriter* files_ = nullptr;  ///< get the rows of the log at the end
+  std::unique_ptr<snapshot::Keeper> keeper_;
+};
+
+}  // namespace orrery::cli
