@@ -19,46 +19,31 @@ namespace {
 
 constexpr int kExitSignal = 128, kExitNoProgram = 127;
 
-/// posix_spawn's description of a process.
-class Spawn {
- public:
-  explicit Spawn(const ProcessStart& start) {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawnattr_init(&attributes_);
-    for (const auto& [from, to] : start.descriptors)
-      posix_spawn_file_actions_adddup2(&actions_, from, to);
-    int flags = POSIX_SPAWN_SETSIGDEF;
-    sigset_t defaults;
-    sigemptyset(&defaults);
-    for (const int number : start.default_signals) sigaddset(&defaults, number);
-    posix_spawnattr_setsigdefault(&attributes_, &defaults);
-    if (start.mask != nullptr) {
-      flags |= POSIX_SPAWN_SETSIGMASK;
-      posix_spawnattr_setsigmask(&attributes_, start.mask);
-    }
-    if (start.group >= 0) {
-      flags |= POSIX_SPAWN_SETPGROUP;
-      posix_spawnattr_setpgroup(&attributes_, start.group);
-    }
-    posix_spawnattr_setflags(&attributes_, static_cast<short>(flags));
-  }
-  Spawn(const Spawn&) = delete;
-  Spawn& operator=(const Spawn&) = delete;
-  ~Spawn() {
-    posix_spawn_file_actions_destroy(&actions_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-
-  pid_t run(const char* program, char* const* words, char* const* environment) {
-    pid_t process = -1;
-    errno = posix_spawnp(&process, program, &actions_, &attributes_, words, environment);
-    return errno == 0 ? process : -1;
-  }
-
- private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
+pid_t spawn(const ProcessStart& start, char* const* words, char* const* environment) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  for (const auto& [from, to] : start.descriptors)
+    posix_spawn_file_actions_adddup2(&actions, from, to);
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  for (const int number : start.default_signals) sigaddset(&defaults, number);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  if (start.mask != nullptr) posix_spawnattr_setsigmask(&attributes, start.mask);
+  if (start.group >= 0) posix_spawnattr_setpgroup(&attributes, start.group);
+  posix_spawnattr_setflags(&attributes,
+                           static_cast<short>(POSIX_SPAWN_SETSIGDEF |
+                                              (start.mask != nullptr ? POSIX_SPAWN_SETSIGMASK : 0) |
+                                              (start.group >= 0 ? POSIX_SPAWN_SETPGROUP : 0)));
+  pid_t process = -1;
+  const int error =
+      posix_spawnp(&process, start.program.c_str(), &actions, &attributes, words, environment);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  errno = error;
+  return error == 0 ? process : -1;
+}
 
 /// Runs in the new process after fork(), where only system calls are allowed.
 [[noreturn]] void become(const ProcessStart& start, pid_t parent, char* const* words,
@@ -90,7 +75,7 @@ pid_t start_process(const ProcessStart& start) {
     process = fork();
     if (process == 0) become(start, self, words.data(), environment);
   } else {
-    process = Spawn(start).run(start.program.c_str(), words.data(), environment);
+    process = spawn(start, words.data(), environment);
   }
   if (process < 0) throw std::system_error(errno, std::generic_category(), start.program);
   return process;

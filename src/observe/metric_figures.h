@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The figures of a metric, chosen by the statistics that it keeps. This header is the only place
-// that names figures. The report describes each metric by kind, unit and figures, so that pages,
-// studies and programs need no names. The database and the terminal use these functions directly.
+// The figures of a metric, chosen by the statistics that it keeps: their names, units, order and
+// the tables that show them. The report describes each metric by kind, unit and figures, so that
+// studies, comparisons and programs need no list of names.
 #pragma once
 
 #include <optional>

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "page/json_place.h"
+
 namespace orrery::study {
 namespace {
 
@@ -11,23 +13,19 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kMean = ".mean";
 
-std::string text_at(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 /// Calls `action` for every measure of a report with its value.
 template <class Action>
 void for_each_measure(const Json& report, Action&& action) {
   for (const auto& [name, result] : report.at("results").items()) {
     const Json& value = result.at("value");
-    action(Measure{name, text_at(result, "unit"), text_at(result, "help"), true, value.is_string()},
+    action(Measure{name, page::text_at(result, {"unit"}), page::text_at(result, {"help"}), true,
+                   value.is_string()},
            value);
   }
   for (const auto& [name, metric] : report.at("metrics").items())
     for (const auto& [figure, unit] : metric.at("figures").items())
-      action(Measure{name + "." + figure, unit.template get<std::string>(), text_at(metric, "help"),
-                     false, false},
+      action(Measure{name + "." + figure, unit.template get<std::string>(),
+                     page::text_at(metric, {"help"}), false, false},
              metric.at(figure));
 }
 
