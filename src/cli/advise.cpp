@@ -19,14 +19,12 @@
 #include "cli/temporary_folder.h"
 #include "core/duration_text.h"
 #include "core/model_registry.h"
-#include "core/text.h"
 #include "observe/host.h"
 #include "observe/number_text.h"
 #include "observe/output_folder.h"
 #include "orrery/error.h"
 #include "run/options/option_forms.h"
 #include "run/results/observation.h"
-#include "run/threads/supervised_run.h"
 
 namespace orrery::cli {
 namespace {
@@ -298,12 +296,6 @@ std::vector<std::string> write_files(const advise::Advice& advice, OutputFolder&
   return names;
 }
 
-int refuse(int code, const std::string& sentence) {
-  std::fflush(stdout);
-  fmt::print(stderr, "orrery: {}\n", printable(sentence));
-  return code;
-}
-
 std::string refusals(const advise::Findings& found) {
   std::string text = "no configuration could be measured";
   for (const advise::Measured& one : found.measured)
@@ -449,11 +441,7 @@ class AdviseCommand final : public Command {
     else
       complete_request(options, request_, "advise");
     require_standard_output();
-    try {
-      return request_.calibrate ? calibrate(request_) : advise_on(request_);
-    } catch (const SystemFailure& failure) {
-      return refuse(kExitSystem, failure.what());
-    }
+    return request_.calibrate ? calibrate(request_) : advise_on(request_);
   }
 
  private:

@@ -22,10 +22,10 @@
 #include "cli/command_line.h"
 #include "cli/complete.h"
 #include "cli/standard_output.h"
-#include "core/text.h"
 #include "memory/region.h"
 #include "orrery/error.h"
 #include "run/containment/crash_guard.h"
+#include "run/threads/supervised_run.h"
 #include "transport/ranks/rank_transport.h"
 
 namespace orrery::cli {
@@ -41,12 +41,6 @@ void end_with_parent() {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   // The parent may have ended already.
   if (getppid() != parent && kill(parent, 0) != 0 && errno == ESRCH) _exit(kExitSignal + SIGTERM);
-}
-
-int refuse(int code, const std::string& sentence) {
-  std::fflush(stdout);
-  fmt::print(stderr, "orrery: {}\n", printable(sentence));
-  return code;
 }
 
 /// True for errors that mean: the system is out of a resource, or a limit is reached.
@@ -74,6 +68,8 @@ int main_within_bounds(int argc, char** argv) {
     return refuse(kExitFault, fault.what());
   } catch (const std::bad_alloc&) {
     return refuse(kExitSystem, "there is not enough memory" + memory::Region::limit_advice());
+  } catch (const SystemFailure& failure) {
+    return refuse(kExitSystem, failure.what());
   } catch (const transport::RankRefused& refused) {
     return refuse(kExitSystem, refused.what());
   } catch (const std::system_error& error) {

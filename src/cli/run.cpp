@@ -394,9 +394,6 @@ class RunCommand final : public Command {
       return kExitOk;
     } catch (const transport::RankFailure& failure) {
       return ranks_->abandon(failure);
-    } catch (const SystemFailure& failure) {
-      fmt::print(stderr, "orrery: {}\n", failure.what());
-      return kExitSystem;
     }
   }
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/text.h"
 #include "orrery/error.h"
 
 namespace orrery::cli {
@@ -48,6 +49,12 @@ void write_out(std::string_view text) {
 void flush_out() {
   if (std::fflush(stdout) != 0) refuse(std::strerror(errno));
   if (std::ferror(stdout) != 0) refuse("it failed");
+}
+
+int refuse(int code, const std::string& sentence) {
+  std::fflush(stdout);
+  fmt::print(stderr, "orrery: {}\n", printable(sentence));
+  return code;
 }
 
 }  // namespace orrery::cli

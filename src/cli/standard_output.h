@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <string_view>
 
 namespace orrery::cli {
@@ -22,6 +23,9 @@ void require_standard_output();
 void write_out(std::string_view text);
 /// Writes buffered text, too. The last call of a command.
 void flush_out();
+
+/// Prints an error behind the output so far; returns `code`.
+int refuse(int code, const std::string& sentence);
 
 template <class... Parts>
 void print_out(fmt::format_string<Parts...> format, Parts&&... parts) {

@@ -21,7 +21,6 @@
 #include "core/model_registry.h"
 #include "orrery/error.h"
 #include "run/options/option_forms.h"
-#include "run/threads/supervised_run.h"
 #include "study/campaign.h"
 #include "study/picture.h"
 #include "study/study_folder.h"
@@ -257,9 +256,6 @@ class SweepCommand final : public Command {
       return sweep_in(request_, folder.path());
     } catch (const PilotsEnded& ended) {
       return ended.code;
-    } catch (const SystemFailure& failure) {
-      fmt::print(stderr, "orrery: {}\n", failure.what());
-      return kExitSystem;
     }
   }
 
