@@ -1017,6 +1017,7 @@ class ReportSchema(Case):
                             (0, ["pcs", "--until", "1h", "--ranks", "2", "--engine", "timewarp"]),
                             (0, ["pcs", "--until", "1h", "--series", "power=2min",
                                  "--batch-means", "power,busy_channels"]),
+                            (0, ["phold", *SMALL, "--snapshot-every", "10s"]),
                             (3, [MISFIT, "--set", "does=throw"])]:
             with self.subTest(words=words):
                 done = Done(["run", *words, "--quiet", "--force", "--out", out])
