@@ -34,7 +34,8 @@ class Candidates {
   void add(const std::string& word, const std::string& help = "") { add("word", word, help); }
   /// A beginning of a word: the shell adds no space behind it.
   void add_part(const std::string& word, const std::string& help = "") { add("part", word, help); }
-  /// Files that match the pattern, and folders; `prefix`: the part of the word before the file name.
+  /// Files that match the pattern, and folders; `prefix`: the part of the word before the file
+  /// name.
   void add_files(const std::string& pattern, const std::string& prefix);
   void add_folders(const std::string& prefix);
 

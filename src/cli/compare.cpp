@@ -155,8 +155,8 @@ std::vector<std::string> command_line(const CompareRequest& request, const Conte
 }
 
 /// Starts the command with its standard output in a pipe; `output` becomes the pipe's read end.
-/// Ctrl-C reaches both processes: the child ends in order; this process ignores the signal and waits
-/// for the child.
+/// Ctrl-C reaches both processes: the child ends in order; this process ignores the signal and
+/// waits for the child.
 pid_t start(std::vector<std::string> words, int& output) try {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");

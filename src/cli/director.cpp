@@ -410,7 +410,8 @@ class DirectorCommand final : public Command {
     require_standard_output();
     const Orders orders = read_orders(request_);
     SampleFile file(request_.csv, request_.force);
-    // Block the signals before any thread or process is started, which a signal would otherwise end.
+    // Block the signals before any thread or process is started, which a signal would otherwise
+    // end.
     const sigset_t signals = ending_signals();
     sigset_t before;
     pthread_sigmask(SIG_BLOCK, &signals, &before);

@@ -22,8 +22,8 @@ void apply_help(CLI::App& app, const CommandText& text);
 /// The words that may follow --help of a command.
 std::vector<std::string> help_subjects(const CLI::App& command);
 
-/// The help that `words`, a command line with --help behind "orrery", asks for. Throws UsageError if the word
-/// behind --help is no subject.
+/// The help that `words`, a command line with --help behind "orrery", asks for. Throws UsageError
+/// if the word behind --help is no subject.
 std::string help_text(const CLI::App& app, const std::vector<std::string>& words);
 
 }  // namespace orrery::cli

@@ -44,14 +44,14 @@ class OptionTable {
   bool is_given(const std::string& flag) const;
   /// The options and operands that were given.
   std::vector<std::string> given() const;
-  /// Gives the option --KEY the values in a line of a file, unless the command line gave it. Returns
-  /// false in that case. `place` begins error messages: "config file 'a.ini', line 3, 'until': ".
-  /// `others`: keys of the file that are no options. Throws UsageError for an unknown key, and for
-  /// values that the option cannot have.
+  /// Gives the option --KEY the values in a line of a file, unless the command line gave it.
+  /// Returns false in that case. `place` begins error messages: "config file 'a.ini', line 3,
+  /// 'until': ". `others`: keys of the file that are no options. Throws UsageError for an unknown
+  /// key, and for values that the option cannot have.
   bool set(const std::string& key, const std::vector<std::string>& values, const std::string& place,
            std::vector<std::string> others);
-  /// An error message behind the place of its option: of the one with which it begins, if a file has
-  /// set that.
+  /// An error message behind the place of its option: of the one with which it begins, if a file
+  /// has set that.
   std::string located(const std::string& message) const;
   /// No option accepts an empty value; a script with an unset variable in quotes gives one. Without
   /// quotes the variable gives no word, and the option takes the next option as its value. Throws

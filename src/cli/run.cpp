@@ -36,7 +36,6 @@ using Clock = std::chrono::steady_clock;
 /// The features of a run. Their order matters in four steps:
 /// - model_prepared: ReplayCheck looks at what prepare() has read before a snapshot replaces the
 ///   model.
-/// - prepare: a snapshot's checks come before those that create files and open ports (trace, page).
 /// - rows: each feature stands in front of those before it. The log of snapshots takes the model's
 ///   rows only, so the trace stands in front of the log and keeps what it traces.
 /// - begin: each feature's halts ask those before it. --stop-when asks last, since a run that it
@@ -105,7 +104,7 @@ class Run {
       set_up();
       return run_and_report();
     } catch (...) {
-      for (RunFeature* feature : features_) feature->failed();
+      drop_files();
       throw;
     }
   }
@@ -166,9 +165,10 @@ class Run {
     state_.watching.horizon_seconds =
         static_cast<double>(options.until.ticks()) * model.tick_seconds();
     state_.watching.show_progress = !arguments_.quiet && ranks_.is_first();
-    for (RunFeature* feature : features_) feature->prepare(state_);
+    for (RunFeature* feature : features_) feature->check(state_);
     if (const std::string why = state_.engine->refusal(model, options); !why.empty())
       throw UsageError(refusal_sentence(*state_.info, why));
+    for (RunFeature* feature : features_) feature->prepare(state_);
   }
 
   /// Prepares the model and notes the input files that were read.
@@ -222,6 +222,7 @@ class Run {
       if (store)
         store->close(record_.result.end == RunEnd::failed ? RowStore::Rest::dropped
                                                           : RowStore::Rest::written);
+      for (RunFeature* feature : features_) feature->rows_closed(state_);
     }
     watch.stop();
     record_.progress = watch.progress(record_.result);
@@ -232,14 +233,16 @@ class Run {
     int signal = 0;
     try {
       signal = run_engine();
-    } catch (const UsageError&) {  // the same on all ranks
+      if (state_.ranks != nullptr && record_.result.end == RunEnd::failed) {
+        drop_files();
+        return ranks_.abandon(record_.result.fault);
+      }
+      for (RunFeature* feature : features_) feature->end(state_);
+    } catch (const UsageError&) {  // the other ranks go on to part(), too
       ranks_.part();
       if (!ranks_.is_first()) throw ToldByRank0();
       throw;
     }
-    if (state_.ranks != nullptr && record_.result.end == RunEnd::failed)
-      return ranks_.abandon(record_.result.fault);
-    for (RunFeature* feature : features_) feature->end(state_);
     ranks_.part();
     if (!ranks_.is_first()) throw ToldByRank0();
     if (!unused_.empty()) state_.add_note(unused_);
@@ -279,6 +282,13 @@ class Run {
       print_out("{}", state_.farewell);
     }
     flush_out();
+  }
+
+  /// Removes unfinished results: a rank that gives up ends this process without destructors.
+  void drop_files() {
+    for (RunFeature* feature : features_) feature->failed();
+    files_.reset();
+    folder_.reset();
   }
 
   const RunArguments& arguments_;
@@ -398,8 +408,8 @@ class RunCommand final : public Command {
   }
 
  private:
-  /// The folder is the first word, since its name may contain "=", and pairs that follow a --set are
-  /// words, too.
+  /// The folder is the first word, since its name may contain "=", and pairs that follow a --set
+  /// are words, too.
   void take_folder() {
     if (arguments_.words.empty())
       throw UsageError(

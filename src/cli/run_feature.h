@@ -67,7 +67,9 @@ class RunFeature {
   virtual void model_chosen(RunState&) {}
   /// The model is prepared; given options will replace those that are set here.
   virtual void model_prepared(RunState&) {}
-  /// Options and engine are known, and nothing is written.
+  /// Options and engine are known. Refuses what cannot be, and creates nothing.
+  virtual void check(RunState&) {}
+  /// All features have checked. Creates files and opens ports; may still refuse options of its own.
   virtual void prepare(RunState&) {}
   virtual void add_facts(RunFacts&) const {}
   /// The writer of rows in front of `next`, which may be null: no rows.
@@ -75,9 +77,11 @@ class RunFeature {
   /// The engine is about to make the world and to execute it; a feature may add its halts to
   /// `control.halts`, those of the features before it.
   virtual void begin(RunState&) {}
+  /// The engine has ended, and all rows have reached their writer. The watch still obeys signals.
+  virtual void rows_closed(RunState&) {}
   /// The engine has ended, in whatever way; the watch is about to go.
   virtual void leave(RunState&) {}
-  /// On all ranks, if the run has a result. All rows are written.
+  /// On all ranks, if the run has a result.
   virtual void end(RunState&) {}
   /// The results are in their folder.
   virtual void published(RunState&) {}

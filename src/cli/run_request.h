@@ -32,8 +32,8 @@ struct RunRequest {
   InputDigests inputs;                       ///< read before the model is prepared
   std::string file;                          ///< with options, as "config file 'run.toml'"
   std::map<std::string, std::size_t> lines;  ///< of options in the file; parameters as "set.NAME"
-  /// The texts of declared run options (run/options/option.h); empty: not given. A map, since the parser
-  /// keeps references to its elements.
+  /// The texts of declared run options (run/options/option.h); empty: not given. A map, since the
+  /// parser keeps references to its elements.
   std::map<const OptionBase*, std::string> texts;
 
   /// The place of an option or a parameter in the file, a prefix for error messages; empty: not in

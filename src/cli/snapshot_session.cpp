@@ -289,7 +289,7 @@ void SnapshotSession::model_prepared(RunState& run) {
 }
 
 /// Only the first rank takes signals and checks the wall-clock time for snapshots.
-void SnapshotSession::prepare(RunState& run) {
+void SnapshotSession::check(RunState& run) {
   if (!takes_snapshots()) return;
   set_horizon(run.record.options, run.model());
   check_model(run);
@@ -444,8 +444,11 @@ void SnapshotSession::begin(RunState& run) {
   if (arrival_) run.control.origin = &*arrival_;
 }
 
-void SnapshotSession::end(RunState& run) {
+void SnapshotSession::rows_closed(RunState&) {
   if (log_) RowLog::replay(folder_->rows(), log_->flush(), *files_);
+}
+
+void SnapshotSession::end(RunState& run) {
   if (!takes_snapshots()) return;
   RunRecord::Snapshots told;
   if (arrival_) {

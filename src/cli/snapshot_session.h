@@ -23,8 +23,8 @@ class SnapshotSession final : public RunFeature {
  public:
   explicit SnapshotSession(Beginning beginning) : beginning_(beginning) {}
 
-  /// Call it while the process has one thread and no others know it: a process that takes or resumes
-  /// snapshots needs its memory at fixed addresses, and executes itself again for that.
+  /// Call it while the process has one thread and no others know it: a process that takes or
+  /// resumes snapshots needs its memory at fixed addresses, and executes itself again for that.
   void fix_addresses() const;
   /// Whether a run that dies can be resumed.
   bool takes_snapshots() const { return resumes() || !first_flag().empty(); }
@@ -35,12 +35,14 @@ class SnapshotSession final : public RunFeature {
   /// Gives the model the state that the snapshot's model had, then applies the changes of a fork,
   /// and sets the options of the snapshot.
   void model_prepared(RunState& run) override;
-  void prepare(RunState& run) override;
+  void check(RunState& run) override;
   void add_facts(RunFacts& facts) const override;
   /// The log that takes the rows until the end of the run, since a run that goes on from a snapshot
   /// needs those before it.
   RowWriter* rows(RunState& run, RowWriter* files) override;
   void begin(RunState& run) override;
+  /// Hands the rows of the log to the files.
+  void rows_closed(RunState& run) override;
   void end(RunState& run) override;
   void published(RunState& run) override;
 

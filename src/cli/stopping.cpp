@@ -11,7 +11,7 @@
 
 namespace orrery::cli {
 
-void Stopping::prepare(RunState& run) {
+void Stopping::check(RunState& run) {
   constexpr std::int64_t kLooks = 100;
   const RunOptions& options = run.record.options;
   const std::string& condition = options.get(stop_when_option());

@@ -15,7 +15,7 @@ class Stopping final : public RunFeature {
  public:
   /// Throws UsageError for a condition that has no meaning for the model, and for an engine that is
   /// no WorldEngine.
-  void prepare(RunState& run) override;
+  void check(RunState& run) override;
   void begin(RunState& run) override;
 
  private:

@@ -94,8 +94,8 @@ void read_rules(const SweepRequest& request, double confidence, study::Plan& pla
                                  plan.most_seeds, plan.seeds.size()));
 }
 
-/// A single number may be meant as a count. 0 and 1 may not: no study has 0 seeds, and 1 seed is the
-/// seed 1.
+/// A single number may be meant as a count. 0 and 1 may not: no study has 0 seeds, and 1 seed is
+/// the seed 1.
 void refuse_count(const std::string& text, const std::vector<std::uint64_t>& seeds) {
   if (seeds.size() > 1 || seeds.front() <= 1 || text.find("..") != std::string::npos) return;
   throw UsageError(fmt::format("{0} may mean {0} seeds or the seed {0}: write 1..{0} or {0}..{0}",

@@ -124,6 +124,11 @@ void Tracing::end(RunState& run) {
                     grouped(left_out_)));
 }
 
+void Tracing::failed() {
+  events_.reset();
+  file_.reset();
+}
+
 void Tracing::published(RunState& run) {
   if (!file_) return;
   file_->publish();

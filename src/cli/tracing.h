@@ -27,6 +27,8 @@ class Tracing final : public RunFeature {
   void end(RunState& run) override;
   /// Gives the trace its final name. Throws UsageError if it cannot be written.
   void published(RunState& run) override;
+  /// Removes what there is of the file.
+  void failed() override;
 
  private:
   bool is_on() const { return recorder_ != nullptr; }

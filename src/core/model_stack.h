@@ -19,12 +19,12 @@
 // (heed_attention).
 //
 // Platform code is never dropped, nor is malloc on an LP's heap, whose tables would stay
-// inconsistent. A crash there ends the process (run/containment/crash_guard.h, which also says what is dropped
-// if LPs lie in ordinary memory, without modes). So does every crash without stacks of the
-// platform: on other processors than x86-64, and with the sanitizers that check stacks themselves.
-// There the platform can still leave a handler that has called it (squash), by the C library's
-// longjmp, which sanitizers support, so that interrupting handlers at calls of the platform is
-// tested with them, too.
+// inconsistent. A crash there ends the process (run/containment/crash_guard.h, which also says what
+// is dropped if LPs lie in ordinary memory, without modes). So does every crash without stacks of
+// the platform: on other processors than x86-64, and with the sanitizers that check stacks
+// themselves. There the platform can still leave a handler that has called it (squash), by the C
+// library's longjmp, which sanitizers support, so that interrupting handlers at calls of the
+// platform is tested with them, too.
 #pragma once
 
 #include <setjmp.h>

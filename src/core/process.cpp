@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <system_error>
 
@@ -68,6 +69,8 @@ pid_t start_process(const ProcessStart& start) {
   std::vector<char*> words;
   for (const std::string& word : start.words) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
+  for (const auto& [from, to] : start.descriptors)
+    if (from < 0) throw std::system_error(EBADF, std::generic_category(), start.program);
   char* const* environment = start.environment.empty() ? environ : start.environment.data();
   pid_t process = -1;
   if (start.dies_with_this) {
@@ -83,7 +86,8 @@ pid_t start_process(const ProcessStart& start) {
 
 int wait_for_process(pid_t process) {
   int status = 0;
-  while (waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
+  while (waitpid(process, &status, 0) < 0)
+    if (errno != EINTR) return SIGKILL;  // SIGCHLD is ignored: nobody knows how the process ended
   return status;
 }
 

@@ -15,7 +15,8 @@ namespace orrery {
 
 struct ProcessStart {
   std::vector<std::string> words;  ///< the program's name and its arguments
-  /// A path, or a name that is looked up in PATH. The default is this program.
+  /// A path, or, unless `dies_with_this`, a name that is looked up in PATH. The default is this
+  /// program. With `dies_with_this`, a program that cannot be executed ends with code 127.
   std::string program = "/proc/self/exe";
   /// Descriptors of this process and the numbers that the new process has them under. It has no
   /// others that are marked FD_CLOEXEC here.
@@ -24,15 +25,16 @@ struct ProcessStart {
   const sigset_t* mask = nullptr;         ///< the blocked signals; nullptr: those of this thread
   std::vector<char*> environment = {};    ///< ends with nullptr; empty: that of this process
   pid_t group = -1;  ///< process group; 0: one of its own, -1: that of this process
-  /// The system kills the new process when this process ends. This takes fork, which copies the page
-  /// tables of this process; posix_spawn does not.
+  /// The system kills the new process when this process ends. This takes fork, which copies the
+  /// page tables of this process; posix_spawn does not.
   bool dies_with_this = false;
 };
 
 /// Throws std::system_error.
 pid_t start_process(const ProcessStart& start);
 
-/// Waits for the end; returns the status of waitpid.
+/// Waits for the end; returns the status of waitpid, or SIGKILL if the system has none since
+/// SIGCHLD is ignored.
 int wait_for_process(pid_t process);
 
 /// The exit code, or 128 + the signal that ended the process.

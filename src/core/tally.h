@@ -3,8 +3,8 @@
 // Histograms and series of metrics, which do not depend on the order of additions. So they need not
 // be part of an LP's state, which every rollback, checkpoint and move would have to carry: an
 // engine adds an observation to the worker's tally when the event is certain to commit, and merges
-// the tallies when it returns its world. The world has the tally of committed events (run/world/world.h),
-// which moves with the world: to the next engine, into snapshots.
+// the tallies when it returns its world. The world has the tally of committed events
+// (run/world/world.h), which moves with the world: to the next engine, into snapshots.
 //
 // An engine that executes only events that commit adds at once, in the handler. After a fault no
 // tally is reported, so events executed after the fault do not matter.

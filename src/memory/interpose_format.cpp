@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // snprintf and similar functions, each followed by a point where the calling handler can be
-// preempted (run/containment/preemption.h). A handler that mainly formats text is nearly always in the C
-// library, where a preemption signal cannot interrupt it.
+// preempted (run/containment/preemption.h). A handler that mainly formats text is nearly always in
+// the C library, where a preemption signal cannot interrupt it.
 #include <atomic>
 #include <cstdarg>
 #include <cstddef>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Counts the locks of the C library that model code holds. A handler that holds one is neither
-// interrupted nor dropped for a more urgent event (run/containment/preemption.h), since the next handler on the
-// thread might want the lock. std::mutex, std::shared_mutex and std::call_once use these functions.
-// Locks that a model makes from its own atomics cannot be seen.
+// interrupted nor dropped for a more urgent event (run/containment/preemption.h), since the next
+// handler on the thread might want the lock. std::mutex, std::shared_mutex and std::call_once use
+// these functions. Locks that a model makes from its own atomics cannot be seen.
 #include <pthread.h>
 #include <stdio.h>
 #include <time.h>

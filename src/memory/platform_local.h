@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The thread-local variables of the platform. When a worker leaves a handler in mid-event to execute
-// other events (run/containment/preemption.h), it saves the thread-local variables of the program for the handler
-// and restores them afterwards. Variables of the platform must keep the values that they have by then,
-// so each one registers itself beside its definition. './dev lint' finds one that does not.
+// The thread-local variables of the platform. When a worker leaves a handler in mid-event to
+// execute other events (run/containment/preemption.h), it saves the thread-local variables of the
+// program for the handler and restores them afterwards. Variables of the platform must keep the
+// values that they have by then, so each one registers itself beside its definition. './dev lint'
+// finds a file that defines one and registers none.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The results of a survey of a model's sends (run/survey/edge_survey.h), as a table for the terminal and
-// as JSON.
+// The results of a survey of a model's sends (run/survey/edge_survey.h), as a table for the
+// terminal and as JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -19,8 +19,9 @@ double student_probability(double t, std::uint64_t degrees);
 /// and 9.
 double student_quantile(double probability, std::uint64_t degrees);
 
-/// The precision of an interval mean +/- half_width: half_width / |mean|. It is infinite if the mean
-/// is 0, and if the half-width is 0, since equal values show nothing about the variance of others.
+/// The precision of an interval mean +/- half_width: half_width / |mean|. It is infinite if the
+/// mean is 0, and if the half-width is 0, since equal values show nothing about the variance of
+/// others.
 double relative_precision(double half_width, double mean);
 
 }  // namespace orrery

@@ -9,9 +9,9 @@
 // report.
 //
 // A handler that does not return stops the run's progress, and cannot be stopped in order. When the
-// counters do not change, Watch reads from the threads which handler they execute (run/containment/activity.h),
-// and progress names the handler. After a request to stop, the process waits for such a handler
-// only for a limited time.
+// counters do not change, Watch reads from the threads which handler they execute
+// (run/containment/activity.h), and progress names the handler. After a request to stop, the
+// process waits for such a handler only for a limited time.
 #pragma once
 
 #include <atomic>
@@ -36,8 +36,8 @@ class Watch {
     double horizon_seconds = 0;
     double tick_seconds = 1e-9;
     bool show_progress = true;
-    /// The run can halt on its way (run/world/halts.h): SIGUSR1 requests a halt, and a request to stop
-    /// halts the run first.
+    /// The run can halt on its way (run/world/halts.h): SIGUSR1 requests a halt, and a request to
+    /// stop halts the run first.
     bool halts = false;
     double halt_every_seconds = 0;  ///< of wall-clock time; 0: never
   };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Converts a world at a cut (run/world/world.h) to bytes, and back. Only a process of the same build with
-// the same address layout can use the bytes: they hold LP memory unchanged, with all its addresses,
-// so that ordinary C++ objects need no code for serialisation. core/modules.h and memory/region.h
-// say why addresses are the same there.
+// Converts a world at a cut (run/world/world.h) to bytes, and back. Only a process of the same
+// build with the same address layout can use the bytes: they hold LP memory unchanged, with all its
+// addresses, so that ordinary C++ objects need no code for serialisation. core/modules.h and
+// memory/region.h say why addresses are the same there.
 //
 // Six sections, of records at multiples of 16 bytes:
 //   model   the model's heap: runs (memory/lp_heap.h), then live chunks

@@ -67,11 +67,12 @@ Children::~Children() {
   sigprocmask(SIG_SETMASK, &before_, nullptr);
 }
 
-/// The study alone sends signals to the run. The run must take them, even if a script has started the
-/// study in the background, where SIGINT and SIGTERM are ignored.
+/// The study alone sends signals to the run. The run must take them, even if a script has started
+/// the study in the background, where SIGINT and SIGTERM are ignored.
 void Children::start(std::size_t tag, const std::vector<std::string>& words) {
   const Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
   Descriptor errors(memfd_create("orrery-errors", MFD_CLOEXEC));
+  const int refusal = errors.get() < 0 ? errno : 0;
   ProcessStart start{.words = {"orrery"},
                      .descriptors = {{nothing.get(), STDIN_FILENO},
                                      {nothing.get(), STDOUT_FILENO},
@@ -82,7 +83,7 @@ void Children::start(std::size_t tag, const std::vector<std::string>& words) {
                      .dies_with_this = true};
   start.words.insert(start.words.end(), words.begin(), words.end());
   try {
-    if (errors.get() < 0) throw std::system_error(errno, std::generic_category());
+    if (refusal != 0) throw std::system_error(refusal, std::generic_category());
     children_.push_back({start_process(start), tag, errors.release()});
   } catch (const std::system_error& error) {
     throw SystemFailure(

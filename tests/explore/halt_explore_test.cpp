@@ -26,8 +26,8 @@ enum class Mistake {
 
 using rounds::HaltReport;
 
-/// Each worker sends messages until the workers halt: worker 0 as many as it wants, the others one for
-/// each message that they receive.
+/// Each worker sends messages until the workers halt: worker 0 as many as it wants, the others one
+/// for each message that they receive.
 template <unsigned kWorkers, std::size_t kCapacity, Mistake kMistake = Mistake::nothing>
 class Halting : public Scenario {
   using Mesh = transport::Mesh<Cell<int>, Atomics>;

@@ -84,8 +84,8 @@ inline std::ostream& operator<<(std::ostream& out, const EngineCase& c) {
   return out << c.text();
 }
 
-/// With sanitizers, which make a run tens of times as slow, each engine is run in fewer ways; with the
-/// thread sanitizer, with several threads only.
+/// With sanitizers, which make a run tens of times as slow, each engine is run in fewer ways; with
+/// the thread sanitizer, with several threads only.
 inline std::vector<EngineCase> all_engines() {
   std::vector<EngineCase> engines{{"timewarp", 2},
                                   {"timewarp", 4, "auto", 4},

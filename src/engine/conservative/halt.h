@@ -10,8 +10,8 @@
 //              is below K and as many messages were received as sent.
 // When the lowest key of all has reached K, nothing is executed and so nothing sent: a worker that
 // had executed an event since it joined that round would have reported that event as its lowest. So
-// the sums of that round are final, and by the argument in run/rounds/halt_report.h all channels are
-// empty if the sums agree.
+// the sums of that round are final, and by the argument in run/rounds/halt_report.h all channels
+// are empty if the sums agree.
 //
 // The same holds for a pause at a time that was known before: no event at or after it is begun.
 //

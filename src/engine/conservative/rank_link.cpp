@@ -50,7 +50,7 @@ struct RankLink::Steps {
 };
 
 void RankLink::progress(bool idle) {
-  make_progress(Steps{*this, idle});
+  make_progress<Steps>(*this, idle);
 }
 
 std::int64_t RankLink::promise_of_all() const {

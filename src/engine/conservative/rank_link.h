@@ -7,17 +7,17 @@
 // promise comes behind the events sent before it. So another rank need not know the workers of this
 // rank.
 //
-// At the receiver, the thread that makes progress raises the other rank's line on the board (board.h) when all events that
-// came before the promise are in the rings.
+// At the receiver, the thread that makes progress raises the other rank's line on the board
+// (board.h) when all events that came before the promise are in the rings.
 //
 // Between two periods blocks may change workers, and then the ring of a worker must not hold events
 // for a block that leaves it. But another rank may have begun the next period already: its parcels
 // carry the number of the period, and are kept until that period begins here, too. Promises hold
 // across periods: LPs stay on their rank, and a halt takes nothing back.
 //
-// Memory orders. A worker's promise to other ranks is a release and reading it an acquire: what the worker
-// posted before is on the stack of posted parcels for the thread that reads the promise. The rest
-// is guarded by the transport's lock.
+// Memory orders. A worker's promise to other ranks is a release and reading it an acquire: what the
+// worker posted before is on the stack of posted parcels for the thread that reads the promise. The
+// rest is guarded by the transport's lock.
 #pragma once
 
 #include <atomic>

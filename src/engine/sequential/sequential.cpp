@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sequential engine, the reference for all others; run/loop/one_by_one.h executes the events. LPs
-// lie in ordinary memory, since nothing is ever rolled back.
+// The sequential engine, the reference for all others; run/loop/one_by_one.h executes the events.
+// LPs lie in ordinary memory, since nothing is ever rolled back.
 #include <memory>
 
 #include "engine/sequential/settings.h"

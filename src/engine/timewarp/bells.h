@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How threads call each other back from long events (run/containment/preemption.h). A worker whose events are
-// long publishes the time of the event that it handles. A sender of an earlier event *rings*: it
-// sets the attention byte of that worker's thread, which the handler checks the next time that it
-// calls the platform. If the event has run for a while already, the thread gets a signal, too.
+// How threads call each other back from long events (run/containment/preemption.h). A worker whose
+// events are long publishes the time of the event that it handles. A sender of an earlier event
+// *rings*: it sets the attention byte of that worker's thread, which the handler checks the next
+// time that it calls the platform. If the event has run for a while already, the thread gets a
+// signal, too.
 //
 // The times published here are hints, relaxed: messages and rounds are ordered by their own
 // channels. If a hint is missed, the long event runs to its end, or, if it never ends, until the

@@ -25,16 +25,10 @@ struct RankLink::Steps {
   RankLink& link;
   Federate* const federate;
   std::uint64_t stage = 0;
-  bool is_at_work = false;
 
   // Messages that arrive when no thread is a federate any more need no announcement.
-  ~Steps() {
-    if (is_at_work) link.federate_ = nullptr;
-  }
-  void begin() {
-    is_at_work = true;
-    link.federate_ = federate;
-  }
+  ~Steps() { link.federate_ = nullptr; }
+  void begin() { link.federate_ = federate; }
   void forwarded() {}
   void received(bool) { stage = link.rounds().stage(); }
   void end() {
@@ -48,7 +42,7 @@ struct RankLink::Steps {
 };
 
 void RankLink::progress(Federate* federate) {
-  make_progress(Steps{*this, federate});
+  make_progress<Steps>(*this, federate);
 }
 
 void RankLink::take(unsigned from, const transport::Parcel& parcel) {

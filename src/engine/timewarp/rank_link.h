@@ -2,9 +2,9 @@
 //
 // Events and antimessages between the workers of a rank and other ranks (run/ranks/link.h). An
 // antimessage (Jefferson, "Virtual time", 1985) names the cancelled event by its key, since the
-// sender has no pointer to an event on another rank. Parcels go from a worker to a rank in order, so
-// an antimessage arrives after the event that it cancels, and before an event with the same key that
-// its sender may make when it executes the cause again.
+// sender has no pointer to an event on another rank. Parcels go from a worker to a rank in order,
+// so an antimessage arrives after the event that it cancels, and before an event with the same key
+// that its sender may make when it executes the cause again.
 //
 // The worker finds the event that an antimessage cancels (imports.h) and cancels it like a local
 // event.

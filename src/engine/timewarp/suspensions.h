@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Events of a worker that were interrupted in the middle of their handlers (run/containment/preemption.h), last
-// in, first out. Such an event is in its LP's history already, so a rollback finds it there like
-// any other. The rollback then *squashes* it: it ends as a failed event, and its handler is dropped
-// when control returns to the handler. Until an event is squashed, its key counts in what the
-// worker reports.
+// Events of a worker that were interrupted in the middle of their handlers
+// (run/containment/preemption.h), last in, first out. Such an event is in its LP's history already,
+// so a rollback finds it there like any other. The rollback then *squashes* it: it ends as a failed
+// event, and its handler is dropped when control returns to the handler. Until an event is
+// squashed, its key counts in what the worker reports.
 #pragma once
 
 #include <algorithm>

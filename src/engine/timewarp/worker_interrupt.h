@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Worker: interrupting handlers because an earlier event may have come (run/containment/preemption.h,
-// suspensions.h), and publishing long events so that other workers can ring (bells.h). Included by
-// worker.h only.
+// Worker: interrupting handlers because an earlier event may have come
+// (run/containment/preemption.h, suspensions.h), and publishing long events so that other workers
+// can ring (bells.h). Included by worker.h only.
 #pragma once
 
 namespace orrery::timewarp {

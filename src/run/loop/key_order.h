@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loop of all engines: takes the lowest event from a pending event set and executes it, as long
-// as the engine allows. The engine's policy is three functions: whether the loop goes on, whether
-// the lowest event may begin, and what executing it means. All are inlined.
+// The loop over events in the order of their keys, for all engines: takes the lowest event from a
+// pending event set and executes it, as long as the engine allows. The engine's policy is three
+// functions: whether the loop goes on, whether the lowest event may begin, and what executing it
+// means. All are inlined.
 //
 // `executed` belongs to the caller, since a crash in a handler may leave the loop by a jump
 // (core/model_stack.h); the events counted before it stay counted.

@@ -2,15 +2,16 @@
 //
 // What connects the workers of a rank with other ranks, for every engine. Workers write events as
 // records into parcels of their own (egress.h in src/transport/ranks). Whichever thread makes
-// progress forwards these parcels, turns the parcels that arrive into the engine's messages, and puts
-// the messages into a ring for each worker (ingress.h there). Rounds of all ranks are those of
+// progress forwards these parcels, turns the parcels that arrive into the engine's messages, and
+// puts the messages into a ring for each worker (ingress.h there). Rounds of all ranks are those of
 // rank_rounds.h there.
 //
-// An engine derives from Link. Its own part is: what a record says besides the event (`Extra`), what
-// a message is, and what must happen between the steps of making progress (see `make_progress`).
+// An engine derives from Link. Its own part is: what a record says besides the event (`Extra`),
+// what a message is, and what must happen between the steps of making progress (see
+// `make_progress`).
 //
-// A record is the event's header, `Extra`, and the payload, at multiples of 8 bytes. Parcels go from a
-// worker to a rank in order.
+// A record is the event's header, `Extra`, and the payload, at multiples of 8 bytes. Parcels go
+// from a worker to a rank in order.
 #pragma once
 
 #include <cstddef>
@@ -88,16 +89,18 @@ class Link {
     transport_.receive_with(transport::Lane::events, {});
   }
 
-  /// Sends and receives parcels and advances the round, unless another thread is doing so. Calls
-  /// these functions of `steps`, with the transport's lock held:
+  /// Sends and receives parcels and advances the round, unless another thread is doing so. Makes an
+  /// object `Steps{parts...}`, which lives while the transport's lock is held, and calls these
+  /// functions of it:
   ///   begin()            before anything is sent
   ///   forwarded()        the parcels that workers have posted are on their way
   ///   received(in_place) parcels were received; `in_place`: workers can find all their messages
   ///   end()              the round has advanced
-  template <class Steps>
-  void make_progress(Steps&& steps) {
+  template <class Steps, class... Parts>
+  void make_progress(Parts&&... parts) {
     const std::unique_lock lock(transport_.mutex(), std::try_to_lock);
     if (!lock.owns_lock()) return;
+    Steps steps{std::forward<Parts>(parts)...};
     steps.begin();
     transport_.hold();
     transport_.forward_posted();

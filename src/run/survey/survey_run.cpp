@@ -97,7 +97,7 @@ class SurveyRun {
         result_.reached = options_.until;
         return RunEnd::completed;
       }
-      if (result_.events == limits.events) return RunEnd::paused;
+      if (result_.events == limits.events && events_.top() != nullptr) return RunEnd::paused;
       control_.gvt_ticks.store(result_.reached.ticks(), std::memory_order_relaxed);
       control_.committed.store(result_.events, std::memory_order_relaxed);
       control_.executed.store(result_.events, std::memory_order_relaxed);
