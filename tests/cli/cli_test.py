@@ -1917,8 +1917,8 @@ class OverRanks:
     MODEL = ["phold", "--until", "20s", "--set", "lps=300", "lookahead=0.1s"]
     ENDLESS = ["phold", "--until", "100000000s", "--set", "lps=300", "lookahead=0.1s"]
 
-    def start(self, ranks):
-        process = self.popen("run", *self.ENDLESS, *self.OVER, "--ranks", ranks)
+    def start(self, ranks, *words):
+        process = self.popen("run", *self.ENDLESS, *self.OVER, "--ranks", ranks, *words)
         deadline = time.monotonic() + PATIENCE_S
         while (len(self.children(process)) < ranks or not self.is_watching(process)) and \
                 time.monotonic() < deadline:
@@ -1977,7 +1977,9 @@ class OverRanks:
         self.assertEqual(over.err, alone.err)
 
     def test_a_rank_that_dies_ends_the_run(self):
-        process = self.start(3)
+        out = self.folder / "results"
+        out.mkdir()
+        process = self.start(3, "--out", out / "run", "--trace", out / "trace")
         ranks = self.children(process)
         begin = time.monotonic()
         os.kill(ranks[1], signal.SIGKILL)
@@ -1987,6 +1989,7 @@ class OverRanks:
         self.assertIn(f"rank 1 (process {ranks[1]}) was ended by signal 9", stderr)
         for rank in ranks:
             self.assertFalse(pathlib.Path(f"/proc/{rank}").exists())
+        self.assertEqual([path.name for path in out.rglob("*")], [], "unfinished results are left")
 
     def test_a_rank_that_does_not_answer_is_ended(self):
         process = self.start(2)

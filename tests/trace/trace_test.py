@@ -316,6 +316,10 @@ class Limits(Case):
         self.assertRefused([*run[:-1], other], "is no trace of orrery, so it is not replaced")
         self.assertEqual(other.read_text(), "Dear Ada")
         self.assertRefused([*run[:-1], self.folder / "none" / "t"], "cannot")
+        under_way = self.folder / "t.part"  # of another run
+        under_way.write_text("half of a trace")
+        self.assertRefused([*run, "--stop-when", "nothing.mean > 1"], "--stop-when")
+        self.assertEqual(under_way.read_text(), "half of a trace")
 
     def test_replaces_a_trace_and_leaves_nothing_half_written(self):
         path = self.file(*SMALL)
