@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-UNIT = ROOT / "src/run/options.cpp"
+UNIT = ROOT / "src/run/options/options.cpp"
 MARGIN = 1.2
 TEST = re.compile(r"^ *\d+/\d+ Test +#\d+: (\S+) \.*.*? ([\d.]+) sec$", re.MULTILINE)
 
