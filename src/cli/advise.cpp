@@ -278,17 +278,11 @@ Prepared prepare(const AdviseRequest& request) {
 
 // --- the answer --------------------------------------------------------------------------------
 
-void write_file(OutputFolder& folder, const std::string& name, const std::string& text) {
-  FileWriter file(folder.add(name));
-  file.write(text);
-  file.finish();
-}
-
 /// Returns the names of the files.
 std::vector<std::string> write_files(const advise::Advice& advice, OutputFolder& folder) {
   for (const study::PlainTable& table : advise::advice_tables(advice))
-    write_file(folder, table.name + ".csv", study::csv_of(table));
-  write_file(folder, "time-cost.svg", advise::advice_picture(advice));
+    folder.add(table.name + ".csv", study::csv_of(table));
+  folder.add("time-cost.svg", advise::advice_picture(advice));
   nlohmann::ordered_json json = advise::advice_json(advice);
   const std::vector<std::string> names = folder.names();
   json["files"] = names;

@@ -8,6 +8,7 @@
 #include "orrery/input_file.h"
 
 namespace orrery::cli {
+
 void apply_config_file(OptionTable& options, RunRequest& request,
                        const std::function<bool(const std::string& flag)>& ignored) {
   const Listening listening(request.inputs);
@@ -29,9 +30,7 @@ void apply_config_file(OptionTable& options, RunRequest& request,
       request.model = value;
       request.lines[entry.key] = entry.line;
     } else if (!ignored || !ignored("--" + entry.key)) {
-      const std::string place = file_place(request.file, entry.line, entry.key);
-      if (options.set(entry.key, entry.values, place, {"model", "set"}))
-        request.lines[entry.key] = entry.line;
+      set_by_file(options, request, entry.key, entry.line, entry.values, {"model", "set"});
     }
   }
 }

@@ -14,6 +14,7 @@
 #include "observe/report.h"
 #include "orrery/error.h"
 #include "orrery/input_file.h"
+#include "page/json_place.h"
 
 namespace orrery::cli {
 namespace {
@@ -160,18 +161,19 @@ std::vector<std::string> ReplayCheck::replaced(const OptionTable& options,
 
 /// The source revision of the build that made the report.
 std::string ReplayCheck::revision_text() const {
-  const std::string revision = report_text(report_, "orrery", "revision");
+  const std::string revision = page::text_at(report_, {"orrery", "revision"});
   return revision.empty() ? "" : fmt::format("; its source was revision {}", revision);
 }
 
 void ReplayCheck::model_chosen(RunState& run) {
   if (!is_on()) return;
   const std::string& model_path = run.chosen.path;
-  if (const std::string then = report_text(report_, "orrery", "build"); then != build_of_program())
+  if (const std::string then = page::text_at(report_, {"orrery", "build"});
+      then != build_of_program())
     refuse(fmt::format("it was made by another build of orrery ({}, this is {}){}", then,
                        build_of_program(), revision_text()));
   if (model_path.empty()) return;
-  if (const std::string then = report_text(report_, "model", "build");
+  if (const std::string then = page::text_at(report_, {"model", "build"});
       then != build_of_model(model_path))
     refuse(fmt::format("'{}' was another build then ({}, this is {})", model_path, then,
                        build_of_model(model_path)));

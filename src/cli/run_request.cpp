@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "cli/config_file.h"
 #include "core/model_registry.h"
@@ -92,6 +93,13 @@ void declare_run_option(OptionTable& options, const OptionBase& option, RunReque
 void declare_run_options(OptionTable& options, RunRequest& request, const OptionBase* left_out) {
   for (const OptionBase* option : all_options())
     if (option != left_out) declare_run_option(options, *option, request);
+}
+
+void set_by_file(OptionTable& options, RunRequest& request, const std::string& key,
+                 std::size_t line, const std::vector<std::string>& values,
+                 std::vector<std::string> others) {
+  const std::string place = file_place(request.file, line, key);
+  if (options.set(key, values, place, std::move(others))) request.lines[key] = line;
 }
 
 void sort_words(RunRequest& request) {

@@ -77,6 +77,12 @@ void declare_run_option(OptionTable& options, const OptionBase& option, RunReque
 void declare_run_options(OptionTable& options, RunRequest& request,
                          const OptionBase* left_out = nullptr);
 
+/// Gives the option `key` the values in a line of the request's file, unless the command line gave
+/// it; notes the line then. `others`: as of OptionTable::set.
+void set_by_file(OptionTable& options, RunRequest& request, const std::string& key,
+                 std::size_t line, const std::vector<std::string>& values,
+                 std::vector<std::string> others);
+
 /// Sorts the words into a model and sets. Throws UsageError for two models.
 void sort_words(RunRequest& request);
 /// Call it once after parsing: sorts the words, and reads the config file without the options that

@@ -212,12 +212,11 @@ class StudyFile {
   }
 
   void set_option(const StudyEntry& entry) {
-    const std::string place = file_place(request_.file, entry.line, entry.key);
     std::vector<std::string> values = texts_of(entry);
     if (entry.key == "seeds" && is_list_of_one_number(*entry.node))
       values.front() = fmt::format("{0}..{0}", values.front());
-    if (options_.set(entry.key, values, place, {"model", kSetTable, kPointTable}))
-      request_.lines[entry.key] = entry.line;
+    set_by_file(options_, request_, entry.key, entry.line, values,
+                {"model", kSetTable, kPointTable});
   }
 
   OptionTable& options_;

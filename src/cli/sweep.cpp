@@ -100,12 +100,6 @@ StudyResult evaluate(const SweepRequest& request, const SweepPlan& sweep,
   return study;
 }
 
-void write_file(OutputFolder& folder, const std::string& name, const std::string& text) {
-  FileWriter file(folder.add(name));
-  file.write(text);
-  file.finish();
-}
-
 void write_pictures(const StudyResult& study, OutputFolder& folder) {
   std::set<std::string> taken;
   for (const std::size_t measure : study.shown) {
@@ -115,7 +109,7 @@ void write_pictures(const StudyResult& study, OutputFolder& folder) {
     for (char& c : name)
       if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '.') c = '_';
     while (!taken.insert(name).second) name += "_";
-    write_file(folder, name + ".svg", *picture);
+    folder.add(name + ".svg", *picture);
   }
 }
 
@@ -123,8 +117,7 @@ void write_pictures(const StudyResult& study, OutputFolder& folder) {
 std::vector<std::string> write_files(const StudyResult& study, OutputFolder& folder) {
   std::vector<study::PlainTable> tables{table_of_runs(study), table_of_summary(study)};
   if (!study.compared.empty()) tables.push_back(table_of_comparison(study));
-  for (const study::PlainTable& table : tables)
-    write_file(folder, table.name + ".csv", csv_of(table));
+  for (const study::PlainTable& table : tables) folder.add(table.name + ".csv", csv_of(table));
   write_database(folder.add("study.sqlite"), tables);
   write_pictures(study, folder);
   const std::vector<std::string> names = folder.names();

@@ -10,8 +10,7 @@ FloatsLeft& floats_left() {
   static constinit thread_local FloatsLeft left;
   return left;
 }
-static const memory::PlatformLocal floats_is_of_the_platform{
-    sizeof(FloatsLeft), []() -> void* { return &floats_left(); }};
+static const memory::PlatformLocal floats_is_of_the_platform([] { return &floats_left(); });
 
 void restore_default_floats() {
   floats_left() = {true, FloatControl::now()};

@@ -17,8 +17,7 @@ namespace orrery {
 namespace {
 
 thread_local InputListener* listener = nullptr;
-const memory::PlatformLocal listener_is_of_the_platform{sizeof listener,
-                                                        []() -> void* { return &listener; }};
+const memory::PlatformLocal listener_is_of_the_platform([] { return &listener; });
 
 constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
 constexpr std::string_view kUtf16Marks[] = {"\xff\xfe", "\xfe\xff"};

@@ -24,8 +24,7 @@
 namespace orrery {
 
 constinit thread_local ModelCalls model_calls [[gnu::tls_model("local-exec")]];
-static const memory::PlatformLocal calls_is_of_the_platform{sizeof(model_calls),
-                                                            []() -> void* { return &model_calls; }};
+static const memory::PlatformLocal calls_is_of_the_platform([] { return &model_calls; });
 
 void throw_crash() {
   throw CrashFault(model_calls.crash);

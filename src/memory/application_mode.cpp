@@ -11,8 +11,7 @@
 namespace orrery::memory {
 
 constinit thread_local ThreadContext thread_context;
-static const PlatformLocal context_is_of_the_platform{sizeof(thread_context),
-                                                      []() -> void* { return &thread_context; }};
+static const PlatformLocal context_is_of_the_platform([] { return &thread_context; });
 
 const char* describe(HeapMisuse what) noexcept {
   switch (what) {

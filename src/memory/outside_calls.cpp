@@ -11,8 +11,7 @@
 namespace orrery::memory {
 
 constinit thread_local OutsideCalls outside_calls;
-static const PlatformLocal calls_is_of_the_platform{sizeof(outside_calls),
-                                                    []() -> void* { return &outside_calls; }};
+static const PlatformLocal calls_is_of_the_platform([] { return &outside_calls; });
 constinit std::atomic<void (*)(const char* function)> before_exit{nullptr};
 constinit std::atomic<void (*)(const char* function, int signal, bool to_process)>
     before_own_signal{nullptr};

@@ -13,10 +13,13 @@ namespace orrery::memory {
 
 class PlatformLocal {
  public:
-  /// `address` returns where the calling thread's variable lies. Only for static objects: they are
-  /// made before the program has a second thread.
-  PlatformLocal(std::size_t bytes, void* (*address)())
-      : address_(address), bytes_(bytes), next_(first_) {
+  /// `Address`: a lambda without captures that returns a pointer to the calling thread's variable.
+  /// Only for static objects: they are made before the program has a second thread.
+  template <class Address>
+  explicit PlatformLocal(Address)
+      : address_([]() -> void* { return Address{}(); }),
+        bytes_(sizeof *Address{}()),
+        next_(first_) {
     first_ = this;
   }
   PlatformLocal(const PlatformLocal&) = delete;

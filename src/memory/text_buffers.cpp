@@ -6,7 +6,6 @@
 namespace orrery::memory {
 
 constinit thread_local TextBuffers text_buffers{};
-static const PlatformLocal texts_is_of_the_platform{sizeof(text_buffers),
-                                                    []() -> void* { return &text_buffers; }};
+static const PlatformLocal texts_is_of_the_platform([] { return &text_buffers; });
 
 }  // namespace orrery::memory

@@ -87,6 +87,12 @@ std::string OutputFolder::add(std::string_view name) {
   return temporary(name);
 }
 
+void OutputFolder::add(std::string_view name, std::string_view text) {
+  FileWriter file(add(name));
+  file.write(text);
+  file.finish();
+}
+
 void OutputFolder::publish(std::string_view final_text) {
   FileWriter report(temporary(final_name_));
   report.write(final_text);

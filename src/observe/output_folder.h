@@ -39,6 +39,8 @@ class OutputFolder {
   const std::string& path() const { return path_; }
   /// Adds a file; returns the path under which to write it until it is published.
   std::string add(std::string_view name);
+  /// Adds a file with this text.
+  void add(std::string_view name, std::string_view text);
   const std::vector<std::string>& names() const { return names_; }
   /// Makes the files visible: removes the files that the report of an earlier run names, renames
   /// the added files, and last writes the final file. Throws UsageError if a write fails.

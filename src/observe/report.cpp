@@ -214,13 +214,6 @@ Json typed_json(const std::string& type, const std::string& text) {
   return text;
 }
 
-std::string report_text(const Json& json, const char* outer, const char* inner) {
-  const auto found = json.find(outer);
-  if (found == json.end() || !found->is_object()) return "";
-  const auto value = found->find(inner);
-  return value != found->end() && value->is_string() ? value->get<std::string>() : "";
-}
-
 int report_schema(const Json& report) {
   for (const char* name : {"schema_version", "schema"})
     if (const auto found = report.find(name); found != report.end() && found->is_number_integer())

@@ -21,10 +21,6 @@ int report_schema(const nlohmann::ordered_json& report);
 /// unit is part of them.
 nlohmann::ordered_json typed_json(const std::string& type, const std::string& text);
 
-/// The text of a field of a parsed report, such as "orrery", "build"; empty if the field is
-/// missing.
-std::string report_text(const nlohmann::ordered_json& report, const char* outer, const char* inner);
-
 /// Parts of the report, for live pages, which show them before the run has ended.
 nlohmann::ordered_json report_parameters(const Model& model);
 nlohmann::ordered_json report_options(const RunRecord& record);

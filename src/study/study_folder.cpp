@@ -12,8 +12,8 @@
 #include <fstream>
 
 #include "core/file_output.h"
-#include "observe/report.h"
 #include "orrery/error.h"
+#include "page/json_place.h"
 
 namespace orrery::study {
 namespace fs = std::filesystem;
@@ -61,8 +61,8 @@ Found look_for_run(const std::string& folder, const RunIdentity& wanted, Json& r
   if (!report.is_object() || report.value("complete", false) == false) return Found::nothing;
   if (!report.contains("command") || !begins_with(report["command"], wanted.command))
     return Found::another;
-  const bool is_same_build = report_text(report, "orrery", "build") == wanted.program_build &&
-                             report_text(report, "model", "build") == wanted.model_build;
+  const bool is_same_build = page::text_at(report, {"orrery", "build"}) == wanted.program_build &&
+                             page::text_at(report, {"model", "build"}) == wanted.model_build;
   return is_same_build ? Found::finished : Found::of_another_build;
 }
 

@@ -20,8 +20,7 @@
 namespace orrery {
 
 constinit thread_local Activity activity [[gnu::tls_model("local-exec")]];
-static const memory::PlatformLocal activity_is_of_the_platform{sizeof(activity),
-                                                               []() -> void* { return &activity; }};
+static const memory::PlatformLocal activity_is_of_the_platform([] { return &activity; });
 
 namespace {
 

@@ -36,8 +36,7 @@ inline HeapMisuseNote& heap_misuse() {
   static constinit thread_local HeapMisuseNote note;
   return note;
 }
-inline const memory::PlatformLocal misuse_is_of_the_platform{
-    sizeof(HeapMisuseNote), []() -> void* { return &heap_misuse(); }};
+inline const memory::PlatformLocal misuse_is_of_the_platform([] { return &heap_misuse(); });
 
 /// While it exists, misuse of LP memory on this thread is noted instead of ending the process.
 class MisuseWatch {

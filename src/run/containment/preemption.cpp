@@ -28,8 +28,7 @@ namespace {
 
 /// The calling thread's object. Read by its signal handlers, which see the compiler's order.
 constinit thread_local Preemptible* current [[gnu::tls_model("local-exec")]] = nullptr;
-const memory::PlatformLocal current_is_of_the_platform{sizeof current,
-                                                       []() -> void* { return &current; }};
+const memory::PlatformLocal current_is_of_the_platform([] { return &current; });
 
 /// Longest time from a heeded tick to the next one, if ticks are rare.
 constexpr long kSoonNanoseconds = 5'000'000;

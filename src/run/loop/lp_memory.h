@@ -75,13 +75,13 @@ class HeapMemory {
   /// heap.
   struct Heaps {
     World& world;
-    const bool have_tables = memory::thread_context.heap_grew;
 
+    static bool have_tables() { return memory::thread_context.heap_grew; }
     void ask_soon(LpId id) const {
-      if (have_tables) world.heap(id).prefetch();
+      if (have_tables()) world.heap(id).prefetch();
     }
     void ask_later(LpId id) const {
-      if (have_tables) world.heap(id).prefetch_table();
+      if (have_tables()) world.heap(id).prefetch_table();
     }
   };
   Heaps look_ahead() const { return {world_}; }

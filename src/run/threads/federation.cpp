@@ -17,8 +17,7 @@ namespace {
 
 /// Thread-local, since code in which federates wait may know nothing of federations.
 constinit thread_local llf* federate_of_thread = nullptr;
-const memory::PlatformLocal federate_is_of_the_platform{
-    sizeof federate_of_thread, []() -> void* { return &federate_of_thread; }};
+const memory::PlatformLocal federate_is_of_the_platform([] { return &federate_of_thread; });
 
 constexpr unsigned kMostFederates = 1024;  // limit of orrery/llf.h; others run without tokens
 
