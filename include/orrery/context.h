@@ -137,7 +137,7 @@ class OutputContext {
       return {};
     }
   }
-  void tally(const Metric& metric, double value, double before);
+  void add_observation(const Metric& metric, double value, double before);
   void emit_numbers(const Table& table, std::span<const std::uint64_t> cells,
                     detail::ValueKinds kinds);
   void emit_texts(const Table& table, std::span<const std::uint64_t> cells,

@@ -32,7 +32,7 @@ struct Guest::Port final : NetworkDevice::Port {
 };
 
 Guest::Guest(const GuestSettings& settings, Network& network)
-    : network_(network), patience_(settings.patience) {
+    : network_(network), timeout_(settings.patience) {
   time_ = std::make_unique<Listener>(GuestProcess::time_socket(settings));
   for (unsigned i = 0; i < settings.devices.size(); ++i) {
     ports_.push_back(std::make_unique<Port>(*this, i));
@@ -99,7 +99,7 @@ void Guest::advance(std::int64_t until) {
 /// Waits until one of the descriptors can be read; returns its index.
 std::size_t Guest::wait_for(std::span<pollfd> all) {
   for (;;) {
-    const int ready = poll(all.data(), all.size(), static_cast<int>(Patience::kPeriod.count()));
+    const int ready = poll(all.data(), all.size(), static_cast<int>(GuestTimeout::kPeriod.count()));
     if (ready < 0 && errno != EINTR)
       throw std::system_error(errno, std::generic_category(), "poll");
     look();
@@ -116,15 +116,15 @@ void Guest::look() {
   const auto clock = std::chrono::steady_clock::now();
   if (calendar_.reached() - got_on_at_ >= kTickNs) got_on();
   if (!looked_at_) looked_at_ = clock;
-  if (clock - *looked_at_ < Patience::kPeriod) return;
+  if (clock - *looked_at_ < GuestTimeout::kPeriod) return;
   looked_at_ = clock;
-  if (const auto complaint = patience_.look(process_->id())) throw GuestGivenUp(*complaint);
+  if (const auto complaint = timeout_.look(process_->id())) throw GuestGivenUp(*complaint);
 }
 
 void Guest::got_on() {
   got_on_at_ = calendar_.reached();
   looked_at_.reset();
-  patience_.got_on();
+  timeout_.got_on();
 }
 
 /// The guest has been started: runs it until it waits for the first time.

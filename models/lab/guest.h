@@ -20,8 +20,8 @@
 
 #include "calendar.h"
 #include "guest_process.h"
+#include "guest_timeout.h"
 #include "network_device.h"
-#include "patience.h"
 
 namespace orrery::lab {
 
@@ -121,7 +121,7 @@ class Guest {
   std::vector<pollfd> watched_;  ///< the calendar's channel, and each device's
   int core_ = -1;                ///< the core of its processes
   std::unique_ptr<GuestProcess> process_;
-  Patience patience_;
+  GuestTimeout timeout_;
   std::int64_t got_on_at_ = 0;  ///< the guest's time when it last got on
   std::optional<std::chrono::steady_clock::time_point> looked_at_;  ///< since it last got on
 };

@@ -30,7 +30,7 @@ struct GuestSettings {
   unsigned out_megabytes = 64;  ///< limit for files in /out
   std::uint64_t seed = 1;
   std::int64_t system_call_ns = 0, packet_ns = 0;
-  std::chrono::milliseconds patience{20'000};  ///< patience.h
+  std::chrono::milliseconds patience{20'000};  ///< guest_timeout.h
   bool ipv6 = true;
   bool virtual_time = true;  ///< false: the machine's clock
   struct Device {

@@ -28,7 +28,7 @@
 namespace orrery::checkpoint {
 
 struct Checkpoint;
-struct Kept;
+struct CheckpointRecord;
 
 class CopyQueue {
  public:
@@ -49,7 +49,7 @@ class CopyQueue {
     std::vector<std::uint32_t> first_row;  ///< first row of each burst, and the end of the last
     // For the worker alone, never read by the copier:
     Checkpoint* checkpoint = nullptr;  ///< the checkpoint that is being made
-    Kept* lp = nullptr;                ///< the LP's record, until the copy is known to have ended
+    CheckpointRecord* lp = nullptr;    ///< the LP's record, until the copy is known to have ended
   };
 
   CopyQueue();

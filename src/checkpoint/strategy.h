@@ -2,7 +2,7 @@
 //
 // The setting of --checkpoint. LPs that have little memory and need no record of their own are on
 // the engine's shortest path, with one interval for all LPs of a worker. All others have a record
-// of their own (keeper.h) with kind and interval.
+// of their own (checkpointer.h) with kind and interval.
 #pragma once
 
 #include <cstdint>

@@ -1,61 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kind and interval of one LP's checkpoints: either fixed, or those that its worker's lessons
-// give for LPs of its type and size (lessons.h). The LP deviates from the lessons in turns in which
-// it tries another kind, and for kinds that are excluded for it.
+// The kind and interval of one LP's checkpoints: either fixed, or those that its worker's tuner
+// chooses for LPs of its type and size (checkpoint_kind_tuner.h). The LP deviates from the tuner's
+// choice in turns in which it tries another kind, and for kinds that are excluded for it.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_kind_tuner.h"
 #include "checkpoint/interval.h"
-#include "checkpoint/lessons.h"
 
 namespace orrery::checkpoint {
 
 class Tuning {
  public:
   Tuning(Kind kind, Interval interval) : interval_(interval), kind_(kind) {}
-  explicit Tuning(Lessons& lessons)
-      : lessons_(&lessons), interval_(Interval::fixed(1)), kind_(lessons.kind()) {}
+  explicit Tuning(CheckpointKindTuner& tuner)
+      : tuner_(&tuner), interval_(Interval::fixed(1)), kind_(tuner.kind()) {}
 
   Kind kind() const { return kind_; }
   std::uint32_t interval() const {
-    return lessons_ == nullptr ? interval_.events() : lessons_->interval(kind_);
+    return tuner_ == nullptr ? interval_.events() : tuner_->interval(kind_);
   }
 
-  /// Uses these lessons from now on, because the LP has grown or shrunk.
-  void learn_from(Lessons& lessons) {
-    if (lessons_ == nullptr || lessons_ == &lessons) return;
-    lessons_ = &lessons;
+  /// Uses this tuner from now on, because the LP has grown or shrunk.
+  void learn_from(CheckpointKindTuner& tuner) {
+    if (tuner_ == nullptr || tuner_ == &tuner) return;
+    tuner_ = &tuner;
     follow();
   }
   /// Excludes this kind for good; images take its place.
   void exclude(Kind kind) {
     excluded_ |= 1u << static_cast<unsigned>(kind);
-    if (lessons_ != nullptr) return follow();
+    if (tuner_ != nullptr) return follow();
     kind_ = allowed(kind_);
   }
 
   /// Whether the cost of the next event is wanted: that of all of an LP's first events and of a
   /// turn's, then of every kSampling-th. Call once an event, except for events passed to skip().
   bool wants_cost() {
-    if (lessons_ == nullptr) return false;
+    if (tuner_ == nullptr) return false;
     ++unmeasured_;
     return turn_left_ > 0 || !known() || unmeasured_ >= kSampling;
   }
   void skip(std::uint32_t events) { unmeasured_ += events; }
   /// Number of next events whose cost is not wanted.
   std::uint32_t indifferent() const {
-    if (lessons_ == nullptr) return kSampling;
+    if (tuner_ == nullptr) return kSampling;
     return turn_left_ > 0 || !known() ? 0 : kSampling - 1 - std::min(unmeasured_, kSampling - 1);
   }
   /// Adds an event whose cost was wanted.
   void add_event(std::uint64_t cycles);
   void add_rollback(std::uint64_t cycles);
   void add_checkpoint(std::uint64_t cycles) {
-    if (lessons_ != nullptr) lessons_->add_checkpoint(kind_, cycles);
+    if (tuner_ != nullptr) tuner_->add_checkpoint(kind_, cycles);
   }
 
  private:
@@ -70,7 +70,7 @@ class Tuning {
   bool known() const { return events_ >= kKnownEvents; }
   void follow();
 
-  Lessons* lessons_ = nullptr;
+  CheckpointKindTuner* tuner_ = nullptr;
   Interval interval_;
   Kind kind_;
   std::uint8_t excluded_ = 0;   ///< kinds, a bit each

@@ -7,7 +7,7 @@
 #include <cctype>
 #include <memory>
 
-#include "cli/beside.h"
+#include "cli/external_commands.h"
 #include "core/model_registry.h"
 #include "core/text.h"
 #include "run/engine.h"
@@ -133,7 +133,7 @@ void add_names(Candidates& candidates, const std::string& prefix, const Infos& i
 void add_commands(Candidates& candidates, const std::string& prefix, const Place& place) {
   for (const CommandText* text : place.commands.texts())
     candidates.add(prefix + std::string(text->name), std::string(text->summary));
-  for (const std::string& name : commands_beside()) candidates.add(prefix + name);
+  for (const std::string& name : external_commands()) candidates.add(prefix + name);
 }
 
 void add_alternative(Candidates& candidates, const std::string& type, const std::string& prefix,

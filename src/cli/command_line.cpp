@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "cli/beside.h"
+#include "cli/external_commands.h"
 #include "cli/help.h"
 #include "cli/standard_output.h"
 #include "core/model_registry.h"
@@ -153,7 +153,7 @@ void CommandLine::refuse_unknown_command() const {
   if (word.starts_with("-")) refuse_extras(*app_, OptionTable(*app_), "orrery");
   std::vector<std::string> names;
   for (const CommandText* text : texts()) names.emplace_back(text->name);
-  for (const std::string& other : commands_beside()) names.push_back(other);
+  for (const std::string& other : external_commands()) names.push_back(other);
   throw UsageError(fmt::format("there is no command '{}'{} (commands: {})", word,
                                near_matches(word, names), fmt::join(names, ", ")));
 }

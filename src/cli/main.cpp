@@ -18,9 +18,9 @@
 #include <string_view>
 #include <system_error>
 
-#include "cli/beside.h"
 #include "cli/command_line.h"
 #include "cli/complete.h"
+#include "cli/external_commands.h"
 #include "cli/standard_output.h"
 #include "memory/region.h"
 #include "orrery/error.h"
@@ -91,7 +91,7 @@ int main_within_bounds(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   orrery::cli::end_with_parent();
-  orrery::cli::become_command_beside(argc, argv);
+  orrery::cli::exec_external_command(argc, argv);
   orrery::cli::hold_standard_streams();
   const orrery::CrashGuard guard;
   return orrery::cli::main_within_bounds(argc, argv);

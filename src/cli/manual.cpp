@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cli/beside.h"
 #include "cli/command_line.h"
+#include "cli/external_commands.h"
 #include "cli/roff.h"
 #include "cli/standard_output.h"
 #include "core/model_registry.h"
@@ -97,7 +97,7 @@ std::string entries(std::string_view heading, std::span<const Entry> list, bool 
 std::vector<std::string> all_commands(const CommandLine& commands) {
   std::vector<std::string> names{""};
   for (const CommandText* text : commands.texts()) names.emplace_back(text->name);
-  for (const std::string& name : commands_beside()) names.push_back(name);
+  for (const std::string& name : external_commands()) names.push_back(name);
   return names;
 }
 
@@ -120,8 +120,8 @@ std::string summary_in(const std::string& help) {
 }
 
 /// The page of a program beside this one, made from the program's own --help.
-std::string page_of_program_beside(const CommandLine& commands, const std::string& name) {
-  const std::string help = help_of_command_beside(name);
+std::string page_of_external_command(const CommandLine& commands, const std::string& name) {
+  const std::string help = help_of_external_command(name);
   const std::size_t end = help.find('\n');
   const std::string usage = help.substr(0, end), colon = ": ";
   return head(name, summary_in(help)) + roff_section("SYNOPSIS") +
@@ -134,9 +134,9 @@ std::string commands_section(const CommandLine& commands) {
   for (const CommandText* command : commands.texts())
     text += roff_entry(roff_bold(page_name(command->name)) + "(1)",
                        sentence(std::string(command->summary)));
-  for (const std::string& name : commands_beside())
+  for (const std::string& name : external_commands())
     text += roff_entry(roff_bold(page_name(name)) + "(1)",
-                       sentence(summary_in(help_of_command_beside(name))));
+                       sentence(summary_in(help_of_external_command(name))));
   return text;
 }
 
@@ -160,7 +160,7 @@ std::string page(const CommandLine& commands, const std::string& name) {
     if (text->name == name) return page_of(commands, *commands.find(name), *text);
   const std::vector<std::string> names = all_commands(commands);
   if (std::find(names.begin(), names.end(), name) != names.end())
-    return page_of_program_beside(commands, name);
+    return page_of_external_command(commands, name);
   throw UsageError(fmt::format("there is no command '{}'{}", name, near_matches(name, names)));
 }
 

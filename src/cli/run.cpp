@@ -86,10 +86,10 @@ const EngineInfo& choose_engine(const RunArguments& arguments, bool over_ranks) 
 }
 
 /// One run on this process, which may be one rank of several.
-class Run {
+class LocalRun {
  public:
-  Run(const RunArguments& arguments, const Invocation& call, const Features& features,
-      RankSession& ranks)
+  LocalRun(const RunArguments& arguments, const Invocation& call, const Features& features,
+           RankSession& ranks)
       : arguments_(arguments), features_(features), ranks_(ranks), state_(arguments) {
     state_.ranks = ranks.transport();
     record_.command = call.words;
@@ -197,7 +197,7 @@ class Run {
       run.state_.watch = nullptr;
       run.state_.rows = nullptr;
     }
-    Run& run;
+    LocalRun& run;
   };
 
   /// Runs the engine under observation. Returns the signal that ended the run, 0 if none did.
@@ -422,7 +422,7 @@ class RunCommand final : public Command {
   RunArguments arguments_;
   RankRequest rank_request_;
   std::optional<RankSession> ranks_;
-  std::optional<Run> run_;
+  std::optional<LocalRun> run_;
   Features features_;  ///< destroyed first: they refer to the model and to the run's control
 };
 

@@ -151,10 +151,10 @@ void SnapshotSession::start_resuming(RunState& run, RunRequest& request) {
   refuse_others(arguments);
   start_memory();
   origin_ = arguments.folder;
-  arrival_.emplace(origin_, number());
+  restore_.emplace(origin_, number());
   if (is_first())
-    for (const std::string& note : arrival_->notes()) tell(note);
-  facts_ = arrival_->manifest();
+    for (const std::string& note : restore_->notes()) tell(note);
+  facts_ = restore_->manifest();
   run.resumes_in_place = !is_fork();
   if (is_fork()) {
     facts_.number = 0;
@@ -234,10 +234,10 @@ void SnapshotSession::start_memory() {
 
 void SnapshotSession::model_chosen(RunState& run) {
   if (!takes_snapshots()) return;
-  if (arrival_) {
+  if (restore_) {
     // The LPs in the snapshot refer to data that prepare() made with this seed.
     run.model_seed = facts_.model_seed;
-    return arrival_->check_ground();
+    return restore_->check_ground();
   }
   const ChosenModel& chosen = run.chosen;
   facts_.model_seed = run.model_seed;
@@ -272,8 +272,8 @@ void SnapshotSession::check_model(const RunState& run) const {
 }
 
 void SnapshotSession::model_prepared(RunState& run) {
-  if (!arrival_) return;
-  arrival_->restore_model();
+  if (!restore_) return;
+  restore_->restore_model();
   for (const auto& [name, value] : changes_) {
     check_change(run.model(), name);
     set_parameter(run.model(), name, value);
@@ -299,7 +299,7 @@ void SnapshotSession::check(RunState& run) {
 }
 
 void SnapshotSession::set_horizon(const RunOptions& options, const Model& model) {
-  if (arrival_) {
+  if (restore_) {
     const Time was = Time::from_ticks(facts_.until_ticks);
     if (options.until > was)
       throw UsageError(fmt::format(
@@ -310,7 +310,7 @@ void SnapshotSession::set_horizon(const RunOptions& options, const Model& model)
     if (Key::start_of(options.until) < facts_.cut)
       throw UsageError(fmt::format("--until asks for {}, but the snapshot is at {}, which is later",
                                    time_text(model, options.until), facts_.time()));
-    arrival_->set_until(options.until);
+    restore_->set_until(options.until);
   }
   facts_.until_ticks = options.until.ticks();
   facts_.seed = options.seed;
@@ -342,7 +342,7 @@ void SnapshotSession::read_times(const Model& model) {
     throw UsageError(
         "--snapshot-check needs snapshots at simulated times (--snapshot-every or --snapshot-at), "
         "and none by the clock");
-  if (times_.end_after && arrival_ && times_.are_behind(facts_.cut))
+  if (times_.end_after && restore_ && times_.are_behind(facts_.cut))
     throw UsageError("--end-after-snapshot: the run is behind the last time of --snapshot-at");
 }
 
@@ -367,7 +367,7 @@ RowWriter* SnapshotSession::rows(RunState& run, RowWriter* files) {
 void SnapshotSession::open(bool has_tables) {
   folder_.emplace(out_);
   if (!takes_snapshots()) return folder_->clear();  // snapshots of an earlier run
-  if (!arrival_ || is_fork()) {
+  if (!restore_ || is_fork()) {
     folder_->clear();
     folder_->make();
   } else {
@@ -437,11 +437,11 @@ void SnapshotSession::begin(RunState& run) {
       return check_snapshot(out, first, second);
     };
   const std::string who = is_first() ? "" : ranks_->place(facts_.rank) + ": ";
-  keeper_ = std::make_unique<snapshot::Keeper>(
+  taker_ = std::make_unique<snapshot::SnapshotTaker>(
       *folder_, facts_, times_, run.control, std::move(rows),
       [who](const std::string& sentence) { tell(who + sentence); }, std::move(check));
-  run.control.halts = keeper_.get();
-  if (arrival_) run.control.origin = &*arrival_;
+  run.control.halts = taker_.get();
+  if (restore_) run.control.origin = &*restore_;
 }
 
 void SnapshotSession::rows_closed(RunState&) {
@@ -451,13 +451,13 @@ void SnapshotSession::rows_closed(RunState&) {
 void SnapshotSession::end(RunState& run) {
   if (!takes_snapshots()) return;
   RunRecord::Snapshots told;
-  if (arrival_) {
-    told.resumed = arrival_->manifest().time();
+  if (restore_) {
+    told.resumed = restore_->manifest().time();
     if (is_fork()) told.forked = origin_;
   }
-  told.last = keeper_->last();
-  if (told.last > 0) told.last_time = keeper_->last_time();
-  if (keeper_->ended_by_plan()) run.add_note("the run ended after its snapshot, as asked for");
+  told.last = taker_->last();
+  if (told.last > 0) told.last_time = taker_->last_time();
+  if (taker_->ended_by_plan()) run.add_note("the run ended after its snapshot, as asked for");
   run.record.snapshots = std::move(told);
 }
 

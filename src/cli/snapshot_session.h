@@ -11,8 +11,8 @@
 
 #include "cli/run_feature.h"
 #include "observe/row_log.h"
-#include "snapshot/arrival.h"
-#include "snapshot/keeper.h"
+#include "snapshot/snapshot_restore.h"
+#include "snapshot/snapshot_taker.h"
 
 namespace orrery::cli {
 
@@ -71,7 +71,7 @@ class SnapshotSession final : public RunFeature {
 
   transport::RankTransport* ranks_ = nullptr;
   std::string origin_;  ///< the folder of the run that is resumed or forked
-  std::optional<snapshot::Arrival> arrival_;
+  std::optional<snapshot::SnapshotRestore> restore_;
   std::map<std::string, std::string> changes_;  ///< of a fork
   snapshot::Manifest facts_;
   snapshot::Times times_;
@@ -79,7 +79,7 @@ class SnapshotSession final : public RunFeature {
   std::optional<snapshot::Folder> folder_;
   std::optional<RowLog> log_;
   RowWriter* files_ = nullptr;  ///< get the rows of the log at the end
-  std::unique_ptr<snapshot::Keeper> keeper_;
+  std::unique_ptr<snapshot::SnapshotTaker> taker_;
 };
 
 }  // namespace orrery::cli

@@ -4,11 +4,11 @@
 #include <memory>
 #include <string>
 
+#include "core/dead_timer.h"
 #include "core/fingerprint.h"
 #include "core/ledger.h"
+#include "core/mergeable_statistics.h"
 #include "core/row_cells.h"
-#include "core/tally.h"
-#include "core/withdrawn.h"
 #include "memory/application_mode.h"
 #include "orrery/error.h"
 #include "orrery/logical_process.h"
@@ -35,7 +35,7 @@ void OutputContext::record(const Metric& metric, double value) {
   if (reversing_) [[unlikely]]
     save_before(&summary, sizeof summary);
   summary.add(value);
-  if (Tally::counts(metric)) tally(metric, value, 0);
+  if (MergeableStatistics::counts(metric)) add_observation(metric, value, 0);
 }
 
 void OutputContext::level(const Metric& metric, double value) {
@@ -48,11 +48,12 @@ void OutputContext::level(const Metric& metric, double value) {
     save_before(&level, sizeof level);
   const double before = level.value;
   level.set(value, now_, metric.observed_from());
-  if (Tally::counts(metric)) tally(metric, value, before);
+  if (MergeableStatistics::counts(metric)) add_observation(metric, value, before);
 }
 
 /// Not inlined, so that values that are only summed up do not pay for its stack frame.
-[[gnu::noinline]] void OutputContext::tally(const Metric& metric, double value, double before) {
+[[gnu::noinline]] void OutputContext::add_observation(const Metric& metric, double value,
+                                                      double before) {
   if (now_ >= metric.series_end()) [[unlikely]]
     throw ModelFault("the series of metric '" + metric.name() +
                      "' has come to its 1048576th interval; give it longer ones");

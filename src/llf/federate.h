@@ -31,7 +31,7 @@ inline constexpr std::int64_t kWatchNs = 100'000'000;
 inline constexpr std::int64_t kForEver = std::numeric_limits<std::int64_t>::max();
 
 /// For groups whose federates set their LVT to a clock at their safe points.
-struct Patience {
+struct OverdueLimit {
   std::int64_t ns = kForEver;
   Time (*latest_overdue)() = nullptr;  ///< a running federate with this LVT or less is overdue
 };
@@ -68,7 +68,7 @@ class Federate {
   }
   /// Returns with a token.
   void start() { sleep(); }
-  void be_patient(Patience patience) { patience_ = patience; }
+  void set_overdue_limit(OverdueLimit limit) { overdue_limit_ = limit; }
   void leave() {
     schedule_.decide([&] { schedule_.clear(self_); });
   }
@@ -245,10 +245,12 @@ class Federate {
     });
   }
 
-  bool is_patient() const { return patience_.latest_overdue != nullptr; }
+  bool has_overdue_limit() const { return overdue_limit_.latest_overdue != nullptr; }
   /// The state of a federate that believes that it runs: running, aside if others have written it
   /// off, or ready if it was never started. Call it under the lock.
-  State mine() const { return is_patient() ? state_of(schedule_.word(self_)) : State::running; }
+  State mine() const {
+    return has_overdue_limit() ? state_of(schedule_.word(self_)) : State::running;
+  }
 
   static std::int64_t end_of(std::int64_t timeout_ns) {
     if (timeout_ns == kForEver) return kForEver;
@@ -261,13 +263,13 @@ class Federate {
   /// ready, and the result is false.
   bool sleep(State from, std::int64_t end) {
     bool in_time = true;
-    const std::int64_t watch = std::min(kWatchNs, patience_.ns);
+    const std::int64_t watch = std::min(kWatchNs, overdue_limit_.ns);
     for (;;) {
       const std::uint32_t bell = slot_.bell.load(std::memory_order_acquire);
       const State state = state_of(slot_.word.load(std::memory_order_acquire));
       if (state == State::running) break;
       // The federate has had a token, and was written off before it woke.
-      if (is_patient() && state == State::aside) break;
+      if (has_overdue_limit() && state == State::aside) break;
       const std::int64_t left = end == kForEver ? kForEver : end - Policy::now();
       if (left <= 0) {
         schedule_.decide(
@@ -286,8 +288,8 @@ class Federate {
     return in_time;
   }
   void write_off_the_overdue() {
-    if (!is_patient() || mine() != State::ready) return;
-    const Time overdue = patience_.latest_overdue();
+    if (!has_overdue_limit() || mine() != State::ready) return;
+    const Time overdue = overdue_limit_.latest_overdue();
     for (unsigned i = 0; i < schedule_.count(); ++i) {
       auto& slot = schedule_.slot(i);
       if (state_of(schedule_.word(i)) != State::running ||
@@ -303,7 +305,7 @@ class Federate {
   Slot<Policy>& slot_;
   const unsigned self_;
   const std::int64_t hold_ns_;
-  Patience patience_;
+  OverdueLimit overdue_limit_;
   // Copies of values that only this federate writes, or that it has read.
   Time lvt_ = kEarliest, gvt_ = kEarliest;
   std::uint64_t seen_ = 0;   ///< the news that are reported

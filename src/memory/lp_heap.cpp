@@ -88,7 +88,7 @@ void* LpHeap::allocate_small(unsigned size_class, Access access) noexcept {
   }
   const unsigned row = small_row_of(size_class, access);
   if (has_many_runs()) {
-    const std::uint32_t run = first_with_room(row, [](const Run&) { return true; });
+    const std::uint32_t run = first_with_room(row, [](const ChunkRun&) { return true; });
     return run != kNone ? take_chunk(run) : allocate_in_new_run(size_class, kBlockBytes, access);
   }
   void* const address = serve_quickly(size_class, row);
@@ -97,7 +97,7 @@ void* LpHeap::allocate_small(unsigned size_class, Access access) noexcept {
 
 // For a heap with at most one run, which has one chunk.
 void* LpHeap::allocate_single(unsigned size_class, Access access) noexcept {
-  const Run& first = store_.first;
+  const ChunkRun& first = store_.first;
   if (first.free_chunks == 0 || first.size_class() != size_class || first.access() != access) {
     return allocate_in_new_run(size_class, kBlockBytes, access);
   }
@@ -113,21 +113,21 @@ void* LpHeap::allocate_large(unsigned size_class, std::size_t alignment) noexcep
 // The first free run of a large class. Runs are aligned to a block, so only requests with a larger
 // alignment may have to pass over runs.
 std::uint32_t LpHeap::first_large(unsigned size_class, std::size_t alignment) noexcept {
-  const auto fits = [=](const Run& run) {
+  const auto fits = [=](const ChunkRun& run) {
     return run.free_chunks != 0 && run.size_class() == size_class &&
            reinterpret_cast<std::uintptr_t>(run.base()) % alignment == 0;
   };
   if (indexed()) {
     return first_with_room(memory::row_of(size_class, Access::intensive), fits);
   }
-  const Run* const end = runs() + run_count_;
-  const Run* const found = std::find_if(runs(), runs() + run_count_, fits);
+  const ChunkRun* const end = runs() + run_count_;
+  const ChunkRun* const found = std::find_if(runs(), runs() + run_count_, fits);
   return found != end ? static_cast<std::uint32_t>(found - runs()) : kNone;
 }
 
 // Takes the first free chunk of a run that has room.
 void* LpHeap::take_chunk(std::uint32_t run_index) noexcept {
-  Run& run = runs()[run_index];
+  ChunkRun& run = runs()[run_index];
   const std::size_t bytes = chunk_bytes(run.size_class());
   std::byte* const address = run.base() + first_bit(run.free_chunks) * bytes;
   run.free_chunks &= run.free_chunks - 1;
@@ -147,7 +147,7 @@ std::size_t LpHeap::runs_of(unsigned row) const noexcept {
     return index().runs(index().at[row]);
   }
   return static_cast<std::size_t>(std::count_if(
-      runs(), runs() + run_count_, [row](const Run& run) { return row_of(run) == row; }));
+      runs(), runs() + run_count_, [row](const ChunkRun& run) { return row_of(run) == row; }));
 }
 
 // Whether a run of the row can be entered into the index.
@@ -172,7 +172,7 @@ void* LpHeap::allocate_in_new_run(unsigned size_class, std::size_t alignment,
     return nullptr;
   }
   const std::uint32_t run = run_count_++;
-  runs()[run] = Run::make(base, size_class, access, log);
+  runs()[run] = ChunkRun::make(base, size_class, access, log);
   if (capacity_ != 1) {
     publish_run(run);
   }
@@ -190,7 +190,7 @@ bool LpHeap::has_room_for_run(unsigned row) noexcept {
   return has_place(row) || grow_table(capacity_, std::min(index().places * 2, kRows + 1));
 }
 
-bool LpHeap::restore_run(const Run& run) noexcept {
+bool LpHeap::restore_run(const ChunkRun& run) noexcept {
   const PlatformMode platform;
   if ((run_count_ > 0 || capacity_ > 1) && !has_room_for_run(row_of(run))) {
     return false;
@@ -211,8 +211,8 @@ bool LpHeap::grow_table(std::uint32_t capacity, std::uint32_t places) noexcept {
   const std::uint32_t words = (capacity + 63) / 64;
   const std::uint32_t sums = words == 1 ? 0 : (words + 63) / 64;
   const std::size_t bytes =
-      capacity * sizeof(Run) + (indexed ? Index::bytes(places, words, sums) : 0);
-  auto* const table = static_cast<Run*>(std::calloc(1, bytes));
+      capacity * sizeof(ChunkRun) + (indexed ? Index::bytes(places, words, sums) : 0);
+  auto* const table = static_cast<ChunkRun*>(std::calloc(1, bytes));
   if (table == nullptr) {
     return false;
   }
@@ -244,7 +244,7 @@ void LpHeap::release_table() noexcept {
 
 // Enters a run into the index, and its number into the slot table of its area.
 void LpHeap::publish_run(std::uint32_t run_index) noexcept {
-  const Run& run = table_[run_index];
+  const ChunkRun& run = table_[run_index];
   const unsigned row = row_of(run);
   if (indexed()) {
     std::uint8_t& place = index().at[row];
@@ -276,7 +276,7 @@ FreeStatus LpHeap::free_slowly(void* pointer) noexcept {
 }
 
 FreeStatus LpHeap::free_single(const std::byte* pointer) noexcept {
-  Run& first = store_.first;
+  ChunkRun& first = store_.first;
   const std::size_t bytes = chunk_bytes(first.size_class());
   if (run_count_ == 0 || pointer < first.base() || pointer >= first.base() + bytes) {
     return FreeStatus::foreign;
@@ -294,7 +294,7 @@ FreeStatus LpHeap::free_single(const std::byte* pointer) noexcept {
 }
 
 LpHeap::Place LpHeap::place_in(std::uint32_t run_index, const std::byte* pointer) const noexcept {
-  Run* const run = const_cast<LpHeap*>(this)->runs() + run_index;
+  ChunkRun* const run = const_cast<LpHeap*>(this)->runs() + run_index;
   const unsigned size_class = run->size_class();
   const std::size_t bytes = chunk_bytes(size_class);
   const auto offset = static_cast<std::size_t>(pointer - run->base());
@@ -341,7 +341,7 @@ void* LpHeap::live_chunk(std::uint64_t number) const noexcept {
   if (run_index >= run_count_) {
     return nullptr;
   }
-  const Run& run = runs()[run_index];
+  const ChunkRun& run = runs()[run_index];
   const bool live = (run.live_chunks() >> chunk & 1) != 0;
   return live ? run.base() + chunk * chunk_bytes(run.size_class()) : nullptr;
 }
@@ -397,8 +397,8 @@ std::size_t LpHeap::save_all(std::byte* image) const noexcept {
   begin_layout(image, count);
   std::byte* words = image + sizeof(std::uint64_t);
   std::byte* chunks = image + header_bytes(count);
-  const Run* run = table_;
-  for (const Run* const end = run + count; run != end; ++run, words += sizeof(std::uint64_t)) {
+  const ChunkRun* run = table_;
+  for (const ChunkRun* const end = run + count; run != end; ++run, words += sizeof(std::uint64_t)) {
     const std::uint64_t live = run->live_chunks();
     std::memcpy(words, &live, sizeof live);
     if (live == 0) continue;
@@ -444,13 +444,13 @@ void LpHeap::restore_all(const std::byte* image) noexcept {
 
 // Makes exactly these chunks of a run live; returns their bytes.
 std::size_t LpHeap::set_live(std::uint32_t run_index, std::uint64_t live) noexcept {
-  Run& run = runs()[run_index];
+  ChunkRun& run = runs()[run_index];
   const std::size_t bytes = chunk_bytes(run.size_class());
   poison(run.base(), bytes << run.log());
   for_each_row(live, [&](unsigned begin, unsigned count) {
     unpoison(run.base() + begin * bytes, count * bytes);
   });
-  run.free_chunks = Run::mask(run.log()) & ~live;
+  run.free_chunks = ChunkRun::mask(run.log()) & ~live;
   if (capacity_ != 1) {
     if (run.free_chunks != 0) {
       note_room(run_index, row_of(run));

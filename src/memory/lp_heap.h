@@ -64,12 +64,12 @@ constexpr HeapMisuse misuse_of(FreeStatus status) noexcept {
 
 // 2^log chunks of one class. Bits of chunks that do not exist are never set in free_chunks, so a
 // run is full if free_chunks is 0.
-struct Run {
+struct ChunkRun {
   std::uint64_t free_chunks;
   std::uint64_t where;  // base address << 16 | mild << 15 | size class << 7 | log
 
-  static Run make(const std::byte* base, unsigned size_class, Access access,
-                  unsigned log) noexcept {
+  static ChunkRun make(const std::byte* base, unsigned size_class, Access access,
+                       unsigned log) noexcept {
     const std::uint64_t mild = access == Access::mild ? 1 : 0;
     return {mask(log), static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(base)) << 16 |
                            mild << 15 | size_class << 7 | log};
@@ -167,7 +167,7 @@ class LpHeap {
   void prefetch() const noexcept { __builtin_prefetch(this, 1); }
   void prefetch_table() const noexcept {
     if (capacity_ != 1) {
-      for (std::uint32_t run = 0; run < kRowRuns; run += kCacheLineBytes / sizeof(Run)) {
+      for (std::uint32_t run = 0; run < kRowRuns; run += kCacheLineBytes / sizeof(ChunkRun)) {
         __builtin_prefetch(table_ + run, 1);
       }
     }
@@ -223,11 +223,11 @@ class LpHeap {
 
   // Memory of run i, i < run_count(). Runs are never moved or removed.
   std::pair<std::byte*, std::size_t> run_memory(std::uint32_t i) const noexcept {
-    const Run& run = runs()[i];
+    const ChunkRun& run = runs()[i];
     return {run.base(), chunk_bytes(run.size_class()) << run.log()};
   }
 
-  // For snapshots: visit(Run) for each run, in the order of creation.
+  // For snapshots: visit(ChunkRun) for each run, in the order of creation.
   template <typename Visit>
   void for_each_run(Visit&& visit) const {
     for (std::uint32_t i = 0; i < run_count_; ++i) {
@@ -237,14 +237,14 @@ class LpHeap {
   // Appends a run that a heap in another process had. The run lies in an area that was restored
   // (Arena); its live chunks are the same, without their contents. False if the system has no
   // memory.
-  bool restore_run(const Run& run) noexcept;
+  bool restore_run(const ChunkRun& run) noexcept;
 
   // Calls visit(const std::byte* begin, std::size_t bytes, std::size_t chunk_bytes) for each
   // maximal row of live chunks, in image order; for diagnostics and for checkpoints of other kinds.
   template <typename Visit>
   void for_each_live(Visit&& visit) const {
     for (std::uint32_t i = 0; i < run_count_; ++i) {
-      const Run& run = runs()[i];
+      const ChunkRun& run = runs()[i];
       const std::size_t chunk = chunk_bytes(run.size_class());
       for_each_row(run.live_chunks(), [&](unsigned begin, unsigned count) {
         visit(const_cast<const std::byte*>(run.base()) + begin * chunk, count * chunk, chunk);
@@ -256,7 +256,7 @@ class LpHeap {
   template <typename Visit>
   void for_each_free(Visit&& visit) const {
     for (std::uint32_t i = 0; i < run_count_; ++i) {
-      const Run& run = runs()[i];
+      const ChunkRun& run = runs()[i];
       const std::size_t chunk = chunk_bytes(run.size_class());
       for_each_row(run.free_chunks, [&](unsigned begin, unsigned count) {
         visit(run.base() + begin * chunk, count * chunk, chunk);
@@ -267,14 +267,14 @@ class LpHeap {
  private:
   struct Index;
   struct Place {
-    Run* run = nullptr;  // nullptr: not in this heap
+    ChunkRun* run = nullptr;  // nullptr: not in this heap
     unsigned chunk = 0;
     bool at_start = false;
   };
   static constexpr unsigned kMostLog = 6;        // a run has a word for its chunks
   static constexpr std::uint32_t kRowRuns = 16;  // runs whose rows are the bytes of Store::rows
   union Store {
-    Run first{0, 0};  // while capacity_ is 1
+    ChunkRun first{0, 0};  // while capacity_ is 1
     // Up to kRowRuns runs: byte i / 2 of word i % 2 is the row of run i while the run has room, or
     // kFull. So the first of two matches, one in each word, is found without a branch.
     std::uint64_t rows[2];
@@ -289,7 +289,7 @@ class LpHeap {
   static constexpr std::uint64_t kFull = 0xff;
   static constexpr std::uint64_t kEachByte = 0x0101010101010101;
 
-  static unsigned row_of(const Run& run) noexcept {
+  static unsigned row_of(const ChunkRun& run) noexcept {
     return memory::row_of(run.size_class(), run.access());
   }
   // Position of the lowest set bit; `bits` is not 0, which saves a branch.
@@ -335,8 +335,8 @@ class LpHeap {
     }
   }
 
-  const Run* runs() const noexcept { return capacity_ == 1 ? &store_.first : table_; }
-  Run* runs() noexcept { return capacity_ == 1 ? &store_.first : table_; }
+  const ChunkRun* runs() const noexcept { return capacity_ == 1 ? &store_.first : table_; }
+  ChunkRun* runs() noexcept { return capacity_ == 1 ? &store_.first : table_; }
   bool indexed() const noexcept { return capacity_ > kRowRuns; }
   Index& index() const noexcept { return *store_.index; }
   // In a heap without an index: notes that run `run_index` has room, or is full if `row` is kFull.
@@ -393,7 +393,7 @@ class LpHeap {
   Place place_in(std::uint32_t run_index, const std::byte* pointer) const noexcept;
 
   Arena* arena_;
-  Run* table_ = nullptr;  // for more than one run; in system memory, the index behind it
+  ChunkRun* table_ = nullptr;  // for more than one run; in system memory, the index behind it
   Store store_;
   // The difference is the number of live bytes. With a single counter each operation would have to
   // wait for the store of the one before, which limits the speed of malloc and free.
@@ -403,7 +403,7 @@ class LpHeap {
   std::uint32_t capacity_ = 1;
 };
 
-static_assert(sizeof(Run) == 16 && sizeof(LpHeap) == 56,
+static_assert(sizeof(ChunkRun) == 16 && sizeof(LpHeap) == 56,
               "a million LPs have one of these each, and a pointer, on a cache line");
 
 // For heaps with more than 16 runs, in system memory behind the runs: for each row that the heap
@@ -514,7 +514,7 @@ struct LpHeap::Index {
 [[gnu::always_inline]] inline std::byte* LpHeap::take_first(std::uint32_t run_index,
                                                             unsigned size_class,
                                                             bool& full) noexcept {
-  Run& run = table_[run_index];
+  ChunkRun& run = table_[run_index];
   const std::size_t bytes = chunk_bytes(size_class);
   const std::uint64_t room = run.free_chunks;
   const std::uint64_t left = room & (room - 1);
@@ -540,7 +540,7 @@ struct LpHeap::Index {
   // this address may have got its memory.
   if (const LastAllocation& last = thread_context.last;
       address == last.address && last.run < run_count_) {
-    const Run& run = table_[last.run];
+    const ChunkRun& run = table_[last.run];
     const std::size_t bytes = chunk_bytes(run.size_class());
     if (run.base() + last.chunk * bytes == address) [[likely]] {
       return put_back(last.run, last.chunk, small_row_of(run.size_class(), run.access()), bytes,

@@ -93,9 +93,9 @@ std::optional<BatchMeans> batch_means(std::span<const Series::Interval> interval
 std::optional<BatchMeans> batch_means(const Metric& metric, const RunResult& result,
                                       double confidence, std::string* why) {
   if (why != nullptr) *why = "the run has no metrics";
-  if (!metric.has_series() || !result.tally) return {};
+  if (!metric.has_series() || !result.mergeable_statistics) return {};
   std::vector<Series::Interval> intervals =
-      result.tally->series(metric).intervals(metric.observed_from(), result.reached);
+      result.mergeable_statistics->series(metric).intervals(metric.observed_from(), result.reached);
   if (are_at_end_only<Series::Interval>(intervals, &Series::Interval::count)) {
     if (why != nullptr) *why = kRecordedAtEnd;
     return {};

@@ -121,8 +121,8 @@ void Database::write_record(const RunRecord& record) {
       if (figure.value)
         insert("INSERT INTO orrery_figures VALUES (?, ?, ?, ?)",
                {m.name(), figure.name, figure.unit}, {*figure.value});
-    if (!result.tally) continue;
-    if (m.keeps(Keep::histogram)) write_histogram(m, result.tally->histogram(m));
+    if (!result.mergeable_statistics) continue;
+    if (m.keeps(Keep::histogram)) write_histogram(m, result.mergeable_statistics->histogram(m));
     if (m.has_series()) write_series(m, result);
   }
   for (const DerivedValue& value : record.derived) {
@@ -146,7 +146,7 @@ void Database::write_histogram(const Metric& metric, const Histogram& histogram)
 
 /// A level has neither sums nor extremes.
 void Database::write_series(const Metric& metric, const RunResult& result) {
-  const Series& series = result.tally->series(metric);
+  const Series& series = result.mergeable_statistics->series(metric);
   for (const auto& one : series.intervals(metric.observed_from(), result.reached)) {
     const auto number = [](auto n) { return static_cast<double>(n); };
     std::vector<double> numbers = {number(one.begin.ticks()), number(one.end.ticks()),

@@ -121,8 +121,9 @@ std::optional<double> figure_of(const Metric& metric, const Model& model, const 
 /// Limits the quantile to minimum and maximum, which are exact.
 std::optional<double> quantile_of(const Metric& metric, const RunResult& result, double q) {
   const Summary& summary = summary_of(metric, result);
-  if (!metric.keeps(Keep::histogram) || !result.tally || summary.count == 0) return {};
-  const Histogram& histogram = result.tally->histogram(metric);
+  if (!metric.keeps(Keep::histogram) || !result.mergeable_statistics || summary.count == 0)
+    return {};
+  const Histogram& histogram = result.mergeable_statistics->histogram(metric);
   if (histogram.count() == 0) return {};
   if (histogram.undefined() > 0) return histogram.quantile(q);  // extremes may be NaN
   if (q <= 0) return summary.minimum;

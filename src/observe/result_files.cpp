@@ -87,7 +87,7 @@ void ResultFiles::write(const Row& row) {
 
 /// An interval without values has no mean.
 void ResultFiles::add_series(const Metric& metric, const RunRecord& record) {
-  const Series& series = record.result.tally->series(metric);
+  const Series& series = record.result.mergeable_statistics->series(metric);
   auto file = std::make_unique<FileWriter>(folder_.add(file_name(metric.name(), ".series.csv")));
   file->write(series.of_level() ? "begin_ticks,end_ticks,changes,total\n"
                                 : "begin_ticks,end_ticks,count,sum,mean,minimum,maximum\n");
@@ -107,7 +107,7 @@ void ResultFiles::add_series(const Metric& metric, const RunRecord& record) {
 }
 
 void ResultFiles::publish(RunRecord& record) {
-  if (record.result.tally)
+  if (record.result.mergeable_statistics)
     for (const Metric* metric : model_.metrics())
       if (metric->has_series()) add_series(*metric, record);
   record.files = folder_.names();

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/mergeable_statistics.h"
 #include "core/rows.h"
-#include "core/tally.h"
 #include "orrery/model.h"
 #include "run/containment/activity.h"
 #include "run/edge_kind.h"
@@ -126,12 +126,13 @@ struct RunResult {
   unsigned ranks = 1;                   ///< the other fields are complete at rank 0 only
   std::vector<Summary> metrics;         ///< in the model's order
   std::vector<LevelSummary> levels;     ///< in the same order; empty if the run has no metrics
-  std::optional<Tally> tally;           ///< histograms and series; empty likewise
-  std::vector<Statistic> statistics;    ///< of the engine
-  std::string account;                  ///< summary of the run for the terminal, in one sentence
-  std::vector<EnginePeriod> periods;    ///< of a run that changed engines
-  std::vector<EdgeKind> edges;          ///< of an engine that surveys sends
-  std::vector<std::string> notes;       ///< degradations and their reasons
+  std::optional<MergeableStatistics>
+      mergeable_statistics;           ///< histograms and series; empty likewise
+  std::vector<Statistic> statistics;  ///< of the engine
+  std::string account;                ///< summary of the run for the terminal, in one sentence
+  std::vector<EnginePeriod> periods;  ///< of a run that changed engines
+  std::vector<EdgeKind> edges;        ///< of an engine that surveys sends
+  std::vector<std::string> notes;     ///< degradations and their reasons
 
   /// Adds a further period of this engine with the world: how it ended, and its counts.
   /// `begin_seconds`: since the engine first took the world.

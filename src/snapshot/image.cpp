@@ -22,9 +22,9 @@ namespace {
 
 using memory::Area;
 using memory::Arena;
+using memory::ChunkRun;
 using memory::LpHeap;
 using memory::Region;
-using memory::Run;
 
 constexpr LpId kIndexLps = 16384;  ///< at most in an entry of the index
 
@@ -48,7 +48,7 @@ struct alignas(16) AreaRecord {
   std::uint64_t base, bytes;
   std::uint32_t size_class, access, log, unused;
 };
-static_assert(sizeof(LpRecord) == 48 && sizeof(Run) == 16);
+static_assert(sizeof(LpRecord) == 48 && sizeof(ChunkRun) == 16);
 
 std::uint64_t number_of(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address);
@@ -68,7 +68,7 @@ HeapRecord record_of(const LpHeap& heap) {
 
 /// Writes runs and live chunks, which follow a HeapRecord.
 void write_heap(const LpHeap& heap, std::byte* to) {
-  heap.for_each_run([&](const Run& run) {
+  heap.for_each_run([&](const ChunkRun& run) {
     std::memcpy(to, &run, sizeof run);
     to += sizeof run;
   });
@@ -78,7 +78,7 @@ void write_heap(const LpHeap& heap, std::byte* to) {
   });
 }
 std::size_t written_bytes(const HeapRecord& heap) {
-  return heap.runs * sizeof(Run) + heap.bytes;
+  return heap.runs * sizeof(ChunkRun) + heap.bytes;
 }
 
 [[noreturn]] void refuse(std::string_view what) {
@@ -116,15 +116,15 @@ void read_contents(Reader& reader, const LpHeap& heap) {
 }
 
 /// Sections lie at multiples of 16 bytes.
-void restore_tally(Bytes section, Tally& tally) {
+void restore_mergeable_statistics(Bytes section, MergeableStatistics& mergeable_statistics) {
   Reader reader(section);
   const auto count = reader.take<std::uint64_t>();
-  if (count > section.size() / sizeof count) refuse("a tally is cut off");
+  if (count > section.size() / sizeof count) refuse("the statistics of metrics are cut off");
   std::vector<std::uint64_t> words(count);
   const std::byte* const from = reader.take(count * sizeof count);
   if (count > 0) std::memcpy(words.data(), from, count * sizeof count);
   try {
-    tally.merge_words(words);
+    mergeable_statistics.merge_words(words);
   } catch (const std::logic_error& error) {
     refuse(error.what());
   }
@@ -158,7 +158,7 @@ void restore_lp(Reader& reader, LpId id, World& world) {
   const auto record = reader.take<LpRecord>();
   LpHeap& heap = world.heap(id);
   for (std::uint64_t i = 0; i < record.heap.runs; ++i) {
-    const auto run = reader.take<Run>();
+    const auto run = reader.take<ChunkRun>();
     if (!memory::is_lp_pointer(run.base()) || memory::area_of(run.base()) == nullptr)
       refuse(fmt::format("memory of LP {}", id));
     if (!heap.restore_run(run)) throw std::bad_alloc();
@@ -269,7 +269,7 @@ void Image::take(World& world, const memory::ModelHeap* model) {
   if (model != nullptr) take_model(*model);
   take_ground(world);
   take_lps_and_events(world);
-  if (!world.tally.is_idle()) take_tally(world);
+  if (!world.mergeable_statistics.is_idle()) take_mergeable_statistics(world);
 }
 
 std::size_t Image::size(Section section) const {
@@ -361,12 +361,12 @@ void Image::take_events(const World& world, unsigned thread, unsigned threads, B
     });
 }
 
-void Image::take_tally(const World& world) {
-  std::vector<std::uint64_t> words = world.tally.words();
+void Image::take_mergeable_statistics(const World& world) {
+  std::vector<std::uint64_t> words = world.mergeable_statistics.words();
   words.insert(words.begin(), words.size());
   if (words.size() % 2 != 0) words.push_back(0);
   const std::size_t bytes = words.size() * sizeof(std::uint64_t);
-  std::memcpy(logs_[kTally].front().extend(bytes), words.data(), bytes);
+  std::memcpy(logs_[kMergeableStatistics].front().extend(bytes), words.data(), bytes);
 }
 
 // ---- Bringing back
@@ -377,8 +377,8 @@ ModelMatch compare_model(Bytes section, const memory::ModelHeap& model) {
   const HeapRecord own = record_of(model.heap);
   if (own.runs != record.runs || own.bytes != record.bytes) return ModelMatch::laid_out_otherwise;
   bool same = true;
-  model.heap.for_each_run([&](const Run& run) {
-    const auto other = reader.take<Run>();
+  model.heap.for_each_run([&](const ChunkRun& run) {
+    const auto other = reader.take<ChunkRun>();
     same = same && other.where == run.where && other.free_chunks == run.free_chunks;
   });
   if (!same) return ModelMatch::laid_out_otherwise;
@@ -391,7 +391,7 @@ ModelMatch compare_model(Bytes section, const memory::ModelHeap& model) {
 void restore_model(Bytes section, const memory::ModelHeap& model) {
   Reader reader(section);
   const auto record = reader.take<HeapRecord>();
-  reader.take(record.runs * sizeof(Run));
+  reader.take(record.runs * sizeof(ChunkRun));
   read_contents(reader, model.heap);
 }
 
@@ -404,8 +404,8 @@ void restore(const std::vector<SectionBytes>& images, World& world, Time until) 
   for (const SectionBytes& sections : images) {
     found += restore_lps(sections, world);
     restore_events(sections[kEvents], world, until);
-    if (world.place().rank == 0 && !world.tally.is_idle())
-      restore_tally(sections[kTally], world.tally);
+    if (world.place().rank == 0 && !world.mergeable_statistics.is_idle())
+      restore_mergeable_statistics(sections[kMergeableStatistics], world.mergeable_statistics);
   }
   for (LpId id = 0; id < world.lp_count(); ++id) wanted += world.is_here(id) ? 1 : 0;
   if (found != wanted) refuse(fmt::format("{} LPs of {}", found, wanted));

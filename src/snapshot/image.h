@@ -12,7 +12,7 @@
 //   index   stretches of consecutive LPs and their places in `lps`, for reading and writing LPs
 //           on several threads
 //   events  the pending events, as they lie in EventList
-//   tally   the counts of metrics (core/tally.h): number of words, then the words
+//   tally   the counts of metrics (core/mergeable_statistics.h): number of words, then the words
 //
 // A rank writes its own LPs and its own counts. A world may be filled from the images of several
 // ranks, and takes from each the LPs that it has. Rank 0 then has the counts of all.
@@ -36,7 +36,7 @@ namespace orrery::snapshot {
 
 inline constexpr std::array<std::string_view, 6> kSections{"model", "ground", "lps",
                                                            "index", "events", "tally"};
-enum Section : unsigned { kModel, kGround, kLps, kIndex, kEvents, kTally };
+enum Section : unsigned { kModel, kGround, kLps, kIndex, kEvents, kMergeableStatistics };
 
 using Bytes = std::span<const std::byte>;
 using SectionBytes = std::array<Bytes, kSections.size()>;
@@ -82,7 +82,7 @@ class Image {
   void take_lps_and_events(World& world);
   static void take_part(World& world, Part& part, ByteLog& log);
   static void take_events(const World& world, unsigned thread, unsigned threads, ByteLog& log);
-  void take_tally(const World& world);
+  void take_mergeable_statistics(const World& world);
 
   /// For LPs and events one log for each thread, for the other sections one.
   std::array<std::vector<ByteLog>, kSections.size()> logs_;

@@ -109,7 +109,7 @@ void Writer::reserve(const ImageNeeds& needs) {
   changed_.notify_all();
 }
 
-/// If there is not enough memory now, there may be later; else Keeper::take reports it.
+/// If there is not enough memory now, there may be later; else SnapshotTaker::take reports it.
 void Writer::reserve_now(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   try {

@@ -87,7 +87,7 @@ void Campaign::want(std::size_t point, std::uint64_t replications) {
   state.wanted = replications;
   total_ += replications - before;
   for (std::uint64_t replication = before; replication < replications; ++replication) {
-    const Run run{point, replication};
+    const PlannedRun run{point, replication};
     Json report;
     const Found found =
         look_for_run(folder_.run_folder(point, plan_.seed(replication)), identity(run), report);
@@ -137,7 +137,7 @@ Estimate Campaign::estimate_of(const PointState& point, std::size_t rule) const 
   return estimate(values, plan_.rules[rule].confidence);
 }
 
-void Campaign::note_values(const Run& run, const Json& report) {
+void Campaign::note_values(const PlannedRun& run, const Json& report) {
   if (!std::exchange(has_checked_rules_, true))
     for (const PrecisionRule& rule : plan_.rules) require_measure(report, rule);
   for (std::size_t rule = 0; rule < plan_.rules.size(); ++rule) {
@@ -148,12 +148,12 @@ void Campaign::note_values(const Run& run, const Json& report) {
   }
 }
 
-RunIdentity Campaign::identity(const Run& run) const {
+RunIdentity Campaign::identity(const PlannedRun& run) const {
   return maker_.identity(run.point, plan_.seed(run.replication));
 }
 
 void Campaign::start_next() {
-  const Run run = queue_.front();
+  const PlannedRun run = queue_.front();
   queue_.pop_front();
   const std::uint64_t seed = plan_.seed(run.replication);
   const std::string folder = folder_.run_folder(run.point, seed);
@@ -166,7 +166,7 @@ void Campaign::start_next() {
 }
 
 void Campaign::end(const Ended& ended) {
-  const Run run = started_[ended.tag];
+  const PlannedRun run = started_[ended.tag];
   if (ended.code != 0) {
     // A run that this study has stopped has not failed.
     if (signal_ == 0) fail(run, ended.code, ended.sentence);
@@ -186,7 +186,7 @@ void Campaign::end(const Ended& ended) {
   if (--points_[run.point].open == 0 && signal_ == 0) look_at(run.point);
 }
 
-void Campaign::fail(const Run& run, int code, const std::string& sentence) {
+void Campaign::fail(const PlannedRun& run, int code, const std::string& sentence) {
   points_[run.point].failed = true;
   const std::uint64_t seed = plan_.seed(run.replication);
   failures_.push_back({run.point, run.replication, seed, code, sentence});

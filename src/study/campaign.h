@@ -69,7 +69,7 @@ class Campaign {
     bool failed = false;
     std::vector<std::vector<double>> values;  ///< by rule and replication; NaN: none
   };
-  struct Run {
+  struct PlannedRun {
     std::size_t point;
     std::uint64_t replication;
   };
@@ -78,11 +78,11 @@ class Campaign {
   void look_at(std::size_t point);
   std::uint64_t next_count(std::size_t point);
   Estimate estimate_of(const PointState& point, std::size_t rule) const;
-  void note_values(const Run& run, const nlohmann::ordered_json& report);
-  RunIdentity identity(const Run& run) const;
+  void note_values(const PlannedRun& run, const nlohmann::ordered_json& report);
+  RunIdentity identity(const PlannedRun& run) const;
   void start_next();
   void end(const Ended& ended);
-  void fail(const Run& run, int code, const std::string& sentence);
+  void fail(const PlannedRun& run, int code, const std::string& sentence);
   void on_signal(int number);
   void show();
 
@@ -94,8 +94,8 @@ class Campaign {
   StudyProgress progress_;
   InputsNow inputs_;
   std::vector<PointState> points_;
-  std::deque<Run> queue_;
-  std::vector<Run> started_;  ///< by tag
+  std::deque<PlannedRun> queue_;
+  std::vector<PlannedRun> started_;  ///< by tag
   std::vector<Failure> failures_;
   std::vector<GivenUp> given_up_;
   std::uint64_t kept_ = 0;      ///< finished runs that were kept

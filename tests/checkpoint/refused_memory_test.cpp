@@ -8,7 +8,7 @@
 #include <cstring>
 #include <memory>
 
-#include "checkpoint/keeper.h"
+#include "checkpoint/checkpointer.h"
 #include "orrery/orrery.h"
 #include "sanitizers.h"
 #include "scarce_memory.h"
@@ -55,29 +55,29 @@ class RefusedMemory : public ::testing::Test {
     if (kSanitizers) GTEST_SKIP() << "sanitizers need the address space";
   }
   ~RefusedMemory() override {
-    if (kept_ != nullptr) keeper_->release_all(lp());
+    if (record_ != nullptr) checkpointer_->release_all(lp());
   }
   void begin(const char* strategy, Kind kind) {
-    keeper_.emplace(pool_, Strategy::parse(strategy), Offload{}, nullptr,
-                    std::make_shared<PageTracker>());
-    kept_ = std::make_unique<Kept>(Tuning(kind, Interval::fixed(1)));
+    checkpointer_.emplace(pool_, Strategy::parse(strategy), Offload{}, nullptr,
+                          std::make_shared<PageTracker>());
+    record_ = std::make_unique<CheckpointRecord>(Tuning(kind, Interval::fixed(1)));
   }
-  Keeper::Lp lp() { return {0, *object_, heap_, kernel_, list_, *kept_}; }
+  Checkpointer::Lp lp() { return {0, *object_, heap_, kernel_, list_, *record_}; }
 
   /// An event that writes words [from, to).
   void execute(std::size_t from, std::size_t to) {
     digests_.push_back(object_->digest());
     writes_.push_back({from, to});
     const auto ordinal = static_cast<std::uint32_t>(writes_.size() - 1);
-    const bool reversing = keeper_->before_event(lp(), ordinal);
+    const bool reversing = checkpointer_->before_event(lp(), ordinal);
     if (reversing) remember();
     object_->write(from, to, ordinal + 1);
-    keeper_->after_event(lp(), ordinal + 1, true);
+    checkpointer_->after_event(lp(), ordinal + 1, true);
   }
   void roll_back(std::uint32_t target) {
     const auto now = static_cast<std::uint32_t>(writes_.size());
-    const std::uint32_t reached = keeper_->restore(lp(), now, target, [](std::uint32_t) {
-      return Keeper::Event{Time::zero(), event_type_id<Untold>, nullptr, 0};
+    const std::uint32_t reached = checkpointer_->restore(lp(), now, target, [](std::uint32_t) {
+      return Checkpointer::Event{Time::zero(), event_type_id<Untold>, nullptr, 0};
     });
     ASSERT_LE(reached, target);
     ASSERT_EQ(object_->digest(), digests_[reached]) << "restored to " << reached;
@@ -90,7 +90,8 @@ class RefusedMemory : public ::testing::Test {
   /// 24 MiB of what a reverse handler would want to know.
   void remember() {
     const memory::ApplicationMode application(heap_);
-    for (int i = 0; i < 24; ++i) keeper_->undo_log().remember(megabyte_.data(), megabyte_.size());
+    for (int i = 0; i < 24; ++i)
+      checkpointer_->undo_log().remember(megabyte_.data(), megabyte_.size());
   }
   unsigned count(Kind kind) const {
     unsigned count = 0;
@@ -105,8 +106,8 @@ class RefusedMemory : public ::testing::Test {
   Large* object_ = nullptr;
   KernelState kernel_;
   Checkpoint* list_ = nullptr;
-  std::unique_ptr<Kept> kept_;
-  std::optional<Keeper> keeper_;
+  std::unique_ptr<CheckpointRecord> record_;
+  std::optional<Checkpointer> checkpointer_;
   std::vector<std::uint64_t> digests_;  // before event i
   std::vector<std::pair<std::size_t, std::size_t>> writes_;
 };
@@ -118,7 +119,7 @@ TEST_F(RefusedMemory, AnImageIsTakenLater) {
     const ScarceMemory scarce(16 * kMiB);
     for (std::size_t i = 1; i < 9; ++i) execute(i * 1000, i * 2000);
     EXPECT_EQ(count(Kind::image), 1u);
-    EXPECT_EQ(keeper_->statistics().refused, 4u) << "1, 2, 4 and 8 events after the first";
+    EXPECT_EQ(checkpointer_->statistics().refused, 4u) << "1, 2, 4 and 8 events after the first";
     roll_back(7);
     roll_back(3);
   }
@@ -138,7 +139,7 @@ TEST_F(RefusedMemory, TheFirstCheckpointMustBe) {
 TEST_F(RefusedMemory, WithoutAShadowThereAreImages) {
   begin("incremental", Kind::delta);
   execute(0, 100);
-  keeper_->release_all(lp());
+  checkpointer_->release_all(lp());
   digests_.clear();
   writes_.clear();
   {
@@ -147,8 +148,8 @@ TEST_F(RefusedMemory, WithoutAShadowThereAreImages) {
     digests_.clear();
     writes_.clear();
   }
-  EXPECT_EQ(kept_->tuning.kind(), Kind::image);
-  EXPECT_EQ(keeper_->bytes(), 0u) << "no shadow";
+  EXPECT_EQ(record_->tuning.kind(), Kind::image);
+  EXPECT_EQ(checkpointer_->bytes(), 0u) << "no shadow";
   execute(0, 100);
   execute(0, Large::kWords);
   EXPECT_EQ(count(Kind::image), 2u);
@@ -169,8 +170,8 @@ TEST_F(RefusedMemory, ADeltaThatIsNotMadeLeavesTheOthersGood) {
       const ScarceMemory scarce(room);
       execute(0, Large::kWords);
       execute(7, 5000);
-      EXPECT_EQ(keeper_->statistics().refused, 1u);
-      EXPECT_EQ(kept_->tuning.kind(), Kind::image);
+      EXPECT_EQ(checkpointer_->statistics().refused, 1u);
+      EXPECT_EQ(record_->tuning.kind(), Kind::image);
       roll_back(4);
       roll_back(3);
       execute(77, 60'000);
@@ -182,8 +183,8 @@ TEST_F(RefusedMemory, ADeltaThatIsNotMadeLeavesTheOthersGood) {
     roll_back(4);
     roll_back(1);
     roll_back(0);
-    keeper_->release_all(lp());
-    EXPECT_EQ(keeper_->bytes(), 0u);
+    checkpointer_->release_all(lp());
+    EXPECT_EQ(checkpointer_->bytes(), 0u);
   }
 }
 
@@ -195,9 +196,9 @@ TEST_F(RefusedMemory, AnEventWithoutARecordIsUndoneFromAnImage) {
     const ScarceMemory scarce(8 * kMiB);
     execute(50, 3000);
   }
-  EXPECT_EQ(keeper_->statistics().refused, 1u);
+  EXPECT_EQ(checkpointer_->statistics().refused, 1u);
   roll_back(1);
-  keeper_->release_all(lp());
+  checkpointer_->release_all(lp());
 }
 
 }  // namespace

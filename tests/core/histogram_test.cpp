@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Quantiles of histograms against exact ones, for values of every size and sign; that counts are
-// the same in whatever order and by however many they were made; and a tally's way to another
-// process.
+// Quantiles of histograms against exact ones, for values of every size and sign. Counts are the
+// same in any order of additions and for any number of parts, and in another process.
 #include "core/histogram.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "core/tally.h"
+#include "core/mergeable_statistics.h"
 #include "orrery/model.h"
 
 namespace orrery {
@@ -115,44 +114,45 @@ class Counted final : public Model {
   Metric kept{*this, "kept", "", "", Keep::histogram};
 };
 
-TEST(Tally, IsTheSameInAnyOrderAndByAnyNumber) {
+TEST(MergeableStatistics, IsTheSameInAnyOrderAndByAnyNumber) {
   std::mt19937_64 random(3);
   std::vector<double> values(5000);
   for (double& value : values)
     value = std::ldexp(1.0 + random() % 97, static_cast<int>(random() % 40) - 20);
   const Counted model;
-  const auto tally_of = [&model](const std::vector<double>& some) {
-    Tally tally(model);
-    for (const double value : some) tally.add({model.kept.index(), Time::zero(), value, 0});
-    return tally;
+  const auto statistics_of = [&model](const std::vector<double>& some) {
+    MergeableStatistics mergeable_statistics(model);
+    for (const double value : some)
+      mergeable_statistics.add({model.kept.index(), Time::zero(), value, 0});
+    return mergeable_statistics;
   };
-  const Tally whole = tally_of(values);
+  const MergeableStatistics whole = statistics_of(values);
   std::shuffle(values.begin(), values.end(), random);
-  Tally first(model), second(model);
+  MergeableStatistics first(model), second(model);
   for (std::size_t i = 0; i < values.size(); ++i)
     (random() % 3 == 0 ? first : second).add({model.kept.index(), Time::zero(), values[i], 0});
   first.merge(second);
   EXPECT_EQ(first.words(), whole.words());
-  EXPECT_EQ(tally_of(values).words(), whole.words());
-  Tally travelled(model);
+  EXPECT_EQ(statistics_of(values).words(), whole.words());
+  MergeableStatistics travelled(model);
   travelled.merge_words(whole.words());
   EXPECT_EQ(travelled.words(), whole.words());
   std::vector<std::uint64_t> cut_off = whole.words();
   cut_off.pop_back();
-  EXPECT_THROW(Tally(model).merge_words(cut_off), std::logic_error);
+  EXPECT_THROW(MergeableStatistics(model).merge_words(cut_off), std::logic_error);
 }
 
-TEST(Tally, ModelsWithoutHaveNone) {
+TEST(MergeableStatistics, ModelsWithoutHaveNone) {
   class Plain final : public Model {
    public:
     std::uint64_t lp_count() const override { return 1; }
     std::unique_ptr<LogicalProcessBase> create(LpId) const override { return nullptr; }
     Metric plain{*this, "plain", "", ""};
   } model;
-  const Tally tally(model);
-  EXPECT_TRUE(tally.is_idle());
-  EXPECT_EQ(tally.bytes(), 0u);
-  EXPECT_TRUE(tally.words().empty());
+  const MergeableStatistics mergeable_statistics(model);
+  EXPECT_TRUE(mergeable_statistics.is_idle());
+  EXPECT_EQ(mergeable_statistics.bytes(), 0u);
+  EXPECT_TRUE(mergeable_statistics.words().empty());
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ std::vector<std::uint64_t> words_of(const Histogram& histogram) {
 using SeriesLine = std::array<std::uint64_t, 7>;
 std::vector<SeriesLine> lines_of(const Metric& metric, const Outcome& outcome) {
   std::vector<SeriesLine> lines;
-  const Series& series = outcome.result.tally->series(metric);
+  const Series& series = outcome.result.mergeable_statistics->series(metric);
   for (const auto& one : series.intervals(metric.observed_from(), outcome.result.reached))
     lines.push_back(
         {static_cast<std::uint64_t>(one.begin.ticks()), static_cast<std::uint64_t>(one.end.ticks()),
@@ -65,11 +65,11 @@ void expect_equal(const Outcome& expected, const Outcome& actual, const std::str
   ASSERT_EQ(actual.result.end, expected.result.end) << what << ": " << actual.result.fault;
   EXPECT_EQ(actual.result.fingerprint, expected.result.fingerprint) << what;
   EXPECT_EQ(actual.rows, expected.rows) << what;
-  ASSERT_TRUE(actual.result.tally.has_value()) << what;
+  ASSERT_TRUE(actual.result.mergeable_statistics.has_value()) << what;
   const MeteredModel model({});
   for (const Metric* metric : {&model.delay, &model.signed_value, &model.at_end})
-    EXPECT_EQ(words_of(actual.result.tally->histogram(*metric)),
-              words_of(expected.result.tally->histogram(*metric)))
+    EXPECT_EQ(words_of(actual.result.mergeable_statistics->histogram(*metric)),
+              words_of(expected.result.mergeable_statistics->histogram(*metric)))
         << what << ": " << metric->name();
   for (const Metric* metric : {&model.signed_value, &model.waiting, &model.at_end})
     EXPECT_EQ(lines_of(*metric, actual), lines_of(*metric, expected))
@@ -160,7 +160,8 @@ TEST(Metrics, QuantilesAreThoseOfTheRows) {
     values.push_back(std::bit_cast<double>(std::get<4>(line)[0]));
   std::sort(values.begin(), values.end());
   ASSERT_GT(values.size(), kSanitizers ? 300u : 1500u);
-  EXPECT_EQ(outcome.result.tally->histogram(model.signed_value).count(), values.size());
+  EXPECT_EQ(outcome.result.mergeable_statistics->histogram(model.signed_value).count(),
+            values.size());
   for (const int thousandths : {0, 1, 100, 500, 900, 990, 999, 1000}) {
     const std::size_t rank = (values.size() * static_cast<std::size_t>(thousandths) + 999) / 1000;
     const double exact = values[std::max<std::size_t>(rank, 1) - 1];
@@ -177,7 +178,7 @@ TEST(Metrics, SeriesAreThoseOfTheRows) {
   for (const auto& line : outcome.rows)
     values[std::get<0>(line).time().ticks() / ticks].push_back(
         std::bit_cast<double>(std::get<4>(line)[0]));
-  const auto intervals = outcome.result.tally->series(model.signed_value)
+  const auto intervals = outcome.result.mergeable_statistics->series(model.signed_value)
                              .intervals(Time::zero(), outcome.result.reached);
   ASSERT_EQ(intervals.size(), static_cast<std::size_t>((kUntil.ticks() + ticks - 1) / ticks));
   EXPECT_EQ(intervals.back().end - Time::zero(), kUntil);
@@ -199,19 +200,20 @@ TEST(Metrics, SeriesAreThoseOfTheRows) {
 TEST(Metrics, SeriesOfALevelAddUpToIt) {
   const MeteredModel model({});
   const Outcome outcome = run({}, "timewarp", options_of(2));
-  const Tally& tally = *outcome.result.tally;
+  const MergeableStatistics& mergeable_statistics = *outcome.result.mergeable_statistics;
   double area = 0;
   std::uint64_t changes = 0;
   for (const auto& one :
-       tally.series(model.waiting).intervals(Time::zero(), outcome.result.reached)) {
+       mergeable_statistics.series(model.waiting).intervals(Time::zero(), outcome.result.reached)) {
     area += one.mean * static_cast<double>((one.end - one.begin).ticks());
     changes += one.count;
   }
   const LevelSummary& level = level_of(model.waiting, outcome.result);
   EXPECT_NEAR(area, level.area, 1e-9 * level.area);
   EXPECT_EQ(changes, level.changes);
-  const auto at_end =
-      tally.series(model.at_end).intervals(Time::zero(), outcome.result.reached).back();
+  const auto at_end = mergeable_statistics.series(model.at_end)
+                          .intervals(Time::zero(), outcome.result.reached)
+                          .back();
   EXPECT_EQ(at_end.count, 24u);
   EXPECT_EQ(at_end.sum, outcome.result.metrics[model.at_end.index()].sum);
 }
@@ -244,7 +246,7 @@ TEST(Metrics, NothingCountsBeforeItIsObserved) {
   expect_right_level(outcome, kUntil - warm_up);
   std::uint64_t rows = outcome.rows.size();
   EXPECT_EQ(outcome.result.metrics[model.plain.index()].count, rows);
-  EXPECT_EQ(outcome.result.tally->histogram(model.signed_value).count(), rows);
+  EXPECT_EQ(outcome.result.mergeable_statistics->histogram(model.signed_value).count(), rows);
   const double seconds = (kUntil - warm_up).to_seconds();
   const auto count = static_cast<double>(outcome.result.metrics[model.delay.index()].count);
   bool has_rate = false;

@@ -26,7 +26,7 @@ struct Allocation {
 };
 
 struct WrittenHeap {
-  std::vector<Run> runs;
+  std::vector<ChunkRun> runs;
   std::vector<std::byte> contents;
 };
 
@@ -70,7 +70,7 @@ class Heaps {
 
 WrittenHeap write_down(const LpHeap& heap) {
   WrittenHeap written;
-  heap.for_each_run([&](const Run& run) { written.runs.push_back(run); });
+  heap.for_each_run([&](const ChunkRun& run) { written.runs.push_back(run); });
   heap.for_each_live([&](const std::byte* begin, std::size_t bytes, std::size_t) {
     const std::size_t at = written.contents.size();
     written.contents.resize(at + bytes);
@@ -81,7 +81,7 @@ WrittenHeap write_down(const LpHeap& heap) {
 
 std::unique_ptr<LpHeap> bring_back(const WrittenHeap& written, Arena& arena) {
   auto heap = std::make_unique<LpHeap>(arena);
-  for (const Run& run : written.runs) EXPECT_TRUE(heap->restore_run(run));
+  for (const ChunkRun& run : written.runs) EXPECT_TRUE(heap->restore_run(run));
   const std::byte* from = written.contents.data();
   heap->for_each_live([&](const std::byte* begin, std::size_t bytes, std::size_t) {
     std::memcpy(const_cast<std::byte*>(begin), from, bytes);

@@ -132,9 +132,11 @@ inline void expect_same(const Outcome& expected, const Outcome& actual, const st
     EXPECT_EQ(bits(a.minimum), bits(b.minimum)) << "metric " << i;
     EXPECT_EQ(bits(a.maximum), bits(b.maximum)) << "metric " << i;
   }
-  ASSERT_EQ(actual.result.tally.has_value(), expected.result.tally.has_value());
-  if (!expected.result.tally) return;
-  EXPECT_TRUE(actual.result.tally->words() == expected.result.tally->words())
+  ASSERT_EQ(actual.result.mergeable_statistics.has_value(),
+            expected.result.mergeable_statistics.has_value());
+  if (!expected.result.mergeable_statistics) return;
+  EXPECT_TRUE(actual.result.mergeable_statistics->words() ==
+              expected.result.mergeable_statistics->words())
       << "metrics have counted otherwise";
 }
 

@@ -142,7 +142,7 @@ void expect_same(const RunResult& whole, const RunResult& merged) {
   for (std::size_t i = 0; i < whole.metrics.size(); ++i)
     EXPECT_TRUE(same_bits(merged.metrics[i], whole.metrics[i]))
         << "metric " << i << ": " << merged.metrics[i].sum << " and " << whole.metrics[i].sum;
-  EXPECT_EQ(merged.tally->words(), whole.tally->words());
+  EXPECT_EQ(merged.mergeable_statistics->words(), whole.mergeable_statistics->words());
 }
 
 /// What a merge of each part's own totals would give.

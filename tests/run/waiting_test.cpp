@@ -45,55 +45,56 @@ class Watch {
   SystemCalls calls;
 };
 
-TEST(Patience, LooksOnceIfItIsReady) {
+TEST(SpinThenYield, LooksOnceIfItIsReady) {
   for (const bool crowded : {false, true}) {
     Watch watch;
     std::uint32_t looks = 0;
-    EXPECT_TRUE(Patience(crowded).wait([&] { return ++looks == 1; }));
+    EXPECT_TRUE(SpinThenYield(crowded).wait([&] { return ++looks == 1; }));
     EXPECT_EQ(looks, 1u);
     EXPECT_EQ(watch.calls.yields, 0u);
   }
 }
 
-TEST(Patience, GivesUpIfItIsNeverReadyAndNeverSleepsItself) {
+TEST(SpinThenYield, GivesUpIfItIsNeverReadyAndNeverSleepsItself) {
   Watch watch;
   std::uint32_t looks = 0, yields_while_spinning = 0;
-  const Patience patience(false);
-  EXPECT_FALSE(patience.wait([&] {
-    if (++looks == patience.spins()) yields_while_spinning = watch.calls.yields;
+  const SpinThenYield waiting(false);
+  EXPECT_FALSE(waiting.wait([&] {
+    if (++looks == waiting.spins()) yields_while_spinning = watch.calls.yields;
     return false;
   }));
-  EXPECT_GT(patience.spins(), 0u);
+  EXPECT_GT(waiting.spins(), 0u);
   EXPECT_EQ(yields_while_spinning, 0u) << "it spins before it offers its core";
-  EXPECT_EQ(watch.calls.yields, Patience::kYields);
-  EXPECT_EQ(looks, patience.spins() + Patience::kYields + 1) << "and it looks after the last offer";
+  EXPECT_EQ(watch.calls.yields, SpinThenYield::kYields);
+  EXPECT_EQ(looks, waiting.spins() + SpinThenYield::kYields + 1)
+      << "and it looks after the last offer";
   EXPECT_TRUE(watch.calls.naps_ns.empty());
 }
 
-TEST(Patience, SeesWhatBecomesReadyAtItsLastLook) {
+TEST(SpinThenYield, SeesWhatBecomesReadyAtItsLastLook) {
   Watch watch;
-  const Patience patience(false);
+  const SpinThenYield waiting(false);
   for (const std::uint32_t at :
-       {patience.spins(), patience.spins() + 1, patience.spins() + Patience::kYields + 1}) {
+       {waiting.spins(), waiting.spins() + 1, waiting.spins() + SpinThenYield::kYields + 1}) {
     std::uint32_t looks = 0;
-    EXPECT_TRUE(patience.wait([&] { return ++looks == at; })) << "at look " << at;
+    EXPECT_TRUE(waiting.wait([&] { return ++looks == at; })) << "at look " << at;
   }
 }
 
-TEST(Patience, DoesNotSpinWhereThereAreMoreThreadsThanCores) {
+TEST(SpinThenYield, DoesNotSpinWhereThereAreMoreThreadsThanCores) {
   Watch watch;
   std::uint32_t looks = 0;
-  const Patience patience(true);
-  EXPECT_EQ(patience.spins(), 0u);
-  EXPECT_FALSE(patience.wait([&] { return ++looks == 0; }));
-  EXPECT_EQ(looks, Patience::kYields + 1);
-  EXPECT_EQ(watch.calls.yields, Patience::kYields);
+  const SpinThenYield waiting(true);
+  EXPECT_EQ(waiting.spins(), 0u);
+  EXPECT_FALSE(waiting.wait([&] { return ++looks == 0; }));
+  EXPECT_EQ(looks, SpinThenYield::kYields + 1);
+  EXPECT_EQ(watch.calls.yields, SpinThenYield::kYields);
 }
 
 /// Waits until the backoff first yields; how many waits came before.
 std::uint32_t waits_before_a_yield(Backoff& backoff, const SystemCalls& calls) {
   const std::uint32_t yields = calls.yields;
-  for (std::uint32_t waits = 0; waits < Patience(false).spins(); ++waits) {
+  for (std::uint32_t waits = 0; waits < SpinThenYield(false).spins(); ++waits) {
     backoff.wait();
     if (calls.yields > yields) return waits;
     EXPECT_TRUE(calls.naps_ns.empty()) << "it slept before it offered its core";

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "orrery/error.h"
-#include "snapshot/keeper.h"
+#include "snapshot/snapshot_taker.h"
 
 namespace orrery::snapshot {
 namespace {

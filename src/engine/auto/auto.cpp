@@ -30,11 +30,11 @@ std::vector<Policy::Candidate> for_policy(const std::vector<Candidate>& candidat
 }
 
 /// Takes a run through the engines.
-class Tour final : GoalKeeper {
+class EngineSwitcher final : GoalKeeper {
  public:
-  /// `policy`: empty, or the policy of an earlier tour of the same run.
-  Tour(const Candidates& candidates, std::optional<Policy>& policy, World& world,
-       const RunOptions& options, const Goal& goal, RunControl& control)
+  /// `policy`: empty, or the policy of an earlier switcher of the same run.
+  EngineSwitcher(const Candidates& candidates, std::optional<Policy>& policy, World& world,
+                 const RunOptions& options, const Goal& goal, RunControl& control)
       : all_(candidates),
         candidates_(candidates.all()),
         policy_(policy),
@@ -83,7 +83,7 @@ class Tour final : GoalKeeper {
   bool is_there() const {
     return watch_.reached(committed()) || world_.cut >= Key::start_of(goal_.until);
   }
-  /// Events committed by this tour. Only while no engine has the world.
+  /// Events committed by this switcher. Only while no engine has the world.
   std::uint64_t committed() const { return world_.committed - committed_before_; }
 
   /// For --hand-over-every: goes to another candidate after `every_` events. The stride changes, so
@@ -278,7 +278,7 @@ class AutoEngine final : public WorldEngine {
                RunResult& result) override {
     std::vector<std::string> told_before;
     if (!candidates_) candidates_.emplace(world.model(), options, told_before);
-    Tour(*candidates_, policy_, world, options, goal, control).run(result);
+    EngineSwitcher(*candidates_, policy_, world, options, goal, control).run(result);
   }
 
  private:

@@ -28,10 +28,10 @@ namespace orrery::checker {
 namespace {
 
 template <class Pending>
-class Run {
+class CheckerRun {
  public:
-  Run(const Model& model, const Promises& promises, const LpExecutions& executions,
-      const RunOptions& options, RunControl& control)
+  CheckerRun(const Model& model, const Promises& promises, const LpExecutions& executions,
+             const RunOptions& options, RunControl& control)
       : model_(model),
         executions_(executions),
         options_(options),
@@ -41,7 +41,7 @@ class Run {
         checker_(model, promises, executions, options),
         survey_(model, promises,
                 [this](LpId id) -> const LogicalProcessBase& { return checker_.twin(id); }) {}
-  ~Run() {
+  ~CheckerRun() {
     if (current_.event != nullptr) checker_.release(current_.event);
     pending_.drain([this](CheckedEvent* event) { checker_.release(event); });
   }
@@ -127,7 +127,7 @@ class Run {
 
   /// False if the run ends with a fault; then the event stays, for what is said of it.
   bool execute(CheckedEvent* event) {
-    if (!checker_.is_withdrawn(*event)) {
+    if (!checker_.is_dead_timer(*event)) {
       now_ = event->time();
       current_ = {Job::Kind::event, event->receiver, event->key(), event};
       trail_.note(event->key(), event->receiver);
@@ -147,7 +147,7 @@ class Run {
       survey_.note(current_.key, executed.sends[i]);
       if (executed.sends[i].time() < options_.until) pending_.push(checker_.make_event(i));
     }
-    for (const Observation& one : executed.observations) tally_.add(one);
+    for (const Observation& one : executed.observations) mergeable_statistics_.add(one);
     if (control_.rows == nullptr) return;
     executed.rows.for_each([this](const Row& row) { rows_.append(row); });
     if (control_.trace != nullptr) append_traced(executed);
@@ -190,7 +190,7 @@ class Run {
   void finish(RunResult& result) {
     poll();
     Finisher finisher(model_, result.reached, control_.rows);
-    if (result.end != RunEnd::fault) finisher.add(tally_);
+    if (result.end != RunEnd::fault) finisher.add(mergeable_statistics_);
     bool whole = result.end != RunEnd::fault;
     for (LpId id = 0; id < lps_; ++id) {
       if (whole && !finish_lp(id, finisher)) {
@@ -231,7 +231,7 @@ class Run {
     add("rollbacks", count(s.rollbacks), "rollbacks of one event, each compared byte for byte");
     add("long_rollbacks", count(s.long_rollbacks), "rollbacks of several events of an LP");
     add("coasted", count(s.coasted), "events executed again after those");
-    const checkpoint::Keeper::Statistics kept = checker_.plan().statistics();
+    const checkpoint::Checkpointer::Statistics kept = checker_.plan().statistics();
     add("checkpoints", count(checker_.plan().small_copies() + kept.taken),
         "checkpoints taken, on Time Warp's path for small LPs and of those with a record");
     add("checkpoint_images", count(kept.images), "of these, full copies of LPs with a record");
@@ -277,7 +277,7 @@ class Run {
   const CrashWatch crash_watch_{checker_};
   Pending pending_;
   RowBuffer rows_;
-  Tally tally_{model_};
+  MergeableStatistics mergeable_statistics_{model_};
   Job current_{Job::Kind::create, 0, {}, nullptr};
   std::uint64_t committed_ = 0;
   Time now_, reached_;
@@ -291,7 +291,8 @@ class CheckerEngine final : public Engine {
     memory::prepare_library_state();
     const Promises promises(model, communication_of(model));
     const LpExecutions executions(model, promises);
-    return Run<pending::EngineSet<CheckedEvent>>(model, promises, executions, options, control)
+    return CheckerRun<pending::EngineSet<CheckedEvent>>(model, promises, executions, options,
+                                                        control)
         .run();
   }
 };

@@ -32,7 +32,7 @@
 #include <string>
 #include <vector>
 
-#include "core/withdrawn.h"
+#include "core/dead_timer.h"
 #include "engine/checker/checked_event.h"
 #include "engine/checker/compare.h"
 #include "engine/checker/data_watch.h"
@@ -102,9 +102,9 @@ class LpChecker {
   void release(CheckedEvent* event);
 
   /// Whether the event is a timer that its LP has cancelled.
-  bool is_withdrawn(CheckedEvent& event) const {
+  bool is_dead_timer(CheckedEvent& event) const {
     const CheckedLp& lp = lps_[event.receiver];
-    return orrery::is_withdrawn(*lp.object, event, event.payload(lp.world));
+    return orrery::is_dead_timer(*lp.object, event, event.payload(lp.world));
   }
   LogicalProcessBase& object(LpId id) { return *lps_[id].object; }
   /// An object of the LP's class: the twin, whose memory the LP cannot have damaged, or the LP
@@ -148,7 +148,7 @@ class LpChecker {
     checkpoint::KernelState kernel;
     std::uint32_t length;
     RollbackStrategy* strategy;
-    History history;
+    RollbackHistory history;
     std::uint32_t now = 0;  ///< the event before which the LP is
     std::vector<Step> steps;
 
@@ -157,7 +157,7 @@ class LpChecker {
   /// How the present job is to be undone.
   struct Rollback {
     RollbackStrategy& strategy;
-    History& history;
+    RollbackHistory& history;
     std::uint32_t ordinal;
     checkpoint::KernelState kernel;  ///< before it
     bool of_episode;
@@ -228,13 +228,13 @@ class LpChecker {
   std::string odd_byte_text(const CheckedLp& lp) const;
 
   // Rolling back.
-  RollbackStrategy::Lp view(CheckedLp& lp, History& history);
+  RollbackStrategy::Lp view(CheckedLp& lp, RollbackHistory& history);
   void prepare(RollbackStrategy& strategy, const RollbackStrategy::Lp& subject,
                std::uint32_t ordinal);
   Rollback take(const Job& job);
   void roll_back(const Job& job, const Rollback& rollback);
-  std::uint32_t restore(CheckedLp& lp, const Job& job, RollbackStrategy& strategy, History& history,
-                        std::uint32_t now, std::uint32_t target);
+  std::uint32_t restore(CheckedLp& lp, const Job& job, RollbackStrategy& strategy,
+                        RollbackHistory& history, std::uint32_t now, std::uint32_t target);
   void verify_restored(const CheckedLp& lp, const std::vector<std::byte>& image,
                        const checkpoint::KernelState& kernel, const RollbackStrategy& strategy,
                        std::size_t events);

@@ -24,7 +24,7 @@ constexpr Labels kSeveral{"when it was executed first", "after a rollback of sev
 
 }  // namespace
 
-RollbackStrategy::Lp LpChecker::view(CheckedLp& lp, History& history) {
+RollbackStrategy::Lp LpChecker::view(CheckedLp& lp, RollbackHistory& history) {
   return {static_cast<LpId>(&lp - lps_.data()), lp.object, lp.memory.heap, lp.kernel, history};
 }
 
@@ -89,7 +89,8 @@ void LpChecker::roll_back(const Job& job, const Rollback& rollback) {
 /// event `target`, or before an earlier event if there is no checkpoint for `target`; returns that
 /// event. Reverse handlers run as in Time Warp: on the heap itself, without the guard.
 std::uint32_t LpChecker::restore(CheckedLp& lp, const Job& job, RollbackStrategy& strategy,
-                                 History& history, std::uint32_t now, std::uint32_t target) {
+                                 RollbackHistory& history, std::uint32_t now,
+                                 std::uint32_t target) {
   Episode* const episode =
       lp.episode != nullptr && &history == &lp.episode->history ? lp.episode.get() : nullptr;
   CheckedEvent* undoing = nullptr;
@@ -102,8 +103,8 @@ std::uint32_t LpChecker::restore(CheckedLp& lp, const Job& job, RollbackStrategy
     }
     undoing = episode != nullptr && ordinal < episode->steps.size() ? episode->steps[ordinal].event
                                                                     : job.event;
-    return checkpoint::Keeper::Event{undoing->time(), undoing->type, undoing->payload(lp.world),
-                                     model_bytes_of(*undoing)};
+    return checkpoint::Checkpointer::Event{undoing->time(), undoing->type,
+                                           undoing->payload(lp.world), model_bytes_of(*undoing)};
   };
   memory::thread_context.observer = nullptr;
   guarded_call(

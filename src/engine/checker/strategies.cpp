@@ -30,11 +30,11 @@ unsigned events_of(std::string_view text) {
 
 RollbackStrategy::~RollbackStrategy() {
   checkpoint::release_all(pool_, single_.checkpoints);
-  if (single_.kept != nullptr) checkpoint::release_all(pool_, single_.kept->reversals);
+  if (single_.record != nullptr) checkpoint::release_all(pool_, single_.record->reversals);
 }
 
 bool RollbackStrategy::serves(const LogicalProcessBase* object, bool event) const {
-  if (single_.kept == nullptr) return true;
+  if (single_.record == nullptr) return true;
   // A record belongs to an LP; before create() there is none.
   if (object == nullptr) return false;
   return kind() != Kind::reverse || (event && object->reversible());
@@ -47,18 +47,18 @@ std::string_view RollbackStrategy::hint() const {
                "what the handler allocated";
 }
 
-History RollbackStrategy::make_history(std::uint32_t interval) const {
-  History history;
+RollbackHistory RollbackStrategy::make_history(std::uint32_t interval) const {
+  RollbackHistory history;
   history.interval = interval;
   if (strategy_.name != Strategy::Name::copy) {
-    history.kept = std::make_unique<checkpoint::Kept>(
+    history.record = std::make_unique<checkpoint::CheckpointRecord>(
         checkpoint::Tuning(kind(), checkpoint::Interval::fixed(interval)));
   }
   return history;
 }
 
 bool RollbackStrategy::before_event(const Lp& lp, std::uint32_t ordinal) {
-  if (lp.history.kept != nullptr) return keeper_.before_event(kept(lp), ordinal);
+  if (lp.history.record != nullptr) return checkpointer_.before_event(view_of(lp), ordinal);
   const checkpoint::Checkpoint* const newest = lp.history.checkpoints;
   if (newest == nullptr || checkpoint::difference(ordinal, newest->ordinal) >=
                                static_cast<std::int32_t>(lp.history.interval))
@@ -67,7 +67,7 @@ bool RollbackStrategy::before_event(const Lp& lp, std::uint32_t ordinal) {
 }
 
 void RollbackStrategy::after_event(const Lp& lp, std::uint32_t ordinal, bool succeeded) {
-  if (lp.history.kept != nullptr) keeper_.after_event(kept(lp), ordinal, succeeded);
+  if (lp.history.record != nullptr) checkpointer_.after_event(view_of(lp), ordinal, succeeded);
 }
 
 void RollbackStrategy::before_repetition(const Lp& lp, std::uint32_t ordinal) {
@@ -77,8 +77,8 @@ void RollbackStrategy::before_repetition(const Lp& lp, std::uint32_t ordinal) {
 }
 
 void RollbackStrategy::commit(const Lp& lp, std::uint32_t ordinal) {
-  if (lp.history.kept != nullptr) {
-    keeper_.commit(kept(lp), ordinal);
+  if (lp.history.record != nullptr) {
+    checkpointer_.commit(view_of(lp), ordinal);
     return;
   }
   checkpoint::Checkpoint* const base = checkpoint::base_for(lp.history.checkpoints, ordinal);
@@ -86,15 +86,15 @@ void RollbackStrategy::commit(const Lp& lp, std::uint32_t ordinal) {
 }
 
 void RollbackStrategy::release(const Lp& lp) {
-  if (lp.history.kept != nullptr) {
-    keeper_.release_all(kept(lp));
+  if (lp.history.record != nullptr) {
+    checkpointer_.release_all(view_of(lp));
   } else {
     checkpoint::release_all(pool_, std::exchange(lp.history.checkpoints, nullptr));
   }
 }
 
 void RollbackStrategy::take_small(const Lp& lp, std::uint32_t ordinal) {
-  History& history = lp.history;
+  RollbackHistory& history = lp.history;
   history.one_chunk =
       lp.object != nullptr && lp.heap.single_chunk() && memory::chunk_bytes_at(lp.object) > 0;
   history.checkpoints =
@@ -106,7 +106,7 @@ void RollbackStrategy::take_small(const Lp& lp, std::uint32_t ordinal) {
 }
 
 std::uint32_t RollbackStrategy::restore_small(const Lp& lp, std::uint32_t target) {
-  History& history = lp.history;
+  RollbackHistory& history = lp.history;
   while (checkpoint::difference(history.checkpoints->ordinal, target) > 0)
     checkpoint::release(pool_, std::exchange(history.checkpoints, history.checkpoints->older));
   // A heap that has grown never becomes one chunk again.
@@ -175,10 +175,10 @@ std::string RollbackPlan::names() const {
   return text;
 }
 
-checkpoint::Keeper::Statistics RollbackPlan::statistics() const {
-  checkpoint::Keeper::Statistics sum;
+checkpoint::Checkpointer::Statistics RollbackPlan::statistics() const {
+  checkpoint::Checkpointer::Statistics sum;
   for (const auto& strategy : strategies_)
-    merge_counters(checkpoint::Keeper::kCounters, sum, strategy->statistics());
+    merge_counters(checkpoint::Checkpointer::kCounters, sum, strategy->statistics());
   return sum;
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The ways in which Time Warp rolls an LP back, used as its workers use them: the path for small
-// LPs (checkpoint.h), and the record that checkpoint::Keeper serves with images, deltas or reverse
-// handlers. So the checker tests the code that runs in Time Warp. After each rollback the checker
-// compares the LP with an image of its own, byte for byte. This finds a strategy that restores too
+// LPs (checkpoint.h), and the record that checkpoint::Checkpointer serves with images, deltas or
+// reverse handlers. So the checker tests the code that runs in Time Warp. After each rollback the
+// checker compares the LP with an image of its own, byte for byte. This finds a strategy that restores too
 // little, or a model's reverse handler that undoes too little, at the first rollback that shows it.
 //
 // Time Warp lets measured costs choose among kinds of checkpoints and intervals (tuning.h). Here
-// every kind must be tested, whatever it costs, so each strategy has a keeper of its own, and makes
-// records with one kind and a fixed interval.
+// every kind must be tested, whatever it costs, so each strategy has a checkpointer of its own, and
+// makes records with one kind and a fixed interval.
 //
 // To add a strategy, add its name in checkpoint/strategy.h and a line in RollbackPlan's
 // constructor.
@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/keeper.h"
+#include "checkpoint/checkpointer.h"
 #include "memory/block_pool.h"
 #include "memory/lp_heap.h"
 #include "orrery/logical_process.h"
@@ -30,10 +30,10 @@
 namespace orrery::checker {
 
 /// The checkpoints of an LP, and its record if it has one.
-struct History {
+struct RollbackHistory {
   checkpoint::Checkpoint* checkpoints = nullptr;
-  std::unique_ptr<checkpoint::Kept> kept;  ///< nullptr: on the path for small LPs
-  std::uint32_t interval = 1;              ///< events
+  std::unique_ptr<checkpoint::CheckpointRecord> record;  ///< nullptr: on the path for small LPs
+  std::uint32_t interval = 1;                            ///< events
   bool one_chunk = false;  ///< small LPs: the heap was one chunk at the newest checkpoint
 };
 
@@ -45,7 +45,7 @@ class RollbackStrategy {
     LogicalProcessBase* object;  ///< nullptr before it is made
     memory::LpHeap& heap;
     checkpoint::KernelState& kernel;
-    History& history;
+    RollbackHistory& history;
   };
 
   RollbackStrategy(memory::BlockPool& pool, std::string_view name, checkpoint::Strategy strategy,
@@ -53,7 +53,7 @@ class RollbackStrategy {
       : pool_(pool),
         name_(name),
         strategy_(strategy),
-        keeper_(pool, strategy, {}, nullptr, std::move(tracker)),
+        checkpointer_(pool, strategy, {}, nullptr, std::move(tracker)),
         single_(make_history(1)) {}
   ~RollbackStrategy();
 
@@ -66,40 +66,43 @@ class RollbackStrategy {
 
   /// A history for an LP's next events, with a checkpoint before every `interval`-th event; reverse
   /// handlers need one checkpoint only.
-  History make_history(std::uint32_t interval) const;
+  RollbackHistory make_history(std::uint32_t interval) const;
   /// The history for rollbacks of one event: used for one LP at a time, and empty in between. So
   /// LPs that are not to be rolled back over several events keep no checkpoints, and memory stays
   /// bounded.
-  History& single() { return single_; }
+  RollbackHistory& single() { return single_; }
 
   /// Call before the handler runs. True if the handler is to fill undo_log().
   bool before_event(const Lp& lp, std::uint32_t ordinal);
   /// Call after the handler; `ordinal` is that of the next event.
   void after_event(const Lp& lp, std::uint32_t ordinal, bool succeeded);
-  checkpoint::UndoLog& undo_log() { return keeper_.undo_log(); }
+  checkpoint::UndoLog& undo_log() { return checkpointer_.undo_log(); }
   /// As before_event, for an event that a rollback has just undone. Keeps the undo log: the handler
   /// would write the same again.
   void before_repetition(const Lp& lp, std::uint32_t ordinal);
 
   /// Restores the state before event `target`, or before an earlier event if there is no checkpoint
   /// for `target`; returns that event. The LP is in the state before event `now`. event_at as for
-  /// Keeper::restore. Throws what a reverse handler throws.
+  /// Checkpointer::restore. Throws what a reverse handler throws.
   template <class EventAt>
   std::uint32_t restore(const Lp& lp, std::uint32_t now, std::uint32_t target, EventAt&& event_at) {
-    if (lp.history.kept != nullptr) return keeper_.restore(kept(lp), now, target, event_at);
+    if (lp.history.record != nullptr)
+      return checkpointer_.restore(view_of(lp), now, target, event_at);
     return restore_small(lp, target);
   }
   /// Events before event `ordinal` are committed.
   void commit(const Lp& lp, std::uint32_t ordinal);
   void release(const Lp& lp);
 
-  const checkpoint::Keeper::Statistics& statistics() const { return keeper_.statistics(); }
+  const checkpoint::Checkpointer::Statistics& statistics() const {
+    return checkpointer_.statistics();
+  }
   std::uint64_t small_copies() const { return small_copies_; }
-  std::size_t bytes() const { return keeper_.bytes(); }
+  std::size_t bytes() const { return checkpointer_.bytes(); }
 
  private:
-  static checkpoint::Keeper::Lp kept(const Lp& lp) {
-    return {lp.id, *lp.object, lp.heap, lp.kernel, lp.history.checkpoints, *lp.history.kept};
+  static checkpoint::Checkpointer::Lp view_of(const Lp& lp) {
+    return {lp.id, *lp.object, lp.heap, lp.kernel, lp.history.checkpoints, *lp.history.record};
   }
   void take_small(const Lp& lp, std::uint32_t ordinal);
   std::uint32_t restore_small(const Lp& lp, std::uint32_t target);
@@ -107,8 +110,8 @@ class RollbackStrategy {
   memory::BlockPool& pool_;
   const std::string name_;
   const checkpoint::Strategy strategy_;
-  checkpoint::Keeper keeper_;
-  History single_;
+  checkpoint::Checkpointer checkpointer_;
+  RollbackHistory single_;
   std::uint64_t small_copies_ = 0;
 };
 
@@ -133,7 +136,7 @@ class RollbackPlan {
   /// The names of the strategies that took part, for messages.
   std::string names() const;
   /// The sum over all keepers.
-  checkpoint::Keeper::Statistics statistics() const;
+  checkpoint::Checkpointer::Statistics statistics() const;
   std::uint64_t small_copies() const;
   /// Memory in use, without the pool's.
   std::size_t bytes() const;

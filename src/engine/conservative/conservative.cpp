@@ -98,7 +98,8 @@ class ConservativeEngine final : public WorldEngine {
     }
     Tempo& tempo = tempo_for(world, goal, settings, control);
     using Pending = pending::EngineSet<PlainEvent>;
-    Run<Pending>(world, options, goal, settings, workers, tempo, control).advance(result);
+    ConservativeRun<Pending>(world, options, goal, settings, workers, tempo, control)
+        .advance(result);
   }
 
  private:

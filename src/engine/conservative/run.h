@@ -24,14 +24,14 @@
 namespace orrery::conservative {
 
 template <class Pending>
-class Run {
+class ConservativeRun {
  public:
   /// `tempo`: what the engine has found out so far, in this world, about executing in place.
-  Run(World& world, const RunOptions& options, const Goal& goal, const Settings& settings,
-      unsigned workers, Tempo& tempo, RunControl& control);
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
-  ~Run() {
+  ConservativeRun(World& world, const RunOptions& options, const Goal& goal,
+                  const Settings& settings, unsigned workers, Tempo& tempo, RunControl& control);
+  ConservativeRun(const ConservativeRun&) = delete;
+  ConservativeRun& operator=(const ConservativeRun&) = delete;
+  ~ConservativeRun() {
     shared_.team.join();  // threads run if others could not be started
     try {
       give_lps_back();
@@ -91,8 +91,9 @@ class Run {
 };
 
 template <class Pending>
-Run<Pending>::Run(World& world, const RunOptions& options, const Goal& goal,
-                  const Settings& settings, unsigned workers, Tempo& tempo, RunControl& control)
+ConservativeRun<Pending>::ConservativeRun(World& world, const RunOptions& options, const Goal& goal,
+                                          const Settings& settings, unsigned workers, Tempo& tempo,
+                                          RunControl& control)
     : shared_(world, options, goal, settings, control, workers),
       refusals_(shared_.workers),
       executed_ahead_(shared_.workers),
@@ -106,7 +107,7 @@ Run<Pending>::Run(World& world, const RunOptions& options, const Goal& goal,
 }
 
 template <class Pending>
-void Run<Pending>::advance(RunResult& result) {
+void ConservativeRun<Pending>::advance(RunResult& result) {
   watch_.lap();
   Stopwatch watch;
   shared_.team.start(0, {[this](unsigned i) { work(i); }});
@@ -119,7 +120,7 @@ void Run<Pending>::advance(RunResult& result) {
 // ---- By every worker
 
 template <class Pending>
-void Run<Pending>::work(unsigned index) {
+void ConservativeRun<Pending>::work(unsigned index) {
   if (shared_.world.on_heaps()) memory::prepare_worker_thread();
   const ThreadWatch watched(shared_.control.threads, shared_.model, workers_[index]->execution(),
                             false);
@@ -132,7 +133,7 @@ void Run<Pending>::work(unsigned index) {
 }
 
 template <class Pending>
-void Run<Pending>::live(unsigned index) {
+void ConservativeRun<Pending>::live(unsigned index) {
   Worker<Pending>& worker = *workers_[index];
   worker.take_lps();
   if (!shared_.team.end_step()) return;
@@ -158,7 +159,7 @@ void Run<Pending>::live(unsigned index) {
 
 /// False if the run is over.
 template <class Pending>
-bool Run<Pending>::change_period(unsigned index) {
+bool ConservativeRun<Pending>::change_period(unsigned index) {
   Worker<Pending>& worker = *workers_[index];
   Team& team = shared_.team;
   if (!team.end_step()) return false;
@@ -181,14 +182,14 @@ bool Run<Pending>::change_period(unsigned index) {
 // ---- By worker 0
 
 template <class Pending>
-std::uint64_t Run<Pending>::executed() const {
+std::uint64_t ConservativeRun<Pending>::executed() const {
   std::uint64_t sum = 0;
   for (const auto& worker : workers_) sum += worker->statistics().executed;
   return sum;
 }
 
 template <class Pending>
-void Run<Pending>::decide() {
+void ConservativeRun<Pending>::decide() {
   Shared::Period& period = shared_.period;
   const double seconds = watch_.lap();
   const std::uint64_t events = executed() - executed_here_;
@@ -204,7 +205,7 @@ void Run<Pending>::decide() {
 
 /// Gives all blocks to worker 0 for a period in place, else to their owners.
 template <class Pending>
-void Run<Pending>::deal_blocks() {
+void ConservativeRun<Pending>::deal_blocks() {
   std::vector<std::uint16_t> owners = shared_owners_;
   if (shared_.period.in_place) std::fill(owners.begin(), owners.end(), std::uint16_t{0});
   shared_.moves = owners != shared_.partition.owners_of_blocks();
@@ -213,7 +214,7 @@ void Run<Pending>::deal_blocks() {
 
 /// Decides how the next period executes. Its time begins later, in start_clock().
 template <class Pending>
-void Run<Pending>::plan_period() {
+void ConservativeRun<Pending>::plan_period() {
   Shared::Period& period = shared_.period;
   const bool was_in_place = period.in_place;
   period.in_place = tempo_.next().in_place;
@@ -228,7 +229,7 @@ void Run<Pending>::plan_period() {
 }
 
 template <class Pending>
-void Run<Pending>::start_clock() {
+void ConservativeRun<Pending>::start_clock() {
   const double switch_seconds = watch_.lap();
   if (shared_.moves) tempo_.note_switch(switch_seconds);
   const double cycles = tempo_.next().seconds * cycles_per_second();
@@ -237,7 +238,7 @@ void Run<Pending>::start_clock() {
 
 /// `rate`: events per second in the period that is over.
 template <class Pending>
-void Run<Pending>::move_blocks(double rate) {
+void ConservativeRun<Pending>::move_blocks(double rate) {
   if (shared_.settings.halt_every > 0) {
     shuffle();
   } else if (!shared_.period.in_place) {
@@ -248,7 +249,7 @@ void Run<Pending>::move_blocks(double rate) {
 /// Moves blocks from workers with much load to workers with little. After a move that did not raise
 /// the rate by kGain, it rests for twice as many periods.
 template <class Pending>
-void Run<Pending>::even_out(double rate) {
+void ConservativeRun<Pending>::even_out(double rate) {
   if (rate_before_move_ > 0) {
     rest_ = rate < kGain * rate_before_move_ ? std::min(2 * rest_, kMostRest) : 1;
     periods_to_rest_ = rest_;
@@ -280,7 +281,7 @@ void Run<Pending>::even_out(double rate) {
 
 /// For tests: reassigns every block.
 template <class Pending>
-void Run<Pending>::shuffle() {
+void ConservativeRun<Pending>::shuffle() {
   ++shuffles_;
   for (unsigned block = 0; block < shared_.partition.own_blocks(); ++block)
     shared_owners_[block] =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Run: collects the results at the end of the run. Included by run.h only.
+// ConservativeRun: collects the results at the end of the run. Included by run.h only.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 namespace orrery::conservative {
 
 template <class Pending>
-void Run<Pending>::conclude(RunResult& result) {
+void ConservativeRun<Pending>::conclude(RunResult& result) {
   World& world = shared_.world;
   const Halt::Ending& ending = shared_.ending;
   result.end = *ending.end;
@@ -17,7 +17,7 @@ void Run<Pending>::conclude(RunResult& result) {
   for (unsigned i = 0; i < shared_.workers; ++i) {
     ahead += executed_ahead_[i];
     world.trail.merge(workers_[i]->trail());
-    world.tally.merge(workers_[i]->tally());
+    world.mergeable_statistics.merge(workers_[i]->mergeable_statistics());
     result.peak_memory_bytes += workers_[i]->memory_bytes();
     if (!refusals_[i].empty()) result.notes.push_back(refusals_[i]);
   }
@@ -42,7 +42,7 @@ void Run<Pending>::conclude(RunResult& result) {
 /// Called last, when all else is freed, because it takes memory. The LPs' states are in the
 /// records.
 template <class Pending>
-void Run<Pending>::give_lps_back() {
+void ConservativeRun<Pending>::give_lps_back() {
   World& world = shared_.world;
   if (!world.lps().empty()) return;
   shared_.rank_link.reset();
@@ -56,7 +56,7 @@ void Run<Pending>::give_lps_back() {
 
 /// Updates the world's parts, so that the next engine finds LPs at the workers that executed them.
 template <class Pending>
-void Run<Pending>::let_parts_follow() {
+void ConservativeRun<Pending>::let_parts_follow() {
   World& world = shared_.world;
   const unsigned workers = shared_.workers;
   if (world.part_table().empty() || world.parts() < workers) return;
@@ -69,7 +69,7 @@ void Run<Pending>::let_parts_follow() {
 
 /// `ahead`: events that were executed behind a fault.
 template <class Pending>
-auto Run<Pending>::own_end(std::uint64_t ahead) const -> RankEnd<Counters> {
+auto ConservativeRun<Pending>::own_end(std::uint64_t ahead) const -> RankEnd<Counters> {
   RankEnd<Counters> end;
   end.executed = executed();
   end.committed = executed() - ahead;
@@ -84,8 +84,8 @@ auto Run<Pending>::own_end(std::uint64_t ahead) const -> RankEnd<Counters> {
 }
 
 template <class Pending>
-void Run<Pending>::add_statistics(const std::vector<RankEnd<Counters>>& ends,
-                                  RunResult& result) const {
+void ConservativeRun<Pending>::add_statistics(const std::vector<RankEnd<Counters>>& ends,
+                                              RunResult& result) const {
   WorkerStatistics sum;
   std::uint64_t blocks_moved = 0;
   for (const auto& end : ends) {

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/conservative/history.h"
+#include "engine/conservative/fingerprint_log.h"
 #include "engine/conservative/shared.h"
 #include "engine/conservative/statistics.h"
 #include "run/execution/execution.h"
@@ -62,10 +62,10 @@ class alignas(64) Worker {
   const WorkerStatistics& statistics() const { return statistics_; }
   const std::optional<HandlerFault>& fault() const { return fault_; }
   const LivelockTrail& trail() const { return trail_; }
-  const Tally& tally() const { return tally_; }
+  const MergeableStatistics& mergeable_statistics() const { return mergeable_statistics_; }
   /// Events executed by all workers of all ranks, as of the last round.
   std::uint64_t executed_by_all() const { return executed_by_all_; }
-  std::uint64_t memory_bytes() const { return events_.bytes() + history_.bytes(); }
+  std::uint64_t memory_bytes() const { return events_.bytes() + fingerprint_log_.bytes(); }
 
   // ---- Steps between periods, each by all workers at once
 
@@ -104,7 +104,7 @@ class alignas(64) Worker {
     }
     void append_row(const Row& row) { worker.append_row(row); }
     void observe(const Key&, LpId, const Observation& observation) {
-      worker.tally_.add(observation);
+      worker.mergeable_statistics_.add(observation);
     }
   };
   struct RoundHooks;
@@ -217,9 +217,9 @@ class alignas(64) Worker {
   std::uint64_t received_ = 0;
   bool fault_is_told_ = false;
 
-  History history_;
+  FingerprintLog fingerprint_log_;
   RowBuffer rows_, ready_, kept_;
-  Tally tally_{shared_.model};
+  MergeableStatistics mergeable_statistics_{shared_.model};
   std::size_t rows_before_ = 0;  ///< the event being handled; valid once it has emitted
   LivelockTrail trail_;
   std::int64_t promised_to_ranks_ = 0;
@@ -275,7 +275,7 @@ void Worker<Pending>::hand_out_events() {
 template <class Pending>
 std::uint64_t Worker<Pending>::end_period(const Halt::Ending& ending) {
   const std::uint64_t taken_back =
-      ending.end == RunEnd::fault ? history_.take_back(ending.cut, lps_) : 0;
+      ending.end == RunEnd::fault ? fingerprint_log_.take_back(ending.cut, lps_) : 0;
   commit(ending.cut);
   ++statistics_.halts;
   return taken_back;
@@ -353,7 +353,7 @@ template <bool kTogether>
   execution_.end(lp->kernel);
   ++statistics_.executed;
   if constexpr (kTogether) {
-    history_.add(event->key(), event->receiver, hash_before);
+    fingerprint_log_.add(event->key(), event->receiver, hash_before);
   } else {
     trail_.note(event->key(), event->receiver);
   }
@@ -530,7 +530,7 @@ void Worker<Pending>::wait() {
     for (int i = 0; i < kGlances; ++i) {
       if (shared_.board.glance(held_back_by_) != seen) return;
       if (member_.in_round() || shared_.rounds.round() != round) break;
-      Patience::relax();
+      SpinThenYield::relax();
     }
   }
   backoff_.wait();

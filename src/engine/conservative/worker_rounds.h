@@ -26,7 +26,8 @@ struct Worker<Pending>::RoundHooks {
 template <class Pending>
 bool Worker<Pending>::round_is_due() {
   return halt_.is_under_way() || is_held_up() || fruitless_ >= kFruitlessLooks ||
-         history_.is_long() || (fault_ && !fault_is_told_) || read_cycles() >= next_round_cycles_ ||
+         fingerprint_log_.is_long() || (fault_ && !fault_is_told_) ||
+         read_cycles() >= next_round_cycles_ ||
          (shared_.settings.halt_every > 0 &&
           statistics_.executed - executed_at_round_ >= shared_.settings.halt_every);
 }
@@ -140,7 +141,7 @@ Key Worker<Pending>::certainty(const Report& sum) const {
 /// Everything before `gvt` is executed and will not fail.
 template <class Pending>
 void Worker<Pending>::commit(const Key& gvt) {
-  history_.forget(gvt, trail_);
+  fingerprint_log_.forget(gvt, trail_);
   RowSink* const sink = shared_.control.rows;
   if (sink == nullptr) return;
   if (shared_.has_rows) commit_rows(gvt);

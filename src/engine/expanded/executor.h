@@ -26,9 +26,9 @@ namespace orrery::expanded {
 struct Result {
   enum class State : std::uint32_t {
     done,
-    failed,    ///< the handler failed; the executor keeps the fault
-    skipped,   ///< behind a failed event of lower key: it will not commit
-    withdrawn  ///< a timer that was cancelled
+    failed,     ///< the handler failed; the executor keeps the fault
+    skipped,    ///< behind a failed event of lower key: it will not commit
+    dead_timer  ///< a timer that was cancelled
   };
   Event* sent = nullptr;          ///< list of the events that it sent
   std::uint64_t hash_before = 0;  ///< the LP's fingerprint, restored if the event does not commit
@@ -42,7 +42,7 @@ using Pool = EventPool<64>;
 /// Receives the sends, rows and values of an execution.
 struct Outbox {
   Pool& pool;
-  Tally& tally;
+  MergeableStatistics& mergeable_statistics;
   RowBuffer& rows;
   const bool keep_rows;
   Event* sent = nullptr;
@@ -63,7 +63,9 @@ struct Outbox {
     if (row.ordinal == 0) rows_before = rows.mark();
     rows.append(row);
   }
-  void observe(const Key&, LpId, const Observation& observation) { tally.add(observation); }
+  void observe(const Key&, LpId, const Observation& observation) {
+    mergeable_statistics.add(observation);
+  }
 };
 
 class Executor {
@@ -74,9 +76,9 @@ class Executor {
       : lps_(lps),
         arena_(arena),
         pool_(depot),
-        tally_(world.model()),
+        mergeable_statistics_(world.model()),
         execution_(world.model(), world.promises(), options,
-                   Outbox{pool_, tally_, rows, keep_rows}) {}
+                   Outbox{pool_, mergeable_statistics_, rows, keep_rows}) {}
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
@@ -97,8 +99,8 @@ class Executor {
 
   /// Whether the event is a timer that its LP has cancelled. Ask at the moment at which the event
   /// would begin.
-  bool is_withdrawn(const Event& event) const {
-    return orrery::is_withdrawn(*lps_[event.receiver].object, event, event.payload());
+  bool is_dead_timer(const Event& event) const {
+    return orrery::is_dead_timer(*lps_[event.receiver].object, event, event.payload());
   }
   /// Timers that handlers have cancelled on this thread.
   std::uint64_t cancelled_timers() const { return execution_.cancelled_timers(); }
@@ -121,8 +123,8 @@ class Executor {
     Result result{nullptr, lps_[event->receiver].kernel.hash, Result::State::done};
     if (fault_ && event->key() > fault_->key) [[unlikely]] {
       result.state = Result::State::skipped;
-    } else if (is_withdrawn(*event)) [[unlikely]] {
-      result.state = Result::State::withdrawn;
+    } else if (is_dead_timer(*event)) [[unlikely]] {
+      result.state = Result::State::dead_timer;
     } else {
       const std::uint64_t cancelled_before = cancelled_timers();
       if (!run(*event, result.sent)) result.state = Result::State::failed;
@@ -135,7 +137,7 @@ class Executor {
   [[gnu::always_inline]] void release(Event* event) { pool_.release(event, event->bytes()); }
   /// Key of the event that was executed last.
   const Key& last_key() const { return execution_.cause(); }
-  const Tally& tally() const { return tally_; }
+  const MergeableStatistics& mergeable_statistics() const { return mergeable_statistics_; }
   /// The fault with the lowest key on this thread.
   const std::optional<HandlerFault>& fault() const { return fault_; }
 
@@ -155,7 +157,7 @@ class Executor {
   memory::Arena* const arena_;
   TraceLane* lane_ = nullptr;
   Pool pool_;
-  Tally tally_;
+  MergeableStatistics mergeable_statistics_;
   Execution<Outbox> execution_;
   std::optional<HandlerFault> fault_;
 };

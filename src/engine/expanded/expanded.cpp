@@ -39,7 +39,7 @@ class ExpandedEngine final : public WorldEngine {
           "(stays_on_thread()); leave it out");
     if (world.on_heaps()) workers = std::min(workers, world.parts());  // an arena for each
     using Pending = pending::EngineSet<Event>;
-    Run<Pending>(world, options, goal, settings, workers, control).advance(result);
+    ExpandedRun<Pending>(world, options, goal, settings, workers, control).advance(result);
   }
 };
 

@@ -28,7 +28,7 @@
 
 #include "core/cycles.h"
 #include "core/machine.h"
-#include "engine/expanded/history.h"
+#include "engine/expanded/finished_events.h"
 #include "engine/expanded/pull_queue.h"
 #include "engine/expanded/rows.h"
 #include "engine/expanded/schedule.h"
@@ -37,7 +37,7 @@
 #include "memory/library_state.h"
 #include "run/clock.h"
 #include "run/containment/guarded_call.h"
-#include "run/events/withdrawn_count.h"
+#include "run/events/dead_timer_count.h"
 #include "run/loop/key_order.h"
 #include "run/threads/team.h"
 #include "run/world/refusals.h"
@@ -46,13 +46,13 @@
 namespace orrery::expanded {
 
 template <class Pending>
-class Run {
+class ExpandedRun {
  public:
-  Run(World& world, const RunOptions& options, const Goal& goal, const Settings& settings,
-      unsigned workers, RunControl& control);
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
-  ~Run() {
+  ExpandedRun(World& world, const RunOptions& options, const Goal& goal, const Settings& settings,
+              unsigned workers, RunControl& control);
+  ExpandedRun(const ExpandedRun&) = delete;
+  ExpandedRun& operator=(const ExpandedRun&) = delete;
+  ~ExpandedRun() {
     dismiss_workers();
     team_.join();
     bind(false);
@@ -146,7 +146,7 @@ class Run {
   PullQueue queue_;
   std::vector<PullQueue::Finished> pulled_;
   Schedule<Pending> schedule_;
-  History history_;
+  FinishedEvents finished_events_;
   Tuner tuner_;
 
   Mode mode_ = Mode::in_place;
@@ -154,7 +154,7 @@ class Run {
   const Key end_;               ///< no event at or after it is started: a pause, or the horizon
   bool pauses_ = false;         ///< the goal is reached: only events in progress are finished
   std::uint64_t cancelled_timers_ = 0;  ///< by finished events
-  WithdrawnCount withdrawn_;
+  DeadTimerCount dead_timer_count_;
   std::uint64_t handed_over_ = 0;
   std::uint32_t sample_ = 0;
   Command command_ = Command::wait;
@@ -184,7 +184,7 @@ class Run {
   std::uint64_t rows_due_cycles_ = 0;
   std::optional<cpu_set_t> cores_before_;  ///< of the caller's thread, while it is bound
   rusage usage_before_{};
-  const Patience patience_;
+  const SpinThenYield waiting_;
   Team team_;  ///< last: its threads end before the members that they use
 };
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Run: the sequence of blocks, execution in place, and the work between blocks. Included by run.h
-// only.
+// ExpandedRun: the sequence of blocks, execution in place, and the work between blocks. Included
+// by run.h only.
 #pragma once
 
 namespace orrery::expanded {
 
 template <class Pending>
-void Run<Pending>::loop() {
+void ExpandedRun<Pending>::loop() {
   for (bool more = true; more;) {
     const std::uint64_t start = read_cycles();
     const std::uint64_t finished_before = finished_, busy_before = busy_cycles();
@@ -29,7 +29,7 @@ void Run<Pending>::loop() {
 
 /// Cycles spent in handlers so far, on all threads. Relaxed: a figure for the tuner only.
 template <class Pending>
-std::uint64_t Run<Pending>::busy_cycles() const {
+std::uint64_t ExpandedRun<Pending>::busy_cycles() const {
   std::uint64_t sum = 0;
   for (unsigned i = 0; i < workers_; ++i)
     sum += slots_[i].busy_cycles.load(std::memory_order_relaxed);
@@ -38,7 +38,7 @@ std::uint64_t Run<Pending>::busy_cycles() const {
 
 /// False if no event may start any more and none is in progress.
 template <class Pending>
-bool Run<Pending>::run_block(Mode mode) {
+bool ExpandedRun<Pending>::run_block(Mode mode) {
   if (mode != mode_) enter(mode);
   if (mode == Mode::in_place) return run_in_place();
   if (mode == Mode::decentralised) return run_decentralised();
@@ -46,7 +46,7 @@ bool Run<Pending>::run_block(Mode mode) {
 }
 
 template <class Pending>
-void Run<Pending>::enter(Mode mode) {
+void ExpandedRun<Pending>::enter(Mode mode) {
   drain();
   schedule_.settle();
   mode_ = mode;
@@ -60,11 +60,11 @@ void Run<Pending>::enter(Mode mode) {
 
 /// Executes and frees an event. If it fails, it becomes the limit, so no other event is within it.
 template <class Pending>
-[[gnu::always_inline]] inline void Run<Pending>::execute_in_place(Executor& executor,
-                                                                  Event* event) {
-  if (executor.is_withdrawn(*event)) [[unlikely]] {
+[[gnu::always_inline]] inline void ExpandedRun<Pending>::execute_in_place(Executor& executor,
+                                                                          Event* event) {
+  if (executor.is_dead_timer(*event)) [[unlikely]] {
     executor.release(event);
-    return withdrawn_.note_dropped();
+    return dead_timer_count_.note_dropped();
   }
   world_.trail.note(event->key(), event->receiver);
   Event* sent = nullptr;
@@ -80,7 +80,7 @@ template <class Pending>
 /// Executes the lowest event first, as the sequential engine does: no other event is in progress,
 /// so none can be overtaken, and finished events are final.
 template <class Pending>
-bool Run<Pending>::run_in_place() {
+bool ExpandedRun<Pending>::run_in_place() {
   Executor& executor = *executors_[0];
   const auto events = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(tuner_.between_looks(), block_.end_events - finished_));
@@ -98,40 +98,41 @@ bool Run<Pending>::run_in_place() {
 
 /// Enters the results of an event that was in progress in the schedule.
 template <class Pending>
-void Run<Pending>::finish(std::uint32_t handle, const Result& result) {
+void ExpandedRun<Pending>::finish(std::uint32_t handle, const Result& result) {
   const auto& active = schedule_.active(handle);
   cancelled_timers_ += result.cancelled_timers;
   if (result.state == Result::State::done) [[likely]] {
-    history_.add(active.key, active.lp, result.hash_before);
+    finished_events_.add(active.key, active.lp, result.hash_before);
     ++finished_;
     schedule_.push(result.sent);
   } else if (result.state == Result::State::failed) {
     schedule_.lower_limit(active.key);
-  } else if (result.state == Result::State::withdrawn) {
-    withdrawn_.note_dropped();
+  } else if (result.state == Result::State::dead_timer) {
+    dead_timer_count_.note_dropped();
   }
   schedule_.finish(handle);
 }
 
 /// Called between blocks: updates RunControl, checks for a request to stop, hands rows over.
 template <class Pending>
-void Run<Pending>::poll() {
+void ExpandedRun<Pending>::poll() {
   check_workers();
   const Key safe = std::min(schedule_.lowest_unfinished(), std::max(last_key(), world_.cut));
   control_.gvt_ticks.store(safe.time().ticks(), std::memory_order_relaxed);
   control_.committed.store(world_.committed + finished_, std::memory_order_relaxed);
   control_.executed.store(world_.executed + finished_, std::memory_order_relaxed);
   // A failed event counts as finished, but the events after it may have to be taken back.
-  if (history_.is_long())
-    history_.forget(std::min(schedule_.lowest_unfinished(), schedule_.limit()), world_.trail);
+  if (finished_events_.is_long())
+    finished_events_.forget(std::min(schedule_.lowest_unfinished(), schedule_.limit()),
+                            world_.trail);
   // The run is to end where all events up to the highest key that was started are finished.
   const bool stops = control_.stop_requested.load(std::memory_order_relaxed);
   if (!stops && goal_.reached_for_good(finished_, schedule_.pending())) pauses_ = true;
   if (stops || pauses_) schedule_.lower_limit(last_key());
-  if (withdrawn_.are_many(cancelled_timers_, schedule_.pending())) reclaim();
+  if (dead_timer_count_.are_many(cancelled_timers_, schedule_.pending())) reclaim();
   if (const std::uint64_t now = read_cycles(); now >= rows_due_cycles_) {
     rows_due_cycles_ = now + cycles_in(kRowsSeconds);
-    control_.memory_bytes.store(depot_.slab_bytes() + schedule_.bytes() + history_.bytes(),
+    control_.memory_bytes.store(depot_.slab_bytes() + schedule_.bytes() + finished_events_.bytes(),
                                 std::memory_order_relaxed);
     if (has_rows_) hand_rows_over();
   }
@@ -139,20 +140,20 @@ void Run<Pending>::poll() {
 
 /// Takes cancelled timers out of the pending event set before their time comes.
 template <class Pending>
-void Run<Pending>::reclaim() {
+void ExpandedRun<Pending>::reclaim() {
   drain();
   schedule_.erase_if([this](Event* event) {
-    if (!executors_[0]->is_withdrawn(*event)) return false;
+    if (!executors_[0]->is_dead_timer(*event)) return false;
     executors_[0]->release(event);
     return true;
   });
-  withdrawn_.note_reclaimed(cancelled_timers_);
+  dead_timer_count_.note_reclaimed(cancelled_timers_);
 }
 
 /// Hands over the rows of events before all unfinished ones. Rows of the last instant wait, so that
 /// the rows of finish() do not come behind a watermark.
 template <class Pending>
-void Run<Pending>::hand_rows_over() {
+void ExpandedRun<Pending>::hand_rows_over() {
   drain();
   const Key instant = std::max(Key::start_of(last_key().time()), world_.cut);
   const Key until = std::min(schedule_.lowest_unfinished(), instant);
@@ -162,7 +163,7 @@ void Run<Pending>::hand_rows_over() {
 
 /// Hands over rows with keys before `until`, in the order of their keys; the others are kept.
 template <class Pending>
-void Run<Pending>::commit_rows(const Key& until) {
+void ExpandedRun<Pending>::commit_rows(const Key& until) {
   for (const auto& executor : executors_) rows_.take(executor->rows);
   rows_.commit(until, *control_.rows);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Run: collects the results at the end of the run. Included by run.h only.
+// ExpandedRun: collects the results at the end of the run. Included by run.h only.
 #pragma once
 
 namespace orrery::expanded {
 
 template <class Pending>
-void Run<Pending>::conclude(RunResult& result) {
+void ExpandedRun<Pending>::conclude(RunResult& result) {
   const bool failed = std::any_of(executors_.begin(), executors_.end(), [](const auto& executor) {
     return executor->fault().has_value();
   });
@@ -18,13 +18,14 @@ void Run<Pending>::conclude(RunResult& result) {
   const Key end = failed     ? schedule_.limit()
                   : complete ? Key::infinity()
                              : std::max(world_.cut, schedule_.limit().next());
-  result.peak_memory_bytes = depot_.slab_bytes() + schedule_.bytes() + history_.bytes() +
+  result.peak_memory_bytes = depot_.slab_bytes() + schedule_.bytes() + finished_events_.bytes() +
                              lps_.capacity() * sizeof(LpRecord);
   // Events behind a fault do not count in the results.
-  const std::uint64_t taken_back = failed ? history_.take_back(end, lps_) : 0;
-  history_.forget(end, world_.trail);
+  const std::uint64_t taken_back = failed ? finished_events_.take_back(end, lps_) : 0;
+  finished_events_.forget(end, world_.trail);
   if (failed) describe_fault(result);
-  for (const auto& executor : executors_) world_.tally.merge(executor->tally());
+  for (const auto& executor : executors_)
+    world_.mergeable_statistics.merge(executor->mergeable_statistics());
   if (has_rows_) commit_rows(end);
   if (control_.rows != nullptr)
     control_.rows->advance(0, std::min(end, Key::end_of(options_.until)));
@@ -36,14 +37,14 @@ void Run<Pending>::conclude(RunResult& result) {
 }
 
 template <class Pending>
-void Run<Pending>::give_back() {
+void ExpandedRun<Pending>::give_back() {
   for (LpId id = 0; id < lps_.size(); ++id) world_.lp(id).kernel = lps_[id].kernel;
   schedule_.take_all(
       [this](const Event* event) { world_.pending[0].append(*event, event->payload()); });
 }
 
 template <class Pending>
-void Run<Pending>::describe_fault(RunResult& result) const {
+void ExpandedRun<Pending>::describe_fault(RunResult& result) const {
   const Key& key = schedule_.limit();  // the lowest fault's
   FaultReport report(key, options_.livelock_microsteps);
   for (const auto& executor : executors_)
@@ -53,7 +54,7 @@ void Run<Pending>::describe_fault(RunResult& result) const {
 }
 
 template <class Pending>
-void Run<Pending>::add_statistics(RunResult& result) const {
+void ExpandedRun<Pending>::add_statistics(RunResult& result) const {
   team_.add_notes(result.notes);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

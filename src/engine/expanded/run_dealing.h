@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Run: the coordinator deals events to workers and to itself. Included by run.h only.
+// ExpandedRun: the coordinator deals events to workers and to itself. Included by run.h only.
 #pragma once
 
 namespace orrery::expanded {
@@ -8,7 +8,7 @@ namespace orrery::expanded {
 /// Single: a slot holds one event. Batched: a slot holds a batch in execution and a batch that
 /// waits, so that a worker need not wait while the coordinator executes an event of its own.
 template <class Pending>
-typename Run<Pending>::Plan Run<Pending>::plan() const {
+typename ExpandedRun<Pending>::Plan ExpandedRun<Pending>::plan() const {
   if (mode_ == Mode::single) return {1, 1, kSampleEvents};
   const std::uint32_t events = tuner_.batch();
   return {events, 2 * events, events > kSampleEvents / 2 ? kSampleEvents : 1};
@@ -18,7 +18,7 @@ typename Run<Pending>::Plan Run<Pending>::plan() const {
 /// returns how many. A thread that has executed an LP's last event is preferred for its next one. A
 /// single event, with no other in progress, goes to `self`: it then needs no hand-over.
 template <class Pending>
-std::uint32_t Run<Pending>::deal(const Plan& plan, unsigned self) {
+std::uint32_t ExpandedRun<Pending>::deal(const Plan& plan, unsigned self) {
   const std::uint32_t wanted = find_room(plan, self);
   if (wanted == 0) return 0;
   std::uint32_t dealt = 0;
@@ -45,7 +45,7 @@ std::uint32_t Run<Pending>::deal(const Plan& plan, unsigned self) {
 
 /// Fills `deal_.open` and `deal_.room`; returns the sum of the rooms.
 template <class Pending>
-std::uint32_t Run<Pending>::find_room(const Plan& plan, unsigned self) {
+std::uint32_t ExpandedRun<Pending>::find_room(const Plan& plan, unsigned self) {
   deal_.open.clear();
   deal_.turn = 0;
   std::uint32_t sum = 0;
@@ -60,7 +60,7 @@ std::uint32_t Run<Pending>::find_room(const Plan& plan, unsigned self) {
 
 /// Moves the event that was given last to `from`, and is not published yet, to `to`.
 template <class Pending>
-void Run<Pending>::take_over(unsigned from, unsigned to) {
+void ExpandedRun<Pending>::take_over(unsigned from, unsigned to) {
   const auto [event, handle] = slots_[from].take_back();
   schedule_.move(handle, to);
   slots_[to].give(event, handle);
@@ -69,7 +69,7 @@ void Run<Pending>::take_over(unsigned from, unsigned to) {
 
 /// The next open slot in turn, or the LP's home (Schedule::home) if that has no less room.
 template <class Pending>
-unsigned Run<Pending>::pick(LpId lp) {
+unsigned ExpandedRun<Pending>::pick(LpId lp) {
   while (deal_.room[deal_.open[deal_.turn]] == 0) deal_.turn = (deal_.turn + 1) % deal_.open.size();
   const unsigned next = deal_.open[deal_.turn];
   const unsigned home = schedule_.home(lp);
@@ -80,7 +80,7 @@ unsigned Run<Pending>::pick(LpId lp) {
 
 /// Takes the results in a slot; false if there are none. Memory orders: see slot.h.
 template <class Pending>
-bool Run<Pending>::collect(unsigned worker) {
+bool ExpandedRun<Pending>::collect(unsigned worker) {
   Slot& slot = slots_[worker];
   const std::uint32_t done = slot.done.load(std::memory_order_acquire);
   std::uint32_t served = slot.served.load(std::memory_order_relaxed);
@@ -95,21 +95,21 @@ bool Run<Pending>::collect(unsigned worker) {
 }
 
 template <class Pending>
-bool Run<Pending>::collect_all() {
+bool ExpandedRun<Pending>::collect_all() {
   bool any = false;
   for (unsigned worker = 0; worker < workers_; ++worker) any |= collect(worker);
   return any;
 }
 
 template <class Pending>
-bool Run<Pending>::any_results() const {
+bool ExpandedRun<Pending>::any_results() const {
   for (unsigned worker = 0; worker < workers_; ++worker)
     if (slots_[worker].has_results()) return true;
   return false;
 }
 
 template <class Pending>
-bool Run<Pending>::run_dealt() {
+bool ExpandedRun<Pending>::run_dealt() {
   const Plan plan = this->plan();
   do {
     collect_all();
@@ -118,7 +118,7 @@ bool Run<Pending>::run_dealt() {
       run_own(plan);
     } else if (schedule_.in_progress() > 0) {
       const TraceSpan span(executors_[0]->lane(), TraceKind::idle);
-      doorbell_.wait([this] { return any_results() || team_.failed(); }, patience_);
+      doorbell_.wait([this] { return any_results() || team_.failed(); }, waiting_);
       check_workers();
     } else {
       return false;
@@ -130,7 +130,7 @@ bool Run<Pending>::run_dealt() {
 /// Executes events that the coordinator dealt to itself, up to a batch, or until a worker has
 /// results: that worker may need events.
 template <class Pending>
-void Run<Pending>::run_own(const Plan& plan) {
+void ExpandedRun<Pending>::run_own(const Plan& plan) {
   for (std::uint32_t n = 0; n < plan.events && slots_[0].held() > 0; ++n) {
     run_own_one(plan);
     if (any_results()) return;
@@ -138,7 +138,7 @@ void Run<Pending>::run_own(const Plan& plan) {
 }
 
 template <class Pending>
-void Run<Pending>::run_own_one(const Plan& plan) {
+void ExpandedRun<Pending>::run_own_one(const Plan& plan) {
   Slot& own = slots_[0];
   const bool measured = ++sample_ % plan.sample == 0;
   const std::uint32_t at = own.served.load(std::memory_order_relaxed);
@@ -153,7 +153,7 @@ void Run<Pending>::run_own_one(const Plan& plan) {
 
 /// Executes and collects until no event is in progress.
 template <class Pending>
-void Run<Pending>::drain() {
+void ExpandedRun<Pending>::drain() {
   if (settings_.pull) {
     while (schedule_.in_progress() > 0) collect_from_queue(true);
     return;
@@ -163,7 +163,7 @@ void Run<Pending>::drain() {
     if (slots_[0].held() > 0) {
       run_own_one(plan);
     } else {
-      doorbell_.wait([this] { return any_results() || team_.failed(); }, patience_);
+      doorbell_.wait([this] { return any_results() || team_.failed(); }, waiting_);
       check_workers();
     }
     collect_all();
@@ -173,7 +173,7 @@ void Run<Pending>::drain() {
 /// A worker's part: executes the events that `word` announces. Of single events only some are
 /// measured.
 template <class Pending>
-void Run<Pending>::execute_given(unsigned worker, std::uint32_t word) {
+void ExpandedRun<Pending>::execute_given(unsigned worker, std::uint32_t word) {
   Slot& slot = slots_[worker];
   Executor& executor = *executors_[worker];
   std::uint32_t at = slot.done.load(std::memory_order_relaxed);
@@ -193,7 +193,7 @@ void Run<Pending>::execute_given(unsigned worker, std::uint32_t word) {
 // The queue from which workers pull.
 
 template <class Pending>
-bool Run<Pending>::run_pulled() {
+bool ExpandedRun<Pending>::run_pulled() {
   do {
     collect_from_queue(false);
     deal_to_queue();
@@ -205,7 +205,7 @@ bool Run<Pending>::run_pulled() {
 
 /// Puts all events that may start into the queue; the coordinator executes none itself.
 template <class Pending>
-void Run<Pending>::deal_to_queue() {
+void ExpandedRun<Pending>::deal_to_queue() {
   schedule_.begin_round();
   for (;;) {
     const auto choice = schedule_.next([](unsigned) { return false; });
@@ -216,7 +216,7 @@ void Run<Pending>::deal_to_queue() {
 }
 
 template <class Pending>
-void Run<Pending>::collect_from_queue(bool wait) {
+void ExpandedRun<Pending>::collect_from_queue(bool wait) {
   pulled_.clear();
   queue_.collect(pulled_, wait);
   check_workers();

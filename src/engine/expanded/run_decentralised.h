@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Run: blocks in which every worker serves the slots. Included by run.h only.
+// ExpandedRun: blocks in which every worker serves the slots. Included by run.h only.
 //
 // The lock is a flag, taken with acquire and given back with release, so that each holder sees the
 // previous holder's changes of the schedule, the history and the server's side of all slots. A
@@ -13,7 +13,7 @@
 namespace orrery::expanded {
 
 template <class Pending>
-bool Run<Pending>::run_decentralised() {
+bool ExpandedRun<Pending>::run_decentralised() {
   Slot& own = slots_[0];
   const std::uint32_t events = tuner_.batch();
   decentralised_.plan = {events, events, 1};
@@ -38,11 +38,11 @@ bool Run<Pending>::run_decentralised() {
 }
 
 template <class Pending>
-void Run<Pending>::lock_block() {
+void ExpandedRun<Pending>::lock_block() {
   for (unsigned tries = 0; decentralised_.locked.exchange(true, std::memory_order_acquire);
        ++tries) {
     if (tries < 500 && !team_.crowded()) {
-      Patience::relax();
+      SpinThenYield::relax();
     } else {
       sched_yield();
     }
@@ -52,7 +52,7 @@ void Run<Pending>::lock_block() {
 /// Called after a worker has published results: returns when this worker or another has taken them
 /// and dealt new events.
 template <class Pending>
-void Run<Pending>::serve(unsigned worker) {
+void ExpandedRun<Pending>::serve(unsigned worker) {
   const Slot& slot = slots_[worker];
   const auto served = [&] { return !slot.has_results(); };
   const auto try_lock = [this] {
@@ -65,7 +65,7 @@ void Run<Pending>::serve(unsigned worker) {
       return;
     }
     if (!team_.crowded() && tries < 500) {
-      Patience::relax();
+      SpinThenYield::relax();
     } else if (tries < 520) {
       sched_yield();
     } else {  // the holder has no core
@@ -78,7 +78,7 @@ void Run<Pending>::serve(unsigned worker) {
 /// Called under the lock: collects results and deals events. Ends the block when it is over or no
 /// event is left.
 template <class Pending>
-void Run<Pending>::serve_all(unsigned self) {
+void ExpandedRun<Pending>::serve_all(unsigned self) {
   collect_all();
   decentralised_.closing = decentralised_.closing || block_is_over();
   if (!decentralised_.closing) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Run: takes the LPs, and starts and ends threads. Included by run.h only.
+// ExpandedRun: takes the LPs, and starts and ends threads. Included by run.h only.
 #pragma once
 
 namespace orrery::expanded {
 
 template <class Pending>
-Run<Pending>::Run(World& world, const RunOptions& options, const Goal& goal,
-                  const Settings& settings, unsigned workers, RunControl& control)
+ExpandedRun<Pending>::ExpandedRun(World& world, const RunOptions& options, const Goal& goal,
+                                  const Settings& settings, unsigned workers, RunControl& control)
     : world_(world),
       model_(world.model()),
       options_(options),
@@ -21,7 +21,7 @@ Run<Pending>::Run(World& world, const RunOptions& options, const Goal& goal,
       schedule_(world.lp_count(), world.executions(), settings.barriers_as_events),
       tuner_(settings, workers, cycles_per_second()),
       end_(Key::start_of(goal.end(options))),
-      patience_(workers > usable_cores()),
+      waiting_(workers > usable_cores()),
       team_(workers, options.bind) {
   ORRERY_ASSERT(!world.on_heaps() || workers <= world.parts(), "a thread has an arena of its own");
   deal_.room.resize(workers);
@@ -35,7 +35,7 @@ Run<Pending>::Run(World& world, const RunOptions& options, const Goal& goal,
 }
 
 template <class Pending>
-void Run<Pending>::advance(RunResult& result) {
+void ExpandedRun<Pending>::advance(RunResult& result) {
   const ThreadWatch watched(control_.threads, model_, executors_[0]->execution(), false);
   const MisuseWatch misuse;
   const OversizeLimit limit(world_.denies_oversize());
@@ -56,7 +56,7 @@ void Run<Pending>::advance(RunResult& result) {
 }
 
 template <class Pending>
-void Run<Pending>::take_world() {
+void ExpandedRun<Pending>::take_world() {
   for (LpId id = 0; id < lps_.size(); ++id) lps_[id] = LpRecord::of(world_, id);
   for (EventList& list : world_.pending)
     list.take_all([this](const EventHeader& header, const void* payload) {
@@ -65,7 +65,7 @@ void Run<Pending>::take_world() {
 }
 
 template <class Pending>
-void Run<Pending>::start_workers() {
+void ExpandedRun<Pending>::start_workers() {
   const auto work_watched = [this](unsigned i) {
     if (world_.on_heaps()) memory::prepare_worker_thread();
     const ThreadWatch watched(control_.threads, model_, executors_[i]->execution(), false);
@@ -79,7 +79,7 @@ void Run<Pending>::start_workers() {
 /// Binds the coordinator to a core, or gives it back the cores that it had. It is the caller's
 /// thread, so it is bound only while other threads execute, too.
 template <class Pending>
-void Run<Pending>::bind(bool wanted) {
+void ExpandedRun<Pending>::bind(bool wanted) {
   if (wanted == cores_before_.has_value() || !team_.binds()) return;
   if (!wanted) {
     sched_setaffinity(0, sizeof *cores_before_, &*cores_before_);
@@ -93,7 +93,7 @@ void Run<Pending>::bind(bool wanted) {
 /// Makes workers leave when they have executed the events that they were given. The team joins
 /// them.
 template <class Pending>
-void Run<Pending>::dismiss_workers() {
+void ExpandedRun<Pending>::dismiss_workers() {
   queue_.close();
   // In a decentralised block that ended early a worker may be dealing to the others.
   std::optional<Unlock> unlock;
@@ -108,7 +108,7 @@ void Run<Pending>::dismiss_workers() {
 /// A worker has failed, not because of the model, and will not hand in its results: wakes the
 /// coordinator, and ends a decentralised block.
 template <class Pending>
-void Run<Pending>::wake_coordinator() {
+void ExpandedRun<Pending>::wake_coordinator() {
   queue_.close();
   doorbell_.ring_if_asleep();
   if (mode_ != Mode::decentralised) return;  // mode_ does not change while events are in progress
@@ -120,7 +120,7 @@ void Run<Pending>::wake_coordinator() {
 
 /// If a worker has failed, throws its exception.
 template <class Pending>
-void Run<Pending>::check_workers() {
+void ExpandedRun<Pending>::check_workers() {
   if (!team_.failed()) [[likely]]
     return;
   dismiss_workers();
@@ -128,7 +128,7 @@ void Run<Pending>::check_workers() {
 }
 
 template <class Pending>
-void Run<Pending>::work(unsigned worker) {
+void ExpandedRun<Pending>::work(unsigned worker) {
   for (std::uint32_t word = 0;;) {
     word = wait_for_word(worker, word);
     execute_given(worker, word);
@@ -142,13 +142,13 @@ void Run<Pending>::work(unsigned worker) {
 }
 
 template <class Pending>
-std::uint32_t Run<Pending>::wait_for_word(unsigned worker, std::uint32_t last) {
+std::uint32_t ExpandedRun<Pending>::wait_for_word(unsigned worker, std::uint32_t last) {
   const TraceSpan span(executors_[worker]->lane(), TraceKind::idle);
-  return slots_[worker].wait_for_word(last, patience_);
+  return slots_[worker].wait_for_word(last, waiting_);
 }
 
 template <class Pending>
-void Run<Pending>::work_pulling(unsigned worker) {
+void ExpandedRun<Pending>::work_pulling(unsigned worker) {
   for (PullQueue::Item item{}; queue_.take(item);)
     queue_.hand_in({item.handle, executors_[worker]->execute(item.event)});
 }

@@ -84,8 +84,8 @@ struct alignas(64) Slot {
                       std::memory_order_relaxed);
   }
   /// Called by the worker: waits until `word` is not `last`, and returns it.
-  std::uint32_t wait_for_word(std::uint32_t last, const Patience& patience) {
-    if (patience.wait([&] { return word.load(std::memory_order_acquire) != last; }))
+  std::uint32_t wait_for_word(std::uint32_t last, const SpinThenYield& waiting) {
+    if (waiting.wait([&] { return word.load(std::memory_order_acquire) != last; }))
       return word.load(std::memory_order_acquire);
     sleeping.store(1, std::memory_order_seq_cst);
     std::uint32_t now;
@@ -107,8 +107,8 @@ struct alignas(64) Doorbell {
     rings.notify_one();
   }
   template <class Ready>
-  void wait(Ready&& ready, const Patience& patience) {
-    if (patience.wait(ready)) return;
+  void wait(Ready&& ready, const SpinThenYield& waiting) {
+    if (waiting.wait(ready)) return;
     for (;;) {
       const std::uint32_t before = rings.load(std::memory_order_seq_cst);
       sleeping.store(1, std::memory_order_seq_cst);

@@ -9,13 +9,13 @@
 
 namespace orrery::timewarp {
 
-Commitment::Commitment(Shared& shared, unsigned index, Mailbox& mailbox, History& history,
+Commitment::Commitment(Shared& shared, unsigned index, Mailbox& mailbox, RollbackLog& log,
                        HeldEvents& held, FaultList& faults, Emitted& emitted,
                        WorkerStatistics& statistics)
     : shared_(shared),
       index_(index),
       mailbox_(mailbox),
-      history_(history),
+      log_(log),
       held_(held),
       faults_(faults),
       emitted_(emitted),
@@ -69,13 +69,13 @@ bool Commitment::adopt(const GvtReport& sum, const Local& local) {
   faults_.set_gvt(gvt_);
   ++statistics_.gvt_rounds;
   if (faults_.trail.concerns(gvt_)) [[unlikely]]
-    history_.note_steps(gvt_);
+    log_.note_steps(gvt_);
   mailbox_.commit_sent_to_ranks(gvt_);
-  history_.commit_all(gvt_, mailbox_, [this](LpId id) { emitted_.commit(id, gvt_); });
+  log_.commit_all(gvt_, mailbox_, [this](LpId id) { emitted_.commit(id, gvt_); });
   commit_held();
   if (emitted_.has_rows) hand_rows_over();
   const std::uint64_t committed =
-      statistics_.executed - statistics_.rolled_back - history_.uncommitted() - held_.uncommitted();
+      statistics_.executed - statistics_.rolled_back - log_.uncommitted() - held_.uncommitted();
   ORRERY_ASSERT(committed >= committed_, "what is committed stays so");
   newly_committed_ = committed - committed_;
   committed_ = committed;
@@ -154,8 +154,8 @@ void Commitment::adjust(const GvtReport& sum, const Local& local) {
                      .memory_bytes = sum.pressing_bytes,
                      .lead_ticks = std::max<std::int64_t>(sum.latest_ticks - now, 0)});
   horizon_ = horizon_from(gvt_);
-  history_.adjust(local.event_cycles);
-  history_.set_mild_from(shared_.mild_from.load(std::memory_order_relaxed));
+  log_.adjust(local.event_cycles);
+  log_.set_mild_from(shared_.mild_from.load(std::memory_order_relaxed));
   if (index_ == 0) show(sum);
 }
 

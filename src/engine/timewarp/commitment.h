@@ -11,15 +11,15 @@
 #include "engine/timewarp/emitted.h"
 #include "engine/timewarp/fault_list.h"
 #include "engine/timewarp/held.h"
-#include "engine/timewarp/history.h"
 #include "engine/timewarp/optimism.h"
+#include "engine/timewarp/rollback_log.h"
 #include "engine/timewarp/shared.h"
 
 namespace orrery::timewarp {
 
 class Commitment {
  public:
-  Commitment(Shared& shared, unsigned index, Mailbox& mailbox, History& history, HeldEvents& held,
+  Commitment(Shared& shared, unsigned index, Mailbox& mailbox, RollbackLog& log, HeldEvents& held,
              FaultList& faults, Emitted& emitted, WorkerStatistics& statistics);
   Commitment(const Commitment&) = delete;
   Commitment& operator=(const Commitment&) = delete;
@@ -81,7 +81,7 @@ class Commitment {
   Shared& shared_;
   const unsigned index_;
   Mailbox& mailbox_;
-  History& history_;
+  RollbackLog& log_;
   HeldEvents& held_;
   FaultList& faults_;
   Emitted& emitted_;

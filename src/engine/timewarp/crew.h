@@ -83,8 +83,8 @@ class Crew final : Preemptor {
   }
   bool set_up();
   void take_turns();
-  void ring_laggards();
-  void ring_laggards_in_long_events();
+  void wake_laggards();
+  void wake_laggards_in_long_events();
   void deal_with_ranks(bool busy);
   bool may_interrupt() const override;
   bool heeds_tick() override;
@@ -129,7 +129,7 @@ class Crew final : Preemptor {
   std::uint64_t turns_cycles_ = 0;      ///< when turns began last
   std::uint64_t turns_at_tick_ = 0;     ///< turns_cycles_ at the last tick
   std::uint32_t round_looks_ = 0;       ///< while watched_round_ was under way
-  std::uint32_t round_rings_ = 0;
+  std::uint32_t round_wakes_ = 0;
   std::uint64_t watched_round_ = 0, next_ring_cycles_ = 0;
   bool lacks_tick_ = false;
   double tick_share_ = 0;
@@ -169,13 +169,13 @@ struct Crew<Pending>::Interruptions {
   explicit Interruptions(Crew& crew) {
     if (!crew.shared_.preempts) return;
     preemptible.emplace(static_cast<Preemptor&>(crew), crew.shared_.text, crew.tick_seconds());
-    bell.emplace(crew.shared_.bells, crew.thread_);
+    registration.emplace(crew.shared_.waker, crew.thread_);
     crew.lacks_tick_ = preemptible->lacks_tick();
     if (crew.thread_ == 0 && crew.shared_.settings.preempt_tick_seconds > 0)
       crew.tick_share_ = preemptible->tick_share();
   }
   std::optional<Preemptible> preemptible;
-  std::optional<Bells::Hung> bell;
+  std::optional<ThreadWaker::Registration> registration;
 };
 
 /// As a federate the thread announces what its workers send.
@@ -195,7 +195,7 @@ void Crew<Pending>::stop_sharing() {
 }
 
 /// The tick, or 0. On demand there is a slow tick, too: all threads may be in handlers that do not
-/// end, and then no thread is left to ring (bells.h).
+/// end, and then no thread is left to wake (thread_waker.h).
 template <class Pending>
 double Crew<Pending>::tick_seconds() const {
   constexpr double kBackstopSeconds = 50e-3;
@@ -346,10 +346,11 @@ void Crew<Pending>::take_turns() {
     if (shared_.preempts) {
       turns_cycles_ = read_cycles();
       arm();
-      ring_laggards();
+      wake_laggards();
     }
     if (idle_ && !is_federate() && member_.in_round() && looks_++ < kRoundLooks) {
-      Patience::relax();  // the other threads' step is cheaper to see than a turn of all workers
+      SpinThenYield::
+          relax();  // the other threads' step is cheaper to see than a turn of all workers
       continue;
     }
     looks_ = 0;
@@ -489,10 +490,10 @@ std::uint64_t Crew<Pending>::work_within(Worker<Pending>& worker, bool may_execu
     if (!member_.in_round()) return worked;
     if (waits_since == 0) waits_since = start;
     if (start - waits_since > cycles_in(kRoundWaitSeconds)) {
-      if (shared_.settings.preempt_on_demand) ring_laggards_in_long_events();
+      if (shared_.settings.preempt_on_demand) wake_laggards_in_long_events();
       return worked;
     }
-    Patience::relax();
+    SpinThenYield::relax();
   }
   if (!worker.is_squashed()) note_unreturned(worker);
   for (Worker<Pending>* one : workers_) one->squash_all();
@@ -532,10 +533,10 @@ bool Crew<Pending>::turn_within(Worker<Pending>& worker, bool may_execute) {
 }
 
 /// Rings for threads that hold up a round, since they may be in a long event. A thread that
-/// publishes no long event may only have lost its core, so it is rung later, and then less and less
+/// publishes no long event may only have lost its core, so it is woken later, and then less and less
 /// often.
 template <class Pending>
-void Crew<Pending>::ring_laggards() {
+void Crew<Pending>::wake_laggards() {
   if (!shared_.settings.preempt_on_demand || !member_.in_round()) return;
   if (member_.round() != watched_round_) {
     watched_round_ = member_.round();
@@ -547,22 +548,22 @@ void Crew<Pending>::ring_laggards() {
   if (++round_looks_ < kLooks) return;
   const std::uint64_t now = read_cycles();
   if (round_looks_ == kLooks) {
-    round_rings_ = 0;
+    round_wakes_ = 0;
     next_ring_cycles_ = now + cycles_in(200e-6);
   }
   if (now < next_ring_cycles_) return;
   constexpr std::uint32_t kDoublings = 4;
-  const std::uint32_t doublings = std::min(round_rings_, kDoublings);
+  const std::uint32_t doublings = std::min(round_wakes_, kDoublings);
   next_ring_cycles_ = now + cycles_in(std::min(1e-3 * (1u << doublings), 10e-3));
-  if (round_rings_++ == 0) return ring_laggards_in_long_events();
-  member_.for_each_lagging([this](unsigned thread) { shared_.bells.ring(thread, true); });
+  if (round_wakes_++ == 0) return wake_laggards_in_long_events();
+  member_.for_each_lagging([this](unsigned thread) { shared_.waker.wake(thread, true); });
 }
 
 /// Rings the lagging threads that publish a long event.
 template <class Pending>
-void Crew<Pending>::ring_laggards_in_long_events() {
+void Crew<Pending>::wake_laggards_in_long_events() {
   member_.for_each_lagging([this](unsigned thread) {
-    if (shared_.bells.publishes(thread)) shared_.bells.ring(thread, true);
+    if (shared_.waker.publishes(thread)) shared_.waker.wake(thread, true);
   });
 }
 

@@ -6,8 +6,8 @@
 
 #include <cstddef>
 
+#include "core/mergeable_statistics.h"
 #include "core/rows.h"
-#include "core/tally.h"
 #include "engine/timewarp/speculative_rows.h"
 #include "engine/timewarp/speculative_values.h"
 #include "run/engine.h"
@@ -16,7 +16,9 @@ namespace orrery::timewarp {
 
 struct Emitted {
   Emitted(const Model& model, const RunControl& control)
-      : tally(model), has_rows(control.takes_rows(model)), wanted(has_rows || !tally.is_idle()) {}
+      : mergeable_statistics(model),
+        has_rows(control.takes_rows(model)),
+        wanted(has_rows || !mergeable_statistics.is_idle()) {}
 
   /// Discards the rows and values of the LP's events at or after `from`.
   void roll_back(LpId lp, const Key& from) {
@@ -30,14 +32,14 @@ struct Emitted {
     if (!wanted) [[likely]]
       return;
     if (has_rows) rows.commit(lp, until, ready);
-    values.commit(lp, until, tally);
+    values.commit(lp, until, mergeable_statistics);
   }
   /// No row or value waits for its event to commit, and no row for the sink.
   bool empty() const { return ready.empty() && rows.empty() && values.empty(); }
-  /// Bytes of rows and values that wait. The tally is small, and not counted.
+  /// Bytes of rows and values that wait. Mergeable statistics are small, and not counted.
   std::size_t bytes() const { return ready.bytes() + rows.bytes() + values.bytes(); }
 
-  Tally tally;
+  MergeableStatistics mergeable_statistics;
   const bool has_rows;  ///< the run takes rows, and the model may emit some
   const bool wanted;    ///< there may be rows or values
   SpeculativeRows rows;

@@ -52,7 +52,7 @@ struct Outbox {
   }
   void observe(const Key& key, LpId lp, const Observation& observation) {
     if (coasting) return;
-    if (!speculative) return emitted.tally.add(observation);
+    if (!speculative) return emitted.mergeable_statistics.add(observation);
     const memory::PlatformMode platform;
     emitted.values.append(lp, key, observation);
   }

@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/keeper.h"
+#include "checkpoint/checkpointer.h"
 #include "core/assert.h"
 #include "core/huge_pages.h"
 #include "engine/timewarp/event.h"
@@ -38,36 +38,36 @@ struct alignas(64) LpState {
   /// Time of the last event in the history, for the first straggler test; kNever if it is empty. In
   /// a journaled LP that event may be committed already.
   std::int64_t last_ticks = kNever;
-  std::uint32_t count : 24 = 0;     ///< events in the history
-  std::uint32_t active : 1 = 0;     ///< in its worker's list of LPs with a history
-  std::uint32_t faulted : 1 = 0;    ///< the last event in the history failed
-  std::uint32_t has_array : 1 = 0;  ///< the history lies in an array
-  std::uint32_t one_chunk : 1 = 0;  ///< the heap is one chunk, at `object`
-  std::uint32_t recorded : 1 = 0;   ///< has a record at its heap (checkpoint/keeper.h)
-  std::uint32_t journaled : 1 = 0;  ///< its past is in the journal, and not here
-  std::uint32_t held : 1 = 0;       ///< must not roll back (held.h); never has a past
-  std::uint32_t withdrawn : 1 = 0;  ///< WithdrawnTimers has some of its timers
-  std::uint32_t base = 0;           ///< ordinal of the first event; wraps, only differences count
+  std::uint32_t count : 24 = 0;           ///< events in the history
+  std::uint32_t active : 1 = 0;           ///< in its worker's list of LPs with a history
+  std::uint32_t faulted : 1 = 0;          ///< the last event in the history failed
+  std::uint32_t has_array : 1 = 0;        ///< the history lies in an array
+  std::uint32_t one_chunk : 1 = 0;        ///< the heap is one chunk, at `object`
+  std::uint32_t recorded : 1 = 0;         ///< has a record at its heap (checkpoint/checkpointer.h)
+  std::uint32_t journaled : 1 = 0;        ///< its past is in the journal, and not here
+  std::uint32_t held : 1 = 0;             ///< must not roll back (held.h); never has a past
+  std::uint32_t has_dead_timers : 1 = 0;  ///< DeadTimers has some of its timers
+  std::uint32_t base = 0;  ///< ordinal of the first event; wraps, only differences count
 
   LpState() = default;
   LpState(const LpState&) = delete;
   LpState& operator=(const LpState&) = delete;
 
   std::uint32_t next_ordinal() const { return base + count; }
-  TwEvent* const* history() const { return has_array ? history_.array->events : &history_.only; }
-  TwEvent* last() const { return history()[count - 1]; }
+  TwEvent* const* executed() const { return has_array ? executed_.array->events : &executed_.only; }
+  TwEvent* last() const { return executed()[count - 1]; }
 
   void append(memory::BlockPool& pool, TwEvent* event) {
     ORRERY_ASSERT(count == 0 || last()->key() < event->key(), "a history is in the order of keys");
     last_ticks = event->time().ticks();
     if (!has_array && count == 0) [[likely]] {
-      history_.only = event;
+      executed_.only = event;
       count = 1;
       return;
     }
-    if (!has_array || count == history_.array->capacity) [[unlikely]]
+    if (!has_array || count == executed_.array->capacity) [[unlikely]]
       grow(pool);
-    history_.array->events[count] = event;
+    executed_.array->events[count] = event;
     count = count + 1;
   }
   /// Keeps the first `events` events.
@@ -85,7 +85,7 @@ struct alignas(64) LpState {
       truncate(0);
       return;
     }
-    TwEvent** events = history_.array->events;
+    TwEvent** events = executed_.array->events;
     std::memmove(events, events + dropped, (count - dropped) * sizeof(TwEvent*));
     count = (count - dropped) & kMostEvents;
     base += dropped;
@@ -98,7 +98,7 @@ struct alignas(64) LpState {
   }
   void forget_history(memory::BlockPool& pool) {
     if (has_array) [[unlikely]]
-      pool.release(history_.array, History::bytes(history_.array->capacity));
+      pool.release(executed_.array, EventArray::bytes(executed_.array->capacity));
     has_array = 0;
     base += count;
     count = 0;
@@ -107,9 +107,9 @@ struct alignas(64) LpState {
 
   // Of an LP whose past is in the journal.
   std::uint32_t image_bytes() const { return base; }
-  std::uint64_t newest_entry() const { return history_.newest_entry; }
+  std::uint64_t newest_entry() const { return executed_.newest_entry; }
   void set_newest_entry(std::uint64_t number, std::int64_t ticks) {
-    history_.newest_entry = number;
+    executed_.newest_entry = number;
     last_ticks = ticks;
   }
   void enter_journal(std::size_t chunk_bytes) {
@@ -121,13 +121,13 @@ struct alignas(64) LpState {
   void leave_journal() {
     journaled = 0;
     base = 0;
-    history_.only = nullptr;
+    executed_.only = nullptr;
     last_ticks = kNever;
   }
 
  private:
   static constexpr std::uint32_t kMostEvents = (1u << 24) - 1;
-  struct History {
+  struct EventArray {
     std::uint64_t capacity;
     TwEvent* events[1];  // `capacity` of them
     static std::size_t bytes(std::uint64_t capacity) {
@@ -137,21 +137,21 @@ struct alignas(64) LpState {
 
   void grow(memory::BlockPool& pool) {
     // 7, 15, 31, ...: blocks of 64, 128, 256 bytes, ...
-    const std::uint64_t capacity = has_array ? 2 * history_.array->capacity + 1 : 7;
-    if (capacity > kMostEvents) memory::throw_refused(History::bytes(capacity));
-    auto* array = static_cast<History*>(pool.allocate(History::bytes(capacity)));
+    const std::uint64_t capacity = has_array ? 2 * executed_.array->capacity + 1 : 7;
+    if (capacity > kMostEvents) memory::throw_refused(EventArray::bytes(capacity));
+    auto* array = static_cast<EventArray*>(pool.allocate(EventArray::bytes(capacity)));
     array->capacity = capacity;
-    std::memcpy(static_cast<void*>(array->events), history(), count * sizeof(TwEvent*));
-    if (has_array) pool.release(history_.array, History::bytes(history_.array->capacity));
-    history_.array = array;
+    std::memcpy(static_cast<void*>(array->events), executed(), count * sizeof(TwEvent*));
+    if (has_array) pool.release(executed_.array, EventArray::bytes(executed_.array->capacity));
+    executed_.array = array;
     has_array = 1;
   }
 
   union {
     TwEvent* only = nullptr;
-    History* array;
+    EventArray* array;
     std::uint64_t newest_entry;  ///< in the journal; 0: none
-  } history_;
+  } executed_;
 };
 static_assert(sizeof(LpState) == 64);
 
@@ -168,10 +168,10 @@ class LpTable {
   LpState& operator[](LpId id) { return states_[id]; }
   memory::LpHeap& heap(LpId id) { return world_.heap(id); }
   /// Only if LpState::recorded.
-  checkpoint::Kept& record(LpId id) {
-    return static_cast<checkpoint::Kept&>(*world_.attachment(id));
+  checkpoint::CheckpointRecord& record(LpId id) {
+    return static_cast<checkpoint::CheckpointRecord&>(*world_.attachment(id));
   }
-  void attach(LpId id, std::unique_ptr<checkpoint::Kept> record) {
+  void attach(LpId id, std::unique_ptr<checkpoint::CheckpointRecord> record) {
     world_.attachment(id) = std::move(record);
   }
   void detach(LpId id) { world_.attachment(id).reset(); }

@@ -105,9 +105,9 @@ class Mailbox {
     if (rank_link_ != nullptr) rank_link_->post(index_, joined_);
   }
   /// `federate`: announces to other threads what is sent, if threads share cores; else null.
-  void share(Federate* federate, const Bells& bells) {
+  void share(Federate* federate, const ThreadWaker& waker) {
     federate_ = federate;
-    bells_ = &bells;
+    waker_ = &waker;
   }
   /// Events sent to workers in the middle of later events.
   LateEvents& late() { return late_; }
@@ -125,7 +125,7 @@ class Mailbox {
   // ---- Receiving
 
   /// Receives messages: calls pending(event) for each event, and keeps the events of notices for
-  /// `take_ending`. True if there were any.
+  /// `pop_cancelled_executed`. True if there were any.
   template <class Pending>
   bool drain(Pending&& pending) {
     std::size_t received = mesh_.drain(index_, [&](Message message) {
@@ -150,7 +150,7 @@ class Mailbox {
   /// Whether the event is executed and not undone.
   static bool is_executed(const TwEvent* event) { return event->status.is_claimed(); }
   /// The event's execution was undone. True: the event is pending again. False: it is cancelled,
-  /// and take_ending() will return it.
+  /// and pop_cancelled_executed() will return it.
   bool undo(TwEvent* event) {
     const AfterUndo then =
         event->is_shared() ? event->status.undo_remote() : event->status.undo_local();
@@ -182,8 +182,8 @@ class Mailbox {
 
   // ---- Cancelling
 
-  /// Cancels all events that `cause` sent. Local events that were executed go to `take_ending`; for
-  /// executed events of other workers, those workers get notices.
+  /// Cancels all events that `cause` sent. pop_cancelled_executed() returns local ones that were
+  /// executed. Other workers get notices for their executed events.
   void cancel_sent(TwEvent* cause) {
     TwEvent* sent = cause->first_sent;
     cause->first_sent = nullptr;
@@ -199,7 +199,7 @@ class Mailbox {
   /// higher keys, so with the lowest first a cascade rolls each LP back once, however many of its
   /// events are cancelled. A heap instead of a recursion: the depth of a cascade is bounded by
   /// memory, not by the stack.
-  TwEvent* take_ending() {
+  TwEvent* pop_cancelled_executed() {
     if (ending_.empty()) return nullptr;
     std::pop_heap(ending_.begin(), ending_.end(), Later{});
     TwEvent* event = ending_.back();
@@ -262,7 +262,7 @@ class Mailbox {
   [[gnu::always_inline]] void note_receiver(unsigned owner, Time time) {
     late_.note(owner, time);
     if (federate_ != nullptr) [[unlikely]]
-      federate_->note_thread(bells_->thread_of(owner), time);
+      federate_->note_thread(waker_->thread_of(owner), time);
   }
 
   void cancel(TwEvent* event, const TwEvent& cause) {
@@ -340,7 +340,7 @@ class Mailbox {
   std::uint64_t received_ = 0;
   LateEvents late_;
   Federate* federate_ = nullptr;
-  const Bells* bells_ = nullptr;
+  const ThreadWaker* waker_ = nullptr;
   Imports imports_;
   Exports exports_;
   std::uint64_t joined_ = 0;      ///< rounds

@@ -7,12 +7,13 @@
 namespace orrery::timewarp {
 
 RankLink::RankLink(transport::RankTransport& transport, const World& world,
-                   const std::vector<std::uint16_t>& owners, const Bells& bells, unsigned workers,
-                   GvtRounds& rounds, EventDepot& depot, std::size_t channel_messages)
+                   const std::vector<std::uint16_t>& owners, const ThreadWaker& waker,
+                   unsigned workers, GvtRounds& rounds, EventDepot& depot,
+                   std::size_t channel_messages)
     : Link(transport, workers, rounds, channel_messages),
       world_(world),
       owners_(owners),
-      bells_(bells),
+      waker_(waker),
       pool_(depot) {
   open([this](unsigned from, const transport::Parcel& parcel) { take(from, parcel); });
 }
@@ -37,7 +38,7 @@ struct RankLink::Steps {
           [this](unsigned rank, bool urgent) { federate->note_sent(rank, urgent); });
       if (link.rounds().stage() != stage) federate->call_threads();
     }
-    if (!link.late_.empty()) link.late_.ring();
+    if (!link.late_.empty()) link.late_.wake();
   }
 };
 
@@ -65,7 +66,7 @@ void RankLink::take_record(const EventHeader& header, CauseTime cause, const std
     event->cause_ticks = cause.ticks;
   }
   late_.note(owner, header.time());
-  if (federate_ != nullptr) federate_->note_thread(bells_.thread_of(owner), header.time());
+  if (federate_ != nullptr) federate_->note_thread(waker_.thread_of(owner), header.time());
   push(owner, Message::event(event));
 }
 

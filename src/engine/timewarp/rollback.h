@@ -10,25 +10,25 @@
 
 #include "core/assert.h"
 #include "core/cycles.h"
+#include "engine/timewarp/dead_timers.h"
 #include "engine/timewarp/executor.h"
-#include "engine/timewarp/history.h"
+#include "engine/timewarp/rollback_log.h"
 #include "engine/timewarp/suspensions.h"
-#include "engine/timewarp/withdrawn_timers.h"
 
 namespace orrery::timewarp {
 
 template <class Pending>
 class Rollback {
  public:
-  Rollback(LpTable& lps, Pending& pending, Mailbox& mailbox, History& history,
-           WithdrawnTimers& withdrawn, Executor<Pending>& executor, FaultList& faults,
+  Rollback(LpTable& lps, Pending& pending, Mailbox& mailbox, RollbackLog& log,
+           DeadTimers& dead_timers, Executor<Pending>& executor, FaultList& faults,
            Emitted& emitted, Suspensions& suspensions, WorkerStatistics& statistics,
            TraceLane* lane)
       : lps_(lps),
         pending_(pending),
         mailbox_(mailbox),
-        history_(history),
-        withdrawn_(withdrawn),
+        log_(log),
+        dead_timers_(dead_timers),
         executor_(executor),
         faults_(faults),
         emitted_(emitted),
@@ -46,7 +46,7 @@ class Rollback {
   /// received, not for each notice: otherwise each of a burst of notices for one LP would cost a
   /// rollback of its own.
   void end_cancelled() {
-    while (TwEvent* event = mailbox_.take_ending()) {
+    while (TwEvent* event = mailbox_.pop_cancelled_executed()) {
       // A rollback for another reason may have undone it meanwhile.
       if (Mailbox::is_executed(event)) roll_back_one(event->receiver, event->key(), true);
       mailbox_.free(event);
@@ -79,27 +79,27 @@ class Rollback {
   }
 
   void roll_back_history(LpId id, LpState& lp, const Key& to, bool cancelling) {
-    const std::uint32_t remaining = History::remaining(lp, to);
+    const std::uint32_t remaining = RollbackLog::remaining(lp, to);
     if (remaining == lp.count) return;
     ++statistics_.rollbacks;
     statistics_.rolled_back += lp.count - remaining;
-    TwEvent* const* events = lp.history();
+    TwEvent* const* events = lp.executed();
     if (cancelling) [[likely]] {
       if (lp.faulted) [[unlikely]]
         faults_.clear(id, lp, pending_);
       for (std::uint32_t i = lp.count; i-- > remaining;) undo(events[i]);
-      withdrawn_.put_back(id, lp, to, pending_);
+      dead_timers_.put_back(id, lp, to, pending_);
     }
     emitted_.roll_back(id, events[remaining]->key());
     const std::uint64_t start = read_cycles();
     coast(id, lp, restore(id, lp, remaining), remaining);
-    history_.note_rollback(id, lp, read_cycles() - start);
+    log_.note_rollback(id, lp, read_cycles() - start);
   }
 
   void roll_back_journaled(LpId id, LpState& lp, const Key& to, bool cancelling) {
     std::uint64_t undone = 0;
     const bool faulted = lp.faulted;
-    const TwEvent* first = history_.roll_back_journaled(lp, to, [&](TwEvent* event) {
+    const TwEvent* first = log_.roll_back_journaled(lp, to, [&](TwEvent* event) {
       ++undone;
       if (!cancelling) return;
       if (faulted && undone == 1) [[unlikely]]
@@ -115,8 +115,8 @@ class Rollback {
   /// Ends an interrupted event as a failed one: its handler does not go on.
   void end_squashed(Suspensions::One& one) {
     one.kept.measuring = false;
-    history_.bring_back(one.begun, std::move(one.kept), 0);
-    history_.end(one.begun, one.lp, lps_[one.lp], false);
+    log_.bring_back(one.begun, std::move(one.kept), 0);
+    log_.end(one.begun, one.lp, lps_[one.lp], false);
     ++statistics_.squashed;
   }
 
@@ -127,24 +127,24 @@ class Rollback {
 
   std::uint32_t restore(LpId id, LpState& lp, std::uint32_t remaining) {
     const TraceSpan span(lane_, TraceKind::restore, 0, id);
-    return history_.restore(id, lp, remaining);
+    return log_.restore(id, lp, remaining);
   }
 
   void coast(LpId id, LpState& lp, std::uint32_t from, std::uint32_t to) {
     if (from >= to) return;
-    TraceSpan span(lane_, TraceKind::coasting, lp.history()[from]->time().ticks(), id);
+    TraceSpan span(lane_, TraceKind::coasting, lp.executed()[from]->time().ticks(), id);
     span.set_count(to - from);
     for (std::uint32_t i = from; i < to; ++i) {
       ++statistics_.coasted;
-      if (!executor_.coast(lp, lp.history()[i])) break;  // the run will end at that event
+      if (!executor_.coast(lp, lp.executed()[i])) break;  // the run will end at that event
     }
   }
 
   LpTable& lps_;
   Pending& pending_;
   Mailbox& mailbox_;
-  History& history_;
-  WithdrawnTimers& withdrawn_;
+  RollbackLog& log_;
+  DeadTimers& dead_timers_;
   Executor<Pending>& executor_;
   FaultList& faults_;
   Emitted& emitted_;

@@ -70,15 +70,15 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
       rounds(team.workers()),
       moving(world.executions(), world.lp_count(), workers, team.workers()),
       text(run_world.model()),
-      bells(worker_count, team.workers()),
+      waker(worker_count, team.workers()),
       preempts((Preemptible::kPossible || run_settings.preempt_always) &&
                (worker_count > 1 || run_control.ranks != nullptr) && run_settings.preempts() &&
                text.locals_bytes() <= Preemptible::kMostLocalsBytes),
       cores_a_worker(cores_for(team.workers(), options.place) / workers) {
   if (control.ranks != nullptr) {
-    rank_link = std::make_unique<RankLink>(*control.ranks, world, owners, bells, workers, rounds,
+    rank_link = std::make_unique<RankLink>(*control.ranks, world, owners, waker, workers, rounds,
                                            depot, settings.channel_messages);
-    if (preempts) rank_link->call_back(bells);
+    if (preempts) rank_link->call_back(waker);
   }
   if (settings.offload.on())
     copier = settings.copier->make(workers, std::min(settings.offload.copiers, workers));
@@ -165,10 +165,10 @@ void Shared::give_to(LpId id, unsigned worker) {
 namespace {
 
 template <class Pending>
-class Run {
+class TimeWarpRun {
  public:
-  Run(World& world, const RunOptions& options, const Goal& goal, const Settings& settings,
-      RunControl& control, const CacheLayout& cache, RunResult& result)
+  TimeWarpRun(World& world, const RunOptions& options, const Goal& goal, const Settings& settings,
+              RunControl& control, const CacheLayout& cache, RunResult& result)
       : result_(result),
         shared_(world, options, goal, settings, control,
                 std::min(count_useful_workers(options, world.model()), world.parts()), cache) {
@@ -176,9 +176,9 @@ class Run {
       workers_.push_back(std::make_unique<Worker<Pending>>(shared_, i));
     make_crews();
   }
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
-  ~Run() {
+  TimeWarpRun(const TimeWarpRun&) = delete;
+  TimeWarpRun& operator=(const TimeWarpRun&) = delete;
+  ~TimeWarpRun() {
     shared_.team.join();  // threads run if others could not be started
     try {
       give_lps_back();
@@ -217,7 +217,7 @@ class Run {
     const unsigned threads = shared_.team.workers();
     std::vector<typename Crew<Pending>::WorkerList> lists(threads);
     for (unsigned i = 0; i < shared_.workers; ++i)
-      lists[shared_.bells.thread_of(i)].push_back(workers_[i].get());
+      lists[shared_.waker.thread_of(i)].push_back(workers_[i].get());
     for (unsigned i = 0; i < threads; ++i)
       crews_.push_back(std::make_unique<Crew<Pending>>(shared_, i, std::move(lists[i])));
     if (threads == shared_.workers) return;
@@ -233,7 +233,7 @@ class Run {
     result_.end = ending.end;
     for (const auto& worker : workers_) {
       shared_.world.trail.merge(worker->faults().trail);
-      shared_.world.tally.merge(worker->tally());
+      shared_.world.mergeable_statistics.merge(worker->mergeable_statistics());
     }
     const auto ends = share_ends(shared_.control.ranks, own_end(ending.reached));
     if (ending.end == RunEnd::fault)
@@ -249,13 +249,13 @@ class Run {
 
   struct Counters {
     WorkerStatistics sum;
-    checkpoint::Keeper::Statistics kept;
+    checkpoint::Checkpointer::Statistics kept;
     std::uint64_t held = 0;
     std::uint64_t moves = 0, lps_moved = 0;  ///< moves: the maximum, since ranks move together
 
     void add(const Counters& one) {
       merge_counters(kWorkerCounters, sum, one.sum);
-      merge_counters(checkpoint::Keeper::kCounters, kept, one.kept);
+      merge_counters(checkpoint::Checkpointer::kCounters, kept, one.kept);
       held += one.held;
       moves = std::max(moves, one.moves);
       lps_moved += one.lps_moved;
@@ -264,7 +264,7 @@ class Run {
   RankEnd<Counters> own_end(const Key& reached) const {
     RankEnd<Counters> end;
     for (const auto& worker : workers_) {
-      end.counters.add({worker->statistics(), worker->history().keeper().statistics(),
+      end.counters.add({worker->statistics(), worker->rollback_log().checkpointer().statistics(),
                         worker->held().executed(), shared_.moving.times(), 0});
       end.note(worker->faults().at(reached));
     }
@@ -281,7 +281,8 @@ class Run {
     const auto& [sum, kept, held, moves, lps_moved] = all;
     double interval = 0;
     for (const auto& worker : workers_)
-      interval += worker->history().checkpoint_interval() / static_cast<double>(shared_.workers);
+      interval +=
+          worker->rollback_log().checkpoint_interval() / static_cast<double>(shared_.workers);
     note_budget();
     note_preemption();
     for (const auto& crew : crews_)
@@ -307,7 +308,7 @@ class Run {
     add_memory();
   }
 
-  void add_checkpoint_notes(const checkpoint::Keeper::Statistics& kept) {
+  void add_checkpoint_notes(const checkpoint::Checkpointer::Statistics& kept) {
     if (const std::string note = shared_.tracker->note(); !note.empty())
       result_.notes.push_back(note);
     if (kept.refused == 0) return;
@@ -320,7 +321,7 @@ class Run {
   }
 
   /// Statistics of the LPs with a record of their own, and of offloading.
-  void add_checkpoints(const checkpoint::Keeper::Statistics& kept) {
+  void add_checkpoints(const checkpoint::Checkpointer::Statistics& kept) {
     const auto mean = [](std::uint64_t sum, std::uint64_t count) {
       return count == 0 ? 0.0 : static_cast<double>(sum) / static_cast<double>(count);
     };
@@ -342,7 +343,7 @@ class Run {
         "copies found unfinished when their LP was needed");
     add("checkpoints_no_slot", count(kept.no_slot),
         "not taken because the copier lay a whole ring behind (with threshold 0: made at once)");
-    add("abort_threshold", workers_[0]->history().keeper().threshold(),
+    add("abort_threshold", workers_[0]->rollback_log().checkpointer().threshold(),
         "share of a copy, at the end");
     add("copier_utilisation", shared_.copier->utilisation(), "share of its time that it copied");
   }
@@ -469,7 +470,7 @@ class TimeWarpEngine final : public WorldEngine {
     const CacheLayout cache =
         CacheLayout::choose(settings, count_useful_workers(options, world.model()), known);
     using Pending = pending::EngineSet<TwEvent>;
-    Run<Pending>(world, options, goal, settings, control, cache, result).execute();
+    TimeWarpRun<Pending>(world, options, goal, settings, control, cache, result).execute();
   }
 };
 

@@ -11,8 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "checkpoint/keeper.h"
-#include "engine/timewarp/bells.h"
+#include "checkpoint/checkpointer.h"
 #include "engine/timewarp/cache_layout.h"
 #include "engine/timewarp/gvt.h"
 #include "engine/timewarp/lp_state.h"
@@ -20,6 +19,7 @@
 #include "engine/timewarp/moving.h"
 #include "engine/timewarp/rank_link.h"
 #include "engine/timewarp/settings.h"
+#include "engine/timewarp/thread_waker.h"
 #include "memory/arena.h"
 #include "run/containment/model_text.h"
 #include "run/containment/preemption.h"
@@ -91,7 +91,7 @@ struct Shared {
   std::unique_ptr<RankLink> rank_link;  ///< null: there are no other ranks
   Moving moving;
   const ModelText text;
-  Bells bells;
+  ThreadWaker waker;
   const bool preempts;          ///< handlers are interrupted
   const double cores_a_worker;  ///< share of a core that a worker has
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values that metrics count (core/tally.h) from events that may still be rolled back: per LP, in
-// the order of its events. A worker's entries lie in one vector, linked to a list for each LP; free
-// entries are reused, the one freed last first. LPs are found in a hash table (linear probing),
-// since most LPs of a model may record nothing. So a value costs two or three cache lines, and
-// nothing is allocated once the vector has reached its greatest size.
+// Values for mergeable statistics (core/mergeable_statistics.h) from events that may still be
+// rolled back: for each LP in the order of its events. A worker's entries lie in one vector, linked
+// to a list for each LP; free entries are reused, the one freed last first. LPs are found in a hash
+// table (linear probing), since most LPs of a model may record nothing. So a value costs two or
+// three cache lines, and nothing is allocated once the vector has reached its greatest size.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/key.h"
-#include "core/tally.h"
+#include "core/mergeable_statistics.h"
 
 namespace orrery::timewarp {
 
@@ -37,12 +37,12 @@ class SpeculativeValues {
       release(at);
     }
   }
-  /// Counts the values of the LP's events before `until` in `tally`.
-  void commit(LpId lp, const Key& until, Tally& tally) {
+  /// Adds the values of the LP's events before `until` to `mergeable_statistics`.
+  void commit(LpId lp, const Key& until, MergeableStatistics& mergeable_statistics) {
     List* const list = find(lp);
     if (list == nullptr) return;
     while (list->first != kNone && entries_[list->first].key < until) {
-      tally.add(entries_[list->first].value);
+      mergeable_statistics.add(entries_[list->first].value);
       const std::uint32_t at = std::exchange(list->first, entries_[list->first].newer);
       (list->first == kNone ? list->last : entries_[list->first].older) = kNone;
       release(at);

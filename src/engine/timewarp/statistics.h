@@ -27,7 +27,7 @@ struct WorkerStatistics {
 };
 
 /// `executed`: without coasting forward. `checkpoints`: of small and journaled LPs; run.cpp adds
-/// those of LPs with a record, which checkpoint::Keeper counts.
+/// those of LPs with a record, which checkpoint::Checkpointer counts.
 inline constexpr CounterInfo<WorkerStatistics> kWorkerCounters[] = {
     {&WorkerStatistics::executed, Merge::sum},
     {&WorkerStatistics::rolled_back, Merge::sum, "rolled_back", "events undone"},

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/key.h"
-#include "engine/timewarp/history.h"
+#include "engine/timewarp/rollback_log.h"
 
 namespace orrery::timewarp {
 
@@ -23,9 +23,9 @@ class Suspensions {
     TwEvent* event;  ///< may be freed once it is squashed
     LpId lp;
     Key key;
-    History::Begun begun;
-    checkpoint::Keeper::Begun kept;  ///< of a recorded LP
-    std::uint64_t away_cycles;       ///< of the worker (worker.h), when the event was interrupted
+    RollbackLog::Begun begun;
+    checkpoint::Checkpointer::Begun kept;  ///< of a recorded LP
+    std::uint64_t away_cycles;  ///< of the worker (worker.h), when the event was interrupted
     bool squashed = false;
   };
 

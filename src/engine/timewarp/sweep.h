@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "core/assert.h"
+#include "engine/timewarp/dead_timers.h"
 #include "engine/timewarp/fault_list.h"
 #include "engine/timewarp/held.h"
-#include "engine/timewarp/history.h"
 #include "engine/timewarp/mailbox.h"
-#include "engine/timewarp/withdrawn_timers.h"
+#include "engine/timewarp/rollback_log.h"
 #include "pending/erase_if.h"
 
 namespace orrery::timewarp {
@@ -20,13 +20,13 @@ namespace orrery::timewarp {
 template <class Pending>
 class Sweep {
  public:
-  Sweep(Pending& pending, Mailbox& mailbox, const FaultList& faults, History& history,
-        const WithdrawnTimers& withdrawn, HeldEvents& held)
+  Sweep(Pending& pending, Mailbox& mailbox, const FaultList& faults, RollbackLog& log,
+        const DeadTimers& dead_timers, HeldEvents& held)
       : pending_(pending),
         mailbox_(mailbox),
         faults_(faults),
-        history_(history),
-        withdrawn_(withdrawn),
+        log_(log),
+        dead_timers_(dead_timers),
         held_(held) {}
 
   /// Frees the cancelled events that still wait for their time. No other worker refers to them:
@@ -60,11 +60,11 @@ class Sweep {
       see(event);
       ORRERY_ASSERT(!Mailbox::is_executed(event), "what is held is not executed");
     });
-    withdrawn_.for_each([&](const TwEvent* event) {
+    dead_timers_.for_each([&](const TwEvent* event) {
       see(event);
-      ORRERY_ASSERT(!Mailbox::is_executed(event), "a withdrawn timer is not executed");
+      ORRERY_ASSERT(!Mailbox::is_executed(event), "a dead timer is not executed");
     });
-    history_.for_each_event([&see](const TwEvent* event) {
+    log_.for_each_event([&see](const TwEvent* event) {
       see(event);
       ORRERY_ASSERT(Mailbox::is_executed(event), "a history holds executed events");
     });
@@ -74,9 +74,9 @@ class Sweep {
   void check_cut([[maybe_unused]] const Key& at) {
     ORRERY_ASSERT(mailbox_.is_empty(), "at a cut nothing is on its way");
     ORRERY_ASSERT(faults_.empty(), "at a cut no handler has failed");
-    ORRERY_ASSERT(withdrawn_.empty(), "at a cut withdrawn timers are pending");
+    ORRERY_ASSERT(dead_timers_.empty(), "at a cut dead timers are pending");
     ORRERY_ASSERT(held_.empty() && held_.uncommitted() == 0, "at a cut nothing is held");
-    history_.for_each_event(
+    log_.for_each_event(
         []([[maybe_unused]] const TwEvent* event) { ORRERY_ASSERT(false, "histories are empty"); });
     for_each_pending([&](TwEvent* event) {
       ORRERY_ASSERT(event->key() >= at, "everything below a cut is executed");
@@ -98,8 +98,8 @@ class Sweep {
   Pending& pending_;
   Mailbox& mailbox_;
   const FaultList& faults_;
-  History& history_;
-  const WithdrawnTimers& withdrawn_;
+  RollbackLog& log_;
+  const DeadTimers& dead_timers_;
   HeldEvents& held_;
   std::vector<TwEvent*> scratch_;
 };

@@ -4,8 +4,8 @@
 // executes its events in batches, lowest key first. Between batches it receives messages from other
 // workers, publishes what it sends, and takes part in GVT rounds. A thread gives it turns (crew.h);
 // only that thread changes its LPs (a copier reads those whose checkpoint is offloaded).
-// This file is a turn. Its parts are mailbox.h (messages), history.h (events that a rollback may
-// undo), held.h (LPs that must not roll back), executor.h (handlers), rollback.h (rollbacks),
+// This file is a turn. Its parts are mailbox.h (messages), rollback_log.h (events that a rollback
+// may undo), held.h (LPs that must not roll back), executor.h (handlers), rollback.h (rollbacks),
 // commitment.h (what a worker does after a GVT round) and cut.h (where a run may change hands).
 //
 // A worker detects a straggler when it pops it, not when it arrives: by then it is the lowest event
@@ -31,7 +31,7 @@
 #include "engine/timewarp/suspensions.h"
 #include "engine/timewarp/sweep.h"
 #include "memory/library_state.h"
-#include "run/events/withdrawn_count.h"
+#include "run/events/dead_timer_count.h"
 #include "run/loop/key_order.h"
 #include "run/loop/look_ahead.h"
 #include "run/loop/look_interval.h"
@@ -85,7 +85,7 @@ class Worker {
 
   /// `federate`: announces to other threads what this worker sends, if threads share cores; else
   /// null.
-  void share(Federate* federate) { mailbox_.share(federate, shared_.bells); }
+  void share(Federate* federate) { mailbox_.share(federate, shared_.waker); }
   /// Whether a worker must be called back from a long event for a message of this worker.
   bool has_late() const { return !mailbox_.late().empty(); }
 
@@ -132,9 +132,9 @@ class Worker {
   const HandlerExecution& execution() const { return executor_.execution(); }
   const Ending& ending() const { return commitment_.ending(); }
   const WorkerStatistics& statistics() const { return statistics_; }
-  const History& history() const { return history_; }
+  const RollbackLog& rollback_log() const { return log_; }
   const FaultList& faults() const { return faults_; }
-  const Tally& tally() const { return emitted_.tally; }
+  const MergeableStatistics& mergeable_statistics() const { return emitted_.mergeable_statistics; }
   const HeldEvents& held() const { return held_; }
 
  private:
@@ -157,8 +157,8 @@ class Worker {
   std::uint32_t run_held();
   void handle_final(TwEvent* event);
   bool is_held_up() { return !held_.empty() && held_.lowest() < lowest_pending(); }
-  void drop_withdrawn(LpState& lp, TwEvent* timer);
-  void reclaim_withdrawn();
+  void drop_dead_timer(LpState& lp, TwEvent* timer);
+  void reclaim_dead_timers();
   std::uint32_t next_batch() const;
   void adapt_batch(std::uint32_t executed, std::uint64_t cycles);
   bool drain();
@@ -182,11 +182,11 @@ class Worker {
   WorkerStatistics statistics_;
   Mailbox mailbox_;
   FaultList faults_;
-  History history_;
+  RollbackLog log_;
   HeldEvents held_;
   Suspensions suspensions_;
-  WithdrawnTimers withdrawn_;
-  WithdrawnCount withdrawn_count_;
+  DeadTimers dead_timers_;
+  DeadTimerCount dead_timer_count_;
   Emitted emitted_;
   Pending pending_;
   LookAhead<LpState> look_ahead_;
@@ -197,11 +197,11 @@ class Worker {
   Cut cut_;
   Balance balance_;
   bool is_moving_ = false;
-  History::Begun begun_ = History::Begun::small;  ///< of the event under execution
-  std::uint32_t batch_end_ = 0;                   ///< events of the batch under way
-  bool publishes_ = false;                        ///< the times of its events (bells.h)
-  std::uint64_t away_cycles_ = 0;                 ///< for which its handlers were interrupted
-  std::uint64_t turn_cycles_ = 0;                 ///< when its turn began
+  RollbackLog::Begun begun_ = RollbackLog::Begun::small;  ///< of the event under execution
+  std::uint32_t batch_end_ = 0;                           ///< events of the batch under way
+  bool publishes_ = false;         ///< the times of its events (thread_waker.h)
+  std::uint64_t away_cycles_ = 0;  ///< for which its handlers were interrupted
+  std::uint64_t turn_cycles_ = 0;  ///< when its turn began
   std::uint64_t load_busy_cycles_ = 0, load_executed_ = 0, load_committed_ = 0;  ///< at its begin
 
   std::int64_t latest_ticks_ = 0;
@@ -229,17 +229,17 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
       mailbox_(index, shared.mesh, shared.rank_link.get(), shared.owners, shared.depot, arena_,
                statistics_),
       faults_(shared.model, shared.options.livelock_microsteps),
-      history_(lps_, arena_, shared.settings.strategy, shared.settings.offload,
-               shared.copy_queue(index), shared.tracker, faults_, statistics_, lane_),
+      log_(lps_, arena_, shared.settings.strategy, shared.settings.offload,
+           shared.copy_queue(index), shared.tracker, faults_, statistics_, lane_),
       held_(shared.world.executions()),
       emitted_(shared.model, shared.control),
       executor_(shared.world, shared.options, lps_, faults_,
-                {mailbox_, pending_, emitted_, history_.undo_log(), speculative_},
-                shared.control.trace, lane_),
-      rollback_(lps_, pending_, mailbox_, history_, withdrawn_, executor_, faults_, emitted_,
+                {mailbox_, pending_, emitted_, log_.undo_log(), speculative_}, shared.control.trace,
+                lane_),
+      rollback_(lps_, pending_, mailbox_, log_, dead_timers_, executor_, faults_, emitted_,
                 suspensions_, statistics_, lane_),
-      sweep_(pending_, mailbox_, faults_, history_, withdrawn_, held_),
-      commitment_(shared, index, mailbox_, history_, held_, faults_, emitted_, statistics_),
+      sweep_(pending_, mailbox_, faults_, log_, dead_timers_, held_),
+      commitment_(shared, index, mailbox_, log_, held_, faults_, emitted_, statistics_),
       cut_(shared.cut_events, shared.end),
       balance_(shared.balance_terms()),
       batch_cycles_limit_(cycles_in(kBatchSeconds)) {
@@ -247,7 +247,7 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
   const std::uint64_t period_us = fixed_period ? shared.settings.gvt_period_us : kGvtPeriodUs;
   period_events_ = fixed_period ? 0 : kGvtEvents * shared.all_workers();
   period_cycles_ = cycles_in(1e-6 * static_cast<double>(period_us));
-  if (shared.preempts) mailbox_.late().watch(shared.bells);
+  if (shared.preempts) mailbox_.late().watch(shared.waker);
 }
 
 // ---- Turns
@@ -266,7 +266,7 @@ typename Worker<Pending>::Turn Worker<Pending>::turn_below(const Key& below) {
                                   : run_batch(limit, next_batch());
   mailbox_.flush();
   if (!mailbox_.late().empty()) [[unlikely]]
-    statistics_.rings += mailbox_.late().ring();
+    statistics_.rings += mailbox_.late().wake();
   turn.executed = executed > 0;
   if (!turn.executed) return turn;
   const std::uint64_t cycles = read_cycles() - start - (away_cycles_ - away);
@@ -299,9 +299,9 @@ void Worker<Pending>::run_alone() {
                                       : next->key();
     const bool pauses = !went_on && next != nullptr;
     if (commitment_.adopt_alone(gvt, !went_on && !pauses, local())) return;
-    if (withdrawn_count_.are_many(executor_.cancelled_timers(), pending_.size()))
-      reclaim_withdrawn();
-    // Withdrawn timers do not count towards the events between cuts.
+    if (dead_timer_count_.are_many(executor_.cancelled_timers(), pending_.size()))
+      reclaim_dead_timers();
+    // Dead timers do not count towards the events between cuts.
     const std::uint64_t executed = statistics_.executed - executed_before;
     const bool is_due = pauses || shared_.goal.time_is_over();
     if (cut_.advance_alone(executed, is_due) && reach_cut()) return;
@@ -315,7 +315,7 @@ inline bool is_before(const TwEvent& event, const Key& key) {
   return event.key() < key;
 }
 
-/// Executes events before `limit`; returns how many, including withdrawn timers. After a handler
+/// Executes events before `limit`; returns how many, including dead timers. After a handler
 /// crashes or is dropped, the worker goes on here.
 template <class Pending>
 std::uint32_t Worker<Pending>::run_batch(const Key& limit, std::uint32_t most_events) {
@@ -341,7 +341,7 @@ template <class Pending>
   LpState& lp = lps_[event->receiver];
   executor_.end_dropped(lp, event);
   if (!speculative_) return;
-  history_.end(begun_, event->receiver, lp, false);
+  log_.end(begun_, event->receiver, lp, false);
 }
 
 /// Not inlined: in the function to which crashes return, the compiler would inline less of the
@@ -389,8 +389,8 @@ void Worker<Pending>::handle(TwEvent* event) {
   if (lp.held) [[unlikely]]
     return hold(event);
   if (!speculative_) {
-    if (is_withdrawn(*lp.object, *event, event->payload())) [[unlikely]]
-      return drop_withdrawn(lp, event);
+    if (is_dead_timer(*lp.object, *event, event->payload())) [[unlikely]]
+      return drop_dead_timer(lp, event);
     event->first_sent = nullptr;
     if (!executor_.run(lp, event, false)) return;
     ++statistics_.executed;
@@ -398,19 +398,19 @@ void Worker<Pending>::handle(TwEvent* event) {
     return;
   }
   if (!mailbox_.claim(event)) return;
-  if (history_.is_straggler(lp, event)) [[unlikely]]
+  if (log_.is_straggler(lp, event)) [[unlikely]]
     rollback_.roll_back(event->receiver, event->key());
-  if (is_withdrawn(*lp.object, *event, event->payload())) [[unlikely]] {
+  if (is_dead_timer(*lp.object, *event, event->payload())) [[unlikely]] {
     mailbox_.undo(event);
-    return drop_withdrawn(lp, event);
+    return drop_dead_timer(lp, event);
   }
-  begun_ = history_.begin(lp, event, mailbox_);
+  begun_ = log_.begin(lp, event, mailbox_);
   ++statistics_.executed;
   event->first_sent = nullptr;
   if (publishes_) [[unlikely]]
     publish(*event);
-  const bool succeeded = executor_.run(lp, event, begun_ == History::Begun::reversible);
-  history_.end(begun_, event->receiver, lp, succeeded);
+  const bool succeeded = executor_.run(lp, event, begun_ == RollbackLog::Begun::reversible);
+  log_.end(begun_, event->receiver, lp, succeeded);
 }
 
 /// Holds an event of an LP that must not roll back. It is the lowest event pending here.
@@ -439,8 +439,8 @@ template <class Pending>
 void Worker<Pending>::handle_final(TwEvent* event) {
   if (!mailbox_.claim(event)) return;
   LpState& lp = lps_[event->receiver];
-  if (is_withdrawn(*lp.object, *event, event->payload())) [[unlikely]]
-    return drop_withdrawn(lp, event);
+  if (is_dead_timer(*lp.object, *event, event->payload())) [[unlikely]]
+    return drop_dead_timer(lp, event);
   event->first_sent = nullptr;
   const std::uint64_t hash_before = lp.kernel.hash;
   if (!executor_.run_final(lp, event)) return;  // the fault holds GVT here
@@ -451,9 +451,9 @@ void Worker<Pending>::handle_final(TwEvent* event) {
 
 /// `timer`: its time has come, but its LP has cancelled it.
 template <class Pending>
-[[gnu::noinline]] void Worker<Pending>::drop_withdrawn(LpState& lp, TwEvent* timer) {
-  withdrawn_.add(lp, timer, mailbox_);
-  withdrawn_count_.note_dropped();
+[[gnu::noinline]] void Worker<Pending>::drop_dead_timer(LpState& lp, TwEvent* timer) {
+  dead_timers_.add(lp, timer, mailbox_);
+  dead_timer_count_.note_dropped();
 }
 
 /// Events in the next batch; 0 if the worker has executed its quota of this round.
@@ -531,10 +531,10 @@ bool Worker<Pending>::adopt(const GvtReport& sum) {
   rollback_.set_gvt(commitment_.gvt());
   if (sum.fault_at_lowest && !sum.fault_is_certain) [[unlikely]]
     retry_fault();
-  withdrawn_.commit(commitment_.gvt(), mailbox_);
+  dead_timers_.commit(commitment_.gvt(), mailbox_);
   if (commitment_.must_sweep()) sweep_.free_cancelled();
-  if (withdrawn_count_.are_many(executor_.cancelled_timers(), pending_.size())) [[unlikely]]
-    reclaim_withdrawn();
+  if (dead_timer_count_.are_many(executor_.cancelled_timers(), pending_.size())) [[unlikely]]
+    reclaim_dead_timers();
   if (commitment_.must_retreat()) statistics_.retreats += retreat(commitment_.horizon());
   commitment_.settle(memory_bytes());
   if constexpr (kAssertions) {
@@ -587,7 +587,7 @@ Commitment::Local Worker<Pending>::local() {
 template <class Pending>
 std::int64_t Worker<Pending>::memory_bytes() const {
   return static_cast<std::int64_t>(emitted_.bytes() + pending_.bytes() + arena_.taken_bytes()) +
-         mailbox_.used_bytes() + history_.memory_bytes();
+         mailbox_.used_bytes() + log_.memory_bytes();
 }
 
 }  // namespace orrery::timewarp

@@ -10,12 +10,12 @@ namespace orrery::timewarp {
 template <class Pending>
 std::uint64_t Worker<Pending>::retreat(const Key& to) {
   std::uint64_t lps = 0;
-  history_.for_each_active([&](LpId id, const TwEvent* last) {
+  log_.for_each_active([&](LpId id, const TwEvent* last) {
     if (last->key() < to) return;
     ++lps;
     rollback_.roll_back(id, to);
   });
-  history_.trim(mailbox_);
+  log_.trim(mailbox_);
   mailbox_.flush_all();
   return lps;
 }
@@ -46,15 +46,15 @@ bool Worker<Pending>::follow_cut(const GvtReport& sum) {
 
 /// Takes cancelled timers out of the pending event set before their time comes.
 template <class Pending>
-void Worker<Pending>::reclaim_withdrawn() {
+void Worker<Pending>::reclaim_dead_timers() {
   sweep_.free_cancelled([this](TwEvent* event) {
     LpState& lp = lps_[event->receiver];
     if (lp.faulted) return false;  // the failed handler may have wiped the state that tells this
-    if (!is_withdrawn(*lp.object, *event, event->payload())) return false;
-    withdrawn_.add(lp, event, mailbox_);
+    if (!is_dead_timer(*lp.object, *event, event->payload())) return false;
+    dead_timers_.add(lp, event, mailbox_);
     return true;
   });
-  withdrawn_count_.note_reclaimed(executor_.cancelled_timers());
+  dead_timer_count_.note_reclaimed(executor_.cancelled_timers());
 }
 
 /// The round that reached the cut has committed everything below it. LPs with records now release
@@ -65,9 +65,9 @@ bool Worker<Pending>::reach_cut() {
   const bool ends = shared_.ends_at_cut && (cut_.was_due() || !speculative_);
   is_moving_ = !ends && balance_.wants_cut();
   if (speculative_) {
-    withdrawn_.put_all_back(lps_, pending_);
+    dead_timers_.put_all_back(lps_, pending_);
     if (!is_moving_) sweep_.free_cancelled();  // else once it is known what moves
-    history_.trim(mailbox_);
+    log_.trim(mailbox_);
     mailbox_.commit_sent_to_ranks(Key::infinity());
   }
   if (kAssertions && !is_moving_) check_cut();
@@ -80,7 +80,7 @@ bool Worker<Pending>::reach_cut() {
 template <class Pending>
 void Worker<Pending>::check_cut() {
   sweep_.check_cut(commitment_.gvt());
-  ORRERY_ASSERT(history_.uncommitted() == 0, "at a cut everything executed is committed");
+  ORRERY_ASSERT(log_.uncommitted() == 0, "at a cut everything executed is committed");
   ORRERY_ASSERT(emitted_.empty(), "at a cut all rows are handed over, and all values counted");
   for (LpId id = 0; id < lps_.count(); ++id) {
     if (shared_.owners[id] != index_) continue;

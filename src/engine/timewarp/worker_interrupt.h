@@ -2,7 +2,7 @@
 //
 // Worker: interrupting handlers because an earlier event may have come
 // (run/containment/preemption.h, suspensions.h), and publishing long events so that other workers
-// can ring (bells.h). Included by worker.h only.
+// can wake it (thread_waker.h). Included by worker.h only.
 #pragma once
 
 namespace orrery::timewarp {
@@ -26,7 +26,7 @@ void Worker<Pending>::interrupt() {
   executor_.interrupt(lp);
   suspensions_.push({event, event->receiver, event->key(), begun_, {}, away_cycles_});
   ++statistics_.interrupted;
-  suspensions_.top().kept = history_.set_aside(begun_, lp);
+  suspensions_.top().kept = log_.set_aside(begun_, lp);
 }
 
 template <class Pending>
@@ -61,17 +61,17 @@ bool Worker<Pending>::go_on(std::uint64_t cycles) {
   away_cycles_ = one.away_cycles + cycles;
   executor_.go_on();
   if (one.squashed) return false;
-  history_.bring_back(one.begun, std::move(one.kept), cycles);
+  log_.bring_back(one.begun, std::move(one.kept), cycles);
   begun_ = one.begun;
   if (publishes_) publish(*one.event);
   return true;
 }
 
-// ---- Bells
+// ---- Waking
 
 template <class Pending>
 void Worker<Pending>::publish(const TwEvent& event) {
-  Bells::Running& running = shared_.bells.running(index_);
+  ThreadWaker::Running& running = shared_.waker.running(index_);
   running.since.store(read_cycles(), std::memory_order_relaxed);
   running.ticks.store(event.time().ticks(), std::memory_order_relaxed);
 }
@@ -83,7 +83,8 @@ void Worker<Pending>::choose_publishing() {
   constexpr double kLongSeconds = 10e-6;
   const bool were = publishes_;
   publishes_ = shared_.preempts && event_cycles_ > cycles_in(kLongSeconds);
-  if (were) shared_.bells.running(index_).ticks.store(Bells::kNone, std::memory_order_relaxed);
+  if (were)
+    shared_.waker.running(index_).ticks.store(ThreadWaker::kNone, std::memory_order_relaxed);
 }
 
 }  // namespace orrery::timewarp

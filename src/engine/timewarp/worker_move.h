@@ -59,7 +59,7 @@ void Worker<Pending>::hand_out_lps() {
     if (owner != index_) handed_out.push_back({event, owner});
     return owner != index_;
   });
-  history_.dismiss_records([this](LpId id) { return shared_.owners[id] != index_; });
+  log_.dismiss_records([this](LpId id) { return shared_.owners[id] != index_; });
 }
 
 template <class Pending>
@@ -67,7 +67,7 @@ void Worker<Pending>::take_moved_lps() {
   for (const Moving::Lp& lp : shared_.moving.lps()) {
     if (lp.to != index_) continue;
     lps_.rebind(lp.id, arena_);
-    if (!lps_[lp.id].held) history_.adopt(lp.id, lps_[lp.id]);
+    if (!lps_[lp.id].held) log_.adopt(lp.id, lps_[lp.id]);
   }
   for (unsigned from = 0; from < shared_.workers; ++from)
     for (const Moving::Event& handed_out : shared_.moving.handed_out(from))

@@ -18,7 +18,7 @@ void Worker<Pending>::take_lps() {
     LpState& lp = lps_[id];
     lp.one_chunk = lps_.heap(id).single_chunk() && memory::chunk_bytes_at(lp.object) > 0;
     lp.held = speculative_ && shared_.world.executions().of(id) != LpExecution::speculative;
-    if (speculative_ && !lp.held) history_.adopt(id, lp);
+    if (speculative_ && !lp.held) log_.adopt(id, lp);
     state_bytes += lps_.heap(id).live_bytes();
     reversible |= reverse_wanted && lp.object->reversible();
   }
@@ -51,13 +51,13 @@ void Worker<Pending>::take_events() {
 
 template <class Pending>
 void Worker<Pending>::end_run() {
-  history_.for_each_active(
+  log_.for_each_active(
       [this](LpId id, const TwEvent*) { rollback_.restore_state(id, ending().reached); });
   held_.take_back(ending().reached, [this](const HeldEvents::Final& one) {
     lps_[one.lp].kernel.hash = one.hash_before;
     ++statistics_.rolled_back;
   });
-  history_.settle();
+  log_.settle();
 }
 
 }  // namespace orrery::timewarp

@@ -98,7 +98,7 @@ void Process::join() {
     fprintf(stderr, "orrery: %s; this process runs without a turn\n", llf_error());
     return;
   }
-  federate()->be_patient({kPatienceNs, latest_overdue});
+  federate()->set_overdue_limit({kPatienceNs, latest_overdue});
   see(coarse_now());
   federate()->pause();
 }

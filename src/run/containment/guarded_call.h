@@ -54,8 +54,8 @@ class MisuseWatch {
 };
 
 namespace detail {
-template <class Run, class OnFailure>
-[[gnu::always_inline]] inline bool guarded(memory::LpHeap& heap, Run&& run,
+template <class Body, class OnFailure>
+[[gnu::always_inline]] inline bool guarded(memory::LpHeap& heap, Body&& run,
                                            OnFailure&& on_failure) {
   bool succeeded = true;
   const HeapMisuseNote interrupted = std::exchange(heap_misuse(), {});
@@ -78,8 +78,8 @@ template <class Run, class OnFailure>
 }
 
 /// For an LP in ordinary memory.
-template <class Run, class OnFailure>
-[[gnu::always_inline]] inline bool guarded(Run&& run, OnFailure&& on_failure) {
+template <class Body, class OnFailure>
+[[gnu::always_inline]] inline bool guarded(Body&& run, OnFailure&& on_failure) {
   try {
     run();
     return true;

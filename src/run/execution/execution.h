@@ -12,7 +12,7 @@
 //   void send(const EventHeader& header, const Payload& payload)   an event before the horizon;
 //                                                               write_payload (payload.h) copies it
 //   void append_row(const Row& row)                             a row of the event being handled
-//   void observe(const Key& key, LpId lp, const Observation&)   a value of it for the tally
+//   void observe(const Key& key, LpId lp, const Observation&)   for the mergeable statistics
 // and, for engines with reverse handlers only,
 //   void save_before(const void* address, std::size_t bytes), void remember(const void*,
 //   std::size_t)
@@ -27,14 +27,14 @@
 #include <string_view>
 
 #include "core/assert.h"
+#include "core/dead_timer.h"
 #include "core/event_header.h"
 #include "core/fingerprint.h"
 #include "core/float_environment.h"
 #include "core/kernel_state.h"
+#include "core/mergeable_statistics.h"
 #include "core/payload.h"
 #include "core/rows.h"
-#include "core/tally.h"
-#include "core/withdrawn.h"
 #include "orrery/context.h"
 #include "orrery/error.h"
 #include "orrery/logical_process.h"
@@ -83,7 +83,7 @@ class Execution final : public Context, public HandlerExecution {
     if (recorder_ != nullptr && sends_ > 0) append_traced({}, 0);
   }
 
-  /// Begins an event that is not a withdrawn timer. Event and payload must stay valid until the
+  /// Begins an event that is not a dead timer. Event and payload must stay valid until the
   /// execution ends.
   [[gnu::always_inline]] void begin(const EventHeader& event, const void* payload,
                                     LogicalProcessBase& lp, const KernelState& kernel) {
@@ -202,7 +202,7 @@ class Execution final : public Context, public HandlerExecution {
   /// handled. Returns the trailer's size.
   [[gnu::noinline]] std::uint32_t open_trailer() {
     if (!is_timer(*event_, payload_)) return kTrailerBytes;
-    ORRERY_ASSERT(!is_withdrawn(*lp_, *event_, payload_), "a withdrawn timer is not executed");
+    ORRERY_ASSERT(!is_dead_timer(*lp_, *event_, payload_), "a dead timer is not executed");
     end_timer(timer_place(trailer_of(*event_, payload_)));
     return kTrailerBytes;
   }

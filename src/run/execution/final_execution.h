@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/float_environment.h"
+#include "core/mergeable_statistics.h"
 #include "core/rows.h"
-#include "core/tally.h"
 #include "memory/application_mode.h"
 #include "orrery/context.h"
 #include "orrery/logical_process.h"
@@ -23,8 +23,8 @@ namespace orrery {
 class FinalExecution final : public FinalContext {
  public:
   /// `hash`: the LP's fingerprint. `rows`, `observations`: receive emitted rows and observations
-  /// for tallies; nullptr: discarded. `left_out`: receives the indices of metrics of which a value
-  /// was not recorded.
+  /// for the mergeable statistics; nullptr: discarded. `left_out`: receives the indices of metrics
+  /// of which a value was not recorded.
   FinalExecution(const Model& model, Time end, LpId id, LogicalProcessBase& lp, std::uint64_t hash,
                  RowBuffer* rows, std::vector<Observation>* observations,
                  std::vector<std::uint32_t>& left_out)

@@ -74,7 +74,7 @@ class OneByOne {
     }
     void append_row(const Row& row) { run.append_row(row); }
     void observe(const Key&, LpId, const Observation& observation) {
-      run.world_.tally.add(observation);
+      run.world_.mergeable_statistics.add(observation);
     }
   };
 

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "core/assert.h"
-#include "core/withdrawn.h"
+#include "core/dead_timer.h"
 #include "pending/erase_if.h"
+#include "run/events/dead_timer_count.h"
 #include "run/events/event_list.h"
 #include "run/events/event_pool.h"
 #include "run/events/plain_event.h"
-#include "run/events/withdrawn_count.h"
 #include "run/loop/look_ahead.h"
 
 namespace orrery::loop {
@@ -63,9 +63,9 @@ class PlainEvents {
     if (pending_.announces()) [[unlikely]]
       look_ahead_.step(pending_, records, more);
     ORRERY_ASSERT(event->key() > execution.cause(), "events are handled in the order of keys");
-    if (is_withdrawn(*lp.object, *event, event->payload())) [[unlikely]] {
+    if (is_dead_timer(*lp.object, *event, event->payload())) [[unlikely]] {
       release(event);
-      withdrawn_.note_dropped();
+      dead_timer_count_.note_dropped();
       return nullptr;
     }
     execution.begin(*event, event->payload(), *lp.object, lp.kernel);
@@ -76,7 +76,7 @@ class PlainEvents {
   /// `cancelled`: timers that handlers of this thread have cancelled so far.
   template <class Records>
   void reclaim_if_many(std::uint64_t cancelled, Records& records) {
-    if (withdrawn_.are_many(cancelled, pending_.size())) reclaim(cancelled, records);
+    if (dead_timer_count_.are_many(cancelled, pending_.size())) reclaim(cancelled, records);
   }
 
  private:
@@ -84,16 +84,16 @@ class PlainEvents {
   [[gnu::noinline]] void reclaim(std::uint64_t cancelled, Records& records) {
     std::vector<PlainEvent*> scratch;
     pending::erase_if(pending_, scratch, [&](PlainEvent* event) {
-      if (!is_withdrawn(*records[event->receiver].object, *event, event->payload())) return false;
+      if (!is_dead_timer(*records[event->receiver].object, *event, event->payload())) return false;
       release(event);
       return true;
     });
-    withdrawn_.note_reclaimed(cancelled);
+    dead_timer_count_.note_reclaimed(cancelled);
   }
 
   Pool pool_;
   Pending pending_;
-  WithdrawnCount withdrawn_;
+  DeadTimerCount dead_timer_count_;
   LookAhead<Record> look_ahead_;
 };
 

@@ -24,7 +24,7 @@ Finisher::Finisher(const Model& model, Time end, RowSink* rows, Metrics metrics)
       end_(end),
       rows_(rows),
       apart_(metrics == Metrics::apart),
-      tally_(model),
+      mergeable_statistics_(model),
       totals_(model, end) {}
 
 void Finisher::finish(LpId id, LogicalProcessBase& lp, std::uint64_t hash) {
@@ -46,7 +46,7 @@ void Finisher::call(LpId id, LogicalProcessBase& lp, std::uint64_t hash) {
   heap_misuse().raise();  // before any of its results count
   hash = execution.hash();
   const memory::PlatformMode platform;
-  for (const Observation& one : observations_) tally_at_end(one);
+  for (const Observation& one : observations_) add_at_end(one);
   if (const std::byte* metrics = LogicalProcessAccess::metrics(lp)) {
     add_metrics(id, metrics);
     hash = fingerprint::add_bytes(hash, metrics, model_.metric_bytes());
@@ -56,10 +56,10 @@ void Finisher::call(LpId id, LogicalProcessBase& lp, std::uint64_t hash) {
 
 /// Observations at the end of the run belong to the last interval of a series. A level that is set
 /// there has no duration.
-void Finisher::tally_at_end(Observation one) {
+void Finisher::add_at_end(Observation one) {
   if (model_.metrics()[one.metric]->is_level()) return;
   one.time = std::max(Time::zero(), end_ - Duration::from_ticks(1));
-  tally_.add(one);
+  mergeable_statistics_.add(one);
 }
 
 void Finisher::add_metrics(LpId id, const std::byte* metrics) {
@@ -85,7 +85,7 @@ void Finisher::hand_rows_over() {
 
 Finisher::Part Finisher::take_part() {
   hand_rows_over();
-  part_.tally = tally_.words();
+  part_.mergeable_statistics = mergeable_statistics_.words();
   return std::move(part_);
 }
 
@@ -108,7 +108,7 @@ void Finisher::store(RunResult& result) {
   note_left_out(model_, part_.left_out, result);
   result.fingerprint = part_.fingerprint;
   totals_.store(result);
-  result.tally = std::move(tally_);
+  result.mergeable_statistics = std::move(mergeable_statistics_);
   if (part_.fault.empty()) return;
   result.end = RunEnd::fault;
   result.fault = part_.fault;
@@ -116,13 +116,13 @@ void Finisher::store(RunResult& result) {
 
 void Finisher::store(const Model& model, Time end, std::vector<Part> parts, RunResult& result) {
   result.fingerprint = 0;
-  result.tally.emplace(model);
+  result.mergeable_statistics.emplace(model);
   const Part* failed = nullptr;
   std::vector<std::uint32_t> left_out;
   std::vector<std::pair<LpId, const std::byte*>> all;
   for (const Part& part : parts) {
     result.fingerprint += part.fingerprint;
-    result.tally->merge_words(part.tally);
+    result.mergeable_statistics->merge_words(part.mergeable_statistics);
     left_out.insert(left_out.end(), part.left_out.begin(), part.left_out.end());
     if (!part.fault.empty() && (failed == nullptr || part.fault_lp < failed->fault_lp))
       failed = &part;

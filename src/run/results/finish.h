@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/mergeable_statistics.h"
 #include "core/rows.h"
-#include "core/tally.h"
 #include "memory/lp_heap.h"
 #include "run/engine.h"
 #include "run/results/metric_totals.h"
@@ -30,8 +30,10 @@ class Finisher {
   };
   Finisher(const Model& model, Time end, RowSink* rows, Metrics metrics = Metrics::summed);
 
-  /// Adds the tally of the run. Not after a fault.
-  void add(const Tally& tally) { tally_.merge(tally); }
+  /// Adds the mergeable statistics of the run. Not after a fault.
+  void add(const MergeableStatistics& mergeable_statistics) {
+    mergeable_statistics_.merge(mergeable_statistics);
+  }
 
   /// In place of finish after a model fault: the state of an LP whose handler failed is invalid, so
   /// only its committed fingerprint counts.
@@ -44,9 +46,9 @@ class Finisher {
   /// The results of the LPs of one place; plain values, which can be sent to other ranks.
   struct Part {
     std::uint64_t fingerprint = 0;
-    std::vector<LpId> lps;                ///< LPs with metrics, in order
-    std::vector<std::byte> metrics;       ///< the metrics in the ledger of each of these
-    std::vector<std::uint64_t> tally;     ///< Tally::words
+    std::vector<LpId> lps;           ///< LPs with metrics, in order
+    std::vector<std::byte> metrics;  ///< the metrics in the ledger of each of these
+    std::vector<std::uint64_t> mergeable_statistics;  ///< MergeableStatistics::words
     std::vector<std::uint32_t> left_out;  ///< metrics whose values in finish() begin too early
     LpId fault_lp = 0;                    ///< valid if there is a fault
     std::string fault;                    ///< sentence of the first LP that failed
@@ -63,7 +65,7 @@ class Finisher {
  private:
   void call(LpId id, LogicalProcessBase& lp, std::uint64_t hash);
   void note_fault(LpId id, std::size_t rows);
-  void tally_at_end(Observation one);
+  void add_at_end(Observation one);
   void add_metrics(LpId id, const std::byte* metrics);
   void hand_rows_over();
   static void note_left_out(const Model& model, std::vector<std::uint32_t> metrics,
@@ -75,7 +77,7 @@ class Finisher {
   const bool apart_;
   RowBuffer buffer_;
   std::vector<Observation> observations_;  ///< of the LP that is ending
-  Tally tally_;
+  MergeableStatistics mergeable_statistics_;
   MetricTotals totals_;
   Part part_;
 };

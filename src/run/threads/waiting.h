@@ -3,8 +3,8 @@
 // How threads wait for each other: first spin, since the other is usually done within a microsecond
 // or two; then yield the core, since the other may need it; then sleep. With more threads than
 // cores a thread does not spin, which would only take time from the thread that it waits for. A
-// thread that others can wake sleeps on its condition (Patience::wait says when); a thread of which
-// nobody knows that it waits sleeps for periods that grow (Backoff).
+// thread that others can wake sleeps on its condition (SpinThenYield::wait says when). A thread
+// that no other thread wakes sleeps for periods that grow (Backoff).
 #pragma once
 
 #include <sched.h>
@@ -15,9 +15,9 @@
 
 namespace orrery {
 
-class Patience {
+class SpinThenYield {
  public:
-  explicit Patience(bool crowded) : spins_(crowded ? 0 : kSpins) {}
+  explicit SpinThenYield(bool crowded) : spins_(crowded ? 0 : kSpins) {}
 
   /// Waits until `ready()`; returns false when it is time to sleep.
   template <class Ready>
@@ -56,7 +56,7 @@ class Backoff {
     ++waits_;
     if (waits_ <= looks_ + kYields) {
       if (looks_ > 0)
-        for (std::uint32_t i = 0; i < kRelaxesALook; ++i) Patience::relax();
+        for (std::uint32_t i = 0; i < kRelaxesALook; ++i) SpinThenYield::relax();
       if (waits_ > looks_) sched_yield();
     } else {
       const timespec pause{0, nap_ns_};

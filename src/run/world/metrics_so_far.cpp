@@ -24,7 +24,7 @@ Finisher::Part part_of(World& world) {
     part.lps.push_back(id);
     part.metrics.insert(part.metrics.end(), metrics, metrics + bytes);
   });
-  part.tally = world.tally.words();
+  part.mergeable_statistics = world.mergeable_statistics.words();
   return part;
 }
 
@@ -40,7 +40,7 @@ RunResult metrics_so_far(World& world, Time time, transport::RankTransport* rank
   MetricTotals totals(world.model(), time);
   for_each_ledger(world, [&](LpId, const std::byte* metrics) { totals.add(metrics); });
   totals.store(result);
-  result.tally = world.tally;
+  result.mergeable_statistics = world.mergeable_statistics;
   return result;
 }
 

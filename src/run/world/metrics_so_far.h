@@ -10,8 +10,9 @@
 
 namespace orrery {
 
-/// Metrics, levels and the tally of all events before `time`, which the world has reached. `ranks`:
-/// null for a single rank; else all ranks call this, and each gets the result for all LPs.
+/// Metrics, levels and mergeable statistics of all events before `time`, which the world has
+/// reached. `ranks`: null for a single rank; else all ranks call this, and each gets the result for
+/// all LPs.
 RunResult metrics_so_far(World& world, Time time, transport::RankTransport* ranks);
 
 }  // namespace orrery

@@ -21,7 +21,7 @@ namespace {
 /// Receives the sends, rows and observations of start().
 struct StartOutbox {
   EventList& pending;
-  Tally& tally;
+  MergeableStatistics& mergeable_statistics;
   RowBuffer& rows;
   const bool keep_rows;
 
@@ -35,7 +35,9 @@ struct StartOutbox {
     const memory::PlatformMode platform;
     rows.append(row);
   }
-  void observe(const Key&, LpId, const Observation& observation) { tally.add(observation); }
+  void observe(const Key&, LpId, const Observation& observation) {
+    mergeable_statistics.add(observation);
+  }
 };
 
 class Population {
@@ -45,7 +47,7 @@ class Population {
         options_(options),
         control_(control),
         team_(team),
-        tallies_(world.parts(), world.tally),
+        parts_statistics_(world.parts(), world.mergeable_statistics),
         rows_(world.parts()),
         notes_(team.workers()) {}
 
@@ -68,8 +70,9 @@ class Population {
     for (const std::string& note : notes_)
       if (!note.empty()) result.notes.push_back(note);
   }
-  void add_tallies() {
-    for (const Tally& tally : tallies_) world_.tally.merge(tally);
+  void merge_parts() {
+    for (const MergeableStatistics& mergeable_statistics : parts_statistics_)
+      world_.mergeable_statistics.merge(mergeable_statistics);
   }
   void hand_rows_over() {
     for (unsigned part = 0; part < world_.parts(); ++part)
@@ -80,9 +83,9 @@ class Population {
   static constexpr int kMaking = 0, kStarting = 1;
 
   void set_up(int phase, unsigned part) {
-    Execution<StartOutbox> execution(
-        world_.model(), world_.promises(), options_,
-        StartOutbox{world_.pending[part], tallies_[part], rows_[part], control_.rows != nullptr});
+    Execution<StartOutbox> execution(world_.model(), world_.promises(), options_,
+                                     StartOutbox{world_.pending[part], parts_statistics_[part],
+                                                 rows_[part], control_.rows != nullptr});
     execution.trace_with(control_.trace, nullptr);
     const ThreadWatch watched(control_.threads, world_.model(), execution, false);
     if (phase == kMaking && world_.on_heaps()) world_.make_heaps(part);
@@ -124,7 +127,7 @@ class Population {
   const RunOptions& options_;
   RunControl& control_;
   Team& team_;
-  std::vector<Tally> tallies_;  ///< by part, like the next
+  std::vector<MergeableStatistics> parts_statistics_;  ///< by part, like the next
   std::vector<RowBuffer> rows_;
   std::vector<std::string> notes_;  ///< by thread
 };
@@ -157,7 +160,7 @@ bool populate(World& world, const RunOptions& options, RunControl& control, RunR
     return false;
   }
   population.add_notes(result);
-  population.add_tallies();
+  population.merge_parts();
   if (control.rows != nullptr) population.hand_rows_over();
   return true;
 }

@@ -59,7 +59,7 @@ void put_part(const Finisher::Part& part, ByteWriter& own) {
   own.put(part.fingerprint)
       .put(part.lps)
       .put(part.metrics)
-      .put(part.tally)
+      .put(part.mergeable_statistics)
       .put(part.left_out)
       .put(part.fault_lp)
       .put(part.fault);
@@ -70,7 +70,7 @@ Finisher::Part get_part(ByteReader& reader) {
   part.fingerprint = reader.get<std::uint64_t>();
   part.lps = reader.get_list<LpId>();
   part.metrics = reader.get_list<std::byte>();
-  part.tally = reader.get_list<std::uint64_t>();
+  part.mergeable_statistics = reader.get_list<std::uint64_t>();
   part.left_out = reader.get_list<std::uint32_t>();
   part.fault_lp = reader.get<LpId>();
   part.fault = reader.get_text();

@@ -16,7 +16,7 @@ World::World(const Model& model, Layout layout, Promises promises,
              std::uint32_t livelock_microsteps)
     : pending(layout.arenas.empty() ? layout.part_count : layout.arenas.size()),
       trail(livelock_microsteps),
-      tally(model),
+      mergeable_statistics(model),
       model_(model),
       promises_(std::move(promises)),
       executions_(model, promises_),

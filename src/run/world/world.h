@@ -24,7 +24,7 @@
 #include "core/huge_pages.h"
 #include "core/kernel_state.h"
 #include "core/key.h"
-#include "core/tally.h"
+#include "core/mergeable_statistics.h"
 #include "memory/arena.h"
 #include "memory/lp_heap.h"
 #include "orrery/logical_process.h"
@@ -132,11 +132,11 @@ class World {
 
   std::vector<EventList> pending;  ///< by part, in no order; the receiver may be of another part
   Key cut;
-  std::uint64_t committed = 0;  ///< events, of all ranks, as is the next
-  std::uint64_t executed = 0;   ///< committed and rolled back
-  LivelockTrail trail;          ///< of committed events
-  Tally tally;                  ///< of committed events, without what finish() records
-  bool failed = false;          ///< the run has ended with a fault
+  std::uint64_t committed = 0;               ///< events, of all ranks, as is the next
+  std::uint64_t executed = 0;                ///< committed and rolled back
+  LivelockTrail trail;                       ///< of committed events
+  MergeableStatistics mergeable_statistics;  ///< of committed events, without what finish() records
+  bool failed = false;                       ///< the run has ended with a fault
 
  private:
   /// On a cache line of its own, since neighbours may belong to different threads.

@@ -47,7 +47,7 @@ void finish(World& world, const RunOptions& options, RunControl& control, RunRes
   const bool alone = control.ranks == nullptr;
   Finisher finisher(world.model(), result.reached, control.rows,
                     alone ? Finisher::Metrics::summed : Finisher::Metrics::apart);
-  if (result.end != RunEnd::fault) finisher.add(world.tally);
+  if (result.end != RunEnd::fault) finisher.add(world.mergeable_statistics);
   for (LpId id = 0; id < world.lp_count(); ++id) {
     if (!world.is_here(id)) continue;
     World::Lp& lp = world.lp(id);

@@ -32,7 +32,7 @@ TEST(SpeculativeValues, AreWhatWasNotUndone) {
   const Counted model;
   std::mt19937_64 random(1);
   SpeculativeValues values;
-  Tally tally(model), expected(model);
+  MergeableStatistics mergeable_statistics(model), expected(model);
   std::map<LpId, std::vector<std::pair<std::int64_t, double>>> lists;
   std::int64_t gvt = 0, now = 0;
   for (int step = 0; step < 200'000; ++step) {
@@ -58,7 +58,7 @@ TEST(SpeculativeValues, AreWhatWasNotUndone) {
         if (random() % 4 != 0) break;
         gvt = std::max(gvt, now - 300);
         for (auto& [id, own] : lists) {
-          values.commit(id, start_at(gvt), tally);
+          values.commit(id, start_at(gvt), mergeable_statistics);
           std::size_t n = 0;
           for (; n < own.size() && own[n].first < gvt; ++n)
             expected.add({model.kept.index(), Time::zero(), own[n].second, 0});
@@ -68,10 +68,10 @@ TEST(SpeculativeValues, AreWhatWasNotUndone) {
     }
   }
   for (auto& [id, own] : lists) {
-    values.commit(id, Key::infinity(), tally);
+    values.commit(id, Key::infinity(), mergeable_statistics);
     for (const auto& [at, value] : own) expected.add({model.kept.index(), Time::zero(), value, 0});
   }
-  EXPECT_EQ(tally.words(), expected.words());
+  EXPECT_EQ(mergeable_statistics.words(), expected.words());
   EXPECT_TRUE(values.empty());
 }
 
@@ -79,7 +79,7 @@ TEST(SpeculativeValues, AreWhatWasNotUndone) {
 TEST(SpeculativeValues, UseTheirMemoryAgain) {
   const Counted model;
   SpeculativeValues values;
-  Tally tally(model);
+  MergeableStatistics mergeable_statistics(model);
   std::size_t bytes = 0;
   for (int round = 0; round < 50; ++round) {
     for (LpId lp = 0; lp < 30; ++lp)
@@ -87,13 +87,13 @@ TEST(SpeculativeValues, UseTheirMemoryAgain) {
         values.append(lp, start_at(round), {model.kept.index(), Time::from_ticks(round), 1, 0});
     for (LpId lp = 0; lp < 30; ++lp) {
       if (lp % 2 == 0) values.roll_back(lp, start_at(round));
-      values.commit(lp, start_at(round + 1), tally);
+      values.commit(lp, start_at(round + 1), mergeable_statistics);
     }
     if (round == 0) bytes = values.bytes();
     EXPECT_EQ(values.bytes(), bytes);
   }
   EXPECT_TRUE(values.empty());
-  EXPECT_EQ(tally.histogram(model.kept).count(), 50u * 15 * 20);
+  EXPECT_EQ(mergeable_statistics.histogram(model.kept).count(), 50u * 15 * 20);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/keeper.h"
+#include "checkpoint/checkpointer.h"
 
 #include <algorithm>
 #include <cstring>
@@ -24,14 +24,15 @@ constexpr unsigned bit(Kind kind) {
 
 /// The number of events after which the next checkpoint is due: twice as many after each refusal,
 /// since the system has no more memory one event later.
-std::int32_t delayed(std::uint32_t due, const Kept& kept) {
-  return static_cast<std::int32_t>(due << std::min<unsigned>(kept.refusals, 8));
+std::int32_t delayed(std::uint32_t due, const CheckpointRecord& record) {
+  return static_cast<std::int32_t>(due << std::min<unsigned>(record.refusals, 8));
 }
 
 }  // namespace
 
-Keeper::Keeper(memory::BlockPool& pool, const Strategy& strategy, const Offload& offload,
-               CopyQueue* queue, std::shared_ptr<PageTracker> tracker)
+Checkpointer::Checkpointer(memory::BlockPool& pool, const Strategy& strategy,
+                           const Offload& offload, CopyQueue* queue,
+                           std::shared_ptr<PageTracker> tracker)
     : pool_(pool),
       strategy_(strategy),
       offload_(offload),
@@ -39,16 +40,17 @@ Keeper::Keeper(memory::BlockPool& pool, const Strategy& strategy, const Offload&
       tracker_(std::move(tracker)),
       thresholds_(offload) {}
 
-std::unique_ptr<Kept> Keeper::adopt(const LogicalProcessBase& object, std::size_t image_bytes) {
+std::unique_ptr<CheckpointRecord> Checkpointer::adopt(const LogicalProcessBase& object,
+                                                      std::size_t image_bytes) {
   const bool large = image_bytes >= kLargeBytes && strategy_.large_lps();
   if (!strategy_.every_lp() && !offload_.on() && !large) return nullptr;
-  auto kept = std::make_unique<Kept>(Tuning(lessons_for(object, image_bytes)));
-  kept->size_class = size_class(image_bytes);
-  return kept;
+  auto record = std::make_unique<CheckpointRecord>(Tuning(tuner_for(object, image_bytes)));
+  record->size_class = size_class(image_bytes);
+  return record;
 }
 
 /// The kinds of checkpoints that an LP of this size may have, a bit each.
-unsigned Keeper::candidates(const LogicalProcessBase& object, std::size_t image_bytes) const {
+unsigned Checkpointer::candidates(const LogicalProcessBase& object, std::size_t image_bytes) const {
   if (strategy_.name == Strategy::Name::reverse && !object.reversible()) return bit(Kind::image);
   unsigned kinds = bit(strategy_.kind());
   if (strategy_.automatic() && !offload_.on()) {
@@ -58,93 +60,95 @@ unsigned Keeper::candidates(const LogicalProcessBase& object, std::size_t image_
   return kinds;
 }
 
-/// The lessons of LPs of this type and size.
-Lessons& Keeper::lessons_for(const LogicalProcessBase& object, std::size_t image_bytes) {
+/// The tuner of LPs of this type and size.
+CheckpointKindTuner& Checkpointer::tuner_for(const LogicalProcessBase& object,
+                                             std::size_t image_bytes) {
   const std::pair key(std::type_index(typeid(object)), size_class(image_bytes));
-  return lessons_.try_emplace(key, candidates(object, image_bytes), strategy_.interval())
+  return tuners_.try_emplace(key, candidates(object, image_bytes), strategy_.interval())
       .first->second;
 }
 
-/// Switches an LP that has grown or shrunk to the lessons of its new size.
-void Keeper::note_size(const Lp& lp, std::size_t image_bytes) {
+/// Switches an LP that has grown or shrunk to the tuner of its new size.
+void Checkpointer::note_size(const Lp& lp, std::size_t image_bytes) {
   const unsigned now = size_class(image_bytes);
-  if (now == lp.kept.size_class) [[likely]]
+  if (now == lp.record.size_class) [[likely]]
     return;
-  lp.kept.size_class = now;
-  lp.kept.tuning.learn_from(lessons_for(lp.object, image_bytes));
+  lp.record.size_class = now;
+  lp.record.tuning.learn_from(tuner_for(lp.object, image_bytes));
 }
 
 // ---- Taking
 
-bool Keeper::before_event(const Lp& lp, std::uint32_t ordinal) {
-  end_quiet(lp.kept);
-  if (lp.kept.copying != nullptr) resynchronise(lp.kept, lp.checkpoints, ordinal);
-  const Kind kind = lp.kept.tuning.kind();
+bool Checkpointer::before_event(const Lp& lp, std::uint32_t ordinal) {
+  end_quiet(lp.record);
+  if (lp.record.copying != nullptr) resynchronise(lp.record, lp.checkpoints, ordinal);
+  const Kind kind = lp.record.tuning.kind();
   const Checkpoint* base = lp.checkpoints;
-  const std::uint32_t interval =
-      kind == Kind::reverse ? Lessons::kReverseImageInterval : lp.kept.tuning.interval();
+  const std::uint32_t interval = kind == Kind::reverse ? CheckpointKindTuner::kReverseImageInterval
+                                                       : lp.record.tuning.interval();
   // An offloaded checkpoint is taken after an event. It is due here only if that was not possible.
   const std::uint32_t due = queue_ == nullptr || kind != Kind::image
                                 ? interval
                                 : std::max(interval, offload_.longest_distance) + 1;
-  if (base == nullptr || difference(ordinal, base->ordinal) >= delayed(due, lp.kept))
+  if (base == nullptr || difference(ordinal, base->ordinal) >= delayed(due, lp.record))
     take(lp, ordinal);
-  begun_.measuring = lp.kept.tuning.wants_cost();
+  begun_.measuring = lp.record.tuning.wants_cost();
   if (begun_.measuring) begun_.event_start = read_cycles();
   // Not `kind`: take() may have changed it, if the LP has grown.
-  if (lp.kept.tuning.kind() != Kind::reverse) return false;
+  if (lp.record.tuning.kind() != Kind::reverse) return false;
   begun_.kernel_before = lp.kernel;
   begun_.ledger_before = Ledger::extent_of(LogicalProcessAccess::ledger(lp.object));
   begun_.undo_log.clear();
   return true;
 }
 
-void Keeper::after_event(const Lp& lp, std::uint32_t ordinal, bool succeeded) {
-  const Kind kind = lp.kept.tuning.kind();
+void Checkpointer::after_event(const Lp& lp, std::uint32_t ordinal, bool succeeded) {
+  const Kind kind = lp.record.tuning.kind();
   if (kind == Kind::reverse) {
-    if (!succeeded || !push_reverse(lp, ordinal - 1)) lp.kept.half_changed = true;
+    if (!succeeded || !push_reverse(lp, ordinal - 1)) lp.record.half_changed = true;
   }
-  if (begun_.measuring) lp.kept.tuning.add_event(read_cycles() - begun_.event_start);
+  if (begun_.measuring) lp.record.tuning.add_event(read_cycles() - begun_.event_start);
   if (queue_ != nullptr && kind == Kind::image && succeeded &&
-      difference(ordinal, lp.checkpoints->ordinal) >= delayed(lp.kept.tuning.interval(), lp.kept) &&
+      difference(ordinal, lp.checkpoints->ordinal) >=
+          delayed(lp.record.tuning.interval(), lp.record) &&
       !offload(lp, ordinal)) {
     take(lp, ordinal);
   }
-  lp.kept.quiet = lp.kept.granted_quiet = quiet_events(lp, ordinal);
+  lp.record.quiet = lp.record.granted_quiet = quiet_events(lp, ordinal);
 }
 
-/// The number of events from `ordinal` on that may pass without a call of the keeper.
-std::uint8_t Keeper::quiet_events(const Lp& lp, std::uint32_t ordinal) const {
-  if (queue_ != nullptr || lp.kept.tuning.kind() == Kind::reverse) return 0;
-  const std::int32_t until_due =
-      delayed(lp.kept.tuning.interval(), lp.kept) - difference(ordinal, lp.checkpoints->ordinal);
+/// The number of events from `ordinal` on that may pass without a call of the checkpointer.
+std::uint8_t Checkpointer::quiet_events(const Lp& lp, std::uint32_t ordinal) const {
+  if (queue_ != nullptr || lp.record.tuning.kind() == Kind::reverse) return 0;
+  const std::int32_t until_due = delayed(lp.record.tuning.interval(), lp.record) -
+                                 difference(ordinal, lp.checkpoints->ordinal);
   if (until_due <= 0) return 0;
   return static_cast<std::uint8_t>(
-      std::min(static_cast<std::uint32_t>(until_due), lp.kept.tuning.indifferent()));
+      std::min(static_cast<std::uint32_t>(until_due), lp.record.tuning.indifferent()));
 }
 
-void Keeper::end_quiet(Kept& kept) {
-  kept.tuning.skip(kept.granted_quiet - kept.quiet);
-  kept.quiet = kept.granted_quiet = 0;
+void Checkpointer::end_quiet(CheckpointRecord& record) {
+  record.tuning.skip(record.granted_quiet - record.quiet);
+  record.quiet = record.granted_quiet = 0;
 }
 
 /// Takes a checkpoint. Without memory for it, calls do_without.
-void Keeper::take(const Lp& lp, std::uint32_t ordinal) {
+void Checkpointer::take(const Lp& lp, std::uint32_t ordinal) {
   const std::uint64_t start = read_cycles();
-  const bool delta = lp.kept.tuning.kind() == Kind::delta;
-  const bool first = lp.kept.shadow == nullptr;
+  const bool delta = lp.record.tuning.kind() == Kind::delta;
+  const bool first = lp.record.shadow == nullptr;
   try {
     delta ? take_delta(lp, ordinal) : take_image(lp, ordinal);
   } catch (const std::bad_alloc&) {
     do_without(lp, ordinal);
     return;
   }
-  lp.kept.refusals = 0;
+  lp.record.refusals = 0;
   // The cost of a shadow's first delta says nothing about later ones.
-  if (!delta || !first) lp.kept.tuning.add_checkpoint(read_cycles() - start);
+  if (!delta || !first) lp.record.tuning.add_checkpoint(read_cycles() - start);
 }
 
-void Keeper::take_image(const Lp& lp, std::uint32_t ordinal) {
+void Checkpointer::take_image(const Lp& lp, std::uint32_t ordinal) {
   lp.checkpoints = checkpoint::take(pool_, lp.heap, lp.kernel, ordinal, lp.checkpoints);
   ++statistics_.images;
   count_distance(*lp.checkpoints);
@@ -152,9 +156,9 @@ void Keeper::take_image(const Lp& lp, std::uint32_t ordinal) {
 }
 
 /// Throws std::bad_alloc and then changes nothing.
-void Keeper::take_delta(const Lp& lp, std::uint32_t ordinal) {
-  if (lp.kept.shadow == nullptr) lp.kept.shadow = std::make_unique<Shadow>(tracker_);
-  Shadow& shadow = *lp.kept.shadow;
+void Checkpointer::take_delta(const Lp& lp, std::uint32_t ordinal) {
+  if (lp.record.shadow == nullptr) lp.record.shadow = std::make_unique<Shadow>(tracker_);
+  Shadow& shadow = *lp.record.shadow;
   Checkpoint* before = newest_delta(lp.checkpoints);
   Checkpoint* delta = make(pool_, Kind::delta, sizeof(Checkpoint::Back) + lp.heap.layout_bytes(),
                            lp.kernel, ordinal, lp.checkpoints);
@@ -182,7 +186,7 @@ void Keeper::take_delta(const Lp& lp, std::uint32_t ordinal) {
 }
 
 /// Stores the way back that the shadow has just produced in the previous delta.
-void Keeper::keep_way_back(Shadow& shadow, Checkpoint& before) {
+void Checkpointer::keep_way_back(Shadow& shadow, Checkpoint& before) {
   try {
     before.back() = {static_cast<std::byte*>(pool_.allocate(back_.size())), back_.size()};
   } catch (const std::bad_alloc&) {
@@ -195,21 +199,21 @@ void Keeper::keep_way_back(Shadow& shadow, Checkpoint& before) {
 
 /// Handles a refusal of memory for a checkpoint: trims the pool, gives up deltas. Throws
 /// std::bad_alloc if the LP has no checkpoint at all and none can be taken.
-void Keeper::do_without(const Lp& lp, std::uint32_t ordinal) {
+void Checkpointer::do_without(const Lp& lp, std::uint32_t ordinal) {
   ++statistics_.refused;
   pool_.trim();
   back_ = {};
-  if (lp.kept.refusals < 255) ++lp.kept.refusals;
-  if (lp.kept.tuning.kind() == Kind::delta) {
-    lp.kept.tuning.exclude(Kind::delta);
-    if (newest_delta(lp.checkpoints) == nullptr) drop_shadow(lp.kept);
+  if (lp.record.refusals < 255) ++lp.record.refusals;
+  if (lp.record.tuning.kind() == Kind::delta) {
+    lp.record.tuning.exclude(Kind::delta);
+    if (newest_delta(lp.checkpoints) == nullptr) drop_shadow(lp.record);
   }
   if (lp.checkpoints == nullptr) take_image(lp, ordinal);
 }
 
 /// Records how to undo event `ordinal`, which has just run. False if there is no memory for it.
-bool Keeper::push_reverse(const Lp& lp, std::uint32_t ordinal) {
-  Checkpoint*& records = lp.kept.reversals;
+bool Checkpointer::push_reverse(const Lp& lp, std::uint32_t ordinal) {
+  Checkpoint*& records = lp.record.reversals;
   if (begun_.undo_log.was_refused()) {
     ++statistics_.refused;
     return false;
@@ -227,14 +231,14 @@ bool Keeper::push_reverse(const Lp& lp, std::uint32_t ordinal) {
   return true;
 }
 
-void Keeper::count_distance(const Checkpoint& checkpoint) {
+void Checkpointer::count_distance(const Checkpoint& checkpoint) {
   ++statistics_.taken;
   if (checkpoint.older == nullptr) return;
   statistics_.distance += checkpoint.ordinal - checkpoint.older->ordinal;
   ++statistics_.distances;
 }
 
-Checkpoint* Keeper::newest_delta(Checkpoint* list) {
+Checkpoint* Checkpointer::newest_delta(Checkpoint* list) {
   while (list != nullptr && list->kind != Kind::delta) list = list->older;
   return list;
 }
@@ -242,10 +246,10 @@ Checkpoint* Keeper::newest_delta(Checkpoint* list) {
 // ---- Offloading
 
 /// Hands a copy of the LP's state to the copier. False if the worker must make it at once.
-bool Keeper::offload(const Lp& lp, std::uint32_t ordinal) {
+bool Checkpointer::offload(const Lp& lp, std::uint32_t ordinal) {
   // Mono: the outstanding copy is finished or aborted, as if its LP were needed.
-  if (offload_.mode == Offload::Mode::mono && last_.kept != nullptr && last_.kept->copying)
-    resynchronise(*last_.kept, *last_.list, last_.ordinal);
+  if (offload_.mode == Offload::Mode::mono && last_.record != nullptr && last_.record->copying)
+    resynchronise(*last_.record, *last_.list, last_.ordinal);
   CopyQueue::Slot* slot = queue_->next_free();
   if (slot == nullptr) {
     // The copier is a whole ring behind, so it could not copy anything in time.
@@ -254,8 +258,8 @@ bool Keeper::offload(const Lp& lp, std::uint32_t ordinal) {
   }
   close_slot(*slot);
   if (!fill(*slot, lp, ordinal)) return true;  // the checkpoint is taken later
-  lp.kept.copying = slot;
-  last_ = {&lp.kept, &lp.checkpoints, ordinal};
+  lp.record.copying = slot;
+  last_ = {&lp.record, &lp.checkpoints, ordinal};
   ++statistics_.offloaded;
   queue_->publish(*slot);
   return true;
@@ -263,7 +267,7 @@ bool Keeper::offload(const Lp& lp, std::uint32_t ordinal) {
 
 /// Makes the checkpoint and fills the slot with the rows to copy. False if there is no memory for
 /// it.
-bool Keeper::fill(CopyQueue::Slot& slot, const Lp& lp, std::uint32_t ordinal) {
+bool Checkpointer::fill(CopyQueue::Slot& slot, const Lp& lp, std::uint32_t ordinal) {
   Checkpoint* checkpoint = nullptr;
   try {
     checkpoint =
@@ -285,15 +289,16 @@ bool Keeper::fill(CopyQueue::Slot& slot, const Lp& lp, std::uint32_t ordinal) {
     return false;
   }
   slot.checkpoint = checkpoint;
-  slot.lp = &lp.kept;
+  slot.lp = &lp.record;
   lp.checkpoints = checkpoint;
-  lp.kept.refusals = 0;
+  lp.record.refusals = 0;
   return true;
 }
 
 /// Finishes or aborts the outstanding copy of an LP that is about to run event `ordinal`.
-void Keeper::resynchronise(Kept& kept, Checkpoint*& list, std::uint32_t ordinal) {
-  CopyQueue::Slot& slot = *kept.copying;
+void Checkpointer::resynchronise(CheckpointRecord& record, Checkpoint*& list,
+                                 std::uint32_t ordinal) {
+  CopyQueue::Slot& slot = *record.copying;
   if (!CopyQueue::complete(slot)) {
     ++statistics_.resynchronised;
     const Checkpoint* complete = slot.checkpoint->older;
@@ -301,12 +306,12 @@ void Keeper::resynchronise(Kept& kept, Checkpoint*& list, std::uint32_t ordinal)
         complete == nullptr || difference(ordinal, complete->ordinal) >=
                                    static_cast<std::int32_t>(offload_.longest_distance);
     if (!forced && CopyQueue::progress(slot) < thresholds_.threshold()) {
-      abort(kept, list);
+      abort(record, list);
       return;
     }
     const std::uint64_t start = read_cycles();
     CopyQueue::finish(slot);
-    kept.tuning.add_checkpoint(read_cycles() - start);
+    record.tuning.add_checkpoint(read_cycles() - start);
     ++statistics_.by_worker;
     --statistics_.by_copier;  // close_slot counts it
   }
@@ -314,7 +319,7 @@ void Keeper::resynchronise(Kept& kept, Checkpoint*& list, std::uint32_t ordinal)
 }
 
 /// Counts the copy in the slot, if there is one, as complete.
-void Keeper::close_slot(CopyQueue::Slot& slot) {
+void Checkpointer::close_slot(CopyQueue::Slot& slot) {
   if (slot.lp == nullptr) return;
   std::exchange(slot.lp, nullptr)->copying = nullptr;
   count_distance(*slot.checkpoint);
@@ -323,8 +328,8 @@ void Keeper::close_slot(CopyQueue::Slot& slot) {
 }
 
 /// Drops the newest checkpoint of an LP, whose copy is outstanding.
-void Keeper::abort(Kept& kept, Checkpoint*& list) {
-  CopyQueue::Slot& slot = *std::exchange(kept.copying, nullptr);
+void Checkpointer::abort(CheckpointRecord& record, Checkpoint*& list) {
+  CopyQueue::Slot& slot = *std::exchange(record.copying, nullptr);
   CopyQueue::abort(slot);
   slot.lp = nullptr;
   list = slot.checkpoint->older;
@@ -333,24 +338,24 @@ void Keeper::abort(Kept& kept, Checkpoint*& list) {
 }
 
 /// The LP is about to be rolled back, and an incomplete copy is of no more use.
-void Keeper::drop_outstanding(const Lp& lp) {
-  if (CopyQueue::complete(*lp.kept.copying)) {
-    close_slot(*lp.kept.copying);
+void Checkpointer::drop_outstanding(const Lp& lp) {
+  if (CopyQueue::complete(*lp.record.copying)) {
+    close_slot(*lp.record.copying);
   } else {
-    abort(lp.kept, lp.checkpoints);
+    abort(lp.record, lp.checkpoints);
   }
 }
 
-void Keeper::settle(const Lp& lp) {
-  if (lp.kept.copying == nullptr) return;
-  CopyQueue::finish(*lp.kept.copying);
-  close_slot(*lp.kept.copying);
+void Checkpointer::settle(const Lp& lp) {
+  if (lp.record.copying == nullptr) return;
+  CopyQueue::finish(*lp.record.copying);
+  close_slot(*lp.record.copying);
 }
 
 // ---- Going back
 
 /// Drops checkpoints after event `ordinal`; true if one of them was a delta.
-bool Keeper::drop_after(const Lp& lp, std::uint32_t ordinal) {
+bool Checkpointer::drop_after(const Lp& lp, std::uint32_t ordinal) {
   bool delta = false;
   while (difference(lp.checkpoints->ordinal, ordinal) > 0) {
     delta |= lp.checkpoints->kind == Kind::delta;
@@ -360,13 +365,13 @@ bool Keeper::drop_after(const Lp& lp, std::uint32_t ordinal) {
 }
 
 /// Drops the newest checkpoint; the shadow follows to the next older delta.
-void Keeper::drop_newest(const Lp& lp) {
+void Checkpointer::drop_newest(const Lp& lp) {
   Checkpoint* newest = lp.checkpoints;
   lp.checkpoints = newest->older;
   if (newest->kind == Kind::delta) {
     Checkpoint* delta = newest_delta(lp.checkpoints);
     if (delta != nullptr && delta->back().steps != nullptr) {
-      lp.kept.shadow->go_back(delta->back().steps, delta->back().bytes);
+      lp.record.shadow->go_back(delta->back().steps, delta->back().bytes);
       pool_.release(delta->back().steps, delta->back().bytes);
       delta->back() = {nullptr, 0};
     }
@@ -375,7 +380,7 @@ void Keeper::drop_newest(const Lp& lp) {
 }
 
 /// Undoes an event. Metrics first: handlers do not see them.
-void Keeper::undo(const Lp& lp, const Checkpoint& record, const Event& event) {
+void Checkpointer::undo(const Lp& lp, const Checkpoint& record, const Event& event) {
   const auto* bytes = reinterpret_cast<const std::byte*>(&record + 1);
   UndoLog::restore_images(bytes, record.image_bytes);
   Reversal reversal(event.time, lp.id, UndoLog::values_of(bytes));
@@ -391,9 +396,9 @@ void Keeper::undo(const Lp& lp, const Checkpoint& record, const Event& event) {
   lp.kernel = record.kernel;
 }
 
-void Keeper::restore_base(const Lp& lp, Checkpoint& base) {
+void Checkpointer::restore_base(const Lp& lp, Checkpoint& base) {
   if (base.kind == Kind::delta) {
-    lp.kept.shadow->restore();
+    lp.record.shadow->restore();
     lp.heap.restore_layout(base.layout());
   } else {
     lp.heap.restore(base.image());
@@ -403,39 +408,39 @@ void Keeper::restore_base(const Lp& lp, Checkpoint& base) {
 
 // ---- Commitment
 
-std::uint32_t Keeper::commit(const Lp& lp, std::uint32_t ordinal) {
+std::uint32_t Checkpointer::commit(const Lp& lp, std::uint32_t ordinal) {
   Checkpoint* list = lp.checkpoints;
-  if (lp.kept.copying != nullptr) {
-    if (CopyQueue::complete(*lp.kept.copying)) {
-      close_slot(*lp.kept.copying);
+  if (lp.record.copying != nullptr) {
+    if (CopyQueue::complete(*lp.record.copying)) {
+      close_slot(*lp.record.copying);
     } else {
       list = list->older;
     }
   }
   Checkpoint* base = base_for(list, ordinal);
   checkpoint::release_all(pool_, std::exchange(base->older, nullptr));
-  Checkpoint** records = &lp.kept.reversals;
+  Checkpoint** records = &lp.record.reversals;
   while (*records != nullptr && difference((*records)->ordinal, ordinal) >= 0)
     records = &(*records)->older;
   checkpoint::release_all(pool_, std::exchange(*records, nullptr));
-  if (lp.kept.tuning.kind() != Kind::delta && newest_delta(lp.checkpoints) == nullptr)
-    drop_shadow(lp.kept);
+  if (lp.record.tuning.kind() != Kind::delta && newest_delta(lp.checkpoints) == nullptr)
+    drop_shadow(lp.record);
   return base->ordinal;
 }
 
-void Keeper::release_all(const Lp& lp) {
-  end_quiet(lp.kept);
-  if (lp.kept.copying != nullptr) drop_outstanding(lp);
+void Checkpointer::release_all(const Lp& lp) {
+  end_quiet(lp.record);
+  if (lp.record.copying != nullptr) drop_outstanding(lp);
   checkpoint::release_all(pool_, std::exchange(lp.checkpoints, nullptr));
-  checkpoint::release_all(pool_, std::exchange(lp.kept.reversals, nullptr));
-  drop_shadow(lp.kept);
+  checkpoint::release_all(pool_, std::exchange(lp.record.reversals, nullptr));
+  drop_shadow(lp.record);
 }
 
 /// For an LP without deltas.
-void Keeper::drop_shadow(Kept& kept) {
-  if (kept.shadow == nullptr) return;
-  shadow_bytes_ -= kept.shadow->bytes();
-  kept.shadow.reset();
+void Checkpointer::drop_shadow(CheckpointRecord& record) {
+  if (record.shadow == nullptr) return;
+  shadow_bytes_ -= record.shadow->bytes();
+  record.shadow.reset();
 }
 
 }  // namespace orrery::checkpoint

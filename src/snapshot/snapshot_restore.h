@@ -16,11 +16,11 @@
 
 namespace orrery::snapshot {
 
-class Arrival final : public WorldOrigin {
+class SnapshotRestore final : public WorldOrigin {
  public:
   /// The last undamaged snapshot in a run's folder, or the snapshot with number `number`, if that
   /// is not 0. Throws UsageError if there is none.
-  Arrival(const std::string& run, unsigned number);
+  SnapshotRestore(const std::string& run, unsigned number);
 
   const Manifest& manifest() const { return parts_.front(); }
   /// Messages about damaged snapshots that were skipped.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How threads call each other back from long events (run/containment/preemption.h). A worker whose
-// events are long publishes the time of the event that it handles. A sender of an earlier event
-// *rings*: it sets the attention byte of that worker's thread, which the handler checks the next
-// time that it calls the platform. If the event has run for a while already, the thread gets a
-// signal, too.
+// How a thread interrupts another thread in a long event (run/containment/preemption.h). A worker
+// whose events are long publishes the time of the event that it handles. A sender of an earlier
+// event *wakes* that worker's thread: it sets the thread's attention byte, which the handler checks
+// the next time that it calls the platform. If the event has run for a while already, the thread
+// gets a signal, too.
 //
 // The times published here are hints, relaxed: messages and rounds are ordered by their own
 // channels. If a hint is missed, the long event runs to its end, or, if it never ends, until the
 // next GVT round: the round cannot finish without that thread, and the threads that wait for it
-// ring again and again (crew.h).
+// wake it again and again (crew.h).
 #pragma once
 
 #include <pthread.h>
@@ -25,8 +25,8 @@
 
 namespace orrery::timewarp {
 
-class Bells {
-  struct Bell;
+class ThreadWaker {
+  struct Target;
 
  public:
   static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
@@ -37,11 +37,11 @@ class Bells {
     std::atomic<std::uint64_t> since{0};     ///< cycles
   };
 
-  Bells(unsigned workers, unsigned threads)
+  ThreadWaker(unsigned workers, unsigned threads)
       : workers_(workers),
         threads_(threads),
         running_(std::make_unique<Running[]>(workers)),
-        bells_(std::make_unique<Bell[]>(threads)) {}
+        targets_(std::make_unique<Target[]>(threads)) {}
 
   Running& running(unsigned worker) { return running_[worker]; }
   /// Neighbouring workers share a thread.
@@ -56,44 +56,44 @@ class Bells {
     return false;
   }
 
-  /// Lets other threads ring the calling thread, as long as this object exists.
-  class Hung {
+  /// Lets other threads wake the calling thread, as long as this object exists.
+  class Registration {
    public:
-    Hung(Bells& bells, unsigned thread) : bell_(bells.bells_[thread]) {
-      bell_.hang(&memory::thread_context.attention);
+    Registration(ThreadWaker& waker, unsigned thread) : target_(waker.targets_[thread]) {
+      target_.set(&memory::thread_context.attention);
     }
-    ~Hung() { bell_.hang(nullptr); }
-    Hung(const Hung&) = delete;
-    Hung& operator=(const Hung&) = delete;
+    ~Registration() { target_.set(nullptr); }
+    Registration(const Registration&) = delete;
+    Registration& operator=(const Registration&) = delete;
 
    private:
-    Bell& bell_;
+    Target& target_;
   };
 
-  /// `loudly`: with a signal, for a handler that may not call the platform for long.
-  void ring(unsigned thread, bool loudly) {
-    with(thread, [loudly](Bell& bell) {
-      bell.attention->fetch_or(memory::kLook, std::memory_order_relaxed);
-      if (loudly) pthread_kill(bell.thread, kAttentionSignal);
+  /// `with_signal`: for a handler that may not call the platform for long.
+  void wake(unsigned thread, bool with_signal) {
+    with(thread, [with_signal](Target& target) {
+      target.attention->fetch_or(memory::kLook, std::memory_order_relaxed);
+      if (with_signal) pthread_kill(target.thread, kAttentionSignal);
     });
   }
-  /// For a thread that has been rung: sends a signal if it has not reacted yet.
-  void ring_loudly_if_unheeded(unsigned thread) {
-    with(thread, [](Bell& bell) {
-      if ((bell.attention->load(std::memory_order_relaxed) & memory::kLook) != 0)
-        pthread_kill(bell.thread, kAttentionSignal);
+  /// For a thread that was woken: sends a signal if it has not reacted yet.
+  void signal_unless_noticed(unsigned thread) {
+    with(thread, [](Target& target) {
+      if ((target.attention->load(std::memory_order_relaxed) & memory::kLook) != 0)
+        pthread_kill(target.thread, kAttentionSignal);
     });
   }
 
  private:
-  /// Locked, so that no thread rings a thread that has ended. The lock is taken for long events
+  /// Locked, so that no thread wakes a thread that has ended. The lock is taken for long events
   /// only.
-  struct alignas(64) Bell {
+  struct alignas(64) Target {
     std::mutex mutex;
     std::atomic<std::uint8_t>* attention = nullptr;
     pthread_t thread{};
 
-    void hang(std::atomic<std::uint8_t>* of_caller) {
+    void set(std::atomic<std::uint8_t>* of_caller) {
       const std::lock_guard lock(mutex);
       attention = of_caller;
       thread = pthread_self();
@@ -101,14 +101,14 @@ class Bells {
   };
   template <class Action>
   void with(unsigned thread, Action&& action) {
-    Bell& bell = bells_[thread];
-    const std::lock_guard lock(bell.mutex);
-    if (bell.attention != nullptr) action(bell);
+    Target& target = targets_[thread];
+    const std::lock_guard lock(target.mutex);
+    if (target.attention != nullptr) action(target);
   }
 
   const unsigned workers_, threads_;
   const std::unique_ptr<Running[]> running_;
-  const std::unique_ptr<Bell[]> bells_;
+  const std::unique_ptr<Target[]> targets_;
 };
 
 }  // namespace orrery::timewarp

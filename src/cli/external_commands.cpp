@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/beside.h"
+#include "cli/external_commands.h"
 
 #include <unistd.h>
 
@@ -23,22 +23,22 @@ fs::path own_folder() {
   return fs::read_symlink("/proc/self/exe", error).parent_path();
 }
 
-fs::path program_beside(const std::string& name) {
+fs::path external_program(const std::string& name) {
   return own_folder() / (std::string(kPrefix) + name);
 }
 
 }  // namespace
 
-void become_command_beside(int argc, char** argv) {
+void exec_external_command(int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-' || own_folder().empty()) return;
-  const fs::path other = program_beside(fs::path(argv[1]).filename().string());
+  const fs::path other = external_program(fs::path(argv[1]).filename().string());
   if (access(other.c_str(), X_OK) != 0) return;
   std::vector<char*> words(argv + 1, argv + argc);
   words.push_back(nullptr);
   execv(other.c_str(), words.data());
 }
 
-std::vector<std::string> commands_beside() {
+std::vector<std::string> external_commands() {
   std::vector<std::string> names;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(own_folder(), error)) {
@@ -52,9 +52,9 @@ std::vector<std::string> commands_beside() {
   return names;
 }
 
-std::string help_of_command_beside(const std::string& name) {
+std::string help_of_external_command(const std::string& name) {
   std::string quoted;
-  for (const char c : program_beside(name).string())
+  for (const char c : external_program(name).string())
     quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   FILE* const pipe = popen(("'" + quoted + "' --help").c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("cannot start orrery-" + name);

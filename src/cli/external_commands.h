@@ -10,12 +10,12 @@
 namespace orrery::cli {
 
 /// Returns if there is no such program.
-void become_command_beside(int argc, char** argv);
+void exec_external_command(int argc, char** argv);
 
 /// The commands that "orrery" accepts because their programs lie beside it, sorted.
-std::vector<std::string> commands_beside();
+std::vector<std::string> external_commands();
 
 /// What "orrery NAME --help" prints. Throws std::runtime_error.
-std::string help_of_command_beside(const std::string& name);
+std::string help_of_external_command(const std::string& name);
 
 }  // namespace orrery::cli

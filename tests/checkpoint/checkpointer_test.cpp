@@ -2,7 +2,7 @@
 //
 // Every kind of checkpoint against full copies: an LP whose memory changes at random is rolled back
 // at random, and each time its memory has to be what it was, byte for byte of what was live.
-#include "checkpoint/keeper.h"
+#include "checkpoint/checkpointer.h"
 
 #include <gtest/gtest.h>
 
@@ -132,25 +132,25 @@ struct Subject {
     const memory::ApplicationMode application(heap);
     delete object;
   }
-  Keeper::Lp view() { return {0, *object, heap, kernel, list, *kept}; }
+  Checkpointer::Lp view() { return {0, *object, heap, kernel, list, *record}; }
   std::uint32_t now() const { return static_cast<std::uint32_t>(images.size()); }
 
-  void execute(Keeper& keeper, std::uint32_t seed) {
+  void execute(Checkpointer& checkpointer, std::uint32_t seed) {
     images.push_back(image());
     digests.push_back(object->digest());
     seeds.push_back(seed);
-    const bool reversing = keeper.before_event(view(), now() - 1);
+    const bool reversing = checkpointer.before_event(view(), now() - 1);
     {
       const memory::ApplicationMode application(heap);
-      object->churn(seed, reversing ? &keeper.undo_log() : nullptr);
+      object->churn(seed, reversing ? &checkpointer.undo_log() : nullptr);
     }
     kernel.hash = kernel.hash * 31 + seed;
-    keeper.after_event(view(), now(), true);
+    checkpointer.after_event(view(), now(), true);
   }
   /// Rolls back, and coasts forward; checks what it comes to.
-  void roll_back(Keeper& keeper, std::uint32_t target) {
-    const std::uint32_t reached = keeper.restore(view(), now(), target, [](std::uint32_t) {
-      return Keeper::Event{Time::zero(), event_type_id<Nothing>, nullptr, 0};
+  void roll_back(Checkpointer& checkpointer, std::uint32_t target) {
+    const std::uint32_t reached = checkpointer.restore(view(), now(), target, [](std::uint32_t) {
+      return Checkpointer::Event{Time::zero(), event_type_id<Nothing>, nullptr, 0};
     });
     ASSERT_LE(reached, target);
     ASSERT_TRUE(image() == images[reached]) << "at " << reached << " on the way to " << target;
@@ -175,7 +175,7 @@ struct Subject {
   Churn* object = nullptr;
   KernelState kernel;
   Checkpoint* list = nullptr;
-  std::unique_ptr<Kept> kept;
+  std::unique_ptr<CheckpointRecord> record;
   std::vector<std::vector<std::byte>> images;  // before event i
   std::vector<std::uint64_t> digests;          // likewise
   std::vector<std::uint32_t> seeds;            // of event i
@@ -185,14 +185,14 @@ template <class Churn>
 void KeeperTest::check() {
   memory::Arena arena;
   memory::BlockPool pool;
-  Keeper keeper(pool, Strategy::parse(GetParam().strategy), offload_, queue_,
-                std::make_shared<PageTracker>(GetParam().most_islands));
+  Checkpointer checkpointer(pool, Strategy::parse(GetParam().strategy), offload_, queue_,
+                            std::make_shared<PageTracker>(GetParam().most_islands));
   std::vector<std::unique_ptr<Subject<Churn>>> subjects;
   for (int i = 0; i < 5; ++i) {
     subjects.push_back(std::make_unique<Subject<Churn>>(arena, GetParam().array_bytes));
     Subject<Churn>& s = *subjects.back();
-    s.kept = keeper.adopt(*s.object, s.heap.image_bytes());
-    ASSERT_NE(s.kept, nullptr);
+    s.record = checkpointer.adopt(*s.object, s.heap.image_bytes());
+    ASSERT_NE(s.record, nullptr);
   }
   std::mt19937 random(7);
   std::uint32_t rollbacks = 0;
@@ -202,27 +202,28 @@ void KeeperTest::check() {
     const auto now = static_cast<std::uint32_t>(s.images.size());
     if (GetParam().mixed && random() % 6 == 0) {
       const unsigned kinds = GetParam().reversible ? 3 : 2;
-      s.kept->tuning =
+      s.record->tuning =
           Tuning(static_cast<Kind>(random() % kinds), Interval::fixed(1 + random() % 5));
     }
-    const std::uint32_t committed = s.kept->committed;
+    const std::uint32_t committed = s.record->committed;
     if (random() % 8 != 0 || now == committed) {
-      s.execute(keeper, static_cast<std::uint32_t>(random()));
+      s.execute(checkpointer, static_cast<std::uint32_t>(random()));
     } else if (random() % 2 == 0) {  // commit
-      s.kept->committed = committed + static_cast<std::uint32_t>(random() % (now - committed + 1));
-      if (s.kept->committed == committed) continue;
-      keeper.commit(s.view(), s.kept->committed);
+      s.record->committed =
+          committed + static_cast<std::uint32_t>(random() % (now - committed + 1));
+      if (s.record->committed == committed) continue;
+      checkpointer.commit(s.view(), s.record->committed);
     } else {  // roll back, and coast forward
       const std::uint32_t most = now - committed;
       const auto target = now - 1 - static_cast<std::uint32_t>(random() % std::min(most, 12u));
-      s.roll_back(keeper, target);
+      s.roll_back(checkpointer, target);
       if (this->HasFatalFailure()) FAIL() << "step " << step;
       ++rollbacks;
     }
   }
   EXPECT_GT(rollbacks, 20u);
-  for (const auto& s : subjects) keeper.release_all(s->view());
-  const Keeper::Statistics& statistics = keeper.statistics();
+  for (const auto& s : subjects) checkpointer.release_all(s->view());
+  const Checkpointer::Statistics& statistics = checkpointer.statistics();
   EXPECT_EQ(statistics.offloaded, statistics.aborted + statistics.by_copier + statistics.by_worker);
   subjects.clear();
   if (copier_ != nullptr) copier_->stop();
@@ -252,24 +253,25 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"auto", "none", 9'000, -1, true, true}));
 
 /// Reverse records on both sides of a delta: the way past the delta is not a way to undo events.
-TEST(Keeper, ReverseRecordsAroundADelta) {
+TEST(Checkpointer, ReverseRecordsAroundADelta) {
   memory::Arena arena;
   memory::BlockPool pool;
-  Keeper keeper(pool, Strategy::parse("auto"), Offload{}, nullptr, std::make_shared<PageTracker>());
+  Checkpointer checkpointer(pool, Strategy::parse("auto"), Offload{}, nullptr,
+                            std::make_shared<PageTracker>());
   Subject<ReversibleChurner> s(arena, 9000);
-  s.kept = std::make_unique<Kept>(Tuning(Kind::delta, Interval::fixed(1)));
-  for (std::uint32_t i = 0; i < 5; ++i) s.execute(keeper, i);
-  s.kept->tuning = Tuning(Kind::reverse, Interval::fixed(1));
-  for (std::uint32_t i = 5; i < 10; ++i) s.execute(keeper, i);
-  s.kept->tuning = Tuning(Kind::delta, Interval::fixed(1));
-  for (std::uint32_t i = 10; i < 12; ++i) s.execute(keeper, i);
-  s.roll_back(keeper, 10);
-  s.kept->tuning = Tuning(Kind::reverse, Interval::fixed(1));
-  s.execute(keeper, 10);
-  s.roll_back(keeper, 8);
-  for (std::uint32_t i = 8; i < 12; ++i) s.execute(keeper, i);
-  s.roll_back(keeper, 3);
-  keeper.release_all(s.view());
+  s.record = std::make_unique<CheckpointRecord>(Tuning(Kind::delta, Interval::fixed(1)));
+  for (std::uint32_t i = 0; i < 5; ++i) s.execute(checkpointer, i);
+  s.record->tuning = Tuning(Kind::reverse, Interval::fixed(1));
+  for (std::uint32_t i = 5; i < 10; ++i) s.execute(checkpointer, i);
+  s.record->tuning = Tuning(Kind::delta, Interval::fixed(1));
+  for (std::uint32_t i = 10; i < 12; ++i) s.execute(checkpointer, i);
+  s.roll_back(checkpointer, 10);
+  s.record->tuning = Tuning(Kind::reverse, Interval::fixed(1));
+  s.execute(checkpointer, 10);
+  s.roll_back(checkpointer, 8);
+  for (std::uint32_t i = 8; i < 12; ++i) s.execute(checkpointer, i);
+  s.roll_back(checkpointer, 3);
+  checkpointer.release_all(s.view());
 }
 
 }  // namespace

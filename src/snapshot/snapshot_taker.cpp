@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "snapshot/keeper.h"
+#include "snapshot/snapshot_taker.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -32,8 +32,9 @@ bool Times::are_behind(const Key& cut) const {
   return at.empty() || cut >= Key::start_of(at.back());
 }
 
-Keeper::Keeper(const Folder& folder, Manifest facts, Times times, RunControl& control,
-               RowHooks rows, std::function<void(const std::string&)> tell, Check check)
+SnapshotTaker::SnapshotTaker(const Folder& folder, Manifest facts, Times times, RunControl& control,
+                             RowHooks rows, std::function<void(const std::string&)> tell,
+                             Check check)
     : facts_(std::move(facts)),
       times_(std::move(times)),
       control_(control),
@@ -42,7 +43,7 @@ Keeper::Keeper(const Folder& folder, Manifest facts, Times times, RunControl& co
       last_cut_(facts_.cut),
       writer_(folder, facts_, {std::move(rows.synchronise), std::move(tell)}) {}
 
-Goal Keeper::next_goal(const World& world) {
+Goal SnapshotTaker::next_goal(const World& world) {
   if (!std::exchange(is_ready_, true)) writer_.reserve(ImageNeeds::of(world));
   Goal goal;
   goal.until = until_ = times_.next(world.cut);
@@ -51,7 +52,7 @@ Goal Keeper::next_goal(const World& world) {
   return goal;
 }
 
-bool Keeper::at_halt(World& world) {
+bool SnapshotTaker::at_halt(World& world) {
   control_.clock_halts.forbid();
   Stopwatch watch;
   const bool goes_on = keep(world);
@@ -59,7 +60,7 @@ bool Keeper::at_halt(World& world) {
   return goes_on;
 }
 
-void Keeper::pace(double halt_seconds) {
+void SnapshotTaker::pace(double halt_seconds) {
   using Clock = ClockHalts::Clock;
   const auto cost =
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(halt_seconds));
@@ -70,7 +71,7 @@ void Keeper::pace(double halt_seconds) {
 }
 
 /// Empty if the snapshots came as often as requested.
-std::string Keeper::pace_note() const {
+std::string SnapshotTaker::pace_note() const {
   if (facts_.wall_every_seconds <= 0 || !is_held_back_) return "";
   return fmt::format(
       "snapshots came less often than --snapshot-wall asks for: the run halts for up to {:.2g} s "
@@ -79,7 +80,7 @@ std::string Keeper::pace_note() const {
 }
 
 /// A request by a signal that comes while the world is copied is for the next snapshot.
-bool Keeper::keep(World& world) {
+bool SnapshotTaker::keep(World& world) {
   control_.take_halt_request();
   settle_last();
   if (world.cut != last_cut_ || facts_.number == 0) take(world);
@@ -96,7 +97,7 @@ bool Keeper::keep(World& world) {
 }
 
 /// Waits until the other ranks' parts of the last snapshot exist, or have failed.
-void Keeper::settle_last() {
+void SnapshotTaker::settle_last() {
   if (control_.ranks == nullptr) return;
   if (!is_first()) writer_.wait();
   control_.ranks->gather_everywhere({});
@@ -104,7 +105,7 @@ void Keeper::settle_last() {
 }
 
 /// Returns the first rank's `ends` on all ranks. Its failure is thrown on all ranks.
-bool Keeper::agree_to_end(bool ends, std::exception_ptr failure) const {
+bool SnapshotTaker::agree_to_end(bool ends, std::exception_ptr failure) const {
   if (control_.ranks == nullptr) {
     if (failure) std::rethrow_exception(failure);
     return ends;
@@ -120,14 +121,14 @@ bool Keeper::agree_to_end(bool ends, std::exception_ptr failure) const {
 }
 
 /// Checks the first two snapshots that are written.
-void Keeper::check() {
+void SnapshotTaker::check() {
   writer_.wait();
   const unsigned first = std::exchange(before_, writer_.last());
   if (first == 0 || first == before_) return;
   check_note_ = std::exchange(check_, nullptr)(first, before_);
 }
 
-void Keeper::take(World& world) {
+void SnapshotTaker::take(World& world) {
   Stopwatch watch;
   Image& image = writer_.image();
   ++facts_.number;
@@ -155,7 +156,7 @@ void Keeper::take(World& world) {
   longest_take_seconds_ = std::max(longest_take_seconds_, watch.lap());
 }
 
-void Keeper::at_end(RunResult& result) {
+void SnapshotTaker::at_end(RunResult& result) {
   settle_last();
   writer_.wait();
   const auto add = [&](const char* name, double value, const char* help, const char* unit = "") {

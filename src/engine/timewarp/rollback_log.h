@@ -7,9 +7,10 @@
 //             the LP for every event
 //   small     served here, on a short path: a plain copy of the LP every few events, one interval
 //             for all small LPs of the worker, all released when they are committed
-//   recorded  with a record of their own, which checkpoint::Keeper serves (checkpoint/keeper.h):
-//             LPs with much memory, and all where the strategy asks for more than plain copies.
-//             They keep their newest checkpoint, and the events since, when all is committed
+//   recorded  with a record of their own, which checkpoint::Checkpointer serves
+//             (checkpoint/checkpointer.h): LPs with much memory, and all LPs if the strategy asks
+//             for more than plain copies. They keep their newest checkpoint, and the events since,
+//             when all is committed
 //
 // A rollback restores a checkpoint and returns the event from which the LP must coast forward. The
 // caller does that, since it executes handlers.
@@ -21,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "checkpoint/keeper.h"
+#include "checkpoint/checkpointer.h"
 #include "core/cycles.h"
 #include "engine/timewarp/fault_list.h"
 #include "engine/timewarp/journal.h"
@@ -33,15 +34,15 @@
 
 namespace orrery::timewarp {
 
-class History {
+class RollbackLog {
  public:
-  History(LpTable& lps, memory::Arena& arena, const checkpoint::Strategy& strategy,
-          const checkpoint::Offload& offload, checkpoint::CopyQueue* copies,
-          std::shared_ptr<checkpoint::PageTracker> tracker, FaultList& faults,
-          WorkerStatistics& statistics, TraceLane* lane);
-  History(const History&) = delete;
-  History& operator=(const History&) = delete;
-  ~History();
+  RollbackLog(LpTable& lps, memory::Arena& arena, const checkpoint::Strategy& strategy,
+              const checkpoint::Offload& offload, checkpoint::CopyQueue* copies,
+              std::shared_ptr<checkpoint::PageTracker> tracker, FaultList& faults,
+              WorkerStatistics& statistics, TraceLane* lane);
+  RollbackLog(const RollbackLog&) = delete;
+  RollbackLog& operator=(const RollbackLog&) = delete;
+  ~RollbackLog();
 
   /// Decides of which kind a started LP is.
   void adopt(LpId id, LpState& lp);
@@ -64,7 +65,7 @@ class History {
       return Begun::small;
     }
     if (lp.recorded) [[unlikely]] {
-      if (!checkpoint::Keeper::passes_quietly(lps_.record(event->receiver)))
+      if (!checkpoint::Checkpointer::passes_quietly(lps_.record(event->receiver)))
         return begin_recorded(lp, event, mailbox);
       append(lp, event);
       return Begun::quiet;
@@ -76,21 +77,21 @@ class History {
   /// After the event was executed.
   void end(Begun begun, LpId id, LpState& lp, bool succeeded) {
     if (begun >= Begun::recorded) [[unlikely]]
-      return keeper_.after_event(record_of(id, lp), lp.next_ordinal(), succeeded);
+      return checkpointer_.after_event(view_of(id, lp), lp.next_ordinal(), succeeded);
     if (lp.journaled && !lp.one_chunk) [[unlikely]]
       leave_journal(lp);
   }
-  checkpoint::UndoLog& undo_log() { return keeper_.undo_log(); }
+  checkpoint::UndoLog& undo_log() { return checkpointer_.undo_log(); }
   /// Between begin() and end(), when the event is interrupted. The event may be undone before it
   /// ends, so what it has allocated so far is taken into account now.
-  checkpoint::Keeper::Begun set_aside(Begun begun, LpState& lp) {
+  checkpoint::Checkpointer::Begun set_aside(Begun begun, LpState& lp) {
     if (lp.journaled && !lp.one_chunk) leave_journal(lp);
     if (begun < Begun::recorded) return {};
-    return keeper_.set_aside();
+    return checkpointer_.set_aside();
   }
   /// The interrupted event goes on after `cycles`, or ends.
-  void bring_back(Begun begun, checkpoint::Keeper::Begun&& kept, std::uint64_t cycles) {
-    if (begun >= Begun::recorded) keeper_.bring_back(std::move(kept), cycles);
+  void bring_back(Begun begun, checkpoint::Checkpointer::Begun&& kept, std::uint64_t cycles) {
+    if (begun >= Begun::recorded) checkpointer_.bring_back(std::move(kept), cycles);
   }
 
   // ---- Rolling back
@@ -110,7 +111,7 @@ class History {
   /// How many events of the history remain if those at or after `to` are undone.
   static std::uint32_t remaining(const LpState& lp, const Key& to) {
     std::uint32_t remaining = lp.count;
-    TwEvent* const* events = lp.history();
+    TwEvent* const* events = lp.executed();
     while (remaining > 0 && events[remaining - 1]->key() >= to) --remaining;
     return remaining;
   }
@@ -124,7 +125,7 @@ class History {
   /// After the LP has coasted forward: what the rollback cost.
   void note_rollback(LpId id, LpState& lp, std::uint64_t cycles) {
     if (lp.recorded) [[unlikely]]
-      keeper_.add_rollback(record_of(id, lp), cycles);
+      checkpointer_.add_rollback(view_of(id, lp), cycles);
   }
 
   // ---- Committing
@@ -167,7 +168,7 @@ class History {
     journal_.for_each([&](const Journal::Entry& entry) { visit(entry.event); });
     for (const LpId id : active_) {
       const LpState& lp = lps_[id];
-      for (std::uint32_t i = 0; i < lp.count; ++i) visit(lp.history()[i]);
+      for (std::uint32_t i = 0; i < lp.count; ++i) visit(lp.executed()[i]);
     }
   }
 
@@ -191,15 +192,15 @@ class History {
   void adjust(double event_cycles);
   void set_mild_from(std::size_t offset) { blocks_.set_mild_from(offset); }
   std::int64_t memory_bytes() const {
-    return static_cast<std::int64_t>(blocks_.used_bytes() + keeper_.bytes());
+    return static_cast<std::int64_t>(blocks_.used_bytes() + checkpointer_.bytes());
   }
-  const checkpoint::Keeper& keeper() const { return keeper_; }
+  const checkpoint::Checkpointer& checkpointer() const { return checkpointer_; }
   std::uint32_t checkpoint_interval() const { return interval_.events(); }
 
  private:
   static constexpr std::uint64_t kLongestAdjustingPeriod = 8192;  ///< events
 
-  checkpoint::Keeper::Lp record_of(LpId id, LpState& lp) {
+  checkpoint::Checkpointer::Lp view_of(LpId id, LpState& lp) {
     return {id, *lp.object, lps_.heap(id), lp.kernel, lp.checkpoints, lps_.record(id)};
   }
   Begun begin_recorded(LpState& lp, TwEvent* event, Mailbox& mailbox);
@@ -239,7 +240,7 @@ class History {
   std::uint32_t restore_recorded(LpId id, LpState& lp, std::uint32_t remaining);
 
   static std::uint32_t before(const LpState& lp, const Key& until, std::uint32_t from) {
-    TwEvent* const* events = lp.history();
+    TwEvent* const* events = lp.executed();
     while (from < lp.count && events[from]->key() < until) ++from;
     return from;
   }
@@ -254,7 +255,7 @@ class History {
     return commit_small(lp, committed, mailbox);
   }
   bool commit_small(LpState& lp, std::uint32_t committed, Mailbox& mailbox) {
-    TwEvent* const* events = lp.history();
+    TwEvent* const* events = lp.executed();
     if (committed == lp.count) {
       for (std::uint32_t i = 0; i < lp.count; ++i) mailbox.free(events[i]);
       lp.rest(blocks_);
@@ -275,7 +276,7 @@ class History {
   TraceLane* const lane_;  ///< null: the run is not traced
   memory::BlockPool blocks_;
   Journal journal_{blocks_};
-  checkpoint::Keeper keeper_;
+  checkpoint::Checkpointer checkpointer_;
   const bool journaling_;  ///< the strategy is automatic, or copies before every event
   checkpoint::Interval interval_;
   std::vector<LpId> active_;

@@ -15,7 +15,7 @@
 
 namespace orrery::conservative {
 
-class History {
+class FingerprintLog {
  public:
   [[gnu::always_inline]] void add(const Key& key, LpId lp, std::uint64_t hash_before) {
     if (count_ == capacity_) [[unlikely]]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "patience.h"
+#include "guest_timeout.h"
 
 #include <unistd.h>
 
@@ -15,7 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 
 /// Processes are read one after the other, and the running one may change between the reads.
-constexpr milliseconds kLeastIdle = 5 * Patience::kPeriod;
+constexpr milliseconds kLeastIdle = 5 * GuestTimeout::kPeriod;
 
 struct Activity {
   milliseconds processor_time{};
@@ -53,7 +53,7 @@ std::string seconds(milliseconds time) {
 
 }  // namespace
 
-std::optional<std::string> Patience::look(pid_t guest) {
+std::optional<std::string> GuestTimeout::look(pid_t guest) {
   const Activity now = activity_of(guest);
   if (!begun_) {
     begun_ = true;

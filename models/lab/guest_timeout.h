@@ -18,13 +18,13 @@
 
 namespace orrery::lab {
 
-class Patience {
+class GuestTimeout {
  public:
   /// Time between two calls of look().
   static constexpr std::chrono::milliseconds kPeriod{1'000};
 
   /// `limit`: processor time, or length of the periods without any activity.
-  explicit Patience(std::chrono::milliseconds limit) : limit_(limit) {}
+  explicit GuestTimeout(std::chrono::milliseconds limit) : limit_(limit) {}
 
   /// To be called after each period in which the guest did not get on; `guest`: its first process.
   /// Returns the reason for which the guest should be given up, if there is one.

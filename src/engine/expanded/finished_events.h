@@ -14,7 +14,7 @@
 
 namespace orrery::expanded {
 
-class History {
+class FinishedEvents {
  public:
   void add(const Key& key, LpId lp, std::uint64_t hash_before) {
     entries_.push_back({key, lp, hash_before});

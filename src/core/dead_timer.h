@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Timers as events. The event of a cancelled timer stays in the pending event set until its turn
-// comes, or until an engine searches for such events. It is then *withdrawn*: only the LP's set of
+// comes, or until an engine searches for such events. It is then *dead*: only the LP's set of
 // live timers shows this, and only when the LP has executed all events before it.
 #pragma once
 
@@ -27,8 +27,8 @@ inline bool is_timer(const EventHeader& event, const void* payload) {
 
 /// Whether the event is of a timer that its receiver, `lp`, has cancelled. Such an event is dropped
 /// as if it had never been sent.
-inline bool is_withdrawn(const LogicalProcessBase& lp, const EventHeader& event,
-                         const void* payload) {
+inline bool is_dead_timer(const LogicalProcessBase& lp, const EventHeader& event,
+                          const void* payload) {
   if (!is_timer(event, payload)) [[likely]]
     return false;
   const std::uint32_t place = timer_place(trailer_of(event, payload));

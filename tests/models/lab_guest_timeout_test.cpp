@@ -2,7 +2,7 @@
 //
 // Who has computed for too long, who only had no core, and who does nothing: with processes of our
 // own in place of a guest's.
-#include "../../models/lab/patience.h"
+#include "../../models/lab/guest_timeout.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -55,31 +55,31 @@ bool machine_tells_of_children() {
   return std::ifstream("/proc/" + own + "/task/" + own + "/children").is_open();
 }
 
-TEST(LabPatience, EndsWithWhoComputesForTooLong) {
+TEST(LabGuestTimeout, EndsWithWhoComputesForTooLong) {
   if (!machine_tells_of_children()) GTEST_SKIP() << "this machine does not tell of children";
   const FakeGuest guest(true);
-  Patience patience(200ms);
+  GuestTimeout timeout(200ms);
   std::optional<std::string> complaint;
-  while (!(complaint = patience.look(guest.id()))) std::this_thread::sleep_for(20ms);
+  while (!(complaint = timeout.look(guest.id()))) std::this_thread::sleep_for(20ms);
   EXPECT_EQ(*complaint, "it has computed for 0.2 s of processor time without an end");
 }
 
-TEST(LabPatience, BeginsAnewWithWhoHasGotOn) {
+TEST(LabGuestTimeout, BeginsAnewWithWhoHasGotOn) {
   const FakeGuest guest(true);
-  Patience patience(200ms);
+  GuestTimeout timeout(200ms);
   for (int i = 0; i < 60; ++i) {
-    ASSERT_FALSE(patience.look(guest.id()));
-    patience.got_on();
+    ASSERT_FALSE(timeout.look(guest.id()));
+    timeout.got_on();
     std::this_thread::sleep_for(10ms);
   }
 }
 
-TEST(LabPatience, EndsWithWhoDoesNothing) {
+TEST(LabGuestTimeout, EndsWithWhoDoesNothing) {
   const FakeGuest guest(false);
-  Patience patience(5 * Patience::kPeriod);
+  GuestTimeout timeout(5 * GuestTimeout::kPeriod);
   int looks = 0;
   std::optional<std::string> complaint;
-  while (!(complaint = patience.look(guest.id()))) {  // at first neither may wait yet
+  while (!(complaint = timeout.look(guest.id()))) {  // at first neither may wait yet
     ASSERT_LT(++looks, 10'000);
     std::this_thread::sleep_for(1ms);
   }
@@ -88,7 +88,7 @@ TEST(LabPatience, EndsWithWhoDoesNothing) {
 }
 
 /// Beside others on its core, and of the least weight, it gets hardly any of it.
-TEST(LabPatience, WaitsForWhoHasNoCore) {
+TEST(LabGuestTimeout, WaitsForWhoHasNoCore) {
   if (!machine_tells_of_children()) GTEST_SKIP() << "this machine does not tell of children";
   cpu_set_t before, one;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
@@ -97,9 +97,9 @@ TEST(LabPatience, WaitsForWhoHasNoCore) {
   ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
   {
     const FakeGuest hog(true), guest(true, true);
-    Patience patience(300ms);
+    GuestTimeout timeout(300ms);
     for (int i = 0; i < 40; ++i) {  // looks that stand for 40 s
-      ASSERT_FALSE(patience.look(guest.id()));
+      ASSERT_FALSE(timeout.look(guest.id()));
       std::this_thread::sleep_for(10ms);
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "snapshot/arrival.h"
+#include "snapshot/snapshot_restore.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 
 namespace orrery::snapshot {
 
-Arrival::Arrival(const std::string& run, unsigned number) : folder_(run) {
+SnapshotRestore::SnapshotRestore(const std::string& run, unsigned number) : folder_(run) {
   std::error_code error;
   if (!std::filesystem::is_directory(run, error))
     throw UsageError(fmt::format("there is no folder '{}'", run));
@@ -42,7 +42,7 @@ Arrival::Arrival(const std::string& run, unsigned number) : folder_(run) {
   }
 }
 
-void Arrival::check_ground() const {
+void SnapshotRestore::check_ground() const {
   const Ground& there = manifest().ground;
   const Ground here = Ground::of_this_process(manifest().model_path);
   if (here.program != there.program)
@@ -76,7 +76,7 @@ void Arrival::check_ground() const {
   }
 }
 
-void Arrival::restore_model() const {
+void SnapshotRestore::restore_model() const {
   const Bytes section = contents_.front()->sections()[kModel];
   memory::ModelHeap& heap = *memory::model_heap();
   switch (compare_model(section, heap)) {
@@ -92,7 +92,7 @@ void Arrival::restore_model() const {
   }
 }
 
-void Arrival::fill(World& world) {
+void SnapshotRestore::fill(World& world) {
   if (world.lp_count() != manifest().lps)
     throw UsageError(
         fmt::format("the model has {} LPs, and the snapshot {}", world.lp_count(), manifest().lps));

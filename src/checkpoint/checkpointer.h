@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A worker's checkpoints of the LPs that have a record of their own: large LPs, and all LPs if
-// --checkpoint or --offload asks for more than plain copies. The keeper takes, restores and
+// --checkpoint or --offload asks for more than plain copies. The checkpointer takes, restores and
 // releases checkpoints of all kinds (checkpoint.h), offloads copies, and finds the best kind for
-// the LPs of a type and size from their measured costs (lessons.h).
+// the LPs of a type and size from their measured costs (checkpoint_kind_tuner.h).
 //
 // The system may refuse memory. A refused checkpoint is taken later, so that the LP coasts forward
 // further. An LP that was refused a delta has images from then on. An event whose reverse record
@@ -24,9 +24,9 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_kind_tuner.h"
 #include "checkpoint/copier.h"
 #include "checkpoint/incremental.h"
-#include "checkpoint/lessons.h"
 #include "checkpoint/offload.h"
 #include "checkpoint/strategy.h"
 #include "checkpoint/tuning.h"
@@ -39,22 +39,22 @@
 namespace orrery::checkpoint {
 
 /// The record of an LP.
-struct Kept final : Attachment {
-  explicit Kept(const Tuning& chosen) : tuning(chosen) {}
+struct CheckpointRecord final : Attachment {
+  explicit CheckpointRecord(const Tuning& chosen) : tuning(chosen) {}
 
   Tuning tuning;
-  unsigned size_class = 0;             ///< of the lessons in use
+  unsigned size_class = 0;             ///< for which the tuner was chosen
   std::uint32_t committed = 0;         ///< ordinal: all events before it are committed
   bool half_changed = false;           ///< the last event cannot be undone by its reverse handler
   std::uint8_t refusals = 0;           ///< since the last checkpoint; the more, the later the next
-  std::uint8_t quiet = 0;              ///< events that may pass without asking the keeper
+  std::uint8_t quiet = 0;              ///< events that may pass without asking the checkpointer
   std::uint8_t granted_quiet = 0;      ///< value of `quiet` when it was granted
   CopyQueue::Slot* copying = nullptr;  ///< of the newest checkpoint, if it may not be complete
   std::unique_ptr<Shadow> shadow;
   Checkpoint* reversals = nullptr;  ///< reverse records of its last events, newest first
 };
 
-class Keeper {
+class Checkpointer {
  public:
   /// LPs with less memory need no record unless the strategy wants one.
   static constexpr std::size_t kLargeBytes = 1024;
@@ -66,7 +66,7 @@ class Keeper {
     memory::LpHeap& heap;
     KernelState& kernel;
     Checkpoint*& checkpoints;
-    Kept& kept;
+    CheckpointRecord& record;
   };
   /// An event of an LP's history.
   struct Event {
@@ -98,19 +98,20 @@ class Keeper {
       {&Statistics::deltas, Merge::sum},      {&Statistics::reversals, Merge::sum},
       {&Statistics::delta_bytes, Merge::sum}, {&Statistics::refused, Merge::sum}};
 
-  Keeper(memory::BlockPool& pool, const Strategy& strategy, const Offload& offload,
-         CopyQueue* queue, std::shared_ptr<PageTracker> tracker);
-  Keeper(const Keeper&) = delete;
-  Keeper& operator=(const Keeper&) = delete;
+  Checkpointer(memory::BlockPool& pool, const Strategy& strategy, const Offload& offload,
+               CopyQueue* queue, std::shared_ptr<PageTracker> tracker);
+  Checkpointer(const Checkpointer&) = delete;
+  Checkpointer& operator=(const Checkpointer&) = delete;
 
   /// A record for an LP of this size, or nullptr if it needs none.
-  std::unique_ptr<Kept> adopt(const LogicalProcessBase& object, std::size_t image_bytes);
+  std::unique_ptr<CheckpointRecord> adopt(const LogicalProcessBase& object,
+                                          std::size_t image_bytes);
 
   /// Whether the LP's next event needs neither before_event() nor after_event(): no checkpoint is
   /// due and nothing is measured.
-  static bool passes_quietly(Kept& kept) {
-    if (kept.quiet == 0) return false;
-    --kept.quiet;
+  static bool passes_quietly(CheckpointRecord& record) {
+    if (record.quiet == 0) return false;
+    --record.quiet;
     return true;
   }
   /// Call before event `ordinal` is executed: settles the LP's outstanding copy and takes a
@@ -144,18 +145,18 @@ class Keeper {
   std::uint32_t restore(const Lp& lp, std::uint32_t now, std::uint32_t target, EventAt&& event_at);
   /// Counts a checkpoint of the engine's own for which memory was refused.
   void count_refusal() { ++statistics_.refused; }
-  void add_rollback(const Lp& lp, std::uint64_t cycles) { lp.kept.tuning.add_rollback(cycles); }
+  void add_rollback(const Lp& lp, std::uint64_t cycles) { lp.record.tuning.add_rollback(cycles); }
 
   /// Fossil collection: all events before `ordinal` are committed. Releases data that no rollback
   /// needs. Returns the ordinal of the oldest checkpoint; events from there on are still needed.
   std::uint32_t commit(const Lp& lp, std::uint32_t ordinal);
   /// Releases all checkpoints of the LP.
   void release_all(const Lp& lp);
-  /// The same for an LP that moves to another keeper, which makes a new record for it. This record
+  /// The same for an LP that moves to another worker, which makes a new record for it. This record
   /// ends.
   void dismiss(const Lp& lp) {
     release_all(lp);
-    if (last_.kept == &lp.kept) last_ = {};
+    if (last_.record == &lp.record) last_ = {};
   }
   /// Waits until no thread copies the LP's memory.
   void settle(const Lp& lp);
@@ -171,7 +172,7 @@ class Keeper {
  private:
   void take(const Lp& lp, std::uint32_t ordinal);
   std::uint8_t quiet_events(const Lp& lp, std::uint32_t ordinal) const;
-  static void end_quiet(Kept& kept);
+  static void end_quiet(CheckpointRecord& record);
   void take_image(const Lp& lp, std::uint32_t ordinal);
   void take_delta(const Lp& lp, std::uint32_t ordinal);
   void keep_way_back(Shadow& shadow, Checkpoint& before);
@@ -179,18 +180,18 @@ class Keeper {
   bool push_reverse(const Lp& lp, std::uint32_t ordinal);
   void count_distance(const Checkpoint& checkpoint);
   unsigned candidates(const LogicalProcessBase& object, std::size_t image_bytes) const;
-  Lessons& lessons_for(const LogicalProcessBase& object, std::size_t image_bytes);
+  CheckpointKindTuner& tuner_for(const LogicalProcessBase& object, std::size_t image_bytes);
   void note_size(const Lp& lp, std::size_t image_bytes);
   static unsigned size_class(std::size_t image_bytes) {
     return static_cast<unsigned>(std::bit_width(image_bytes));
   }
-  void drop_shadow(Kept& kept);
+  void drop_shadow(CheckpointRecord& record);
 
   bool offload(const Lp& lp, std::uint32_t ordinal);
   bool fill(CopyQueue::Slot& slot, const Lp& lp, std::uint32_t ordinal);
-  void resynchronise(Kept& kept, Checkpoint*& list, std::uint32_t ordinal);
+  void resynchronise(CheckpointRecord& record, Checkpoint*& list, std::uint32_t ordinal);
   void close_slot(CopyQueue::Slot& slot);
-  void abort(Kept& kept, Checkpoint*& list);
+  void abort(CheckpointRecord& record, Checkpoint*& list);
   void drop_outstanding(const Lp& lp);
 
   bool drop_after(const Lp& lp, std::uint32_t ordinal);
@@ -205,11 +206,11 @@ class Keeper {
   CopyQueue* const queue_;  ///< nullptr: copies are made at once
   const std::shared_ptr<PageTracker> tracker_;
   /// By type and size class. LPs keep pointers to them, so they must not move.
-  std::map<std::pair<std::type_index, unsigned>, Lessons> lessons_;
+  std::map<std::pair<std::type_index, unsigned>, CheckpointKindTuner> tuners_;
   Begun begun_;  ///< of the current event
   std::vector<std::byte> back_;
   struct Outstanding {
-    Kept* kept = nullptr;
+    CheckpointRecord* record = nullptr;
     Checkpoint** list = nullptr;
     std::uint32_t ordinal = 0;
   } last_;  ///< the outstanding copy of mode mono
@@ -219,14 +220,14 @@ class Keeper {
 };
 
 template <class EventAt>
-std::uint32_t Keeper::restore(const Lp& lp, std::uint32_t now, std::uint32_t target,
-                              EventAt&& event_at) {
+std::uint32_t Checkpointer::restore(const Lp& lp, std::uint32_t now, std::uint32_t target,
+                                    EventAt&& event_at) {
   ORRERY_ASSERT(difference(now, target) >= 0, "a rollback goes back");
-  end_quiet(lp.kept);
-  if (lp.kept.copying != nullptr) drop_outstanding(lp);
-  bool reversing = !std::exchange(lp.kept.half_changed, false);
+  end_quiet(lp.record);
+  if (lp.record.copying != nullptr) drop_outstanding(lp);
+  bool reversing = !std::exchange(lp.record.half_changed, false);
   std::uint32_t state = now;  // the LP's state, as far as reverse handlers have gone back
-  for (Checkpoint*& records = lp.kept.reversals;
+  for (Checkpoint*& records = lp.record.reversals;
        records != nullptr && difference(records->ordinal, target) >= 0;) {
     // Going back to the previous delta changes the LP's memory, so events cannot be undone after
     // that.
@@ -237,7 +238,7 @@ std::uint32_t Keeper::restore(const Lp& lp, std::uint32_t now, std::uint32_t tar
   if (drop_after(lp, target)) reversing = false;
   if (reversing && state == target) return target;
   // Records point into the LP's memory as it was when they were made.
-  checkpoint::release_all(pool_, std::exchange(lp.kept.reversals, nullptr));
+  checkpoint::release_all(pool_, std::exchange(lp.record.reversals, nullptr));
   ORRERY_ASSERT(lp.checkpoints != nullptr && difference(target, lp.checkpoints->ordinal) >= 0,
                 "a checkpoint that leads to the target is kept");
   restore_base(lp, *lp.checkpoints);

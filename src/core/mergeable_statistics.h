@@ -2,12 +2,13 @@
 //
 // Histograms and series of metrics, which do not depend on the order of additions. So they need not
 // be part of an LP's state, which every rollback, checkpoint and move would have to carry: an
-// engine adds an observation to the worker's tally when the event is certain to commit, and merges
-// the tallies when it returns its world. The world has the tally of committed events
-// (run/world/world.h), which moves with the world: to the next engine, into snapshots.
+// engine adds an observation to the worker's mergeable statistics when the event is certain to
+// commit, and merges those of all workers when it returns its world. The statistics of all
+// committed events belong to the world (run/world/world.h), and go with it to the next engine and
+// into snapshots.
 //
-// An engine that executes only events that commit adds at once, in the handler. After a fault no
-// tally is reported, so events executed after the fault do not matter.
+// An engine that executes only events that commit adds at once, in the handler. After a fault these
+// statistics are not reported, so events executed after the fault do not matter.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@
 
 namespace orrery {
 
-/// A recorded value of a metric that has a tally, or a change of a level.
+/// A recorded value of a metric with a histogram or a series, or a change of a level.
 struct Observation {
   std::uint32_t metric;
   Time time;
@@ -30,15 +31,15 @@ struct Observation {
   double before;  ///< the LP's previous level
 };
 
-class Tally {
+class MergeableStatistics {
  public:
-  explicit Tally(const Model& model);
+  explicit MergeableStatistics(const Model& model);
 
-  /// Whether tallies count this metric.
+  /// Whether the metric has a histogram or a series.
   static bool counts(const Metric& metric) {
     return metric.keeps(Keep::histogram) || metric.has_series();
   }
-  /// Whether no metric of the model has a tally.
+  /// Whether no metric of the model has a histogram or a series.
   bool is_idle() const { return one_.empty(); }
 
   /// In the mode of the handler.
@@ -47,7 +48,7 @@ class Tally {
     if (one.has_histogram) one.histogram.add(observation.value);
     if (one.series.is_kept()) add_to_series(one.series, observation);
   }
-  void merge(const Tally& other);
+  void merge(const MergeableStatistics& other);
 
   /// Of a metric that keeps a histogram, or a series.
   const Histogram& histogram(const Metric& metric) const { return one_[metric.index()].histogram; }
@@ -56,11 +57,12 @@ class Tally {
 
   // For transfer to another process of the same build.
   std::vector<std::uint64_t> words() const;
-  /// Adds words() of a tally of the same model. Throws std::logic_error if the words are malformed.
+  /// Adds the words() of another object for the same model. Throws std::logic_error if the words
+  /// are malformed.
   void merge_words(std::span<const std::uint64_t> words);
 
  private:
-  /// Aligned, since neighbours in memory may be other workers' tallies.
+  /// Aligned, since neighbours in memory may belong to other workers.
   struct alignas(64) One {
     explicit One(const Metric& metric)
         : has_histogram(metric.keeps(Keep::histogram)),

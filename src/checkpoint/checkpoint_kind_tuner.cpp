@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/lessons.h"
+#include "checkpoint/checkpoint_kind_tuner.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace orrery::checkpoint {
 
-Lessons::Lessons(unsigned candidates, Interval interval) : candidates_(candidates) {
+CheckpointKindTuner::CheckpointKindTuner(unsigned candidates, Interval interval)
+    : candidates_(candidates) {
   constexpr unsigned kReverse = index(Kind::reverse);
   kind_ = (candidates >> kReverse & 1) != 0 ? kReverse
                                             : static_cast<unsigned>(__builtin_ctz(candidates));
@@ -19,7 +20,7 @@ Lessons::Lessons(unsigned candidates, Interval interval) : candidates_(candidate
 
 // ---- Measurements
 
-std::uint64_t Lessons::add_event(std::uint64_t cycles, std::uint32_t stands_for) {
+std::uint64_t CheckpointKindTuner::add_event(std::uint64_t cycles, std::uint32_t stands_for) {
   cycles = costs_[kind_].event.add(cycles);
   const auto all = static_cast<double>(cycles * stands_for);
   all_events_ += stands_for;
@@ -30,20 +31,20 @@ std::uint64_t Lessons::add_event(std::uint64_t cycles, std::uint32_t stands_for)
   return cycles;
 }
 
-void Lessons::add_rollback(std::uint64_t cycles) {
+void CheckpointKindTuner::add_rollback(std::uint64_t cycles) {
   ++rollbacks_;
   all_cycles_ += static_cast<double>(cycles);
   period_cycles_ += static_cast<double>(cycles);
 }
 
-void Lessons::add_checkpoint(Kind kind, std::uint64_t cycles) {
+void CheckpointKindTuner::add_checkpoint(Kind kind, std::uint64_t cycles) {
   Costs& costs = costs_[index(kind)];
   all_cycles_ += static_cast<double>(costs.checkpoint.add(cycles));
   if (kind != Kind::delta) copy_cycles_ = costs.checkpoint.mean();
   adjust_interval(costs);
 }
 
-void Lessons::adjust_interval(Costs& costs) {
+void CheckpointKindTuner::adjust_interval(Costs& costs) {
   // The cost of an event comes from this kind's events, or else from those of the kind in use.
   const Costs& source = costs.event.empty() ? costs_[kind_] : costs;
   costs.interval.adjust(rated_events_ + static_cast<double>(period_events_), rollbacks_,
@@ -51,7 +52,7 @@ void Lessons::adjust_interval(Costs& costs) {
 }
 
 /// Begins new trials if the kind in use has become more expensive or its time is over.
-void Lessons::end_period() {
+void CheckpointKindTuner::end_period() {
   const double cost =
       period_cycles_ / static_cast<double>(period_events_) + costs_[kind_].checkpoint_share();
   rated_events_ += static_cast<double>(period_events_);
@@ -77,11 +78,11 @@ void Lessons::end_period() {
 // ---- Trials
 
 /// The cost of a turn without its events.
-double Lessons::turn_cost() const {
+double CheckpointKindTuner::turn_cost() const {
   return trial_.kind == index(Kind::delta) ? kShadowCopies * copy_cycles_ : copy_cycles_;
 }
 
-Lessons::Turn Lessons::grant_turn() {
+CheckpointKindTuner::Turn CheckpointKindTuner::grant_turn() {
   const auto kind = static_cast<Kind>(trial_.kind);
   const std::uint8_t events = kind == Kind::delta ? kDeltaTurnEvents : kTurnEvents;
   extra_cycles_ += turn_cost();
@@ -90,7 +91,7 @@ Lessons::Turn Lessons::grant_turn() {
   return {kind, events};
 }
 
-void Lessons::add_trial_event(std::uint64_t cycles, double usual) {
+void CheckpointKindTuner::add_trial_event(std::uint64_t cycles, double usual) {
   ++all_events_;
   const auto counted = static_cast<double>(costs_[trial_.kind].event.add(cycles));
   all_cycles_ += counted;
@@ -100,7 +101,7 @@ void Lessons::add_trial_event(std::uint64_t cycles, double usual) {
   if (++trial_.events >= trial_.wanted) judge();
 }
 
-void Lessons::add_trial_rollback(std::uint64_t cycles) {
+void CheckpointKindTuner::add_trial_rollback(std::uint64_t cycles) {
   ++rollbacks_;
   const auto counted = static_cast<double>(cycles);
   all_cycles_ += counted;
@@ -108,7 +109,7 @@ void Lessons::add_trial_rollback(std::uint64_t cycles) {
   trial_.cycles += counted;
 }
 
-void Lessons::judge() {
+void CheckpointKindTuner::judge() {
   const auto events = static_cast<double>(trial_.events);
   const double relative = (trial_.cycles / events + costs_[trial_.kind].checkpoint_share()) /
                           (trial_.usual / events + costs_[kind_].checkpoint_share());
@@ -121,7 +122,7 @@ void Lessons::judge() {
   conclude(relative);
 }
 
-void Lessons::conclude(double relative) {
+void CheckpointKindTuner::conclude(double relative) {
   const unsigned tried = std::exchange(trial_.kind, kNone);
   costs_[tried].relative = relative;
   if (relative < 1) {
@@ -131,7 +132,7 @@ void Lessons::conclude(double relative) {
   begin_next_trial();
 }
 
-void Lessons::begin_next_trial() {
+void CheckpointKindTuner::begin_next_trial() {
   trial_ = {};
   if (untried_ == 0) return hold();
   trial_.kind = static_cast<unsigned>(__builtin_ctz(untried_));
@@ -141,7 +142,7 @@ void Lessons::begin_next_trial() {
 }
 
 /// All kinds are known: the best is kept for a while, then the others are tried again.
-void Lessons::hold() {
+void CheckpointKindTuner::hold() {
   next_trials_ = all_events_ + hold_;
   hold_ = std::min(hold_ * 2, kLongestHold);
   held_cost_ = 0;

@@ -49,12 +49,12 @@ struct RowHooks {
 /// Compares the first two snapshots when both are written; returns a note. May throw.
 using Check = std::function<std::string(unsigned first, unsigned second)>;
 
-class Keeper final : public RunHalts {
+class SnapshotTaker final : public RunHalts {
  public:
   /// `facts`: the values that are the same in all manifests of the run. Its number is that of the
   /// last existing snapshot, its wall seconds are those before this process.
-  Keeper(const Folder& folder, Manifest facts, Times times, RunControl& control, RowHooks rows,
-         std::function<void(const std::string&)> tell, Check check);
+  SnapshotTaker(const Folder& folder, Manifest facts, Times times, RunControl& control,
+                RowHooks rows, std::function<void(const std::string&)> tell, Check check);
 
   Goal next_goal(const World& world) override;
   void note_hand_over(double seconds) override { hand_over_seconds_ = seconds; }

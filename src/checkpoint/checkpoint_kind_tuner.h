@@ -28,7 +28,7 @@
 
 namespace orrery::checkpoint {
 
-class Lessons {
+class CheckpointKindTuner {
  public:
   static constexpr unsigned kKinds = 3;
   /// Interval of the images that are kept beside reverse records, for handlers that fail midway.
@@ -36,7 +36,7 @@ class Lessons {
 
   /// `candidates`: a bit for each kind. Reverse comes first: a model has reverse handlers for a
   /// reason.
-  Lessons(unsigned candidates, Interval interval);
+  CheckpointKindTuner(unsigned candidates, Interval interval);
 
   /// The best kind so far.
   Kind kind() const { return static_cast<Kind>(kind_); }
