@@ -35,6 +35,7 @@
 #include "orrery/error.h"
 #include "run/options/model_checks.h"
 #include "run/options/option_forms.h"
+#include "run/options/retired_option.h"
 #include "run/results/observation.h"
 
 namespace orrery::cli {
@@ -127,6 +128,7 @@ std::vector<std::string> check_arguments(const CompareRequest& request,
     options.workers = std::max(options.workers, one.workers);
   }
   OptionList useless = unused_options(*chosen.front(), options);
+  std::erase_if(useless, as_retired);
   std::vector<std::string> names;
   for (const EngineInfo* engine : chosen) {
     std::erase_if(useless, [&](const OptionBase* option) { return engine->honours(*option); });

@@ -9,6 +9,7 @@
 #include "core/model_registry.h"
 #include "orrery/error.h"
 #include "run/engine.h"
+#include "run/options/retired_option.h"
 
 namespace orrery {
 namespace {
@@ -48,8 +49,9 @@ std::string refusal_sentence(const EngineInfo& engine, const std::string& why) {
 std::string note_unused_options(const EngineInfo& engine, const RunOptions& options) {
   const OptionList unused = unused_options(engine, options);
   if (unused.empty()) return "";
-  const std::string note =
-      fmt::format("engine {} does not use {}", engine.name, flags_text(unused));
+  std::string note = fmt::format("engine {} does not use {}", engine.name, flags_text(unused));
+  for (const OptionBase* option : unused)
+    if (const RetiredOption* retired = as_retired(option)) note += "; " + retired->successor();
   if (engine.use != EngineUse::diagnosis) return note;
   throw UsageError(fmt::format("{}; leave {} away", note, unused.size() == 1 ? "it" : "them"));
 }

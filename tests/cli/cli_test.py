@@ -321,11 +321,7 @@ class Refusals(Case):
                      "reverse", says=["reverse handlers", "auto"])
         expanded = ["run", "phold", "--engine", "expanded"]
         self.refused(2, *expanded, "--expanded-mode", "bached",
-                     says=["--expanded-mode", "'bached'", "'batched'", "decentralised"])
-        self.refused(2, *expanded, "--handover", "throw", says=["--handover", "push or pull"])
-        self.refused(2, *expanded, "--barrier", "remote", says=["--barrier", "local or event"])
-        self.refused(2, *expanded, "--handover", "pull", "--expanded-mode", "batched",
-                     says=["--handover pull", "batched", "single"])
+                     says=["--expanded-mode", "'bached'", "'batched'", "in-place"])
 
     def test_offloading(self):
         run = ["run", "phold", "--engine", "timewarp", "--workers", "2"]
@@ -1437,10 +1433,11 @@ class Options(Case):
               "ENGINE": "sequential", "EVENTS": "50"}
     # Where one value does not fit all options of a type, and what the others need beside it.
     NAMES = {"pending": "heap", "checkpoint": "copy", "offload": "mono", "copier": "synchronous",
-             "conservative-mode": "in-place", "expanded-mode": "single", "handover": "pull",
-             "barrier": "event", "oversize": "deny", "preempt": "tick", "tick": "200us",
+             "conservative-mode": "in-place", "expanded-mode": "batched",
+             "oversize": "deny", "preempt": "tick", "tick": "200us",
              "warm-up": "1s", "series": "power=1s", "batch-means": "power"}
-    OF_THE_COMMAND = {"help", "engine", "engines", "set", "config", "out", "force", "quiet", "json",
+    RETIRED = {"handover", "barrier"}
+    OF_THE_COMMAND = RETIRED | {"help", "engine", "engines", "set", "config", "out", "force", "quiet", "json",
                       "repeats", "verbose", "snapshots", "snapshot-every", "snapshot-at",
                       "snapshot-wall", "snapshot-share", "snapshot-check", "end-after-snapshot", "ranks", "mpi",
                       "live", "again", "stop-when", "stop-check",  # which add notes; see Observation
@@ -1512,6 +1509,17 @@ class Options(Case):
                 else:
                     self.assertEqual(notes, [f"engine sequential does not use --{name}"])
 
+    def test_retired_options_are_accepted_with_a_note(self):
+        for name, value in [("handover", "pull"), ("barrier", "event")]:
+            run = ["null", "--set", "events=20", "--engine", "expanded", f"--{name}", value]
+            self.assertIn(f"engine expanded does not use --{name}; workers get events as "
+                          "--expanded-mode says", self.run_json(*run)["notes"])
+        self.run_ok("compare", "null", "--set", "events=20", "--engines", "sequential,expanded",
+                    "--repeats", "1", "--quiet", "--handover", "pull")
+        report = self.run_json("null", "--set", "events=20", "--engine", "expanded",
+                               "--expanded-mode", "decentralised")
+        self.assertIn("--expanded-mode decentralised is batched now", report["notes"])
+
     def test_an_option_of_earlier_reports_is_accepted_with_a_note(self):
         for name in ["ladder", "heap"]:
             report = self.run_json("pcs", "--set", "cells=8", "--until", "2s", "--pending", name)
@@ -1524,14 +1532,12 @@ class Options(Case):
         self.assertIn("note: engine sequential does not use --checkpoint and --window\n", done.out)
 
     def test_slips_are_refused_on_every_engine(self):
-        slips = {"window": "soon", "burst": "3", "handover": "throw", "checkpoint": "photo",
+        slips = {"window": "soon", "burst": "3", "expanded-mode": "bached", "checkpoint": "photo",
                  "copier": "magic", "pending": "hep", "gvt-period": "0s"}
         for engine in [*ENGINES, "checker"]:
             for name, slip in slips.items():
                 self.refused(2, "run", "phold", "--engine", engine, f"--{name}", slip,
                              says=[f"'{slip}'"])
-            self.refused(2, "run", "phold", "--engine", engine, "--handover", "pull",
-                         "--expanded-mode", "batched", says=["use single"])
             self.refused(2, "run", "phold", "--engine", engine, "--offload", "multi",
                          "--checkpoint", "incremental", says=["whole images"])
 
@@ -1555,7 +1561,7 @@ class Options(Case):
 
     def test_describe_shows_what_an_engine_honours(self):
         done = self.run_ok("describe", "expanded")
-        self.assertRegex(done.out, r"(?m)^  --handover NAME +push +\S.*: push, pull$")
+        self.assertRegex(done.out, r"(?m)^  --expanded-mode NAME +auto +\S.*: auto, in-place, batched$")
         self.assertNotIn("--window", done.out)
 
 

@@ -120,25 +120,20 @@ std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise)
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-/// The expanded engine: every mode, hand-over and kind of barrier, with more workers than cores.
+/// The expanded engine: every mode, with more workers than cores.
 std::vector<RunOptions> expanded_variants(std::uint64_t seed) {
   struct Choice {
     unsigned workers;
-    const char *mode, *handover = "push", *barrier = "local";
+    const char* mode;
   };
   std::vector<RunOptions> all;
   for (const Choice& c :
-       {Choice{1, "auto"}, Choice{2, "auto"}, Choice{3, "in-place"}, Choice{2, "single"},
-        Choice{3, "single", "push", "event"}, Choice{2, "single", "pull"},
-        Choice{4, "single", "pull", "event"}, Choice{2, "batched"},
-        Choice{5, "batched", "push", "event"}, Choice{8, "batched"}, Choice{2, "decentralised"},
-        Choice{7, "decentralised"}, Choice{3, "decentralised", "push", "event"}}) {
+       {Choice{1, "auto"}, Choice{2, "auto"}, Choice{3, "in-place"}, Choice{2, "batched"},
+        Choice{3, "batched"}, Choice{5, "batched"}, Choice{8, "batched"}}) {
     RunOptions options;
     options.seed = seed;
     options.workers = c.workers;
     options.set(expanded::kMode, c.mode);
-    options.set(expanded::kHandover, c.handover);
-    options.set(expanded::kBarrier, c.barrier);
     all.push_back(options);
   }
   return all;
@@ -146,8 +141,7 @@ std::vector<RunOptions> expanded_variants(std::uint64_t seed) {
 
 std::string describe(const RunOptions& o) {
   return "seed " + std::to_string(o.seed) + ", expanded, workers " + std::to_string(o.workers) +
-         ", mode " + o.get(expanded::kMode) + ", handover " + o.get(expanded::kHandover) +
-         ", barrier " + o.get(expanded::kBarrier);
+         ", mode " + o.get(expanded::kMode);
 }
 
 /// The sequential engine with its LPs where Time Warp has them.

@@ -21,7 +21,7 @@ std::vector<EngineCase> takers() {
   return {{"sequential", 1},
           {"expanded", 1},
           {"expanded", 3, "batched"},
-          {"expanded", 4, "decentralised"},
+          {"expanded", 4, "batched"},
           {"conservative", 3, "auto", 3},
           {"timewarp", 1},
           {"timewarp", 2},

@@ -162,7 +162,7 @@ TEST(Moves, AndHandOvers) {
   for (const std::vector<Leg>& legs :
        {std::vector<Leg>{{{"timewarp", 4, "auto", 2}, 300}, {{"timewarp", 2}, 300}},
         {{{"timewarp", 3, "auto", 2}, 200}, {{"sequential", 1}, 200}},
-        {{{"timewarp", 2}, 200}, {{"expanded", 4, "decentralised"}, 200}, {{"timewarp", 5}, 90}}}) {
+        {{{"timewarp", 2}, 200}, {{"expanded", 4, "batched"}, 200}, {{"timewarp", 5}, 90}}}) {
     Relay relay(legs);
     RunOptions options;
     options.set(timewarp::kMoveEvery, moves.every);

@@ -91,9 +91,7 @@ VALUES = {
     "--gvt-period": one_of("1us", "20us", "200us", "1ms", "20ms"),
     "--balance": one_of("on", "off"),
     "--conservative-mode": one_of("auto", "promises", "promises", "in-place"),
-    "--expanded-mode": one_of("auto", "in-place", "single", "batched", "decentralised"),
-    "--handover": one_of("push", "pull"),
-    "--barrier": one_of("local", "event"),
+    "--expanded-mode": one_of("auto", "in-place", "batched"),
     "--livelock": livelock,
     "--event-time-limit": one_of("off", "1min"),  # far from what an event of the fuzzer takes
     "--cache-aware": one_of("on", "off"),
@@ -115,9 +113,6 @@ USUALLY = {"--hand-over-every", "--conservative-mode"}
 
 def agree(options):
     """Takes out what cannot be combined."""
-    if options.get("--handover") == "pull" and options.get("--expanded-mode") not in (
-            None, "auto", "single"):
-        options["--expanded-mode"] = "single"
     if options.get("--checkpoint") == "incremental" and options.get("--offload") in (
             "mono", "multi"):
         del options["--offload"]

@@ -107,7 +107,8 @@ class Completion(Case):
 
     def test_values_of_options(self):
         self.assertEqual(self.words("run", "phold", "--balance", ""), ["on", "off"])
-        self.assertEqual(self.words("run", "phold", "--handover=pul"), ["--handover=pull"])
+        self.assertEqual(self.words("run", "phold", "--expanded-mode=bat"),
+                         ["--expanded-mode=batched"])
         self.assertIn("periodic:", self.words("run", "phold", "--checkpoint", ""))
         self.assertEqual(self.words("run", "phold", "--mpi", "m"), ["mpich"])
         self.assertEqual(self.lines("run", "phold", "--out", ""), [["folder", "*", ""]])

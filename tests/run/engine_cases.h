@@ -90,7 +90,7 @@ inline std::vector<EngineCase> all_engines() {
   std::vector<EngineCase> engines{{"timewarp", 2},
                                   {"timewarp", 4, "auto", 4},
                                   {"expanded", 3, "batched"},
-                                  {"expanded", 4, "decentralised"},
+                                  {"expanded", 4, "batched"},
                                   {"conservative", 3, "auto", 3},
                                   {"auto", 3, "batched", 2, false, kSanitizers ? 20'000u : 1'000u}};
   const auto add = [&engines](std::initializer_list<EngineCase> more) {

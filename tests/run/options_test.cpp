@@ -10,11 +10,11 @@
 #include <set>
 
 #include "checkpoint/options.h"
-#include "engine/expanded/settings.h"
 #include "engine/timewarp/settings.h"
 #include "orrery/error.h"
 #include "run/engine.h"
 #include "run/options/option_forms.h"
+#include "run/options/retired_option.h"
 
 namespace orrery {
 namespace {
@@ -224,7 +224,7 @@ TEST(AllOptions, ReadTheirOwnDefaults) {
 
 TEST(AllOptions, AreHonouredBySomeEngine) {
   for (const OptionBase* option : all_options()) {
-    if (option->declaration().group.heading == kGroup.heading) continue;
+    if (option->declaration().group.heading == kGroup.heading || as_retired(option)) continue;
     EXPECT_TRUE(std::any_of(engines().begin(), engines().end(), [&](const EngineInfo& engine) {
       return engine.honours(*option);
     })) << option->name();
@@ -250,6 +250,17 @@ TEST(UnusedOptions, AreNamedInOneSentence) {
             "engine expanded does not use --checkpoint and --window");
 }
 
+TEST(UnusedOptions, NameTheSuccessorIfTheyAreRetired) {
+  static const RetiredOption retired{"test-retired", "use --test-n"};
+  RunOptions options;
+  EXPECT_FALSE(retired.asked(options));
+  retired.read("anything", kMillisecond, options);
+  EXPECT_TRUE(retired.asked(options));
+  EXPECT_TRUE(retired.report(options, kMillisecond).empty());
+  EXPECT_EQ(note_unused_options(find_engine("expanded"), options),
+            "engine expanded does not use --test-retired; use --test-n");
+}
+
 TEST(UnusedOptions, AreRefusedForDiagnosis) {
   const EngineInfo& checker = find_engine("checker");
   RunOptions options;
@@ -271,11 +282,6 @@ TEST(OptionRules, HoldOnEveryEngine) {
   EXPECT_NO_THROW(check_option_rules(options));
   options.set(checkpoint::kCheckpoint, "incremental");
   EXPECT_THROW(check_option_rules(options), UsageError);
-  RunOptions pulled;
-  pulled.set(expanded::kHandover, "pull");
-  EXPECT_NO_THROW(check_option_rules(pulled));
-  pulled.set(expanded::kMode, "batched");
-  EXPECT_THROW(check_option_rules(pulled), UsageError);
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 
 #include "engine/expanded/run.h"
 #include "engine/expanded/settings.h"
-#include "orrery/error.h"
 #include "pending/engine_set.h"
 #include "run/world/world_engine.h"
 
@@ -19,8 +18,8 @@ namespace {
 class ExpandedEngine final : public WorldEngine {
  public:
   World::Layout layout(const Model& model, const CommunicationGraph&, const RunOptions& options,
-                       std::vector<std::string>&) const override {
-    Settings::of(options);
+                       std::vector<std::string>& notes) const override {
+    if (const std::string note = Settings::of(options).note; !note.empty()) notes.push_back(note);
     count_workers(options, model);
     return {};
   }
@@ -33,10 +32,6 @@ class ExpandedEngine final : public WorldEngine {
                RunResult& result) override {
     const Settings settings = Settings::of(options);
     unsigned workers = count_workers(options, world.model());
-    if (settings.pull && world.executions().any_stays_on_thread())
-      throw UsageError(
-          "--handover pull gives events to any thread, and the model has LPs that stay on theirs "
-          "(stays_on_thread()); leave it out");
     if (world.on_heaps()) workers = std::min(workers, world.parts());  // an arena for each
     using Pending = pending::EngineSet<Event>;
     ExpandedRun<Pending>(world, options, goal, settings, workers, control).advance(result);

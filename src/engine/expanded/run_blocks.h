@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ExpandedRun: the sequence of blocks, execution in place, and the work between blocks. Included
-// by run.h only.
+// ExpandedRun: the sequence of blocks, execution in place, and the work between blocks. Included by run.h
+// only.
 #pragma once
 
 namespace orrery::expanded {
@@ -11,13 +11,14 @@ void ExpandedRun<Pending>::loop() {
   for (bool more = true; more;) {
     const std::uint64_t start = read_cycles();
     const std::uint64_t finished_before = finished_, busy_before = busy_cycles();
-    block_.end_events = finished_ + goal_.until_look(finished_, kBlockEvents);
-    block_.end_cycles = start + tuner_.block_cycles();
+    enter(tuner_.mode());
+    block_ = {finished_ + goal_.until_look(finished_, kBlockEvents), start + tuner_.block_cycles(),
+              tuner_.batch()};
     const std::uint64_t cancelled_before = executors_[0]->cancelled_timers();
     {
       TraceSpan span(executors_[0]->lane(), TraceKind::block, last_key().time().ticks(), 0,
-                     name_of(tuner_.mode()));
-      more = run_block(tuner_.mode());
+                     name_of(mode_));
+      more = mode_ == Mode::in_place ? run_in_place() : run_dealt();
       span.set_count(finished_ - finished_before);
     }
     if (mode_ == Mode::in_place)
@@ -36,26 +37,14 @@ std::uint64_t ExpandedRun<Pending>::busy_cycles() const {
   return sum;
 }
 
-/// False if no event may start any more and none is in progress.
-template <class Pending>
-bool ExpandedRun<Pending>::run_block(Mode mode) {
-  if (mode != mode_) enter(mode);
-  if (mode == Mode::in_place) return run_in_place();
-  if (mode == Mode::decentralised) return run_decentralised();
-  return settings_.pull ? run_pulled() : run_dealt();
-}
-
 template <class Pending>
 void ExpandedRun<Pending>::enter(Mode mode) {
+  if (mode == mode_) return;
   drain();
   schedule_.settle();
   mode_ = mode;
   if (mode != Mode::in_place && !team_.running()) start_workers();
   bind(mode != Mode::in_place);
-  command_ = mode == Mode::decentralised ? Command::serve : Command::wait;
-  // Single events go through the first place of the ring, which lies beside the counter.
-  for (unsigned i = 0; i < workers_; ++i)
-    slots_[i].mask = mode == Mode::single ? 0 : kMostInSlot - 1;
 }
 
 /// Executes and frees an event. If it fails, it becomes the limit, so no other event is within it.

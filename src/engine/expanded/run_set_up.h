@@ -12,15 +12,15 @@ ExpandedRun<Pending>::ExpandedRun(World& world, const RunOptions& options, const
       model_(world.model()),
       options_(options),
       goal_(goal),
-      settings_(settings),
       control_(control),
       workers_(workers),
       has_rows_(control.takes_rows(model_)),
       lps_(world.lp_count()),
       slots_(std::make_unique<Slot[]>(workers)),
-      schedule_(world.lp_count(), world.executions(), settings.barriers_as_events),
+      schedule_(world.lp_count(), world.executions()),
       tuner_(settings, workers, cycles_per_second()),
       end_(Key::start_of(goal.end(options))),
+      lock_(workers > usable_cores()),
       waiting_(workers > usable_cores()),
       team_(workers, options.bind) {
   ORRERY_ASSERT(!world.on_heaps() || workers <= world.parts(), "a thread has an arena of its own");
@@ -71,9 +71,10 @@ void ExpandedRun<Pending>::start_workers() {
     const ThreadWatch watched(control_.threads, model_, executors_[i]->execution(), false);
     const MisuseWatch misuse;
     const OversizeLimit limit(world_.denies_oversize());
-    settings_.pull ? work_pulling(i) : work(i);
+    work(i);
   };
-  team_.start(1, {work_watched, [this] { wake_coordinator(); }});
+  // Wakes the coordinator when a worker has failed and will not hand in its results.
+  team_.start(1, {work_watched, [this] { slots_[0].call(); }});
 }
 
 /// Binds the coordinator to a core, or gives it back the cores that it had. It is the caller's
@@ -94,28 +95,7 @@ void ExpandedRun<Pending>::bind(bool wanted) {
 /// them.
 template <class Pending>
 void ExpandedRun<Pending>::dismiss_workers() {
-  queue_.close();
-  // In a decentralised block that ended early a worker may be dealing to the others.
-  std::optional<Unlock> unlock;
-  if (mode_ == Mode::decentralised) {
-    lock_block();
-    unlock.emplace(decentralised_);
-  }
-  decentralised_.closing = true;
-  for (unsigned i = 1; i < workers_; ++i) slots_[i].publish(Command::leave);
-}
-
-/// A worker has failed, not because of the model, and will not hand in its results: wakes the
-/// coordinator, and ends a decentralised block.
-template <class Pending>
-void ExpandedRun<Pending>::wake_coordinator() {
-  queue_.close();
-  doorbell_.ring_if_asleep();
-  if (mode_ != Mode::decentralised) return;  // mode_ does not change while events are in progress
-  lock_block();
-  const Unlock unlock{decentralised_};
-  decentralised_.closing = true;
-  slots_[0].publish(Command::wait);
+  for (unsigned i = 1; i < workers_; ++i) slots_[i].dismiss();
 }
 
 /// If a worker has failed, throws its exception.
@@ -125,32 +105,6 @@ void ExpandedRun<Pending>::check_workers() {
     return;
   dismiss_workers();
   team_.finish();
-}
-
-template <class Pending>
-void ExpandedRun<Pending>::work(unsigned worker) {
-  for (std::uint32_t word = 0;;) {
-    word = wait_for_word(worker, word);
-    execute_given(worker, word);
-    if (Slot::command_of(word) == Command::leave) return;
-    if (Slot::command_of(word) == Command::serve) {
-      serve(worker);
-    } else {
-      doorbell_.ring_if_asleep();
-    }
-  }
-}
-
-template <class Pending>
-std::uint32_t ExpandedRun<Pending>::wait_for_word(unsigned worker, std::uint32_t last) {
-  const TraceSpan span(executors_[worker]->lane(), TraceKind::idle);
-  return slots_[worker].wait_for_word(last, waiting_);
-}
-
-template <class Pending>
-void ExpandedRun<Pending>::work_pulling(unsigned worker) {
-  for (PullQueue::Item item{}; queue_.take(item);)
-    queue_.hand_in({item.handle, executors_[worker]->execute(item.event)});
 }
 
 }  // namespace orrery::expanded

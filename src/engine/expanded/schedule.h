@@ -26,13 +26,11 @@
 // that are not handed over.
 //
 // Barriers are kept in a table, and the earliest one by value; the table is searched for the
-// earliest only after the event of the old one has finished. For comparison, barriers can be events
-// themselves (end marks in the pending set), as in the first version of Horizon.
+// earliest only after the event of the old one has finished.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "core/assert.h"
@@ -50,8 +48,7 @@ class Schedule {
 
   /// An event that was taken out.
   struct Choice {
-    Event* event = nullptr;  ///< nullptr: nothing may start
-    Event* mark = nullptr;
+    Event* event = nullptr;        ///< nullptr: nothing may start
     unsigned worker = kAnyWorker;  ///< must execute the event: its LP's earlier events wait there
   };
   /// An event in progress: handed to a worker, begun or not.
@@ -60,15 +57,11 @@ class Schedule {
     Key barrier = Key::infinity();
     LpId lp = 0;
     std::uint32_t next_free = 0;
-    Event* mark = nullptr;
   };
   using Handle = std::uint32_t;
 
-  Schedule(LpId lps, const LpExecutions& executions, bool barriers_as_events)
-      : executions_(executions),
-        restricts_(!executions.all_speculative()),
-        lps_(lps),
-        marks_wanted_(barriers_as_events) {
+  Schedule(LpId lps, const LpExecutions& executions)
+      : executions_(executions), restricts_(!executions.all_speculative()), lps_(lps) {
     aside_.reserve(kMostAside);
   }
   Schedule(const Schedule&) = delete;
@@ -85,12 +78,7 @@ class Schedule {
 
   /// The lowest pending event regardless of the rule, or nullptr. With `pop`, for a thread that
   /// executes events in place: no event is in progress and none is set aside.
-  Event* top() {
-    Event* const event = pending_.top();
-    if (event == nullptr || event->type != kMarkType) [[likely]]
-      return event;
-    return top_behind_marks();
-  }
+  Event* top() { return pending_.top(); }
   void pop() {
     pending_.pop();
     if (const auto* next = pending_.upcoming(1)) __builtin_prefetch(next);
@@ -114,7 +102,7 @@ class Schedule {
       return choice;
     }
     while (aside_.size() < kMostAside) {
-      Choice choice{lowest_below_barriers(), nullptr, kAnyWorker};
+      Choice choice{lowest_below_barriers()};
       if (choice.event == nullptr) return {};
       pending_.pop();
       if (may_run(choice, room)) return choice;
@@ -137,15 +125,10 @@ class Schedule {
     active.key = event.key();
     active.lp = event.receiver;
     active.barrier = barrier_of(event);
-    active.mark = choice.mark;
-    raise(active.barrier, active.mark);
+    earliest_ = std::min(earliest_, active.barrier);
     highest_ = std::max(highest_, active.key);
     ++active_count_;
     return handle;
-  }
-  /// Notes that another worker will execute the event.
-  void move(Handle handle, unsigned worker) {
-    lps_[actives_[handle].lp].worker = static_cast<std::uint16_t>(worker);
   }
   const Active& active(Handle handle) const { return actives_[handle]; }
   void finish(Handle handle) {
@@ -154,7 +137,6 @@ class Schedule {
     ORRERY_ASSERT(lps_[active.lp].active > 0 && active_count_ > 0, "counts of events add up");
     --lps_[active.lp].active;
     --active_count_;
-    if (active.mark != nullptr) active.mark->receiver = kMarkEnded;
     if (active.barrier == earliest_) earliest_is_stale_ = true;
     active = Active{};
     active.next_free = first_free_;
@@ -175,7 +157,6 @@ class Schedule {
 
   /// No unfinished event has a key below the returned one.
   Key lowest_unfinished() {
-    drop_ended_marks();
     Key lowest = Key::infinity();
     if (const Event* event = pending_.top()) lowest = event->key();
     if (!aside_.empty()) lowest = std::min(lowest, aside_.front().event->key());
@@ -187,8 +168,7 @@ class Schedule {
   template <class Visit>
   void take_all(Visit&& visit) {
     settle();
-    pending_.drain(
-        [&](Event* event) { event->type == kMarkType ? free_mark(event) : visit(event); });
+    pending_.drain(visit);
   }
   /// Removes the pending events for which gone(event) is true; gone() may free them. No event may
   /// be in progress.
@@ -196,39 +176,21 @@ class Schedule {
   void erase_if(Gone&& gone) {
     settle();
     std::vector<Event*> scratch;
-    pending::erase_if(pending_, scratch, [&](Event* event) {
-      if (event->type != kMarkType) return gone(event);
-      free_mark(event);
-      return true;
-    });
+    pending::erase_if(pending_, scratch, gone);
   }
   /// Makes events that were set aside pending again. No event may be in progress.
   void settle() {
-    for (const Choice& choice : aside_) {
-      if (choice.mark != nullptr) choice.mark->receiver = kMarkEnded;
-      pending_.push(choice.event);
-    }
+    for (const Choice& choice : aside_) pending_.push(choice.event);
     aside_.clear();
     earliest_is_stale_ = true;
   }
 
   std::size_t bytes() const {
     return pending_.bytes() + actives_.capacity() * sizeof(Active) +
-           lps_.capacity() * sizeof(LpUse) + marks_.size() * sizeof(Event);
+           lps_.capacity() * sizeof(LpUse);
   }
 
  private:
-  /// Not inlined, so that `pop` is, in the loop over events.
-  [[gnu::noinline]] Event* top_behind_marks() {
-    for (Event* event = pending_.top();; event = pending_.top()) {
-      if (event == nullptr || event->type != kMarkType) return event;
-      pending_.pop();
-      free_mark(event);
-    }
-  }
-  static constexpr EventTypeId kMarkType = 0;  // no event type of a model has it
-  static constexpr LpId kMarkEnded = 1;
-
   struct LpUse {
     std::uint16_t active = 0;
     std::uint16_t worker = 0;
@@ -261,43 +223,17 @@ class Schedule {
   }
 
   Event* lowest_below_barriers() {
-    for (;;) {
-      Event* event = pending_.top();
-      if (event == nullptr || event->key() > earliest_ || event->key() > limit_) return nullptr;
-      if (event->type != kMarkType) [[likely]]
-        return event;
-      if (event->receiver != kMarkEnded) return nullptr;  // its event is in progress
-      pending_.pop();
-      free_mark(event);
-    }
+    Event* const event = pending_.top();
+    const bool may_start = event != nullptr && event->key() < earliest_ && event->key() <= limit_;
+    return may_start ? event : nullptr;
   }
-
-  void drop_ended_marks() {
-    for (Event* event = pending_.top();
-         event != nullptr && event->type == kMarkType && event->receiver == kMarkEnded;
-         event = pending_.top()) {
-      pending_.pop();
-      free_mark(event);
-    }
-  }
-
-  void set_aside(Choice choice) {
-    raise(barrier_of(*choice.event), choice.mark);
+  void set_aside(const Choice& choice) {
+    earliest_ = std::min(earliest_, barrier_of(*choice.event));
     aside_.push_back(choice);
-  }
-
-  void raise(const Key& barrier, Event*& mark) {
-    if (!marks_wanted_) [[likely]] {
-      earliest_ = std::min(earliest_, barrier);
-    } else if (mark == nullptr) {
-      mark = new_mark(barrier);
-      pending_.push(mark);
-    }
   }
   void find_earliest() {
     earliest_ = Key::infinity();
     earliest_is_stale_ = false;
-    if (marks_wanted_) return;
     for (const Active& active : actives_) earliest_ = std::min(earliest_, active.barrier);
     for (const Choice& choice : aside_) earliest_ = std::min(earliest_, barrier_of(*choice.event));
   }
@@ -311,17 +247,6 @@ class Schedule {
     first_free_ = actives_[handle].next_free;
     return handle;
   }
-
-  Event* new_mark(const Key& barrier) {
-    if (free_marks_.empty()) {
-      marks_.push_back(std::make_unique<Event>());
-      free_marks_.push_back(marks_.back().get());
-    }
-    Event* mark = free_marks_.back();
-    free_marks_.pop_back();
-    return new (mark) Event(EventHeader(barrier, 0, kMarkType, PayloadSize()));
-  }
-  void free_mark(Event* mark) { free_marks_.push_back(mark); }
 
   const LpExecutions& executions_;
   const bool restricts_;  ///< some LPs are not speculative
@@ -337,9 +262,6 @@ class Schedule {
   Key limit_ = Key::infinity();
   bool limited_ = false;
   Key highest_;
-  const bool marks_wanted_;
-  std::vector<std::unique_ptr<Event>> marks_;
-  std::vector<Event*> free_marks_;
 };
 
 }  // namespace orrery::expanded

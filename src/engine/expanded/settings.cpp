@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/expanded/settings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
-#include <vector>
 
-#include "orrery/error.h"
 #include "run/options/option_forms.h"
+#include "run/options/retired_option.h"
 
 namespace orrery::expanded {
 namespace {
 
 constexpr OptionGroup kGroup{.heading = "Engine expanded"};
-constexpr const char* kAutomatic = "auto";
+constexpr std::string_view kInPlace = "in-place", kBatched = "batched";
+/// Modes of earlier versions, which `batched` replaces.
+constexpr std::string_view kGone[] = {"single", "decentralised"};
 
-/// In the order of Mode.
-constexpr std::string_view kModeNames[] = {"in-place", "single", "batched", "decentralised"};
-
-std::vector<std::string> mode_names() {
-  return {std::begin(kModeNames), std::end(kModeNames)};
+bool has_gone(std::string_view mode) {
+  return std::find(std::begin(kGone), std::end(kGone), mode) != std::end(kGone);
 }
 
-std::vector<std::string> mode_choices() {
-  std::vector<std::string> names = mode_names();
-  names.insert(names.begin(), kAutomatic);
-  return names;
+OptionForm<std::string> mode_form() {
+  auto form = option_forms::choice({"auto", std::string(kInPlace), std::string(kBatched)});
+  form.read = [read = form.read](const OptionText& given) {
+    return has_gone(given.text) ? given.text : read(given);
+  };
+  return form;
 }
-
-const OptionRule rule{[](const RunOptions& options) { Settings::of(options); }};
 
 }  // namespace
 
 std::string_view name_of(Mode mode) {
-  return kModeNames[static_cast<std::size_t>(mode)];
+  return mode == Mode::in_place ? kInPlace : kBatched;
 }
 
 const Option<std::string> kMode{{.name = "expanded-mode",
@@ -40,51 +40,28 @@ const Option<std::string> kMode{{.name = "expanded-mode",
                                  .help = "How events get to workers",
                                  .group = kGroup,
                                  .field = "expanded_mode"},
-                                kAutomatic,
-                                option_forms::choice(mode_choices())};
+                                "auto",
+                                mode_form()};
 
-const Option<std::string> kHandover{{.name = "handover",
-                                     .type = "NAME",
-                                     .help = "Who moves an event to its worker",
-                                     .group = kGroup,
-                                     .field = "handover"},
-                                    "push",
-                                    option_forms::choice({"push", "pull"})};
+namespace {
 
-const Option<std::string> kBarrier{{.name = "barrier",
-                                    .type = "NAME",
-                                    .help = "Barriers, of each worker or as events",
-                                    .group = kGroup,
-                                    .field = "barrier"},
-                                   "local",
-                                   option_forms::choice({"local", "event"})};
+constexpr const char* kSuccessor = "workers get events as --expanded-mode says";
+const RetiredOption hand_over{"handover", kSuccessor};
+const RetiredOption barrier{"barrier", kSuccessor};
+
+}  // namespace
 
 OptionList options() {
-  return {&workers_option(), &bind_option(), &kMode, &kHandover, &kBarrier};
+  return {&workers_option(), &bind_option(), &kMode};
 }
 
 Settings Settings::of(const RunOptions& options) {
   Settings settings;
   const std::string mode = options.get(kMode);
-  const std::vector<std::string> names = mode_names();
-  const auto named = std::find(names.begin(), names.end(), mode);
-  settings.automatic = named == names.end();
-  if (!settings.automatic) settings.mode = static_cast<Mode>(named - names.begin());
-  settings.pull = options.get(kHandover) == "pull";
-  settings.barriers_as_events = options.get(kBarrier) == "event";
-  if (settings.pull) settings.require_single(mode);
+  settings.automatic = mode == kMode.default_value();
+  if (!settings.automatic && mode != kInPlace) settings.mode = Mode::batched;
+  if (has_gone(mode)) settings.note = fmt::format("--expanded-mode {} is {} now", mode, kBatched);
   return settings;
-}
-
-void Settings::require_single(const std::string& asked) {
-  if (!automatic && mode != Mode::single) {
-    throw UsageError(
-        "--handover pull hands over one event at a time and cannot be combined with "
-        "--expanded-mode " +
-        asked + "; use single");
-  }
-  automatic = false;
-  mode = Mode::single;
 }
 
 }  // namespace orrery::expanded

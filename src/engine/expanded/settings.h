@@ -10,32 +10,23 @@
 
 namespace orrery::expanded {
 
-extern const Option<std::string> kMode;      ///< auto, or one of Mode
-extern const Option<std::string> kHandover;  ///< push, pull
-extern const Option<std::string> kBarrier;   ///< local, event
+extern const Option<std::string> kMode;  ///< auto, or one of Mode
 
-/// Which threads execute events, and how events get to them.
+/// Which threads execute events.
 enum class Mode {
-  in_place,       ///< the coordinator executes everything; workers sleep
-  single,         ///< the coordinator hands one event at a time to each worker
-  batched,        ///< the coordinator hands over batches that take some microseconds
-  decentralised,  ///< workers take events themselves
+  in_place,  ///< the coordinator executes everything; workers sleep
+  batched,   ///< all workers, which get events in batches that take some microseconds
 };
 
 /// The mode's name in --expanded-mode.
 std::string_view name_of(Mode mode);
 
 struct Settings {
-  /// Throws UsageError for options that cannot be combined.
   static Settings of(const RunOptions& options);
 
   bool automatic = true;
-  Mode mode = Mode::in_place;  ///< if not automatic
-  bool pull = false;
-  bool barriers_as_events = false;
-
- private:
-  void require_single(const std::string& asked);
+  Mode mode = Mode::in_place;  ///< in which a run begins; it stays in it if not automatic
+  std::string note;            ///< on a mode that has gone; may be empty
 };
 
 /// All options that the engine accepts.

@@ -5,27 +5,19 @@
 //
 // The tuner begins in place, but only until it knows the cost of an event, which takes a few dozen
 // microseconds or two events. If events take kPresumedUs or more, it presumes that hand-over pays
-// and adopts kPresumed at once; it withdraws if the first blocks show that no handlers run in
-// parallel. Events shorter than kShortestUs are never handed over.
+// and adopts it at once; it withdraws if the first blocks show that no handlers run in parallel.
+// Events shorter than kShortestUs are never handed over.
 //
-// The adopted mode is compared with each other one in pairs of neighbouring blocks by a sequential
-// test (selection.h), on the logarithm of the ratio of costs. A mode replaces the adopted one if it
-// is better by more than kTies, so that the choice does not alternate between nearly equal modes.
-//   The cost of a block, between modes that use all workers: its time over the time that handlers
-//   took in it, on all threads. Events of a model differ by an order of magnitude, so time over
-//   events says little about a block of a dozen events; the handlers' time is the control that
-//   takes this noise out (a ratio estimator; Cochran: Sampling Techniques, Wiley, 1977, ch. 6).
-//   Against executing in place, the cost is time over events: handlers take longer where cores
-//   share a cache or are taken away, and this comparison has to include that.
-//   The first block after a change, with sleeping threads, cold caches and events still in
-//   progress, is shorter and does not count.
+// The adopted mode is compared with the other one in pairs of neighbouring blocks by a sequential
+// test (run/tuning/paired_selection.h), on the logarithm of the ratio of costs: time over events.
+// The other mode replaces the adopted one if it is better by more than kTies, so that the choice
+// does not alternate between nearly equal modes. The first block after a change, with sleeping
+// threads, cold caches and events still in progress, is shorter and does not count.
 //
-// Trials of each other mode may cost kShare of the run. The cost of a trial is measured from the
-// first block in the other mode to the block that resumes the adopted mode, less the cost of the
-// adopted mode for the same work. A trial begins only if its presumed cost, too, fits in the share.
-// So modes that are nearly equal are compared quickly, because that costs nothing, and a clearly
-// worse mode rarely. After a decision for the adopted mode the other one rests, twice as long each
-// time.
+// Trials may cost kShare of the run (run/tuning/trial_budget.h). The cost of a trial is measured
+// from the first block in the other mode to the block that resumes the adopted mode. A trial begins
+// only if its presumed cost, too, fits in the share. After a decision for the adopted mode the other
+// one rests, twice as long each time.
 #pragma once
 
 #include <algorithm>
@@ -36,8 +28,11 @@
 #include <utility>
 
 #include "core/cycles.h"
-#include "engine/expanded/selection.h"
+#include "core/median.h"
 #include "engine/expanded/settings.h"
+#include "run/tuning/paired_selection.h"
+#include "run/tuning/rest.h"
+#include "run/tuning/trial_budget.h"
 
 namespace orrery::expanded {
 
@@ -48,14 +43,13 @@ struct BlockCost {
   std::uint64_t busy_cycles = 0;  ///< within handlers, of all threads
 
   double per_event() const { return static_cast<double>(cycles) / static_cast<double>(events); }
-  double per_busy() const { return static_cast<double>(cycles) / static_cast<double>(busy_cycles); }
 };
 
 class Tuner {
  public:
   Tuner(const Settings& settings, unsigned workers, double cycles_per_second)
       : fixed_(!settings.automatic || workers == 1),
-        adopted_(settings.automatic || workers == 1 ? Mode::in_place : settings.mode),
+        adopted_(workers == 1 ? Mode::in_place : settings.mode),
         mode_(adopted_),
         cycles_per_us_(cycles_per_second * 1e-6) {}
 
@@ -78,22 +72,20 @@ class Tuner {
     }
     block.cycles += std::exchange(waited_, 0);
     if (mode_ == Mode::in_place) block.busy_cycles = block.cycles;
-    if (block.busy_cycles == 0) return;  // not measured where workers pull
-    works_.add(static_cast<double>(block.busy_cycles) / static_cast<double>(block.events));
+    works_[blocks_++ % works_.size()] =
+        static_cast<double>(block.busy_cycles) / static_cast<double>(block.events);
     if (!fixed_) choose(block);
   }
   /// The number of events that take about kBatchUs.
-  std::uint32_t batch() const {
-    if (work() == 0) return 1;
-    return static_cast<std::uint32_t>(std::clamp(kBatchUs / work_us(), 1.0, double{kMostInBatch}));
-  }
+  std::uint32_t batch() const { return events_in(kBatchUs, kMostInBatch); }
   /// In place: the number of events between two looks at the clock.
-  std::uint32_t between_looks() const {
-    if (work() == 0) return 1;
-    return static_cast<std::uint32_t>(std::clamp(kLookUs / work_us(), 1.0, double{kMostUnseen}));
+  std::uint32_t between_looks() const { return events_in(kLookUs, kMostUnseen); }
+  /// Cycles per event; 0 if not known. The median of recent blocks, since a thread that the system
+  /// interrupts makes a block look many times as expensive as it is.
+  double work() const {
+    auto recent = works_;
+    return median_of({recent.data(), std::min(blocks_, recent.size())});
   }
-  /// Cycles per event, median of recent blocks; 0 if not known.
-  double work() const { return works_.median(); }
   std::uint64_t switches() const { return switches_; }
 
   static constexpr double kShare = 0.005;
@@ -112,31 +104,8 @@ class Tuner {
   static constexpr double kColdShare = 0.3;
   static constexpr double kLearning = 0.25;
   static constexpr unsigned kUsualBlocks = 4;  // before anything is compared with them
-  // Presumed loss of a mode before any measurement, against executing in place, and against the
-  // other mode that uses all workers.
-  static constexpr double kGuess = 0.3, kGuessOfKin = 0.05;
+  static constexpr double kGuess = 0.3;        // presumed loss of hand-over before any measurement
   static constexpr double kFirstPauseUs = 20'000, kLongestPauseUs = 2'000'000;
-  static constexpr Mode kPresumed = Mode::decentralised;
-  static constexpr std::array<Mode, 3> kModes = {Mode::in_place, Mode::batched,
-                                                 Mode::decentralised};
-
-  /// The median of a figure over the last blocks. The median, since a thread that the system
-  /// interrupts makes a block look many times as expensive as it is.
-  class Recent {
-   public:
-    void add(double value) { last_[count_++ % last_.size()] = value; }
-    double median() const {
-      const std::size_t known = std::min(count_, last_.size());
-      if (known == 0) return 0;
-      auto sorted = last_;
-      std::nth_element(sorted.begin(), sorted.begin() + known / 2, sorted.begin() + known);
-      return sorted[known / 2];
-    }
-
-   private:
-    std::array<double, 8> last_{};
-    std::size_t count_ = 0;
-  };
 
   /// Recent costs of the adopted mode: sums with exponentially decreasing weights.
   struct Usual {
@@ -152,26 +121,12 @@ class Tuner {
       ++blocks;
     }
   };
-  /// A mode that is compared with the adopted one.
-  struct Rival {
-    PairedSelection test;
-    std::uint64_t next = 0;  ///< no trial before this time
-    double pause_us = kFirstPauseUs;
-    std::optional<double> loss;  ///< presumed cost of a trial, in cycles
-    double lost = 0;             ///< cycles that trials have cost
-
-    double longer_pause() const { return std::min(2 * pause_us, kLongestPauseUs); }
-    void settle(double trial_loss) {
-      lost = std::max(lost + trial_loss, 0.0);
-      loss = loss ? *loss + (trial_loss - *loss) * kLearning : trial_loss;
-    }
-  };
 
   void choose(const BlockCost& block) {
     const bool cold = std::exchange(cold_, false);
     if (mode_ != adopted_ || cold) charge(block);
     if (cold) {
-      if (std::exchange(resuming_, false)) close_trial();
+      if (std::exchange(resuming_, false)) settle();
     } else if (mode_ != adopted_) {
       judge(block);
     } else {
@@ -200,46 +155,34 @@ class Tuner {
   bool seen_enough() {
     ++looks_;
     looking_ = looks_ == 1 || (looks_ == 2 && work_us() < kLongUs);
-    if (looking_) works_ = {};
+    if (looking_) blocks_ = 0;
     return !looking_;
   }
   void presume() {
     presumed_ = on_probation_ = true;
-    adopt(kPresumed);
+    adopt(Mode::batched);
   }
   /// Returns to executing in place: all workers together spend less time in handlers than one
   /// would.
   void withdraw() {
     const double share = 1 - usual_.busy / usual_.cycles;
     adopt(Mode::in_place);
-    for (Rival& rival : rivals_) {
-      rival.loss = share * trial_cycles();
-      rival.next = now_ + cycles(kFirstPauseUs);
-    }
+    loss_ = share * trial_cycles();
+    next_trial_ = now_ + cycles(kFirstPauseUs);
   }
 
-  /// Begins a trial of the mode that has waited longest among those that the budget permits.
   void begin_trial() {
-    Rival* chosen = nullptr;
-    for (const Mode mode : kModes) {
-      Rival& rival = of(mode);
-      if (mode == adopted_ || rival.next > now_ || !affordable(mode)) continue;
-      if (chosen != nullptr && chosen->next <= rival.next) continue;
-      chosen = &rival;
-      mode_ = mode;
-    }
-    cold_ = chosen != nullptr;
-    if (cold_) chosen->loss = presumable_loss(mode_);
-  }
-  bool affordable(Mode mode) const {
-    return of(mode).lost + presumable_loss(mode) <= kShare * static_cast<double>(now_);
+    const double loss = presumable_loss();
+    if (next_trial_ > now_ || !budget_.allows(loss, static_cast<double>(now_))) return;
+    mode_ = other();
+    cold_ = true;
+    loss_ = loss;
   }
   /// The presumed cost of a trial. Before any measurement, executing in place is taken to need the
   /// handlers' time.
-  double presumable_loss(Mode mode) const {
-    if (const auto& known = of(mode).loss) return *known;
-    if (mode != Mode::in_place)
-      return (adopted_ == Mode::in_place ? kGuess : kGuessOfKin) * trial_cycles();
+  double presumable_loss() const {
+    if (loss_) return *loss_;
+    if (adopted_ == Mode::in_place) return kGuess * trial_cycles();
     return std::max(1 - usual_.cycles / usual_.busy, 0.0) * trial_cycles();
   }
   double trial_cycles() const { return (1 + 2 * kColdShare) * static_cast<double>(block_cycles()); }
@@ -248,42 +191,36 @@ class Tuner {
   void charge(const BlockCost& block) {
     if (usual_.cycles == 0) return;
     trial_loss_ += static_cast<double>(block.cycles) -
-                   (by_busy() ? static_cast<double>(block.busy_cycles) / usual_.busy
-                              : static_cast<double>(block.events) / usual_.events) *
-                       usual_.cycles;
+                   static_cast<double>(block.events) / usual_.events * usual_.cycles;
   }
-  bool by_busy() const { return mode_ != Mode::in_place && adopted_ != Mode::in_place; }
+  /// Ends a trial's account.
+  void settle() {
+    const double loss = std::exchange(trial_loss_, 0);
+    budget_.charge(loss);
+    loss_ = loss_ ? *loss_ + (loss - *loss_) * kLearning : loss;
+  }
 
   /// A block of the other mode.
   void judge(const BlockCost& block) {
-    tried_ = mode_;
-    Rival& rival = of(mode_);
-    const double ratio =
-        by_busy() ? block.per_busy() / home_.per_busy() : block.per_event() / home_.per_event();
-    rival.test.add(std::log(ratio) + kTies);
-    switch (rival.test.verdict()) {
-      case PairedSelection::Verdict::second:
-        return replace(block);
-      case PairedSelection::Verdict::first:
-        rival.test = {};
-        rival.next = now_ + cycles(rival.pause_us);
-        rival.pause_us = rival.longer_pause();
-        break;
-      case PairedSelection::Verdict::open:
-        break;
+    test_.add(std::log(block.per_event() / home_.per_event()) + kTies);
+    const auto verdict = test_.verdict();
+    if (verdict == tuning::PairedSelection::Verdict::second) return replace(block);
+    if (verdict == tuning::PairedSelection::Verdict::first) {
+      test_ = {};
+      next_trial_ = now_ + rest_.take();
     }
     mode_ = adopted_;
     cold_ = resuming_ = true;
   }
-  /// The mode that was tried replaces the adopted one.
+  /// The mode that was tried replaces the adopted one, which rests longer before it is tried again.
   void replace(const BlockCost& block) {
-    const double share = 1 - std::exp(of(mode_).test.mean());
-    const Mode before = adopted_;
-    const double pause_us = of(mode_).longer_pause();
-    of(mode_).settle(std::exchange(trial_loss_, 0));
+    const double share = 1 - std::exp(test_.mean());
+    auto rest = rest_;
+    rest.take();
+    settle();
     adopt(mode_);
-    of(before).loss = share * trial_cycles();
-    of(before).pause_us = pause_us;
+    loss_ = share * trial_cycles();
+    rest_ = rest;
     learn(block);
   }
   void adopt(Mode mode) {
@@ -291,18 +228,17 @@ class Tuner {
     mode_ = adopted_ = mode;
     ++switches_;
     usual_ = {};
-    for (Rival& rival : rivals_) {
-      Rival fresh;
-      fresh.next = now_;
-      fresh.lost = rival.lost;
-      rival = fresh;
-    }
+    test_ = {};
+    rest_.reset();
+    loss_.reset();
+    next_trial_ = now_;
   }
-  /// The adopted mode has been resumed.
-  void close_trial() { of(tried_).settle(std::exchange(trial_loss_, 0)); }
 
-  Rival& of(Mode mode) { return rivals_[static_cast<std::size_t>(mode)]; }
-  const Rival& of(Mode mode) const { return rivals_[static_cast<std::size_t>(mode)]; }
+  Mode other() const { return adopted_ == Mode::in_place ? Mode::batched : Mode::in_place; }
+  std::uint32_t events_in(double us, std::uint32_t most) const {
+    if (work() == 0) return 1;
+    return static_cast<std::uint32_t>(std::clamp(us / work_us(), 1.0, static_cast<double>(most)));
+  }
   double work_us() const { return work() / cycles_per_us_; }
   std::uint64_t cycles(double us) const { return static_cast<std::uint64_t>(us * cycles_per_us_); }
 
@@ -310,7 +246,8 @@ class Tuner {
   Mode adopted_;
   Mode mode_;
   const double cycles_per_us_;
-  Recent works_;  ///< cycles an event
+  std::array<double, 8> works_{};  ///< of recent blocks: cycles an event
+  std::size_t blocks_ = 0;         ///< put into works_
   std::uint64_t now_ = 0;
   std::uint64_t waited_ = 0;  ///< cycles of blocks that collected nothing
   std::uint64_t switches_ = 0;
@@ -323,9 +260,14 @@ class Tuner {
   Usual usual_;
   bool cold_ = false;      ///< the next block is the first after a change
   bool resuming_ = false;  ///< and it ends a trial
-  Mode tried_ = Mode::in_place;
-  std::array<Rival, 4> rivals_{};
-  double trial_loss_ = 0;  ///< cycles, by the trial under way
+
+  // Trials of the other mode, in cycles.
+  tuning::PairedSelection test_;
+  tuning::TrialBudget budget_{kShare};
+  tuning::Rest<std::uint64_t> rest_{cycles(kFirstPauseUs), cycles(kLongestPauseUs)};
+  std::uint64_t next_trial_ = 0;  ///< none before this time
+  std::optional<double> loss_;    ///< presumed cost of a trial
+  double trial_loss_ = 0;         ///< by the trial under way
 };
 
 }  // namespace orrery::expanded

@@ -13,6 +13,7 @@
 
 #include "engine/expanded/schedule.h"
 #include "engine/expanded/settings.h"
+#include "engine/expanded/slot.h"
 #include "equality/random_model.h"
 #include "pending/dary_heap.h"
 #include "run/engine_cases.h"
@@ -20,29 +21,21 @@
 namespace orrery::testing {
 namespace {
 
-/// All hand-overs, barriers and modes of the engine.
+/// All modes of the engine.
 std::vector<RunOptions> all_ways(unsigned workers) {
   std::vector<RunOptions> ways;
-  const auto add = [&](const char* mode, const char* handover, const char* barrier) {
+  for (const char* mode : {"auto", "in-place", "batched"}) {
     RunOptions options;
     options.workers = workers;
     options.bind = false;
     options.set(expanded::kMode, mode);
-    options.set(expanded::kHandover, handover);
-    options.set(expanded::kBarrier, barrier);
     ways.push_back(options);
-  };
-  for (const char* barrier : {"local", "event"}) {
-    add("single", "pull", barrier);
-    for (const char* mode : {"auto", "in-place", "single", "batched", "decentralised"})
-      add(mode, "push", barrier);
   }
   return ways;
 }
 
 std::string text(const RunOptions& o) {
-  return o.get(expanded::kMode) + ", " + o.get(expanded::kHandover) + ", barrier " +
-         o.get(expanded::kBarrier) + ", " + std::to_string(o.workers) + " workers";
+  return o.get(expanded::kMode) + ", " + std::to_string(o.workers) + " workers";
 }
 
 class Expanded : public OnEveryEngine {
@@ -282,7 +275,7 @@ TEST(ExpandedSchedule, Barriers) {
             Key::start_of(Time::from_ticks(11)));
 }
 
-class ScheduleTest : public ::testing::TestWithParam<bool> {
+class ScheduleTest : public ::testing::Test {
  protected:
   void push(TestEvent* event) {
     event->next = nullptr;
@@ -298,10 +291,10 @@ class ScheduleTest : public ::testing::TestWithParam<bool> {
   }
   TestEvents events;
   const LpExecutions executions;
-  TestSchedule schedule{8, executions, GetParam()};
+  TestSchedule schedule{8, executions};
 };
 
-TEST_P(ScheduleTest, WhatStartsBeforeTheEarliestEndMayStart) {
+TEST_F(ScheduleTest, WhatStartsBeforeTheEarliestEndMayStart) {
   push(events.make(10, 0, 5));
   push(events.make(14, 1, 100));
   push(events.make(15, 2, 1));
@@ -315,7 +308,7 @@ TEST_P(ScheduleTest, WhatStartsBeforeTheEarliestEndMayStart) {
   EXPECT_EQ(take(), 15) << "the second one ends at 114";
 }
 
-TEST_P(ScheduleTest, ZeroDurationHoldsBackTheNextMicrostep) {
+TEST_F(ScheduleTest, ZeroDurationHoldsBackTheNextMicrostep) {
   push(events.make(10, 0, 0));
   push(events.make(10, 1, 0));
   push(events.make(10, 2, 0, 1));
@@ -325,7 +318,7 @@ TEST_P(ScheduleTest, ZeroDurationHoldsBackTheNextMicrostep) {
   EXPECT_EQ(take(), -1);
 }
 
-TEST_P(ScheduleTest, OneEventOfAnLpAtATime) {
+TEST_F(ScheduleTest, OneEventOfAnLpAtATime) {
   push(events.make(10, 0, 50));
   push(events.make(11, 0, 50));
   push(events.make(12, 1, 50));
@@ -341,7 +334,7 @@ TEST_P(ScheduleTest, OneEventOfAnLpAtATime) {
 
 /// The trap: 12 is below the barriers of all that is in progress, but an event that has not started
 /// because its LP is busy may still send something to 12's LP before it.
-TEST_P(ScheduleTest, AnEventThatWaitsForItsLpRaisesItsBarrier) {
+TEST_F(ScheduleTest, AnEventThatWaitsForItsLpRaisesItsBarrier) {
   push(events.make(10, 0, 50));
   push(events.make(11, 0, 1));
   push(events.make(12, 1, 50));
@@ -359,7 +352,7 @@ TEST_P(ScheduleTest, AnEventThatWaitsForItsLpRaisesItsBarrier) {
   EXPECT_EQ(take(), 12);
 }
 
-TEST_P(ScheduleTest, SearchBeyondBusyLpsIsBounded) {
+TEST_F(ScheduleTest, SearchBeyondBusyLpsIsBounded) {
   push(events.make(10, 0, 1000));
   const auto most = static_cast<std::int64_t>(TestSchedule::kMostAside);
   for (std::int64_t i = 0; i < most; ++i) push(events.make(11 + i, 0, 1000));
@@ -374,7 +367,7 @@ TEST_P(ScheduleTest, SearchBeyondBusyLpsIsBounded) {
   EXPECT_EQ(take(), 500);
 }
 
-TEST_P(ScheduleTest, EventsOfABusyLpMayFollowToItsWorker) {
+TEST_F(ScheduleTest, EventsOfABusyLpMayFollowToItsWorker) {
   push(events.make(10, 0, 50));
   push(events.make(11, 0, 50));
   schedule.begin_round();
@@ -385,7 +378,7 @@ TEST_P(ScheduleTest, EventsOfABusyLpMayFollowToItsWorker) {
   EXPECT_EQ(second.worker, 3u);
 }
 
-TEST_P(ScheduleTest, NothingStartsBeyondTheLimit) {
+TEST_F(ScheduleTest, NothingStartsBeyondTheLimit) {
   push(events.make(10, 0, 50));
   push(events.make(11, 1, 50));
   schedule.lower_limit(Key::start_of(Time::from_ticks(11)));
@@ -393,10 +386,6 @@ TEST_P(ScheduleTest, NothingStartsBeyondTheLimit) {
   EXPECT_EQ(take(), 10);
   EXPECT_EQ(take(), -1);
 }
-
-INSTANTIATE_TEST_SUITE_P(Barriers, ScheduleTest, ::testing::Bool(), [](const auto& test) {
-  return std::string(test.param ? "event" : "local");
-});
 
 // The engine.
 
@@ -419,8 +408,7 @@ struct Overlap {
 TEST(ExpandedEngine, IndependentEventsOverlapAndOthersDoNot) {
   for (const std::int64_t duration : {50, 0}) {
     for (const RunOptions& options : all_ways(3)) {
-      if (options.get(expanded::kMode) == "auto" || options.get(expanded::kMode) == "in-place")
-        continue;
+      if (options.get(expanded::kMode) != "batched") continue;
       Overlap overlap;
       ScriptModel model(4, 1000);
       model.on_start = [duration](Context& c, ScriptLp&) {
@@ -495,7 +483,7 @@ TEST(ExpandedEngine, WhatIsBehindAFaultIsTakenBackInLongRuns) {
   ASSERT_GT(expected.result.committed, 4'096u);
   ASSERT_LT(expected.result.committed, 4'200u);
   for (unsigned i = 0; i < (kSanitizers ? 6u : 24u); ++i) {
-    const EngineCase engine{"expanded", 2 + i % 3, "decentralised"};
+    const EngineCase engine{"expanded", 2 + i % 3, "batched"};
     const Outcome actual = run_model(model, "expanded", engine.options(options));
     EXPECT_EQ(actual.result.fingerprint, expected.result.fingerprint) << engine.text();
     EXPECT_EQ(actual.result.committed, expected.result.committed) << engine.text();
@@ -551,25 +539,45 @@ TEST(ExpandedEngine, AStoppedRunIsConsistent) {
 TEST(ExpandedEngine, RefusesWhatItDoesNotKnow) {
   ScriptModel model(4);
   model.on_create = [](LpId) { ADD_FAILURE() << "an LP was made for a run that is refused"; };
-  const auto refused = [&](const char* mode, const char* handover, const char* barrier) {
-    try {
-      RunOptions options;
-      options.set(expanded::kMode, mode);
-      options.set(expanded::kHandover, handover);
-      options.set(expanded::kBarrier, barrier);
-      run_model(model, "expanded", options);
-    } catch (const UsageError& error) {
-      return std::string(error.what());
-    }
-    return std::string("not refused");
-  };
-  EXPECT_NE(refused("bached", "push", "local").find("batched"), std::string::npos);
-  EXPECT_NE(refused("auto", "shove", "local").find("push or pull"), std::string::npos);
-  EXPECT_NE(refused("auto", "push", "remote").find("local or event"), std::string::npos);
-  EXPECT_NE(refused("batched", "pull", "local").find("use single"), std::string::npos);
   RunOptions options;
+  try {
+    options.set(expanded::kMode, "bached");
+    FAIL() << "not refused";
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("batched"), std::string::npos) << error.what();
+  }
   options.workers = 5000;
   EXPECT_THROW(run_model(model, "expanded", options), UsageError);
+}
+
+TEST(ExpandedEngine, ModesThatHaveGoneAreAcceptedWithANote) {
+  const ScriptModel model(8);
+  for (const char* mode : {"single", "decentralised"}) {
+    RunOptions options;
+    options.workers = 2;
+    options.set(expanded::kMode, mode);
+    const Outcome actual = run_model(model, "expanded", options);
+    expect_same(run_model(model, "sequential", {}), actual, mode);
+    ASSERT_FALSE(actual.result.notes.empty()) << mode;
+    EXPECT_EQ(actual.result.notes[0], std::string("--expanded-mode ") + mode + " is batched now");
+  }
+}
+
+/// A worker is called when several others end its reasons to wait at once.
+TEST(ExpandedEngine, CallsAreNotLost) {
+  expanded::Slot slot;
+  const std::uint32_t last = slot.take_calls();
+  slot.call();
+  slot.call();
+  EXPECT_NE(slot.wait_for_word(last, SpinThenYield(true)), last);
+  EXPECT_EQ(slot.take_calls(), last);
+  slot.give(nullptr, 7);
+  slot.publish();
+  const std::uint32_t word = slot.wait_for_word(last, SpinThenYield(true));
+  EXPECT_EQ(expanded::Slot::count_of(word), 1u);
+  EXPECT_FALSE(slot.is_done(word));
+  slot.dismiss();
+  EXPECT_EQ(slot.take_calls() & expanded::Slot::kLeave, expanded::Slot::kLeave);
 }
 
 }  // namespace

@@ -17,15 +17,12 @@ constexpr double kCyclesPerSecond = 1e9;  // a cycle is a nanosecond
 /// What the run is like. A mode's speed: how much handlers' time it gets done in a unit of time.
 struct Costs {
   double event_us = 10;
-  double batched = 1.8, decentralised = 1.8;
+  double batched = 1.8;
   double spread = 2;   ///< of an event's cost, over its mean: that of a model with rare long events
   double noise = 0.1;  ///< of a block's speed
   double interrupted = 0;  ///< share of the blocks that take ten times as long
 
-  double speed(Mode mode) const {
-    if (mode == Mode::in_place) return 1;
-    return mode == Mode::batched ? batched : decentralised;
-  }
+  double speed(Mode mode) const { return mode == Mode::in_place ? 1 : batched; }
 };
 
 class Sample {
@@ -46,7 +43,7 @@ class Sample {
   double lost() const { return now_s / best_s - 1; }
 
   Tuner tuner;
-  std::array<double, 4> in_mode_s{};
+  std::array<double, 2> in_mode_s{};
   double now_s = 0, best_s = 0;
 
  private:
@@ -72,7 +69,7 @@ class Sample {
                 static_cast<std::uint64_t>(busy_us * 1e3)});
     in_mode_s[static_cast<std::size_t>(mode)] += wall_us * 1e-6;
     now_s += wall_us * 1e-6;
-    const double best = std::max({1.0, costs.batched, costs.decentralised});
+    const double best = std::max(1.0, costs.batched);
     best_s += wall_us * 1e-6 * costs.speed(mode) / best;
   }
 
@@ -83,7 +80,7 @@ constexpr unsigned kSeeds = 10;
 
 TEST(Tuner, ShortEventsStayInPlace) {
   Sample sample(1);
-  sample.run({.event_us = 0.1, .batched = 2, .decentralised = 2}, 1);
+  sample.run({.event_us = 0.1, .batched = 2}, 1);
   EXPECT_EQ(sample.share(Mode::in_place), 1) << "no trial may be worth its cost";
   EXPECT_EQ(sample.tuner.switches(), 0u);
 }
@@ -97,26 +94,26 @@ TEST(Tuner, LongerEventsAreHandedOverAtOnce) {
 }
 
 TEST(Tuner, SettlesOnTheBetterMode) {
-  for (const double us : {2.0, 8.0, 30.0, 120.0}) {
-    int batched = 0, decentralised = 0;
+  for (const double us : {0.5, 2.0, 8.0, 30.0, 120.0}) {
+    int batched = 0, in_place = 0;
     for (unsigned seed = 0; seed < kSeeds; ++seed) {
       Sample one(seed), other(seed);
-      one.run({.event_us = us, .batched = 1.8, .decentralised = 1.6}, 10);
-      other.run({.event_us = us, .batched = 1.6, .decentralised = 1.8}, 10);
-      if (one.share(Mode::batched) > 0.5) ++batched;
-      if (other.share(Mode::decentralised) > 0.9) ++decentralised;
+      one.run({.event_us = us, .batched = 1.2}, 10);
+      other.run({.event_us = us, .batched = 0.8}, 10);
+      if (one.share(Mode::batched) > 0.8) ++batched;
+      if (other.share(Mode::in_place) > 0.8) ++in_place;
       EXPECT_LT(one.lost(), 0.06) << us << " us, seed " << seed;
-      EXPECT_LT(other.lost(), 0.03) << us << " us, seed " << seed;
+      EXPECT_LT(other.lost(), 0.06) << us << " us, seed " << seed;
     }
     EXPECT_GE(batched, 9) << us;
-    EXPECT_GE(decentralised, 9) << us;
+    EXPECT_GE(in_place, 9) << us;
   }
 }
 
 TEST(Tuner, FindsThatExecutingInPlaceIsBetter) {
   for (unsigned seed = 0; seed < kSeeds; ++seed) {
     Sample sample(seed);
-    const Costs costs{.event_us = 2, .batched = 0.7, .decentralised = 0.6};
+    const Costs costs{.event_us = 2, .batched = 0.6};
     sample.run(costs, 0.02);
     EXPECT_LT(sample.lost(), 0.1) << "the presumption is withdrawn at once, seed " << seed;
     sample.run(costs, 5);
@@ -127,15 +124,15 @@ TEST(Tuner, FindsThatExecutingInPlaceIsBetter) {
 
 TEST(Tuner, TrialsStayBelowTheirShare) {
   for (const double us : {0.5, 2.0, 30.0})
-    for (const double worse : {1.0, 1.4, 1.79})
+    for (const double speed : {0.6, 1.0, 1.2})
       for (unsigned seed = 0; seed < kSeeds; ++seed) {
         Sample sample(seed);
-        const Costs costs{.event_us = us, .batched = worse, .decentralised = 1.8, .spread = 1};
+        const Costs costs{.event_us = us, .batched = speed, .spread = 1};
         sample.run(costs, 1);  // the choice
         sample.forget();
         sample.run(costs, 20);
         EXPECT_LT(sample.lost(), 2 * Tuner::kShare + Tuner::kTies)
-            << us << " us, " << worse << ", seed " << seed;
+            << us << " us, " << speed << ", seed " << seed;
       }
 }
 
@@ -143,7 +140,7 @@ TEST(Tuner, NearlyEqualModesDoNotSwing) {
   std::uint64_t switches = 0;
   for (unsigned seed = 0; seed < kSeeds; ++seed) {
     Sample sample(seed);
-    sample.run({.event_us = 8, .batched = 1.8, .decentralised = 1.805}, 10);
+    sample.run({.event_us = 8, .batched = 1.005}, 10);
     switches += sample.tuner.switches() - 1;  // the presumption
   }
   EXPECT_LT(switches, 2 * kSeeds);
@@ -152,21 +149,21 @@ TEST(Tuner, NearlyEqualModesDoNotSwing) {
 TEST(Tuner, FollowsARunThatChanges) {
   for (unsigned seed = 0; seed < kSeeds; ++seed) {
     Sample sample(seed);
-    sample.run({.event_us = 4, .batched = 1.8, .decentralised = 1.5}, 5);
+    sample.run({.event_us = 4, .batched = 1.8}, 5);
     sample.forget();
-    sample.run({.event_us = 4, .batched = 0.6, .decentralised = 0.6}, 10);
+    sample.run({.event_us = 4, .batched = 0.6}, 10);
     EXPECT_GT(sample.share(Mode::in_place), 0.7) << seed;
     sample.forget();
-    sample.run({.event_us = 4, .batched = 1.5, .decentralised = 1.8}, 20);
-    EXPECT_GT(sample.share(Mode::decentralised), 0.7) << seed;
+    sample.run({.event_us = 4, .batched = 1.8}, 20);
+    EXPECT_GT(sample.share(Mode::batched), 0.7) << seed;
   }
 }
 
 TEST(Tuner, InterruptionsDoNotMislead) {
   for (unsigned seed = 0; seed < kSeeds; ++seed) {
     Sample sample(seed);
-    sample.run({.event_us = 8, .batched = 1.5, .decentralised = 1.8, .interrupted = 0.01}, 10);
-    EXPECT_GT(sample.share(Mode::decentralised), 0.85) << seed;
+    sample.run({.event_us = 8, .batched = 1.8, .interrupted = 0.01}, 10);
+    EXPECT_GT(sample.share(Mode::batched), 0.85) << seed;
   }
 }
 

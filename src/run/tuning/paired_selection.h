@@ -21,7 +21,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace orrery::expanded {
+namespace orrery::tuning {
 
 class PairedSelection {
  public:
@@ -61,4 +61,4 @@ class PairedSelection {
   double squares_ = 0;  ///< sum of squared distances from the mean
 };
 
-}  // namespace orrery::expanded
+}  // namespace orrery::tuning

@@ -2,13 +2,13 @@
 //
 // The sequential test by itself, on normal differences of known mean: how often it errs, and after
 // how many pairs it ends.
-#include "engine/expanded/selection.h"
+#include "run/tuning/paired_selection.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-namespace orrery::expanded {
+namespace orrery::tuning {
 namespace {
 
 using Verdict = PairedSelection::Verdict;
@@ -70,4 +70,4 @@ TEST(PairedSelection, IsNotCarriedAwayByAnAccident) {
 }
 
 }  // namespace
-}  // namespace orrery::expanded
+}  // namespace orrery::tuning
