@@ -207,7 +207,7 @@ TEST_P(Containment, WrongGuessesEndNoRun) {
   ::testing::internal::CaptureStderr();
   for (const unsigned workers : {2u, 4u}) {
     for (const auto& [checkpoint, offload] : kStrategies) {
-      TimeWarpShape shape{workers, workers, 0};
+      TimeWarpShape shape{workers, 0};
       shape.checkpoint = checkpoint;
       shape.offload = offload;
       const RunOptions own = shape.apply_shape(options);
@@ -289,7 +289,7 @@ TEST(Repetition, AFaultThatDoesNotComeAgainIsSaidNotTo) {
     const LoneModel model;
     RunOptions options;
     options.until = Time::from_ticks(300);
-    TimeWarpShape shape{2, 2, 0};
+    TimeWarpShape shape{2, 0};
     shape.checkpoint = checkpoint;
     const Outcome outcome = run_model(model, "timewarp", shape.apply_shape(options));
     ASSERT_EQ(outcome.result.end, RunEnd::fault) << checkpoint;
@@ -337,7 +337,7 @@ TEST(CoastingCrashes, AreTold) {
     const OnceModel model;
     RunOptions options;
     options.until = Time::from_ticks(2000);
-    TimeWarpShape shape{4, 4, 0};
+    TimeWarpShape shape{4, 0};
     shape.checkpoint = "periodic:9";
     const Outcome outcome = run_model(model, "timewarp", shape.apply_shape(options));
     if (outcome.result.end != RunEnd::fault) continue;

@@ -49,13 +49,13 @@ std::vector<Shape> shapes() {
   std::vector<Shape> all;
   for (const EngineCase& engine : all_engines()) all.push_back(shape_of(engine));
   const auto& cuts = timewarp::kPauseEvery;
-  all.push_back(time_warp({1, 1, 0, 4096, "copy"}, cuts));
-  all.push_back(time_warp({2, 2, 0, 2}, cuts));
-  all.push_back(time_warp({2, 2, 50}, cuts));
-  all.push_back(time_warp({3, 2, 200, 4}, timewarp::kMoveEvery));
-  all.push_back(time_warp({3, 2, 0, 4096, "incremental"}, cuts));
-  all.push_back(time_warp({5, 2, 300, 2}, cuts));
-  all.push_back(time_warp({2, 2, 0}, cuts, 2000));
+  all.push_back(time_warp({1, 0, 4096, "copy"}, cuts));
+  all.push_back(time_warp({2, 0, 2}, cuts));
+  all.push_back(time_warp({2, 50}, cuts));
+  all.push_back(time_warp({3, 200, 4}, timewarp::kMoveEvery));
+  all.push_back(time_warp({3, 0, 4096, "incremental"}, cuts));
+  all.push_back(time_warp({5, 300, 2}, cuts));
+  all.push_back(time_warp({2, 0}, cuts, 2000));
   for (const char* mode : {"in-place", "single"}) all.push_back(shape_of({"expanded", 3, mode}));
   all.push_back(shape_of({"auto", 2, "single", 2, false, 100}));
   all.push_back({"checker", "checker", {}});
@@ -144,7 +144,7 @@ TEST(Held, UnderLittleMemory) {
                                               .horizon = Duration::from_ticks(1'100),
                                               .durations = true});
     const HeldRun expected = run_sequentially(model, seed);
-    const TimeWarpShape little{2, 2, 15, 4096, "auto", "none", kLittle};
+    const TimeWarpShape little{2, 15, 4096, "auto", "none", kLittle};
     const HeldRun actual = run_on(model, time_warp(little, timewarp::kPauseEvery), seed);
     expect_same(expected.outcome, actual.outcome, "seed " + std::to_string(seed));
     EXPECT_TRUE(expected.seen.pipe == actual.seen.pipe) << "seed " << seed;

@@ -38,7 +38,7 @@ struct Moves : TimeWarpShape {
 };
 
 std::vector<Moves> all_moves() {
-  return all_shapes<Moves>({{2, 2}, {3, 2}, {4, 1}, {8, 2}, {5, 5}}, {1, 30, 1000}, 30);
+  return all_shapes<Moves>({2, 3, 4, 8}, {1, 30, 1000}, 30);
 }
 
 /// Compares runs with moves, and sees that LPs did move: in a single run they may not, where a
@@ -87,8 +87,7 @@ TEST(Moves, BetweenCutsForOtherReasons) {
   Comparison comparison(model, {});
   for (const std::uint64_t pause_every : {1, 10, 300})
     for (const std::uint64_t every : {7, 100})
-      comparison.run(
-          {{.workers = 3, .threads = 2, .every = every, .channel_messages = 4}, pause_every});
+      comparison.run({{.workers = 3, .every = every, .channel_messages = 4}, pause_every});
 }
 
 TEST(Moves, UnderEveryKindOfCheckpoint) {
@@ -98,7 +97,7 @@ TEST(Moves, UnderEveryKindOfCheckpoint) {
     for (const char* offload : {"none", "mono", "multi"}) {
       if (std::string(checkpoint) == "incremental" && std::string(offload) != "none") continue;
       for (const unsigned workers : {2u, 3u, 4u})
-        comparison.run({workers, 2, 40 * workers, 4, checkpoint, offload});
+        comparison.run({workers, 40 * workers, 4, checkpoint, offload});
     }
 }
 
@@ -106,7 +105,7 @@ TEST(Moves, WithLittleMemory) {
   RandomModel model({.shape = 7, .lps = 80, .horizon = Duration::from_ticks(kHorizonTicks)});
   Comparison comparison(model, {});
   for (const std::uint64_t every : {30, 1000})
-    comparison.run({4, 2, every, 4, "auto", "none", 1 << 20});
+    comparison.run({4, every, 4, "auto", "none", 1 << 20});
 }
 
 TEST(Moves, BeforeAFault) {
@@ -142,9 +141,8 @@ TEST(Moves, OfLargeLpsAndReverseHandlers) {
   Comparison comparison(*model, until(kSanitizers ? 4 : 15));
   for (const char* checkpoint : {"auto", "reverse", "incremental", "copy"})
     for (const std::uint64_t every : {1, 30})
-      for (const unsigned workers : {2u, 3u, 8u})
-        comparison.run({workers, 2, every, 4, checkpoint});
-  for (const char* offload : {"mono", "multi"}) comparison.run({3, 2, 30, 4, "copy", offload});
+      for (const unsigned workers : {2u, 3u, 8u}) comparison.run({workers, every, 4, checkpoint});
+  for (const char* offload : {"mono", "multi"}) comparison.run({3, 30, 4, "copy", offload});
 }
 
 /// With a communication graph.
@@ -158,7 +156,7 @@ TEST(Moves, OfLpsThatAllocate) {
 TEST(Moves, AndHandOvers) {
   RandomModel model({.shape = 5, .lps = 50, .horizon = Duration::from_ticks(1'500)});
   const Outcome expected = run_model(model, "sequential", {});
-  const Moves moves{{.workers = 3, .threads = 2, .every = 20}};
+  const Moves moves{{.workers = 3, .every = 20}};
   for (const std::vector<Leg>& legs :
        {std::vector<Leg>{{{"timewarp", 4, "auto", 2}, 300}, {{"timewarp", 2}, 300}},
         {{{"timewarp", 3, "auto", 2}, 200}, {{"sequential", 1}, 200}},
@@ -196,7 +194,7 @@ TEST(Moves, AreNoHindranceToAStopRequest) {
   sequential.until = Time::from_ticks(20'000);
   const Outcome whole = run_model(model, "sequential", sequential);
   for (unsigned calls = 1; calls <= (kSanitizers ? 12u : 40u); ++calls) {
-    const Moves moves{{.workers = 3, .threads = 2, .every = 20}};
+    const Moves moves{{.workers = 3, .every = 20}};
     RunOptions options = moves.apply({});
     options.until = model.default_horizon();
     RunControl control;

@@ -74,10 +74,9 @@ TEST(PreemptionAtCalls, AtEachCallOfThePlatform) {
     RunOptions options;
     options.seed = seed;
     const Outcome expected = run_model(model, "sequential", options);
-    for (const auto& [workers, threads] :
-         {std::pair{2u, 2u}, std::pair{4u, 2u}, std::pair{5u, 1u}}) {
+    for (const unsigned workers : {2u, 3u}) {
       for (const auto& [checkpoint, offload] : kStrategies) {
-        TimeWarpShape shape{workers, threads, 0};
+        TimeWarpShape shape{workers, 0};
         shape.checkpoint = checkpoint;
         shape.offload = offload;
         shape.channel_messages = seed == 2 ? 4 : 4096;
@@ -94,9 +93,9 @@ TEST(PreemptionAtCalls, WithCutsAndMoves) {
   RunOptions options;
   const Outcome expected = run_model(model, "sequential", options);
   double cuts = 0, moves = 0;
-  for (const auto& [workers, threads] : {std::pair{2u, 2u}, std::pair{4u, 2u}}) {
+  for (const unsigned workers : {2u, 4u}) {
     for (const std::uint64_t every : {7u, 100u}) {
-      const TimeWarpShape shape{workers, threads, every};
+      const TimeWarpShape shape{workers, every};
       for (const bool moving : {false, true}) {
         RunOptions own = shape.apply_shape(options);
         own.set(moving ? timewarp::kMoveEvery : timewarp::kPauseEvery, every);
@@ -118,7 +117,7 @@ TEST(PreemptionAtCalls, FaultsAreTheSame) {
   const Outcome expected = run_model(model, "sequential", options);
   ASSERT_EQ(expected.result.end, RunEnd::fault);
   for (const unsigned workers : {2u, 4u}) {
-    const TimeWarpShape shape{workers, 2, 0};
+    const TimeWarpShape shape{workers, 0};
     expect_equal(model, expected, shape, kAlways, shape.apply_shape(options));
   }
 }
@@ -134,7 +133,7 @@ TEST(PreemptionAtCalls, HeldLps) {
   RunOptions options;
   const Outcome expected = run_model(model, "sequential", options);
   for (const unsigned workers : {2u, 4u}) {
-    const TimeWarpShape shape{workers, 2, 0};
+    const TimeWarpShape shape{workers, 0};
     Witness witness(model.options.lps, false, false);
     model.witness = &witness;
     expect_equal(model, expected, shape, kAlways, shape.apply_shape(options));
@@ -237,9 +236,9 @@ TEST_F(Preemption, LongHandlers) {
     ASSERT_EQ(expected.result.end, RunEnd::completed) << expected.result.fault;
     for (const How& how : {kAlways, kDemand, kTick, kBoth}) {
       double interrupted = 0;
-      for (const auto& [workers, threads] : {std::pair{2u, 2u}, std::pair{4u, 2u}}) {
+      for (const unsigned workers : {2u, 4u}) {
         for (const char* checkpoint : {"auto", "periodic:7"}) {
-          TimeWarpShape shape{workers, threads, 0};
+          TimeWarpShape shape{workers, 0};
           shape.checkpoint = checkpoint;
           interrupted += expect_equal(model, expected, shape, how, shape.apply_shape(options));
         }
@@ -310,8 +309,8 @@ TEST(PreemptionAtCalls, MoreThanSixteenOneWithinAnother) {
   options.until = Time::from_ticks(20'000);
   const Outcome expected = run_model(model, "sequential", options);
   double gave_way = 0;
-  for (const auto& [workers, threads] : {std::pair{2u, 2u}, std::pair{4u, 2u}}) {
-    const TimeWarpShape shape{workers, threads, 0};
+  for (const unsigned workers : {2u, 4u}) {
+    const TimeWarpShape shape{workers, 0};
     model.shared.sent = model.shared.begun = 0;
     model.shared.is_parallel = true;
     RunOptions own = shape.apply_shape(options);
@@ -395,10 +394,9 @@ TEST_P(EndlessLoops, OfWrongGuessesHoldNoRunUp) {
   const Outcome expected = run_model(model, "sequential", options);
   ASSERT_EQ(model.loops, 0u) << "in order, none loops";
   std::uint64_t loops = 0;
-  for (const auto& [workers, threads] :
-       {std::pair{2u, 2u}, std::pair{4u, 2u}, std::pair{4u, 4u}, std::pair{3u, 1u}}) {
+  for (const unsigned workers : {2u, 3u, 4u}) {
     for (const char* checkpoint : {"auto", "periodic:7"}) {
-      TimeWarpShape shape{workers, threads, 0};
+      TimeWarpShape shape{workers, 0};
       shape.checkpoint = checkpoint;
       const Outcome actual = run_model(model, "timewarp", shape.apply_shape(options));
       expect_same(expected, actual, shape.text_with("auto"));
@@ -417,7 +415,7 @@ TEST_P(EndlessLoops, OfWrongGuessesEndAtTheirLimit) {
   options.set(event_time_limit_option(), 100'000);
   const Outcome expected = run_model(model, "sequential", options);
   for (int run = 0; run < 20 && model.loops == 0; ++run) {
-    const TimeWarpShape shape{2, 2, 0};
+    const TimeWarpShape shape{2, 0};
     RunOptions own = shape.apply_shape(options);
     own.set(timewarp::kPreempt, "off");
     expect_same(expected, run_model(model, "timewarp", own), shape.text_with("off, a limit"));
@@ -490,7 +488,7 @@ TEST_F(Preemption, AGuessThatFillsTheMemoryWaits) {
   const Outcome expected = run_model(model, "sequential", options);
   ASSERT_EQ(model.shared.most, 0u) << "in order, nobody fills anything";
   model.shared.is_parallel = true;
-  const TimeWarpShape shape{2, 2, 0};
+  const TimeWarpShape shape{2, 0};
   RunOptions own = shape.apply_shape(options);
   own.memory_bytes = std::uint64_t{32} << 20;
   own.set(timewarp::kWindow, 1'000'000);
@@ -529,7 +527,7 @@ TEST_F(Preemption, WhatCommitsMayNeedMoreThanTheBudget) {
   options.until = Time::from_ticks(2'000);
   options.memory_bytes = std::uint64_t{8} << 20;
   const Outcome expected = run_model(model, "sequential", options);
-  expect_same(expected, run_model(model, "timewarp", TimeWarpShape{2, 2, 0}.apply_shape(options)),
+  expect_same(expected, run_model(model, "timewarp", TimeWarpShape{2, 0}.apply_shape(options)),
               "with 8 MiB");
 }
 

@@ -95,9 +95,9 @@ TEST(ProcessesOnTimeWarp, UnderEveryKindOfCheckpoint) {
   const ProcessModel model({.durations = true, .horizon = kHorizon});
   const Outcome expected = run_model(model, "sequential", {});
   for (const auto& [checkpoint, offload] : kStrategies)
-    for (const unsigned workers : {2u, 5u})
+    for (const unsigned workers : {2u, 3u})
       for (const bool pauses : {false, true}) {
-        const TimeWarpShape shape{workers, 2, 40, 4, checkpoint, offload};
+        const TimeWarpShape shape{workers, 40, 4, checkpoint, offload};
         RunOptions options = shape.apply_shape({});
         options.set(timewarp::kMoveEvery, 40);
         options.set(timewarp::kPauseEvery, pauses ? 25 : 0);
@@ -110,7 +110,7 @@ TEST(ProcessesOnTimeWarp, UnderEveryKindOfCheckpoint) {
 TEST(ProcessesOnTimeWarp, WithLittleMemory) {
   const ProcessModel model({.horizon = kHorizon});
   const Outcome expected = run_model(model, "sequential", {});
-  const TimeWarpShape shape{4, 2, 0, 4, "auto", "none", 1 << 20};
+  const TimeWarpShape shape{4, 0, 4, "auto", "none", 1 << 20};
   expect_equal(model, expected, shape.apply_shape({}), shape.text_with("nothing"));
 }
 
@@ -120,7 +120,7 @@ TEST(ProcessesOnTimeWarp, WhoseHandlersAreInterrupted) {
   const Outcome expected = run_model(model, "sequential", {});
   for (const auto& [checkpoint, offload] : kStrategies)
     for (const bool at_each_call : {false, true}) {
-      const TimeWarpShape shape{4, 2, 0, 4, checkpoint, offload};
+      const TimeWarpShape shape{4, 0, 4, checkpoint, offload};
       RunOptions options = shape.apply_shape({});
       options.set(timewarp::kPreempt, at_each_call ? "demand" : "both");
       options.set(timewarp::kTick, 50);
@@ -140,7 +140,7 @@ TEST(ProcessesInAWorld, ThatChangesHands) {
   const std::vector<EngineCase> takers{{"sequential", 1},
                                        {"expanded", 3, "batched"},
                                        {"conservative", 3, "auto", 3},
-                                       {"timewarp", 3, "auto", 2}};
+                                       {"timewarp", 3, "auto", 3}};
   for (const EngineCase& first : takers)
     for (const EngineCase& second : takers) {
       Relay relay({{first, 300}, {second, 500}});
@@ -154,7 +154,7 @@ TEST(ProcessesOverRanks, CommitTheSame) {
   const auto make = [&] { return std::make_unique<ProcessModel>(chosen); };
   const Outcome expected = run_model(*make(), "sequential", {});
   for (const unsigned ranks : {2u, 3u}) {
-    RunOptions options = TimeWarpShape{2, 1, 0}.apply_shape({});
+    RunOptions options = TimeWarpShape{2, 0}.apply_shape({});
     options.set(timewarp::kMoveEvery, 50);
     const auto outcomes =
         run_ranks(make, "timewarp", options, ranks, {.seed = ranks, .delays = true});

@@ -51,16 +51,16 @@ struct RankShape : TimeWarpShape {
 };
 
 std::vector<RankShape> shapes() {
-  return {{{1, 1, 0}},
-          {{2, 2, 0}},
-          {{1, 1, 0}, 3},
-          {{1, 1, 0, 4096}, 2, 64 << 10, false},
-          {{2, 1, 0, 2, "copy"}, 2, 512},
-          {{1, 1, 0, 2, "periodic:7", "multi"}, 3, 1024},
-          {{2, 2, 100, 4}, 2},
-          {{1, 1, 0, 4096, "incremental"}, 2, 64 << 10, true, 2000},
-          {{1, 1, 300}, 4},
-          {{1, 1, 0, 4096, "auto", "none", 1 << 20}}};
+  return {{{1, 0}},
+          {{2, 0}},
+          {{1, 0}, 3},
+          {{1, 0, 4096}, 2, 64 << 10, false},
+          {{2, 0, 2, "copy"}, 2, 512},
+          {{1, 0, 2, "periodic:7", "multi"}, 3, 1024},
+          {{2, 100, 4}, 2},
+          {{1, 0, 4096, "incremental"}, 2, 64 << 10, true, 2000},
+          {{1, 300}, 4},
+          {{1, 0, 4096, "auto", "none", 1 << 20}}};
 }
 
 using Maker = std::function<std::unique_ptr<Model>()>;
@@ -150,7 +150,7 @@ TEST(TimeWarpOverRanks, OfLargeLpsAndReverseHandlers) {
   options.until = Time::zero() + Duration::seconds(kSanitizers ? 3 : 8);
   const Outcome expected = run_model(*make(), "sequential", options);
   for (const char* checkpoint : {"reverse", "incremental", "auto"}) {
-    const RankShape shape{{1, 1, 0, 4096, checkpoint}, 3};
+    const RankShape shape{{1, 0, 4096, checkpoint}, 3};
     const auto outcomes =
         run_ranks(make, "timewarp", shape.apply(options), 3, {.seed = 3, .delays = true});
     expect_same(expected, outcomes[0], shape.text());
@@ -163,7 +163,7 @@ TEST(TimeWarpOverRanks, HandlersThatAreInterrupted) {
   options.seed = 5;
   const Outcome expected = run_model(*make(), "sequential", options);
   options.set(timewarp::kPreemptAlways, true);
-  for (const RankShape& shape : {RankShape{{1, 1, 0}}, RankShape{{2, 2, 0}}}) {
+  for (const RankShape& shape : {RankShape{{1, 0}}, RankShape{{2, 0}}}) {
     const auto outcomes =
         run_ranks(make, "timewarp", shape.apply(options), shape.ranks, {.seed = 5, .delays = true});
     expect_same(expected, outcomes[0], shape.text());
@@ -210,10 +210,10 @@ TEST(TimeWarpOverRanks, LpsThatMustNotRollBack) {
 /// At cuts that all ranks have together, each among its own workers.
 TEST(TimeWarpOverRanks, LpsMoveWithinRanks) {
   double moves = 0, lps_moved = 0;
-  const std::vector<RankShape> all = {{{2, 2, 0}, 2, 64 << 10, true, 0, 40},
-                                      {{3, 2, 0, 4}, 2, 64 << 10, true, 0, 100},
-                                      {{4, 1, 70, 2, "copy"}, 3, 1024, true, 0, 100},
-                                      {{2, 1, 0, 4096, "incremental"}, 3, 64 << 10, false, 0, 7}};
+  const std::vector<RankShape> all = {{{2, 0}, 2, 64 << 10, true, 0, 40},
+                                      {{3, 0, 4}, 2, 64 << 10, true, 0, 100},
+                                      {{2, 70, 2, "copy"}, 3, 1024, true, 0, 100},
+                                      {{2, 0, 4096, "incremental"}, 3, 64 << 10, false, 0, 7}};
   for (std::uint64_t seed = 1; seed <= kSeeds && !HasFailure(); ++seed) {
     RunOptions options;
     options.seed = seed;
@@ -260,7 +260,7 @@ TEST(TimeWarpOverRanks, MoreRanksThanLps) {
 /// On some ranks, or on none: one sentence, on all of them.
 TEST(TimeWarpOverRanks, WhatCannotBeIsToldByAll) {
   const Maker make = maker_of<RandomModel>(some(1));
-  const RankShape shape{{1, 1, 0, 4096, "reverse"}, 3};
+  const RankShape shape{{1, 0, 4096, "reverse"}, 3};
   transport::MemoryFabric fabric(3);
   std::vector<std::string> sentences(3);
   const auto run = [&](unsigned rank) {

@@ -16,7 +16,7 @@
 namespace orrery::testing {
 
 struct TimeWarpShape {
-  unsigned workers, threads;
+  unsigned workers;  ///< each on a thread of its own
   std::uint64_t every;
   std::uint32_t channel_messages = 4096;
   std::string checkpoint = "auto";
@@ -25,16 +25,16 @@ struct TimeWarpShape {
 
   /// `disturbance`: "a cut every 7 events".
   std::string text_with(const std::string& disturbance) const {
-    return std::to_string(workers) + " workers on " + std::to_string(threads) + " threads, " +
-           disturbance + ", channels of " + std::to_string(channel_messages) + ", checkpoint " +
-           checkpoint + ", offload " + offload + ", memory " + std::to_string(memory_bytes);
+    return std::to_string(workers) + " workers, " + disturbance + ", channels of " +
+           std::to_string(channel_messages) + ", checkpoint " + checkpoint + ", offload " +
+           offload + ", memory " + std::to_string(memory_bytes);
   }
   /// All but what happens every so many events.
   RunOptions apply_shape(RunOptions options) const {
     options.workers = workers;
     options.bind = false;
     options.memory_bytes = memory_bytes;
-    options.set(threads_option(), threads);
+    options.set(threads_option(), workers);
     options.set(timewarp::kChannelMessages, channel_messages);
     options.set(checkpoint::kCheckpoint, checkpoint);
     options.set(checkpoint::kOffload, offload);
@@ -55,19 +55,18 @@ inline constexpr std::array<Strategy, 7> kStrategies{{{"auto", "none"},
                                                       {"periodic:7", "multi"},
                                                       {"incremental", "none"}}};
 
-/// These workers on these threads with all of `every`; small channels, so that messages wait for
-/// room. More threads than cores agree slowly on a busy machine, so they are disturbed less often,
-/// not below `least_crowded`.
+/// These workers with all of `every`; small channels, so that messages wait for room. Many workers
+/// agree slowly on a busy machine, so they are disturbed less often, not below `least_crowded`.
 template <class Shape>
-std::vector<Shape> all_shapes(const std::vector<std::pair<unsigned, unsigned>>& teams,
+std::vector<Shape> all_shapes(const std::vector<unsigned>& teams,
                               const std::vector<std::uint64_t>& every,
                               std::uint64_t least_crowded) {
   std::vector<Shape> all;
   std::uint32_t channel = 2;
-  for (const auto& [workers, threads] : teams)
+  for (const unsigned workers : teams)
     for (const std::uint64_t events : every) {
-      if (threads > 2 && events < least_crowded) continue;
-      all.push_back({{workers, threads, events, channel}});
+      if (workers > 3 && events < least_crowded) continue;
+      all.push_back({{workers, events, channel}});
       channel = channel == 2 ? 4 : channel == 4 ? 4096 : 2;
     }
   return all;

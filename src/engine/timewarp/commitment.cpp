@@ -52,7 +52,7 @@ GvtReport Commitment::report(const Local& local) const {
   report.most_committed = newly_committed_;
   report.busy_cycles = local.busy_cycles;
   report.lived_cycles = local.lived_cycles;
-  report.load = local.load;
+  report.load = report.most_load = local.load;
   report.workers = 1;
   report.balances = local.balances;
   if (index_ == 0 && shared_.world.place().rank == 0)

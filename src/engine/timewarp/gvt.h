@@ -39,14 +39,14 @@ struct WorkReport {
 /// How the load is spread, for balance.h.
 struct LoadReport {
   std::uint64_t busy_cycles = 0, lived_cycles = 0;  ///< spent on events; spent in the loop
-  /// Cycles for the events committed since the period of balance.h began: of all threads, and of
+  /// Cycles for the events committed since the period of balance.h began: of all workers, and of
   /// the busiest one.
   double load = 0, most_load = 0;
-  std::uint64_t workers = 0, threads = 0;
+  std::uint64_t workers = 0;
   bool balances = false;            ///< LPs may move between its workers
   std::uint64_t period_cycles = 0;  ///< of balance.h, by the clock of rank 0
   /// Not reported, but computed from all reports (Shared::sum_of_reports): the load of the busiest
-  /// thread if loads were even within each rank whose LPs can move.
+  /// worker if loads were even within each rank whose LPs can move.
   double even_load = 0;
 
   void add(const LoadReport& one) {
@@ -55,7 +55,6 @@ struct LoadReport {
     load += one.load;
     most_load = std::max(most_load, one.most_load);
     workers += one.workers;
-    threads += one.threads;
     balances |= one.balances;
     period_cycles += one.period_cycles;
   }

@@ -56,18 +56,17 @@ class LateEvents {
     constexpr double kSignalSeconds = 10e-6, kHeedSeconds = 2e-6;
     const ThreadWaker::Running& running = waker_->running(late.owner);
     if (running.ticks.load(std::memory_order_relaxed) < late.ticks) return true;
-    const unsigned thread = waker_->thread_of(late.owner);
     if (late.woken_cycles == 0) {
       late.woken_cycles = now;
       ++woken;
-      waker_->wake(thread, false);
+      waker_->wake(late.owner, false);
       return false;
     }
     const std::uint64_t since = running.since.load(std::memory_order_relaxed);
     if (now - late.woken_cycles < cycles_in(kHeedSeconds) ||
         now - since < cycles_in(2 * kSignalSeconds))
       return false;
-    waker_->signal_unless_noticed(thread);
+    waker_->signal_unless_noticed(late.owner);
     return true;
   }
 

@@ -105,10 +105,7 @@ class Mailbox {
     if (rank_link_ != nullptr) rank_link_->post(index_, joined_);
   }
   /// `federate`: announces to other threads what is sent, if threads share cores; else null.
-  void share(Federate* federate, const ThreadWaker& waker) {
-    federate_ = federate;
-    waker_ = &waker;
-  }
+  void share(Federate* federate) { federate_ = federate; }
   /// Events sent to workers in the middle of later events.
   LateEvents& late() { return late_; }
   const LateEvents& late() const { return late_; }
@@ -262,7 +259,7 @@ class Mailbox {
   [[gnu::always_inline]] void note_receiver(unsigned owner, Time time) {
     late_.note(owner, time);
     if (federate_ != nullptr) [[unlikely]]
-      federate_->note_thread(waker_->thread_of(owner), time);
+      federate_->note_thread(owner, time);
   }
 
   void cancel(TwEvent* event, const TwEvent& cause) {
@@ -340,7 +337,6 @@ class Mailbox {
   std::uint64_t received_ = 0;
   LateEvents late_;
   Federate* federate_ = nullptr;
-  const ThreadWaker* waker_ = nullptr;
   Imports imports_;
   Exports exports_;
   std::uint64_t joined_ = 0;      ///< rounds

@@ -11,12 +11,8 @@
 
 namespace orrery::timewarp {
 
-Moving::Moving(const LpExecutions& executions, LpId lps, unsigned workers, unsigned threads)
-    : executions_(executions),
-      lp_count_(lps),
-      workers_(workers),
-      threads_(threads),
-      worker_loads_(workers) {
+Moving::Moving(const LpExecutions& executions, LpId lps, unsigned workers)
+    : executions_(executions), lp_count_(lps), workers_(workers), worker_loads_(workers) {
   if (workers == 1) return;
   cycles_.reset(static_cast<std::uint32_t*>(std::calloc(lps, sizeof(std::uint32_t))));
   if (cycles_ == nullptr) throw std::bad_alloc();
@@ -43,14 +39,11 @@ void Moving::decide(const Model& model, const std::vector<std::uint16_t>& owners
   lps_moved_ += moves_.size();
 }
 
-/// No LPs move unless the load of the busiest thread falls by a factor of kWorthMoving.
+/// No LPs move unless the load of the busiest worker falls by a factor of kWorthMoving.
 void Moving::even_out(const Model& model, const std::vector<std::uint16_t>& owners) {
   moves_.clear();
   const std::vector<float> loads = lp_loads(owners);
-  std::vector<unsigned> on_thread(threads_);
-  for (unsigned i = 0; i < workers_; ++i) ++on_thread[thread_of(i)];
-  std::vector<double> shares(workers_);
-  for (unsigned i = 0; i < workers_; ++i) shares[i] = 1.0 / threads_ / on_thread[thread_of(i)];
+  const std::vector<double> shares(workers_, 1.0 / workers_);
   const std::vector<std::uint16_t> evened = rebalance(model, owners, loads, shares);
   if (most_load(owners, loads) >= kWorthMoving * most_load(evened, loads)) move_to(owners, evened);
 }
@@ -102,10 +95,9 @@ std::vector<float> Moving::lp_loads(const std::vector<std::uint16_t>& owners) co
 
 double Moving::most_load(const std::vector<std::uint16_t>& owners,
                          const std::vector<float>& loads) const {
-  std::vector<double> sums(threads_);
+  std::vector<double> sums(workers_);
   for (LpId id = 0; id < lp_count_; ++id)
-    if (owners[id] != World::kElsewhere)
-      sums[thread_of(owners[id])] += static_cast<double>(loads[id]);
+    if (owners[id] != World::kElsewhere) sums[owners[id]] += static_cast<double>(loads[id]);
   return *std::max_element(sums.begin(), sums.end());
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Moving LPs between workers at a cut (cut.h), where an LP consists of its memory, its kernel state
-// and its pending events only. crew.h goes through these steps, each of which all threads end
+// and its pending events only. worker_thread.h goes through these steps, each of which all threads end
 // together (Team::end_step):
 //   1. each worker notes the load that it had;
 //   2. one thread chooses new owners and enters them in the table of owners;
@@ -48,8 +48,7 @@ class Moving {
     std::uint16_t to;
   };
 
-  /// `threads`: neighbouring workers share one, as crews are made.
-  Moving(const LpExecutions& executions, LpId lps, unsigned workers, unsigned threads);
+  Moving(const LpExecutions& executions, LpId lps, unsigned workers);
 
   // ---- Measuring. Only an LP's owner writes the LP's entry. The system provides no memory for
   // pages of the table that no worker has written.
@@ -76,7 +75,7 @@ class Moving {
 
  private:
   static constexpr std::uint64_t kUnit = 16;    ///< cycles: 2^32 units are about half a minute
-  static constexpr double kWorthMoving = 1.07;  ///< busiest thread's load before over after
+  static constexpr double kWorthMoving = 1.07;  ///< busiest worker's load before over after
   struct FreeTable {
     void operator()(std::uint32_t* table) const { std::free(table); }
   };
@@ -87,11 +86,10 @@ class Moving {
   std::vector<float> lp_loads(const std::vector<std::uint16_t>& owners) const;
   double most_load(const std::vector<std::uint16_t>& owners, const std::vector<float>& loads) const;
   void move_to(const std::vector<std::uint16_t>& from, const std::vector<std::uint16_t>& to);
-  unsigned thread_of(unsigned worker) const { return worker * threads_ / workers_; }
 
   const LpExecutions& executions_;
   const LpId lp_count_;
-  const unsigned workers_, threads_;
+  const unsigned workers_;
   std::unique_ptr<std::uint32_t[], FreeTable> cycles_;  ///< in units, since the last move
   std::vector<double> worker_loads_;
   std::vector<Lp> moves_;  ///< the last ones

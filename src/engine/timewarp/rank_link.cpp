@@ -7,13 +7,11 @@
 namespace orrery::timewarp {
 
 RankLink::RankLink(transport::RankTransport& transport, const World& world,
-                   const std::vector<std::uint16_t>& owners, const ThreadWaker& waker,
-                   unsigned workers, GvtRounds& rounds, EventDepot& depot,
-                   std::size_t channel_messages)
+                   const std::vector<std::uint16_t>& owners, unsigned workers, GvtRounds& rounds,
+                   EventDepot& depot, std::size_t channel_messages)
     : Link(transport, workers, rounds, channel_messages),
       world_(world),
       owners_(owners),
-      waker_(waker),
       pool_(depot) {
   open([this](unsigned from, const transport::Parcel& parcel) { take(from, parcel); });
 }
@@ -66,7 +64,7 @@ void RankLink::take_record(const EventHeader& header, CauseTime cause, const std
     event->cause_ticks = cause.ticks;
   }
   late_.note(owner, header.time());
-  if (federate_ != nullptr) federate_->note_thread(waker_.thread_of(owner), header.time());
+  if (federate_ != nullptr) federate_->note_thread(owner, header.time());
   push(owner, Message::event(event));
 }
 

@@ -42,8 +42,8 @@ class RankLink : public ranks::Link<Message, GvtReport, CauseTime> {
 
   /// `owners`: the workers of this rank's LPs, by LP.
   RankLink(transport::RankTransport& transport, const World& world,
-           const std::vector<std::uint16_t>& owners, const ThreadWaker& waker, unsigned workers,
-           GvtRounds& rounds, EventDepot& depot, std::size_t channel_messages);
+           const std::vector<std::uint16_t>& owners, unsigned workers, GvtRounds& rounds,
+           EventDepot& depot, std::size_t channel_messages);
   ~RankLink();
 
   /// From now on, workers are called back from long events when an earlier event arrives. Call
@@ -82,7 +82,6 @@ class RankLink : public ranks::Link<Message, GvtReport, CauseTime> {
 
   const World& world_;
   const std::vector<std::uint16_t>& owners_;
-  const ThreadWaker& waker_;
   std::atomic<std::int64_t> used_bytes_{0};
 
   // Guarded by the transport's lock.

@@ -11,7 +11,7 @@
 #include "core/assert.h"
 #include "core/machine.h"
 #include "engine/timewarp/account.h"
-#include "engine/timewarp/crew.h"
+#include "engine/timewarp/worker_thread.h"
 #include "pending/engine_set.h"
 #include "run/clock.h"
 #include "run/ranks/rank_end.h"
@@ -27,16 +27,15 @@ unsigned ranks_on_host(const RunControl& control) {
   return control.ranks == nullptr ? 1 : control.ranks->ranks_on_host();
 }
 
-/// The number of parts into which LPs are divided. More workers than threads bring nothing: workers
-/// that share a thread execute the events of their LPs in much the same order as one worker would.
-/// So the engine uses no more workers than are useful, unless a partition file names the parts.
+/// The number of parts into which LPs are divided: one for each worker that executes, unless a
+/// partition file names the parts. A worker has all parts of its thread.
 unsigned count_parts(const RunOptions& options, const Model& model) {
   return options.get(partition_option()).empty() ? count_useful_workers(options, model)
                                                  : count_workers(options, model);
 }
 
-double cores_for(unsigned threads, const RankPlace& place) {
-  return std::min<double>(threads, static_cast<double>(usable_cores()) / place.sharing);
+double cores_for(unsigned workers, const RankPlace& place) {
+  return std::min<double>(workers, static_cast<double>(usable_cores()) / place.sharing);
 }
 
 }  // namespace
@@ -64,20 +63,20 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
       memory_budget_bytes(
           (options.memory_bytes > 0 ? options.memory_bytes : available_memory_bytes() / 4 * 3) /
           ranks_on_host(run_control)),
-      team(count_threads(options, worker_count), options.bind, options.place),
+      team(worker_count, options.bind, options.place),
       // A run that halts now and then, as for --stop-when, starts its threads anew each time.
       federation(team, run_control.ranks, run_goal.until == Time::max()),
-      rounds(team.workers()),
-      moving(world.executions(), world.lp_count(), workers, team.workers()),
+      rounds(workers),
+      moving(world.executions(), world.lp_count(), workers),
       text(run_world.model()),
-      waker(worker_count, team.workers()),
+      waker(workers),
       preempts((Preemptible::kPossible || run_settings.preempt_always) &&
                (worker_count > 1 || run_control.ranks != nullptr) && run_settings.preempts() &&
                text.locals_bytes() <= Preemptible::kMostLocalsBytes),
-      cores_a_worker(cores_for(team.workers(), options.place) / workers) {
+      cores_a_worker(cores_for(workers, options.place) / workers) {
   if (control.ranks != nullptr) {
-    rank_link = std::make_unique<RankLink>(*control.ranks, world, owners, waker, workers, rounds,
-                                           depot, settings.channel_messages);
+    rank_link = std::make_unique<RankLink>(*control.ranks, world, owners, workers, rounds, depot,
+                                           settings.channel_messages);
     if (preempts) rank_link->call_back(waker);
   }
   if (settings.offload.on())
@@ -86,10 +85,10 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
 
 namespace {
 
-/// The load of a rank's busiest thread if loads were even; its actual load if LPs cannot move
+/// The load of a rank's busiest worker if loads were even; its actual load if LPs cannot move
 /// there.
 double even_load(const GvtReport& rank) {
-  return rank.balances ? rank.load / static_cast<double>(rank.threads) : rank.most_load;
+  return rank.balances ? rank.load / static_cast<double>(rank.workers) : rank.most_load;
 }
 
 }  // namespace
@@ -97,8 +96,7 @@ double even_load(const GvtReport& rank) {
 GvtReport Shared::sum_of_reports() const {
   GvtReport sum;
   if (rank_link == nullptr) {
-    for (unsigned thread = 0; thread < rounds.workers(); ++thread)
-      sum.add(rounds.report_of(thread));
+    for (unsigned worker = 0; worker < workers; ++worker) sum.add(rounds.report_of(worker));
     sum.pressing_bytes = sum.memory_bytes;
     sum.even_load = even_load(sum);
     return sum;
@@ -151,7 +149,7 @@ std::optional<SetUpFailure> Shared::refusal() {
 
 /// LPs do not move where threads share cores: loads mean nothing there.
 Balance::Terms Shared::balance_terms() const {
-  const bool pays = settings.balance && team.workers() > 1 && !team.crowded();
+  const bool pays = settings.balance && !team.crowded();
   return {.on = workers > 1 && (settings.move_every > 0 || pays),
           .lps = world.lp_count(),
           .move_every = settings.move_every};
@@ -173,8 +171,7 @@ class TimeWarpRun {
         shared_(world, options, goal, settings, control,
                 std::min(count_useful_workers(options, world.model()), world.parts()), cache) {
     for (unsigned i = 0; i < shared_.workers; ++i)
-      workers_.push_back(std::make_unique<Worker<Pending>>(shared_, i));
-    make_crews();
+      threads_.push_back(std::make_unique<WorkerThread<Pending>>(shared_, i));
   }
   TimeWarpRun(const TimeWarpRun&) = delete;
   TimeWarpRun& operator=(const TimeWarpRun&) = delete;
@@ -191,12 +188,12 @@ class TimeWarpRun {
     if (shared_.control.rows != nullptr) shared_.control.rows->begin(shared_.workers);
     Stopwatch watch;
     // No worker runs on the caller's thread: that thread must not stay bound to a core.
-    shared_.team.start(0, {[this](unsigned i) { crews_[i]->run(); }});
+    shared_.team.start(0, {[this](unsigned i) { threads_[i]->run(); }});
     shared_.team.finish();
     if (shared_.copier != nullptr) shared_.copier->stop();
     double set_up_seconds = 0;
-    for (const auto& crew : crews_)
-      set_up_seconds = std::max(set_up_seconds, crew->set_up_seconds());
+    for (const auto& thread : threads_)
+      set_up_seconds = std::max(set_up_seconds, thread->set_up_seconds());
     result_.startup_seconds += set_up_seconds;
     result_.loop_seconds += watch.lap() - set_up_seconds;
     conclude();
@@ -206,34 +203,21 @@ class TimeWarpRun {
  private:
   /// Called last, when all else is freed, because it takes memory.
   void give_lps_back() {
-    crews_.clear();
-    workers_.clear();
+    threads_.clear();
     shared_.rank_link.reset();
     shared_.depot.clear();
     shared_.lps.give_back();
   }
-  /// Neighbouring workers share a thread.
-  void make_crews() {
-    const unsigned threads = shared_.team.workers();
-    std::vector<typename Crew<Pending>::WorkerList> lists(threads);
-    for (unsigned i = 0; i < shared_.workers; ++i)
-      lists[shared_.waker.thread_of(i)].push_back(workers_[i].get());
-    for (unsigned i = 0; i < threads; ++i)
-      crews_.push_back(std::make_unique<Crew<Pending>>(shared_, i, std::move(lists[i])));
-    if (threads == shared_.workers) return;
-    result_.notes.push_back(std::to_string(shared_.workers) + " workers share " +
-                            std::to_string(threads) + (threads == 1 ? " thread" : " threads") +
-                            " (--threads)");
-  }
-
+  const Worker<Pending>& first() const { return threads_.front()->worker(); }
   void conclude() {
     result_.workers = shared_.workers;
     if (shared_.team.take_failure(shared_.model, result_)) return;
-    const Ending& ending = workers_[0]->ending();
+    const Ending& ending = first().ending();
     result_.end = ending.end;
-    for (const auto& worker : workers_) {
-      shared_.world.trail.merge(worker->faults().trail);
-      shared_.world.mergeable_statistics.merge(worker->mergeable_statistics());
+    for (const auto& thread : threads_) {
+      const Worker<Pending>& worker = thread->worker();
+      shared_.world.trail.merge(worker.faults().trail);
+      shared_.world.mergeable_statistics.merge(worker.mergeable_statistics());
     }
     const auto ends = share_ends(shared_.control.ranks, own_end(ending.reached));
     if (ending.end == RunEnd::fault)
@@ -242,7 +226,7 @@ class TimeWarpRun {
     shared_.world.cut = ending.reached;
     if (ending.end == RunEnd::paused)
       for (unsigned i = 0; i < shared_.workers; ++i)
-        workers_[i]->give_events(shared_.world.pending[shared_.first_part(i)]);
+        threads_[i]->worker().give_events(shared_.world.pending[shared_.first_part(i)]);
   }
 
   // ---- Statistics
@@ -263,10 +247,11 @@ class TimeWarpRun {
   };
   RankEnd<Counters> own_end(const Key& reached) const {
     RankEnd<Counters> end;
-    for (const auto& worker : workers_) {
-      end.counters.add({worker->statistics(), worker->rollback_log().checkpointer().statistics(),
-                        worker->held().executed(), shared_.moving.times(), 0});
-      end.note(worker->faults().at(reached));
+    for (const auto& thread : threads_) {
+      const Worker<Pending>& worker = thread->worker();
+      end.counters.add({worker.statistics(), worker.rollback_log().checkpointer().statistics(),
+                        worker.held().executed(), shared_.moving.times(), 0});
+      end.note(worker.faults().at(reached));
     }
     end.counters.lps_moved = shared_.moving.lps_moved();
     end.executed = end.counters.sum.executed;
@@ -280,13 +265,13 @@ class TimeWarpRun {
     for (const RankEnd<Counters>& end : ends) all.add(end.counters);
     const auto& [sum, kept, held, moves, lps_moved] = all;
     double interval = 0;
-    for (const auto& worker : workers_)
-      interval +=
-          worker->rollback_log().checkpoint_interval() / static_cast<double>(shared_.workers);
+    for (const auto& thread : threads_)
+      interval += thread->worker().rollback_log().checkpoint_interval() /
+                  static_cast<double>(shared_.workers);
     note_budget();
     note_preemption();
-    for (const auto& crew : crews_)
-      if (!crew->refusal_note().empty()) result_.notes.push_back(crew->refusal_note());
+    for (const auto& thread : threads_)
+      if (!thread->refusal_note().empty()) result_.notes.push_back(thread->refusal_note());
     add_checkpoint_notes(kept);
     shared_.team.add_notes(result_.notes);
     ORRERY_ASSERT(sum.rolled_back <= sum.executed, "what is undone was executed");
@@ -302,7 +287,7 @@ class TimeWarpRun {
     if (!shared_.world.executions().all_speculative())
       add("held_events", static_cast<double>(held),
           "events of LPs that must not roll back, executed when nothing could undo them");
-    if (workers_[0]->balance().is_on() || moves > 0) add_moves(moves, lps_moved);
+    if (first().balance().is_on() || moves > 0) add_moves(moves, lps_moved);
     if (shared_.settings.pause_every > 0)
       add("cuts", static_cast<double>(sum.cuts), "times all workers came to a cut");
     add_memory();
@@ -343,13 +328,13 @@ class TimeWarpRun {
         "copies found unfinished when their LP was needed");
     add("checkpoints_no_slot", count(kept.no_slot),
         "not taken because the copier lay a whole ring behind (with threshold 0: made at once)");
-    add("abort_threshold", workers_[0]->rollback_log().checkpointer().threshold(),
+    add("abort_threshold", first().rollback_log().checkpointer().threshold(),
         "share of a copy, at the end");
     add("copier_utilisation", shared_.copier->utilisation(), "share of its time that it copied");
   }
 
   void add_moves(std::uint64_t moves, std::uint64_t lps_moved) {
-    const Balance& balance = workers_[0]->balance();
+    const Balance& balance = first().balance();
     add("moves", static_cast<double>(moves), "times that LPs moved between workers");
     add("lps_moved", static_cast<double>(lps_moved), "of them, all together");
     add("vain_moves", static_cast<double>(balance.vain_moves()),
@@ -390,25 +375,27 @@ class TimeWarpRun {
                  "of addresses or threads"));
     }
     constexpr double kDearShare = 0.01;
-    if (const double share = crews_.front()->tick_share(); share > kDearShare) {
+    if (const double share = threads_.front()->tick_share(); share > kDearShare) {
       char text[16];
       std::snprintf(text, sizeof text, "%.0f", 100 * share);
       result_.notes.push_back(
           std::string("ticks take ") + text +
           " % of the time on this machine, whatever they are good for (--tick)");
     }
-    for (const auto& crew : crews_)
-      if (!crew->unreturned_note().empty()) result_.notes.push_back(crew->unreturned_note());
-    const auto lacks_federation = [](const auto& crew) { return !crew->federation_note().empty(); };
-    if (const auto one = std::find_if(crews_.begin(), crews_.end(), lacks_federation);
-        one != crews_.end())
+    for (const auto& thread : threads_)
+      if (!thread->unreturned_note().empty()) result_.notes.push_back(thread->unreturned_note());
+    const auto lacks_federation = [](const auto& thread) {
+      return !thread->federation_note().empty();
+    };
+    if (const auto one = std::find_if(threads_.begin(), threads_.end(), lacks_federation);
+        one != threads_.end())
       result_.notes.push_back((*one)->federation_note());
-    const auto lacks_tick = [](const auto& crew) { return crew->lacks_tick(); };
-    if (std::any_of(crews_.begin(), crews_.end(), lacks_tick))
+    const auto lacks_tick = [](const auto& thread) { return thread->lacks_tick(); };
+    if (std::any_of(threads_.begin(), threads_.end(), lacks_tick))
       result_.notes.push_back("the system refused a timer: handlers were not interrupted by it");
   }
   void note_budget() {
-    const std::uint64_t needed = workers_[0]->budget_bytes();
+    const std::uint64_t needed = first().budget_bytes();
     if (needed <= shared_.memory_budget_bytes) return;
     result_.notes.push_back(
         "the memory budget of " + std::to_string(shared_.memory_budget_bytes) +
@@ -439,8 +426,7 @@ class TimeWarpRun {
 
   RunResult& result_;
   Shared shared_;
-  std::vector<std::unique_ptr<Worker<Pending>>> workers_;
-  std::vector<std::unique_ptr<Crew<Pending>>> crews_;
+  std::vector<std::unique_ptr<WorkerThread<Pending>>> threads_;
 };
 
 class TimeWarpEngine final : public WorldEngine {

@@ -47,7 +47,7 @@ struct Shared {
     return rank_link == nullptr ? 0 : rank_link->used_bytes();
   }
 
-  /// The reports of all threads of all ranks in the last round, added up.
+  /// The reports of all workers of all ranks in the last round, added up.
   GvtReport sum_of_reports() const;
   std::vector<std::uint16_t> regroup() const;
   /// Called by one thread, once all LPs are taken. Returns why the run cannot start with these

@@ -9,7 +9,7 @@
 // The times published here are hints, relaxed: messages and rounds are ordered by their own
 // channels. If a hint is missed, the long event runs to its end, or, if it never ends, until the
 // next GVT round: the round cannot finish without that thread, and the threads that wait for it
-// wake it again and again (crew.h).
+// wake it again and again (laggards.h).
 #pragma once
 
 #include <pthread.h>
@@ -37,29 +37,20 @@ class ThreadWaker {
     std::atomic<std::uint64_t> since{0};     ///< cycles
   };
 
-  ThreadWaker(unsigned workers, unsigned threads)
-      : workers_(workers),
-        threads_(threads),
-        running_(std::make_unique<Running[]>(workers)),
-        targets_(std::make_unique<Target[]>(threads)) {}
+  explicit ThreadWaker(unsigned workers)
+      : running_(std::make_unique<Running[]>(workers)),
+        targets_(std::make_unique<Target[]>(workers)) {}
 
   Running& running(unsigned worker) { return running_[worker]; }
-  /// Neighbouring workers share a thread.
-  unsigned thread_of(unsigned worker) const { return worker * threads_ / workers_; }
-
-  /// Whether a worker of the thread has published a long event.
-  bool publishes(unsigned thread) const {
-    for (unsigned worker = 0; worker < workers_; ++worker)
-      if (thread_of(worker) == thread &&
-          running_[worker].ticks.load(std::memory_order_relaxed) != kNone)
-        return true;
-    return false;
+  /// Whether the worker has published a long event.
+  bool publishes(unsigned worker) const {
+    return running_[worker].ticks.load(std::memory_order_relaxed) != kNone;
   }
 
   /// Lets other threads wake the calling thread, as long as this object exists.
   class Registration {
    public:
-    Registration(ThreadWaker& waker, unsigned thread) : target_(waker.targets_[thread]) {
+    Registration(ThreadWaker& waker, unsigned worker) : target_(waker.targets_[worker]) {
       target_.set(&memory::thread_context.attention);
     }
     ~Registration() { target_.set(nullptr); }
@@ -71,15 +62,15 @@ class ThreadWaker {
   };
 
   /// `with_signal`: for a handler that may not call the platform for long.
-  void wake(unsigned thread, bool with_signal) {
-    with(thread, [with_signal](Target& target) {
+  void wake(unsigned worker, bool with_signal) {
+    with(worker, [with_signal](Target& target) {
       target.attention->fetch_or(memory::kLook, std::memory_order_relaxed);
       if (with_signal) pthread_kill(target.thread, kAttentionSignal);
     });
   }
-  /// For a thread that was woken: sends a signal if it has not reacted yet.
-  void signal_unless_noticed(unsigned thread) {
-    with(thread, [](Target& target) {
+  /// For a worker that was woken: sends a signal if it has not reacted yet.
+  void signal_unless_noticed(unsigned worker) {
+    with(worker, [](Target& target) {
       if ((target.attention->load(std::memory_order_relaxed) & memory::kLook) != 0)
         pthread_kill(target.thread, kAttentionSignal);
     });
@@ -100,13 +91,12 @@ class ThreadWaker {
     }
   };
   template <class Action>
-  void with(unsigned thread, Action&& action) {
-    Target& target = targets_[thread];
+  void with(unsigned worker, Action&& action) {
+    Target& target = targets_[worker];
     const std::lock_guard lock(target.mutex);
     if (target.attention != nullptr) action(target);
   }
 
-  const unsigned workers_, threads_;
   const std::unique_ptr<Running[]> running_;
   const std::unique_ptr<Target[]> targets_;
 };

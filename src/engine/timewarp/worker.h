@@ -2,8 +2,8 @@
 //
 // A worker: its LPs, their pending events, and the executed events that are not committed. A worker
 // executes its events in batches, lowest key first. Between batches it receives messages from other
-// workers, publishes what it sends, and takes part in GVT rounds. A thread gives it turns (crew.h);
-// only that thread changes its LPs (a copier reads those whose checkpoint is offloaded).
+// workers, publishes what it sends, and takes part in GVT rounds. Only its thread (worker_thread.h)
+// changes its LPs (a copier reads those whose checkpoint is offloaded).
 // This file is a turn. Its parts are mailbox.h (messages), rollback_log.h (events that a rollback
 // may undo), held.h (LPs that must not roll back), executor.h (handlers), rollback.h (rollbacks),
 // commitment.h (what a worker does after a GVT round) and cut.h (where a run may change hands).
@@ -73,7 +73,7 @@ class Worker {
   }
 
   // The worker's part in GVT rounds.
-  /// Whether a round is due. `idle`: no worker of this thread executed anything in its last turn.
+  /// Whether a round is due. `idle`: nothing was executed in the last turn.
   bool round_is_due(bool idle);
   void join_round() {
     held_.join_round(mailbox_.sent_lowest());
@@ -83,9 +83,7 @@ class Worker {
   /// Acts on the reports of all workers, added up. True if the run ends.
   bool adopt(const GvtReport& sum);
 
-  /// `federate`: announces to other threads what this worker sends, if threads share cores; else
-  /// null.
-  void share(Federate* federate) { mailbox_.share(federate, shared_.waker); }
+  Mailbox& mailbox() { return mailbox_; }
   /// Whether a worker must be called back from a long event for a message of this worker.
   bool has_late() const { return !mailbox_.late().empty(); }
 
@@ -106,8 +104,8 @@ class Worker {
     const TwEvent* const event = pending_.top();
     return event == nullptr ? Key::infinity() : event->key();
   }
-  /// Rolls back the event that was interrupted last if `lowest` lies before it.
-  void give_way(const Key& lowest);
+  /// Rolls back the event that was interrupted last if an event before it is pending.
+  void give_way();
   /// Whether the event that was interrupted last has taken so much memory, beyond the budget, that
   /// it may go on only once it is sure to commit.
   bool is_held_for_memory() const;

@@ -36,9 +36,9 @@ bool Worker<Pending>::turn_within(const Key& below) {
 }
 
 template <class Pending>
-void Worker<Pending>::give_way(const Key& lowest) {
+void Worker<Pending>::give_way() {
   const Suspensions::One& one = suspensions_.top();
-  if (one.squashed || lowest >= one.key) return;
+  if (one.squashed || lowest_pending() >= one.key) return;
   ++statistics_.gave_way;
   rollback_.roll_back(one.lp, one.key);
 }

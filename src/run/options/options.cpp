@@ -117,7 +117,7 @@ const MemberOption<bool, bool> kBind{{.name = "no-bind",
 const Option<std::uint64_t> kThreads{
     {.name = "threads",
      .type = "N",
-     .help = "Threads that the workers share; auto: no more than cores",
+     .help = "Workers that execute at most; auto: no more than cores",
      .group = kTuningOptions,
      .field = "threads"},
     0,

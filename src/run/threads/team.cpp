@@ -25,8 +25,7 @@ unsigned count_workers(const RunOptions& options, const Model& model) {
 }
 
 unsigned count_useful_workers(const RunOptions& options, const Model& model) {
-  const unsigned workers = count_workers(options, model);
-  return options.get(threads_option()) > 0 ? workers : count_threads(options, workers);
+  return count_threads(options, count_workers(options, model));
 }
 
 std::string note_of_workers(unsigned executing, unsigned asked) {

@@ -25,7 +25,7 @@ namespace orrery {
 /// LPs. Throws UsageError.
 unsigned count_workers(const RunOptions& options, const Model& model);
 
-/// The workers among these that execute: one for each thread; all if --threads makes them share.
+/// The workers among these that execute: one for each thread.
 unsigned count_useful_workers(const RunOptions& options, const Model& model);
 
 /// "2 workers execute, not 8: as many as threads (--threads)"
