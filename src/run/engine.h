@@ -64,6 +64,16 @@ struct RunControl {
   }
   WatchedThreads threads;  ///< threads that may execute handlers
 
+  /// Publishes the progress: everything before `gvt` is committed. Called several times a second, by
+  /// one thread of the engine.
+  void publish(Time gvt, std::uint64_t committed_events, std::uint64_t executed_events,
+               std::uint64_t bytes) {
+    gvt_ticks.store(gvt.ticks(), std::memory_order_relaxed);
+    committed.store(committed_events, std::memory_order_relaxed);
+    executed.store(executed_events, std::memory_order_relaxed);
+    memory_bytes.store(bytes, std::memory_order_relaxed);
+  }
+
   /// By any thread; `reason`: one of the three. The exchange releases the reason and continues the
   /// release sequence of earlier requests, so the taker of the request sees all reasons up to then.
   void request_halt(std::atomic<bool>& reason) {

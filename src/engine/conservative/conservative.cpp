@@ -73,13 +73,7 @@ class ConservativeEngine final : public WorldEngine {
     const unsigned threads = count_executing(options, model);
     const unsigned workers = count_workers(options, model);
     if (workers > threads) notes.push_back(note_of_workers(threads, workers));
-    World::Layout layout;
-    RankedPlacement placed = place_lps(model, graph, options, threads, notes, CutRule::long_delays);
-    layout.parts = std::move(placed.parts);
-    layout.ranks = std::move(placed.ranks);
-    layout.place = options.place;
-    layout.part_count = threads;
-    return layout;
+    return place_lps(model, graph, options, threads, notes, CutRule::long_delays);
   }
   bool spans_ranks() const override { return true; }
   bool keeps_clusters() const override { return true; }

@@ -16,10 +16,9 @@
 #include <vector>
 
 #include "engine/conservative/worker.h"
-#include "memory/library_state.h"
 #include "run/clock.h"
 #include "run/ranks/rank_end.h"
-#include "run/world/refusals.h"
+#include "run/workers/handler_thread.h"
 
 namespace orrery::conservative {
 
@@ -121,15 +120,9 @@ void ConservativeRun<Pending>::advance(RunResult& result) {
 
 template <class Pending>
 void ConservativeRun<Pending>::work(unsigned index) {
-  if (shared_.world.on_heaps()) memory::prepare_worker_thread();
-  const ThreadWatch watched(shared_.control.threads, shared_.model, workers_[index]->execution(),
-                            false);
-  const OrdinaryCalls ordinary(!shared_.world.on_heaps());
-  const MisuseWatch misuse;
-  const Refusals refusals;
-  const OversizeLimit limit(shared_.world.denies_oversize());
+  const HandlerThread thread(shared_.world, shared_.control, workers_[index]->execution());
   live(index);
-  refusals_[index] = refusals.note(shared_.world.denies_oversize());
+  refusals_[index] = thread.note();
 }
 
 template <class Pending>

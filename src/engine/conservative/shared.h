@@ -40,7 +40,6 @@ struct Shared {
         goal(run_goal),
         settings(run_settings),
         control(run_control),
-        has_rows(run_control.takes_rows(model)),
         partition(run_world, most_workers),
         workers(partition.workers()),
         lps(run_world.lp_count()),
@@ -62,7 +61,6 @@ struct Shared {
   GoalWatch goal;  ///< started by worker 0, in the last step of the set-up
   const Settings settings;
   RunControl& control;
-  const bool has_rows;
   Partition partition;
   const unsigned workers;
   std::vector<LpRecord, HugePageAllocator<LpRecord>> lps;

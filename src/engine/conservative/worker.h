@@ -24,7 +24,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/conservative/fingerprint_log.h"
 #include "engine/conservative/shared.h"
 #include "engine/conservative/statistics.h"
 #include "run/execution/execution.h"
@@ -32,6 +31,8 @@
 #include "run/loop/look_interval.h"
 #include "run/loop/plain_events.h"
 #include "run/threads/waiting.h"
+#include "run/workers/fingerprint_log.h"
+#include "run/workers/uncommitted_rows.h"
 
 namespace orrery::conservative {
 
@@ -48,6 +49,7 @@ class alignas(64) Worker {
         lps_(shared.lps.data()),
         execution_(shared.model, shared.world.promises(), shared.options, Outbox{*this}),
         has_committed_(shared.world.executions().any_committed()),
+        rows_(shared.control, shared.model, shared.options, index),
         trail_(shared.options.livelock_microsteps),
         halt_(shared.goal_events),
         member_(shared.rounds, index),
@@ -102,7 +104,7 @@ class alignas(64) Worker {
     [[gnu::always_inline]] void send(const EventHeader& header, const Payload& payload) {
       worker.send(header, payload);
     }
-    void append_row(const Row& row) { worker.append_row(row); }
+    void append_row(const Row& row) { worker.rows_.append(row); }
     void observe(const Key&, LpId, const Observation& observation) {
       worker.mergeable_statistics_.add(observation);
     }
@@ -130,7 +132,6 @@ class alignas(64) Worker {
   [[gnu::noinline]] void fail();
   template <class Payload>
   void send(const EventHeader& header, const Payload& payload);
-  void append_row(const Row& row);
 
   // Other ranks (worker_ranks.h).
   template <class Payload>
@@ -186,7 +187,6 @@ class alignas(64) Worker {
   void raise_bound();
   Key certainty(const Report& sum) const;
   void commit(const Key& gvt);
-  void commit_rows(const Key& until);
   void show(const Key& reached, std::uint64_t executed, std::uint64_t memory_bytes);
 
   Shared& shared_;
@@ -218,9 +218,8 @@ class alignas(64) Worker {
   bool fault_is_told_ = false;
 
   FingerprintLog fingerprint_log_;
-  RowBuffer rows_, ready_, kept_;
+  UncommittedRows rows_;
   MergeableStatistics mergeable_statistics_{shared_.model};
-  std::size_t rows_before_ = 0;  ///< the event being handled; valid once it has emitted
   LivelockTrail trail_;
   std::int64_t promised_to_ranks_ = 0;
   std::uint64_t next_progress_cycles_ = 0;
@@ -331,16 +330,8 @@ template <class Payload>
   ++statistics_.sent;
 }
 
-template <class Pending>
-void Worker<Pending>::append_row(const Row& row) {
-  if (!shared_.has_rows) return;
-  const memory::PlatformMode platform;
-  if (row.ordinal == 0) rows_before_ = rows_.mark();
-  rows_.append(row);
-}
-
 /// `kTogether`: all workers execute. Then the event may be behind a fault that is not known yet, so
-/// it is entered in the history.
+/// it is entered in the log.
 template <class Pending>
 template <bool kTogether>
 [[gnu::always_inline]] inline void Worker<Pending>::handle(PlainEvent* event) {
@@ -365,7 +356,7 @@ template <bool kTogether>
 template <class Pending>
 void Worker<Pending>::fail() {
   fault_ = HandlerFault{execution_.cause(), execution_.self(), execution_.describe_failure()};
-  if (execution_.rows() > 0) rows_.return_to(rows_before_);
+  rows_.drop_last(execution_.rows());
 }
 
 /// Calls `batch`, which executes events. If a handler crashes, its event fails and is the last.

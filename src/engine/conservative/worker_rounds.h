@@ -142,31 +142,15 @@ Key Worker<Pending>::certainty(const Report& sum) const {
 template <class Pending>
 void Worker<Pending>::commit(const Key& gvt) {
   fingerprint_log_.forget(gvt, trail_);
-  RowSink* const sink = shared_.control.rows;
-  if (sink == nullptr) return;
-  if (shared_.has_rows) commit_rows(gvt);
-  sink->advance(index_, std::min(gvt, Key::end_of(shared_.options.until)));
+  rows_.commit(gvt);
 }
 
-template <class Pending>
-void Worker<Pending>::commit_rows(const Key& until) {
-  if (rows_.empty()) return;
-  rows_.for_each([&](const Row& row) { (row.key < until ? ready_ : kept_).append(row); });
-  rows_.clear();
-  std::swap(rows_, kept_);
-  if (!ready_.empty()) shared_.control.rows->commit(index_, ready_);
-}
-
-/// Publishes the progress of the run in RunControl. Relaxed: the values are hints.
 template <class Pending>
 void Worker<Pending>::show(const Key& reached, std::uint64_t executed, std::uint64_t memory_bytes) {
-  RunControl& control = shared_.control;
   const World& world = shared_.world;
-  const Time time = std::min(reached.time(), shared_.options.until);
-  control.gvt_ticks.store(time.ticks(), std::memory_order_relaxed);
-  control.committed.store(world.committed + executed, std::memory_order_relaxed);
-  control.executed.store(world.executed + executed, std::memory_order_relaxed);
-  control.memory_bytes.store(memory_bytes + shared_.depot.slab_bytes(), std::memory_order_relaxed);
+  shared_.control.publish(std::min(reached.time(), shared_.options.until),
+                          world.committed + executed, world.executed + executed,
+                          memory_bytes + shared_.depot.slab_bytes());
 }
 
 }  // namespace orrery::conservative

@@ -439,11 +439,7 @@ class TimeWarpEngine final : public WorldEngine {
     if (executing < asked) notes.push_back(note_of_workers(executing, asked));
     const unsigned workers = count_parts(options, model);
     const CacheLayout cache = CacheLayout::choose(settings, executing, notes);
-    World::Layout layout;
-    RankedPlacement placed = place_lps(model, graph, options, workers, notes);
-    layout.parts = std::move(placed.parts);
-    layout.ranks = std::move(placed.ranks);
-    layout.place = options.place;
+    World::Layout layout = place_lps(model, graph, options, workers, notes);
     for (unsigned i = 0; i < workers; ++i) layout.arenas.push_back(cache.of_worker(i));
     layout.deny_oversize = settings.deny_oversize;
     return layout;

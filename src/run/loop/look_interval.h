@@ -15,6 +15,8 @@ namespace orrery {
 class LookInterval {
  public:
   std::uint64_t events() const { return events_; }
+  /// Call before events, if the thread has waited since the last look.
+  void begin() { last_cycles_ = read_cycles(); }
   /// Call after that many events; adapts the number.
   void look() {
     const std::uint64_t now = read_cycles();

@@ -126,10 +126,8 @@ class OneByOne {
 
   /// Between batches: updates the observers' counters and hands over the rows so far.
   void poll() {
-    control_.gvt_ticks.store(execution_.now().ticks(), std::memory_order_relaxed);
-    control_.committed.store(world_.committed + committed_, std::memory_order_relaxed);
-    control_.executed.store(world_.executed + committed_, std::memory_order_relaxed);
-    control_.memory_bytes.store(memory_bytes(), std::memory_order_relaxed);
+    control_.publish(execution_.now(), world_.committed + committed_, world_.executed + committed_,
+                     memory_bytes());
     if (control_.rows != nullptr && !rows_.empty()) {
       control_.rows->commit(0, rows_);
       // Not before the cut, which may lie within an instant.

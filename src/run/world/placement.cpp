@@ -243,9 +243,9 @@ std::vector<std::uint16_t> place_lps(const Model& model, const CommunicationGrap
   return deal(model.lp_count(), graph, clusters_for(rule, model, graph), workers, notes, rule);
 }
 
-RankedPlacement place_lps(const Model& model, const CommunicationGraph& graph,
-                          const RunOptions& options, unsigned workers,
-                          std::vector<std::string>& notes, CutRule rule) {
+World::Layout place_lps(const Model& model, const CommunicationGraph& graph,
+                        const RunOptions& options, unsigned workers,
+                        std::vector<std::string>& notes, CutRule rule) {
   const RankPlace& place = options.place;
   const bool over_ranks = place.ranks > 1;
   const unsigned parts = over_ranks ? place.ranks : workers;
@@ -258,8 +258,12 @@ RankedPlacement place_lps(const Model& model, const CommunicationGraph& graph,
   join_clusters(part_of, clusters);
   const std::string& wanted = options.get(write_partition_option());
   if (!wanted.empty() && place.rank == 0) write_partition(wanted, part_of, parts, kind);
-  if (!over_ranks) return {{}, std::move(part_of)};
-  RankedPlacement placed{.ranks = std::move(part_of), .parts = {}};
+  World::Layout placed{.parts = {}, .arenas = {}, .part_count = workers, .place = place};
+  if (!over_ranks) {
+    placed.parts = std::move(part_of);
+    return placed;
+  }
+  placed.ranks = std::move(part_of);
   placed.parts = blocks_of_rank(placed.ranks, place, workers);
 #ifdef ORRERY_HAVE_METIS
   if (workers > 1 && !graph.edges().empty())

@@ -9,6 +9,7 @@
 
 #include "orrery/model.h"
 #include "run/options/options.h"
+#include "run/world/world.h"
 
 namespace orrery {
 
@@ -25,17 +26,13 @@ std::vector<std::uint16_t> place_lps(const Model& model, const CommunicationGrap
                                      unsigned workers, std::vector<std::string>& notes,
                                      CutRule rule = CutRule::fewest);
 
-/// For a run: assigns LPs to ranks by the whole graph, then the LPs of this rank to its workers by
-/// the part of the graph among them; or as --partition says, for the ranks if there are several,
-/// else for the workers. LPs that may reach each other without delay (clusters.h) are on one rank
-/// if `rule` says so. `parts` has World::kElsewhere for LPs of other ranks. Writes the file of
+/// Layout of a world in ordinary memory, with a part for each worker: assigns LPs to ranks by the
+/// whole graph, then the LPs of this rank to its workers by the part of the graph among them; or as
+/// --partition says, for the ranks if there are several, else for the workers. LPs that may reach
+/// each other without delay (clusters.h) are on one rank if `rule` says so. Writes the file of
 /// --write-partition. Throws UsageError for these two options.
-struct RankedPlacement {
-  std::vector<std::uint16_t> ranks;  ///< empty: there is one rank
-  std::vector<std::uint16_t> parts;
-};
-RankedPlacement place_lps(const Model& model, const CommunicationGraph& graph,
-                          const RunOptions& options, unsigned workers,
-                          std::vector<std::string>& notes, CutRule rule = CutRule::fewest);
+World::Layout place_lps(const Model& model, const CommunicationGraph& graph,
+                        const RunOptions& options, unsigned workers,
+                        std::vector<std::string>& notes, CutRule rule = CutRule::fewest);
 
 }  // namespace orrery

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Events that a worker has executed and that are not final: an event of another worker with a lower
-// key may fail, and then the run ends before them. Nothing is executed again, so the history keeps
-// only each LP's fingerprint before the event. A worker executes in the order of keys, so this is a
-// log in that order: half a cache line per event, and a round removes final events at the front.
+// key may fail, and then the run ends before them. Nothing is executed again, so the log keeps only
+// each LP's fingerprint before the event. A worker executes in the order of keys, so the log is in
+// that order: half a cache line per event, and a commit removes final events at the front.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 #include "core/key.h"
 #include "run/containment/faults.h"
 
-namespace orrery::conservative {
+namespace orrery {
 
 class FingerprintLog {
  public:
@@ -22,7 +22,7 @@ class FingerprintLog {
       grow();
     entries_[count_++] = {key, lp, hash_before};
   }
-  /// Whether a round is due to shorten the history.
+  /// Whether a round is due to shorten the log.
   bool is_long() const { return count_ - first_ >= kLong; }
   /// Removes the events before `key`, which are final, and notes them in `trail`.
   void forget(const Key& key, LivelockTrail& trail) {
@@ -71,4 +71,4 @@ class FingerprintLog {
   std::size_t first_ = 0, count_ = 0, capacity_ = 0;
 };
 
-}  // namespace orrery::conservative
+}  // namespace orrery
