@@ -17,7 +17,7 @@ constexpr Duration kDay = Duration::hours(8);
 
 TEST(GuideModel, QueuesAtDesksAreTheSameOnEveryEngine) {
   const Simulation expected("office", {}, kDay);
-  for (const char* engine : {"timewarp", "expanded", "plain", "checker"}) {
+  for (const char* engine : {"timewarp", "expanded", "windows", "checker"}) {
     const Simulation actual("office", {}, kDay, 1, engine, 2);
     expect_same_commit(expected.outcome(), actual.outcome(), engine);
   }
@@ -35,7 +35,7 @@ TEST(GuideModel, AnotherDeskShortensTheQueueAndLeavesArrivals) {
 TEST(GuideModel, TillsKeepTheSameOnEveryEngine) {
   constexpr Duration kHalfHour = Duration::minutes(30);
   const Simulation expected("market", {}, kHalfHour);
-  for (const char* engine : {"timewarp", "expanded", "plain", "checker"}) {
+  for (const char* engine : {"timewarp", "expanded", "windows", "checker"}) {
     const Duration until = engine == std::string("checker") ? Duration::minutes(6) : kHalfHour;
     const Simulation same("market", {}, until), actual("market", {}, until, 1, engine, 2);
     expect_same_commit(same.outcome(), actual.outcome(), engine);
@@ -68,7 +68,7 @@ TEST(GuideModel, TillsAreAsTheorySays) {
 
 TEST(GuideModel, BakeriesAreTheSameOnEveryEngine) {
   const Simulation expected("town", {}, kDay);
-  for (const char* engine : {"timewarp", "conservative", "expanded", "plain", "checker"}) {
+  for (const char* engine : {"timewarp", "conservative", "expanded", "windows", "checker"}) {
     const Simulation actual("town", {}, kDay, 1, engine, 2);
     expect_same_commit(expected.outcome(), actual.outcome(), engine);
   }
