@@ -200,7 +200,7 @@ class States(LiveCase):
 
 class Runs(LiveCase):
     # Long enough to be looked at. Sanitizers take ten times as long for each event.
-    HOURS, VALUES = (3, 200_000) if SANITIZE else (12, 800_000)
+    HOURS, VALUES = (1.5, 110_000) if SANITIZE else (12, 800_000)
 
     @functools.cache  # one reference for all engines
     def reference(self, hours):
