@@ -372,6 +372,11 @@ loss = 0.02
                    if len(frame) == 214]
         self.assertAlmostEqual(len(packets), 2 * 8 * 4 * 50, delta=2 * 8 * 5)
 
+
+@NEEDS_HOSTS
+class Networks(Case):
+    """Links, switches, radio channels and routes, and what the report says of hosts."""
+
     def test_a_switch_and_what_links_do(self):
         path = self.folder / "switch.toml"
         path.write_text("""
@@ -727,6 +732,11 @@ count unchanged
         self.assertIn("2 packets transmitted, 2 received", console)
         self.assertNotIn("the kernel takes no route", console)
 
+
+@NEEDS_HOSTS
+class Machines(Case):
+    """What a host sees of its processor and its files."""
+
     def test_the_processor_is_the_same_everywhere(self):
         source, program = self.folder / "p.c", self.folder / "p"
         source.write_text("""
@@ -959,6 +969,11 @@ rm -r /out/long && ls -1aU /out
         self.assertEqual(sorted(os.listdir("/usr")), usr)
         self.assertTrue(os.listdir("/usr/bin"))
         self.assertEqual(self.hosts_left(), [])
+
+
+@NEEDS_HOSTS
+class Ends(Case):
+    """How hosts and runs end."""
 
     def test_nothing_is_left_of_a_run_that_is_killed(self):
         topology = self.two("while sleep 0.001; do :; done")
