@@ -155,7 +155,7 @@ TEST_P(Boundaries, OneLp) {
 }
 
 TEST_P(Boundaries, ManyLps) {
-  constexpr LpId kLps = kSanitizers ? 10'000 : 50'000;
+  constexpr LpId kLps = kSanitizers ? 3'000 : 50'000;
   ScriptModel model(kLps, 60);
   script_walks(model);
   EXPECT_GT(expect_completed(model).result.committed, 2 * kLps);

@@ -304,7 +304,7 @@ TEST_P(Commits, StoppedRunIsTheRunUpToWhereItGot) {
   const auto step = model.on_step;
   model.on_step = [step, &control](Context& context, ScriptLp& self, const Step& event) {
     step(context, self, event);
-    if (context.now().ticks() > (kSanitizers ? 8'000 : 40'000))
+    if (context.now().ticks() > (kSanitizers ? 3'000 : 40'000))
       control.stop_requested.store(true, std::memory_order_relaxed);
   };
   RunOptions options = GetParam().options();

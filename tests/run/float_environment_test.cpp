@@ -93,6 +93,7 @@ TEST_P(FloatEnvironments, AreTheModelsOwnAffair) {
     const Outcome actual = run(leaving, options);
     EXPECT_EQ(std::fegetround(), FE_TONEAREST);
     expect_same(reference(tidy), actual, checkpoint);
+    if (GetParam().engine != "timewarp") break;  // the others take no such option
   }
 }
 

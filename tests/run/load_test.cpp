@@ -14,7 +14,7 @@ namespace {
 
 class Loads : public OnEveryEngine {};
 
-constexpr std::uint32_t kBurst = kSanitizers ? 20'000 : 100'000;
+constexpr std::uint32_t kBurst = kSanitizers ? 10'000 : 100'000;
 
 /// One handler sends far more events to another worker than a ring holds.
 TEST_P(Loads, BurstToOneLp) {
@@ -71,7 +71,8 @@ TEST_P(Loads, BurstThatIsRolledBack) {
 
 /// A long history at one LP: it runs far ahead of a slow one and is rolled back to its beginning.
 TEST_P(Loads, LongRollback) {
-  ScriptModel model(4, 12'000);
+  constexpr std::int64_t kTicks = kSanitizers ? 4'000 : 12'000;
+  ScriptModel model(4, kTicks);
   model.on_start = [](Context& context, ScriptLp&) {
     if (context.self() == 0) context.schedule(0, ticks(5), Step{2, 0, 0});
     if (context.self() == 3) context.schedule(3, ticks(20), Step{0, 0, 1});
@@ -87,11 +88,11 @@ TEST_P(Loads, LongRollback) {
     if (step.kind == 0)
       context.schedule(3, ticks(1), Step{0, 0, step.value * 3 + self.memory.size()});
   };
-  EXPECT_EQ(expect_completed(model).result.committed, 2u + 12'000 - 20);
+  EXPECT_EQ(expect_completed(model).result.committed, 2u + kTicks - 20);
 }
 
 RandomModelOptions random_options() {
-  return {.shape = 3, .lps = 40, .horizon = Duration::from_ticks(4'000)};
+  return {.shape = 3, .lps = 40, .horizon = Duration::from_ticks(kSanitizers ? 1'500 : 4'000)};
 }
 
 TEST_P(Loads, TinyMemoryBudgetCompletes) {

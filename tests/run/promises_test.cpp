@@ -293,7 +293,7 @@ TEST_P(BrokenPromises, NotBySendsToOneself) {
 /// Many LPs, each with delays of its own, some of them broken at a random moment: completed runs
 /// and faults are the same everywhere.
 TEST_P(BrokenPromises, OfARandomModel) {
-  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+  for (std::uint64_t seed = 1; seed <= (testing::kSanitizers ? 3u : 6u); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     constexpr LpId kLps = 40;
     PromisingModel model(kLps, 600);

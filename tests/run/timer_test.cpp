@@ -27,7 +27,7 @@ struct Programs : Model {
   Metric fired{*this, "fired", "s", "delays of timers that fired"};
   Table alarms{*this, "alarms", {{"name", ColumnType::integer}}, "timers that fired"};
   LpId lps = 24;
-  std::int64_t horizon = 2'000;
+  std::int64_t horizon = kSanitizers ? 700 : 2'000;
   bool expanded = false;      ///< orders last for a while
   int fresh = 3;              ///< timers that an order sets, at most
   std::uint64_t cancels = 3;  ///< that it tries, at most
