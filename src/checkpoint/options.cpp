@@ -19,7 +19,7 @@ const OptionRule rule{[](const RunOptions& options) { Offload::parse(options); }
 const Option<std::string> kCheckpoint{
     {.name = "checkpoint",
      .type = "NAME",
-     .help = "Strategy",
+     .help = "Kind of checkpoints, and how often they are taken",
      .group = kGroup,
      .field = "checkpoint"},
     "auto",
@@ -29,21 +29,25 @@ const Option<std::string> kCheckpoint{
 const Option<std::string> kOffload{
     {.name = "offload",
      .type = "MODE",
-     .help = "Copy beside the workers, one at a time (mono) or more (multi)",
+     .help = "Let other threads copy checkpoints, one at a time (mono) or several (multi)",
      .group = kGroup,
      .field = "offload"},
     "none",
     option_forms::choice({"none", "mono", "multi"})};
 
 const Option<std::string> kCopier{
-    {.name = "copier", .type = "NAME", .help = "Who copies", .group = kGroup, .field = "copier"},
+    {.name = "copier",
+     .type = "NAME",
+     .help = "What copies offloaded checkpoints",
+     .group = kGroup,
+     .field = "copier"},
     "thread",
     option_forms::checked_text([](const std::string& name) { find_copier_backend(name); },
                                copier_names())};
 
 const Option<std::uint64_t> kCopiers{{.name = "copiers",
                                       .type = "N",
-                                      .help = "Threads that copy",
+                                      .help = "Number of threads that copy checkpoints",
                                       .group = kGroup,
                                       .field = "copiers"},
                                      1,
@@ -51,7 +55,7 @@ const Option<std::uint64_t> kCopiers{{.name = "copiers",
 
 const Option<std::uint64_t> kBurst{{.name = "burst",
                                     .type = "SIZE",
-                                    .help = "Bytes that a copier takes at a time",
+                                    .help = "Bytes that a copier copies at a time",
                                     .group = kGroup,
                                     .field = "burst_bytes"},
                                    1024,
@@ -60,19 +64,20 @@ const Option<std::uint64_t> kBurst{{.name = "burst",
 const Option<double> kAbortThreshold{
     {.name = "abort-threshold",
      .type = "SHARE",
-     .help = "Share of a copy, 0 to 1, from which on it is finished rather than given up",
+     .help = "Share of a copy, 0 to 1, from which on it is finished and not given up",
      .group = kGroup,
      .field = "abort_threshold"},
     -1,
     option_forms::share_or_auto()};
 
-const Option<std::uint64_t> kMaxDistance{{.name = "max-checkpoint-distance",
-                                          .type = "N",
-                                          .help = "Events after which a copy is never given up",
-                                          .group = kGroup,
-                                          .field = "max_checkpoint_distance"},
-                                         40,
-                                         option_forms::count(1, 1'000'000)};
+const Option<std::uint64_t> kMaxDistance{
+    {.name = "max-checkpoint-distance",
+     .type = "N",
+     .help = "Events since the last checkpoint after which a copy is never given up",
+     .group = kGroup,
+     .field = "max_checkpoint_distance"},
+    40,
+    option_forms::count(1, 1'000'000)};
 
 const Option<std::int64_t> kTrackedRanges{"tracked-ranges", -1};
 

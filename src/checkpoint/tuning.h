@@ -46,7 +46,7 @@ class Tuning {
     return turn_left_ > 0 || !known() || unmeasured_ >= kSampling;
   }
   void skip(std::uint32_t events) { unmeasured_ += events; }
-  /// Number of next events whose cost is not wanted.
+  /// How many of the next events need no measured cost.
   std::uint32_t indifferent() const {
     if (tuner_ == nullptr) return kSampling;
     return turn_left_ > 0 || !known() ? 0 : kSampling - 1 - std::min(unmeasured_, kSampling - 1);

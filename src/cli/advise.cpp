@@ -318,7 +318,7 @@ int answer(const AdviseRequest& request, const Prepared& prepared, advise::Findi
       print_out("\nresults in {}: {} {}\n", request.out, fmt::join(files, " "), kAdviceName);
   }
   if (signal == 0) return kExitOk;
-  return refuse(kExitSignal + signal, "interrupted: this is what was known by then");
+  return refuse(kExitSignal + signal, "interrupted: these are the results so far");
 }
 
 int advise_on(const AdviseRequest& request) {
@@ -332,7 +332,7 @@ int advise_on(const AdviseRequest& request) {
   } catch (const Measurement::Failed& failed) {
     return refuse(failed.code, failed.sentence);
   } catch (const Measurement::Interrupted& interrupted) {
-    return refuse(kExitSignal + interrupted.signal, "interrupted: nothing is known yet");
+    return refuse(kExitSignal + interrupted.signal, "interrupted: there are no results yet");
   }
 }
 
@@ -366,10 +366,10 @@ int calibrate(const AdviseRequest& request) {
 
 constexpr Entry kAdviseFiles[] = {
     {"FILE.toml", "With --machines: [[machine]], name, cores, speed, price_per_hour, memory_gib."},
-    {"DIR/configurations.csv", "What was measured, a row for each configuration."},
+    {"DIR/configurations.csv", "The measurements, a row for each configuration."},
     {"DIR/machines.csv", "With --machines: time and price, a row for each machine."},
     {"DIR/time-cost.svg", "Time against cost, with the efficient frontier."},
-    {"DIR/advise.json", "All of it. It is written last: where it is, everything is."},
+    {"DIR/advise.json", "All results. It is written last, when all other files are complete."},
 };
 
 constexpr CommandText kAdviseText = {
@@ -405,9 +405,9 @@ class AdviseCommand final : public Command {
     options.value("--machines", request_.machines, "FILE.toml",
                   "Table of machines: name, cores, speed, price_per_hour (this machine)");
     options.value("--time-limit", request_.time_limit, "TIME",
-                  "The run may take so long: recommend the cheapest machine within that");
+                  "Recommend the cheapest machine on which the run takes at most this time");
     options.value("--price-limit", request_.price_limit, "PRICE",
-                  "The run may cost so much: recommend the fastest machine within that");
+                  "Recommend the fastest machine on which the run costs at most this price");
     options.flag("--calibrate", request_.calibrate,
                  "Measure the speed factor of this machine for such a table; takes no model");
     options.value("--engines", request_.engines, "ENGINE,...", "Engines to measure (all but auto)");
@@ -416,12 +416,12 @@ class AdviseCommand final : public Command {
     options.value("--ranks", request_.rank_counts, "N,...",
                   "Numbers of ranks to measure; 1: none (as many as usable cores)");
     options.values("--try", request_.trials, "OPTION=VALUE,...",
-                   "Values of an option of runs to measure beside its default, such as "
+                   "Values of an option to measure in addition to its default, such as "
                    "checkpoint=copy,incremental; may be repeated");
     options.values(
         "--pilot", request_.pilot, "NAME=VALUE",
-        "Set a parameter so that the model is smaller; run like this to its end it tells "
-        "how events spread over simulated time; may be repeated");
+        "Set a parameter to make the model smaller; a run of the smaller model to its end "
+        "shows how events spread over simulated time; may be repeated");
     declare_run_options(options, request_, &workers_option());
     declare_set(options, request_);
     declare_config(options, request_);

@@ -19,8 +19,8 @@ constexpr Entry kExitCodes[] = {
 constexpr Entry kEnvironment[] = {
     {"ORRERY_DATA",
      "A folder where input files of models are looked for before those that are installed."},
-    {"ORRERY_PARENT", "Number of a process; the command ends when that does."},
-    {"NO_COLOR", "If it is set and not empty, nothing is coloured."},
+    {"ORRERY_PARENT", "Number of a process; the command ends when that process ends."},
+    {"NO_COLOR", "If this is set and not empty, the output has no colours."},
     {"LC_ALL, LC_CTYPE, LANG", "Whether the terminal shows UTF-8."},
     {"OMPI_COMM_WORLD_SIZE, PMIX_RANK, PMI_RANK, PMI_SIZE",
      "Set by launchers of MPI: the process is a rank of a run over several."},

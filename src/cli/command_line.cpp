@@ -124,6 +124,7 @@ int CommandLine::execute(int argc, char** argv) {
     parse(*app_, ours);
     return run_chosen(call);
   } catch (const CLI::CallForHelp&) {
+    if (app_->get_subcommands().empty() && !app_->remaining().empty()) refuse_unknown_command();
     print_out("{}", help_text(*app_, words));
   } catch (const CLI::Success& version) {
     print_out("{}\n", version.what());
@@ -154,6 +155,8 @@ void CommandLine::refuse_unknown_command() const {
   std::vector<std::string> names;
   for (const CommandText* text : texts()) names.emplace_back(text->name);
   for (const std::string& other : external_commands()) names.push_back(other);
+  if (std::find(names.begin(), names.end(), word) != names.end())
+    throw UsageError(fmt::format("write 'orrery {} --help'", word));
   throw UsageError(fmt::format("there is no command '{}'{} (commands: {})", word,
                                near_matches(word, names), fmt::join(names, ", ")));
 }

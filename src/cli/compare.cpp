@@ -387,7 +387,7 @@ class CompareCommand final : public Command {
 
   void declare(OptionTable& options) override {
     declare_model(options, request_);
-    options.value("--engines", request_.engines, "ENGINE,...", "Engines (all there are)");
+    options.value("--engines", request_.engines, "ENGINE,...", "Engines to compare (all)");
     options.value(workers_option().flag(), request_.workers, "N,...",
                   "Numbers of threads (" + workers_option().default_text() + ")");
     options.value("--repeats", request_.repeats, "N", "Runs of each (3)");

@@ -102,7 +102,7 @@ if [[ $funcstack[1] == _orrery ]]; then _orrery "$@"; else compdef _orrery orrer
 
 constexpr CommandText kCompletionText = {
     .name = "completion",
-    .summary = "Print what lets a shell complete the words of a command line",
+    .summary = "Print a script with which a shell completes command lines",
     .operands = "bash|zsh",
     .prose =
         R"(Commands, options and their values, engines, models, the parameters of the model on the line (whose

@@ -12,10 +12,10 @@ namespace orrery::cli {
 void apply_config_file(OptionTable& options, RunRequest& request,
                        const std::function<bool(const std::string& flag)>& ignored) {
   const Listening listening(request.inputs);
-  request.file = fmt::format("config file '{}'", request.config);
+  request.places.file = fmt::format("config file '{}'", request.config);
   const std::string text = read_input_file(request.config, "config file");
   const auto set_parameter = [&](const std::string& set, std::size_t line) {
-    request.lines["set." + set.substr(0, set.find('='))] = line;
+    request.places.lines["set." + set.substr(0, set.find('='))] = line;
     request.file_sets.push_back(set);
   };
   for (const ConfigEntry& entry : read_config(request.config, text)) {
@@ -23,14 +23,14 @@ void apply_config_file(OptionTable& options, RunRequest& request,
     if (entry.is_parameter) {
       set_parameter(entry.key + "=" + value, entry.line);
     } else if (entry.key == "set") {
-      request.lines[entry.key] = entry.line;
+      request.places.lines[entry.key] = entry.line;
       for (const std::string& set : entry.values) set_parameter(set, entry.line);
     } else if (entry.key == "model") {
       if (!request.model.empty()) continue;
       request.model = value;
-      request.lines[entry.key] = entry.line;
+      request.places.lines[entry.key] = entry.line;
     } else if (!ignored || !ignored("--" + entry.key)) {
-      set_by_file(options, request, entry.key, entry.line, entry.values, {"model", "set"});
+      options.set_by_file(request.places, entry.key, entry.line, entry.values, {"model", "set"});
     }
   }
 }

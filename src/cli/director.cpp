@@ -391,19 +391,19 @@ class DirectorCommand final : public Command {
         "Direct threads with such names, as in a shell; the others of their processes are "
         "helpers (virtual processors; of a process without such, all)");
     options.value("--tick", request_.tick, "TIME",
-                  "How often who runs is chosen anew, 100us to 100ms (1ms)");
+                  "Time between two scheduling decisions, 100us to 100ms (1ms)");
     options.value("--ceiling", request_.ceiling, "SHARE",
-                  "The most of each core that directed threads have before all others, 5% to 95% "
+                  "Largest share of each core for directed threads before all others, 5% to 95% "
                   "(90%)");
     options.value("--duration", request_.duration, "TIME",
-                  "End after this time (when the processes or Ctrl-C do)");
+                  "End after this time (when the processes end, or at Ctrl-C)");
     options.flag("--watch", request_.watch,
-                 "Change no scheduling: measure what the system's does; needs no rights");
+                 "Measure the system's own scheduling and change nothing; needs no rights");
     options.value("--csv", request_.csv, "FILE",
                   "Write the virtual time of each thread at each tick");
     options.flag("--force", request_.force, "Replace that file");
     options.flag("--json", request_.json, "Print the summary as JSON");
-    options.flag("--quiet", request_.quiet, "Show no table while it goes on");
+    options.flag("--quiet", request_.quiet, "Show no table while the director runs");
   }
 
   int run(OptionTable&, const Invocation&) override {

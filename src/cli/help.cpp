@@ -168,7 +168,6 @@ std::string help_text(const CLI::App& app, const std::vector<std::string>& words
   if (subject == kAll) return formatter.all(command);
   for (const std::string& group : groups_of(command))
     if (subject_of(group) == subject) return formatter.group_text(command, group).substr(1);
-  if (groups_of(command).empty()) return app.help();  // it is no subject, but an operand
   const std::vector<std::string> subjects = help_subjects(command);
   throw UsageError(fmt::format("the help of 'orrery {}' has no subject '{}'{} (subjects: {})",
                                command.get_name(), subject, near_matches(subject, subjects),

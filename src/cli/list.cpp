@@ -34,7 +34,7 @@ class ListCommand final : public Command {
   ListCommand() : Command(kListText) {}
 
   void declare(OptionTable& options) override {
-    options.flag("--json", json_, "Print what is there as JSON, with all options");
+    options.flag("--json", json_, "Print models and engines as JSON, with all options");
   }
 
   int run(OptionTable&, const Invocation&) override {

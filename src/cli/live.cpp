@@ -24,7 +24,7 @@ std::uint16_t read_port(const std::string& text) {
   const auto read = std::from_chars(text.data(), end, port);
   if (read.ec != std::errc() || read.ptr != end)
     throw UsageError(
-        fmt::format("--live=PORT can be 1 to 65535, or 0 for one that is free, not '{}'", text));
+        fmt::format("--live=PORT can be 1 to 65535, or 0 for a free port, not '{}'", text));
   return port;
 }
 
@@ -32,10 +32,12 @@ std::uint16_t read_port(const std::string& text) {
 std::string reason_for_no_looks(const Engine& engine, const std::string& name, const Model& model) {
   if (dynamic_cast<const WorldEngine*>(&engine) == nullptr)
     return fmt::format(
-        "Engine {} keeps its LPs to itself, so metrics and LPs are not shown while it runs.", name);
+        "Engine {} does not give its LPs away, so metrics and LPs are not shown while it runs.",
+        name);
   if (LpExecutions(model, Promises()).any_stays_on_thread())
-    return "The model has LPs that stay on their thread, so the run does not halt to be looked at, "
-           "and metrics and LPs are not shown while it lasts.";
+    return "The model has LPs that stay on their thread, so the run does not halt for this page, "
+           "and "
+           "metrics and LPs are not shown while it runs.";
   return "";
 }
 

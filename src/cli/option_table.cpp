@@ -9,6 +9,25 @@
 #include "orrery/error.h"
 
 namespace orrery::cli {
+namespace {
+
+/// Options of the command line that no file can set.
+bool is_of_line(const std::string& flag) {
+  return flag == "--help" || flag == "--set" || flag == "--config" || flag == "--again";
+}
+
+}  // namespace
+
+std::string file_place(const std::string& file, std::size_t line, std::string_view key) {
+  return fmt::format("{}, line {}, '{}': ", file, line, key);
+}
+
+std::string FilePlaces::of(const std::string& key) const {
+  const auto found = lines.find(key);
+  if (found == lines.end()) return "";
+  const std::size_t dot = key.find('.');
+  return file_place(file, found->second, dot == std::string::npos ? key : key.substr(dot + 1));
+}
 
 void OptionTable::place(CLI::Option& option, const std::string& type) const {
   option.type_name(type);
@@ -71,12 +90,10 @@ std::vector<std::string> OptionTable::given() const {
   return names;
 }
 
-bool OptionTable::set(const std::string& key, const std::vector<std::string>& values,
-                      const std::string& place, std::vector<std::string> others) {
-  const auto is_of_line = [](const std::string& flag) {  // not of a file
-    return flag == "--help" || flag == "--set" || flag == "--config" || flag == "--again";
-  };
-  const std::string flag = "--" + key;
+void OptionTable::set_by_file(FilePlaces& places, const std::string& key, std::size_t line,
+                              const std::vector<std::string>& values,
+                              std::vector<std::string> others) {
+  const std::string flag = "--" + key, place = file_place(places.file, line, key);
   CLI::Option* const option = is_of_line(flag) ? nullptr : command_.get_option_no_throw(flag);
   if (option == nullptr) {
     for (const std::string& known : flags())
@@ -84,7 +101,7 @@ bool OptionTable::set(const std::string& key, const std::vector<std::string>& va
     throw UsageError(fmt::format("{}there is no such key{} (keys: {})", place,
                                  near_matches(key, others), fmt::join(others, ", ")));
   }
-  if (option->count() > 0) return false;
+  if (option->count() > 0) return;
   const std::string joined = fmt::format("{}", fmt::join(values, ","));
   try {
     // "1,2,4" without quotes arrives as three words.
@@ -96,13 +113,14 @@ bool OptionTable::set(const std::string& key, const std::vector<std::string>& va
   } catch (const CLI::Error&) {
     throw UsageError(fmt::format("{}it cannot be '{}'", place, joined));
   }
-  places_[flag] = place;
-  return true;
+  places.lines[key] = line;
+  places_ = &places;
 }
 
 std::string OptionTable::located(const std::string& message) const {
-  const auto found = places_.find(message.substr(0, message.find_first_of(" :=")));
-  return found == places_.end() ? message : found->second + message;
+  const std::string flag = message.substr(0, message.find_first_of(" :="));
+  if (places_ == nullptr || !flag.starts_with("--") || is_of_line(flag)) return message;
+  return places_->of(flag.substr(2)) + message;
 }
 
 void OptionTable::refuse_missing_values() const {

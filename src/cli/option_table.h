@@ -4,6 +4,7 @@
 // header takes seconds to compile.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -15,6 +16,18 @@ class Option;
 }  // namespace CLI
 
 namespace orrery::cli {
+
+/// "config file 'run.toml', line 3, 'seed': "
+std::string file_place(const std::string& file, std::size_t line, std::string_view key);
+
+/// Where a file sets options and parameters, for error messages.
+struct FilePlaces {
+  std::string file;                          ///< "config file 'run.toml'"
+  std::map<std::string, std::size_t> lines;  ///< by key; parameters as "set.NAME"
+
+  /// The prefix of an error message about the key; empty: the file does not set the key.
+  std::string of(const std::string& key) const;
+};
 
 class OptionTable {
  public:
@@ -44,14 +57,14 @@ class OptionTable {
   bool is_given(const std::string& flag) const;
   /// The options and operands that were given.
   std::vector<std::string> given() const;
-  /// Gives the option --KEY the values in a line of a file, unless the command line gave it.
-  /// Returns false in that case. `place` begins error messages: "config file 'a.ini', line 3,
-  /// 'until': ". `others`: keys of the file that are no options. Throws UsageError for an unknown
-  /// key, and for values that the option cannot have.
-  bool set(const std::string& key, const std::vector<std::string>& values, const std::string& place,
-           std::vector<std::string> others);
-  /// An error message behind the place of its option: of the one with which it begins, if a file
-  /// has set that.
+  /// Gives the option --KEY the values in a line of a file, unless the command line gave the
+  /// option. Notes the line in `places`, which this object reads until its end. `others`: keys of
+  /// the file that are no options. Throws UsageError for an unknown key, and for values that the
+  /// option cannot have.
+  void set_by_file(FilePlaces& places, const std::string& key, std::size_t line,
+                   const std::vector<std::string>& values, std::vector<std::string> others);
+  /// Prefixes an error message that begins with an option with the place at which a file has set
+  /// the option.
   std::string located(const std::string& message) const;
   /// No option accepts an empty value; a script with an unset variable in quotes gives one. Without
   /// quotes the variable gives no word, and the option takes the next option as its value. Throws
@@ -63,7 +76,7 @@ class OptionTable {
 
   CLI::App& command_;
   std::string heading_;
-  std::map<std::string, std::string> places_;  ///< of options that a file has set
+  const FilePlaces* places_ = nullptr;  ///< of the file that has set options
 };
 
 }  // namespace orrery::cli

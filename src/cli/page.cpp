@@ -84,8 +84,8 @@ void write_page(const std::string& file, const std::string& text) {
 }
 
 constexpr Entry kPageFiles[] = {
-    {"DIR/report.html", "The page of a run or a study, where --out names no other."},
-    {"comparison.html", "That of several, in the current folder."},
+    {"DIR/report.html", "The page of a run or a study (without --out)."},
+    {"comparison.html", "The page of several runs, in the current folder (without --out)."},
 };
 
 constexpr CommandText kReportText = {

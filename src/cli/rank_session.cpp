@@ -78,8 +78,9 @@ std::string mpi_library(const RankRequest& request) {
   if (!found.any() || found.ranks == 1) return {};
   if (found.openmpi && found.mpich)
     throw UsageError(
-        "the environment speaks of Open MPI (OMPI_COMM_WORLD_SIZE or PMIX_RANK) and of MPICH "
-        "(PMI_RANK or PMI_SIZE): let --mpi openmpi or --mpi mpich decide");
+        "the environment has variables of Open MPI (OMPI_COMM_WORLD_SIZE or PMIX_RANK) and of "
+        "MPICH "
+        "(PMI_RANK or PMI_SIZE): choose with --mpi openmpi or --mpi mpich");
   return found.openmpi ? "openmpi" : "mpich";
 }
 
@@ -120,7 +121,8 @@ std::string prepared_text(const Model& model) {
 }  // namespace
 
 void RankRequest::declare(OptionTable& options) {
-  options.value("--ranks", ranks, "N", "Processes on this machine that run the model together (1)");
+  options.value("--ranks", ranks, "N",
+                "Number of processes on this machine that run the model together (1)");
   options.value("--mpi", mpi, "openmpi|mpich",
                 "MPI library of the launcher that has started this (the one that the environment "
                 "names)");

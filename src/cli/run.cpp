@@ -303,11 +303,11 @@ class LocalRun {
 
 constexpr Entry kRunFiles[] = {
     {"DIR/report.json",
-     "What was run, and what came out. It is written last: where it is, everything is."},
+     "The run and its results. It is written last, when all other files are complete."},
     {"DIR/results.sqlite", "The same with all tables, for queries."},
     {"DIR/TABLE.csv", "Each table of the model."},
     {"FILE", "With --trace: the trace, for ui.perfetto.dev and 'orrery trace'."},
-    {"DIR/snapshots", "What 'orrery resume' and 'orrery fork' begin with; the last two are kept."},
+    {"DIR/snapshots", "The last two snapshots, for 'orrery resume' and 'orrery fork'."},
 };
 
 constexpr CommandText kRunText = {

@@ -31,17 +31,6 @@ std::pair<std::string_view, std::string_view> split_set(std::string_view set) {
 
 }  // namespace
 
-std::string RunRequest::place(const std::string& key) const {
-  const auto found = lines.find(key);
-  if (found == lines.end()) return "";
-  const std::size_t dot = key.find('.');
-  return file_place(file, found->second, dot == std::string::npos ? key : key.substr(dot + 1));
-}
-
-std::string file_place(const std::string& file, std::size_t line, std::string_view key) {
-  return fmt::format("{}, line {}, '{}': ", file, line, key);
-}
-
 Settings settings_of(const std::vector<std::string>& sets) {
   Settings settings;
   std::map<std::string_view, std::string_view> given;
@@ -95,13 +84,6 @@ void declare_run_options(OptionTable& options, RunRequest& request, const Option
     if (option != left_out) declare_run_option(options, *option, request);
 }
 
-void set_by_file(OptionTable& options, RunRequest& request, const std::string& key,
-                 std::size_t line, const std::vector<std::string>& values,
-                 std::vector<std::string> others) {
-  const std::string place = file_place(request.file, line, key);
-  if (options.set(key, values, place, std::move(others))) request.lines[key] = line;
-}
-
 void sort_words(RunRequest& request) {
   for (const std::string& word : request.words) {
     if (is_setting(word)) {
@@ -135,8 +117,8 @@ ChosenModel choose_model(const RunRequest& request) {
   });
   call_model("tick_seconds()", [&] { return chosen.model->tick_seconds(); });
   if (chosen.name != request.model) chosen.path = request.model;
-  const Settings of_file =
-      at_key(request, "set", request.file + ": ", [&] { return settings_of(request.file_sets); });
+  const Settings of_file = at_key(request, "set", request.places.file + ": ",
+                                  [&] { return settings_of(request.file_sets); });
   for (const auto& [name, value] : of_file)
     at_key(request, "set." + name, "",
            [&, set = &name, to = &value] { set_parameter(*chosen.model, *set, *to); });

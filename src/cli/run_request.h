@@ -29,24 +29,17 @@ struct RunRequest {
   std::vector<std::string> sets;       ///< "name=value"
   std::vector<std::string> file_sets;  ///< those of the config file; `sets` win
   std::string config;
-  InputDigests inputs;                       ///< read before the model is prepared
-  std::string file;                          ///< with options, as "config file 'run.toml'"
-  std::map<std::string, std::size_t> lines;  ///< of options in the file; parameters as "set.NAME"
+  InputDigests inputs;  ///< read before the model is prepared
+  FilePlaces places;    ///< of what a config or study file sets
   /// The texts of declared run options (run/options/option.h); empty: not given. A map, since the
   /// parser keeps references to its elements.
   std::map<const OptionBase*, std::string> texts;
 
-  /// The place of an option or a parameter in the file, a prefix for error messages; empty: not in
-  /// the file.
-  std::string place(const std::string& key) const;
   std::string text(const OptionBase& option) const {
     const auto found = texts.find(&option);
     return found == texts.end() ? "" : found->second;
   }
 };
-
-/// "config file 'run.toml', line 3, 'seed': "
-std::string file_place(const std::string& file, std::size_t line, std::string_view key);
 
 /// Does `work`. Adds to errors the place of `key` in the file, or `otherwise` if the key is not
 /// there.
@@ -56,7 +49,7 @@ auto at_key(const RunRequest& request, const std::string& key, const std::string
   try {
     return work();
   } catch (const UsageError& error) {
-    const std::string place = request.place(key);
+    const std::string place = request.places.of(key);
     throw UsageError((place.empty() ? otherwise : place) + error.what());
   }
 }
@@ -76,12 +69,6 @@ void declare_run_option(OptionTable& options, const OptionBase& option, RunReque
 /// Declares all options of runs, in the order of the help, except `left_out`.
 void declare_run_options(OptionTable& options, RunRequest& request,
                          const OptionBase* left_out = nullptr);
-
-/// Gives the option `key` the values in a line of the request's file, unless the command line gave
-/// it; notes the line then. `others`: as of OptionTable::set.
-void set_by_file(OptionTable& options, RunRequest& request, const std::string& key,
-                 std::size_t line, const std::vector<std::string>& values,
-                 std::vector<std::string> others);
 
 /// Sorts the words into a model and sets. Throws UsageError for two models.
 void sort_words(RunRequest& request);

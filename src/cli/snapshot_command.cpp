@@ -122,7 +122,7 @@ class SnapshotCommand final : public Command {
 
   void declare(OptionTable& options) override {
     options.operands("WORDS", words_, "'info' or 'verify', and the folder of a run");
-    options.flag("--json", json_, "Print what is there as JSON");
+    options.flag("--json", json_, "Print the snapshots as JSON");
   }
 
   int run(OptionTable&, const Invocation&) override {

@@ -105,20 +105,22 @@ void refuse_unfinished(const std::string& out) {
 
 void SnapshotSession::declare(OptionTable& options) {
   options.group("Snapshots, for 'orrery resume' and 'orrery fork' (with --out)");
-  options.value("--snapshot-every", every_, "TIME", "One at each multiple of a simulated time");
-  options.value("--snapshot-at", at_, "TIME,...", "One at simulated times");
+  options.value("--snapshot-every", every_, "TIME",
+                "Take a snapshot at each multiple of this simulated time");
+  options.value("--snapshot-at", at_, "TIME,...", "Take snapshots at these simulated times");
   options.value("--snapshot-wall", wall_, "TIME",
-                "One each time that the clock has gone on by that");
+                "Take a snapshot after each period of this wall-clock time");
   options.value("--snapshot-share", share_, "SHARE",
-                "The most of the run's time that those may take (0.03)");
+                "Largest share of the run's time for snapshots of --snapshot-wall (0.03)");
   options.flag("--snapshots", on_,
-               "One at Ctrl-C and at the signal USR1, as with all of the above");
+               "Take a snapshot at Ctrl-C and at the signal USR1 (as all options above do)");
   options.flag("--snapshot-check", check_,
-               "Resume the first one in another process up to the second, and compare");
+               "Resume the first snapshot in another process up to the second, and compare them");
   options.flag("--end-after-snapshot", end_after_,
-               "End the run after the last one of --snapshot-at");
+               "End the run after the last snapshot of --snapshot-at");
   options.group("");
-  if (resumes()) options.value("--snapshot", number_, "N", "Number of the snapshot (the last one)");
+  if (resumes())
+    options.value("--snapshot", number_, "N", "Number of the snapshot (the last snapshot)");
 }
 
 void SnapshotSession::fix_addresses() const {
@@ -181,12 +183,12 @@ void SnapshotSession::refuse_others(const RunArguments& arguments) const {
       refuse(flag, "a run that is resumed keeps its seed ('orrery fork' changes it)");
     if (flag == "--livelock") refuse(flag, "it stays what it was");
     for (const OptionBase* lasting : lasting_observation_options())
-      if (option == lasting) refuse(flag, "what is observed stays what it was");
+      if (option == lasting) refuse(flag, "a resumed run keeps its observations");
   }
   if (!is_fork() && !effective_sets(arguments).empty())
     refuse("--set", "a run that is resumed keeps its parameters ('orrery fork' changes some)");
   if (is_fork() && arguments.out.empty())
-    throw UsageError("'orrery fork' needs --out: the folder for what comes of it");
+    throw UsageError("'orrery fork' needs --out: the folder of the new run");
   if (!is_fork() && !arguments.out.empty())
     refuse("--out", "it goes on in its own folder ('orrery fork' begins another)");
 }
@@ -248,16 +250,17 @@ void SnapshotSession::model_chosen(RunState& run) {
   facts_.version = ORRERY_VERSION;
   if (facts_.ground.program.empty())
     throw UsageError(
-        "this command was linked without a build id, so that nobody could tell whether a snapshot "
-        "is of the same build; link it with -Wl,--build-id");
+        "this command was linked without a build id, so it cannot tell whether a snapshot is of "
+        "the "
+        "same build; link it with -Wl,--build-id");
 }
 
 void SnapshotSession::check_model(const RunState& run) const {
   const Model& model = run.model();
   if (dynamic_cast<const WorldEngine*>(run.engine.get()) == nullptr)
-    throw UsageError(
-        fmt::format("engine {} keeps its LPs to itself: it takes no snapshots and resumes none",
-                    run.info->name));
+    throw UsageError(fmt::format(
+        "engine {} can neither take nor resume snapshots, because it does not give its LPs away",
+        run.info->name));
   if (memory::model_heap()->threads_started > 0)
     throw UsageError(
         "the model starts threads while it is made or prepared, so its memory lies by chance, and "

@@ -20,8 +20,9 @@ void Stopping::check(RunState& run) {
     throw UsageError("--stop-check needs --stop-when: the condition that is looked at");
   if (condition.empty()) return;
   if (dynamic_cast<const WorldEngine*>(run.engine.get()) == nullptr)
-    throw UsageError(fmt::format(
-        "engine {} keeps its LPs to itself: it cannot stop for --stop-when", run.info->name));
+    throw UsageError(
+        fmt::format("engine {} cannot stop for --stop-when, because it does not give its LPs away",
+                    run.info->name));
   rule_.emplace(run.model(), condition, batched_metrics(run.model(), options));
   until_ = options.until;
   step_ = Duration::from_ticks(

@@ -81,7 +81,7 @@ class StudyFile {
  public:
   StudyFile(OptionTable& options, const std::string& path, SweepRequest& request)
       : options_(options), path_(path), request_(request) {
-    request.file = fmt::format("study file '{}'", path);
+    request.places.file = fmt::format("study file '{}'", path);
   }
 
   void apply() {
@@ -105,21 +105,21 @@ class StudyFile {
     try {
       return toml::parse(is_toml(text) ? text : with_quoted_words(text), path_);
     } catch (const toml::parse_error& error) {
-      throw UsageError(fmt::format("{}, line {}: {}", request_.file, error.source().begin.line,
-                                   error.description()));
+      throw UsageError(fmt::format("{}, line {}: {}", request_.places.file,
+                                   error.source().begin.line, error.description()));
     }
   }
 
   void read_model(const StudyEntry& entry) {
     request_.model = text_of(entry, *entry.node);
-    request_.lines[entry.key] = entry.line;
+    request_.places.lines[entry.key] = entry.line;
   }
 
   [[noreturn]] void refuse_file(const std::string& what) const {
-    throw UsageError(request_.file + " " + what);
+    throw UsageError(request_.places.file + " " + what);
   }
   [[noreturn]] void refuse(const StudyEntry& entry, const std::string& what) const {
-    throw UsageError(file_place(request_.file, entry.line, entry.key) + what);
+    throw UsageError(file_place(request_.places.file, entry.line, entry.key) + what);
   }
 
   std::string text_of(const StudyEntry& entry, const toml::node& node) const {
@@ -145,7 +145,7 @@ class StudyFile {
     if (table == nullptr || table->empty())
       refuse(set, "parameters go into a table [set], one a line: NAME = VALUES");
     for (const StudyEntry& entry : entries_of(*table)) {
-      request_.lines["set." + entry.key] = entry.line;
+      request_.places.lines["set." + entry.key] = entry.line;
       Axis axis{entry.key, {}};
       if (entry.node->is_string()) {
         try {
@@ -215,8 +215,8 @@ class StudyFile {
     std::vector<std::string> values = texts_of(entry);
     if (entry.key == "seeds" && is_list_of_one_number(*entry.node))
       values.front() = fmt::format("{0}..{0}", values.front());
-    set_by_file(options_, request_, entry.key, entry.line, values,
-                {"model", kSetTable, kPointTable});
+    options_.set_by_file(request_.places, entry.key, entry.line, values,
+                         {"model", kSetTable, kPointTable});
   }
 
   OptionTable& options_;

@@ -174,10 +174,11 @@ constexpr Entry kSweepFiles[] = {
     {"DIR/runs.csv", "A row for each run."},
     {"DIR/summary.csv", "Means and intervals, a row for each measure and point."},
     {"DIR/comparison.csv", "With --compare: the differences."},
-    {"DIR/study.sqlite", "These three as tables."},
-    {"DIR/MEASURE.svg", "A picture of each measure that is shown."},
-    {"DIR/study.json", "All but the single runs. It is written last: where it is, everything is."},
-    {"DIR/runs/point-N/seed-S", "What a run left."},
+    {"DIR/study.sqlite", "The tables of the three files above."},
+    {"DIR/MEASURE.svg", "A picture of each measure of --show."},
+    {"DIR/study.json",
+     "All results but single runs. It is written last, when all other files are complete."},
+    {"DIR/runs/point-N/seed-S", "The results of one run."},
 };
 
 constexpr CommandText kSweepText = {
@@ -216,14 +217,15 @@ class SweepCommand final : public Command {
                    "all combinations run");
     options.value("--seeds", request_.seeds, "N,...",
                   "Seeds of the replications of each point (1..10)");
-    options.value("--jobs", request_.jobs, "N", "Runs at once (as many as there are usable cores)");
+    options.value("--jobs", request_.jobs, "N",
+                  "Number of runs at the same time (the number of usable cores)");
     options.value("--confidence", request_.confidence, "SHARE",
                   "Probability that an interval covers the mean (0.95)");
     options.values("--until-precision", request_.precisions, "MEASURE=SHARE[@CONFIDENCE]",
                    "Add replications until an interval is within this share of its mean; may be "
                    "repeated");
     options.value("--max-seeds", request_.max_seeds, "N",
-                  "Replications at which that gives up (1000)");
+                  "Largest number of replications for --until-precision (1000)");
     options.value("--compare", request_.compared, "PARAMETER",
                   "Show the differences between the values of this parameter");
     options.value("--show", request_.shown, "MEASURE,...",
@@ -262,7 +264,7 @@ class SweepCommand final : public Command {
       options.refuse_missing_values();
     }
     if (!request_.model.empty()) return;
-    throw UsageError(by_file ? request_.file + " names no model; write: model = \"NAME\""
+    throw UsageError(by_file ? request_.places.file + " names no model; write: model = \"NAME\""
                              : "which model? 'orrery sweep MODEL' needs one, or a study file; "
                                "'orrery list' shows all models");
   }

@@ -30,7 +30,7 @@ std::vector<Axis> axes_of(SweepRequest& request) {
   for (const auto& [name, values] : settings_of(request.sets)) {
     Axis axis{name, at_key(request, "", fmt::format("--set {}: ", name),
                            [&, text = &values] { return study::expand_values(*text); })};
-    request.lines.erase("set." + name);
+    request.places.lines.erase("set." + name);
     const auto same = std::find_if(axes.begin(), axes.end(),
                                    [&](const Axis& one) { return one.name == axis.name; });
     if (same == axes.end())
@@ -55,7 +55,8 @@ void check_values(const SweepRequest& request, const std::vector<Axis>& axes, Mo
                         [&, own = &name](const Axis& axis) { return axis.name == *own; }))
           throw UsageError("its values are set beside the points, too; leave one of both away");
       } catch (const UsageError& error) {
-        throw UsageError(file_place(request.file, request.point_lines[i], name) + error.what());
+        throw UsageError(file_place(request.places.file, request.point_lines[i], name) +
+                         error.what());
       }
     }
   }

@@ -131,7 +131,7 @@ int diff(const TraceRequest& request) {
 
 constexpr CommandText kTraceText = {
     .name = "trace",
-    .summary = "Show a trace, or where the traces of two runs part",
+    .summary = "Show a trace, or the first difference between two traces",
     .operands = "info|show|diff FILE... [OPTIONS]",
     .prose =
         R"(A trace is what 'orrery run --trace FILE' leaves, for ui.perfetto.dev. 'show' draws its committed
@@ -148,12 +148,11 @@ class TraceCommand final : public Command {
 
   void declare(OptionTable& options) override {
     options.operands("WORDS", request_.words, "'info', 'show' or 'diff', and traces");
-    options.value("--lps", request_.lps, "LPS",
-                  "show: these LPs, such as 0..3,7 (as many as there is room for)");
+    options.value("--lps", request_.lps, "LPS", "show: these LPs, such as 0..3,7 (as many as fit)");
     options.value("--from", request_.from, "TIME",
                   "show: from this simulated time on (the first event)");
     options.value("--to", request_.to, "TIME", "show: before this simulated time (the last event)");
-    options.value("--limit", request_.limit, "N", "show: so many events at most (50)");
+    options.value("--limit", request_.limit, "N", "show: largest number of events (50)");
   }
 
   int run(OptionTable& options, const Invocation&) override {

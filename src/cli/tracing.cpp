@@ -30,11 +30,12 @@ std::vector<std::string> parameters_of(const Model& model) {
 void Tracing::declare(OptionTable& options) {
   options.group("Trace, for ui.perfetto.dev and 'orrery trace'");
   options.value("--trace", path_, "FILE",
-                "Committed events with their causes, and what each worker did when");
-  options.value("--trace-lps", lps_, "LPS", "Events of these LPs alone, such as 0..3,7 (all)");
-  options.value("--trace-from", from_, "TIME", "Events from this simulated time on (the start)");
-  options.value("--trace-to", to_, "TIME", "Events before this simulated time (the end)");
-  options.value("--trace-size", size_, "SIZE", "The most that the file may take (256MiB)");
+                "Write committed events with their causes, and the activity of each worker");
+  options.value("--trace-lps", lps_, "LPS", "Trace events of these LPs only, such as 0..3,7 (all)");
+  options.value("--trace-from", from_, "TIME",
+                "Trace events from this simulated time on (the start)");
+  options.value("--trace-to", to_, "TIME", "Trace events before this simulated time (the end)");
+  options.value("--trace-size", size_, "SIZE", "Largest size of the file (256MiB)");
   options.group("");
 }
 
@@ -119,7 +120,7 @@ void Tracing::end(RunState& run) {
                     duration_text(*full_at - Time::zero(), facts_.tick_seconds)));
   if (left_out_ > 0)
     run.add_note(
-        fmt::format("{} records of what workers did did not fit into the trace: --trace-size "
+        fmt::format("{} records of the workers' activity did not fit into the trace: --trace-size "
                     "gives them more room",
                     grouped(left_out_)));
 }

@@ -25,8 +25,9 @@ struct ProcessStart {
   const sigset_t* mask = nullptr;         ///< the blocked signals; nullptr: those of this thread
   std::vector<char*> environment = {};    ///< ends with nullptr; empty: that of this process
   pid_t group = -1;  ///< process group; 0: one of its own, -1: that of this process
-  /// The system kills the new process when this process ends. This takes fork, which copies the
-  /// page tables of this process; posix_spawn does not.
+  /// The system kills the new process when this process ends. There are two ways to start a process
+  /// because posix_spawn cannot ask the system for this. fork can, but it copies the page tables of
+  /// this process, so it is used for this purpose only.
   bool dies_with_this = false;
 };
 

@@ -225,7 +225,7 @@ bool Director::look() {
   if (guardian_ && !guardian_->is_alive()) {
     stop();
     throw UsageError(
-        "the director's guardian was ended by somebody; all threads have been given "
+        "another program has ended the director's guardian; all threads have been given "
         "their scheduling back");
   }
   if (is_over_) return false;

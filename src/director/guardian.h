@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A small process beside the director. It gives all threads their scheduling back when the director
-// ends in whatever way, SIGKILL included, or does not tick any more (SIGSTOP, a debugger). It is
+// ends, also by SIGKILL, or ticks no longer (SIGSTOP, a debugger). It is
 // forked before the first thread is changed, in a session of its own, so that the end of the
 // director's terminal or process group does not end it. Its priority is above the director's, since
 // threads without a director may have all cores. It reads the roll in shared memory, so it needs

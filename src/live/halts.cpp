@@ -72,8 +72,9 @@ void LookHalts::at_end(RunResult& result) {
   ChainedHalts::at_end(result);
   if (looks_ == 0) return;
   result.statistics.push_back(
-      {"looks", "", "times that the run halted to be looked at", static_cast<double>(looks_)});
-  result.statistics.push_back({"look_seconds", "s", "time that these halts took", cost_seconds_});
+      {"looks", "", "times that the run halted for the live page", static_cast<double>(looks_)});
+  result.statistics.push_back(
+      {"look_seconds", "s", "time that halts for the live page took", cost_seconds_});
 }
 
 }  // namespace orrery::live

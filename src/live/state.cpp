@@ -104,7 +104,7 @@ std::string charts_markup(const View& view, const Now& now) {
                 {"engines", engines_json(view.points)},
                 {"progress", report_progress(view.points)}};
   const std::string text = page::progress_charts({{"", &run}});
-  return text.empty() ? "<p class=\"small\">There are not yet samples enough for a picture.</p>\n"
+  return text.empty() ? "<p class=\"small\">There are not enough samples for a picture yet.</p>\n"
                       : text;
 }
 
@@ -152,9 +152,9 @@ std::string metrics_markup(const Facts& facts, const View& view) {
   const std::string reached = view.ending ? view.ending->reached
                               : view.look ? rounded_time_text(view.look->reached_seconds)
                                           : "";
-  if (reached.empty()) return "<p class=\"small\">The run was not looked at yet.</p>\n";
+  if (reached.empty()) return "<p class=\"small\">No state of the run has been read yet.</p>\n";
   if (table.empty()) return "<p class=\"small\">The model has no metrics.</p>\n";
-  return fmt::format("<p class=\"small\">Of all that was committed before {}.</p>\n",
+  return fmt::format("<p class=\"small\">Of all events committed before {}.</p>\n",
                      escaped(reached)) +
          table;
 }

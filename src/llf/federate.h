@@ -92,7 +92,7 @@ class Federate {
     return shared_.lowest_ready.load(std::memory_order_relaxed) != kNever;
   }
 
-  /// Announces a message that federate `peer` can find already. False if that federate is gone.
+  /// Announces a message that federate `peer` can find already. False if that federate has left.
   bool message_to(unsigned peer, std::uint32_t generation, Time time) {
     if (generation_of(schedule_.slot(peer)) != generation) return false;
     switch (announce(peer, time)) {
@@ -132,7 +132,7 @@ class Federate {
   }
   /// Distinguishes `peer` from earlier federates in its slot.
   std::uint32_t generation_of(unsigned peer) { return generation_of(schedule_.slot(peer)); }
-  /// Call it before looking for messages: messages that are not found then will be announced anew.
+  /// Call it before looking for messages: messages that are not found then will be announced again.
   /// Returns the time of the earliest announced message.
   Time reading_messages() {
     return unread_of(slot_.word.fetch_or(kNothingUnread, std::memory_order_acquire));

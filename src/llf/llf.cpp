@@ -151,7 +151,8 @@ bool find_room(const llf* joining, const Schedule<Linux>& schedule, const Life* 
     }
   }
   if (slot < schedule.count()) return true;
-  say("group '%s' has %u federates, and no room for '%s'; whoever joins first can ask for more "
+  say("group '%s' has %u federates, and no room for '%s'; the federate that joins first can ask "
+      "for more "
       "(llf_options.slots, at most %u)",
       joining->group, schedule.count(), joining->name, orrery::llf::kMostSlots);
   return false;

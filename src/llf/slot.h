@@ -24,7 +24,7 @@
 // it runs, and others read it under the lock once the owner does not run. `lowest_ready` and `news`
 // are hints, stored under the lock. A federate that reads an old value reads the new one at a later
 // safe point, and nothing else depends on the value, since a federate takes the lock before it
-// acts. `generation` is read to refuse a message to a federate that is gone; a message to its
+// acts. `generation` is read to refuse a message to a federate that has left; a message to its
 // successor in the slot does no harm.
 #pragma once
 

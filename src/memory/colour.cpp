@@ -34,7 +34,7 @@ CacheFacts second_level_cache() {
   ask_hwloc(facts);
   if (facts.bytes == 0 || facts.ways == 0) {
     facts.note =
-        "the system does not tell size and associativity of the second-level cache: ways of " +
+        "the system does not report size and associativity of the second-level cache: ways of " +
         kib(facts.way_bytes) + " are assumed";
     return facts;
   }

@@ -67,10 +67,10 @@ std::size_t most_bytes() noexcept {
 std::string Region::limit_advice() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-    return "; make the model smaller, or give it a machine with more";
+    return "; make the model smaller, or use a machine with more memory";
   }
   return "; the addresses of this process are limited to " + std::to_string(limit.rlim_cur >> 20) +
-         " MiB: raise that ('ulimit -v'), or make the " + "model smaller";
+         " MiB: raise that limit ('ulimit -v'), or make the model smaller";
 }
 
 Region& Region::instance() {

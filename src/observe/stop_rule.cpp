@@ -198,7 +198,7 @@ void StopHalts::at_end(RunResult& result) {
   if (!note_.empty()) result.notes.push_back(note_);
   if (note_.empty() && result.end == RunEnd::completed)
     result.notes.push_back(
-        fmt::format("{} '{}' was never so, up to the run's end", kFlag, rule_.text()));
+        fmt::format("{} '{}' was never true up to the run's end", kFlag, rule_.text()));
 }
 
 RunEnd StopHalts::end() const {

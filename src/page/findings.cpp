@@ -91,8 +91,8 @@ void judge_start_and_end(const Facts& f, Findings& all) {
 
 void judge_length(const Facts& f, Findings& all) {
   if (f.loop <= 0 || f.loop >= kShortLoopSeconds) return;
-  all.push_back({fmt::format("The loop took only {}: rates of so short a run say little. A later "
-                             "--until makes them mean something.",
+  all.push_back({fmt::format("The loop took only {}: rates of so short a run are not reliable. "
+                             "Use a later --until.",
                              span_text(f.loop)),
                  {"run.seconds.loop"}});
 }
@@ -111,7 +111,7 @@ void judge_rollbacks(const Facts& f, Findings& all) {
   }
   if (share >= kMostlyRollbacks)
     text +=
-        " More was executed in vain than for the results: fewer --workers, or --engine "
+        " More events were undone than committed: fewer --workers, or --engine "
         "sequential, may be faster.";
   else
     text +=

@@ -117,7 +117,7 @@ bool SnapshotTaker::agree_to_end(bool ends, std::exception_ptr failure) const {
   const bool end = first.get<bool>();
   if (!first.get<bool>()) return end;
   if (failure) std::rethrow_exception(failure);
-  throw ModelFault("the first rank's check of a snapshot has failed");
+  throw ModelFault("the check of a snapshot by the first rank failed");
 }
 
 /// Checks the first two snapshots that are written.
@@ -162,19 +162,23 @@ void SnapshotTaker::at_end(RunResult& result) {
   const auto add = [&](const char* name, double value, const char* help, const char* unit = "") {
     result.statistics.push_back({name, unit, help, value});
   };
-  add("snapshots", writer_.written(), "written while the run lasted");
+  add("snapshots", writer_.written(), "snapshots written during the run");
   if (writer_.written() > 0) {
-    add("snapshot_bytes", static_cast<double>(writer_.last_bytes()), "of the last one", "B");
-    add("snapshot_copy", longest_take_seconds_, "longest time that the world was copied", "s");
+    add("snapshot_bytes", static_cast<double>(writer_.last_bytes()), "size of the last snapshot",
+        "B");
+    add("snapshot_copy", longest_take_seconds_,
+        "longest time to copy the world, while the run waits", "s");
     add("snapshot_write", writer_.longest_seconds(),
-        "longest time that one took to the disk, while the run went on", "s");
+        "longest time to write a snapshot to disk, while the run goes on", "s");
   }
   if (writer_.failed() > 0)
     result.notes.push_back(fmt::format("{} of {} snapshots could not be written", writer_.failed(),
                                        writer_.failed() + writer_.written()));
   if (const std::string note = pace_note(); !note.empty()) result.notes.push_back(note);
   if (!check_note_.empty()) result.notes.push_back(check_note_);
-  if (check_) result.notes.push_back("nothing was checked: there were no two snapshots");
+  if (check_)
+    result.notes.push_back(
+        "--snapshot-check compared nothing: the run took fewer than two snapshots");
   if (!refusal_.empty()) result.notes.push_back(refusal_);
 }
 

@@ -226,7 +226,7 @@ class Interrupt(AdviseCase):
         out, err = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 143, err)
         self.assertEqual(out, "")
-        self.assertIn("nothing is known yet", err)
+        self.assertIn("there are no results yet", err)
 
     def test_leaves_no_runs_behind(self):
         folder = self.folder / "tmp"

@@ -215,7 +215,8 @@ class Runs(Case):
 
     def test_in_a_notebook(self):
         shown = orrery.run("pcs", **SMALL)._repr_html_()
-        for part in ["<b>pcs</b>", "blocking_probability", "call_duration", "tables: cells"]:
+        for part in ["<b>pcs</b>", "blocking_probability", "call_duration", "tables: cells",
+                     "<th>deviation</th>", "<th>sum</th>"]:
             self.assertIn(part, shown)
         shown = orrery.run(CLASH, text="<script>&", flag=True)._repr_html_()
         self.assertIn("&lt;script&gt;&amp;", shown)

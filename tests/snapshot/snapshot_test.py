@@ -152,7 +152,7 @@ class Equality(Case):
                 with self.subTest(engine=engine, at=at):
                     self.assertEqual(self.resumed(self.copy(out), "--engine", engine), expected)
         for option in [["--warm-up", "1min"], ["--series", "power=1min"], ["--batch-means", "power"]]:
-            self.refused("resume", out, *option, says="what is observed stays what it was")
+            self.refused("resume", out, *option, says="a resumed run keeps its observations")
 
     def test_every_engine_to_every_engine(self):
         for model, parameters, until, at in MODELS:

@@ -33,6 +33,14 @@ def small(*lines):
     return "".join(f"<div><small>{escape(line)}</small></div>" for line in lines)
 
 
+def common_figures(metrics):
+    """The figures that the report names for every metric, in its order."""
+    named = [metric.get("figures") or  # the schema before has no such list
+             [name for name, value in metric.items() if isinstance(value, (int, float))]
+             for metric in metrics.values()]
+    return [name for name in named[0] if all(name in one for one in named)] if named else []
+
+
 def run_html(run):
     facts = run.report["run"]
     shape = f"{facts['workers']} worker" + ("s" if facts["workers"] != 1 else "")
@@ -46,7 +54,7 @@ def run_html(run):
               f"fingerprint {run.fingerprint}")
     parts = [head(run.model, text), small(timing),
              table(run.results, ["value", "unit", "help"]),
-             table(run.metrics, ["count", "mean", "deviation", "minimum", "maximum", "unit"])]
+             table(run.metrics, [*common_figures(run.report["metrics"]), "unit"])]
     parts += [small(repr(some)) for some in [run.tables, run.series] if len(some)]
     parts.append(small(*[facts["fault"]] if "fault" in facts else [], *run.notes))
     return "".join(parts)

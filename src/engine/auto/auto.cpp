@@ -313,7 +313,7 @@ class AutoEngine final : public WorldEngine {
 };
 
 const EngineRegistration registration{
-    kName, "gives the run to whichever engine and number of workers is fastest at the moment",
+    kName, "changes to the engine and the number of workers that measure fastest",
     []() -> std::unique_ptr<Engine> { return std::make_unique<AutoEngine>(); }, options};
 
 }  // namespace

@@ -100,7 +100,7 @@ std::string Chronicle::account(const Policy* policy, bool given) const {
     text += fmt::format(", in {} turns", told.size());
   }
   if (told.size() > 1) text += fmt::format(" ({:.2f} times as fast)", policy->last_gain());
-  if (policy->trials() == 0) return text + "; too short for a trial of another";
+  if (policy->trials() == 0) return text + "; the run was too short to try another engine";
   return text + fmt::format("; {} trial{} cost {:.1f} % of the time", policy->trials(),
                             policy->trials() == 1 ? "" : "s",
                             100 * policy->lost_seconds() / seconds());
@@ -119,14 +119,15 @@ void Chronicle::add_statistics(const Policy* policy, RunResult& result) const {
                        bool adds_up = false) {
     result.statistics.push_back({name, unit, help, value, adds_up});
   };
-  add("hand_overs", static_cast<double>(hand_overs_), "times another engine took the world", "",
-      true);
+  add("hand_overs", static_cast<double>(hand_overs_), "times that the world went to another engine",
+      "", true);
   add("outside_loops", outside_loops_seconds_,
-      "time that engines took to set up, take the world and give it back", "s", true);
+      "time that engines needed to set up, to take the world and to return it", "s", true);
   if (policy != nullptr) {
-    add("trials", static_cast<double>(policy->trials()), "of other engines or worker counts");
+    add("trials", static_cast<double>(policy->trials()),
+        "trials of other engines or numbers of workers");
     add("lost_in_trials", policy->lost_seconds(),
-        "time of trials beyond what the engine before would have taken", "s");
+        "time of trials beyond that of the previous engine for the same events", "s");
   }
   result.statistics.insert(result.statistics.end(), statistics_.begin(), statistics_.end());
 }

@@ -29,17 +29,17 @@ OptionForm<std::uint64_t> events_or_never() {
 const Option<std::string> kCandidates{
     {.name = "candidates",
      .type = "ENGINE,...",
-     .help = "Engines to choose among, each perhaps with its workers: sequential,timewarp:4",
+     .help = "Engines to choose from, also with numbers of workers: sequential,timewarp:4",
      .group = kGroup,
      .field = "candidates",
-     .default_words = "all that give results"},
+     .default_words = "all engines that give results"},
     "",
     option_forms::checked_text([](const std::string& text) { check_candidates(text); }, "")};
 
 const Option<std::uint64_t> kHandOverEvery{
     {.name = "hand-over-every",
      .type = "EVENTS",
-     .help = "Go from engine to engine after so many events, whatever pays (for tests), or never",
+     .help = "For tests: change the engine after this number of events, without measuring",
      .group = kGroup,
      .field = "hand_over_every"},
     0,

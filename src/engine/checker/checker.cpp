@@ -227,22 +227,24 @@ class CheckerRun {
       result.statistics.push_back({name, unit, help, value});
     };
     const auto count = [](std::uint64_t n) { return static_cast<double>(n); };
-    add("executions", count(s.executions), "calls of handlers, all told");
+    add("executions", count(s.executions), "calls of handlers, in all");
     add("rollbacks", count(s.rollbacks), "rollbacks of one event, each compared byte for byte");
     add("long_rollbacks", count(s.long_rollbacks), "rollbacks of several events of an LP");
-    add("coasted", count(s.coasted), "events executed again after those");
+    add("coasted", count(s.coasted), "events executed again after long rollbacks");
     const checkpoint::Checkpointer::Statistics kept = checker_.plan().statistics();
     add("checkpoints", count(checker_.plan().small_copies() + kept.taken),
-        "checkpoints taken, on Time Warp's path for small LPs and of those with a record");
-    add("checkpoint_images", count(kept.images), "of these, full copies of LPs with a record");
-    add("checkpoint_deltas", count(kept.deltas), "of these, incremental ones");
-    add("checkpoint_reversals", count(kept.reversals), "events noted for their reverse handlers");
-    add("compared", count(s.compared_bytes), "memory of LPs that was compared", "B");
-    add("allocations", count(s.allocations), "allocations looked at for overruns, over all events");
-    add("static_data", count(checker_.data_bytes()), "static data of the model's file, watched",
+        "checkpoints taken, of small LPs and of LPs with a record");
+    add("checkpoint_images", count(kept.images), "full copies of LPs with a record");
+    add("checkpoint_deltas", count(kept.deltas), "incremental checkpoints of LPs with a record");
+    add("checkpoint_reversals", count(kept.reversals),
+        "events recorded for their reverse handlers");
+    add("compared", count(s.compared_bytes), "compared memory of LPs", "B");
+    add("allocations", count(s.allocations),
+        "allocations checked for overruns, summed over events");
+    add("static_data", count(checker_.data_bytes()), "watched static data of the model's file",
         "B");
-    add("static_checks", count(s.data_watched), "events around which it was compared");
-    add("one_offs", count(s.one_offs), "differences of bytes that did not come again");
+    add("static_checks", count(s.data_watched), "events around which static data was compared");
+    add("one_offs", count(s.one_offs), "differences of bytes that did not occur again");
     result.edges = survey_.kinds();
     result.account = survey_.conclusion();
     if (result.end != RunEnd::fault) result.notes.push_back(verdict());
@@ -263,7 +265,7 @@ class CheckerRun {
 
   static std::string outside_note(memory::OutsideCallSet calls) {
     return "handlers call " + names_of(calls) +
-           "; nothing that was compared depended on it so far, but nothing must";
+           "; no compared state depended on them in this run, and none may";
   }
 
   const Model& model_;
@@ -298,7 +300,7 @@ class CheckerEngine final : public Engine {
 };
 
 const EngineRegistration registration{
-    "checker", "for authors of models: rolls every event back and compares; slow, run it first",
+    "checker", "for authors of models: rolls every event back and compares states; slow",
     []() -> std::unique_ptr<Engine> { return std::make_unique<CheckerEngine>(); },
     [] { return OptionList{&checkpoint::kCheckpoint}; }, EngineUse::diagnosis};
 

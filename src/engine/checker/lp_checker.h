@@ -90,7 +90,7 @@ class LpChecker {
   LpChecker& operator=(const LpChecker&) = delete;
   ~LpChecker();
 
-  /// Executes and checks a job. True if it is to be committed: executed() then is what it did.
+  /// Executes and checks a job. True if it is to be committed: executed() then has its effects.
   /// False if it failed, every time in the same way: executed().fault is the error. Throws Finding,
   /// and UsageError out of Model::create.
   bool check(const Job& job);

@@ -33,28 +33,26 @@ bool allocates_for_others(const std::string& name) {
 }
 
 constexpr std::string_view kTwinHint =
-    "likely cause: something depends on addresses, such as pointers as keys of a map or a set, "
-    "hashed, sorted or sent; use numbers that mean the same in every run";
+    "likely cause: the result depends on addresses, such as pointers that are keys of a map or a "
+    "set, hashed, sorted or sent; use numbers that mean the same in every run";
 constexpr std::string_view kSeveralHint =
-    "likely cause: state that an event overwrites outside of its LP, in static variables, in "
+    "likely cause: the event overwrites state outside of its LP, such as static variables or "
     "memory "
-    "of the model or the system, or reading the memory of another LP: a rollback of one event "
-    "finds "
-    "it as the event has left it, a rollback of several does not";
+    "of the model or the system, or it reads the memory of another LP; only a rollback of several "
+    "events shows this";
 constexpr std::string_view kOutsideHint =
     "likely cause: state outside of the LP that a rollback does not restore: a global or static "
     "variable in another library, memory of the model object or the system, memory of another LP, "
     "a file, or a clock or random device of the processor";
 constexpr std::string_view kMarksHint =
     "it follows what earlier calls have left in errno or in the flags of floating-point "
-    "exceptions; "
-    "set errno to 0, or call feclearexcept, before the call whose outcome they are to tell";
+    "exceptions; set errno to 0, or call feclearexcept, before the call whose error you check";
 constexpr std::string_view kStackHint =
     "it follows the pattern that the checker left on the stack below the handler (5a in one "
     "execution, a5 in the other); likely cause: a local variable, or a member of an event, that is "
     "used without having been initialised";
 constexpr std::string_view kHeapHint =
-    "it follows the pattern that the checker put where nobody has initialised memory (5a in one "
+    "it follows the pattern that the checker puts into uninitialised memory (5a in one "
     "execution, a5 in the other); likely cause: a member without initialiser, padding that is "
     "hashed or compared, reading behind the end of an allocation or after it was freed";
 
@@ -160,7 +158,7 @@ std::string LpChecker::cause_outside(memory::OutsideCallSet calls, const void* v
   std::string text = "likely cause: ";
   if (calls != 0) {
     text += "it calls " + names_of(calls) +
-            ", whose answer is another each time; use context.now() and context.random()";
+            ", whose result differs from call to call; use context.now() and context.random()";
   }
   if (variable != nullptr) {
     text += (calls != 0 ? "; and it" : "it") + std::string(" changes the variable ") +
@@ -183,7 +181,7 @@ void LpChecker::report_static(const void* variable, const Difference& difference
       "it changes the variable {}, which lies outside of the LP: no rollback restores it, and "
       "other LPs change it at the same time; make it a member of the LP",
       variable_name(variable));
-  if (!difference.empty()) text += "; what came of it: " + joined(difference);
+  if (!difference.empty()) text += "; the effect: " + joined(difference);
   throw Finding{text};
 }
 

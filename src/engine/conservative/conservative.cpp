@@ -59,17 +59,17 @@ class ConservativeEngine final : public WorldEngine {
     const CommunicationGraph graph = communication_of(model);
     if (graph.is_complete() && clusters_of(model, graph).count(model.lp_count()) > 1) return {};
     return fmt::format(
-        "it promises no smallest delay that would keep any of its LPs apart, so none of them is "
-        "ever safe from the others; let lookahead() or communication() promise one, {}or use "
-        "engine {}",
+        "the model promises no smallest delay between its LPs, so no event is ever safe to execute "
+        "in parallel; let lookahead() or communication() promise one, {}or use engine {}",
         over_ranks ? "" : "give it one worker, ", other_engines(over_ranks));
   }
   World::Layout layout(const Model& model, const CommunicationGraph& graph,
                        const RunOptions& options, std::vector<std::string>& notes) const override {
     if (options.place.ranks > 1 && Settings::of(options).mode == Mode::in_place)
       throw UsageError(
-          "--conservative-mode in-place lets one worker execute everything, which ranks cannot; "
-          "leave it away, or run in one process");
+          "--conservative-mode in-place lets one worker execute everything, which is impossible "
+          "over "
+          "ranks; leave the option away, or run in one process");
     const unsigned threads = count_executing(options, model);
     const unsigned workers = count_workers(options, model);
     if (workers > threads) notes.push_back(note_of_workers(threads, workers));
@@ -109,7 +109,7 @@ class ConservativeEngine final : public WorldEngine {
 };
 
 const EngineRegistration registration{
-    kName, "executes what is safe by the model's smallest delays, on the threads of this machine",
+    kName, "executes events that are safe by the model's smallest delays",
     []() -> std::unique_ptr<Engine> { return std::make_unique<ConservativeEngine>(); }, options};
 
 }  // namespace

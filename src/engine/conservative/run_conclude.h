@@ -100,8 +100,8 @@ void ConservativeRun<Pending>::add_statistics(const std::vector<RankEnd<Counters
     return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
   };
   result.account = fmt::format(
-      "{} events went from worker to worker, {:.0f} % of the looks at promises found nothing that "
-      "was safe, and {:.0f} % of the events were executed by one worker alone",
+      "{} events went from worker to worker, {:.0f} % of the looks at promises found no safe "
+      "event, and one worker alone executed {:.0f} % of the events",
       fmt::group_digits(sum.sent), percent(sum.waits, sum.looks),
       percent(sum.in_place, sum.executed));
 }

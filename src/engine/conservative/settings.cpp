@@ -20,7 +20,7 @@ std::vector<std::string> mode_names() {
 
 const Option<std::string> kMode{{.name = "conservative-mode",
                                  .type = "NAME",
-                                 .help = "Who executes: all workers, one, or whichever is faster",
+                                 .help = "Let all workers execute, or one, or the faster of both",
                                  .group = kGroup,
                                  .field = "conservative_mode"},
                                 "auto",

@@ -81,7 +81,7 @@ struct Shared {
   std::vector<std::vector<std::vector<PlainEvent*>>> handed_out;  ///< from, to
   Team team;  ///< its destructor ends the threads before the members above are destroyed
   Rounds rounds;
-  std::unique_ptr<RankLink> rank_link;  ///< to the other ranks; null: there are none
+  std::unique_ptr<RankLink> rank_link;  ///< to the other ranks; null in a run of one rank
 };
 
 }  // namespace orrery::conservative

@@ -23,9 +23,11 @@ inline constexpr CounterInfo<WorkerStatistics> kWorkerCounters[] = {
     {&WorkerStatistics::executed, Merge::sum},
     {&WorkerStatistics::in_place, Merge::sum, "in_place", "events executed by one worker alone"},
     {&WorkerStatistics::sent, Merge::sum, "messages", "events sent to another worker"},
-    {&WorkerStatistics::looks, Merge::sum, "looks", "times that promises of others were looked at"},
-    {&WorkerStatistics::waits, Merge::sum, "waits", "looks that found nothing safe to execute"},
-    {&WorkerStatistics::rounds, Merge::maximum, "rounds", "rounds of agreement"},
+    {&WorkerStatistics::looks, Merge::sum, "looks",
+     "times that a worker read the promises of the others"},
+    {&WorkerStatistics::waits, Merge::sum, "waits", "looks that found no event safe to execute"},
+    {&WorkerStatistics::rounds, Merge::maximum, "rounds",
+     "rounds in which the workers agreed on a bound"},
     {&WorkerStatistics::halts, Merge::maximum, "halts", "times that the workers came to a cut"},
 };
 

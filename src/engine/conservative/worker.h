@@ -293,7 +293,7 @@ void Worker<Pending>::take_handed_out() {
   }
 }
 
-/// Promises start anew: no worker reads the board before the step ends.
+/// Resets the promises: no worker reads the board before the step ends.
 template <class Pending>
 void Worker<Pending>::begin_period() {
   halt_.begin(shared_.period.begin);

@@ -62,13 +62,14 @@ void ExpandedRun<Pending>::add_statistics(RunResult& result) const {
     result.statistics.push_back({name, unit, help, value});
   };
   result.account = fmt::format(
-      "{} of {} events were executed by other threads than the one that "
-      "ordered them; an event took {:.3g} ns at the end",
+      "the coordinator gave {} of {} events to other threads; an event took {:.3g} ns at the end",
       fmt::group_digits(handed_over_), fmt::group_digits(finished_),
       tuner_.work() / cycles_per_second() * 1e9);
-  add("handed_over", static_cast<double>(handed_over_), "events given to another thread");
-  add("mode_switches", static_cast<double>(tuner_.switches()), "changes of the automatic mode");
-  add("event_cost", tuner_.work() / cycles_per_second() * 1e9, "of one event, at the end", "ns");
+  add("handed_over", static_cast<double>(handed_over_), "events that one thread gave to another");
+  add("mode_switches", static_cast<double>(tuner_.switches()),
+      "times that mode auto chose another mode");
+  add("event_cost", tuner_.work() / cycles_per_second() * 1e9, "mean time of an event, at the end",
+      "ns");
   add("switches_waiting", static_cast<double>(usage.ru_nvcsw - usage_before_.ru_nvcsw),
       "context switches of threads that waited");
   add("switches_forced", static_cast<double>(usage.ru_nivcsw - usage_before_.ru_nivcsw),

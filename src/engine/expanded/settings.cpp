@@ -37,7 +37,7 @@ std::string_view name_of(Mode mode) {
 
 const Option<std::string> kMode{{.name = "expanded-mode",
                                  .type = "NAME",
-                                 .help = "How events get to workers",
+                                 .help = "How the coordinator gives events to workers",
                                  .group = kGroup,
                                  .field = "expanded_mode"},
                                 "auto",

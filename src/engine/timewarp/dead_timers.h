@@ -8,7 +8,7 @@
 //   after the event that set T. So C is at or before the *bound*: the last event that the LP has
 //   executed when T is found dead. Once GVT is above the bound, C is committed, and T is
 //   freed. A rollback of the LP to a key above T does not undo C: T stays. A rollback to a key at
-//   or below T may undo C: T is pending again, and the worker finds out anew whether T is dead
+//   or below T may undo C: T is pending again, and the worker examines again whether T is dead
 //   when its time comes. If the rollback has also undone the event that set T, T is marked
 //   cancelled by then, and freed like any other cancelled event.
 //

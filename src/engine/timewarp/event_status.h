@@ -81,7 +81,7 @@ class EventStatus {
     bits_.store(before | kCancelled, std::memory_order_relaxed);
     return after_cancel(before);
   }
-  /// The event may be gone when this returns.
+  /// The event may be freed when this returns.
   AfterCancel cancel_remote() {
     return after_cancel(bits_.fetch_or(kCancelled, std::memory_order_release));
   }

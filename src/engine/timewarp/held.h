@@ -2,7 +2,7 @@
 //
 // LPs that must not roll back (LpExecution in orrery/model.h), in a model where other LPs do. When
 // an event of such an LP is the lowest of its worker, the worker does not execute it but *holds* it
-// in a heap until nothing can undo it any more. Then the worker executes the event without history
+// in a heap until nothing can undo it. Then the worker executes the event without history
 // and checkpoint, and its sends are final. Held events count in the lowest key that the worker
 // reports, so GVT does not pass them.
 //

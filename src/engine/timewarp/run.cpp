@@ -282,14 +282,13 @@ class TimeWarpRun {
     reported.checkpoints += kept.taken;
     report_counters(kWorkerCounters, reported, result_.statistics);
     add("checkpoint_interval", interval,
-        "events from one checkpoint to the next, at the end, of small LPs");
+        "events from one checkpoint of a small LP to the next, at the end");
     if (kept.taken + kept.reversals > 0) add_checkpoints(kept);
     if (!shared_.world.executions().all_speculative())
-      add("held_events", static_cast<double>(held),
-          "events of LPs that must not roll back, executed when nothing could undo them");
+      add("held_events", static_cast<double>(held), "events of LPs that must not roll back");
     if (first().balance().is_on() || moves > 0) add_moves(moves, lps_moved);
     if (shared_.settings.pause_every > 0)
-      add("cuts", static_cast<double>(sum.cuts), "times all workers came to a cut");
+      add("cuts", static_cast<double>(sum.cuts), "times that all workers came to a cut");
     add_memory();
   }
 
@@ -312,38 +311,40 @@ class TimeWarpRun {
     };
     const auto count = [](std::uint64_t n) { return static_cast<double>(n); };
     add("checkpoint_distance", mean(kept.distance, kept.distances),
-        "events between complete checkpoints of a large LP, mean");
+        "mean number of events from one full copy of a large LP to the next");
     add("checkpoint_images", count(kept.images), "full copies of large LPs");
     add("checkpoint_deltas", count(kept.deltas), "incremental checkpoints");
     add("checkpoint_delta_bytes", mean(kept.delta_bytes, kept.deltas),
-        "changed memory in one of them, mean", "B");
+        "mean size of an incremental checkpoint", "B");
     add("checkpoint_reversals", count(kept.reversals), "events that a reverse handler can undo");
     if (shared_.copier == nullptr) return;
-    add("checkpoints_offloaded", count(kept.offloaded), "handed to a copier");
-    add("checkpoints_aborted", count(kept.aborted), "of these, given up");
+    add("checkpoints_offloaded", count(kept.offloaded), "checkpoints handed to a copier");
+    add("checkpoints_aborted", count(kept.aborted), "offloaded checkpoints that were given up");
     add("checkpoints_by_copier", count(kept.by_copier),
-        "of these, complete when their LP was needed");
-    add("checkpoints_by_worker", count(kept.by_worker), "of these, finished by the worker");
+        "offloaded checkpoints that were complete when their LP was needed");
+    add("checkpoints_by_worker", count(kept.by_worker),
+        "offloaded checkpoints that the worker finished");
     add("checkpoint_resynchronisations", count(kept.resynchronised),
-        "copies found unfinished when their LP was needed");
+        "offloaded checkpoints that were unfinished when their LP was needed");
     add("checkpoints_no_slot", count(kept.no_slot),
-        "not taken because the copier lay a whole ring behind (with threshold 0: made at once)");
+        "checkpoints that were not offloaded because the copier's queue was full");
     add("abort_threshold", first().rollback_log().checkpointer().threshold(),
-        "share of a copy, at the end");
-    add("copier_utilisation", shared_.copier->utilisation(), "share of its time that it copied");
+        "share of a copy from which on it is finished, not given up; at the end");
+    add("copier_utilisation", shared_.copier->utilisation(),
+        "share of the copiers' time that they copied");
   }
 
   void add_moves(std::uint64_t moves, std::uint64_t lps_moved) {
     const Balance& balance = first().balance();
     add("moves", static_cast<double>(moves), "times that LPs moved between workers");
-    add("lps_moved", static_cast<double>(lps_moved), "of them, all together");
+    add("lps_moved", static_cast<double>(lps_moved), "LPs moved between workers, in all moves");
     add("vain_moves", static_cast<double>(balance.vain_moves()),
-        "moves after which not more was committed");
+        "moves after which the rate of commits did not rise");
     if (balance.first_imbalance() > 0)
       add("imbalance_before", balance.first_imbalance(),
-          "load of the busiest thread over an even one, before the first move");
+          "load of the busiest thread / mean load, before the first move");
     add("imbalance", balance.imbalance(),
-        "load of the busiest thread over an even one, in the last period that was looked at");
+        "load of the busiest thread / mean load, in the last measured period");
   }
 
   void add_memory() {
@@ -351,8 +352,8 @@ class TimeWarpRun {
     for (unsigned i = 0; i < shared_.world.parts(); ++i)
       taken += static_cast<double>(shared_.world.arena(i).taken_bytes());
     const auto events = static_cast<double>(shared_.depot.slab_bytes());
-    add("event_memory", events, "memory for events, at most", "B");
-    add("lp_memory", taken, "memory for LPs, at most", "B");
+    add("event_memory", events, "largest memory for events", "B");
+    add("lp_memory", taken, "largest memory for LPs", "B");
     if (shared_.cache.colouring.on) describe_cache();
     result_.peak_memory_bytes =
         static_cast<std::uint64_t>(events + taken) + shared_.lps.count() * LpTable::bytes_per_lp();
@@ -364,13 +365,13 @@ class TimeWarpRun {
     if (shared_.text.locals_bytes() > Preemptible::kMostLocalsBytes &&
         shared_.settings.preempts() && shared_.all_workers() > 1) {
       result_.notes.push_back("the model has " + std::to_string(shared_.text.locals_bytes()) +
-                              " bytes of thread-local variables, more than can be set aside: no "
+                              " bytes of thread-local variables, more than Orrery can save: no "
                               "handler was interrupted (--preempt)");
     } else if (shared_.settings.preempt_asked && !shared_.preempts) {
       result_.notes.push_back(
           std::string("no handler was interrupted (--preempt): ") +
           (shared_.all_workers() == 1
-               ? "a worker that is alone has nothing more urgent to do"
+               ? "a single worker has no more urgent work"
                : "this needs an x86-64 processor and a build without sanitizers "
                  "of addresses or threads"));
     }
@@ -378,9 +379,8 @@ class TimeWarpRun {
     if (const double share = threads_.front()->tick_share(); share > kDearShare) {
       char text[16];
       std::snprintf(text, sizeof text, "%.0f", 100 * share);
-      result_.notes.push_back(
-          std::string("ticks take ") + text +
-          " % of the time on this machine, whatever they are good for (--tick)");
+      result_.notes.push_back(std::string("ticks take ") + text +
+                              " % of the time on this machine; a longer --tick costs less");
     }
     for (const auto& thread : threads_)
       if (!thread->unreturned_note().empty()) result_.notes.push_back(thread->unreturned_note());
@@ -392,15 +392,15 @@ class TimeWarpRun {
       result_.notes.push_back((*one)->federation_note());
     const auto lacks_tick = [](const auto& thread) { return thread->lacks_tick(); };
     if (std::any_of(threads_.begin(), threads_.end(), lacks_tick))
-      result_.notes.push_back("the system refused a timer: handlers were not interrupted by it");
+      result_.notes.push_back("the system refused a timer, so ticks interrupted no handler");
   }
   void note_budget() {
     const std::uint64_t needed = first().budget_bytes();
     if (needed <= shared_.memory_budget_bytes) return;
     result_.notes.push_back(
         "the memory budget of " + std::to_string(shared_.memory_budget_bytes) +
-        " bytes does not hold the LPs and what is to be committed: the run used up to " +
-        std::to_string(needed) + " (--memory)");
+        " bytes is too small for the LPs and the events to be committed: the run used up to " +
+        std::to_string(needed) + " bytes (--memory)");
   }
 
   /// Statistics of the separation by cache sets, and a note if too few huge pages back the memory
@@ -413,14 +413,15 @@ class TimeWarpRun {
       displaced += static_cast<double>(shared_.world.arena(i).displaced_bytes());
     const memory::Region::Backing backing = memory::Region::instance().backing();
     add("cache_share", threshold / way,
-        "share of the cache sets kept from checkpoints, at the end");
-    add("displaced_memory", displaced, "memory on the sets of the other kind", "B");
-    add("huge_page_memory", static_cast<double>(backing.huge_bytes),
-        "LP memory that huge pages back", "B");
+        "share of the cache sets that checkpoints do not use, at the end");
+    add("displaced_memory", displaced, "memory on cache sets that are meant for the other kind",
+        "B");
+    add("huge_page_memory", static_cast<double>(backing.huge_bytes), "memory of LPs in huge pages",
+        "B");
     if (threshold > 0 && backing.huge_bytes < backing.resident_bytes / 2) {
       result_.notes.push_back(
-          "memory is separated by cache sets, but the system backs less than half of it with huge "
-          "pages (see transparent_hugepage in /sys/kernel/mm): the separation is partly chance");
+          "less than half of the memory lies in huge pages (see transparent_hugepage in "
+          "/sys/kernel/mm), so its separation by cache sets is incomplete");
     }
   }
 

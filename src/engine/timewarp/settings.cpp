@@ -28,7 +28,7 @@ OptionForm<std::int64_t> tick_form() {
 const Option<std::int64_t> kWindow{
     {.name = "window",
      .type = "TIME",
-     .help = "Optimism: how far a worker may run ahead of GVT at most",
+     .help = "Greatest simulated time that a worker may run ahead of GVT",
      .group = kGroup,
      .field = "window_ticks"},
     0,
@@ -59,13 +59,14 @@ const Option<bool> kCacheAware{
     true,
     option_forms::on_or_off()};
 
-const Option<double> kCacheShare{{.name = "cache-share",
-                                  .type = "SHARE",
-                                  .help = "Share of the sets for model memory and events, 0 to 1",
-                                  .group = kGroup,
-                                  .field = "cache_share"},
-                                 -1,
-                                 option_forms::share_or_auto()};
+const Option<double> kCacheShare{
+    {.name = "cache-share",
+     .type = "SHARE",
+     .help = "Share of the cache sets for model memory and events, 0 to 1",
+     .group = kGroup,
+     .field = "cache_share"},
+    -1,
+    option_forms::share_or_auto()};
 
 const Option<std::string> kOversize{
     {.name = "oversize",
@@ -79,7 +80,7 @@ const Option<std::string> kOversize{
 const Option<std::string> kPreempt{
     {.name = "preempt",
      .type = "NAME",
-     .help = "Interrupt a handler when something earlier comes (demand), every --tick, or both",
+     .help = "Interrupt handlers when an earlier event arrives (demand), every --tick, or both",
      .group = kGroup,
      .field = "preempt"},
     "auto",
@@ -87,7 +88,7 @@ const Option<std::string> kPreempt{
 
 const Option<std::int64_t> kTick{{.name = "tick",
                                   .type = "TIME",
-                                  .help = "Wall-clock time between looks of --preempt tick or both",
+                                  .help = "Wall-clock time between ticks of --preempt tick or both",
                                   .group = kGroup,
                                   .field = "tick_us"},
                                  100,

@@ -49,7 +49,7 @@ template <class Pending>
 void Worker<Pending>::reclaim_dead_timers() {
   sweep_.free_cancelled([this](TwEvent* event) {
     LpState& lp = lps_[event->receiver];
-    if (lp.faulted) return false;  // the failed handler may have wiped the state that tells this
+    if (lp.faulted) return false;  // the failed handler may have destroyed the set of timers
     if (!is_dead_timer(*lp.object, *event, event->payload())) return false;
     dead_timers_.add(lp, event, mailbox_);
     return true;

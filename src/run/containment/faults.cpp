@@ -51,7 +51,7 @@ std::string refusal(const std::string& where, std::size_t bytes) {
                        most < bytes ? fmt::format("--oversize deny refuses above {}", most)
                                     : "the system does not have");
   }
-  return fmt::format("{}{}: {} bytes of memory were asked for, and there are none left{}",
+  return fmt::format("{}{}: a request for {} bytes of memory failed, because none is left{}",
                      kSystemFailure, where, bytes, memory::Region::limit_advice());
 }
 

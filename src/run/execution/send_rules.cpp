@@ -41,7 +41,7 @@ void refuse_send(const Model& model, LpId destination, Duration delay, Duration 
                                                     : duration_text(delay, model.tick_seconds());
   throw ModelFault(fmt::format(
       "it sent an event to LP {} with the delay {} at {}: the sum is beyond the clock's range of "
-      "{}; do not send what never comes",
+      "{}; do not send an event that never occurs",
       destination, text, time_text(model, now), time_text(model, Time::max())));
 }
 

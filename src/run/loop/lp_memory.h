@@ -89,7 +89,7 @@ class HeapMemory {
     double taken = 0;
     for (unsigned part = 0; part < world_.parts(); ++part)
       taken += static_cast<double>(world_.arena(part).taken_bytes());
-    result.statistics.push_back({"lp_memory", "B", "memory for LPs, at most", taken});
+    result.statistics.push_back({"lp_memory", "B", "largest memory for LPs", taken});
     if (std::string note = refusals_.note(world_.denies_oversize()); !note.empty())
       result.notes.push_back(std::move(note));
   }

@@ -60,8 +60,9 @@ void prepare_model(Model& model, std::uint64_t seed) {
   check_tick(model);
   if (ThreadWatch::signal_is_taken())
     throw ModelFault(
-        "the model handles the signal SIGURG: with it Orrery asks its threads what they do, and "
-        "interrupts handlers; use another, such as SIGRTMIN");
+        "the model handles the signal SIGURG, with which Orrery interrupts handlers and asks "
+        "threads "
+        "for their state; use another signal, such as SIGRTMIN");
 }
 
 void check_lp_count(const Model& model) {

@@ -73,8 +73,7 @@ class Option final : public ValuedOption<T> {
 
 /// The headings of the options declared here; engines have groups of their own.
 inline constexpr OptionGroup kGeneralOptions{0, ""};
-inline constexpr OptionGroup kTuningOptions{1,
-                                            "Options for experiments (automatic where not given)"};
+inline constexpr OptionGroup kTuningOptions{1, "Options for experiments (automatic by default)"};
 
 /// Needed by a model before it is prepared.
 const OptionBase& seed_option();

@@ -44,19 +44,20 @@ const Option<std::int64_t> kWarmUp{{.name = "warm-up",
                                     .universal = true},
                                    0,
                                    simulated_time()};
-const Option<std::string> kSeries{{.name = "series",
-                                   .type = "METRIC=TIME,...",
-                                   .help = "Keep time series of metrics, by intervals of this time",
-                                   .group = kObservations,
-                                   .field = "series",
-                                   .default_words = "those of the model",
-                                   .universal = true},
-                                  "",
-                                  option_forms::any_text()};
+const Option<std::string> kSeries{
+    {.name = "series",
+     .type = "METRIC=TIME,...",
+     .help = "Keep time series of metrics, with intervals of this simulated time",
+     .group = kObservations,
+     .field = "series",
+     .default_words = "the series that the model declares",
+     .universal = true},
+    "",
+    option_forms::any_text()};
 const Option<std::string> kBatchMeans{
     {.name = "batch-means",
      .type = "METRIC,...",
-     .help = "Confidence intervals from the parts of this one run",
+     .help = "Compute confidence intervals from batches of this one run",
      .group = kObservations,
      .field = "batch_means",
      .default_words = "none",
@@ -66,18 +67,18 @@ const Option<std::string> kBatchMeans{
 const Option<std::string> kStopWhen{
     {.name = "stop-when",
      .type = "CONDITION",
-     .help = "End when metrics have come so far, such as 'wait.count >= 100000'; 'and' joins "
-             "several",
+     .help = "End the run when this is true, such as 'wait.count >= 100000'; 'and' joins "
+             "conditions",
      .group = kObservations,
      .field = "stop_when",
-     .default_words = "at --until alone",
+     .default_words = "at --until only",
      .universal = true},
     "",
     option_forms::any_text()};
 const Option<std::int64_t> kStopCheck{
     {.name = "stop-check",
      .type = "TIME",
-     .help = "Simulated time from one look at that condition to the next",
+     .help = "Simulated time between two checks of the condition of --stop-when",
      .group = kObservations,
      .field = "stop_check_ticks",
      .default_words = "a hundredth of --until",

@@ -70,7 +70,7 @@ std::vector<EdgeKind> EdgeSurvey::kinds() const {
 }
 
 std::string EdgeSurvey::conclusion() const {
-  if (!smallest_) return "no LP has sent to another one: this run says nothing of a lookahead()";
+  if (!smallest_) return "no LP has sent to another LP, so this run gives no bound for lookahead()";
   const std::string smallest = duration_text(*smallest_, model_.tick_seconds());
   if (broken_ > 0) {
     return fmt::format("{} of {} sends to other LPs break what the model promises", broken_,
@@ -79,11 +79,13 @@ std::string EdgeSurvey::conclusion() const {
   if (!promises_.empty())
     return fmt::format("all {} sends to other LPs keep what the model promises", to_others_);
   if (*smallest_ == Duration::zero()) {
-    return "nothing is promised, and LPs have sent to others with delay 0: lookahead() can promise "
-           "nothing, but the communication graph may for single pairs";
+    return "the model promises no delay, and LPs have sent to others with delay 0: lookahead() "
+           "cannot "
+           "promise one, but the communication graph can for single pairs";
   }
   return fmt::format(
-      "nothing is promised; the smallest delay to another LP was {0}: lookahead() could promise up "
+      "the model promises no delay; the smallest delay to another LP was {0}: lookahead() could "
+      "promise up "
       "to {0}, if no other seed, parameter or horizon brings a smaller one",
       smallest);
 }

@@ -26,7 +26,7 @@ RunResult failed(const Model& model, const RunOptions& options, const RunControl
   result.executed = std::max(result.committed, control.executed.load(std::memory_order_relaxed));
   result.metrics.resize(model.metrics().size());
   result.notes.emplace_back(
-      "the run failed: at least the events told here were committed; there is no fingerprint, no "
+      "the run failed: at least the reported events were committed; there is no fingerprint, no "
       "metric and no result, and tables end before the time that was reached");
   return result;
 }
@@ -45,7 +45,7 @@ RunResult run_supervised(Engine& engine, const Model& model, const RunOptions& o
     if (result.end == RunEnd::fault && tells_system_failure(result.fault))
       result.end = RunEnd::failed;
     if (options.pending == "ladder" || options.pending == "heap")
-      result.notes.push_back("there is one pending event set now, the radix heap: --pending " +
+      result.notes.push_back("the radix heap is the only pending event set now: --pending " +
                              options.pending + " changes nothing");
     return result;
   } catch (const SystemFailure& failure) {

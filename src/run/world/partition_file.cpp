@@ -81,7 +81,8 @@ std::vector<std::uint16_t> read_partition(const std::string& path, std::uint64_t
   for (std::uint64_t number = 1; std::getline(file, line); ++number) {
     if (is_comment(line)) continue;
     if (part_of.size() == lps)
-      refuse(path, fmt::format("line {}: the model has {} LPs, and here is one more", number, lps));
+      refuse(path, fmt::format("line {}: the model has {} LPs, and this line is one too many",
+                               number, lps));
     part_of.push_back(read_part(path, number, line, parts, kind));
   }
   // A folder can be opened but not read.

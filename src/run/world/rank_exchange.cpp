@@ -27,10 +27,10 @@ void check_placement(transport::RankTransport& ranks, const World& world) {
   for (unsigned rank = 1; rank < all.size(); ++rank) {
     if (ByteReader(all[rank]).get<std::uint64_t>() == ByteReader(all[0]).get<std::uint64_t>())
       continue;
-    throw UsageError(
-        fmt::format("{} deals the LPs to ranks otherwise than {}: install the same library METIS "
-                    "on all hosts, or give --partition",
-                    ranks.place(rank), ranks.place(0)));
+    throw UsageError(fmt::format(
+        "{} distributes the LPs to ranks differently from {}: install the same library METIS "
+        "on all hosts, or give --partition",
+        ranks.place(rank), ranks.place(0)));
   }
 }
 

@@ -232,7 +232,7 @@ class Launch {
     // As for a single process whose output nobody reads.
     if (culprit_ == 0u && WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE)
       return {128 + SIGPIPE, {}};
-    if (!culprit_) return {failure_, "the ranks have lost each other, so the run is ended"};
+    if (!culprit_) return {failure_, "the connection between ranks was lost, so the run is ended"};
     const std::string who = "rank " + std::to_string(*culprit_) + " (process " +
                             std::to_string(children_[*culprit_].pid) + ") ";
     return {failure_,

@@ -164,7 +164,7 @@ TEST_F(Mistakes, MemoryOfAnotherLpRead) {
     if (context.self() == 3) lp.memory.push_back(reinterpret_cast<std::uint64_t>(other));
   };
   EXPECT_TRUE(names(check(model), {"LP 3", "the LP's object", "after a rollback of several events",
-                                   "reading the memory of another LP"}));
+                                   "it reads the memory of another LP"}));
 }
 
 // ---- Clocks and random devices
@@ -349,7 +349,7 @@ TEST_F(Mistakes, AddressInASend) {
     context.schedule(0, ticks(1 + static_cast<std::int64_t>(address / 16 % 1009)), Step{});
   });
   EXPECT_TRUE(
-      names(check(model), {"LP 3", "its send 2", "at other addresses", "pointers as keys"}));
+      names(check(model), {"LP 3", "its send 2", "at other addresses", "pointers that are keys"}));
 }
 
 TEST_F(Mistakes, AddressInASendThatOnlyALongerRunExecutes) {
@@ -374,8 +374,9 @@ TEST_F(Mistakes, AddressInAMember) {
   at_each_event([](Context& context, ScriptLp& lp) {
     if (context.now().ticks() >= 2000) lp.digest += reinterpret_cast<std::uintptr_t>(&lp) / 16;
   });
-  EXPECT_TRUE(names(check(model), {"LP 3", "finish()", "the LP's object", "where it is and",
-                                   "in the twin, since event Step at 2", "pointers as keys"}));
+  EXPECT_TRUE(
+      names(check(model), {"LP 3", "finish()", "the LP's object", "where it is and",
+                           "in the twin, since event Step at 2", "pointers that are keys"}));
 }
 
 struct Visit {

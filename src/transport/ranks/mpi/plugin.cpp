@@ -23,7 +23,7 @@ int begin(char* error, std::size_t error_bytes) {
     return 1;
   }
   if (provided < MPI_THREAD_SERIALIZED) {
-    std::snprintf(error, error_bytes, "it takes no calls of several threads");
+    std::snprintf(error, error_bytes, "it does not support calls from several threads");
     return 1;
   }
   if (MPI_Comm_dup(MPI_COMM_WORLD, &ranks_comm) != MPI_SUCCESS) {
