@@ -216,7 +216,7 @@ class Help(Case):
     def test_describe_measures_only_for_a_while(self):
         done = self.run_ok("describe", "phold", "--measure", "--quiet", "--set", "lps=65536")
         self.assertRegex(done.out, r"\Aphold: [\d,]+ events, .* of 100 s simulated, the limit without --until")
-        self.assertIn("nothing is promised; the smallest delay to another LP was", done.out)
+        self.assertIn("the model promises no delay; the smallest delay to another LP was", done.out)
 
     def test_describe_lists_broken_promises(self):
         done = Done(["describe", MISFIT, "--measure", "--until", "20s", "--set", "does=haste"])
@@ -912,7 +912,7 @@ class Checker(Case):
         done = self.run_ok("run", "phold", *SMALL, "--engine", "checker", "--quiet")
         self.assertIn("note: the checker found no difference", done.out)
         self.assertRegex(done.out, r"(?m)^  Node +Ball +Node +[\d,]+ ")
-        self.assertIn("checker: nothing is promised; the smallest delay to another LP was", done.out)
+        self.assertIn("checker: the model promises no delay; the smallest delay to another LP was", done.out)
         self.assertEqual([edge["smallest_delay"] for edge in report["edges"]], ["500 ms", "1 s"])
         self.assertNotIn("edges", expected)
 
@@ -1529,7 +1529,7 @@ class Options(Case):
     def test_an_option_of_earlier_reports_is_accepted_with_a_note(self):
         for name in ["ladder", "heap"]:
             report = self.run_json("pcs", "--set", "cells=8", "--until", "2s", "--pending", name)
-            self.assertIn("there is one pending event set now, the radix heap: "
+            self.assertIn("the radix heap is the only pending event set now: "
                           f"--pending {name} changes nothing", report["notes"])
 
     def test_note_lists_all_and_is_shown(self):
@@ -1779,7 +1779,7 @@ class Conservative(Case):
     def test_comparison_leaves_it_out_with_a_note(self):
         words = ["--workers", "2", "--threads", "2", "--repeats", "1", "--quiet"]
         done = self.run_ok("compare", "phold", *SMALL, *words)
-        self.assertIn("note: engine conservative is left out: it promises no smallest", done.out)
+        self.assertIn("note: engine conservative is left out: the model promises no smallest", done.out)
         self.assertNotRegex(done.out, r"(?m)^  conservative ")
         compared = json.loads(self.run_ok("compare", *self.PARTED, *words, "--json").out)
         self.assertEqual(compared["notes"], [])

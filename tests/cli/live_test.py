@@ -246,7 +246,7 @@ class Runs(LiveCase):
     def test_the_checker_shows_what_it_can(self):
         process, reader = self.start(*LONG, "--engine", "checker")
         state = reader.until(lambda state: state["committed"] > 0)
-        self.assertIn("checker keeps its LPs to itself", state["show"]["metrics"])
+        self.assertIn("checker does not give its LPs away", state["show"]["metrics"])
         self.assertIsNone(state["look"])
         self.assertEqual(reader.ask("stop", "POST")[0], 202)
         self.assertEqual(process.wait(PATIENCE_S), 130)

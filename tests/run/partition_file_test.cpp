@@ -61,7 +61,8 @@ TEST_F(PartitionFile, EmptyPartsAreNoted) {
 
 TEST_F(PartitionFile, WrongOnesAreRefused) {
   EXPECT_EQ(refusal("0\n1\n2\n"), "it has 3 numbers, and the model 4 LPs");
-  EXPECT_EQ(refusal("0\n1\n2\n0\n1\n"), "line 5: the model has 4 LPs, and here is one more");
+  EXPECT_EQ(refusal("0\n1\n2\n0\n1\n"),
+            "line 5: the model has 4 LPs, and this line is one too many");
   EXPECT_EQ(refusal("0\n#\n3\n"), "line 3: there is no worker 3, the run has 0 to 2");
   for (const char* wrong : {"-1", "one", "1 2", "1.5", "99999999999"})
     EXPECT_EQ(refusal(std::string("0\n") + wrong + "\n"),

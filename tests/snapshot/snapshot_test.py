@@ -643,7 +643,7 @@ class Refusals(Case):
         self.refused("run", *self.WORDS, "--end-after-snapshot", "--out", out,
                      says="needs --snapshot-at")
         self.refused("run", *self.WORDS, "--engine", "checker", "--snapshots", "--out", out,
-                     says="engine checker keeps its LPs to itself")
+                     says="engine checker can neither take nor resume snapshots")
 
     def test_resuming(self):
         out = self.interrupted(*self.WORDS, "--snapshot-at", "10s")

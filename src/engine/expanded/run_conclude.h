@@ -61,10 +61,10 @@ void ExpandedRun<Pending>::add_statistics(RunResult& result) const {
   const auto add = [&](const char* name, double value, const char* help, const char* unit = "") {
     result.statistics.push_back({name, unit, help, value});
   };
-  result.account = fmt::format(
-      "the coordinator gave {} of {} events to other threads; an event took {:.3g} ns at the end",
-      fmt::group_digits(handed_over_), fmt::group_digits(finished_),
-      tuner_.work() / cycles_per_second() * 1e9);
+  result.account =
+      fmt::format("other threads executed {} of {} events; an event took {:.3g} ns at the end",
+                  fmt::group_digits(handed_over_), fmt::group_digits(finished_),
+                  tuner_.work() / cycles_per_second() * 1e9);
   add("handed_over", static_cast<double>(handed_over_), "events that one thread gave to another");
   add("mode_switches", static_cast<double>(tuner_.switches()),
       "times that mode auto chose another mode");
