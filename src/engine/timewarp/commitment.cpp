@@ -29,35 +29,29 @@ Commitment::Commitment(Shared& shared, unsigned index, Mailbox& mailbox, Rollbac
 
 GvtReport Commitment::report(const Local& local) const {
   GvtReport report;
-  report.lowest = std::min({mailbox_.sent_lowest(), local.lowest_pending, faults_.lowest()});
-  report.on_its_way = mailbox_.sent_lowest();
-  report.latest_final = held_.latest();
-  report.fault_at_lowest = faults_.at(report.lowest) != nullptr;
-  report.fault_is_certain = faults_.is_certain(report.lowest);
+  const Key& sent_lowest = mailbox_.sent_lowest();
+  const Key lowest = std::min({sent_lowest, local.lowest_pending, faults_.lowest()});
+  report.lowest = lowest;
   report.stop = shared_.control.stop_requested.load(std::memory_order_relaxed);
-  report.executed = statistics_.executed;
-  report.rolled_back = statistics_.rolled_back;
-  report.coasted = statistics_.coasted;
-  report.committed = committed_;
-  report.memory_bytes = local.memory_bytes;
-  report.memory_budget_bytes = index_ == 0 ? shared_.memory_budget_bytes : 0;
-  report.cancellations = statistics_.cancellations;
   report.time_is_over = index_ == 0 && shared_.goal.time_is_over_for_good(
                                            told_.cycles, told_.committed, told_.pending);
-  report.faulted = !faults_.empty();
   report.sent = mailbox_.sent();
   report.received = mailbox_.received();
-  report.undone_at_cuts = statistics_.undone_at_cuts;
-  report.pending = local.pending;
-  report.most_committed = newly_committed_;
-  report.busy_cycles = local.busy_cycles;
-  report.lived_cycles = local.lived_cycles;
-  report.load = report.most_load = local.load;
-  report.workers = 1;
-  report.balances = local.balances;
-  if (index_ == 0 && shared_.world.place().rank == 0)
-    report.period_cycles = cycles_in(Balance::kPeriodSeconds);
-  report.latest_ticks = local.latest_ticks;
+  static_cast<WorkReport&>(report) = {.executed = statistics_.executed,
+                                      .rolled_back = statistics_.rolled_back,
+                                      .coasted = statistics_.coasted,
+                                      .committed = committed_,
+                                      .cancellations = statistics_.cancellations,
+                                      .undone_at_cuts = statistics_.undone_at_cuts,
+                                      .most_committed = newly_committed_,
+                                      .pending = local.pending,
+                                      .latest_ticks = local.latest_ticks};
+  static_cast<LoadReport&>(report) = local.load;
+  report.memory_bytes = local.memory_bytes;
+  report.memory_budget_bytes = index_ == 0 ? shared_.memory_budget_bytes : 0;
+  static_cast<FinalReport&>(report) = {sent_lowest, held_.latest()};
+  static_cast<FailureReport&>(report) = {faults_.at(lowest) != nullptr, faults_.is_certain(lowest),
+                                         !faults_.empty()};
   return report;
 }
 

@@ -31,9 +31,7 @@ class Commitment {
     std::int64_t memory_bytes = 0;
     std::int64_t latest_ticks = 0;  ///< time of the latest event executed since the last report
     double event_cycles = 0;        ///< mean cost of an event
-    std::uint64_t busy_cycles = 0, lived_cycles = 0;  ///< with events; in the loop, all together
-    double load = 0;        ///< of these, for what was committed in the period of balance.h
-    bool balances = false;  ///< LPs may move
+    LoadReport load;
   };
   GvtReport report(const Local& local) const;
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What Time Warp's workers report to each other in a round (transport/rounds.h): the lowest key,
-// whose minimum is GVT, and sums from which all draw the same conclusions.
+// whose minimum is GVT, and sums from which all draw the same conclusions. The report consists of one
+// part for each class that draws them.
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 
 #include "core/key.h"
@@ -73,31 +75,49 @@ struct MemoryReport {
   }
 };
 
-struct GvtReport : transport::LowestKeys, rounds::HaltReport, WorkReport, LoadReport, MemoryReport {
+/// For events that cannot be undone (held.h).
+struct FinalReport {
   Key on_its_way = Key::infinity();  ///< lowest of the messages that were sent, or wait for room
-  Key latest_final;                  ///< highest executed event that cannot be undone (held.h)
-  bool fault_at_lowest = false;      ///< `lowest` is an event whose execution failed
-  bool fault_is_certain = false;     ///< and would fail again
-  bool faulted = false;              ///< an execution has failed, here or ahead
+  Key latest_final;                  ///< highest executed event that cannot be undone
 
-  void add(const GvtReport& one) {
+  void add(const FinalReport& one) {
     on_its_way = std::min(on_its_way, one.on_its_way);
     latest_final = std::max(latest_final, one.latest_final);
+  }
+};
+
+/// Of fault_list.h.
+struct FailureReport {
+  bool fault_at_lowest = false;   ///< the lowest key is an event whose execution failed
+  bool fault_is_certain = false;  ///< and would fail again
+  bool faulted = false;           ///< an execution has failed, here or ahead
+
+  /// `order`: of the two reports' lowest keys. Keys are unique: if both are equal, one of them is a
+  /// notice that cancels the event that failed. But faults of committed events, which occur in
+  /// coasting forward, all lie at GVT.
+  void add(const FailureReport& one, std::strong_ordering order) {
     faulted |= one.faulted;
-    if (one.lowest < lowest) {
-      fault_at_lowest = one.fault_at_lowest;
-      fault_is_certain = one.fault_is_certain;
-    } else if (one.lowest == lowest) {
-      // Keys are unique: the other report's key is a notice that cancels the event that failed. But
-      // faults of committed events, which occur in coasting forward, all lie at GVT.
-      fault_at_lowest &= one.fault_at_lowest;
-      fault_is_certain &= one.fault_is_certain;
-    }
+    if (order > 0) return;
+    fault_at_lowest = one.fault_at_lowest && (order < 0 || fault_at_lowest);
+    fault_is_certain = one.fault_is_certain && (order < 0 || fault_is_certain);
+  }
+};
+
+struct GvtReport : transport::LowestKeys,
+                   rounds::HaltReport,
+                   WorkReport,
+                   LoadReport,
+                   MemoryReport,
+                   FinalReport,
+                   FailureReport {
+  void add(const GvtReport& one) {
+    FailureReport::add(one, one.lowest <=> lowest);
     LowestKeys::add(one);
     HaltReport::add(one);
     WorkReport::add(one);
     LoadReport::add(one);
     MemoryReport::add(one);
+    FinalReport::add(one);
   }
 };
 

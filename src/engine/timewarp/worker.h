@@ -169,6 +169,7 @@ class Worker {
   bool reach_cut();
   void check_cut();
   Commitment::Local local();
+  LoadReport load_report() const;
   std::int64_t memory_bytes() const;
 
   Shared& shared_;
@@ -576,10 +577,20 @@ Commitment::Local Worker<Pending>::local() {
           memory_bytes() + (index_ == 0 ? shared_.bytes_from_ranks() : 0),
           latest_ticks_,
           event_cycles_,
-          busy_cycles_,
-          read_cycles() - start_cycles_,
-          load(),
-          balance_.is_on()};
+          load_report()};
+}
+
+template <class Pending>
+LoadReport Worker<Pending>::load_report() const {
+  const double own = load();
+  const bool keeps_time = index_ == 0 && shared_.world.place().rank == 0;
+  return {.busy_cycles = busy_cycles_,
+          .lived_cycles = read_cycles() - start_cycles_,
+          .load = own,
+          .most_load = own,
+          .workers = 1,
+          .balances = balance_.is_on(),
+          .period_cycles = keeps_time ? cycles_in(Balance::kPeriodSeconds) : 0};
 }
 
 template <class Pending>
