@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "checkpoint/options.h"
-#include "engine/timewarp/settings.h"
 #include "equality/instant_model.h"
 #include "equality/random_model.h"
 #include "equality/run_model.h"
 #include "equality/stopping_rows.h"
 #include "equality/time_warp_shape.h"
 #include "run/engine_cases.h"
+#include "run/world/halts.h"
 #include "sanitizers.h"
 
 namespace orrery::testing {
@@ -32,7 +32,7 @@ struct Paused : TimeWarpShape {
   RunOptions options(std::uint64_t seed = 1) const {
     RunOptions options;
     options.seed = seed;
-    options.set(timewarp::kPauseEvery, every);
+    disturb(options).to_cut = every;
     return apply_shape(options);
   }
 };
@@ -279,14 +279,26 @@ TEST(Cuts, AreNoHindranceToAStopRequest) {
   }
 }
 
+/// Ends a run at its first halt, after so many events.
+class FirstHalt final : public RunHalts {
+ public:
+  explicit FirstHalt(std::uint64_t events) { goal_.events = events; }
+  Goal next_goal(const World&) override { return goal_; }
+  bool at_halt(World&) override { return false; }
+  void at_end(RunResult&) override {}
+  RunEnd end() const override { return RunEnd::paused; }
+
+ private:
+  Goal goal_;
+};
+
 TEST(Cuts, CanEndARun) {
   RandomModel model({.shape = 4, .lps = 60, .horizon = Duration::from_ticks(kHorizonTicks)});
   const Outcome whole = run_model(model, "sequential", {});
   for (const Paused& paused : pauses()) {
     if (20 * paused.every > whole.result.committed) continue;
-    RunOptions options = paused.options();
-    options.set(timewarp::kPauseEnds, true);
-    const Outcome actual = run_model(model, "timewarp", options);
+    FirstHalt first(paused.every);
+    const Outcome actual = run_model(model, "timewarp", paused.options(), &first);
     ASSERT_EQ(actual.result.end, RunEnd::paused) << paused.text();
     EXPECT_EQ(statistic(actual.result, "cuts"), 1) << paused.text();
     EXPECT_GE(actual.result.committed, paused.every) << paused.text();

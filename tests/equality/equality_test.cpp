@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "checkpoint/options.h"
+#include "disturb.h"
 #include "engine/expanded/settings.h"
 #include "engine/sequential/settings.h"
 #include "engine/timewarp/settings.h"
@@ -59,7 +60,7 @@ RunOptions options_of(const Variant& v, std::uint64_t seed) {
   options.set(timewarp::kWindow, v.window_ticks);
   options.memory_bytes = v.memory_bytes;
   options.set(timewarp::kGvtPeriod, v.gvt_period_us);
-  options.set(timewarp::kChannelMessages, v.channel_messages);
+  disturb(options).messages = v.channel_messages;
   options.set(checkpoint::kOffload, v.offload);
   options.set(checkpoint::kAbortThreshold, v.abort_threshold);
   options.set(checkpoint::kMaxDistance, v.max_checkpoint_distance);

@@ -34,28 +34,30 @@ Shape shape_of(const EngineCase& engine) {
   return {engine.text(), engine.engine, engine.options()};
 }
 
+constexpr auto kCuts = &Disturbed::to_cut, kMoves = &Disturbed::to_move;
+
 /// Time Warp with what makes rollbacks, waits for room, and cuts or moves (`what`) frequent.
-Shape time_warp(const TimeWarpShape& shape, const Option<std::uint64_t>& what,
+Shape time_warp(const TimeWarpShape& shape, std::uint64_t Disturbed::*what,
                 std::uint64_t gvt_period_us = 0) {
   RunOptions options = shape.apply_shape({});
-  options.set(what, shape.every);
+  disturb(options).*what = shape.every;
   options.set(timewarp::kGvtPeriod, gvt_period_us);
-  const std::string disturbance = what.flag() + " " + std::to_string(shape.every) +
-                                  ", a round every " + std::to_string(gvt_period_us) + " us";
+  const std::string disturbance = std::string(what == kCuts ? "a cut" : "a move") + " every " +
+                                  std::to_string(shape.every) + " events, a round every " +
+                                  std::to_string(gvt_period_us) + " us";
   return {"timewarp, " + shape.text_with(disturbance), "timewarp", options};
 }
 
 std::vector<Shape> shapes() {
   std::vector<Shape> all;
   for (const EngineCase& engine : all_engines()) all.push_back(shape_of(engine));
-  const auto& cuts = timewarp::kPauseEvery;
-  all.push_back(time_warp({1, 0, 4096, "copy"}, cuts));
-  all.push_back(time_warp({2, 0, 2}, cuts));
-  all.push_back(time_warp({2, 50}, cuts));
-  all.push_back(time_warp({3, 200, 4}, timewarp::kMoveEvery));
-  all.push_back(time_warp({3, 0, 4096, "incremental"}, cuts));
-  all.push_back(time_warp({5, 300, 2}, cuts));
-  all.push_back(time_warp({2, 0}, cuts, 2000));
+  all.push_back(time_warp({1, 0, 4096, "copy"}, kCuts));
+  all.push_back(time_warp({2, 0, 2}, kCuts));
+  all.push_back(time_warp({2, 50}, kCuts));
+  all.push_back(time_warp({3, 200, 4}, kMoves));
+  all.push_back(time_warp({3, 0, 4096, "incremental"}, kCuts));
+  all.push_back(time_warp({5, 300, 2}, kCuts));
+  all.push_back(time_warp({2, 0}, kCuts, 2000));
   for (const char* mode : {"in-place", "single"}) all.push_back(shape_of({"expanded", 3, mode}));
   all.push_back(shape_of({"auto", 2, "single", 2, false, 100}));
   all.push_back({"checker", "checker", {}});
@@ -145,7 +147,7 @@ TEST(Held, UnderLittleMemory) {
                                               .durations = true});
     const HeldRun expected = run_sequentially(model, seed);
     const TimeWarpShape little{2, 15, 4096, "auto", "none", kLittle};
-    const HeldRun actual = run_on(model, time_warp(little, timewarp::kPauseEvery), seed);
+    const HeldRun actual = run_on(model, time_warp(little, kCuts), seed);
     expect_same(expected.outcome, actual.outcome, "seed " + std::to_string(seed));
     EXPECT_TRUE(expected.seen.pipe == actual.seen.pipe) << "seed " << seed;
     retreats += statistic(actual.outcome.result, "retreats");

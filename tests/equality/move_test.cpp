@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "checkpoint/options.h"
-#include "engine/timewarp/settings.h"
 #include "equality/instant_model.h"
 #include "equality/random_model.h"
 #include "equality/relay.h"
@@ -31,8 +30,8 @@ struct Moves : TimeWarpShape {
                      std::to_string(pause_every));
   }
   RunOptions apply(RunOptions options) const {
-    options.set(timewarp::kMoveEvery, every);
-    options.set(timewarp::kPauseEvery, pause_every);
+    disturb(options).to_move = every;
+    disturb(options).to_cut = pause_every;
     return apply_shape(std::move(options));
   }
 };
@@ -163,7 +162,7 @@ TEST(Moves, AndHandOvers) {
         {{{"timewarp", 2}, 200}, {{"expanded", 4, "batched"}, 200}, {{"timewarp", 5}, 90}}}) {
     Relay relay(legs);
     RunOptions options;
-    options.set(timewarp::kMoveEvery, moves.every);
+    disturb(options).to_move = moves.every;
     expect_same(expected, run_relay(model, relay, options), "with hand-overs");
     EXPECT_GT(relay.handed_over, 1u);
   }

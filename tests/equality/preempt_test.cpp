@@ -49,7 +49,7 @@ struct How {
   void apply(RunOptions& options) const {
     options.set(timewarp::kPreempt, preempt);
     options.set(timewarp::kTick, 50);
-    options.set(timewarp::kPreemptAlways, always);
+    disturb(options).at_calls = always;
   }
 };
 constexpr How kAlways{"demand", true}, kDemand{"demand"}, kTick{"tick"}, kBoth{"both"};
@@ -98,7 +98,7 @@ TEST(PreemptionAtCalls, WithCutsAndMoves) {
       const TimeWarpShape shape{workers, every};
       for (const bool moving : {false, true}) {
         RunOptions own = shape.apply_shape(options);
-        own.set(moving ? timewarp::kMoveEvery : timewarp::kPauseEvery, every);
+        (moving ? disturb(own).to_move : disturb(own).to_cut) = every;
         kAlways.apply(own);
         const Outcome actual = run_model(model, "timewarp", own);
         expect_same(expected, actual, shape.text_with(moving ? "moves" : "cuts"));

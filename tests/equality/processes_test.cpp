@@ -99,8 +99,8 @@ TEST(ProcessesOnTimeWarp, UnderEveryKindOfCheckpoint) {
       for (const bool pauses : {false, true}) {
         const TimeWarpShape shape{workers, 40, 4, checkpoint, offload};
         RunOptions options = shape.apply_shape({});
-        options.set(timewarp::kMoveEvery, 40);
-        options.set(timewarp::kPauseEvery, pauses ? 25 : 0);
+        disturb(options).to_move = 40;
+        disturb(options).to_cut = pauses ? 25 : 0;
         expect_equal(model, expected, options,
                      shape.text_with(pauses ? "cuts and moves" : "moves"));
         if (HasFailure()) return;
@@ -124,7 +124,7 @@ TEST(ProcessesOnTimeWarp, WhoseHandlersAreInterrupted) {
       RunOptions options = shape.apply_shape({});
       options.set(timewarp::kPreempt, at_each_call ? "demand" : "both");
       options.set(timewarp::kTick, 50);
-      options.set(timewarp::kPreemptAlways, at_each_call);
+      disturb(options).at_calls = at_each_call;
       expect_equal(model, expected, options, shape.text_with("interruptions"));
       if (HasFailure()) return;
     }
@@ -155,7 +155,7 @@ TEST(ProcessesOverRanks, CommitTheSame) {
   const Outcome expected = run_model(*make(), "sequential", {});
   for (const unsigned ranks : {2u, 3u}) {
     RunOptions options = TimeWarpShape{2, 0}.apply_shape({});
-    options.set(timewarp::kMoveEvery, 50);
+    disturb(options).to_move = 50;
     const auto outcomes =
         run_ranks(make, "timewarp", options, ranks, {.seed = ranks, .delays = true});
     expect_same(expected, outcomes[0], std::to_string(ranks) + " ranks");

@@ -60,11 +60,14 @@ struct Outcome {
   bool late_rows = false;
 };
 
-inline Outcome run_model(const Model& model, const std::string& engine, RunOptions options) {
+/// `halts`: null, or what halts the run.
+inline Outcome run_model(const Model& model, const std::string& engine, RunOptions options,
+                         RunHalts* halts = nullptr) {
   if (options.until == Time::max()) options.until = model.default_horizon();
   CollectedRows rows;
   RunControl control;
   control.rows = &rows;
+  control.halts = halts;
   Outcome outcome;
   outcome.result = run_supervised(*find_engine(engine).make(), model, options, control);
   outcome.late_rows = rows.late();

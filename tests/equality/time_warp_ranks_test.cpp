@@ -43,9 +43,9 @@ struct RankShape : TimeWarpShape {
   }
   RunOptions apply(RunOptions options) const {
     options = apply_shape(options);
-    options.set(timewarp::kPauseEvery, every);
+    disturb(options).to_cut = every;
     options.set(timewarp::kGvtPeriod, gvt_period_us);
-    options.set(timewarp::kMoveEvery, move_every);
+    disturb(options).to_move = move_every;
     return options;
   }
 };
@@ -162,7 +162,7 @@ TEST(TimeWarpOverRanks, HandlersThatAreInterrupted) {
   RunOptions options;
   options.seed = 5;
   const Outcome expected = run_model(*make(), "sequential", options);
-  options.set(timewarp::kPreemptAlways, true);
+  disturb(options).at_calls = true;
   for (const RankShape& shape : {RankShape{{1, 0}}, RankShape{{2, 0}}}) {
     const auto outcomes =
         run_ranks(make, "timewarp", shape.apply(options), shape.ranks, {.seed = 5, .delays = true});

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "checkpoint/options.h"
-#include "engine/timewarp/settings.h"
+#include "disturb.h"
 #include "run/options/options.h"
 
 namespace orrery::testing {
@@ -35,7 +35,7 @@ struct TimeWarpShape {
     options.bind = false;
     options.memory_bytes = memory_bytes;
     options.set(threads_option(), workers);
-    options.set(timewarp::kChannelMessages, channel_messages);
+    disturb(options).messages = channel_messages;
     options.set(checkpoint::kCheckpoint, checkpoint);
     options.set(checkpoint::kOffload, offload);
     options.set(checkpoint::kBurst, 64);

@@ -43,7 +43,7 @@ class Balance {
   struct Terms {
     bool on = false;  ///< LPs of this rank may move; reports tell whether those of other ranks may
     std::uint64_t lps = 0;
-    std::uint64_t move_every = 0;  ///< for tests: events from move to move, without need
+    std::uint64_t disturbed_after = 0;  ///< Disturbances::events_to_move
   };
   static constexpr double kPeriodSeconds = 0.25;
   static constexpr double kUnevenLoad = 1.15;
@@ -53,9 +53,9 @@ class Balance {
   bool is_on() const { return terms_.on; }
   /// How new owners are chosen.
   enum class Plan : std::uint8_t {
-    even,    ///< from the loads
-    back,    ///< undo the last move
-    shuffle  ///< for tests
+    even,      ///< from the loads
+    back,      ///< undo the last move
+    disturbed  ///< by Disturbances
   };
 
   /// After each round.
@@ -64,7 +64,7 @@ class Balance {
     if (!sum.balances || phase_ == Phase::moving) return;
     const std::uint64_t lived = sum.lived_cycles / sum.workers;
     if (begin_anew_) return begin(sum, lived);
-    if (terms_.move_every > 0) return observe_events(sum);
+    if (terms_.disturbed_after > 0) return observe_events(sum);
     if (lived - lived_ < sum.period_cycles) return;
     imbalance_ = sum.even_load > 0 ? sum.most_load / sum.even_load : 1;
     end_period(
@@ -75,7 +75,7 @@ class Balance {
   /// Whether the last observe() has begun a period: loads count from now on.
   bool period_begins() const { return begins_; }
   /// Whether each event's cycles are to be counted for its LP.
-  bool measures() const { return terms_.on && (phase_ == Phase::measuring || terms_.move_every); }
+  bool measures() const { return terms_.on && (phase_ == Phase::measuring || terms_.disturbed_after); }
   bool wants_cut() const { return phase_ == Phase::moving; }
   Plan plan() const { return plan_; }
 
@@ -83,7 +83,7 @@ class Balance {
   /// ranks.
   void note_cut(bool moved) {
     begin_anew_ = true;
-    if (plan_ == Plan::back || !moved || terms_.move_every > 0) {
+    if (plan_ == Plan::back || !moved || terms_.disturbed_after > 0) {
       rest();
     } else {
       if (first_imbalance_ == 0) first_imbalance_ = imbalance_;
@@ -194,7 +194,7 @@ class Balance {
     std::fill(std::begin(rates_), std::end(rates_), 0.0);
   }
   void rest() {
-    phase_ = terms_.move_every > 0 ? Phase::watching : Phase::resting;
+    phase_ = terms_.disturbed_after > 0 ? Phase::watching : Phase::resting;
     reference_ = plan_ == Plan::back ? moved_imbalance_ : imbalance_;
     periods_to_rest_ = next_rest_;
     next_rest_ = std::min(4 * next_rest_, kLongestRest);
@@ -205,8 +205,8 @@ class Balance {
     phase_ = Phase::moving;
   }
   void observe_events(const GvtReport& sum) {
-    if (sum.committed - committed_ < terms_.move_every) return;
-    constexpr Plan kPlans[] = {Plan::shuffle, Plan::even, Plan::shuffle, Plan::back};
+    if (sum.committed - committed_ < terms_.disturbed_after) return;
+    constexpr Plan kPlans[] = {Plan::disturbed, Plan::even, Plan::disturbed, Plan::back};
     move(kPlans[++forced_ % std::size(kPlans)]);
   }
 

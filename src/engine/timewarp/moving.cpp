@@ -7,12 +7,18 @@
 #include <utility>
 
 #include "core/assert.h"
+#include "run/options/disturbances.h"
 #include "run/world/rebalance.h"
 
 namespace orrery::timewarp {
 
-Moving::Moving(const LpExecutions& executions, LpId lps, unsigned workers)
-    : executions_(executions), lp_count_(lps), workers_(workers), worker_loads_(workers) {
+Moving::Moving(const LpExecutions& executions, LpId lps, unsigned workers,
+               const Disturbances* disturbances)
+    : executions_(executions),
+      lp_count_(lps),
+      workers_(workers),
+      disturbances_(disturbances),
+      worker_loads_(workers) {
   if (workers == 1) return;
   cycles_.reset(static_cast<std::uint32_t*>(std::calloc(lps, sizeof(std::uint32_t))));
   if (cycles_ == nullptr) throw std::bad_alloc();
@@ -29,8 +35,8 @@ void Moving::decide(const Model& model, const std::vector<std::uint16_t>& owners
     case Balance::Plan::back:
       go_back();
       break;
-    case Balance::Plan::shuffle:
-      shuffle(owners);
+    case Balance::Plan::disturbed:
+      disturb(owners);
       break;
   }
   std::memset(cycles_.get(), 0, lp_count_ * sizeof(std::uint32_t));
@@ -52,24 +58,11 @@ void Moving::go_back() {
   for (Lp& lp : moves_) std::swap(lp.from, lp.to);
 }
 
-/// For tests: some LPs go to random workers; now and then all LPs of a worker leave it.
-void Moving::shuffle(const std::vector<std::uint16_t>& owners) {
+void Moving::disturb(const std::vector<std::uint16_t>& owners) {
   moves_.clear();
-  std::uint64_t random = ++shuffles_;
-  const auto draw = [&random](std::uint64_t below) {  // SplitMix64 (Steele, Lea, Flood 2014)
-    std::uint64_t x = random += 0x9e3779b97f4a7c15;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-    x = (x ^ x >> 27) * 0x94d049bb133111eb;
-    return (x ^ x >> 31) % below;
-  };
-  const std::uint64_t left = draw(2) == 0 ? draw(workers_) : workers_;  // workers_: nobody's
-  std::vector<std::uint16_t> shuffled = owners;
-  for (std::uint16_t& owner : shuffled) {
-    if (owner == World::kElsewhere) continue;
-    if (owner == left || draw(3) == 0) owner = static_cast<std::uint16_t>(draw(workers_));
-    if (owner == left) owner = static_cast<std::uint16_t>((owner + 1) % workers_);
-  }
-  move_to(owners, shuffled);
+  std::vector<std::uint16_t> wanted = owners;
+  disturbances_->move(++disturbed_, workers_, wanted);
+  move_to(owners, wanted);
 }
 
 /// The measured cycles of each LP, scaled to the loads of their workers. The LPs of a worker

@@ -33,6 +33,7 @@
 #include "engine/timewarp/event.h"
 #include "orrery/model.h"
 #include "run/execution/lp_executions.h"
+#include "run/options/options.h"
 #include "run/world/world.h"
 
 namespace orrery::timewarp {
@@ -48,7 +49,9 @@ class Moving {
     std::uint16_t to;
   };
 
-  Moving(const LpExecutions& executions, LpId lps, unsigned workers);
+  /// `disturbances`: of a test, or null.
+  Moving(const LpExecutions& executions, LpId lps, unsigned workers,
+         const Disturbances* disturbances);
 
   // ---- Measuring. Only an LP's owner writes the LP's entry. The system provides no memory for
   // pages of the table that no worker has written.
@@ -82,7 +85,7 @@ class Moving {
 
   void even_out(const Model& model, const std::vector<std::uint16_t>& owners);
   void go_back();
-  void shuffle(const std::vector<std::uint16_t>& owners);
+  void disturb(const std::vector<std::uint16_t>& owners);
   std::vector<float> lp_loads(const std::vector<std::uint16_t>& owners) const;
   double most_load(const std::vector<std::uint16_t>& owners, const std::vector<float>& loads) const;
   void move_to(const std::vector<std::uint16_t>& from, const std::vector<std::uint16_t>& to);
@@ -90,11 +93,12 @@ class Moving {
   const LpExecutions& executions_;
   const LpId lp_count_;
   const unsigned workers_;
+  const Disturbances* const disturbances_;
   std::unique_ptr<std::uint32_t[], FreeTable> cycles_;  ///< in units, since the last move
   std::vector<double> worker_loads_;
   std::vector<Lp> moves_;  ///< the last ones
   std::vector<std::vector<Event>> handed_out_;
-  std::uint64_t times_ = 0, lps_moved_ = 0, shuffles_ = 0;
+  std::uint64_t times_ = 0, lps_moved_ = 0, disturbed_ = 0;
 };
 
 }  // namespace orrery::timewarp

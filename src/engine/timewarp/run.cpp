@@ -14,6 +14,7 @@
 #include "engine/timewarp/worker_thread.h"
 #include "pending/engine_set.h"
 #include "run/clock.h"
+#include "run/options/disturbances.h"
 #include "run/ranks/rank_end.h"
 #include "run/world/placement.h"
 #include "run/world/rank_exchange.h"
@@ -34,6 +35,10 @@ unsigned count_parts(const RunOptions& options, const Model& model) {
                                                  : count_workers(options, model);
 }
 
+std::uint64_t events_to_cut(const RunOptions& options) {
+  return options.disturbances == nullptr ? 0 : options.disturbances->events_to_cut();
+}
+
 double cores_for(unsigned workers, const RankPlace& place) {
   return std::min<double>(workers, static_cast<double>(usable_cores()) / place.sharing);
 }
@@ -47,8 +52,8 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
       model(run_world.model()),
       options(run_options),
       goal(run_goal),
-      cut_events(run_goal.is_a_slice() ? run_goal.events : run_settings.pause_every),
-      ends_at_cut(run_goal.pauses() || run_settings.pause_ends),
+      cut_events(run_goal.is_a_slice() ? run_goal.events : events_to_cut(run_options)),
+      ends_at_cut(run_goal.pauses()),
       end(Key::start_of(run_goal.end(run_options))),
       settings(run_settings),
       control(run_control),
@@ -67,10 +72,10 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
       // A run that halts now and then, as for --stop-when, starts its threads anew each time.
       federation(team, run_control.ranks, run_goal.until == Time::max()),
       rounds(workers),
-      moving(world.executions(), world.lp_count(), workers),
+      moving(world.executions(), world.lp_count(), workers, run_options.disturbances.get()),
       text(run_world.model()),
       waker(workers),
-      preempts((Preemptible::kPossible || run_settings.preempt_always) &&
+      preempts((Preemptible::kPossible || run_settings.preempt_at_calls) &&
                (worker_count > 1 || run_control.ranks != nullptr) && run_settings.preempts() &&
                text.locals_bytes() <= Preemptible::kMostLocalsBytes),
       cores_a_worker(cores_for(workers, options.place) / workers) {
@@ -150,9 +155,11 @@ std::optional<SetUpFailure> Shared::refusal() {
 /// LPs do not move where threads share cores: loads mean nothing there.
 Balance::Terms Shared::balance_terms() const {
   const bool pays = settings.balance && !team.crowded();
-  return {.on = workers > 1 && (settings.move_every > 0 || pays),
+  const std::uint64_t disturbed =
+      options.disturbances == nullptr ? 0 : options.disturbances->events_to_move();
+  return {.on = workers > 1 && (disturbed > 0 || pays),
           .lps = world.lp_count(),
-          .move_every = settings.move_every};
+          .disturbed_after = disturbed};
 }
 
 void Shared::give_to(LpId id, unsigned worker) {
@@ -287,7 +294,7 @@ class TimeWarpRun {
     if (!shared_.world.executions().all_speculative())
       add("held_events", static_cast<double>(held), "events of LPs that must not roll back");
     if (first().balance().is_on() || moves > 0) add_moves(moves, lps_moved);
-    if (shared_.settings.pause_every > 0)
+    if (shared_.options.disturbances != nullptr)
       add("cuts", static_cast<double>(sum.cuts), "times that all workers came to a cut");
     add_memory();
   }

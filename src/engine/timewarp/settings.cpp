@@ -3,6 +3,7 @@
 
 #include "checkpoint/options.h"
 #include "orrery/error.h"
+#include "run/options/disturbances.h"
 #include "run/options/option_forms.h"
 
 namespace orrery::timewarp {
@@ -94,12 +95,6 @@ const Option<std::int64_t> kTick{{.name = "tick",
                                  100,
                                  tick_form()};
 
-const Option<bool> kPreemptAlways{"preempt-always", false};
-const Option<std::uint64_t> kChannelMessages{"channel-messages", 4096};
-const Option<std::uint64_t> kPauseEvery{"pause-every", 0};
-const Option<bool> kPauseEnds{"pause-ends", false};
-const Option<std::uint64_t> kMoveEvery{"move-every", 0};
-
 OptionList options() {
   OptionList all = checkpoint::options();
   all.insert(all.end(), {&workers_option(), &memory_option(), &bind_option(), &threads_option(),
@@ -115,11 +110,7 @@ Settings Settings::of(const RunOptions& options) {
   settings.copier = &checkpoint::find_copier_backend(options.get(checkpoint::kCopier));
   settings.window_ticks = options.get(kWindow);
   settings.gvt_period_us = static_cast<std::uint64_t>(options.get(kGvtPeriod));
-  settings.channel_messages = static_cast<std::uint32_t>(options.get(kChannelMessages));
-  settings.pause_every = options.get(kPauseEvery);
-  settings.pause_ends = options.get(kPauseEnds);
   settings.balance = options.get(kBalance);
-  settings.move_every = options.get(kMoveEvery);
   settings.cache_aware = options.get(kCacheAware);
   settings.cache_share = options.get(kCacheShare);
   const std::string& preempt = options.get(kPreempt);
@@ -127,7 +118,10 @@ Settings Settings::of(const RunOptions& options) {
   settings.preempt_on_demand = preempt == "auto" || preempt == "demand" || preempt == "both";
   if (preempt == "tick" || preempt == "both")
     settings.preempt_tick_seconds = static_cast<double>(options.get(kTick)) * kMicrosecond;
-  settings.preempt_always = options.get(kPreemptAlways);
+  if (options.disturbances != nullptr) {
+    settings.channel_messages = options.disturbances->channel_messages(settings.channel_messages);
+    settings.preempt_at_calls = options.disturbances->interrupts_at_calls();
+  }
   settings.deny_oversize = options.get(kOversize) == "deny";
   return settings;
 }

@@ -268,11 +268,11 @@ void WorkerThread<Pending>::deal_with_ranks(bool busy) {
 
 // ---- Interrupting
 
-/// Clears the attention byte: the thread is about to look around anyway. With preempt_always, sets
-/// it.
+/// Clears the attention byte: the thread is about to look around anyway. With preempt_at_calls,
+/// sets it.
 template <class Pending>
 void WorkerThread<Pending>::arm() {
-  if (shared_.settings.preempt_always) {
+  if (shared_.settings.preempt_at_calls) {
     memory::ask_attention(memory::kLook);
   } else if (memory::attention_asked(memory::kLook)) {
     memory::end_attention(memory::kLook);
@@ -285,7 +285,7 @@ void WorkerThread<Pending>::arm() {
 template <class Pending>
 bool WorkerThread<Pending>::may_interrupt() const {
   if (!worker_.may_interrupt()) return false;
-  if (shared_.settings.preempt_always) return true;
+  if (shared_.settings.preempt_at_calls) return true;
   constexpr double kTurnSeconds = 30e-6;
   const std::uint64_t now = read_cycles();
   return now >= next_look_cycles_ && now - worker_.turn_cycles() > cycles_in(kTurnSeconds);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -19,6 +20,7 @@ namespace orrery {
 
 template <class T>
 class Option;
+class Disturbances;
 
 struct RunOptions {
   std::uint64_t seed = 1;
@@ -29,6 +31,7 @@ struct RunOptions {
   bool bind = true;                ///< bind workers to cores where there are enough
   std::uint32_t livelock_microsteps = 1'000'000;  ///< limit of zero-delay steps at one instant
   RankPlace place;                                ///< of this process among the ranks of the run
+  std::shared_ptr<const Disturbances> disturbances;  ///< of a test; else null
 
   /// The same without a horizon: no send is dropped.
   RunOptions without_horizon() const {

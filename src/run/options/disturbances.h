@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Makes rare events of a run frequent, for tests: full channels, cuts and moves of LPs without
+// need, interruptions of handlers. Only tests make such an object and give it to RunOptions. An
+// engine asks it where the event may happen, and passes over what it does not have.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace orrery {
+
+class Disturbances {
+ public:
+  virtual ~Disturbances() = default;
+
+  /// Messages that fit into the channel between two workers; `usual`: without disturbances.
+  virtual std::size_t channel_messages(std::size_t usual) const { return usual; }
+  /// Events that are committed from one cut to the next, at which the run goes on; 0: no such cuts.
+  virtual std::uint64_t events_to_cut() const { return 0; }
+  /// Events that are committed from one move of LPs between workers to the next; 0: no such moves.
+  virtual std::uint64_t events_to_move() const { return 0; }
+  /// Changes owners[lp] for the move with that number. An owner is a worker below `workers`, or
+  /// World::kElsewhere, which stays.
+  virtual void move(std::uint64_t /*number*/, unsigned /*workers*/,
+                    std::vector<std::uint16_t>& /*owners*/) const {}
+  /// Whether a handler is interrupted each time that it calls the platform.
+  virtual bool interrupts_at_calls() const { return false; }
+};
+
+}  // namespace orrery
