@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "core/cycles.h"
@@ -441,6 +442,41 @@ void Checkpointer::drop_shadow(CheckpointRecord& record) {
   if (record.shadow == nullptr) return;
   shadow_bytes_ -= record.shadow->bytes();
   record.shadow.reset();
+}
+
+void Checkpointer::report(const Statistics& sum, const Copier* copier, RunResult& result) const {
+  if (sum.refused > 0)
+    result.notes.push_back("the system refused the memory for " + std::to_string(sum.refused) +
+                           " checkpoints; they were taken later, or as plain copies");
+  if (sum.taken + sum.reversals == 0) return;
+  const auto add = [&](const char* name, double value, const char* help, const char* unit = "") {
+    result.statistics.push_back({name, unit, help, value});
+  };
+  const auto mean = [](std::uint64_t total, std::uint64_t count) {
+    return count == 0 ? 0.0 : static_cast<double>(total) / static_cast<double>(count);
+  };
+  const auto count = [](std::uint64_t n) { return static_cast<double>(n); };
+  add("checkpoint_distance", mean(sum.distance, sum.distances),
+      "mean number of events from one full copy of a large LP to the next");
+  add("checkpoint_images", count(sum.images), "full copies of large LPs");
+  add("checkpoint_deltas", count(sum.deltas), "incremental checkpoints");
+  add("checkpoint_delta_bytes", mean(sum.delta_bytes, sum.deltas),
+      "mean size of an incremental checkpoint", "B");
+  add("checkpoint_reversals", count(sum.reversals), "events that a reverse handler can undo");
+  if (copier == nullptr) return;
+  add("checkpoints_offloaded", count(sum.offloaded), "checkpoints handed to a copier");
+  add("checkpoints_aborted", count(sum.aborted), "offloaded checkpoints that were given up");
+  add("checkpoints_by_copier", count(sum.by_copier),
+      "offloaded checkpoints that were complete when their LP was needed");
+  add("checkpoints_by_worker", count(sum.by_worker),
+      "offloaded checkpoints that the worker finished");
+  add("checkpoint_resynchronisations", count(sum.resynchronised),
+      "offloaded checkpoints that were unfinished when their LP was needed");
+  add("checkpoints_no_slot", count(sum.no_slot),
+      "checkpoints that were not offloaded because the copier's queue was full");
+  add("abort_threshold", threshold(),
+      "share of a copy from which on it is finished, not given up; at the end");
+  add("copier_utilisation", copier->utilisation(), "share of the copiers' time that they copied");
 }
 
 }  // namespace orrery::checkpoint

@@ -165,6 +165,9 @@ class Checkpointer {
     thresholds_.observe(executed, cycles);
   }
   double threshold() const { return thresholds_.threshold(); }
+  /// Adds the statistics `sum` of all workers to the result, and a note if memory was refused.
+  /// `copier`: null if no checkpoint is offloaded.
+  void report(const Statistics& sum, const Copier* copier, RunResult& result) const;
   const Statistics& statistics() const { return statistics_; }
   /// Memory in bytes, without the pool's.
   std::size_t bytes() const { return shadow_bytes_; }

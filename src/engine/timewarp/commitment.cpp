@@ -22,7 +22,8 @@ Commitment::Commitment(Shared& shared, unsigned index, Mailbox& mailbox, Rollbac
       statistics_(statistics),
       optimism_(shared.settings.window_ticks, shared.memory_budget_bytes, shared.all_workers()) {
   if (index == 0 && shared.cache.automatic && shared.cache.colouring.on)
-    cache_tuning_.emplace(shared.cache);
+    cache_tuning_.emplace(shared.cache.colouring.way_bytes,
+                          cycles_in(memory::CacheTuning::kPeriodSeconds));
   gvt_ = shared.world.cut;
   horizon_ = horizon_from(gvt_);
 }
@@ -156,7 +157,7 @@ void Commitment::adjust(const GvtReport& sum, const Local& local) {
 /// Publishes the progress of the run; worker 0 does this for all. Relaxed: the values are hints.
 void Commitment::show(const GvtReport& sum) {
   if (cache_tuning_) {
-    if (const auto threshold = cache_tuning_->observe(sum.committed))
+    if (const auto threshold = cache_tuning_->observe(sum.committed, read_cycles()))
       shared_.mild_from.store(*threshold, std::memory_order_relaxed);
   }
   RunControl& control = shared_.control;

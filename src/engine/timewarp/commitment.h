@@ -14,6 +14,7 @@
 #include "engine/timewarp/optimism.h"
 #include "engine/timewarp/rollback_log.h"
 #include "engine/timewarp/shared.h"
+#include "memory/cache_tuning.h"
 
 namespace orrery::timewarp {
 
@@ -85,7 +86,7 @@ class Commitment {
   Emitted& emitted_;
   WorkerStatistics& statistics_;
   Optimism optimism_;
-  std::optional<CacheTuning> cache_tuning_;  ///< of worker 0, if automatic
+  std::optional<memory::CacheTuning> cache_tuning_;  ///< of worker 0, if automatic
   Key gvt_;
   Key horizon_;
   std::uint64_t committed_ = 0;  ///< events that the last round knew to be committed

@@ -3,8 +3,9 @@
 // The Time Warp engine (Jefferson, "Virtual time", 1985) on the threads of one process. This file
 // sets a run up, starts its threads, and collects their results; worker.h is the engine.
 #include <algorithm>
-#include <cstdio>
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "checkpoint/options.h"
@@ -277,9 +278,9 @@ class TimeWarpRun {
                   static_cast<double>(shared_.workers);
     note_budget();
     note_preemption();
-    for (const auto& thread : threads_)
-      if (!thread->refusal_note().empty()) result_.notes.push_back(thread->refusal_note());
-    add_checkpoint_notes(kept);
+    note_threads();
+    if (const std::string note = shared_.tracker->note(); !note.empty())
+      result_.notes.push_back(note);
     shared_.team.add_notes(result_.notes);
     ORRERY_ASSERT(sum.rolled_back <= sum.executed, "what is undone was executed");
     shared_.world.executed += sum.executed;
@@ -290,7 +291,7 @@ class TimeWarpRun {
     report_counters(kWorkerCounters, reported, result_.statistics);
     add("checkpoint_interval", interval,
         "events from one checkpoint of a small LP to the next, at the end");
-    if (kept.taken + kept.reversals > 0) add_checkpoints(kept);
+    first().rollback_log().checkpointer().report(kept, shared_.copier.get(), result_);
     if (!shared_.world.executions().all_speculative())
       add("held_events", static_cast<double>(held), "events of LPs that must not roll back");
     if (first().balance().is_on() || moves > 0) add_moves(moves, lps_moved);
@@ -299,46 +300,8 @@ class TimeWarpRun {
     add_memory();
   }
 
-  void add_checkpoint_notes(const checkpoint::Checkpointer::Statistics& kept) {
-    if (const std::string note = shared_.tracker->note(); !note.empty())
-      result_.notes.push_back(note);
-    if (kept.refused == 0) return;
-    result_.notes.push_back("the system refused the memory for " + std::to_string(kept.refused) +
-                            " checkpoints; they were taken later, or as plain copies");
-  }
-
   void add(const char* name, double value, const char* help, const char* unit = "") {
     result_.statistics.push_back({name, unit, help, value});
-  }
-
-  /// Statistics of the LPs with a record of their own, and of offloading.
-  void add_checkpoints(const checkpoint::Checkpointer::Statistics& kept) {
-    const auto mean = [](std::uint64_t sum, std::uint64_t count) {
-      return count == 0 ? 0.0 : static_cast<double>(sum) / static_cast<double>(count);
-    };
-    const auto count = [](std::uint64_t n) { return static_cast<double>(n); };
-    add("checkpoint_distance", mean(kept.distance, kept.distances),
-        "mean number of events from one full copy of a large LP to the next");
-    add("checkpoint_images", count(kept.images), "full copies of large LPs");
-    add("checkpoint_deltas", count(kept.deltas), "incremental checkpoints");
-    add("checkpoint_delta_bytes", mean(kept.delta_bytes, kept.deltas),
-        "mean size of an incremental checkpoint", "B");
-    add("checkpoint_reversals", count(kept.reversals), "events that a reverse handler can undo");
-    if (shared_.copier == nullptr) return;
-    add("checkpoints_offloaded", count(kept.offloaded), "checkpoints handed to a copier");
-    add("checkpoints_aborted", count(kept.aborted), "offloaded checkpoints that were given up");
-    add("checkpoints_by_copier", count(kept.by_copier),
-        "offloaded checkpoints that were complete when their LP was needed");
-    add("checkpoints_by_worker", count(kept.by_worker),
-        "offloaded checkpoints that the worker finished");
-    add("checkpoint_resynchronisations", count(kept.resynchronised),
-        "offloaded checkpoints that were unfinished when their LP was needed");
-    add("checkpoints_no_slot", count(kept.no_slot),
-        "checkpoints that were not offloaded because the copier's queue was full");
-    add("abort_threshold", first().rollback_log().checkpointer().threshold(),
-        "share of a copy from which on it is finished, not given up; at the end");
-    add("copier_utilisation", shared_.copier->utilisation(),
-        "share of the copiers' time that they copied");
   }
 
   void add_moves(std::uint64_t moves, std::uint64_t lps_moved) {
@@ -366,8 +329,7 @@ class TimeWarpRun {
         static_cast<std::uint64_t>(events + taken) + shared_.lps.count() * LpTable::bytes_per_lp();
   }
 
-  /// Notes on --preempt: why no handler was interrupted although the options asked for it, what
-  /// ticks cost, and which handler had not returned.
+  /// A note if no handler was interrupted although the options asked for it.
   void note_preemption() {
     if (shared_.text.locals_bytes() > Preemptible::kMostLocalsBytes &&
         shared_.settings.preempts() && shared_.all_workers() > 1) {
@@ -382,24 +344,12 @@ class TimeWarpRun {
                : "this needs an x86-64 processor and a build without sanitizers "
                  "of addresses or threads"));
     }
-    constexpr double kDearShare = 0.01;
-    if (const double share = threads_.front()->tick_share(); share > kDearShare) {
-      char text[16];
-      std::snprintf(text, sizeof text, "%.0f", 100 * share);
-      result_.notes.push_back(std::string("ticks take ") + text +
-                              " % of the time on this machine; a longer --tick costs less");
-    }
-    for (const auto& thread : threads_)
-      if (!thread->unreturned_note().empty()) result_.notes.push_back(thread->unreturned_note());
-    const auto lacks_federation = [](const auto& thread) {
-      return !thread->federation_note().empty();
-    };
-    if (const auto one = std::find_if(threads_.begin(), threads_.end(), lacks_federation);
-        one != threads_.end())
-      result_.notes.push_back((*one)->federation_note());
-    const auto lacks_tick = [](const auto& thread) { return thread->lacks_tick(); };
-    if (std::any_of(threads_.begin(), threads_.end(), lacks_tick))
-      result_.notes.push_back("the system refused a timer, so ticks interrupted no handler");
+  }
+  /// What several threads note, such as a timer that the system refuses, is noted once.
+  void note_threads() {
+    std::set<std::string> notes;
+    for (const auto& thread : threads_) notes.insert(thread->notes().begin(), thread->notes().end());
+    result_.notes.insert(result_.notes.end(), notes.begin(), notes.end());
   }
   void note_budget() {
     const std::uint64_t needed = first().budget_bytes();

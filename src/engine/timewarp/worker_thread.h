@@ -6,6 +6,8 @@
 // does, and pay for messages between them (docs/decisions/workers-and-cores.md).
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <exception>
@@ -13,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/assert.h"
 #include "core/cycles.h"
@@ -45,16 +48,9 @@ class WorkerThread final : Preemptor {
   const Worker<Pending>& worker() const { return worker_; }
   Worker<Pending>& worker() { return worker_; }
   double set_up_seconds() const { return set_up_seconds_; }
-  /// A note for the report if its LPs were refused memory; else empty.
-  const std::string& refusal_note() const { return refusal_note_; }
-  /// Whether the system has refused the timer that was to interrupt its handlers.
-  bool lacks_tick() const { return lacks_tick_; }
-  /// Share of the time that ticks take, if the options ask for ticks; measured by the first thread.
-  double tick_share() const { return tick_share_; }
-  /// A note for the report if the system refused what a Federate needs; else empty.
-  const std::string& federation_note() const { return sharing_.note(); }
-  /// A note for the report on a handler that had not returned when the run was stopped; else empty.
-  const std::string& unreturned_note() const { return unreturned_note_; }
+  /// For the report: what the system refused, what ticks cost, and the handler that had not returned
+  /// when the run was stopped.
+  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   static constexpr unsigned kRoundLooks = 64;
@@ -98,9 +94,7 @@ class WorkerThread final : Preemptor {
   std::uint64_t next_deal_cycles_ = 0;  ///< while there is work, no look at other ranks before this
   std::uint64_t turn_cycles_ = 0;       ///< when the last turn began that no handler was in
   std::uint64_t turn_at_tick_ = 0;      ///< turn_cycles_ at the last tick
-  bool lacks_tick_ = false;
-  double tick_share_ = 0;
-  std::string unreturned_note_, refusal_note_;
+  std::vector<std::string> notes_;
   std::exception_ptr error_;  ///< of the platform, while a handler was interrupted
   double set_up_seconds_ = 0;
 };
@@ -113,13 +107,14 @@ void WorkerThread<Pending>::run() {
   const OversizeLimit limit(shared_.settings.deny_oversize);
   const ThreadWatch watched(shared_.control.threads, shared_.model, worker_.execution(),
                             worker_.speculative());
-  const Interruptions interruptions(*this);
+  Interruptions interruptions(*this);
   if (!set_up()) return;
   worker_.begin();
   worker_.speculative() ? take_turns() : worker_.run_alone();
   if (error_) std::rethrow_exception(error_);
   if (shared_.team.failed()) return;
-  refusal_note_ = refusals.note(shared_.settings.deny_oversize);
+  for (const std::string& note : {sharing_.note(), refusals.note(shared_.settings.deny_oversize)})
+    if (!note.empty()) notes_.push_back(note);
   worker_.end_run();
 }
 
@@ -132,9 +127,17 @@ struct WorkerThread<Pending>::Interruptions {
     preemptible.emplace(static_cast<Preemptor&>(thread), thread.shared_.text,
                         thread.tick_seconds());
     registration.emplace(thread.shared_.waker, index);
-    thread.lacks_tick_ = preemptible->lacks_tick();
-    if (index == 0 && thread.shared_.settings.preempt_tick_seconds > 0)
-      thread.tick_share_ = preemptible->tick_share();
+    if (preemptible->lacks_tick())
+      thread.notes_.emplace_back("the system refused a timer, so ticks interrupted no handler");
+    if (index == 0 && thread.shared_.settings.preempt_tick_seconds > 0) note_cost(thread.notes_);
+  }
+  /// Notes what ticks cost, if it is much.
+  void note_cost(std::vector<std::string>& notes) {
+    constexpr double kMuch = 0.01;
+    if (const double share = preemptible->tick_share(); share > kMuch)
+      notes.push_back(
+          fmt::format("ticks take {:.0f} % of the time on this machine; a longer --tick costs less",
+                      100 * share));
   }
   std::optional<Preemptible> preemptible;
   std::optional<ThreadWaker::Registration> registration;
@@ -385,7 +388,7 @@ void WorkerThread<Pending>::note_unreturned() {
   ModelCode code;
   code.tick_seconds = shared_.model.tick_seconds();
   worker_.interrupted_execution().tell(code);
-  unreturned_note_ = describe(code) + ": it had not returned when the run was stopped";
+  notes_.push_back(describe(code) + ": it had not returned when the run was stopped");
 }
 
 /// Whether anything was executed or came in.
