@@ -47,8 +47,8 @@ struct Disturbed final : Disturbances {
 /// The disturbances of these options, to be changed; options that share them keep theirs.
 inline Disturbed& disturb(RunOptions& options) {
   const auto* const before = static_cast<const Disturbed*>(options.disturbances.get());
-  auto own = before != nullptr ? std::make_shared<Disturbed>(*before)
-                               : std::make_shared<Disturbed>();
+  auto own =
+      before != nullptr ? std::make_shared<Disturbed>(*before) : std::make_shared<Disturbed>();
   options.disturbances = own;
   return *own;
 }

@@ -39,11 +39,4 @@ void unmap(void* memory, std::size_t bytes) noexcept {
   munmap(memory, whole_pages(bytes));
 }
 
-void discard(void* memory, std::size_t bytes) noexcept {
-  const auto begin =
-      (reinterpret_cast<std::uintptr_t>(memory) + kSmallPageBytes - 1) & ~(kSmallPageBytes - 1);
-  const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) & ~(kSmallPageBytes - 1);
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
-}
-
 }  // namespace orrery::huge_pages

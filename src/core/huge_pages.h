@@ -24,9 +24,6 @@ void* map(std::size_t bytes) noexcept;
 /// The same in small pages, at a multiple of 4 KiB.
 void* map_small(std::size_t bytes) noexcept;
 void unmap(void* memory, std::size_t bytes) noexcept;
-/// Returns the pages that lie wholly in this part of such memory to the system; their content is
-/// lost.
-void discard(void* memory, std::size_t bytes) noexcept;
 }  // namespace huge_pages
 
 /// Allocator for containers and tables.

@@ -130,7 +130,7 @@ void ConservativeRun<Pending>::live(unsigned index) {
   Worker<Pending>& worker = *workers_[index];
   worker.take_lps();
   if (!shared_.team.end_step()) return;
-  if (index == 0) shared_.world.drop_table();
+  if (index == 0) shared_.world.lps().free();
   worker.take_events();
   if (!shared_.team.end_step()) return;
   worker.take_handed_out();

@@ -48,10 +48,8 @@ void ConservativeRun<Pending>::give_lps_back() {
   shared_.rank_link.reset();
   workers_.clear();
   shared_.depot.clear();
-  World::Table table(shared_.lps.size());
-  for (LpId id = 0; id < table.size(); ++id)
-    table[id] = {shared_.lps[id].object, shared_.lps[id].kernel};
-  world.bring_table_back(std::move(table));
+  world.lps().restore();
+  for (LpId id = 0; id < world.lp_count(); ++id) world.lp(id) = shared_.lps[id];
 }
 
 /// Updates the world's parts, so that the next engine finds LPs at the workers that executed them.

@@ -75,7 +75,9 @@ class Balance {
   /// Whether the last observe() has begun a period: loads count from now on.
   bool period_begins() const { return begins_; }
   /// Whether each event's cycles are to be counted for its LP.
-  bool measures() const { return terms_.on && (phase_ == Phase::measuring || terms_.disturbed_after); }
+  bool measures() const {
+    return terms_.on && (phase_ == Phase::measuring || terms_.disturbed_after);
+  }
   bool wants_cut() const { return phase_ == Phase::moving; }
   Plan plan() const { return plan_; }
 

@@ -15,7 +15,8 @@ CacheLayout CacheLayout::choose(const Settings& settings, unsigned workers,
   layout.colouring = memory::Colouring::of(
       cache, layout.automatic ? memory::CacheTuning::kAutomaticShare : settings.cache_share);
   if (layout.automatic)
-    layout.colouring.mild_from = memory::CacheTuning::threshold(memory::CacheTuning::kStart, cache.way_bytes);
+    layout.colouring.mild_from =
+        memory::CacheTuning::threshold(memory::CacheTuning::kStart, cache.way_bytes);
   layout.colouring.workers = workers;
   // With very many workers, a huge page for each would waste memory.
   constexpr unsigned kMostWithHugePages = 64;

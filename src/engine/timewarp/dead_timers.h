@@ -61,7 +61,7 @@ class DeadTimers {
   }
   /// At a cut: all timers are pending again, for the worker or engine that has the LPs next.
   template <class Pending>
-  void put_all_back(LpTable& lps, Pending& pending) {
+  void put_all_back(LpStates& lps, Pending& pending) {
     for (const Entry& one : timers_) {
       lps[one.timer->receiver].has_dead_timers = 0;
       pending.push(one.timer);

@@ -63,7 +63,7 @@ struct Outbox {
 template <class Pending>
 class Executor {
  public:
-  Executor(const World& world, const RunOptions& options, LpTable& lps, FaultList& faults,
+  Executor(const World& world, const RunOptions& options, LpStates& lps, FaultList& faults,
            const Outbox<Pending>& outbox, TraceRecorder* recorder, TraceLane* lane)
       : world_(world),
         options_(options),
@@ -188,7 +188,7 @@ class Executor {
 
   const World& world_;
   const RunOptions& options_;
-  LpTable& lps_;
+  LpStates& lps_;
   FaultList& faults_;
   Emitted& emitted_;
   TraceRecorder* const recorder_;  ///< null, like the lane: the run is not traced

@@ -20,20 +20,16 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpointer.h"
 #include "core/assert.h"
-#include "core/huge_pages.h"
 #include "engine/timewarp/event.h"
 #include "memory/block_pool.h"
 #include "memory/lp_heap.h"
-#include "orrery/logical_process.h"
 #include "run/world/world.h"
 
 namespace orrery::timewarp {
 
-struct alignas(64) LpState {
+struct alignas(64) LpState : LpEntry {
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 
-  LogicalProcessBase* object = nullptr;  ///< lies in the LP's heap
-  checkpoint::KernelState kernel;
   checkpoint::Checkpoint* checkpoints = nullptr;  ///< newest first
   /// Time of the last event in the history, for the first straggler test; kNever if it is empty. In
   /// a journaled LP that event may be committed already.
@@ -155,15 +151,10 @@ struct alignas(64) LpState {
 };
 static_assert(sizeof(LpState) == 64);
 
-/// The states of the world's LPs while this engine has them. Each worker takes its own LPs, so that
-/// the memory is near its core.
-class LpTable {
+/// The world's LPs while this engine has them. Each worker takes its own LPs.
+class LpStates {
  public:
-  explicit LpTable(World& world)
-      : world_(world), states_(HugePageAllocator<LpState>().allocate(world.lp_count())) {}
-  ~LpTable() { HugePageAllocator<LpState>().deallocate(states_, world_.lp_count()); }
-  LpTable(const LpTable&) = delete;
-  LpTable& operator=(const LpTable&) = delete;
+  explicit LpStates(World& world) : world_(world), states_(world.lps().data<LpState>()) {}
 
   LpState& operator[](LpId id) { return states_[id]; }
   memory::LpHeap& heap(LpId id) { return world_.heap(id); }
@@ -176,47 +167,18 @@ class LpTable {
   }
   void detach(LpId id) { world_.attachment(id).reset(); }
   std::uint64_t count() const { return world_.lp_count(); }
-  /// Bytes that this table takes per LP, beyond the world's table, which it replaces.
-  static constexpr std::size_t bytes_per_lp() { return sizeof(LpState) - sizeof(World::Lp); }
 
   /// Takes an LP over; `arena` is its worker's.
-  void take(LpId id, memory::Arena& arena) {
-    LpState* state = new (&states_[id]) LpState;
-    state->object = world_.lp(id).object;
-    state->kernel = world_.lp(id).kernel;
-    world_.heap(id).use_arena(arena);
+  LpState& take(LpId id, memory::Arena& arena) {
+    bind(id, arena);
+    return world_.lps().take<LpState>(id);
   }
   /// At a cut: an LP goes to another worker, whose arena is `arena`.
-  void rebind(LpId id, memory::Arena& arena) { world_.heap(id).use_arena(arena); }
-  /// Once all LPs are taken: frees the world's table.
-  void note_taken() {
-    world_.drop_table();
-    taken_ = true;
-  }
-  /// Writes all LPs back to the world's table, page by page, so that few LPs take memory twice.
-  void give_back() {
-    if (!taken_) return;
-    constexpr LpId kAtOnce = huge_pages::kPageBytes / sizeof(LpState);
-    const LpId count = world_.lp_count();
-    const bool large = count * sizeof(LpState) >= huge_pages::kLeastTableBytes;
-    World::Table table;
-    table.reserve(count);
-    taken_ = false;
-    for (LpId first = 0; first < count;) {
-      const LpId end = count - first < kAtOnce ? count : first + kAtOnce;
-      for (LpId id = first; id < end; ++id)
-        world_.is_here(id) ? table.push_back({states_[id].object, states_[id].kernel})
-                           : table.push_back({});
-      if (large) huge_pages::discard(&states_[first], (end - first) * sizeof(LpState));
-      first = end;
-    }
-    world_.bring_table_back(std::move(table));
-  }
+  void bind(LpId id, memory::Arena& arena) { world_.heap(id).use_arena(arena); }
 
  private:
   World& world_;
   LpState* const states_;
-  bool taken_ = false;
 };
 
 }  // namespace orrery::timewarp

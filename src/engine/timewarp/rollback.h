@@ -20,7 +20,7 @@ namespace orrery::timewarp {
 template <class Pending>
 class Rollback {
  public:
-  Rollback(LpTable& lps, Pending& pending, Mailbox& mailbox, RollbackLog& log,
+  Rollback(LpStates& lps, Pending& pending, Mailbox& mailbox, RollbackLog& log,
            DeadTimers& dead_timers, Executor<Pending>& executor, FaultList& faults,
            Emitted& emitted, Suspensions& suspensions, WorkerStatistics& statistics,
            TraceLane* lane)
@@ -140,7 +140,7 @@ class Rollback {
     }
   }
 
-  LpTable& lps_;
+  LpStates& lps_;
   Pending& pending_;
   Mailbox& mailbox_;
   RollbackLog& log_;

@@ -11,7 +11,7 @@
 
 namespace orrery::timewarp {
 
-RollbackLog::RollbackLog(LpTable& lps, memory::Arena& arena, const checkpoint::Strategy& strategy,
+RollbackLog::RollbackLog(LpStates& lps, memory::Arena& arena, const checkpoint::Strategy& strategy,
                          const checkpoint::Offload& offload, checkpoint::CopyQueue* copies,
                          std::shared_ptr<checkpoint::PageTracker> tracker, FaultList& faults,
                          WorkerStatistics& statistics, TraceLane* lane)

@@ -36,7 +36,7 @@ namespace orrery::timewarp {
 
 class RollbackLog {
  public:
-  RollbackLog(LpTable& lps, memory::Arena& arena, const checkpoint::Strategy& strategy,
+  RollbackLog(LpStates& lps, memory::Arena& arena, const checkpoint::Strategy& strategy,
               const checkpoint::Offload& offload, checkpoint::CopyQueue* copies,
               std::shared_ptr<checkpoint::PageTracker> tracker, FaultList& faults,
               WorkerStatistics& statistics, TraceLane* lane);
@@ -270,7 +270,7 @@ class RollbackLog {
   bool commit_recorded(LpId id, LpState& lp, std::uint32_t committed, Mailbox& mailbox);
   void prefetch_commit(std::size_t at);
 
-  LpTable& lps_;
+  LpStates& lps_;
   FaultList& faults_;
   WorkerStatistics& statistics_;
   TraceLane* const lane_;  ///< null: the run is not traced

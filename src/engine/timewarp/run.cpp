@@ -185,11 +185,6 @@ class TimeWarpRun {
   TimeWarpRun& operator=(const TimeWarpRun&) = delete;
   ~TimeWarpRun() {
     shared_.team.join();  // threads run if others could not be started
-    try {
-      give_lps_back();
-    } catch (const std::bad_alloc&) {
-      // The run has failed already, or fails now; these LPs are never called again.
-    }
   }
 
   void execute() {
@@ -205,17 +200,9 @@ class TimeWarpRun {
     result_.startup_seconds += set_up_seconds;
     result_.loop_seconds += watch.lap() - set_up_seconds;
     conclude();
-    give_lps_back();
   }
 
  private:
-  /// Called last, when all else is freed, because it takes memory.
-  void give_lps_back() {
-    threads_.clear();
-    shared_.rank_link.reset();
-    shared_.depot.clear();
-    shared_.lps.give_back();
-  }
   const Worker<Pending>& first() const { return threads_.front()->worker(); }
   void conclude() {
     result_.workers = shared_.workers;
@@ -325,8 +312,7 @@ class TimeWarpRun {
     add("event_memory", events, "largest memory for events", "B");
     add("lp_memory", taken, "largest memory for LPs", "B");
     if (shared_.cache.colouring.on) describe_cache();
-    result_.peak_memory_bytes =
-        static_cast<std::uint64_t>(events + taken) + shared_.lps.count() * LpTable::bytes_per_lp();
+    result_.peak_memory_bytes = static_cast<std::uint64_t>(events + taken);
   }
 
   /// A note if no handler was interrupted although the options asked for it.
@@ -348,7 +334,8 @@ class TimeWarpRun {
   /// What several threads note, such as a timer that the system refuses, is noted once.
   void note_threads() {
     std::set<std::string> notes;
-    for (const auto& thread : threads_) notes.insert(thread->notes().begin(), thread->notes().end());
+    for (const auto& thread : threads_)
+      notes.insert(thread->notes().begin(), thread->notes().end());
     result_.notes.insert(result_.notes.end(), notes.begin(), notes.end());
   }
   void note_budget() {

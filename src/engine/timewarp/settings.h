@@ -29,10 +29,10 @@ struct Settings {
   checkpoint::Strategy strategy;
   checkpoint::Offload offload;
   const checkpoint::CopierBackend* copier = nullptr;
-  std::int64_t window_ticks = 0;       ///< optimism window; 0: automatic
-  std::uint64_t gvt_period_us = 0;     ///< 0: automatic
+  std::int64_t window_ticks = 0;        ///< optimism window; 0: automatic
+  std::uint64_t gvt_period_us = 0;      ///< 0: automatic
   std::size_t channel_messages = 4096;  ///< that fit between two workers before some must wait
-  bool balance = true;                 ///< move LPs between workers
+  bool balance = true;                  ///< move LPs between workers
   bool cache_aware = true;
   double cache_share = -1;  ///< of the sets for model memory and events; < 0: automatic
   /// Whether handlers are interrupted when an earlier event arrives, and after how many seconds
@@ -42,7 +42,9 @@ struct Settings {
   /// Instead, at each call of the platform.
   bool preempt_at_calls = false;
   bool preempt_asked = false;  ///< --preempt names a way, other than auto and off
-  bool preempts() const { return preempt_on_demand || preempt_tick_seconds > 0 || preempt_at_calls; }
+  bool preempts() const {
+    return preempt_on_demand || preempt_tick_seconds > 0 || preempt_at_calls;
+  }
   bool deny_oversize = false;  ///< refuse requests of LPs for more than a block (64 KiB)
 };
 

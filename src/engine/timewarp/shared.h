@@ -73,7 +73,7 @@ struct Shared {
   const unsigned workers;
   std::vector<std::uint16_t> regrouped;      ///< owners, if a worker has several parts
   const std::vector<std::uint16_t>& owners;  ///< owners[lp] = worker; changes at cuts (moving.h)
-  LpTable lps;
+  LpStates lps;
   Mesh mesh;
   std::unique_ptr<checkpoint::Copier> copier;  ///< if settings.offload.on()
   const std::shared_ptr<checkpoint::PageTracker> tracker;

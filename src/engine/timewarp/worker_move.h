@@ -66,7 +66,7 @@ template <class Pending>
 void Worker<Pending>::take_moved_lps() {
   for (const Moving::Lp& lp : shared_.moving.lps()) {
     if (lp.to != index_) continue;
-    lps_.rebind(lp.id, arena_);
+    lps_.bind(lp.id, arena_);
     if (!lps_[lp.id].held) log_.adopt(lp.id, lps_[lp.id]);
   }
   for (unsigned from = 0; from < shared_.workers; ++from)

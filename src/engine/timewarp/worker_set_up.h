@@ -14,8 +14,7 @@ void Worker<Pending>::take_lps() {
   const auto count = static_cast<LpId>(lps_.count());
   for (LpId id = 0; id < count; ++id) {
     if (shared_.owners[id] != index_) continue;
-    lps_.take(id, arena_);
-    LpState& lp = lps_[id];
+    LpState& lp = lps_.take(id, arena_);
     lp.one_chunk = lps_.heap(id).single_chunk() && memory::chunk_bytes_at(lp.object) > 0;
     lp.held = speculative_ && shared_.world.executions().of(id) != LpExecution::speculative;
     if (speculative_ && !lp.held) log_.adopt(id, lp);
@@ -29,9 +28,7 @@ void Worker<Pending>::take_lps() {
 
 template <class Pending>
 void Worker<Pending>::accept_lps() {
-  if (index_ != 0) return;
-  lps_.note_taken();
-  if (shared_.world.committed > 0) return;  // only a new run is refused
+  if (index_ != 0 || shared_.world.committed > 0) return;  // only a new run is refused
   if (const auto failure = shared_.refusal()) shared_.team.note_failure(*failure);
 }
 

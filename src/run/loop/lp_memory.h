@@ -6,6 +6,7 @@
 // heap, the store that enters its mode, the store that leaves it, and a test of the misuse note.
 //
 // Interface of such a memory:
+//   Record              of an LP in the world's table
 //   call(lp, action)    calls the LP's code; throws its exceptions, and for misuse of its memory
 //   Platform            a scope for platform code within such a call that may allocate
 //                       (the pools of events and the pending event sets enter platform mode
@@ -35,6 +36,7 @@ namespace orrery {
 /// Ordinary memory of the process.
 class OrdinaryMemory {
  public:
+  using Record = LpEntry;
   struct Platform {};
 
   explicit OrdinaryMemory(World&) {}
@@ -55,6 +57,7 @@ class OrdinaryMemory {
 /// LP takes more memory from the arena that it is bound to.
 class HeapMemory {
  public:
+  using Record = LpTable::Line;
   using Platform = memory::PlatformMode;
 
   explicit HeapMemory(World& world) : world_(world), limit_(world.denies_oversize()) {

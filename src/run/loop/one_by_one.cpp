@@ -26,7 +26,7 @@ class OneByOne {
         options_(options),
         goal_(goal),
         control_(control),
-        lps_(world.lps()),
+        lps_(world.lps().data<Record>()),
         memory_(world),
         execution_(world.model(), world.promises(), options, Outbox{*this}),
         end_(world.cut) {
@@ -65,6 +65,7 @@ class OneByOne {
   }
 
  private:
+  using Record = typename Memory::Record;
   /// Sends go into the pending event set; rows are final.
   struct Outbox {
     OneByOne& run;
@@ -106,7 +107,7 @@ class OneByOne {
   }
 
   void handle(PlainEvent* event) {
-    World::Lp* const lp = events_.begin(event, lps_, execution_, memory_.look_ahead());
+    Record* const lp = events_.begin(event, lps_, execution_, memory_.look_ahead());
     if (lp == nullptr) return;
     world_.trail.note(event->key(), event->receiver);
     memory_.call(event->receiver, [this] { execution_.call(); });
@@ -152,10 +153,10 @@ class OneByOne {
   const RunOptions& options_;
   const Goal& goal_;
   RunControl& control_;
-  World::Table& lps_;
+  Record* const lps_;
   [[no_unique_address]] Memory memory_;  ///< memory of the LPs
   EventDepot depot_;
-  loop::PlainEvents<Pending, World::Lp, EventPool<32, Pools::one>> events_{depot_};
+  loop::PlainEvents<Pending, Record, EventPool<32, Pools::one>> events_{depot_};
   /// A handler was dropped, perhaps in the middle of a push: the pending events are no longer used.
   /// To keep pushes whole instead, by a mark of two stores as in the other engines, cost 5 % of
   /// PHOLD's rate.

@@ -29,8 +29,8 @@ struct RunOptions {
   std::string pending = "auto";    ///< affects only the speed (src/pending/engine_set.h)
   std::uint64_t memory_bytes = 0;  ///< budget of the run; 0: three quarters of what is available
   bool bind = true;                ///< bind workers to cores where there are enough
-  std::uint32_t livelock_microsteps = 1'000'000;  ///< limit of zero-delay steps at one instant
-  RankPlace place;                                ///< of this process among the ranks of the run
+  std::uint32_t livelock_microsteps = 1'000'000;     ///< limit of zero-delay steps at one instant
+  RankPlace place;                                   ///< of this process among the ranks of the run
   std::shared_ptr<const Disturbances> disturbances;  ///< of a test; else null
 
   /// The same without a horizon: no send is dropped.

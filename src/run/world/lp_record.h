@@ -4,22 +4,17 @@
 // since neighbouring LPs may belong to two threads.
 #pragma once
 
-#include "core/kernel_state.h"
 #include "memory/lp_heap.h"
-#include "orrery/logical_process.h"
 #include "run/containment/guarded_call.h"
 #include "run/world/world.h"
 
 namespace orrery {
 
-struct alignas(64) LpRecord {
-  LogicalProcessBase* object = nullptr;
-  KernelState kernel;
+struct alignas(64) LpRecord : LpEntry {
   memory::LpHeap* heap = nullptr;  ///< nullptr: in ordinary memory
 
   static LpRecord of(World& world, LpId id) {
-    const World::Lp& lp = world.lp(id);
-    return {lp.object, lp.kernel, world.on_heaps() ? &world.heap(id) : nullptr};
+    return {world.lp(id), world.on_heaps() ? &world.heap(id) : nullptr};
   }
 
   /// Runs `action`, the LP's code. If it fails, `on_failure` runs while its exception is being

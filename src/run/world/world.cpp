@@ -25,12 +25,13 @@ World::World(const Model& model, Layout layout, Promises promises,
       parts_(std::move(layout.parts)),
       ranks_(std::move(layout.ranks)),
       place_(layout.place),
-      lps_(lp_count_),
+      lps_(lp_count_, !layout.arenas.empty()),
       places_(nullptr, FreePlaces{0}),
       made_(pending.size()) {
   for (const memory::Colouring& colouring : layout.arenas)
     arenas_.push_back(std::make_unique<memory::Arena>(colouring, layout.deny_oversize));
-  if (on_heaps()) places_ = {HugePageAllocator<Place>().allocate(lp_count_), FreePlaces{lp_count_}};
+  if (!on_heaps()) return;
+  places_ = {HugePageAllocator<Place>().allocate(lp_count_), FreePlaces{lp_count_}};
 }
 
 World::~World() {
@@ -72,7 +73,10 @@ void World::destroy(LpId id) {
 }
 
 void World::make_heaps(unsigned part) {
-  for_each_of(part, [&](LpId id) { new (&places_[id]) Place(*arenas_[part]); });
+  for_each_of(part, [&](LpId id) {
+    new (&places_[id]) Place(*arenas_[part]);
+    lps_.make_line(id);
+  });
   made_[part] = 1;
 }
 

@@ -11,8 +11,8 @@
 // uses. There are as many parts as the largest number of workers in the run, so that each worker
 // finds its LPs where it made them. An engine with fewer workers gives several parts to each.
 //
-// The table of LPs may be emptied: an engine with its own record of each LP moves the state there,
-// so that a million LPs do not exist twice.
+// An engine keeps its own data of an LP in the world's record of it (lp_table.h), so that a million
+// LPs do not exist twice.
 #pragma once
 
 #include <cstddef>
@@ -22,18 +22,17 @@
 
 #include "core/attachment.h"
 #include "core/huge_pages.h"
-#include "core/kernel_state.h"
 #include "core/key.h"
 #include "core/mergeable_statistics.h"
 #include "memory/arena.h"
 #include "memory/lp_heap.h"
-#include "orrery/logical_process.h"
 #include "orrery/model.h"
 #include "run/containment/faults.h"
 #include "run/events/event_list.h"
 #include "run/execution/lp_executions.h"
 #include "run/execution/promises.h"
 #include "run/options/rank_place.h"
+#include "run/world/lp_table.h"
 
 namespace orrery {
 
@@ -54,11 +53,7 @@ class World {
     std::vector<std::uint16_t> ranks = {};
     RankPlace place = {};
   };
-  /// The platform's record of an LP.
-  struct Lp {
-    LogicalProcessBase* object = nullptr;
-    KernelState kernel;
-  };
+  using Lp = LpEntry;
 
   World(const Model& model, Layout layout, Promises promises, std::uint32_t livelock_microsteps);
   World(const World&) = delete;
@@ -86,8 +81,7 @@ class World {
 
   // ---- LPs
 
-  using Table = std::vector<Lp, HugePageAllocator<Lp>>;
-  Table& lps() { return lps_; }
+  LpTable& lps() { return lps_; }
   Lp& lp(LpId id) { return lps_[id]; }
   memory::LpHeap& heap(LpId id) { return places_[id].heap; }
   const memory::LpHeap& heap(LpId id) const { return places_[id].heap; }
@@ -117,16 +111,14 @@ class World {
     for (LpId id = 0; id < lp_count_; ++id)
       if (part_of(id) == part) visit(id);
   }
-  /// Call before all other use of the heaps of a part, by a thread near to which its LPs are to
-  /// lie.
+  /// Call before all other use of the heaps and records of a part, by a thread near to which its LPs
+  /// are to lie.
   void make_heaps(unsigned part);
 
-  /// Frees the table, for an engine that has moved its content into records of its own.
-  void drop_table() { Table().swap(lps_); }
-  void bring_table_back(Table table) { lps_ = std::move(table); }
-
   /// Memory of each LP besides the object.
-  std::size_t bytes_per_lp() const { return sizeof(Lp) + (on_heaps() ? sizeof(Place) : 0); }
+  std::size_t bytes_per_lp() const {
+    return lps_.bytes_per_lp() + (on_heaps() ? sizeof(Place) : 0);
+  }
 
   // ---- Between engines
 
@@ -163,7 +155,7 @@ class World {
   const std::vector<std::uint16_t> ranks_;
   const RankPlace place_;
   std::vector<std::unique_ptr<memory::Arena>> arenas_, grounds_;
-  Table lps_;
+  LpTable lps_;
   std::unique_ptr<Place[], FreePlaces> places_;  ///< made by the threads of their parts
   std::vector<char> made_;                       ///< by part: whether its places exist
 };
