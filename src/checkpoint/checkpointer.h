@@ -88,7 +88,7 @@ class Checkpointer {
     std::uint64_t delta_bytes = 0;
     std::uint64_t refused = 0;  ///< checkpoints and records for which there was no memory
   };
-  /// How the statistics of several keepers are merged.
+  /// How the statistics of several checkpointers are merged.
   static constexpr CounterInfo<Statistics> kCounters[] = {
       {&Statistics::taken, Merge::sum},       {&Statistics::aborted, Merge::sum},
       {&Statistics::offloaded, Merge::sum},   {&Statistics::by_copier, Merge::sum},

@@ -99,9 +99,9 @@ void PrintTo(const Case& c, std::ostream* out) {
        << c.most_islands << " islands";
 }
 
-class KeeperTest : public ::testing::TestWithParam<Case> {
+class CheckpointerTest : public ::testing::TestWithParam<Case> {
  protected:
-  KeeperTest() {
+  CheckpointerTest() {
     options_.set(checkpoint::kOffload, GetParam().offload);
     options_.set(checkpoint::kBurst, 256);
     options_.set(checkpoint::kAbortThreshold, GetParam().threshold);
@@ -182,7 +182,7 @@ struct Subject {
 };
 
 template <class Churn>
-void KeeperTest::check() {
+void CheckpointerTest::check() {
   memory::Arena arena;
   memory::BlockPool pool;
   Checkpointer checkpointer(pool, Strategy::parse(GetParam().strategy), offload_, queue_,
@@ -229,7 +229,7 @@ void KeeperTest::check() {
   if (copier_ != nullptr) copier_->stop();
 }
 
-TEST_P(KeeperTest, RestoresWhatWas) {
+TEST_P(CheckpointerTest, RestoresWhatWas) {
   if (GetParam().reversible) {
     check<ReversibleChurner>();
   } else {
@@ -238,7 +238,7 @@ TEST_P(KeeperTest, RestoresWhatWas) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Kinds, KeeperTest,
+    Kinds, CheckpointerTest,
     ::testing::Values(Case{"adaptive", "none", 2000, -1}, Case{"periodic:5", "none", 2000, -1},
                       Case{"incremental", "none", 0, -1}, Case{"incremental", "none", 2000, -1},
                       Case{"incremental", "none", 150'000, -1},

@@ -657,7 +657,7 @@ class Refusals(Case):
         self.refused("resume", out, "--seed", "3", says="keeps its seed")
         self.refused("resume", out, "--set", "lps=3", says="keeps its parameters")
         self.refused("resume", out, "--out", "x", says="does not take --out")
-        self.refused("resume", out, "--engine", "checker", says="engine checker keeps its LPs")
+        self.refused("resume", out, "--engine", "checker", says="engine checker can neither take nor resume")
         self.refused("run", *self.WORDS, "--out", out, says="report.json of an earlier run")
 
     def test_unfinished_run_is_not_overwritten(self):

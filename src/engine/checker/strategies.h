@@ -135,7 +135,7 @@ class RollbackPlan {
 
   /// The names of the strategies that took part, for messages.
   std::string names() const;
-  /// The sum over all keepers.
+  /// The sum over all checkpointers.
   checkpoint::Checkpointer::Statistics statistics() const;
   std::uint64_t small_copies() const;
   /// Memory in use, without the pool's.
