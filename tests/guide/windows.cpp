@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "run/clock.h"
+#include "run/options/model_checks.h"
 #include "run/workers/conclusion.h"
 #include "run/workers/event_loop.h"
 #include "run/workers/supersteps.h"
@@ -237,6 +238,15 @@ class Run {
 
 class WindowsEngine final : public WorldEngine {
  public:
+  /// Without any promise one worker has all LPs.
+  std::string refusal(const Model& model, const RunOptions& options) const override {
+    if (options.place.ranks == 1 || lookahead_of(model) > Duration::zero() ||
+        communication_of(model).is_complete())
+      return {};
+    return "it promises no smallest delay between any LPs, so one worker would have to execute "
+           "them "
+           "all; leave --ranks away, or let lookahead() or communication() promise one";
+  }
   bool spans_ranks() const override { return true; }
   bool keeps_clusters() const override { return true; }
   World::Layout layout(const Model& model, const CommunicationGraph& graph,

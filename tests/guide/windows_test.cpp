@@ -167,6 +167,18 @@ TEST(Windows, FailOverRanksAsInOneProcess) {
   }
 }
 
+TEST(Windows, RefuseRanksWithoutPromises) {
+  RunOptions options;
+  options.place = {0, 2, 1, 0};
+  const RandomModel silent({});
+  const DelayModel promising({.promise = Promise::for_all}), complete({});
+  const auto engine = find_engine("windows").make();
+  EXPECT_NE(engine->refusal(silent, options), "");
+  EXPECT_EQ(engine->refusal(promising, options), "");
+  EXPECT_EQ(engine->refusal(complete, options), "");
+  EXPECT_EQ(engine->refusal(silent, {}), "");
+}
+
 TEST(Windows, StopOverRanksAtACommonCut) {
   DelayModelOptions chosen = some_over_ranks(1);
   chosen.horizon = Duration::from_ticks(1'000'000);

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/assert.h"
 #include "run/engine.h"
 #include "run/events/event_pool.h"
 #include "run/events/plain_event.h"
@@ -44,7 +45,10 @@ class StepLink final : public ranks::Link<ArrivedEvent, Report> {
  public:
   StepLink(transport::RankTransport& transport, const std::vector<std::uint16_t>& owners,
            transport::Rounds<Report>& rounds, EventDepot& depot)
-      : Base(transport, rounds.workers(), rounds, kChannelEvents), owners_(owners), pool_(depot) {
+      : Base(transport, rounds.workers(), rounds, kChannelEvents),
+        owners_(owners),
+        workers_(rounds.workers()),
+        pool_(depot) {
     this->open([this](unsigned from, const transport::Parcel& parcel) { take(from, parcel); });
   }
   ~StepLink() { this->close(); }
@@ -62,14 +66,17 @@ class StepLink final : public ranks::Link<ArrivedEvent, Report> {
   };
 
   void take(unsigned from, const transport::Parcel& parcel) {
-    this->take_records(
-        parcel, [this](const EventHeader& header, ranks::NoExtra, const void* payload) {
-          this->push(owners_[header.receiver], {PlainEvent::make(pool_, header, payload)});
-        });
+    this->take_records(parcel,
+                       [this](const EventHeader& header, ranks::NoExtra, const void* payload) {
+                         const unsigned owner = owners_[header.receiver];
+                         ORRERY_ASSERT(owner < workers_, "a rank gets events for its own LPs only");
+                         this->push(owner, {PlainEvent::make(pool_, header, payload)});
+                       });
     this->give_back(from, parcel);
   }
 
   const std::vector<std::uint16_t>& owners_;
+  [[maybe_unused]] const unsigned workers_;
   EventPool<64> pool_;  ///< guarded by the transport's lock
 };
 
