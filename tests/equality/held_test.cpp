@@ -200,9 +200,6 @@ TEST(Held, StaysOnItsThread) {
 
 TEST(Held, WhoCannotKeepAThreadSaysSo) {
   const HeldRandom model(some_random(1), true);
-  RunOptions options = EngineCase{"expanded", 3, "single"}.options();
-  options.set(expanded::kHandover, "pull");
-  EXPECT_THROW(run_model(model, "expanded", options), UsageError);
   const Outcome outcome = run_model(model, "auto", EngineCase{"auto", 2}.options());
   ASSERT_EQ(outcome.result.periods.size(), 1u);
   EXPECT_EQ(outcome.result.periods[0].engine, "sequential");

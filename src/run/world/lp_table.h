@@ -38,6 +38,9 @@ class LpTable {
   LpEntry& operator[](LpId id) {
     return on_lines_ ? *reinterpret_cast<LpEntry*>(lines_ + id * kLineBytes) : entries_[id];
   }
+  const LpEntry& operator[](LpId id) const {
+    return on_lines_ ? *reinterpret_cast<const LpEntry*>(lines_ + id * kLineBytes) : entries_[id];
+  }
   void make_line(LpId id) { new (lines_ + id * kLineBytes) Line; }
   /// The records as an engine uses them: `Record` is LpEntry in ordinary memory, else Line or a
   /// record of the engine of the same size, which the engine constructs first (`take`).
