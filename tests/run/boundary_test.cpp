@@ -212,7 +212,7 @@ TEST(Workers, MoreThanLps) {
     script_walks(model);
     const Outcome expected = run_model(model, "sequential", {});
     for (const unsigned workers : {2u, 8u, 100u}) {
-      const EngineCase c{"timewarp", workers, "auto", 2};
+      const EngineCase c{"timewarp", workers, "auto", workers};
       const Outcome actual = run_model(model, "timewarp", c.options());
       expect_same(expected, actual, c.text() + ", " + std::to_string(lps) + " LPs");
       EXPECT_EQ(actual.result.workers, std::min<std::uint64_t>(workers, lps));

@@ -100,7 +100,7 @@ inline std::vector<EngineCase> all_engines() {
     add({{"sequential", 1}, {"sequential", 1, "auto", 0, true}, {"timewarp", 1}});
   }
   if (!kSanitizers) {
-    add({{"timewarp", 3, "auto", 2},
+    add({{"timewarp", 3, "auto", 3},
          {"expanded", 1},
          {"conservative", 1},
          {"auto", 1},
