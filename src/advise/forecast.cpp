@@ -191,12 +191,12 @@ std::string Forecast::text() const {
     case Basis::settled:
       return text + fmt::format(
                         "the rest by their rate since {}. A load that changes later is not "
-                        "in it; --pilot tells of one",
+                        "included; --pilot shows one",
                         rounded_time_text(settled_from));
     case Basis::unsettled:
       return text +
-             "the rest between a rate that stays and one that goes on changing, for it has not "
-             "settled. A longer --budget, or --pilot, tells more";
+             "the rest between a constant rate and one that keeps changing, because the rate has "
+             "not settled. A longer --budget, or --pilot, gives a better forecast";
     default:
       return text + "the rest by the shape of the pilot";
   }

@@ -47,8 +47,8 @@ std::optional<Guideline> core_time(std::span<const Measured> measured) {
       time * executors);
   if (time * executors > 1)
     text += fmt::format(
-        " Of several replications, run as many at once as there are cores, each on one ('orrery "
-        "sweep'): they are all over {:.2f} times as fast as one after the other on several cores.",
+        " If there are several replications, run one on each core at the same time ('orrery "
+        "sweep'): this is {:.2f} times as fast as one after the other on several cores.",
         time * executors);
   return Guideline{"core-time", std::move(text)};
 }
@@ -67,10 +67,10 @@ std::optional<Guideline> oversubscription(std::span<const Measured> measured,
       fmt::format("{} {} on {} core{} take {:.2f} times the time of {} ({} executors a core).",
                   executors, as_ranks ? "ranks" : "workers", cores, cores == 1 ? "" : "s", factor,
                   within->configuration.executors(), executors / std::max(1U, cores));
-  text += factor > 1.1 ? " Take no more than there are cores, also where the machine is shared: "
-                         "what others use of it is not there."
-                       : " Here it costs next to nothing, for workers beyond the cores are "
-                         "none; of processes of other simulators it does (docs/llf.md).";
+  text += factor > 1.1 ? " Use at most one for each core, and fewer if other programs use the "
+                         "machine."
+                       : " This costs next to nothing, because extra workers are ignored. Extra "
+                         "processes of other simulators cost more (docs/llf.md).";
   return Guideline{as_ranks ? "oversubscription-ranks" : "oversubscription-workers",
                    std::move(text)};
 }
@@ -86,8 +86,8 @@ std::optional<Guideline> bigger_machine(std::span<const Offer> offers) {
   if (cheapest == nullptr || offers.size() < 2) return std::nullopt;
   if (cheapest == fastest)
     return Guideline{"bigger-machine",
-                     fmt::format("{} is the fastest and the cheapest: an hour's price is no "
-                                 "reason against a machine that needs less of it.",
+                     fmt::format("{} is the fastest and the cheapest: compare prices of the run, "
+                                 "not of an hour.",
                                  fastest->machine.name)};
   if (cheapest->machine.price_per_hour <= 0) return std::nullopt;
   const double times_price = fastest->machine.price_per_hour / cheapest->machine.price_per_hour;
@@ -109,16 +109,16 @@ std::optional<Guideline> idle_cores(const Measured& chosen, std::span<const Offe
     if (!one.is_efficient || one.configuration.executors() >= one.machine.cores) continue;
     return Guideline{
         "idle-cores",
-        fmt::format("On {} the run uses {} of {} cores: with as many runs at once as "
-                    "there are cores its price is shared by all of them.",
+        fmt::format("On {} the run uses {} of {} cores: with one run on each core at "
+                    "the same time, the runs share its price.",
                     one.machine.name, one.configuration.executors(), one.machine.cores)};
   }
   const unsigned used = chosen.configuration.executors();
   if (!offers.empty() || used >= cores) return std::nullopt;
   return Guideline{
       "idle-cores",
-      fmt::format("This run uses {} of {} cores best. A machine with fewer cores that "
-                  "are as fast is as good for it, or several runs at once on this one.",
+      fmt::format("This run is fastest on {} of {} cores. Use a machine with fewer "
+                  "cores of the same speed, or several runs at the same time on this one.",
                   used, cores)};
 }
 

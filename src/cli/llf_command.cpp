@@ -198,7 +198,7 @@ std::vector<llf_view> look(const std::string& group) {
 
 std::string text_of(llf_time time) {
   return time == LLF_NEVER      ? "never"
-         : time == LLF_EARLIEST ? "not told"
+         : time == LLF_EARLIEST ? "unknown"
                                 : std::to_string(static_cast<long long>(time));
 }
 
@@ -222,7 +222,7 @@ void show_group(const std::string& group) {
     table.add({view.name, std::to_string(view.process), view.state, text_of(view.lvt),
                view.unread == LLF_NEVER ? "none" : text_of(view.unread)});
   if (table.empty())
-    print_out("nobody is in group '{}'; 'orrery llf clean' removes it\n", group);
+    print_out("group '{}' has no federates; 'orrery llf clean' removes it\n", group);
   else
     print_out("{}", table.text(Terminal::of(STDOUT_FILENO)));
 }

@@ -115,7 +115,7 @@ void judge_rollbacks(const Facts& f, Findings& all) {
         "sequential, may be faster.";
   else
     text +=
-        " A --window bounds how far workers execute ahead, and 'orrery compare' tells what "
+        " A --window bounds how far workers execute ahead, and 'orrery compare' shows what "
         "fewer --workers would do.";
   all.push_back({text, figures});
 }

@@ -177,7 +177,7 @@ void Campaign::end(const Ended& ended) {
   const Found found = look_for_run(folder, identity(run), report);
   if (found == Found::of_another_build) {
     throw UsageError(
-        "the program or its model was built anew while the study went on; start the study again, "
+        "the program or its model was built again during the study; start the study again, "
         "so that all of its runs are of one build");
   }
   if (found != Found::finished) return fail(run, kExitSystem, "it left no report in " + folder);
