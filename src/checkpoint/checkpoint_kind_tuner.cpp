@@ -70,7 +70,7 @@ void CheckpointKindTuner::end_period() {
   const bool outdone = cost > kOutdone * held_cost_;
   if (outdone) {
     untried_ = candidates_ & ~(1u << kind_);
-    hold_ = std::max(hold_ / 4, kFirstHold);
+    hold_.shorten(4);
   }
   if (outdone || all_events_ >= next_trials_) begin_next_trial();
 }
@@ -85,7 +85,7 @@ double CheckpointKindTuner::turn_cost() const {
 CheckpointKindTuner::Turn CheckpointKindTuner::grant_turn() {
   const auto kind = static_cast<Kind>(trial_.kind);
   const std::uint8_t events = kind == Kind::delta ? kDeltaTurnEvents : kTurnEvents;
-  extra_cycles_ += turn_cost();
+  budget_.charge(turn_cost());
   trial_.granted += events;
   trial_.granted_at = all_events_;
   return {kind, events};
@@ -95,7 +95,7 @@ void CheckpointKindTuner::add_trial_event(std::uint64_t cycles, double usual) {
   ++all_events_;
   const auto counted = static_cast<double>(costs_[trial_.kind].event.add(cycles));
   all_cycles_ += counted;
-  extra_cycles_ = std::max(extra_cycles_ + counted - usual, 0.0);
+  budget_.charge(counted - usual);
   trial_.cycles += counted;
   trial_.usual += usual;
   if (++trial_.events >= trial_.wanted) judge();
@@ -105,7 +105,7 @@ void CheckpointKindTuner::add_trial_rollback(std::uint64_t cycles) {
   ++rollbacks_;
   const auto counted = static_cast<double>(cycles);
   all_cycles_ += counted;
-  extra_cycles_ += counted;
+  budget_.charge(counted);
   trial_.cycles += counted;
 }
 
@@ -143,8 +143,7 @@ void CheckpointKindTuner::begin_next_trial() {
 
 /// All kinds are known: the best is kept for a while, then the others are tried again.
 void CheckpointKindTuner::hold() {
-  next_trials_ = all_events_ + hold_;
-  hold_ = std::min(hold_ * 2, kLongestHold);
+  next_trials_ = all_events_ + hold_.take();
   held_cost_ = 0;
   ++holds_;
   untried_ = candidates_ & ~(1u << kind_);

@@ -25,6 +25,8 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/interval.h"
+#include "run/tuning/rest.h"
+#include "run/tuning/trial_budget.h"
 
 namespace orrery::checkpoint {
 
@@ -44,8 +46,7 @@ class CheckpointKindTuner {
 
   /// Whether an LP may take a turn with the kind on trial.
   bool wants_turn() const {
-    return trial_.granted < trial_.wanted &&
-           extra_cycles_ + turn_cost() < kTrialShare * all_cycles_;
+    return trial_.granted < trial_.wanted && budget_.allows(turn_cost(), all_cycles_);
   }
   struct Turn {
     Kind kind;
@@ -143,12 +144,12 @@ class CheckpointKindTuner {
   std::array<Costs, kKinds> costs_;
   Trial trial_;
   std::uint64_t all_events_ = 0;
-  double all_cycles_ = 0;                    ///< events, rollbacks, checkpoints
-  double extra_cycles_ = 0;                  ///< spent on trials
-  double copy_cycles_ = 0;                   ///< mean cost of a copy of the LP
-  double rated_events_ = 0, rollbacks_ = 0;  ///< of all kinds; they fade
-  std::uint64_t hold_ = kFirstHold;          ///< length of the next one, events
-  std::uint64_t next_trials_ = 0;            ///< value of all_events_ at which trials begin
+  double all_cycles_ = 0;                                       ///< events, rollbacks, checkpoints
+  tuning::TrialBudget budget_{kTrialShare};                     ///< of trials, in cycles
+  double copy_cycles_ = 0;                                      ///< mean cost of a copy of the LP
+  double rated_events_ = 0, rollbacks_ = 0;                     ///< of all kinds; they fade
+  tuning::Rest<std::uint64_t> hold_{kFirstHold, kLongestHold};  ///< events
+  std::uint64_t next_trials_ = 0;  ///< value of all_events_ at which trials begin
   std::uint64_t period_events_ = 0;
   double period_cycles_ = 0;
   double held_cost_ = 0;  ///< of an event in the first period of this hold

@@ -24,6 +24,7 @@
 #include <limits>
 
 #include "engine/conservative/settings.h"
+#include "run/tuning/rest.h"
 
 namespace orrery::conservative {
 
@@ -54,7 +55,7 @@ class Tempo {
       return;
     }
     const bool changed = rate_at_look_ > 0 && std::abs(rate / rate_at_look_ - 1) > kChange;
-    if (changed) wait_ = kFirstWait;
+    if (changed) rest_.reset();
     rate_ = rate;
     looks_ = chooses_ && (changed || elapsed_ >= due_);
   }
@@ -77,13 +78,12 @@ class Tempo {
     if (rate > kBetter * rate_) {
       in_place_ = !in_place_;
       rate_ = rate;
-      wait_ = kFirstWait;
+      rest_.reset();
       ++changes_;
     }
     rate_at_look_ = rate_;
     const double looks = close ? kLooksAShortWait : kLooksAWait;
-    due_ = elapsed_ + std::max(wait_, looks * look_seconds());
-    wait_ = std::min(2 * wait_, kLongestWait);
+    due_ = elapsed_ + std::max(rest_.take(), looks * look_seconds());
   }
 
   bool in_place_;
@@ -91,7 +91,8 @@ class Tempo {
   bool looks_ = false;  ///< the next period tries the other way
   double rate_ = 0, rate_at_look_ = 0;
   double elapsed_ = 0, due_ = 0;
-  double wait_ = kFirstWait, period_seconds_ = kFirstPeriod, switch_seconds_ = 0;
+  tuning::Rest<double> rest_{kFirstWait, kLongestWait};  ///< seconds between looks
+  double period_seconds_ = kFirstPeriod, switch_seconds_ = 0;
   std::uint64_t changes_ = 0;
 };
 

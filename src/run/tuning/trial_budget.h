@@ -15,7 +15,7 @@ class TrialBudget {
 
   /// Whether a trial that presumably costs `cost` may begin, after `elapsed` of the run. Any unit,
   /// the same everywhere.
-  bool allows(double cost, double elapsed) const { return spent_ + cost <= share_ * elapsed; }
+  bool allows(double cost, double elapsed) const { return spent_ + cost < share_ * elapsed; }
   /// Adds the cost of a trial or a part of it; negative if the candidate was faster.
   void charge(double cost) { spent_ = std::max(spent_ + cost, 0.0); }
   double spent() const { return spent_; }
