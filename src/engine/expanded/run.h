@@ -32,13 +32,11 @@
 #include "engine/expanded/schedule.h"
 #include "engine/expanded/slot.h"
 #include "engine/expanded/tuner.h"
-#include "memory/library_state.h"
 #include "run/clock.h"
-#include "run/containment/guarded_call.h"
 #include "run/events/dead_timer_count.h"
 #include "run/loop/key_order.h"
 #include "run/threads/team.h"
-#include "run/world/refusals.h"
+#include "run/workers/handler_thread.h"
 #include "run/world/world_engine.h"
 
 namespace orrery::expanded {
@@ -91,6 +89,9 @@ class ExpandedRun {
   void hand_rows_over();
   void commit_rows(const Key& until);
   void finish(std::uint32_t handle, const Result& result);
+  std::size_t memory_bytes() const {
+    return depot_.slab_bytes() + schedule_.bytes() + finished_events_.bytes();
+  }
   Key last_key() const { return std::max(schedule_.highest(), executors_[0]->last_key()); }
 
   // Dealing (run_dealing.h).
@@ -109,7 +110,6 @@ class ExpandedRun {
   unsigned pick(LpId lp, unsigned self);
 
   World& world_;
-  const Model& model_;
   const RunOptions& options_;
   GoalWatch goal_;
   RunControl& control_;

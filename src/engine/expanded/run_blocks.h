@@ -107,9 +107,8 @@ template <class Pending>
 void ExpandedRun<Pending>::poll() {
   check_workers();
   const Key safe = std::min(schedule_.lowest_unfinished(), std::max(last_key(), world_.cut));
-  control_.gvt_ticks.store(safe.time().ticks(), std::memory_order_relaxed);
-  control_.committed.store(world_.committed + finished_, std::memory_order_relaxed);
-  control_.executed.store(world_.executed + finished_, std::memory_order_relaxed);
+  control_.publish(safe.time(), world_.committed + finished_, world_.executed + finished_,
+                   memory_bytes());
   // A failed event counts as finished, but the events after it may have to be taken back.
   if (finished_events_.is_long())
     finished_events_.forget(std::min(schedule_.lowest_unfinished(), schedule_.limit()),
@@ -119,11 +118,9 @@ void ExpandedRun<Pending>::poll() {
   if (!stops && goal_.reached_for_good(finished_, schedule_.pending())) pauses_ = true;
   if (stops || pauses_) schedule_.lower_limit(last_key());
   if (dead_timer_count_.are_many(cancelled_timers_, schedule_.pending())) reclaim();
-  if (const std::uint64_t now = read_cycles(); now >= rows_due_cycles_) {
+  if (const std::uint64_t now = read_cycles(); has_rows_ && now >= rows_due_cycles_) {
     rows_due_cycles_ = now + cycles_in(kRowsSeconds);
-    control_.memory_bytes.store(depot_.slab_bytes() + schedule_.bytes() + finished_events_.bytes(),
-                                std::memory_order_relaxed);
-    if (has_rows_) hand_rows_over();
+    hand_rows_over();
   }
 }
 

@@ -18,8 +18,7 @@ void ExpandedRun<Pending>::conclude(RunResult& result) {
   const Key end = failed     ? schedule_.limit()
                   : complete ? Key::infinity()
                              : std::max(world_.cut, schedule_.limit().next());
-  result.peak_memory_bytes = depot_.slab_bytes() + schedule_.bytes() + finished_events_.bytes() +
-                             lps_.capacity() * sizeof(LpRecord);
+  result.peak_memory_bytes = memory_bytes() + lps_.capacity() * sizeof(LpRecord);
   // Events behind a fault do not count in the results.
   const std::uint64_t taken_back = failed ? finished_events_.take_back(end, lps_) : 0;
   finished_events_.forget(end, world_.trail);

@@ -9,12 +9,11 @@ template <class Pending>
 ExpandedRun<Pending>::ExpandedRun(World& world, const RunOptions& options, const Goal& goal,
                                   const Settings& settings, unsigned workers, RunControl& control)
     : world_(world),
-      model_(world.model()),
       options_(options),
       goal_(goal),
       control_(control),
       workers_(workers),
-      has_rows_(control.takes_rows(model_)),
+      has_rows_(control.takes_rows(world.model())),
       lps_(world.lp_count()),
       slots_(std::make_unique<Slot[]>(workers)),
       schedule_(world.lp_count(), world.executions()),
@@ -36,9 +35,7 @@ ExpandedRun<Pending>::ExpandedRun(World& world, const RunOptions& options, const
 
 template <class Pending>
 void ExpandedRun<Pending>::advance(RunResult& result) {
-  const ThreadWatch watched(control_.threads, model_, executors_[0]->execution(), false);
-  const MisuseWatch misuse;
-  const OversizeLimit limit(world_.denies_oversize());
+  const HandlerThread thread(world_, control_, executors_[0]->execution());
   result.workers = workers_;
   if (control_.rows != nullptr) control_.rows->begin(1);
   Stopwatch watch;
@@ -67,10 +64,7 @@ void ExpandedRun<Pending>::take_world() {
 template <class Pending>
 void ExpandedRun<Pending>::start_workers() {
   const auto work_watched = [this](unsigned i) {
-    if (world_.on_heaps()) memory::prepare_worker_thread();
-    const ThreadWatch watched(control_.threads, model_, executors_[i]->execution(), false);
-    const MisuseWatch misuse;
-    const OversizeLimit limit(world_.denies_oversize());
+    const HandlerThread thread(world_, control_, executors_[i]->execution());
     work(i);
   };
   // Wakes the coordinator when a worker has failed and will not hand in its results.
