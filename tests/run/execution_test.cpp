@@ -83,6 +83,7 @@ struct Kept {
 
 struct PlainOutbox {
   Kept* kept;
+  using Modes = OutboxModes<HandlersMode>;
   template <class Payload>
   void send(const EventHeader& header, const Payload& payload) {
     std::vector<std::byte> bytes(header.size.bytes());

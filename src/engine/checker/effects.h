@@ -17,6 +17,7 @@
 #include "engine/checker/guard.h"
 #include "engine/checker/world.h"
 #include "memory/application_mode.h"
+#include "run/execution/outbox_modes.h"
 
 namespace orrery::checker {
 
@@ -71,6 +72,8 @@ struct Outbox {
   checkpoint::UndoLog* undo_log = nullptr;  ///< if the execution will be undone by reverse handler
   WorldIndex stack_world = 0;               ///< the world whose pattern is on the stack
 
+  /// The change of mode, too, is a part of what is overwritten.
+  using Modes = OutboxModes<HandlersMode>;
   template <class Payload>
   void send(const EventHeader& header, const Payload& payload) {
     record(header, payload);

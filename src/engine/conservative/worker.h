@@ -100,10 +100,12 @@ class alignas(64) Worker {
 
   struct Outbox {
     Worker& worker;
+    using Modes = OutboxModes<memory::HeapScope, memory::PlatformMode>;
     template <class Payload>
     [[gnu::always_inline]] void send(const EventHeader& header, const Payload& payload) {
       worker.send(header, payload);
     }
+    bool takes_rows() const { return worker.rows_.keeps(); }
     void append_row(const Row& row) { worker.rows_.append(row); }
     void observe(const Key&, LpId, const Observation& observation) {
       worker.mergeable_statistics_.add(observation);
@@ -316,7 +318,6 @@ template <class Pending>
 template <class Payload>
 [[gnu::always_inline]] inline void Worker<Pending>::send(const EventHeader& header,
                                                          const Payload& payload) {
-  const memory::HeapScope whole;
   const unsigned owner = owners_[header.receiver];
   if (owner >= shared_.workers) [[unlikely]]
     return send_to_rank(owner, header, payload);

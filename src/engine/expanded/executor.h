@@ -48,18 +48,17 @@ struct Outbox {
   Event* sent = nullptr;
   std::size_t rows_before = 0;  ///< mark before the present event; valid once it has emitted
 
+  using Modes = OutboxModes<memory::PlatformMode>;
   template <class Payload>
   [[gnu::always_inline]] void send(const EventHeader& header, const Payload& payload) {
-    const memory::PlatformMode platform;
     void* memory = pool.allocate(Event::kPayloadOffset + header.size.bytes());
     auto* event = new (memory) Event(header);
     write_payload(event->payload(), payload, header.size);
     event->next = sent;
     sent = event;
   }
+  bool takes_rows() const { return keep_rows; }
   void append_row(const Row& row) {
-    if (!keep_rows) return;
-    const memory::PlatformMode platform;
     if (row.ordinal == 0) rows_before = rows.mark();
     rows.append(row);
   }

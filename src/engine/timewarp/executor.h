@@ -34,16 +34,14 @@ struct Outbox {
   TwEvent* cause = nullptr;  ///< its rollback cancels the sends; nullptr: they are final
   bool coasting = false;     ///< the execution has no effects outside the LP
 
+  using Modes = OutboxModes<memory::PlatformMode, memory::PlatformMode, memory::PlatformMode>;
   template <class Payload>
   void send(const EventHeader& header, const Payload& payload) {
-    if (coasting) return;
-    const memory::PlatformMode platform;
     TwEvent* event = nullptr;
     if (mailbox.send(header, payload, cause, event)) pending.push(event);
   }
+  bool takes_rows() const { return emitted.has_rows; }
   void append_row(const Row& row) {
-    if (!emitted.has_rows || coasting) return;
-    const memory::PlatformMode platform;
     if (speculative) {
       emitted.rows.append(row.lp, row);
     } else {
@@ -51,9 +49,7 @@ struct Outbox {
     }
   }
   void observe(const Key& key, LpId lp, const Observation& observation) {
-    if (coasting) return;
     if (!speculative) return emitted.mergeable_statistics.add(observation);
-    const memory::PlatformMode platform;
     emitted.values.append(lp, key, observation);
   }
   void save_before(const void* address, std::size_t bytes) { undo_log.save_before(address, bytes); }

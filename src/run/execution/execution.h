@@ -9,15 +9,17 @@
 // object for each thread and use it for one event after another.
 //
 // An Outbox has
+//   Modes                                                       in which it is called, see
+//                                                               outbox_modes.h
 //   void send(const EventHeader& header, const Payload& payload)   an event before the horizon;
 //                                                               write_payload (payload.h) copies it
 //   void append_row(const Row& row)                             a row of the event being handled
+//   bool takes_rows() const                                     optional: else rows are discarded
 //   void observe(const Key& key, LpId lp, const Observation&)   for the mergeable statistics
 // and, for engines with reverse handlers only,
 //   void save_before(const void* address, std::size_t bytes), void remember(const void*,
-//   std::size_t)
-// Its functions are called in the mode of the handler: an outbox that allocates where LPs have
-// heaps of their own enters platform mode itself.
+//   std::size_t), which are called in the mode of the handler
+//   bool coasting    whether the execution has no effects outside the LP: then nothing is called
 #pragma once
 
 #include <cstdint>
@@ -40,6 +42,7 @@
 #include "orrery/logical_process.h"
 #include "run/containment/activity.h"
 #include "run/containment/faults.h"
+#include "run/execution/outbox_modes.h"
 #include "run/execution/send_rules.h"
 #include "run/execution/trace_recorder.h"
 #include "run/execution/traced_event.h"
@@ -178,7 +181,20 @@ class Execution final : public Context, public HandlerExecution {
     const TracedEvent traced =
         TracedEvent::of(event_, name, minimum_delay_, hash_, sends_before, sends_);
     TracedEvent::Cells cells;
-    outbox_.append_row({cause_, rows_++, self_, TracedEvent::kTable, traced.pack(cells)});
+    put_row({cause_, rows_++, self_, TracedEvent::kTable, traced.pack(cells)});
+  }
+  void put_row(const Row& row) {
+    if constexpr (requires { outbox_.takes_rows(); })
+      if (!outbox_.takes_rows()) return;
+    if (is_repeated()) return;
+    [[maybe_unused]] const typename Outbox::Modes::Row mode;
+    outbox_.append_row(row);
+  }
+  template <class Payload>
+  [[gnu::always_inline]] void put(const EventHeader& header, const Payload& payload) {
+    if (is_repeated()) return;
+    [[maybe_unused]] const typename Outbox::Modes::Send mode;
+    outbox_.send(header, payload);
   }
 
   void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
@@ -186,7 +202,7 @@ class Execution final : public Context, public HandlerExecution {
     const Key key = key_of_send(model_, promises_, cause_, self_, ++sends_, destination, lp_count_,
                                 delay, minimum_delay_, livelock_microsteps_);
     if (key.time() >= horizon_) return;
-    outbox_.send(EventHeader(key, destination, type, PayloadSize::of_word(size_word)), payload);
+    put(EventHeader(key, destination, type, PayloadSize::of_word(size_word)), payload);
   }
   void send_parts(LpId destination, Duration delay, EventTypeId type,
                   const detail::PayloadParts& parts) override {
@@ -196,7 +212,7 @@ class Execution final : public Context, public HandlerExecution {
     if (key.time() >= horizon_) return;
     const PayloadSize size(static_cast<std::uint32_t>(parts.size()), parts.hashed,
                            parts.has_trailer);
-    outbox_.send(EventHeader(key, destination, type, size), parts);
+    put(EventHeader(key, destination, type, size), parts);
   }
   /// Handles the trailer, which the model does not see: a timer is not live while its event is
   /// handled. Returns the trailer's size.
@@ -207,11 +223,14 @@ class Execution final : public Context, public HandlerExecution {
     return kTrailerBytes;
   }
   void append_row(const Table& table, std::span<const std::uint64_t> cells) override {
-    outbox_.append_row({cause_, rows_++, self_, table.index(), cells});
+    put_row({cause_, rows_++, self_, table.index(), cells});
   }
   void observe(const Observation& observation) override {
-    if constexpr (requires { outbox_.observe(cause_, self_, observation); })
+    if constexpr (requires { outbox_.observe(cause_, self_, observation); }) {
+      if (is_repeated()) return;
+      [[maybe_unused]] const typename Outbox::Modes::Value mode;
       outbox_.observe(cause_, self_, observation);
+    }
   }
   void save_before(const void* address, std::size_t bytes) override {
     if constexpr (requires { outbox_.save_before(address, bytes); })

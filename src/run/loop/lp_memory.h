@@ -8,9 +8,8 @@
 // Interface of such a memory:
 //   Record              of an LP in the world's table
 //   call(lp, action)    calls the LP's code; throws its exceptions, and for misuse of its memory
-//   Platform            a scope for platform code within such a call that may allocate
-//                       (the pools of events and the pending event sets enter platform mode
-//                       themselves, where they grow)
+//   Platform            the mode of platform code within such a call that may allocate, for
+//                       OutboxModes
 //   look_ahead()        for LookAhead::step: prefetches the data of malloc and free of later events
 //   report(result)      adds statistics and notes at the end
 //
@@ -27,6 +26,7 @@
 #include "memory/library_state.h"
 #include "run/containment/guarded_call.h"
 #include "run/engine.h"
+#include "run/execution/outbox_modes.h"
 #include "run/loop/look_ahead.h"
 #include "run/world/refusals.h"
 #include "run/world/world.h"
@@ -37,7 +37,7 @@ namespace orrery {
 class OrdinaryMemory {
  public:
   using Record = LpEntry;
-  struct Platform {};
+  using Platform = HandlersMode;
 
   explicit OrdinaryMemory(World&) {}
   OrdinaryMemory(const OrdinaryMemory&) = delete;

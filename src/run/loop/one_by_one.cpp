@@ -69,10 +69,12 @@ class OneByOne {
   /// Sends go into the pending event set; rows are final.
   struct Outbox {
     OneByOne& run;
+    using Modes = OutboxModes<HandlersMode, typename Memory::Platform>;
     template <class Payload>
     void send(const EventHeader& header, const Payload& payload) {
       run.events_.push(header, payload);
     }
+    bool takes_rows() const { return run.control_.rows != nullptr; }
     void append_row(const Row& row) { run.append_row(row); }
     void observe(const Key&, LpId, const Observation& observation) {
       run.world_.mergeable_statistics.add(observation);
@@ -117,8 +119,6 @@ class OneByOne {
   }
 
   void append_row(const Row& row) {
-    if (control_.rows == nullptr) return;
-    [[maybe_unused]] const typename Memory::Platform platform;
     if (row.ordinal == 0) rows_before_ = rows_.mark();
     rows_.append(row);
   }

@@ -62,6 +62,7 @@ class SurveyRun {
   };
   struct Outbox {
     SurveyRun& run;
+    using Modes = OutboxModes<HandlersMode>;
     template <class Payload>
     void send(const EventHeader& header, const Payload& payload) {
       run.send(header, payload);

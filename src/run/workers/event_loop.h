@@ -129,11 +129,12 @@ class alignas(64) EventLoop {
  private:
   struct Outbox {
     EventLoop& loop;
+    using Modes = OutboxModes<memory::HeapScope, memory::PlatformMode>;
     template <class Payload>
     [[gnu::always_inline]] void send(const EventHeader& header, const Payload& payload) {
-      const memory::HeapScope whole;  // a crash or an interruption does not cut it in two
       loop.send(header, payload);
     }
+    bool takes_rows() const { return loop.rows_.keeps(); }
     void append_row(const Row& row) { loop.rows_.append(row); }
     void observe(const Key&, LpId, const Observation& observation) {
       loop.mergeable_statistics_.add(observation);

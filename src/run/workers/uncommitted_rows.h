@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "core/rows.h"
-#include "memory/application_mode.h"
 #include "run/engine.h"
 
 namespace orrery {
@@ -23,10 +22,10 @@ class UncommittedRows {
         worker_(worker),
         horizon_(Key::end_of(options.until)) {}
 
-  /// Appends a row of the event that is being handled, in any mode.
+  /// Whether rows are wanted.
+  bool keeps() const { return keeps_; }
+  /// Appends a row of the event that is being handled.
   void append(const Row& row) {
-    if (!keeps_) return;
-    const memory::PlatformMode platform;
     if (row.ordinal == 0) before_ = rows_.mark();
     rows_.append(row);
   }

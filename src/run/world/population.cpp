@@ -25,16 +25,13 @@ struct StartOutbox {
   RowBuffer& rows;
   const bool keep_rows;
 
+  using Modes = OutboxModes<memory::PlatformMode>;
   template <class Payload>
   void send(const EventHeader& header, const Payload& payload) {
-    const memory::PlatformMode platform;
     pending.append(header, payload);
   }
-  void append_row(const Row& row) {
-    if (!keep_rows) return;
-    const memory::PlatformMode platform;
-    rows.append(row);
-  }
+  bool takes_rows() const { return keep_rows; }
+  void append_row(const Row& row) { rows.append(row); }
   void observe(const Key&, LpId, const Observation& observation) {
     mergeable_statistics.add(observation);
   }
