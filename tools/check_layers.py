@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIST = ROOT / "tools/layers.txt"
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 # Folders of these have a part for each of their own folders.
-DIVIDED = {"src/engine", "src/run", "src/transport", "src/llf"}
+DIVIDED = {"src/engine", "src/run", "src/transport", "companions/llf"}
 
 
 def part_of(path):
@@ -32,7 +32,7 @@ def part_of(path):
 
 
 def find(name, beside):
-    for base in (beside, ROOT / "src", ROOT / "include", ROOT / "models"):
+    for base in (beside, ROOT / "src", ROOT / "companions", ROOT / "include", ROOT / "models"):
         if (base / name).is_file():
             return (base / name).resolve()
     return None  # of a library, or made by the build
@@ -41,9 +41,11 @@ def find(name, beside):
 def arrows():
     """{(from, to): the first file that has it}"""
     found = {}
-    for folder in ("src", "include", "models"):
+    for folder in ("src", "companions", "include", "models"):
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix not in (".h", ".cpp", ".c") or path.parent == ROOT / folder:
+                continue
+            if "tests" in path.parts or "bench" in path.parts:  # of a companion
                 continue
             for name in INCLUDE.findall(path.read_text(encoding="utf-8")):
                 target = find(name, path.parent)

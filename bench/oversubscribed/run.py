@@ -5,7 +5,7 @@
 Small simulators in ranks that are processes (ranks.cpp): PHOLD, people who infect each other and
 travel, vehicles on a grid of intersections; conservative and optimistic. A rank that has nothing to
 execute, or waits in a round of GVT, spins, calls sched_yield, sleeps until something comes, or waits
-in llf (docs/llf.md).
+in llf (companions/llf/README.md).
 
 The default set is all models and kernels over all numbers of ranks; PHOLD with 8 ranks over all
 remote shares, and with 8 ranks beside a process that only computes. It takes about ten minutes. With

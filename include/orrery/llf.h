@@ -2,7 +2,7 @@
 /*
  * Least-LVT-first scheduling for simulators whose processes share a machine: of all federates of a
  * group at most as many run as there are cores, those with the least local virtual time (LVT). For
- * any simulator, in C; it needs no other part of Orrery (pkg-config orrery-llf). docs/llf.md says
+ * any simulator, in C; it needs no other part of Orrery (pkg-config orrery-llf). companions/llf/README.md says
  * how to use it, and why it neither deadlocks nor livelocks.
  *
  * A federate is a thread, usually that of a process, from llf_join to llf_leave. It runs only with

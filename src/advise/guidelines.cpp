@@ -70,7 +70,7 @@ std::optional<Guideline> oversubscription(std::span<const Measured> measured,
   text += factor > 1.1 ? " Use at most one for each core, and fewer if other programs use the "
                          "machine."
                        : " This costs next to nothing, because extra workers are ignored. Extra "
-                         "processes of other simulators cost more (docs/llf.md).";
+                         "processes of other simulators cost more (companions/llf/README.md).";
   return Guideline{as_ranks ? "oversubscription-ranks" : "oversubscription-workers",
                    std::move(text)};
 }

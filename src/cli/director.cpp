@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // orrery director: directs the threads of other processes by least virtual time, or watches how the
-// system schedules them. Turns options into orders, and shows and writes the samples; src/director
+// system schedules them. Turns options into orders, and shows and writes the samples; companions/director
 // directs the threads.
 #include <fmt/format.h>
 #include <sys/ioctl.h>

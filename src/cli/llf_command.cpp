@@ -165,7 +165,7 @@ int run_command(const LlfRequest& request) {
     fmt::print(
         stderr,
         "orrery: no process of '{}' has begun MPI through the shim, so nothing was scheduled "
-        "(docs/llf.md says which programs it does not see)\n",
+        "(companions/llf/README.md says which programs it does not see)\n",
         printable(command[0]));
   return code;
 }

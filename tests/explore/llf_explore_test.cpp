@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Least-LVT-first scheduling (src/llf) in all schedules of small cases: no more federates run than
+// Least-LVT-first scheduling (companions/llf) in all schedules of small cases: no more federates run than
 // there are tokens, no wake-up and no token is lost (a run in which all sleep is a deadlock, which
 // the explorer reports), and rounds of GVT end with the lowest report; also with a death before any
 // step of any federate. Planted errors are found.

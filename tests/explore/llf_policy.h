@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The policy that src/llf gets in scenarios: its lock, lives and sleep as the system offers them,
+// The policy that companions/llf gets in scenarios: its lock, lives and sleep as the system offers them,
 // on explored atomics, and a death before any step that a thread takes. What the kernel does for
 // the dead is done here: it marks the lock that the thread had, then its life.
 #pragma once

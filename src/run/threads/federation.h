@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Least-LVT-first scheduling for runs with more threads than cores: the threads, with those of the
-// run's other ranks on the same host, are federates of liborrery-llf (docs/llf.md): at most as many
+// run's other ranks on the same host, are federates of liborrery-llf (companions/llf/README.md): at most as many
 // run as there are cores, those with the least local virtual time (LVT). The system's scheduler
 // does not know virtual time: it lets some threads run far ahead, to be rolled back, while the
 // thread that holds GVT waits for a core, or gives the core to threads that only poll for messages.

@@ -11,7 +11,7 @@
 // than `cores` threads are below t. Its tick ends at most one tick later, so the thread that is
 // furthest ahead was among the least one tick of its own ago. As no thread waits while one above it
 // is chosen, the spread stays below two ticks for cores < n, for any n and any order
-// (tests/director/policy_test.cpp tests this).
+// (companions/director/tests/policy_test.cpp tests this).
 //
 // This class only computes on a table; director.cpp makes the system calls.
 #pragma once

@@ -6,7 +6,7 @@
 #include <array>
 #include <string>
 
-#include "llf/federates.h"
+#include "llf/tests/federates.h"
 
 namespace orrery::testing {
 namespace {

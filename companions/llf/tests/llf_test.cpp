@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "llf/federates.h"
+#include "llf/tests/federates.h"
 
 namespace orrery::testing {
 namespace {

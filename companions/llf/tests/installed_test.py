@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A program in C that is built against what is installed, by pkg-config and a C compiler alone, with
-the shared library and with the archive; and the loop that docs/llf.md shows, which has to compile. Needs
+the shared library and with the archive; and the loop that companions/llf/README.md shows, which has to compile. Needs
 BUILD (the folder of the build) in the environment."""
 
 import os
@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 BUILD = pathlib.Path(os.environ["BUILD"])
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/llf.md"
+PAGE = pathlib.Path(__file__).resolve().parents[1] / "README.md"
 PATIENCE_S = 120
 # What the page leaves to the simulator.
 AROUND = """

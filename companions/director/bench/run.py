@@ -26,7 +26,7 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench"))
 from harness import (ROOT, Bars, Failed, Progress, Series, Table, alternate, at_least,  # noqa: E402
                      command, launch, panels, parser, require, save_picture, write_record)
 

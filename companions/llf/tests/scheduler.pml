@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Least-LVT-first scheduling as a model of what src/llf decides, for Spin (Holzmann: The model checker
+ * Least-LVT-first scheduling as a model of what companions/llf decides, for Spin (Holzmann: The model checker
  * Spin, IEEE Trans. Software Eng. 23(5), 1997): in all interleavings all federates come to their end,
  * also if the system is only fair in that it lets each process go on at some time. What is decided
  * under the lock is one step here; that steps with the lock are is what tests/explore looks at.
