@@ -274,7 +274,7 @@ class Limits(Case):
         self.assertLessEqual(len(plain.bytes), 100 << 10)
         self.assertGreater(len(plain.bytes), 40 << 10)
         self.assertRegex(self.last, r"the trace holds all committed events before \S+ s")
-        self.assertRegex(self.last, r"records of what workers did did not fit")
+        self.assertRegex(self.last, r"records of the workers' activity did not fit into the trace")
         tail = plain.tail()
         self.assertEqual((tail["whole"], tail["events"]), (0, len(plain.handled())))
         self.assertLessEqual(plain.committed()[-1].notes["ticks"], tail["until"])

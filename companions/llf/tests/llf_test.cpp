@@ -116,7 +116,7 @@ TEST(Llf, RefusesMoreThanThereIsRoomFor) {
     if (llf_join(group.c_str(), "three", &two) != nullptr) return false;
     const std::string said = llf_error();
     return said == "group '" + group +
-                       "' has 2 federates, and no room for 'three'; whoever joins "
+                       "' has 2 federates, and no room for 'three'; the federate that joins "
                        "first can ask for more (llf_options.slots, at most 1024)";
   });
   EXPECT_EQ(others.end_of(1), 0);

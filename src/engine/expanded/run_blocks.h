@@ -81,7 +81,7 @@ bool ExpandedRun<Pending>::run_in_place() {
             [&](Event * event)
                 __attribute__((always_inline)) { execute_in_place(executor, event); }))
       return false;
-  } while (!block_is_over());
+  } while (!block_is_over() && !goal_.is_asked());
   return true;
 }
 

@@ -144,7 +144,8 @@ void ExpandedRun<Pending>::collect(Slot& slot) {
   std::uint32_t served = slot.served.load(std::memory_order_relaxed);
   if (served == done) return;
   for (; served != done; served = (served + 1) & Slot::kCounterMask) {
-    __builtin_prefetch(slot.results[Slot::place(served + 1)].sent);
+    const std::uint32_t next = (served + 1) & Slot::kCounterMask;
+    if (next != done) __builtin_prefetch(slot.results[Slot::place(next)].sent);
     finish(slot.handles[Slot::place(served)], slot.results[Slot::place(served)]);
   }
   slot.served.store(served, std::memory_order_release);

@@ -77,7 +77,9 @@ class GoalWatch {
   bool reached(std::uint64_t committed) const {
     return committed >= goal_.events || time_is_over();
   }
-  bool time_is_over() const { return read_cycles() >= end_cycles_ || goal_.is_asked(); }
+  bool time_is_over() const { return read_cycles() >= end_cycles_ || is_asked(); }
+  /// Whether another thread wants a pause now.
+  bool is_asked() const { return goal_.is_asked(); }
   /// How many events may be executed before the next check, at most `most`; at least one.
   std::uint64_t until_look(std::uint64_t committed, std::uint64_t most) const {
     return committed >= goal_.events ? 1 : std::min(most, goal_.events - committed);
