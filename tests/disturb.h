@@ -17,6 +17,7 @@ namespace orrery::testing {
 struct Disturbed final : Disturbances {
   std::size_t messages = 0;  ///< of a channel; 0: as usual
   std::uint64_t to_cut = 0, to_move = 0;
+  std::uint64_t lps_of_part = 0, events_of_step = 0;  ///< 0: as usual
   bool at_calls = false;
 
   std::size_t channel_messages(std::size_t usual) const override {
@@ -24,6 +25,10 @@ struct Disturbed final : Disturbances {
   }
   std::uint64_t events_to_cut() const override { return to_cut; }
   std::uint64_t events_to_move() const override { return to_move; }
+  std::uint64_t part_lps() const override { return lps_of_part; }
+  std::uint64_t step_events() const override {
+    return events_of_step > 0 ? events_of_step : Disturbances::step_events();
+  }
   bool interrupts_at_calls() const override { return at_calls; }
   /// Some LPs go to random workers; now and then all LPs of a worker leave it.
   void move(std::uint64_t number, unsigned workers,

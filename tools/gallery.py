@@ -105,10 +105,11 @@ ENGINES = [
           "PHOLD with 64 LPs, nearly all events to others, and 20 us of work in each. What lies "
           "between two events is taking the next one out of those that are pending."),
     Entry("conservative", "[Conservative](engines/conservative.md): never too early",
-          (PHOLD.format("conservative --conservative-mode promises"), PART.format("60%", "63%")),
+          (PHOLD.format("conservative"), PART.format("60%", "63%")),
           "trace.png",
-          "The same run. Nothing is undone; a worker that has come to the end of what the other has "
-          "promised waits."),
+          "The same run. Nothing is undone: both workers execute the events of a window of time, "
+          "which is as long as the lookahead, and then meet. The worker that is first waits for the "
+          "other."),
     Entry("timewarp", "[Time Warp](engines/timewarp.md): ahead, and sometimes back",
           ("orrery run phold --engine timewarp --workers 2 --until 100s --set lps=16 remote=1 "
            "work=20000 --out OUT --trace OUT.pftrace", PART.format("50%", "58%")), "trace.png",

@@ -4,7 +4,8 @@
 
 PHOLD on Time Warp and on the conservative engine, with some or all of its LPs held until their
 events are certain, with a lookahead and without. Few held LPs among many show what they cost the
-others; two LPs that send to each other show what a round costs, for every event waits for one.
+others; two LPs that send to each other show what a round or a meeting costs, for every event waits
+for one.
 
 The runs of what is compared alternate; ratios to speculative LPs are taken within a round. A table
 and a JSON are left. Bars are printed with what was measured, met or not; nothing fails on a time.
@@ -25,8 +26,7 @@ LEAST_WITHOUT, LEAST_WITH = 10_000, 100_000
 
 
 def engine_of(name, workers):
-    more = ["--conservative-mode", "promises"] if name == "conservative" else []
-    return ["--engine", name, "--workers", workers, *more]
+    return ["--engine", name, "--workers", workers]
 
 
 def one_case(options, table, bars, rows, engine_name, case):

@@ -41,8 +41,7 @@ class Workplace:
 
 def parallel(options):
     """The engine for hosts side by side."""
-    return ["--engine", "conservative", "--workers", options.workers, "--conservative-mode",
-            "promises"]
+    return ["--engine", "conservative", "--workers", options.workers]
 
 
 class Run:

@@ -11,7 +11,7 @@ BARS = {8: 0.9, 32: 0.8}  # of the rate of 2 workers
 # Both have short delays: a tenth of the mean in PHOLD, a frame's preamble in wireless.
 MODELS = {"phold": (["--set", "lookahead=0.1s"], 10), "wireless": ([], 1)}
 ENGINES = {"timewarp": ["--engine", "timewarp"],
-           "conservative": ["--engine", "conservative", "--conservative-mode", "promises"]}
+           "conservative": ["--engine", "conservative"]}
 
 
 def ways_of(engine):

@@ -20,7 +20,9 @@ too much. M(p) grows as the model is: where everybody sends to everybody the sha
 the square (and never more than what is sent to others). n(p) is p - 1 for everybody to everybody,
 at most 8 in the plane. It holds where cores are as fast as one here and a network as fast as sockets
 of one machine; it knows no imbalance and no shared memory bandwidth beyond that of the cores here.
-It is printed beside runs on two executors and on as many as there are cores.
+It was made before the conservative engine executed windows. Now all executors meet after a window,
+also in the plane, and the engine counts events between parts of the LPs, of which there are more
+than executors: n(p) is too small in the plane, and M(p) too large. It is printed beside runs on two executors and on as many as there are cores.
 
 The runs of what is compared alternate; ratios are taken within a round. Tables, a JSON and a picture
 are left.
@@ -167,10 +169,10 @@ def words_of(name, p):
     return ["--workers", p] if name == "workers" else ["--ranks", p, "--workers", 1]
 
 
-def promising(options, model, words, ways, label):
-    """Series of the conservative engine that always has all executors, by (kind, number), and by 1
-    that of one worker."""
-    fixed = ["--engine", "conservative", "--conservative-mode", "promises"]
+def conservative(options, model, words, ways, label):
+    """Series of the conservative engine by (kind, number) of executors, and by 1 that of one
+    worker."""
+    fixed = ["--engine", "conservative"]
     series = {way: Series(str(way), lambda more=more: run_orrery(model, [*words, *fixed, *more],
                                                                  build=options.build))
               for way, more in [(1, ["--workers", 1]), *((way, words_of(*way)) for way in ways)]}
@@ -190,8 +192,8 @@ def calibrate(options, record):
     for remote, lookahead in itertools.product((0.05, 0.25, 0.9), (1.0, 0.1, 0.02)):
         sets = ["--set", f"remote={remote}", "--set", f"lookahead={lookahead}s"]
         until = length(options, "phold", sets, 10)
-        series = promising(options, "phold", [*sets, "--until", f"{until:.0f}s"], ways,
-                           f"costs, remote {remote}, lookahead {lookahead}")
+        series = conservative(options, "phold", [*sets, "--until", f"{until:.0f}s"], ways,
+                              f"costs, remote {remote}, lookahead {lookahead}")
         for name, p in ways:
             one = series[name, p]
             points[name].append({
@@ -236,9 +238,10 @@ class Facts:
     def __init__(self, options, model, costs):
         self.model, self.costs = model, costs
         self.until = length(options, model.model, model.words(), model.least)
-        series = promising(options, model.model, [*model.words(), "--until", f"{self.until:.0f}s"],
-                           list(itertools.product(costs, executors_here(options))),
-                           f"forecast, {model.name}")
+        series = conservative(options, model.model,
+                              [*model.words(), "--until", f"{self.until:.0f}s"],
+                              list(itertools.product(costs, executors_here(options))),
+                              f"forecast, {model.name}")
         self.alone = series[1].median("seconds")
         self.events = series[1].median("committed")
         self.windows = self.until / model.lookahead

@@ -17,7 +17,7 @@ namespace {
 constexpr double kNotable = 0.1;
 constexpr double kNotableRollbacks = 0.05, kMostlyRollbacks = 0.5;
 constexpr double kNotableTrials = 0.03;
-constexpr double kNotableWaits = 0.3;
+constexpr double kFewInWindow = 100;  // events of a worker
 constexpr double kMostly = 0.5;
 constexpr double kShortLoopSeconds = 0.1;  // rates over a shorter time are not reliable
 constexpr double kShortEventSeconds = 1e-6;
@@ -135,24 +135,19 @@ void judge_coasting(const Facts& f, Findings& all) {
   all.push_back({text + ". Closer checkpoints (--checkpoint periodic:N) repeat less.", figures});
 }
 
-void judge_promises(const Facts& f, Findings& all) {
-  const auto looks = statistic(f.report, "looks"), waits = statistic(f.report, "waits");
-  if (f.engine == "auto" || !looks || !waits || *looks <= 0) return;
-  if (*waits / *looks >= kNotableWaits)
-    all.push_back(
-        {fmt::format("{} of the looks at other workers' promises found nothing that was safe to "
-                     "execute ({} of {}). Longer promised delays would keep workers apart for "
-                     "longer; 'orrery describe {} --measure' shows those promised beside those "
-                     "seen.",
-                     share_text(*waits, *looks), whole(*waits), whole(*looks),
-                     text_at(f.report, {"model", "name"})),
-         {place(f, "waits"), place(f, "looks")}});
-  const auto alone = statistic(f.report, "in_place");
-  if (alone && f.executed > 0 && f.workers > 1 && *alone / f.executed >= kMostly)
-    all.push_back({fmt::format("{} of the events ({} of {}) were executed by one worker alone "
-                               "while the others had none to execute.",
-                               share_text(*alone, f.executed), whole(*alone), whole(f.executed)),
-                   {place(f, "in_place"), "run.executed"}});
+void judge_windows(const Facts& f, Findings& all) {
+  const auto windows = statistic(f.report, "windows");
+  if (f.engine == "auto" || !windows || *windows <= 0 || f.workers < 2) return;
+  const double events = f.committed / *windows;
+  if (events >= kFewInWindow * f.workers) return;
+  all.push_back(
+      {fmt::format("Windows of time were short: {:.3g} events each on average ({} in {}), and all "
+                   "workers meet after each window. Longer promised delays make longer windows; "
+                   "'orrery describe {} --measure' shows those promised beside those seen. "
+                   "--engine auto finds out whether one worker is faster.",
+                   events, whole(f.committed), plural(*windows, "window"),
+                   text_at(f.report, {"model", "name"})),
+       {place(f, "windows"), "run.committed"}});
 }
 
 void judge_hand_overs(const Facts& f, Findings& all) {
@@ -322,7 +317,7 @@ std::vector<Finding> findings_of(const Json& report) {
   const Facts facts(report);
   const Progress progress = progress_of(report);
   Findings all;
-  for (auto* judge : {judge_choice, judge_rollbacks, judge_promises, judge_hand_overs,
+  for (auto* judge : {judge_choice, judge_rollbacks, judge_windows, judge_hand_overs,
                       judge_coasting, judge_event_cost, judge_start_and_end, judge_trials,
                       judge_cores, judge_memory, judge_moves})
     judge(facts, all);

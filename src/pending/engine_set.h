@@ -57,6 +57,7 @@ class ComparedSet {
     }
     set_.push(event);
   }
+  void push_inline(const Entry<Event>& entry) { push(entry.event); }
   Event* top() {
     Event* const event = set_.top();
     compare(event);

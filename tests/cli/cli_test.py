@@ -1439,10 +1439,10 @@ class Options(Case):
               "ENGINE": "sequential", "EVENTS": "50"}
     # Where one value does not fit all options of a type, and what the others need beside it.
     NAMES = {"pending": "heap", "checkpoint": "copy", "offload": "mono", "copier": "synchronous",
-             "conservative-mode": "in-place", "expanded-mode": "batched",
+             "expanded-mode": "batched",
              "oversize": "deny", "preempt": "tick", "tick": "200us",
              "warm-up": "1s", "series": "power=1s", "batch-means": "power"}
-    RETIRED = {"handover", "barrier"}
+    RETIRED = {"handover", "barrier", "conservative-mode"}
     OF_THE_COMMAND = RETIRED | {"help", "engine", "engines", "set", "config", "out", "force", "quiet", "json",
                       "repeats", "verbose", "snapshots", "snapshot-every", "snapshot-at",
                       "snapshot-wall", "snapshot-share", "snapshot-check", "end-after-snapshot", "ranks", "mpi",
@@ -1791,7 +1791,7 @@ class Conservative(Case):
                                "--threads", "3")
         self.assertEqual(report["run"]["workers"], 3)
         self.assertIn("3 workers execute, not 6: as many as threads (--threads)", report["notes"])
-        self.assertIn("looks at promises", report["account"])
+        self.assertIn("windows of time", report["account"])
 
 
 class MoreThreadsThanCores(Case):
@@ -2096,9 +2096,6 @@ class Ranks(OverRanks, Case):
         for words, part in [([*self.MODEL, "--ranks", "0"], "--ranks can be 1 to 64"),
                             ([*self.MODEL, "--ranks", "2", "--engine", "sequential"],
                              "runs in one process"),
-                            ([*self.MODEL, *self.OVER, "--ranks", "2",
-                              "--conservative-mode", "in-place"],
-                             "one worker execute everything"),
                             (["phold", "--ranks", "2", "--set", "lps=x"], "lps"),
                             (["phold", "--ranks", "2", "--engine", "conservative"],
                              "promise one, or use engine auto or timewarp"),

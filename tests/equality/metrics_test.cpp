@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "checkpoint/options.h"
-#include "engine/conservative/settings.h"
 #include "equality/metered_model.h"
 #include "equality/relay.h"
 #include "equality/run_model.h"
@@ -112,7 +111,6 @@ TEST(Metrics, AreTheSameWhereDelaysArePromised) {
   const Outcome expected = run(chosen, "sequential", options_of(1));
   for (const unsigned workers : {1u, 2u, 3u}) {
     RunOptions options = options_of(workers);
-    options.set(conservative::kMode, "promises");
     expect_equal(expected, run(chosen, "conservative", options),
                  "conservative, " + std::to_string(workers));
   }
@@ -126,7 +124,6 @@ TEST(Metrics, AreTheSameOverRanks) {
     for (const unsigned ranks : {2u, 3u}) {
       RunOptions options = options_of(1);
       options.bind = false;
-      options.set(conservative::kMode, "promises");
       const auto outcomes = run_ranks(make, engine, options, ranks, {});
       expect_equal(expected, outcomes[0], std::string(engine) + ", " + std::to_string(ranks));
     }

@@ -90,7 +90,6 @@ VALUES = {
     "--window": window,
     "--gvt-period": one_of("1us", "20us", "200us", "1ms", "20ms"),
     "--balance": one_of("on", "off"),
-    "--conservative-mode": one_of("auto", "promises", "promises", "in-place"),
     "--expanded-mode": one_of("auto", "in-place", "batched"),
     "--livelock": livelock,
     "--event-time-limit": one_of("off", "1min"),  # far from what an event of the fuzzer takes
@@ -109,15 +108,13 @@ VALUES = {
 }
 
 # Runs of the fuzzer are too short for an engine that chooses to see a reason for it.
-USUALLY = {"--hand-over-every", "--conservative-mode"}
+USUALLY = {"--hand-over-every"}
 
 def agree(options):
     """Takes out what cannot be combined."""
     if options.get("--checkpoint") == "incremental" and options.get("--offload") in (
             "mono", "multi"):
         del options["--offload"]
-    if int(options.get("--ranks", 1)) > 1 and options.get("--conservative-mode") == "in-place":
-        options["--conservative-mode"] = "promises"
     return options
 
 

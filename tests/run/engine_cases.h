@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "engine/auto/settings.h"
-#include "engine/conservative/settings.h"
 #include "engine/expanded/settings.h"
 #include "engine/sequential/settings.h"
 #include "engine/timewarp/settings.h"
@@ -67,7 +66,6 @@ struct EngineCase {
   RunOptions options(RunOptions options = {}) const {
     options.workers = workers;
     options.bind = false;
-    options.set(conservative::kMode, "promises");  // it would begin with one worker
     options.set(expanded::kMode, mode);
     options.set(threads_option(), threads);
     options.set(sequential::kOnHeaps, on_heaps);

@@ -261,8 +261,7 @@ class Life(Case):
         null = ["null", "--set", "modules=8", "events=200", "work=10", "--engine", "expanded",
                 "--workers", "2", "--expanded-mode", "batched"]
         self.assertLessEqual({"batched block", "batch"}, self.trace(*null).names_of_life())
-        names = self.trace(*SMALL, "--engine", "conservative", "--workers", "2",
-                           "--conservative-mode", "promises").names_of_life()
+        names = self.trace(*SMALL, "--engine", "conservative", "--workers", "2").names_of_life()
         self.assertIn("GVT round", names)
 
 

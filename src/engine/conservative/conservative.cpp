@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The conservative engine: workers promise each other how far they have come, and execute the
-// events that are safe by these promises and the model's smallest delays (board.h in src/transport
-// cites the paper). Nothing is ever rolled back, so LPs lie in ordinary memory. This file chooses
-// how to run; worker.h is the engine.
+// The conservative engine: workers execute the events of one window of time after another, which is
+// as long as the model's smallest delays permit (plan.h). Nothing is ever rolled back, so LPs lie in
+// ordinary memory. This file chooses how to run; worker.h is the engine.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/conservative/run.h"
-#include "engine/conservative/settings.h"
-#include "engine/conservative/tempo.h"
 #include "orrery/error.h"
-#include "pending/engine_set.h"
 #include "run/loop/one_by_one.h"
 #include "run/options/model_checks.h"
+#include "run/options/retired_option.h"
 #include "run/world/placement.h"
 #include "run/world/world_engine.h"
 
@@ -26,6 +22,15 @@ namespace orrery::conservative {
 namespace {
 
 constexpr const char* kName = "conservative";
+
+const RetiredOption mode{"conservative-mode",
+                         "the conservative engine executes windows of time with all its workers, "
+                         "and --engine auto finds out whether one worker is faster"};
+
+OptionList options() {
+  return {&workers_option(), &bind_option(), &threads_option(), &partition_option(),
+          &write_partition_option()};
+}
 
 /// A worker is a thread: with more workers than cores they would often wait for each other.
 unsigned count_executing(const RunOptions& options, const Model& model) {
@@ -65,11 +70,6 @@ class ConservativeEngine final : public WorldEngine {
   }
   World::Layout layout(const Model& model, const CommunicationGraph& graph,
                        const RunOptions& options, std::vector<std::string>& notes) const override {
-    if (options.place.ranks > 1 && Settings::of(options).mode == Mode::in_place)
-      throw UsageError(
-          "--conservative-mode in-place lets one worker execute everything, which is impossible "
-          "over "
-          "ranks; leave the option away, or run in one process");
     const unsigned threads = count_executing(options, model);
     const unsigned workers = count_workers(options, model);
     if (workers > threads) notes.push_back(note_of_workers(threads, workers));
@@ -83,33 +83,18 @@ class ConservativeEngine final : public WorldEngine {
   }
   void advance(World& world, const RunOptions& options, const Goal& goal, RunControl& control,
                RunResult& result) override {
-    const Settings settings = Settings::of(options);
     const unsigned workers = count_workers_for(world, options);
-    if (control.ranks == nullptr && (workers == 1 || settings.mode == Mode::in_place)) {
+    if (control.ranks == nullptr && workers == 1) {
       advance_one_by_one(world, options, goal, control, result);
       result.account = "one worker executed all events, in the order of their keys";
       return;
     }
-    Tempo& tempo = tempo_for(world, goal, settings, control);
-    using Pending = pending::EngineSet<PlainEvent>;
-    ConservativeRun<Pending>(world, options, goal, settings, workers, tempo, control)
-        .advance(result);
+    ConservativeRun(world, options, goal, workers, control).advance(result);
   }
-
- private:
-  Tempo& tempo_for(const World& world, const Goal& goal, const Settings& settings,
-                   const RunControl& control) {
-    const bool chooses = settings.mode == Mode::automatic && !goal.is_a_slice() &&
-                         control.ranks == nullptr && !world.executions().any_stays_on_thread();
-    if (!tempo_ || tempo_->chooses() != chooses) tempo_.emplace(chooses);
-    return *tempo_;
-  }
-
-  std::optional<Tempo> tempo_;
 };
 
 const EngineRegistration registration{
-    kName, "executes events that are safe by the model's smallest delays",
+    kName, "executes windows of time in parallel, as long as the model's smallest delays",
     []() -> std::unique_ptr<Engine> { return std::make_unique<ConservativeEngine>(); }, options};
 
 }  // namespace

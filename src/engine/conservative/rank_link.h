@@ -1,87 +1,104 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Events and promises between the workers of a rank and other ranks (run/ranks/link.h). A rank's
-// promise to the others is the lowest promise of its workers to other ranks; a worker raises that
-// promise only when everything that it sent is posted. The thread that makes progress reads these
-// promises, then forwards posted parcels, then sends the rank's promise: on an ordered stream, the
-// promise comes behind the events sent before it. So another rank need not know the workers of this
-// rank.
+// Events to and from other ranks, and the meetings with them. At a meeting of this rank worker 0 meets
+// the other ranks for all workers, while these wait: worker 0 is the only member of this rank's rounds
+// (transport/rounds.h), and the only one that receives.
 //
-// At the receiver, the thread that makes progress raises the other rank's line on the board
-// (board.h) when all events that came before the promise are in the rings.
-//
-// Between two periods blocks may change workers, and then the ring of a worker must not hold events
-// for a block that leaves it. But another rank may have begun the next period already: its parcels
-// carry the number of the period, and are kept until that period begins here, too. Promises hold
-// across periods: LPs stay on their rank, and a halt takes nothing back.
-//
-// Memory orders. A worker's promise to other ranks is a release and reading it an acquire: what the
-// worker posted before is on the stack of posted parcels for the thread that reads the promise. The
-// rest is guarded by the transport's lock.
+// Another rank may have left the meeting already and may send events of its next window. They are
+// received early, which does no harm: they are after the window that begins here.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-#include <deque>
-#include <memory>
-#include <vector>
+#include <optional>
+#include <utility>
 
-#include "engine/conservative/partition.h"
-#include "engine/conservative/report.h"
+#include "engine/conservative/plan.h"
 #include "run/events/event_pool.h"
 #include "run/events/plain_event.h"
 #include "run/ranks/link.h"
-#include "transport/board.h"
+#include "run/threads/team.h"
+#include "run/threads/waiting.h"
+#include "transport/rounds.h"
 
 namespace orrery::conservative {
 
-/// An event on its way to its receiver's worker.
-struct Message {
+/// An event from another rank.
+struct ArrivedEvent {
   PlainEvent* event = nullptr;
   void prefetch() const { __builtin_prefetch(event, 1); }
 };
 
-class RankLink : public ranks::Link<Message, Report> {
- public:
-  RankLink(transport::RankTransport& transport, const Partition& partition, Rounds& rounds,
-           transport::Board<>& board, EventDepot& depot, std::size_t channel_messages);
-  ~RankLink();
+/// A base of RankLink, since its other base needs it.
+struct RankMeetings {
+  using Rounds = transport::Rounds<Report>;
+  Rounds meetings{1};
+  transport::RoundMember<Rounds> member{meetings, 0};
+};
 
-  // ---- By workers
-  /// Called by a worker that has posted everything.
-  void promise_to_ranks(unsigned worker, std::int64_t ticks) {
-    lines_[worker].ticks.store(ticks, std::memory_order_release);
+class RankLink : private RankMeetings, public ranks::Link<ArrivedEvent, Report> {
+ public:
+  RankLink(transport::RankTransport& transport, unsigned workers, EventDepot& depot,
+           std::size_t channel_messages);
+  ~RankLink() { close(); }
+
+  /// Meetings so far, for sends.
+  std::uint64_t joined() const { return member.round(); }
+  /// Meets the other ranks. Calls receive(PlainEvent*) for each event that was sent to this rank,
+  /// then `report()`; returns the sum of the reports of all ranks; nothing if a worker has failed.
+  template <class Receive, class MakeReport>
+  std::optional<Report> meet(const Team& team, Receive&& receive, MakeReport&& report) {
+    Meeting<Receive, MakeReport> meeting{*this, receive, report};
+    Backoff backoff(team.crowded());
+    for (std::uint64_t stage = rounds().stage(); !member.step(meeting);) {
+      if (team.failed()) return std::nullopt;
+      make_progress<NoSteps>();
+      if (std::exchange(stage, rounds().stage()) != stage) {
+        backoff.reset();
+      } else {
+        backoff.wait();
+      }
+      meeting.receive_all();
+    }
+    Report sum;
+    for (unsigned rank = 0; rank < ranks(); ++rank) sum.add(rounds().report_of(rank));
+    return sum;
   }
-  /// `idle`: the caller has nothing else to do, so other ranks may be waiting for a promise.
-  void progress(bool idle);
-  /// Called by one worker, while no thread makes progress.
-  void begin_period();
 
  private:
-  enum Kind : std::uint8_t { kEvents, kPromise };
-  struct alignas(64) Line {
-    std::atomic<std::int64_t> ticks{0};
+  /// Nothing happens between the steps of making progress.
+  struct NoSteps {
+    void begin() {}
+    void forwarded() {}
+    void received(bool) {}
+    void end() {}
   };
-  struct Steps;
+  /// The hooks of transport/rounds.h.
+  template <class Receive, class MakeReport>
+  struct Meeting {
+    RankLink& link;
+    Receive& receive;
+    MakeReport& make_report;
 
-  std::int64_t promise_of_all() const;
-  void tell_promise(std::int64_t ticks, bool idle);
-  void receive(unsigned from, transport::Parcel parcel);
+    bool due() { return true; }
+    void join() {
+      for (unsigned worker = 0; worker < link.workers_; ++worker)
+        link.egress(worker).post_all(link.joined());
+    }
+    bool delivered(std::uint64_t round) { return link.rounds().delivered(round); }
+    Report report() {
+      receive_all();
+      return make_report();
+    }
+    bool settled(std::uint64_t round) { return link.rounds().settled(round); }
+    bool adopt() { return true; }
+    void receive_all() {
+      link.drain(0, [this](ArrivedEvent arrived) { receive(arrived.event); });
+    }
+  };
+
   void take(unsigned from, const transport::Parcel& parcel);
-  void tell_promises_heard();
 
-  const Partition& partition_;
-  transport::Board<>& board_;
-  std::unique_ptr<Line[]> lines_;  ///< by worker
-
-  // Guarded by the transport's lock.
-  EventPool<64> pool_;
-  std::uint16_t period_ = 0;
-  std::vector<std::deque<transport::Parcel>> later_;  ///< parcels of the next period, by rank
-  std::vector<std::int64_t> heard_;                   ///< promises received, by rank
-  bool heard_anew_ = false;                           ///< some of heard_ are not on the board yet
-  std::int64_t told_ = 0;                             ///< this rank's last promise
-  std::uint64_t told_cycles_ = 0;
+  const unsigned workers_;
+  EventPool<64> pool_;  ///< guarded by the transport's lock
 };
 
 }  // namespace orrery::conservative

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The counters of a worker of the conservative engine.
+// The counters of the conservative engine.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,16 @@
 
 namespace orrery::conservative {
 
-struct WorkerStatistics {
-  std::uint64_t executed = 0;
-  std::uint64_t in_place = 0;
-  std::uint64_t sent = 0;
-  std::uint64_t looks = 0;
-  std::uint64_t waits = 0;
-  std::uint64_t rounds = 0;
-  std::uint64_t halts = 0;
+struct Counters {
+  std::uint64_t windows = 0, messages = 0, parts = 0, taken_over = 0;
 };
 
-inline constexpr CounterInfo<WorkerStatistics> kWorkerCounters[] = {
-    {&WorkerStatistics::executed, Merge::sum},
-    {&WorkerStatistics::in_place, Merge::sum, "in_place", "events executed by one worker alone"},
-    {&WorkerStatistics::sent, Merge::sum, "messages", "events sent to another worker"},
-    {&WorkerStatistics::looks, Merge::sum, "looks",
-     "times that a worker read the promises of the others"},
-    {&WorkerStatistics::waits, Merge::sum, "waits", "looks that found no event safe to execute"},
-    {&WorkerStatistics::rounds, Merge::maximum, "rounds",
-     "rounds in which the workers agreed on a bound"},
-    {&WorkerStatistics::halts, Merge::maximum, "halts", "times that the workers came to a cut"},
+inline constexpr CounterInfo<Counters> kCounters[] = {
+    {&Counters::windows, Merge::maximum, "windows", "times that all workers met"},
+    {&Counters::messages, Merge::sum, "messages", "events sent to another part of the LPs"},
+    {&Counters::parts, Merge::sum, "parts", "parts of the LPs"},
+    {&Counters::taken_over, Merge::sum, "taken_over",
+     "times that a worker executed a part of another worker's share"},
 };
 
 }  // namespace orrery::conservative

@@ -14,6 +14,9 @@ namespace orrery {
 
 class LookInterval {
  public:
+  /// `most`: events between two checks.
+  explicit LookInterval(std::uint64_t most = 4096) : most_(most) {}
+
   std::uint64_t events() const { return events_; }
   /// Call before events, if the thread has waited since the last look.
   void begin() { last_cycles_ = read_cycles(); }
@@ -25,14 +28,14 @@ class LookInterval {
     if (cycles > longest_cycles_) {
       events_ = std::max<std::uint64_t>(1, events_ * longest_cycles_ / (2 * cycles));
     } else if (cycles < longest_cycles_ / 4) {
-      events_ = std::min(2 * events_, kMostEvents);
+      events_ = std::min(2 * events_, most_);
     }
   }
 
  private:
-  static constexpr std::uint64_t kMostEvents = 4096;
   static constexpr double kLongestSeconds = 4e-3;
 
+  const std::uint64_t most_;
   const std::uint64_t longest_cycles_ = cycles_in(kLongestSeconds);
   std::uint64_t last_cycles_ = read_cycles();
   std::uint64_t events_ = 64;

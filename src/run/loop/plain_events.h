@@ -11,6 +11,7 @@
 #include "core/assert.h"
 #include "core/dead_timer.h"
 #include "pending/erase_if.h"
+#include "pending/pending_set.h"
 #include "run/events/dead_timer_count.h"
 #include "run/events/event_list.h"
 #include "run/events/event_pool.h"
@@ -19,14 +20,30 @@
 
 namespace orrery::loop {
 
-/// `Record`: an engine's record of an LP, with the pointer `object` and the state `kernel`.
+/// For events whose set goes from thread to thread: the pool of the thread that has the set.
+class PoolOfThread {
+ public:
+  explicit PoolOfThread(EventPool<64>* pool = nullptr) : pool_(pool) {}
+  [[gnu::always_inline]] void* allocate(std::size_t bytes) { return pool_->allocate(bytes); }
+  [[gnu::always_inline]] void release(void* event, std::size_t bytes) {
+    pool_->release(event, bytes);
+  }
+
+ private:
+  EventPool<64>* pool_;
+};
+
+/// `Record`: an engine's record of an LP, with the pointer `object` and the state `kernel`. `Pool`:
+/// an EventPool or PoolOfThread.
 template <class Pending, class Record, class Pool>
 class PlainEvents {
  public:
   explicit PlainEvents(EventDepot& depot) : pool_(depot) {}
+  explicit PlainEvents(PoolOfThread pool = PoolOfThread()) : pool_(pool) {}
   PlainEvents(const PlainEvents&) = delete;
   PlainEvents& operator=(const PlainEvents&) = delete;
 
+  void use(PoolOfThread pool) { pool_ = pool; }
   PlainEvent* top() { return pending_.top(); }
   void pop() { pending_.pop(); }
   std::size_t size() const { return pending_.size(); }
@@ -36,10 +53,14 @@ class PlainEvents {
   [[gnu::always_inline]] PlainEvent* make(const EventHeader& header, const Payload& payload) {
     return PlainEvent::make(pool_, header, payload);
   }
-  void push(PlainEvent* event) { pending_.push(event); }
+  void push(PlainEvent* event) { push(pending::entry_of(event)); }
+  /// Without a look at the event.
+  [[gnu::noinline]] void push(const pending::Entry<PlainEvent>& entry) {
+    pending_.push_inline(entry);
+  }
   template <class Payload>
   [[gnu::always_inline]] void push(const EventHeader& header, const Payload& payload) {
-    pending_.push(make(header, payload));
+    pending_.push_inline(pending::entry_of(make(header, payload)));
   }
   [[gnu::always_inline]] void release(PlainEvent* event) { pool_.release(event, event->bytes()); }
   /// Calls take(event) for each pending event, in any order; none is pending afterwards.
@@ -62,7 +83,10 @@ class PlainEvents {
     prefetch_next(pending_, records);
     if (pending_.announces()) [[unlikely]]
       look_ahead_.step(pending_, records, more);
-    ORRERY_ASSERT(event->key() > execution.cause(), "events are handled in the order of keys");
+    if constexpr (kAssertions) {
+      ORRERY_ASSERT(event->key() > last_, "events are handled in the order of keys");
+      last_ = event->key();
+    }
     if (is_dead_timer(*lp.object, *event, event->payload())) [[unlikely]] {
       release(event);
       dead_timer_count_.note_dropped();
@@ -95,6 +119,7 @@ class PlainEvents {
   Pending pending_;
   DeadTimerCount dead_timer_count_;
   LookAhead<Record> look_ahead_;
+  Key last_;  ///< that was begun; only where assertions are checked
 };
 
 }  // namespace orrery::loop

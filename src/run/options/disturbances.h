@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace orrery {
@@ -25,6 +26,10 @@ class Disturbances {
   /// World::kElsewhere, which stays.
   virtual void move(std::uint64_t /*number*/, unsigned /*workers*/,
                     std::vector<std::uint16_t>& /*owners*/) const {}
+  /// LPs of a part in the conservative engine; 0: as usual.
+  virtual std::uint64_t part_lps() const { return 0; }
+  /// Most events that a worker executes before it meets the others.
+  virtual std::uint64_t step_events() const { return std::numeric_limits<std::uint64_t>::max(); }
   /// Whether a handler is interrupted each time that it calls the platform.
   virtual bool interrupts_at_calls() const { return false; }
 };

@@ -3,8 +3,7 @@
 // What workers report in a round (transport/rounds.h) so that all of them come to a cut together:
 // the reasons to halt, and counts of messages. A cut is a key K: all events below K are executed,
 // none at or above K is, and no message is in transit. Where K lies, and whether workers undo
-// events down to K or execute events up to K, is the engine's policy (timewarp/cut.h,
-// conservative/halt.h).
+// events down to K or execute events up to K, is the engine's policy (timewarp/cut.h).
 //
 // Why no message is in transit when the sums agree. Reports say how many messages their worker has
 // put into channels and taken out of them since the engine has the world; a message that waits for

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Events that a worker has executed and that are not final: an event of another worker with a lower
-// key may fail, and then the run ends before them. Nothing is executed again, so the log keeps only
-// each LP's fingerprint before the event. A worker executes in the order of keys, so the log is in
-// that order: half a cache line per event, and a commit removes final events at the front.
+// Events of a set that are executed and not final: an event of another set with a lower key may
+// fail, and then the run ends before them. Nothing is executed again, so the log keeps only each
+// LP's fingerprint before the event. A set is executed in the order of keys, so the log is in that
+// order: half a cache line per event, and a commit removes final events at the front.
 #pragma once
 
 #include <algorithm>
@@ -22,10 +22,10 @@ class FingerprintLog {
       grow();
     entries_[count_++] = {key, lp, hash_before};
   }
-  /// Whether a round is due to shorten the log.
-  bool is_long() const { return count_ - first_ >= kLong; }
+  std::size_t size() const { return count_ - first_; }
   /// Removes the events before `key`, which are final, and notes them in `trail`.
   void forget(const Key& key, LivelockTrail& trail) {
+    if (first_ == count_) return;
     const Entry* const begin = entries_.get() + first_;
     const Entry* const end = entries_.get() + count_;
     const Entry* const kept = std::lower_bound(begin, end, key);
@@ -35,7 +35,7 @@ class FingerprintLog {
   }
   /// Takes the events after `fault` back from the fingerprints; returns how many.
   template <class Lps>
-  std::uint64_t take_back(const Key& fault, Lps& lps) {
+  std::uint64_t take_back(const Key& fault, Lps&& lps) {
     const std::size_t before = count_;
     for (; count_ > first_ && entries_[count_ - 1] > fault; --count_)
       lps[entries_[count_ - 1].lp].kernel.hash = entries_[count_ - 1].hash_before;
@@ -44,7 +44,6 @@ class FingerprintLog {
   std::size_t bytes() const { return capacity_ * sizeof(Entry); }
 
  private:
-  static constexpr std::size_t kLong = 4096;
   struct Entry : Key {
     Entry() = default;
     Entry(const Key& key, LpId id, std::uint64_t hash) : Key(key), lp(id), hash_before(hash) {}
@@ -54,7 +53,7 @@ class FingerprintLog {
   static_assert(sizeof(Entry) == 32);
 
   [[gnu::noinline]] void grow() {
-    const std::size_t capacity = std::max(2 * kLong, 2 * capacity_);
+    const std::size_t capacity = std::max<std::size_t>(64, 2 * capacity_);
     auto entries = std::make_unique<Entry[]>(capacity);
     std::copy_n(entries_.get(), count_, entries.get());
     entries_ = std::move(entries);

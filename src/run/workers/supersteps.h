@@ -28,6 +28,7 @@
 #include "run/ranks/link.h"
 #include "run/threads/team.h"
 #include "run/threads/waiting.h"
+#include "run/world/world.h"
 #include "transport/rounds.h"
 
 namespace orrery {
@@ -101,7 +102,10 @@ class Supersteps {
   Supersteps(const Supersteps&) = delete;
   Supersteps& operator=(const Supersteps&) = delete;
 
+  using Record = LpEntry;
+  LpTable& lps(World& world) const { return world.lps(); }
   unsigned workers() const { return workers_; }
+  unsigned owners() const { return workers_; }
   EventDepot& depot() { return depot_; }
   unsigned owner(LpId id) const { return owners_[id]; }
 

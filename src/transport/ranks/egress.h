@@ -44,8 +44,6 @@ class Egress {
     is_empty_ = true;
   }
   SentCounts& counts() { return counts_; }
-  /// Begins the engine's next period, whose number parcels carry. All must have been posted.
-  void begin_period() { ++period_; }
 
  private:
   static constexpr std::size_t kParcelBytes = 32 * 1024, kLastRecordBytes = 512;
@@ -54,7 +52,6 @@ class Egress {
   void post(unsigned to, std::uint64_t joined) {
     counts_.note(to, joined);
     open_[to].head().word = static_cast<std::uint32_t>(joined);
-    open_[to].head().place = period_;
     transport_.post(to, Lane::events, std::move(open_[to]));
   }
 
@@ -62,7 +59,6 @@ class Egress {
   std::vector<Parcel> open_;  ///< by rank
   SentCounts counts_;
   std::uint64_t opened_cycles_ = 0;
-  std::uint16_t period_ = 0;
   bool is_empty_ = true;
 };
 

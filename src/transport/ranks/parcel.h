@@ -30,9 +30,9 @@ inline constexpr std::size_t kLanes = 5;
 struct ParcelHead {
   std::uint64_t bytes = 0;  ///< behind the head
   Lane lane = Lane::control;
-  std::uint8_t kind = 0;    ///< meaning defined by the lane
-  std::uint16_t place = 0;  ///< meaning defined by the lane
-  std::uint32_t word = 0;   ///< meaning defined by the lane
+  std::uint8_t kind = 0;  ///< meaning defined by the lane
+  std::uint16_t unused = 0;
+  std::uint32_t word = 0;  ///< meaning defined by the lane
 };
 static_assert(sizeof(ParcelHead) == 16);
 
