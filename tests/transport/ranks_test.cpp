@@ -351,7 +351,7 @@ TEST(Ranks, ThreadsShareATransport) {
     {
       const std::lock_guard lock(transport.mutex());
       transport.receive_with(Lane::events, [&](unsigned from, Parcel parcel) {
-        const unsigned thread = parcel.head().place;
+        const unsigned thread = parcel.head().kind;
         expect_numbered(parcel, from, got[from * kThreads + thread]++);
         transport.give_back(from, Lane::events, parcel.image_bytes());
         left.fetch_sub(1, std::memory_order_relaxed);
@@ -362,7 +362,7 @@ TEST(Ranks, ThreadsShareATransport) {
         for (unsigned to = 0; to < transport.ranks(); ++to) {
           if (to == transport.rank()) continue;
           Parcel parcel = numbered(transport.rank(), i, i % 64);
-          parcel.head().place = static_cast<std::uint16_t>(thread);
+          parcel.head().kind = static_cast<std::uint8_t>(thread);
           transport.post(to, Lane::events, std::move(parcel));
         }
         if (i % 8 == 0) transport.try_progress();
