@@ -25,7 +25,7 @@ install(DIRECTORY models/ DESTINATION ${CMAKE_INSTALL_DATADIR}/orrery/models USE
   PATTERN "__pycache__" EXCLUDE
   # What the laboratory's hosts are built from.
   PATTERN "kernel" EXCLUDE PATTERN "guest" EXCLUDE PATTERN "olsr" EXCLUDE)
-install(FILES src/observe/report.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/orrery)
+install(FILES src/output/report.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/orrery)
 install(PROGRAMS tools/plot_trace.py DESTINATION ${CMAKE_INSTALL_DATADIR}/orrery/tools)
 install(FILES tools/trace_packets.py DESTINATION ${CMAKE_INSTALL_DATADIR}/orrery/tools)
 file(RELATIVE_PATH ORRERY_PREFIX_FROM_CONFIG "/${CMAKE_INSTALL_LIBDIR}/cmake/orrery" "/")

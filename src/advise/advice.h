@@ -11,7 +11,7 @@
 #include "advise/guidelines.h"
 #include "advise/measurement.h"
 #include "advise/offers.h"
-#include "observe/terminal.h"
+#include "output/terminal.h"
 #include "study/plain_table.h"
 
 namespace orrery::advise {

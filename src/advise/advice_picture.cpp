@@ -11,7 +11,7 @@
 #include <tuple>
 
 #include "advise/advice.h"
-#include "observe/number_text.h"
+#include "output/number_text.h"
 #include "page/markup.h"
 #include "page/plot.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "observe/student.h"
+#include "output/student.h"
 
 namespace orrery::advise {
 namespace {

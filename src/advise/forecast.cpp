@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "observe/number_text.h"
-#include "observe/student.h"
+#include "output/number_text.h"
+#include "output/student.h"
 #include "study/estimate.h"
 
 namespace orrery::advise {

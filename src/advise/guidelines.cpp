@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "observe/number_text.h"
+#include "output/number_text.h"
 
 namespace orrery::advise {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/duration_text.h"
-#include "observe/number_text.h"
+#include "output/number_text.h"
 
 namespace orrery::advise {
 namespace {

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "advise/scaling.h"
-#include "observe/number_text.h"
+#include "output/number_text.h"
 
 namespace orrery::advise {
 namespace {

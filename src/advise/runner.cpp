@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "observe/output_folder.h"
+#include "output/output_folder.h"
 
 namespace orrery::advise {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "observe/number_text.h"
-#include "observe/progress.h"
+#include "output/number_text.h"
+#include "output/progress.h"
 
 namespace orrery::advise {
 namespace {

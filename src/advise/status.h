@@ -6,7 +6,7 @@
 #include <chrono>
 #include <string>
 
-#include "observe/status_line.h"
+#include "output/status_line.h"
 
 namespace orrery::advise {
 

@@ -161,9 +161,7 @@ class Checkpointer {
   /// Waits until no thread copies the LP's memory.
   void settle(const Lp& lp);
 
-  void observe(std::uint64_t executed, std::uint64_t cycles) {
-    thresholds_.observe(executed, cycles);
-  }
+  void note(std::uint64_t executed, std::uint64_t cycles) { thresholds_.note(executed, cycles); }
   double threshold() const { return thresholds_.threshold(); }
   /// Adds the statistics `sum` of all workers to the result, and a note if memory was refused.
   /// `copier`: null if no checkpoint is offloaded.

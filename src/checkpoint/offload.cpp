@@ -30,7 +30,7 @@ Offload Offload::parse(const RunOptions& options) {
   return offload;
 }
 
-void ThresholdSearch::observe(std::uint64_t executed, std::uint64_t cycles) {
+void ThresholdSearch::note(std::uint64_t executed, std::uint64_t cycles) {
   if (cycles_ == 0) {  // the first call sets the origin
     executed_ = executed;
     cycles_ = cycles;

@@ -42,7 +42,7 @@ class ThresholdSearch {
 
   double threshold() const { return automatic_ ? static_cast<double>(trying_) / kSteps : fixed_; }
   /// `executed`: events of the worker so far; `cycles`: a cycle count with any origin.
-  void observe(std::uint64_t executed, std::uint64_t cycles);
+  void note(std::uint64_t executed, std::uint64_t cycles);
 
  private:
   static constexpr std::uint64_t kPeriodEvents = 16384;

@@ -19,12 +19,12 @@
 #include "cli/temporary_folder.h"
 #include "core/duration_text.h"
 #include "core/model_registry.h"
-#include "observe/host.h"
-#include "observe/number_text.h"
-#include "observe/output_folder.h"
 #include "orrery/error.h"
+#include "output/host.h"
+#include "output/number_text.h"
+#include "output/output_folder.h"
 #include "run/options/option_forms.h"
-#include "run/results/observation.h"
+#include "run/results/metric_options.h"
 
 namespace orrery::cli {
 namespace {
@@ -208,7 +208,7 @@ void refuse_what_has_no_length(const AdviseRequest& request) {
 
 /// The options of a run as words.
 std::vector<std::string> option_words(const AdviseRequest& request, bool of_a_fork) {
-  const OptionList observations = observation_options();
+  const OptionList observations = metric_options();
   std::vector<std::string> words;
   for (const OptionBase* option : all_options()) {
     const std::string text = request.text(*option);

@@ -28,15 +28,15 @@
 #include "core/descriptor.h"
 #include "core/median.h"
 #include "core/process.h"
-#include "observe/number_text.h"
-#include "observe/output_folder.h"
-#include "observe/status_line.h"
-#include "observe/text_table.h"
 #include "orrery/error.h"
+#include "output/number_text.h"
+#include "output/output_folder.h"
+#include "output/status_line.h"
+#include "output/text_table.h"
 #include "run/options/model_checks.h"
 #include "run/options/option_forms.h"
 #include "run/options/retired_option.h"
-#include "run/results/observation.h"
+#include "run/results/metric_options.h"
 
 namespace orrery::cli {
 namespace {
@@ -103,7 +103,7 @@ std::vector<std::string> leave_out(const CompareRequest& request, Model& model,
                                    const RunOptions& options,
                                    std::vector<const EngineInfo*>& chosen) {
   prepare_model(model, options.seed);
-  observe(model, options);
+  apply_metric_options(model, options);
   std::vector<std::string> notes;
   std::erase_if(chosen, [&](const EngineInfo* engine) {
     const std::string why = engine->make()->refusal(model, options);

@@ -15,14 +15,14 @@
 #include "core/duration_text.h"
 #include "core/float_environment.h"
 #include "core/model_registry.h"
-#include "observe/number_text.h"
-#include "observe/text_table.h"
 #include "orrery/error.h"
+#include "output/number_text.h"
+#include "output/text_table.h"
 #include "run/containment/faults.h"
 #include "run/engine.h"
 #include "run/execution/lp_executions.h"
 #include "run/options/model_checks.h"
-#include "run/results/observation.h"
+#include "run/results/metric_options.h"
 
 namespace orrery::cli {
 namespace {
@@ -169,7 +169,7 @@ class DescribeCommand final : public Command {
                  "Run the model and show the smallest delays of its sends beside what it promises; "
                  "the options below are for that");
     declare_set(options, request_);
-    const OptionList observations = observation_options();  // it shows no metrics
+    const OptionList observations = metric_options();  // it shows no metrics
     for (const OptionBase* option : all_options())
       if (option->declaration().universal &&
           std::find(observations.begin(), observations.end(), option) == observations.end())

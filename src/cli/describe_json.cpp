@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/model_registry.h"
-#include "observe/report.h"
+#include "output/report.h"
 #include "run/options/model_checks.h"
 
 namespace orrery::cli {

@@ -25,12 +25,12 @@
 #include "core/format_into.h"
 #include "director/director.h"
 #include "director/groups.h"
-#include "observe/csv.h"
-#include "observe/number_text.h"
-#include "observe/output_folder.h"
-#include "observe/terminal.h"
-#include "observe/text_table.h"
 #include "orrery/error.h"
+#include "output/csv.h"
+#include "output/number_text.h"
+#include "output/output_folder.h"
+#include "output/terminal.h"
+#include "output/text_table.h"
 #include "run/options/option_forms.h"
 
 namespace orrery::cli {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "memory/application_mode.h"
-#include "observe/input_digest.h"
+#include "output/input_digest.h"
 
 namespace orrery::cli {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/input_listener.h"
-#include "observe/run_record.h"
+#include "output/run_record.h"
 
 namespace orrery::cli {
 

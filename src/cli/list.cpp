@@ -8,7 +8,7 @@
 #include "cli/describe_json.h"
 #include "cli/standard_output.h"
 #include "core/model_registry.h"
-#include "observe/text_table.h"
+#include "output/text_table.h"
 #include "run/engine.h"
 
 namespace orrery::cli {

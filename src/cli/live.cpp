@@ -6,9 +6,9 @@
 #include <charconv>
 #include <utility>
 
-#include "observe/number_text.h"
-#include "observe/report.h"
 #include "orrery/error.h"
+#include "output/number_text.h"
+#include "output/report.h"
 #include "run/containment/faults.h"
 #include "run/execution/lp_executions.h"
 #include "run/world/world_engine.h"

@@ -27,10 +27,10 @@
 #include "core/process.h"
 #include "core/text.h"
 #include "llf/mpi/environment.h"
-#include "observe/text_table.h"
-#include "observe/watch.h"
 #include "orrery/error.h"
 #include "orrery/llf.h"
+#include "output/text_table.h"
+#include "output/watch.h"
 #include "run/options/option_forms.h"
 
 namespace orrery::cli {

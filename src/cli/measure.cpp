@@ -12,10 +12,10 @@
 
 #include "cli/command.h"
 #include "cli/standard_output.h"
-#include "observe/edge_view.h"
-#include "observe/number_text.h"
-#include "observe/watch.h"
 #include "orrery/error.h"
+#include "output/edge_view.h"
+#include "output/number_text.h"
+#include "output/watch.h"
 #include "run/containment/faults.h"
 #include "run/options/model_checks.h"
 #include "run/survey/survey_run.h"

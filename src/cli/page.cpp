@@ -10,8 +10,8 @@
 
 #include "cli/command.h"
 #include "cli/standard_output.h"
-#include "observe/output_folder.h"
 #include "orrery/error.h"
+#include "output/output_folder.h"
 #include "page/comparison_page.h"
 #include "page/run_page.h"
 #include "page/study_page.h"

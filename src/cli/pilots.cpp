@@ -8,10 +8,10 @@
 
 #include "cli/command.h"
 #include "core/duration_text.h"
-#include "observe/batch_means.h"
-#include "observe/result_files.h"
 #include "orrery/error.h"
-#include "run/results/observation.h"
+#include "output/batch_means.h"
+#include "output/result_files.h"
+#include "run/results/metric_options.h"
 #include "study/campaign.h"
 #include "study/study_folder.h"
 #include "study/warm_up.h"

@@ -10,10 +10,10 @@
 #include <string_view>
 
 #include "core/modules.h"
-#include "observe/output_folder.h"
-#include "observe/report.h"
 #include "orrery/error.h"
 #include "orrery/input_file.h"
+#include "output/output_folder.h"
+#include "output/report.h"
 #include "page/json_place.h"
 
 namespace orrery::cli {

@@ -20,12 +20,12 @@
 #include "cli/standard_output.h"
 #include "cli/stopping.h"
 #include "cli/tracing.h"
-#include "observe/report.h"
-#include "observe/result_files.h"
-#include "observe/summary.h"
 #include "orrery/error.h"
+#include "output/report.h"
+#include "output/result_files.h"
+#include "output/summary.h"
 #include "run/options/model_checks.h"
-#include "run/results/observation.h"
+#include "run/results/metric_options.h"
 #include "run/threads/supervised_run.h"
 
 namespace orrery::cli {
@@ -158,7 +158,7 @@ class LocalRun {
     options.until = horizon_of(model);
     for (RunFeature* feature : features_) feature->model_prepared(state_);
     options = read_options(arguments_, model, options);
-    observe(model, options);
+    apply_metric_options(model, options);
     unused_ = note_unused_options(*state_.info, options);
     state_.engine = state_.info->make();
     state_.watching.tick_seconds = model.tick_seconds();

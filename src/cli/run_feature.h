@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "cli/run_request.h"
-#include "observe/row_store.h"
-#include "observe/run_record.h"
-#include "observe/watch.h"
+#include "output/row_store.h"
+#include "output/run_record.h"
+#include "output/watch.h"
 
 namespace orrery::cli {
 

@@ -10,11 +10,11 @@
 
 #include "cli/command.h"
 #include "cli/standard_output.h"
-#include "observe/number_text.h"
-#include "observe/row_log.h"
-#include "observe/terminal.h"
-#include "observe/text_table.h"
 #include "orrery/error.h"
+#include "output/number_text.h"
+#include "output/row_log.h"
+#include "output/terminal.h"
+#include "output/text_table.h"
 #include "snapshot/folder.h"
 
 namespace orrery::cli {

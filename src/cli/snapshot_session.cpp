@@ -18,12 +18,12 @@
 #include "core/model_registry.h"
 #include "core/modules.h"
 #include "memory/model_heap.h"
-#include "observe/output_folder.h"
 #include "orrery/error.h"
+#include "output/output_folder.h"
 #include "run/containment/faults.h"
 #include "run/execution/lp_executions.h"
 #include "run/options/model_checks.h"
-#include "run/results/observation.h"
+#include "run/results/metric_options.h"
 #include "transport/ranks/bytes.h"
 #include "transport/ranks/rank_transport.h"
 
@@ -182,7 +182,7 @@ void SnapshotSession::refuse_others(const RunArguments& arguments) const {
     if (flag == "--seed" && !is_fork())
       refuse(flag, "a run that is resumed keeps its seed ('orrery fork' changes it)");
     if (flag == "--livelock") refuse(flag, "it stays what it was");
-    for (const OptionBase* lasting : lasting_observation_options())
+    for (const OptionBase* lasting : lasting_metric_options())
       if (option == lasting) refuse(flag, "a resumed run keeps its observations");
   }
   if (!is_fork() && !effective_sets(arguments).empty())
@@ -217,7 +217,7 @@ unsigned SnapshotSession::number() const {
 
 /// Keeps the observation options in the snapshot for a later resume.
 void SnapshotSession::note_observations(const RunArguments& arguments) {
-  for (const OptionBase* option : observation_options())
+  for (const OptionBase* option : metric_options())
     if (const std::string text = arguments.text(*option); !text.empty())
       facts_.observed[option->name()] = text;
 }
@@ -286,7 +286,7 @@ void SnapshotSession::model_prepared(RunState& run) {
   options.until = Time::from_ticks(facts_.until_ticks);
   options.seed = facts_.seed;
   options.livelock_microsteps = facts_.livelock_microsteps;
-  for (const OptionBase* option : observation_options())
+  for (const OptionBase* option : metric_options())
     if (const auto found = facts_.observed.find(option->name()); found != facts_.observed.end())
       option->read(found->second, facts_.tick_seconds, options);
 }

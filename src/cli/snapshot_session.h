@@ -10,7 +10,7 @@
 #include <string>
 
 #include "cli/run_feature.h"
-#include "observe/row_log.h"
+#include "output/row_log.h"
 #include "snapshot/snapshot_restore.h"
 #include "snapshot/snapshot_taker.h"
 

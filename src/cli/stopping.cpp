@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "orrery/error.h"
-#include "run/results/observation.h"
+#include "run/results/metric_options.h"
 #include "run/world/world_engine.h"
 
 namespace orrery::cli {

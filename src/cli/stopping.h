@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "cli/run_feature.h"
-#include "observe/stop_rule.h"
+#include "output/stop_rule.h"
 
 namespace orrery::cli {
 

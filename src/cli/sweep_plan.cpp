@@ -8,10 +8,10 @@
 
 #include "core/model_registry.h"
 #include "core/modules.h"
-#include "observe/host.h"
 #include "orrery/error.h"
+#include "output/host.h"
 #include "run/options/option_forms.h"
-#include "run/results/observation.h"
+#include "run/results/metric_options.h"
 
 namespace orrery::cli {
 namespace {

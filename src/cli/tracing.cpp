@@ -7,8 +7,8 @@
 
 #include "core/duration_text.h"
 #include "core/machine.h"
-#include "observe/number_text.h"
 #include "orrery/error.h"
+#include "output/number_text.h"
 #include "run/containment/faults.h"
 #include "run/options/option_forms.h"
 #include "trace/lane_exchange.h"

@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "live/lp_map.h"
-#include "observe/progress.h"
-#include "observe/progress_log.h"
-#include "observe/watch.h"
+#include "output/progress.h"
+#include "output/progress_log.h"
+#include "output/watch.h"
 #include "run/engine.h"
 
 namespace orrery::live {

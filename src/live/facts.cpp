@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "live/facts.h"
 
-#include "observe/report.h"
+#include "output/report.h"
 #include "run/containment/faults.h"
 
 namespace orrery::live {

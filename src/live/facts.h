@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "observe/run_record.h"
+#include "output/run_record.h"
 #include "page/run_folder.h"
 
 namespace orrery::live {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "observe/report.h"
+#include "output/report.h"
 #include "run/world/metrics_so_far.h"
 #include "transport/ranks/bytes.h"
 #include "transport/ranks/rank_transport.h"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "observe/number_text.h"
-#include "observe/report.h"
+#include "output/number_text.h"
+#include "output/report.h"
 #include "page/markup.h"
 #include "page/metrics.h"
 #include "page/progress_charts.h"

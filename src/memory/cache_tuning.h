@@ -28,13 +28,13 @@ class CacheTuning {
   static constexpr double kAutomaticShare = 1;  ///< of LPs and events
   static constexpr std::size_t kStart = 0;
 
-  /// `period_cycles`: kPeriodSeconds by the clock of `observe`.
+  /// `period_cycles`: kPeriodSeconds by the clock of `note`.
   CacheTuning(std::size_t way_bytes, std::uint64_t period_cycles)
       : way_bytes_(way_bytes), period_cycles_(period_cycles) {}
 
   /// The threshold to use from now on, if it changes. `committed`: events of all workers so far;
   /// `now`: cycles.
-  std::optional<std::size_t> observe(std::uint64_t committed, std::uint64_t now) {
+  std::optional<std::size_t> note(std::uint64_t committed, std::uint64_t now) {
     if (since_cycles_ == 0) since_cycles_ = now;
     ++rounds_;
     const std::uint64_t elapsed = now - since_cycles_;

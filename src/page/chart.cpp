@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "observe/number_text.h"
+#include "output/number_text.h"
 #include "page/markup.h"
 #include "page/plot.h"
 

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <set>
 
-#include "observe/metric_figures.h"
-#include "observe/number_text.h"
+#include "output/metric_figures.h"
+#include "output/number_text.h"
 #include "page/document.h"
 #include "page/findings.h"
 #include "page/markup.h"

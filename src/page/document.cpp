@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "page/document.h"
 
-#include "observe/output_folder.h"
+#include "output/output_folder.h"
 #include "page/markup.h"
 
 namespace orrery::page {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 
-#include "observe/number_text.h"
+#include "output/number_text.h"
 #include "page/progress.h"
 
 namespace orrery::page {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "page/json_place.h"
 
-#include "observe/number_text.h"
+#include "output/number_text.h"
 
 namespace orrery::page {
 

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "core/histogram.h"
-#include "observe/batch_means.h"
-#include "observe/metric_figures.h"
-#include "observe/number_text.h"
+#include "output/batch_means.h"
+#include "output/metric_figures.h"
+#include "output/number_text.h"
 #include "page/chart.h"
 #include "page/markup.h"
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "observe/number_text.h"
+#include "output/number_text.h"
 #include "page/markup.h"
 
 namespace orrery::page {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "observe/number_text.h"
+#include "output/number_text.h"
 #include "page/chart.h"
 #include "page/markup.h"
 #include "page/progress.h"

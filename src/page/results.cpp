@@ -9,7 +9,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "observe/sqlite.h"
+#include "output/sqlite.h"
 
 namespace orrery::page {
 namespace {

@@ -11,11 +11,11 @@
 #include <iterator>
 #include <set>
 
-#include "observe/metric_figures.h"
-#include "observe/output_folder.h"
-#include "observe/report.h"
-#include "observe/result_files.h"
 #include "orrery/error.h"
+#include "output/metric_figures.h"
+#include "output/output_folder.h"
+#include "output/report.h"
+#include "output/result_files.h"
 #include "page/pictures.h"
 #include "page/results.h"
 

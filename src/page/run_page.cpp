@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "observe/number_text.h"
+#include "output/number_text.h"
 #include "page/document.h"
 #include "page/findings.h"
 #include "page/markup.h"

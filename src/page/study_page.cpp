@@ -8,9 +8,9 @@
 #include <set>
 #include <vector>
 
-#include "observe/number_text.h"
-#include "observe/output_folder.h"
 #include "orrery/error.h"
+#include "output/number_text.h"
+#include "output/output_folder.h"
 #include "page/document.h"
 #include "page/markup.h"
 #include "page/pictures.h"

@@ -81,6 +81,7 @@ class ComparedSet {
   bool empty() const { return set_.empty(); }
   std::size_t bytes() const { return set_.bytes(); }
   const Event* upcoming(std::size_t i) const { return set_.upcoming(i); }
+  void announce_from(std::size_t size) { set_.announce_from(size); }
   bool announces() const { return set_.announces(); }
   const Event* announced() { return set_.announced(); }
 

@@ -123,6 +123,8 @@ class RadixHeap
     scatter(entry, time);
   }
 
+  /// Announces events from this size on, for a set that is one of many (announcements.h).
+  void announce_from(std::size_t size) { announce_from_ = size; }
   bool announces() const { return announcements_.any(); }
   const Event* announced() { return announcements_.take(); }
 
@@ -205,7 +207,7 @@ class RadixHeap
     const std::uint64_t prefix = base_ & ~low_bits(rung.shift + rung.bits);
     base_ = prefix | (static_cast<std::uint64_t>(digit) << rung.shift);
     if (!open(bucket, base_ + low_bits(rung.shift))) return false;
-    if (size_ >= kAnnounceFrom) {
+    if (size_ >= announce_from_) {
       announce_after(rung, digit);
     } else {
       announcements_.clear();
@@ -300,6 +302,7 @@ class RadixHeap
   std::uint64_t horizon_ = 0;  // events not later go to the front
   std::array<std::uint8_t, 64> rung_of_bit_{};
   Announcements<Event> announcements_;  // of the innermost rung's buckets
+  std::size_t announce_from_ = kAnnounceFrom;
 };
 
 }  // namespace orrery::pending

@@ -4,7 +4,7 @@
 //   000007.world   the contents (image.h)
 //   000007.json    the manifest; a snapshot without one does not exist
 //   000007.rank1.world, 000007.rank1.json   the same for rank 1, and so on
-//   rows.log       committed rows (observe/row_log.h); a manifest says how many bytes of the file
+//   rows.log       committed rows (output/row_log.h); a manifest says how many bytes of the file
 //                  belong to it
 // The last two snapshots are kept, so that damage to one costs only the time between them.
 #pragma once

@@ -58,7 +58,7 @@ struct Manifest {
   double tick_seconds = 1e-9;
   std::uint32_t livelock_microsteps = 0;
   std::map<std::string, std::string>
-      observed;  ///< by option name: settings of run/results/observation.h
+      observed;  ///< by option name: settings of run/results/metric_options.h
   std::uint64_t lps = 0;
 
   Key cut;

@@ -16,8 +16,8 @@
 
 #include "core/descriptor.h"
 #include "core/process.h"
-#include "observe/watch.h"
 #include "orrery/error.h"
+#include "output/watch.h"
 #include "run/threads/supervised_run.h"
 
 namespace orrery::study {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "observe/student.h"
+#include "output/student.h"
 
 namespace orrery::study {
 

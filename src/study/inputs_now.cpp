@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "study/inputs_now.h"
 
-#include "observe/input_digest.h"
+#include "output/input_digest.h"
 
 namespace orrery::study {
 

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "core/text.h"
-#include "observe/csv.h"
-#include "observe/sqlite.h"
+#include "output/csv.h"
+#include "output/sqlite.h"
 
 namespace orrery::study {
 namespace {

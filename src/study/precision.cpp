@@ -7,8 +7,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "observe/student.h"
 #include "orrery/error.h"
+#include "output/student.h"
 
 namespace orrery::study {
 

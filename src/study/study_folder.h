@@ -4,7 +4,7 @@
 // runs/point-N/seed-S, and, after all runs, tables, pictures and study.json, written in that order.
 //
 // The same command resumes a study that was interrupted or killed. That needs no journal: a run is
-// finished if its report exists, since a run writes its report last (observe/output_folder.h). A
+// finished if its report exists, since a run writes its report last (output/output_folder.h). A
 // report counts if it is complete, and if it has the same command and the same builds of program
 // and model; all other runs are executed again.
 #pragma once
@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "observe/output_folder.h"
+#include "output/output_folder.h"
 
 namespace orrery::study {
 

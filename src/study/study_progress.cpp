@@ -7,8 +7,8 @@
 #include <cstdio>
 
 #include "core/text.h"
-#include "observe/number_text.h"
-#include "observe/progress.h"
+#include "output/number_text.h"
+#include "output/progress.h"
 
 namespace orrery::study {
 namespace {

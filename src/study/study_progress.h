@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "observe/status_line.h"
+#include "output/status_line.h"
 
 namespace orrery::study {
 

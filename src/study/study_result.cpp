@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "observe/number_text.h"
-#include "observe/text_table.h"
+#include "output/number_text.h"
+#include "output/text_table.h"
 #include "study/warm_up.h"
 
 namespace orrery::study {

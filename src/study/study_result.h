@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "observe/terminal.h"
+#include "output/terminal.h"
 #include "study/campaign.h"
 #include "study/plain_table.h"
 #include "study/records.h"

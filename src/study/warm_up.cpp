@@ -7,9 +7,9 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "observe/batch_means.h"
-#include "observe/sqlite.h"
 #include "orrery/error.h"
+#include "output/batch_means.h"
+#include "output/sqlite.h"
 
 namespace orrery::study {
 namespace {

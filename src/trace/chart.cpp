@@ -8,7 +8,7 @@
 #include <set>
 
 #include "core/duration_text.h"
-#include "observe/number_text.h"
+#include "output/number_text.h"
 
 namespace orrery::trace {
 namespace {

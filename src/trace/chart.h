@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "observe/terminal.h"
+#include "output/terminal.h"
 #include "trace/reader.h"
 
 namespace orrery::trace {

@@ -16,7 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "observe/row_store.h"
+#include "output/row_store.h"
 #include "run/execution/trace_recorder.h"
 #include "run/execution/traced_event.h"
 #include "trace/format.h"

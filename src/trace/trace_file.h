@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "observe/output_folder.h"
+#include "output/output_folder.h"
 #include "trace/committed_events.h"
 #include "trace/life.h"
 

@@ -82,7 +82,7 @@ TEST(CheckpointOffload, ThresholdSearchFindsTheBestStep) {
     executed += 20000;
     const double distance = search.threshold() - 0.2;
     cycles += static_cast<std::uint64_t>(2e6 * (1 + distance * distance * 4));
-    search.observe(executed, cycles);
+    search.note(executed, cycles);
   }
   EXPECT_NEAR(search.threshold(), 0.2, 0.15);
 }

@@ -9,7 +9,7 @@ try:
 except ImportError:
     jsonschema = None
 
-SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "src/observe/report.schema.json"
+SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "src/output/report.schema.json"
 MISSING = "the package python3-jsonschema is not installed, so reports are not validated"
 
 

@@ -21,7 +21,7 @@
 #include "equality/run_model.h"
 #include "equality/run_ranks.h"
 #include "equality/stopping_rows.h"
-#include "observe/metric_figures.h"
+#include "output/metric_figures.h"
 #include "sanitizers.h"
 
 namespace orrery::testing {

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "core/model_registry.h"
-#include "observe/run_record.h"
 #include "orrery/error.h"
+#include "output/run_record.h"
 #include "run/engine.h"
 
 namespace orrery::lab::testing {

@@ -23,7 +23,7 @@
 #include "../../models/pcs/radio.h"
 #include "core/event_header.h"
 #include "core/model_registry.h"
-#include "observe/metric_figures.h"
+#include "output/metric_figures.h"
 #include "run/containment/faults.h"
 #include "run/engine.h"
 #include "run/execution/send_rules.h"

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "equality/run_model.h"
-#include "observe/metric_figures.h"
 #include "orrery/error.h"
+#include "output/metric_figures.h"
 
 namespace orrery::testing {
 

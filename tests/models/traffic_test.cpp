@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/model_registry.h"
-#include "observe/run_record.h"
+#include "output/run_record.h"
 #include "run/engine.h"
 #include "run/execution/promises.h"
 #include "run/options/model_checks.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "observe/edge_view.h"
+#include "output/edge_view.h"
 #include "run/promising_model.h"
 #include "run/survey/survey_run.h"
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/series.h"
-#include "observe/batch_means.h"
+#include "output/batch_means.h"
 #include "study/estimate.h"
 #include "study/precision.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "observe/student.h"
+#include "output/student.h"
 
 #include <gtest/gtest.h>
 

@@ -14,13 +14,23 @@ constexpr std::uint64_t kMostParts = 16384;
 constexpr std::uint64_t kPartBytes = std::uint64_t{512} << 10;
 /// Data that the caches of a few cores hold, so that smaller parts gain nothing.
 constexpr std::uint64_t kLittleData = std::uint64_t{4} << 20;
+/// Where LPs have few events each, most of an event's data come from memory, so a part announces its
+/// events (pending/announcements.h) from this size on: a million LPs with one event each gain a tenth
+/// or more. Where LPs have many events each, a twentieth is lost.
+constexpr std::size_t kAnnounceFrom = 1024;
+constexpr std::uint64_t kFewEventsAnLp = 16;
 /// An event with its entries in the set, and an LP's object of usual size.
 constexpr std::uint64_t kEventBytes = 96, kObjectBytes = 128;
 
-/// `lps`: of this rank.
-std::uint64_t lps_that_fit(const World& world, std::uint64_t lps) {
+std::uint64_t pending_events(const World& world) {
   std::uint64_t events = 0;
   for (const EventList& list : world.pending) events += list.size();
+  return events;
+}
+
+/// `lps`: of this rank.
+std::uint64_t lps_that_fit(const World& world, std::uint64_t lps) {
+  const std::uint64_t events = pending_events(world);
   const std::uint64_t bytes = lps * (sizeof(Parts::Record) + kObjectBytes) + events * kEventBytes;
   return bytes <= kLittleData ? lps : lps * kPartBytes / bytes;
 }
@@ -35,6 +45,8 @@ Parts::Parts(World& world, unsigned workers, std::uint64_t part_lps)
       places_(workers) {
   deal(part_lps);
   parts_ = std::make_unique<Part[]>(count_);
+  if (count_ > kLeastShare * workers_ && pending_events(world) < kFewEventsAnLp * world.lp_count())
+    for (unsigned part = 0; part < count_; ++part) parts_[part].events.announce_from(kAnnounceFrom);
   for (Place& place : places_)
     for (Lists& lists : place.sent) lists.resize(count_);
   if (world.on_heaps()) {

@@ -59,12 +59,12 @@ class Balance {
   };
 
   /// After each round.
-  void observe(const GvtReport& sum) {
+  void note(const GvtReport& sum) {
     begins_ = false;
     if (!sum.balances || phase_ == Phase::moving) return;
     const std::uint64_t lived = sum.lived_cycles / sum.workers;
     if (begin_anew_) return begin(sum, lived);
-    if (terms_.disturbed_after > 0) return observe_events(sum);
+    if (terms_.disturbed_after > 0) return note_events(sum);
     if (lived - lived_ < sum.period_cycles) return;
     imbalance_ = sum.even_load > 0 ? sum.most_load / sum.even_load : 1;
     end_period(
@@ -72,7 +72,7 @@ class Balance {
         sum.executed - executed_);
     if (phase_ != Phase::moving) begin(sum, lived);  // else its loads say what moves
   }
-  /// Whether the last observe() has begun a period: loads count from now on.
+  /// Whether the last note() has begun a period: loads count from now on.
   bool period_begins() const { return begins_; }
   /// Whether each event's cycles are to be counted for its LP.
   bool measures() const {
@@ -206,7 +206,7 @@ class Balance {
     plan_ = plan;
     phase_ = Phase::moving;
   }
-  void observe_events(const GvtReport& sum) {
+  void note_events(const GvtReport& sum) {
     if (sum.committed - committed_ < terms_.disturbed_after) return;
     constexpr Plan kPlans[] = {Plan::disturbed, Plan::even, Plan::disturbed, Plan::back};
     move(kPlans[++forced_ % std::size(kPlans)]);

@@ -140,14 +140,14 @@ Key Commitment::horizon_from(const Key& gvt) const {
 void Commitment::adjust(const GvtReport& sum, const Local& local) {
   const std::int64_t now = std::min(gvt_.time(), shared_.options.until).ticks();
   const double capacity = static_cast<double>(sum.lived_cycles) * shared_.cores_a_worker;
-  optimism_.observe({.executed = sum.executed,
-                     .rolled_back = sum.rolled_back - sum.undone_at_cuts,
-                     .coasted = sum.coasted,
-                     .most_committed = sum.most_committed,
-                     .busy_cycles = sum.busy_cycles,
-                     .capacity_cycles = static_cast<std::uint64_t>(capacity),
-                     .memory_bytes = sum.pressing_bytes,
-                     .lead_ticks = std::max<std::int64_t>(sum.latest_ticks - now, 0)});
+  optimism_.note({.executed = sum.executed,
+                  .rolled_back = sum.rolled_back - sum.undone_at_cuts,
+                  .coasted = sum.coasted,
+                  .most_committed = sum.most_committed,
+                  .busy_cycles = sum.busy_cycles,
+                  .capacity_cycles = static_cast<std::uint64_t>(capacity),
+                  .memory_bytes = sum.pressing_bytes,
+                  .lead_ticks = std::max<std::int64_t>(sum.latest_ticks - now, 0)});
   horizon_ = horizon_from(gvt_);
   log_.adjust(local.event_cycles);
   log_.set_mild_from(shared_.mild_from.load(std::memory_order_relaxed));
@@ -157,7 +157,7 @@ void Commitment::adjust(const GvtReport& sum, const Local& local) {
 /// Publishes the progress of the run; worker 0 does this for all. Relaxed: the values are hints.
 void Commitment::show(const GvtReport& sum) {
   if (cache_tuning_) {
-    if (const auto threshold = cache_tuning_->observe(sum.committed, read_cycles()))
+    if (const auto threshold = cache_tuning_->note(sum.committed, read_cycles()))
       shared_.mild_from.store(*threshold, std::memory_order_relaxed);
   }
   RunControl& control = shared_.control;

@@ -42,7 +42,7 @@ class Optimism {
         window_(widest_),
         budget_bytes_(static_cast<double>(budget_bytes)) {}
 
-  struct Observation {
+  struct Sample {
     std::uint64_t executed = 0, rolled_back = 0, coasted = 0;  ///< since the start of the run
     std::uint64_t most_committed = 0;                          ///< by one worker in the last round
     std::uint64_t busy_cycles = 0;      ///< with events, of all workers, since the start
@@ -52,10 +52,10 @@ class Optimism {
   };
 
   /// Once a round.
-  void observe(const Observation& now) {
+  void note(const Sample& now) {
     in_vain_ = false;
     widest_lead_ = std::max(widest_lead_, static_cast<double>(now.lead_ticks));
-    observe_memory(now);
+    note_memory(now);
     if (now.executed > last_executed_) {
       quota_ = std::max({kSmallestQuota, quota_ / 2, kQuotaOverCommitted * now.most_committed});
     }
@@ -113,15 +113,14 @@ class Optimism {
                                             std::max(kLargeSample, kSampleEvents * workers_));
     return executed >= enough || rounds_ >= kSampleRounds;
   }
-  void take_sample(const Observation& now) {
-    const auto since = [&](std::uint64_t Observation::*count) {
+  void take_sample(const Sample& now) {
+    const auto since = [&](std::uint64_t Sample::*count) {
       return static_cast<double>(now.*count - before_.*count);
     };
-    const double coasted = since(&Observation::coasted);
+    const double coasted = since(&Sample::coasted);
     const double wasted =
-        share(since(&Observation::rolled_back) + coasted, since(&Observation::executed) + coasted);
-    const double busy =
-        share(since(&Observation::busy_cycles), since(&Observation::capacity_cycles));
+        share(since(&Sample::rolled_back) + coasted, since(&Sample::executed) + coasted);
+    const double busy = share(since(&Sample::busy_cycles), since(&Sample::capacity_cycles));
     adapt(wasted, busy);
     before_ = now;
     widest_lead_ = 0;
@@ -160,7 +159,7 @@ class Optimism {
   /// Near the budget the window closes; beyond the budget, events beyond the window are undone.
   /// Where that does not help, or the window has long been closed, the model itself needs the
   /// memory: then the budget is raised, because a closed window would only slow the run down.
-  void observe_memory(const Observation& now) {
+  void note_memory(const Sample& now) {
     const auto bytes = static_cast<double>(now.memory_bytes);
     over_budget_ = false;
     if (bytes <= kSoftLimit * budget_bytes_) {
@@ -198,7 +197,7 @@ class Optimism {
   double budget_bytes_;
   double widest_lead_ = 0;  ///< since the last sample
   std::uint64_t rounds_ = 0;
-  Observation before_;  ///< at the last sample
+  Sample before_;  ///< at the last sample
   std::uint64_t last_executed_ = 0;
   bool settling_ = false;  ///< the window closed at the last sample
   bool in_vain_ = false;   ///< nearly all that lies beyond the window is wrong

@@ -236,7 +236,7 @@ void RollbackLog::adjust(double event_cycles) {
     adjusted_rollbacks_ = statistics_.rollbacks;
     adjusting_period_ = std::min(2 * adjusting_period_, kLongestAdjustingPeriod);
   }
-  checkpointer_.observe(statistics_.executed, read_cycles());
+  checkpointer_.note(statistics_.executed, read_cycles());
 }
 
 }  // namespace orrery::timewarp

@@ -543,7 +543,7 @@ bool Worker<Pending>::adopt(const GvtReport& sum) {
   }
   adopted_cycles_ = read_cycles();
   end_period();
-  balance_.observe(sum);
+  balance_.note(sum);
   if (balance_.period_begins()) begin_load_period();
   const bool over = ends || follow_cut(sum);
   held_.adopt(sum, !sum.stop && !cut_.is_coming(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The model code that a thread is running, for reports that the thread itself cannot make, because
-// it has crashed (crash_guard.h) or does not return from a handler (observe/watch.h).
+// it has crashed (crash_guard.h) or does not return from a handler (output/watch.h).
 //
 // The event path pays two stores of a byte: an execution marks its handler as running, and has the
 // other facts (LP, event, time) anyway. A thread sets a pointer to its execution once. Other

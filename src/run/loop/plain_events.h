@@ -44,6 +44,8 @@ class PlainEvents {
   PlainEvents& operator=(const PlainEvents&) = delete;
 
   void use(PoolOfThread pool) { pool_ = pool; }
+  /// See pending/radix_heap.h.
+  void announce_from(std::size_t size) { pending_.announce_from(size); }
   PlainEvent* top() { return pending_.top(); }
   void pop() { pending_.pop(); }
   std::size_t size() const { return pending_.size(); }

@@ -17,7 +17,7 @@ class Course {
     sum_.balances = threads > 1;
     sum_.workers = 2;
     sum_.period_cycles = kPeriod;
-    balance_.observe(sum_);  // from here on it looks
+    balance_.note(sum_);  // from here on it looks
   }
   /// A period with that rate, in events a period, in which one thread had that much more than the
   /// mean. Returns whether it wants a cut now.
@@ -28,7 +28,7 @@ class Course {
     sum_.load = 100;
     sum_.most_load = 50 * imbalance;
     sum_.even_load = 50;
-    balance_.observe(sum_);
+    balance_.note(sum_);
     return balance_.wants_cut();
   }
   /// Uneven for as long as is looked at without measuring.
@@ -40,7 +40,7 @@ class Course {
   /// The cut.
   void move(bool moved = true) {
     balance_.note_cut(moved);
-    balance_.observe(sum_);
+    balance_.note(sum_);
   }
   Balance& balance() { return balance_; }
 

@@ -28,14 +28,14 @@ class Rounds {
       now_.capacity_cycles += 100;
       now_.lead_ticks = lead;
       now_.memory_bytes = memory;
-      optimism_.observe(now_);
+      optimism_.note(now_);
     }
   }
   std::uint64_t busy = 100;  ///< percent
 
  private:
   Optimism& optimism_;
-  Optimism::Observation now_;
+  Optimism::Sample now_;
 };
 
 struct OptimismTest : ::testing::Test {

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The files of a run in its output folder: the database, one CSV file for each table and each time
+// series, and the report. ResultFiles writes the rows last; row_store.h brings them into order.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "output/database.h"
+#include "output/output_folder.h"
+#include "output/row_store.h"
+#include "output/run_record.h"
+
+namespace orrery {
+
+class ResultFiles final : public RowWriter {
+ public:
+  static constexpr std::string_view kDatabaseName = "results.sqlite";
+
+  /// Throws UsageError for tables that cannot become files or SQL tables (two with one name, a
+  /// column called lp).
+  ResultFiles(OutputFolder& folder, const Model& model);
+
+  void write(const Row& row) override;
+  /// Completes all files, makes them visible and sets `record.files`.
+  void publish(RunRecord& record);
+
+ private:
+  void add_csv(const Table& table);
+  void add_series(const Metric& metric, const RunRecord& record);
+  OutputFolder& folder_;
+  const Model& model_;
+  std::unique_ptr<Database> database_;
+  std::vector<std::unique_ptr<FileWriter>> csv_;  // by table index; then series
+};
+
+}  // namespace orrery
