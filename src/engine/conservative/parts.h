@@ -15,8 +15,8 @@
 // other side, filled in the last window. Every part is taken in every window, so a sender may clear
 // a side when its turn comes again.
 //
-// A cache line that goes from one core to another takes as long as several events. So a window with
-// few events has no atomic operations at all: each worker executes its share. In others a share is
+// A cache line that goes from one core to another takes as long as several events. So a short window
+// has no atomic operations at all: each worker executes its share. In others a share is
 // a counter: number of the window and of the next part, taken by compare-exchange, relaxed, since
 // only uniqueness is needed: what was written before the last meeting is seen by all
 // (transport/meeting.h).

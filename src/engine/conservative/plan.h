@@ -83,7 +83,7 @@ struct Window {
   std::int64_t limit = 0;   ///< events at or after this time wait
   bool halts = false;       ///< events at or after Plan::cut() wait, too
   bool is_over = false;     ///< the run ends: Plan::ending()
-  bool is_rich = false;     ///< so many events that it pays to take over parts of other workers
+  bool is_long = false;     ///< it will last so long that parts of other workers may be taken over
   bool hands_rows = false;  ///< rows before `lowest` are to be handed over
 };
 
@@ -112,8 +112,6 @@ class Plan {
     if (halt_) limit_ = std::min(limit_, after(halt_->cut.time().ticks(), 1));
     window.limit = limit_;
     window.halts = halt_.has_value();
-    window.is_rich = all.executed - executed_ >= kRichEvents;
-    executed_ = all.executed;
     return window;
   }
   const Key& cut() const { return halt_->cut; }
@@ -121,7 +119,6 @@ class Plan {
 
  private:
   static constexpr std::uint64_t kMostKept = std::uint64_t{1} << 22;  ///< 128 MiB of log a worker
-  static constexpr std::uint64_t kRichEvents = 1024;
 
   std::optional<Ending> ending_of(const Report& all) {
     if (all.failed != 0) return Ending{RunEnd::fault, all.lowest};
@@ -149,7 +146,6 @@ class Plan {
   const std::int64_t end_;
   const Time horizon_;
   const std::uint64_t goal_events_;
-  std::uint64_t executed_ = 0;  ///< at the last meeting
   std::int64_t window_begin_ = 0, limit_ = 0;
   std::optional<Ending> halt_, ending_;
 };

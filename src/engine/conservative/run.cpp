@@ -151,6 +151,9 @@ std::optional<Window> ConservativeRun::decide(const WorkerReport& own) {
   all_ = *all;
   Window window = plan_.next(all_);
   window.hands_rows = looks;
+  // The next window will last about as long as this one.
+  window.is_long = now - met_cycles_ >= cycles_in(kLongSeconds);
+  met_cycles_ = read_cycles();
   if (looks) look(now);
   return window;
 }

@@ -28,6 +28,8 @@ class ConservativeRun {
 
  private:
   static constexpr double kLookSeconds = 1e-3;  ///< from one look at the clock to the next
+  static constexpr double kLongSeconds =
+      50e-6;  ///< of a window: a part from another core costs 1 us
 
   // By every worker.
   void work(unsigned index);
@@ -59,7 +61,7 @@ class ConservativeRun {
   GoalWatch goal_;
   const std::uint64_t goal_events_;
   Report all_;  ///< at the last meeting
-  std::uint64_t windows_ = 0, next_look_cycles_ = 0, memory_bytes_ = 0;
+  std::uint64_t windows_ = 0, next_look_cycles_ = 0, met_cycles_ = 0, memory_bytes_ = 0;
   double set_up_seconds_ = 0;
 };
 

@@ -71,7 +71,7 @@ inline WorkerReport Worker::execute(const Window& window, std::uint64_t number) 
         const auto take = [this](Part& part, unsigned part_number) {
           execute_part(part, part_number);
         };
-        window_.is_rich ? parts_.take_parts(index_, number_, take)
+        window_.is_long ? parts_.take_parts(index_, number_, take)
                         : parts_.take_share(index_, number_, take);
       },
       step_events_);
