@@ -21,12 +21,6 @@
 
 namespace orrery::conservative {
 
-/// An event from another rank.
-struct ArrivedEvent {
-  PlainEvent* event = nullptr;
-  void prefetch() const { __builtin_prefetch(event, 1); }
-};
-
 /// A base of RankLink, since its other base needs it.
 struct RankMeetings {
   using Rounds = transport::Rounds<Report>;
@@ -34,7 +28,7 @@ struct RankMeetings {
   transport::RoundMember<Rounds> member{meetings, 0};
 };
 
-class RankLink : private RankMeetings, public ranks::Link<ArrivedEvent, Report> {
+class RankLink : private RankMeetings, public ranks::Link<ranks::ArrivedEvent, Report> {
  public:
   RankLink(transport::RankTransport& transport, unsigned workers, EventDepot& depot,
            std::size_t channel_messages);
@@ -50,7 +44,7 @@ class RankLink : private RankMeetings, public ranks::Link<ArrivedEvent, Report> 
     Backoff backoff(team.crowded());
     for (std::uint64_t stage = rounds().stage(); !member.step(meeting);) {
       if (team.failed()) return std::nullopt;
-      make_progress<NoSteps>();
+      make_progress<ranks::NoSteps>();
       if (std::exchange(stage, rounds().stage()) != stage) {
         backoff.reset();
       } else {
@@ -64,13 +58,6 @@ class RankLink : private RankMeetings, public ranks::Link<ArrivedEvent, Report> 
   }
 
  private:
-  /// Nothing happens between the steps of making progress.
-  struct NoSteps {
-    void begin() {}
-    void forwarded() {}
-    void received(bool) {}
-    void end() {}
-  };
   /// The hooks of transport/rounds.h.
   template <class Receive, class MakeReport>
   struct Meeting {
@@ -91,7 +78,7 @@ class RankLink : private RankMeetings, public ranks::Link<ArrivedEvent, Report> 
     bool settled(std::uint64_t round) { return link.rounds().settled(round); }
     bool adopt() { return true; }
     void receive_all() {
-      link.drain(0, [this](ArrivedEvent arrived) { receive(arrived.event); });
+      link.drain(0, [this](ranks::ArrivedEvent arrived) { receive(arrived.event); });
     }
   };
 

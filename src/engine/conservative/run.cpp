@@ -78,7 +78,7 @@ bool ConservativeRun::set_up(unsigned index) {
   parts_.take_lps(index);
   if (!team_.end_step()) return false;
   if (index == 0) parts_.end_taking();
-  workers_[index]->take_events(world_);
+  workers_[index]->take_events();
   if (!team_.end_step()) return false;
   if (index == 0) {
     set_up_seconds_ = watch.lap();
@@ -117,12 +117,8 @@ bool ConservativeRun::meet(unsigned index, std::uint64_t meeting, const WorkerRe
 /// False if a worker has failed.
 template <class Ready>
 bool ConservativeRun::wait(unsigned index, Ready&& ready) {
-  constexpr int kGlances = 2000;  // some 60 us, until the thread yields its core
   const TraceSpan span(lane_of(control_.trace, index), TraceKind::idle);
-  for (int i = 0; i < kGlances && !team_.crowded(); ++i) {
-    if (ready()) return true;
-    SpinThenYield::relax();
-  }
+  if (SpinThenYield(team_.crowded()).wait(ready)) return true;
   for (Backoff backoff(true); !ready(); backoff.wait())
     if (team_.failed()) return false;
   return true;

@@ -29,7 +29,7 @@ class alignas(64) Worker {
 
   Loop& loop() { return loop_; }
   /// Takes the pending events of this worker's parts of the world.
-  void take_events(World& world);
+  void take_events();
   /// Executes events of the window with that number, and returns what to report.
   WorkerReport execute(const Window& window, std::uint64_t number);
   /// The run is over after `windows` windows: returns the pending events of this worker's share to a
@@ -52,12 +52,9 @@ class alignas(64) Worker {
   Loop loop_;
 };
 
-inline void Worker::take_events(World& world) {
-  loop_.for_each_part([&](unsigned part) {
-    loop_.take(world.pending[part], [&](unsigned owner) {
-      return parts_.is_of(owner, index_) ? &parts_[owner] : nullptr;
-    });
-  });
+inline void Worker::take_events() {
+  loop_.take_events(
+      [this](unsigned owner) { return parts_.is_of(owner, index_) ? &parts_[owner] : nullptr; });
 }
 
 /// A worker that has executed for a few milliseconds leaves the rest of its parts to the next window.

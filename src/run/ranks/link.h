@@ -24,6 +24,7 @@
 
 #include "core/payload.h"
 #include "run/events/event_list.h"
+#include "run/events/plain_event.h"
 #include "transport/ranks/egress.h"
 #include "transport/ranks/ingress.h"
 #include "transport/ranks/rank_rounds.h"
@@ -32,6 +33,20 @@
 namespace orrery::ranks {
 
 struct NoExtra {};
+
+/// A message that is an event and nothing else.
+struct ArrivedEvent {
+  PlainEvent* event = nullptr;
+  void prefetch() const { __builtin_prefetch(event, 1); }
+};
+
+/// For Link::make_progress: nothing happens between the steps.
+struct NoSteps {
+  void begin() {}
+  void forwarded() {}
+  void received(bool) {}
+  void end() {}
+};
 
 template <class Message, class Report, class Extra = NoExtra>
 class Link {

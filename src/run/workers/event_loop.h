@@ -85,8 +85,6 @@ class alignas(64) EventLoop {
     work();
     note_ = thread.note();
   }
-  /// The worker's own set.
-  Set& own() { return own_; }
   /// From now on executes the events of this set, whose number is `owner`.
   void work_on(Set& set, unsigned owner) {
     set.events.use(loop::PoolOfThread(&pool_));
@@ -95,29 +93,23 @@ class alignas(64) EventLoop {
     has_failed_here_ = false;
     cancelled_before_ = execution_.cancelled_timers();
   }
-  /// Takes the pending events of the worker's parts of the world, and sends those for other sets.
-  void take_events() {
-    for_each_part([this](unsigned part) {
-      world_.pending[part].take_all(
-          [this](const EventHeader& header, const void* payload) { send(header, payload); });
-    });
-  }
-  /// The same for one list. Events for a set that is set_of(owner) go there, if it is not null.
+  /// Takes the pending events of the worker's parts of the world. Events for a set that is
+  /// set_of(owner) go there, if it is not null, and others to the exchange.
   template <class SetOf>
-  void take(EventList& list, SetOf&& set_of) {
-    list.take_all([&](const EventHeader& header, const void* payload) {
-      const unsigned owner = exchange_.owner(header.receiver);
-      Set* const set = owner < exchange_.owners() ? set_of(owner) : nullptr;
-      if (set == nullptr) return pass_on(owner, header, payload);
-      set->events.use(loop::PoolOfThread(&pool_));
-      set->events.push(header, payload);
-    });
-  }
-  /// Calls visit(part) for the worker's parts of the world.
-  template <class Visit>
-  void for_each_part(Visit&& visit) const {
+  void take_events(SetOf&& set_of) {
     for (unsigned part = 0; part < world_.parts(); ++part)
-      if (world_.worker_of(part, exchange_.workers()) == worker_) visit(part);
+      if (world_.worker_of(part, exchange_.workers()) == worker_)
+        world_.pending[part].take_all([&](const EventHeader& header, const void* payload) {
+          const unsigned owner = exchange_.owner(header.receiver);
+          Set* const set = owner < exchange_.owners() ? set_of(owner) : nullptr;
+          if (set == nullptr) return pass_on(owner, header, payload);
+          set->events.use(loop::PoolOfThread(&pool_));
+          set->events.push(header, payload);
+        });
+  }
+  /// The same for a worker with a set of its own.
+  void take_events() {
+    take_events([this](unsigned owner) { return owner == worker_ ? &own_ : nullptr; });
   }
   /// For an event from another worker.
   void push(PlainEvent* event) { set_->events.push(event); }
@@ -140,15 +132,13 @@ class alignas(64) EventLoop {
     highest_ = std::max(highest_, execution_.cause());
     interval_.look();
   }
-  /// The same as `execute`, within `step`. `kFinal`: no other event can fail, so that events are
-  /// final at once. False if no event is left that may begin.
-  template <bool kFinal = false, class MayBegin>
-  [[gnu::always_inline]] bool execute_some(MayBegin&& may_begin) {
-    const bool goes_on = loop::execute_in_order(
-        set_->events, begun_, [this] { return begun_ < most_ && !has_failed_here_; }, may_begin,
-        [this](PlainEvent * event) __attribute__((always_inline)) { handle<kFinal>(event); });
+  /// The same as `execute`, within `step`.
+  template <class MayBegin>
+  [[gnu::always_inline]] void execute_some(MayBegin&& may_begin) {
+    loop::execute_in_order(
+        set_->events, begun_, [this] { return begun_ < most_ && !has_failed_here_; },
+        may_begin, [this](PlainEvent * event) __attribute__((always_inline)) { handle(event); });
     highest_ = std::max(highest_, execution_.cause());
-    return goes_on;
   }
   /// Frees cancelled timers of the current set, if they are many.
   void reclaim() {
@@ -192,7 +182,6 @@ class alignas(64) EventLoop {
   const Key& highest() const { return highest_; }
   /// Number of events executed, and how many of them were taken back.
   std::uint64_t executed() const { return executed_; }
-  const HandlerExecution& execution() const { return execution_; }
   std::uint64_t taken_back() const { return taken_back_; }
   std::size_t pending() const { return own_.events.size(); }
   std::uint64_t memory_bytes() const { return own_.bytes() + rows_.bytes(); }
@@ -236,7 +225,6 @@ class alignas(64) EventLoop {
       exchange_.send(worker_, owner, header, payload);
     }
   }
-  template <bool kFinal>
   [[gnu::always_inline]] void handle(PlainEvent* event) {
     typename Exchange::Record* const lp = set_->events.begin(event, lps_, execution_);
     if (lp == nullptr) return;
@@ -245,11 +233,7 @@ class alignas(64) EventLoop {
       return;
     execution_.end(lp->kernel);
     ++executed_;
-    if constexpr (kFinal) {
-      trail_.note(event->key(), event->receiver);
-    } else {
-      set_->log.add(event->key(), event->receiver, hash_before);
-    }
+    set_->log.add(event->key(), event->receiver, hash_before);
     set_->events.release(event);
   }
   /// Calls the handler in the memory of its LP. False if it failed.

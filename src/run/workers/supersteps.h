@@ -33,15 +33,9 @@
 
 namespace orrery {
 
-/// An event from another rank, for a worker of this one.
-struct ArrivedEvent {
-  PlainEvent* event = nullptr;
-  void prefetch() const { __builtin_prefetch(event, 1); }
-};
-
 template <class Report>
-class StepLink final : public ranks::Link<ArrivedEvent, Report> {
-  using Base = ranks::Link<ArrivedEvent, Report>;
+class StepLink final : public ranks::Link<ranks::ArrivedEvent, Report> {
+  using Base = ranks::Link<ranks::ArrivedEvent, Report>;
 
  public:
   StepLink(transport::RankTransport& transport, const std::vector<std::uint16_t>& owners,
@@ -54,18 +48,10 @@ class StepLink final : public ranks::Link<ArrivedEvent, Report> {
   }
   ~StepLink() { this->close(); }
 
-  void progress() { this->template make_progress<NoSteps>(); }
+  void progress() { this->template make_progress<ranks::NoSteps>(); }
 
  private:
   static constexpr std::size_t kChannelEvents = 4096;
-  /// Events need no action between the steps of making progress.
-  struct NoSteps {
-    void begin() {}
-    void forwarded() {}
-    void received(bool) {}
-    void end() {}
-  };
-
   void take(unsigned from, const transport::Parcel& parcel) {
     this->take_records(parcel,
                        [this](const EventHeader& header, ranks::NoExtra, const void* payload) {
@@ -187,7 +173,7 @@ class Supersteps {
 
     void receive_from_ranks() {
       if (steps.link_)
-        steps.link_->drain(worker, [this](ArrivedEvent arrived) { receive(arrived.event); });
+        steps.link_->drain(worker, [this](ranks::ArrivedEvent arrived) { receive(arrived.event); });
     }
   };
 
