@@ -21,16 +21,37 @@ inline std::uint64_t read_cycles() {
 #endif
 }
 
-/// Measured once, over about a millisecond.
+/// One moment on both clocks.
+struct MomentOnBothClocks {
+  std::chrono::steady_clock::time_point time;
+  std::uint64_t cycles = 0;
+};
+
+/// A thread may lose its core between the readings of two clocks. Of eight attempts, the one with the
+/// fewest cycles around the reading of the steady clock was not interrupted.
+inline MomentOnBothClocks read_both_clocks() {
+  MomentOnBothClocks best;
+  std::uint64_t shortest = ~std::uint64_t{0};
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    const std::uint64_t before = read_cycles();
+    const auto time = std::chrono::steady_clock::now();
+    const std::uint64_t around = read_cycles() - before;
+    if (around < shortest) {
+      shortest = around;
+      best = {time, before + around / 2};
+    }
+  }
+  return best;
+}
+
+/// Measured once, over at least a millisecond.
 inline double cycles_per_second() {
   static const double rate = [] {
-    using Clock = std::chrono::steady_clock;
-    const auto start = Clock::now();
-    const std::uint64_t first = read_cycles();
-    while (Clock::now() - start < std::chrono::milliseconds(1)) {
-    }
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    return static_cast<double>(read_cycles() - first) / seconds;
+    const MomentOnBothClocks first = read_both_clocks();
+    MomentOnBothClocks last = first;
+    while (last.time - first.time < std::chrono::milliseconds(1)) last = read_both_clocks();
+    return static_cast<double>(last.cycles - first.cycles) /
+           std::chrono::duration<double>(last.time - first.time).count();
   }();
   return rate;
 }
