@@ -29,6 +29,7 @@ struct Disturbed final : Disturbances {
   std::uint64_t step_events() const override {
     return events_of_step > 0 ? events_of_step : Disturbances::step_events();
   }
+  bool reports_cuts() const override { return true; }
   bool interrupts_at_calls() const override { return at_calls; }
   /// Some LPs go to random workers; now and then all LPs of a worker leave it.
   void move(std::uint64_t number, unsigned workers,
@@ -51,7 +52,7 @@ struct Disturbed final : Disturbances {
 
 /// The disturbances of these options, to be changed; options that share them keep theirs.
 inline Disturbed& disturb(RunOptions& options) {
-  const auto* const before = static_cast<const Disturbed*>(options.disturbances.get());
+  const auto* const before = dynamic_cast<const Disturbed*>(options.disturbances.get());
   auto own =
       before != nullptr ? std::make_shared<Disturbed>(*before) : std::make_shared<Disturbed>();
   options.disturbances = own;

@@ -13,21 +13,14 @@
 #include "run/threads/waiting.h"
 
 namespace orrery::conservative {
-namespace {
-
-const Disturbances& disturbances_of(const RunOptions& options) {
-  static const Disturbances none;
-  return options.disturbances == nullptr ? none : *options.disturbances;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 ConservativeRun::ConservativeRun(World& world, const RunOptions& options, const Goal& goal,
                                  unsigned workers, RunControl& control)
     : world_(world),
       options_(options),
       control_(control),
-      parts_(world, workers, disturbances_of(options).part_lps()),
+      parts_(world, workers, options.disturbances->part_lps()),
       team_(workers, options.bind, options.place),
       plan_(parts_.shortest_delay(world.promises()), world.cut, goal.end(options), options.until,
             goal.events),
@@ -35,12 +28,11 @@ ConservativeRun::ConservativeRun(World& world, const RunOptions& options, const 
       goal_(goal),
       goal_events_(goal.events) {
   constexpr std::size_t kChannelEvents = 4096;
-  const Disturbances& disturbances = disturbances_of(options);
   if (control.ranks != nullptr)
-    parts_.connect(*control.ranks, disturbances.channel_messages(kChannelEvents));
+    parts_.connect(*control.ranks, options.disturbances->channel_messages(kChannelEvents));
   for (unsigned i = 0; i < workers; ++i)
     workers_.push_back(std::make_unique<Worker>(world, options, control, parts_, plan_, i,
-                                                disturbances.step_events()));
+                                                options.disturbances->step_events()));
 }
 
 ConservativeRun::~ConservativeRun() {

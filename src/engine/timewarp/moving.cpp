@@ -13,7 +13,7 @@
 namespace orrery::timewarp {
 
 Moving::Moving(const LpExecutions& executions, LpId lps, unsigned workers,
-               const Disturbances* disturbances)
+               const Disturbances& disturbances)
     : executions_(executions),
       lp_count_(lps),
       workers_(workers),
@@ -61,7 +61,7 @@ void Moving::go_back() {
 void Moving::disturb(const std::vector<std::uint16_t>& owners) {
   moves_.clear();
   std::vector<std::uint16_t> wanted = owners;
-  disturbances_->move(++disturbed_, workers_, wanted);
+  disturbances_.move(++disturbed_, workers_, wanted);
   move_to(owners, wanted);
 }
 

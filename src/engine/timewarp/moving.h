@@ -49,9 +49,8 @@ class Moving {
     std::uint16_t to;
   };
 
-  /// `disturbances`: of a test, or null.
   Moving(const LpExecutions& executions, LpId lps, unsigned workers,
-         const Disturbances* disturbances);
+         const Disturbances& disturbances);
 
   // ---- Measuring. Only an LP's owner writes the LP's entry. The system provides no memory for
   // pages of the table that no worker has written.
@@ -93,7 +92,7 @@ class Moving {
   const LpExecutions& executions_;
   const LpId lp_count_;
   const unsigned workers_;
-  const Disturbances* const disturbances_;
+  const Disturbances& disturbances_;
   std::unique_ptr<std::uint32_t[], FreeTable> cycles_;  ///< in units, since the last move
   std::vector<double> worker_loads_;
   std::vector<Lp> moves_;  ///< the last ones

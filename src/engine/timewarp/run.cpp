@@ -36,10 +36,6 @@ unsigned count_parts(const RunOptions& options, const Model& model) {
                                                  : count_workers(options, model);
 }
 
-std::uint64_t events_to_cut(const RunOptions& options) {
-  return options.disturbances == nullptr ? 0 : options.disturbances->events_to_cut();
-}
-
 double cores_for(unsigned workers, const RankPlace& place) {
   return std::min<double>(workers, static_cast<double>(usable_cores()) / place.sharing);
 }
@@ -53,7 +49,8 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
       model(run_world.model()),
       options(run_options),
       goal(run_goal),
-      cut_events(run_goal.is_a_slice() ? run_goal.events : events_to_cut(run_options)),
+      cut_events(run_goal.is_a_slice() ? run_goal.events
+                                       : run_options.disturbances->events_to_cut()),
       ends_at_cut(run_goal.pauses()),
       end(Key::start_of(run_goal.end(run_options))),
       settings(run_settings),
@@ -73,7 +70,7 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
       // A run that halts now and then, as for --stop-when, starts its threads anew each time.
       federation(team, run_control.ranks, run_goal.until == Time::max()),
       rounds(workers),
-      moving(world.executions(), world.lp_count(), workers, run_options.disturbances.get()),
+      moving(world.executions(), world.lp_count(), workers, *run_options.disturbances),
       text(run_world.model()),
       waker(workers),
       preempts((Preemptible::kPossible || run_settings.preempt_at_calls) &&
@@ -156,8 +153,7 @@ std::optional<SetUpFailure> Shared::refusal() {
 /// LPs do not move where threads share cores: loads mean nothing there.
 Balance::Terms Shared::balance_terms() const {
   const bool pays = settings.balance && !team.crowded();
-  const std::uint64_t disturbed =
-      options.disturbances == nullptr ? 0 : options.disturbances->events_to_move();
+  const std::uint64_t disturbed = options.disturbances->events_to_move();
   return {.on = workers > 1 && (disturbed > 0 || pays),
           .lps = world.lp_count(),
           .disturbed_after = disturbed};
@@ -282,7 +278,7 @@ class TimeWarpRun {
     if (!shared_.world.executions().all_speculative())
       add("held_events", static_cast<double>(held), "events of LPs that must not roll back");
     if (first().balance().is_on() || moves > 0) add_moves(moves, lps_moved);
-    if (shared_.options.disturbances != nullptr)
+    if (shared_.options.disturbances->reports_cuts())
       add("cuts", static_cast<double>(sum.cuts), "times that all workers came to a cut");
     add_memory();
   }

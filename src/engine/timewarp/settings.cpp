@@ -118,10 +118,8 @@ Settings Settings::of(const RunOptions& options) {
   settings.preempt_on_demand = preempt == "auto" || preempt == "demand" || preempt == "both";
   if (preempt == "tick" || preempt == "both")
     settings.preempt_tick_seconds = static_cast<double>(options.get(kTick)) * kMicrosecond;
-  if (options.disturbances != nullptr) {
-    settings.channel_messages = options.disturbances->channel_messages(settings.channel_messages);
-    settings.preempt_at_calls = options.disturbances->interrupts_at_calls();
-  }
+  settings.channel_messages = options.disturbances->channel_messages(settings.channel_messages);
+  settings.preempt_at_calls = options.disturbances->interrupts_at_calls();
   settings.deny_oversize = options.get(kOversize) == "deny";
   return settings;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Makes rare events of a run frequent, for tests: full channels, cuts and moves of LPs without
-// need, interruptions of handlers. Only tests make such an object and give it to RunOptions. An
-// engine asks it where the event may happen, and passes over what it does not have.
+// need, interruptions of handlers. Tests give such an object to RunOptions; all other runs have one
+// that disturbs nothing. An engine asks it where the event may happen, and passes over what it does
+// not have.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +31,8 @@ class Disturbances {
   virtual std::uint64_t part_lps() const { return 0; }
   /// Most events that a worker executes before it meets the others.
   virtual std::uint64_t step_events() const { return std::numeric_limits<std::uint64_t>::max(); }
+  /// Whether the run reports how many cuts there were.
+  virtual bool reports_cuts() const { return false; }
   /// Whether a handler is interrupted each time that it calls the platform.
   virtual bool interrupts_at_calls() const { return false; }
 };

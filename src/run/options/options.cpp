@@ -11,10 +11,17 @@
 #include "core/float_environment.h"
 #include "core/key.h"
 #include "orrery/error.h"
+#include "run/options/disturbances.h"
 #include "run/options/model_checks.h"
 #include "run/options/option_forms.h"
 
 namespace orrery {
+
+std::shared_ptr<const Disturbances> undisturbed() {
+  static const auto none = std::make_shared<const Disturbances>();
+  return none;
+}
+
 namespace {
 
 /// An option that is a member of RunOptions; T is the member's type as an option's value.

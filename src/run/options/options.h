@@ -22,6 +22,9 @@ template <class T>
 class Option;
 class Disturbances;
 
+/// What disturbs nothing.
+std::shared_ptr<const Disturbances> undisturbed();
+
 struct RunOptions {
   std::uint64_t seed = 1;
   Time until = Time::max();        ///< events at or after it are not handled
@@ -29,9 +32,9 @@ struct RunOptions {
   std::string pending = "auto";    ///< affects only the speed (src/pending/engine_set.h)
   std::uint64_t memory_bytes = 0;  ///< budget of the run; 0: three quarters of what is available
   bool bind = true;                ///< bind workers to cores where there are enough
-  std::uint32_t livelock_microsteps = 1'000'000;     ///< limit of zero-delay steps at one instant
-  RankPlace place;                                   ///< of this process among the ranks of the run
-  std::shared_ptr<const Disturbances> disturbances;  ///< of a test; else null
+  std::uint32_t livelock_microsteps = 1'000'000;  ///< limit of zero-delay steps at one instant
+  RankPlace place;                                ///< of this process among the ranks of the run
+  std::shared_ptr<const Disturbances> disturbances = undisturbed();  ///< never null
 
   /// The same without a horizon: no send is dropped.
   RunOptions without_horizon() const {
