@@ -69,6 +69,26 @@ class BucketPool {
     return chunk->entries_before + static_cast<std::size_t>(bucket - chunk->entries);
   }
 
+  /// Returns the last entry and makes `bucket` the entries before it, which stay those of the bucket
+  /// that `bucket` was copied from. Prefetches what later calls need.
+  static const EntryT& take_last(Bucket& bucket) {
+    const Chunk* const chunk = last_chunk(bucket);
+    const EntryT* const entry = bucket - 1;
+    if (entry != chunk->entries) [[likely]] {
+      bucket = const_cast<Bucket>(entry);
+    } else {
+      bucket = end_of(chunk->previous);
+      if (bucket != nullptr) prefetch(chunk->previous->previous);
+    }
+    return *entry;
+  }
+  /// Prefetches what the first calls of take_last need; the header of the last chunk is read.
+  static void prefetch_last(Bucket bucket) {
+    const Chunk* const chunk = last_chunk(bucket);
+    prefetch(chunk);
+    prefetch(chunk->previous);
+  }
+
   /// Calls f(entry) for all entries, and keeps them.
   template <class F>
   static void for_each(Bucket bucket, F f) {

@@ -206,18 +206,22 @@ class RadixHeap
     const Bucket bucket = rung.take(digit);
     const std::uint64_t prefix = base_ & ~low_bits(rung.shift + rung.bits);
     base_ = prefix | (static_cast<std::uint64_t>(digit) << rung.shift);
-    if (!open(bucket, base_ + low_bits(rung.shift))) return false;
+    const std::size_t number = rung_count_ - 1;
+    const bool is_front = open(bucket, base_ + low_bits(rung.shift));
     if (size_ >= announce_from_) {
-      announce_after(rung, digit);
+      announce_after(number, digit);
     } else {
       announcements_.clear();
     }
-    return true;
+    return is_front;
   }
 
-  /// Called when bucket `digit` of the innermost rung went to the front: announces the events
-  /// behind it in that rung.
-  void announce_after(const Rung& rung, std::size_t digit) {
+  /// Called when a bucket of the innermost rung was opened: announces the events behind it in that
+  /// rung, unless it lies in a bucket of an outer rung whose next buckets are announced.
+  void announce_after(std::size_t number, std::size_t digit) {
+    if (!announcements_.any()) announced_rung_ = number;
+    if (number != announced_rung_) return;
+    const Rung& rung = *rungs_[number];
     announcements_.drop(digit);
     digit = announcements_.last_bucket(digit);
     while (announcements_.wants_more()) {
@@ -226,9 +230,8 @@ class RadixHeap
       const Bucket bucket = rung.buckets[digit];
       const std::size_t count = Pool::count(bucket);
       if (count > Announcements<Event>::kMostInBucket) return;
-      Probe::steps(count);
-      announcements_.begin_bucket(digit, count);
-      Pool::for_each(bucket, [&](const EntryT& entry) { announcements_.add(entry.event); });
+      Probe::steps(1);
+      announcements_.add(digit, bucket, count);
     }
   }
 
@@ -258,7 +261,6 @@ class RadixHeap
     const auto width = static_cast<unsigned>(std::bit_width(range.min ^ range.max));
     const auto wanted = static_cast<unsigned>(std::bit_width(count / kBucketTarget));
     Rung& rung = next_rung();
-    announcements_.clear();
     std::fill_n(rung_of_bit_.begin(), width, static_cast<std::uint8_t>(rung_count_ - 1));
     rung.bits = std::min({std::max(wanted, kMinDigitBits), kMaxRungBits, width});
     rung.shift = width - rung.bits;
@@ -270,7 +272,6 @@ class RadixHeap
   /// rung.
   void drop_rung() {
     const Rung& rung = *rungs_[--rung_count_];
-    announcements_.clear();
     std::fill_n(rung_of_bit_.begin(), rung.shift + rung.bits,
                 static_cast<std::uint8_t>(rung_count_ - 1));
   }
@@ -301,7 +302,8 @@ class RadixHeap
   std::uint64_t base_ = 0;     // earlier events are stragglers
   std::uint64_t horizon_ = 0;  // events not later go to the front
   std::array<std::uint8_t, 64> rung_of_bit_{};
-  Announcements<Event> announcements_;  // of the innermost rung's buckets
+  Announcements<Event> announcements_;
+  std::size_t announced_rung_ = 0;  // whose buckets are announced
   std::size_t announce_from_ = kAnnounceFrom;
 };
 

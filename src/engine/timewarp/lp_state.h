@@ -156,7 +156,7 @@ class LpStates {
  public:
   explicit LpStates(World& world) : world_(world), states_(world.lps().data<LpState>()) {}
 
-  LpState& operator[](LpId id) { return states_[id]; }
+  LpState& operator[](LpId id) const { return states_[id]; }
   memory::LpHeap& heap(LpId id) { return world_.heap(id); }
   /// Only if LpState::recorded.
   checkpoint::CheckpointRecord& record(LpId id) {

@@ -362,8 +362,10 @@ template <class Pending>
 /// Prefetches what the next events need: the LP's state, then the object that it points to.
 template <class Pending>
 [[gnu::always_inline]] inline void Worker<Pending>::prefetch_upcoming() {
-  if (pending_.announces()) [[unlikely]]
+  if (pending_.announces()) [[unlikely]] {
+    prefetch_next(pending_, lps_);
     return look_ahead_.step(pending_, lps_);
+  }
   const auto prefetch_state = [this](std::size_t distance) {
     const TwEvent* later = pending_.upcoming(distance);
     if (later == nullptr) return;

@@ -53,14 +53,15 @@ class LookAhead {
   [[gnu::noinline]] void step(Pending& pending, Records& records, const More& more = {}) {
     for (int i = 0; i < kMostAtOnce; ++i) {
       const auto* event = pending.announced();
-      if (event == nullptr) return;
-      prefetch(event, event->bytes() - 1);
       Awaited& place = awaited_[announced_++ % kObjectsLater];
       if (place.record != nullptr) {
         prefetch(std::to_address(place.record->object), 0);
         prefetch(std::to_address(place.record->object), kObjectBytes);
         more.ask_later(place.id);
+        place.record = nullptr;
       }
+      if (event == nullptr) continue;
+      prefetch(event, event->bytes() - 1);
       place = {&records[event->receiver], event->receiver};
       prefetch(place.record, 0);
       more.ask_soon(place.id);
