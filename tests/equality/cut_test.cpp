@@ -37,10 +37,11 @@ struct Paused : TimeWarpShape {
   }
 };
 
-/// All worker counts and pauses.
+/// All worker counts and pauses. A single worker has cuts of this kind only if a checkpoint strategy
+/// is named (below).
 std::vector<Paused> pauses() {
-  if (kSanitizers) return all_shapes<Paused>({1, 2, 4}, {1, 100}, 100);
-  return all_shapes<Paused>({1, 2, 3, 4, 8}, {1, 7, 100, 10'000}, 100);
+  if (kSanitizers) return all_shapes<Paused>({2, 4}, {1, 100}, 100);
+  return all_shapes<Paused>({2, 3, 4, 8}, {1, 7, 100, 10'000}, 100);
 }
 
 /// Runs the model with those pauses and compares with `expected`.
@@ -84,17 +85,6 @@ TEST(Cuts, RandomModels) {
     for (const Paused& paused : pauses())
       cuts.add(expect_equal(model, expected, paused, paused.options(seed)), paused);
     if (HasFailure()) return;
-  }
-}
-
-TEST(Cuts, OfAWorkerThatIsAloneComeExactly) {
-  RandomModel model({.shape = 9, .lps = 50, .horizon = Duration::from_ticks(2'000)});
-  const Outcome expected = run_model(model, "sequential", {});
-  for (const std::uint64_t every : {1, 7, 100}) {
-    const Paused paused{{1, every}};
-    const Outcome actual = expect_equal(model, expected, paused, paused.options());
-    EXPECT_EQ(statistic(actual.result, "cuts"),
-              static_cast<double>(expected.result.committed / every));
   }
 }
 
@@ -155,9 +145,10 @@ TEST(Cuts, OfLargeLpsAndReverseHandlers) {
   options.until = Time::zero() + Duration::seconds(kSanitizers ? 5 : 15);
   const Outcome expected = run_model(*model, "sequential", options);
   CutCount cuts(expected);
-  for (const char* checkpoint : {"auto", "reverse", "incremental"})
+  for (const std::string checkpoint : {"auto", "reverse", "incremental"})
     for (const std::uint64_t every : {1, 7, 100})
       for (const unsigned workers : {1u, 2u, 3u, 8u}) {
+        if (workers == 1 && checkpoint == "auto") continue;
         const Paused paused{{workers, every, 4, checkpoint}};
         RunOptions with_cuts = paused.options();
         with_cuts.until = options.until;
@@ -266,7 +257,7 @@ TEST(Cuts, AreNoHindranceToAStopRequest) {
   sequential.until = Time::from_ticks(20'000);
   const Outcome whole = run_model(model, "sequential", sequential);
   for (unsigned calls = 1; calls <= 24; ++calls) {
-    const Paused paused{{1 + calls % 4, 1 + calls % 3, 4}};
+    const Paused paused{{2 + calls % 3, 1 + calls % 3, 4}};
     RunOptions options = paused.options();
     options.until = model.default_horizon();
     RunControl control;

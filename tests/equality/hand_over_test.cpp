@@ -95,10 +95,9 @@ TEST(HandOver, OfWorldsThatMayBeKept) {
                      .durations = true});
   const Outcome expected = run_model(model, "sequential", {});
   for (const EngineCase& engine : takers()) {
-    const bool asks = engine.engine != "timewarp" || engine.workers > 1;
     Relay relay({{engine, 0, 3}});
     expect_same(expected, run_relay(model, relay, {}), engine.text());
-    EXPECT_EQ(relay.keeper.granted > 0, asks) << engine.text();
+    EXPECT_GT(relay.keeper.granted, 0) << engine.text();
   }
 }
 

@@ -176,7 +176,7 @@ TEST_P(Commits, StatisticsAddUp) {
   EXPECT_GE(result.startup_seconds, 0);
   EXPECT_GT(result.loop_seconds, 0);
   if (GetParam().engine == "auto") return;
-  if (GetParam().engine != "timewarp") {
+  if (GetParam().engine != "timewarp" || GetParam().workers == 1) {
     EXPECT_EQ(result.executed, result.committed);
     return;
   }
@@ -185,14 +185,9 @@ TEST_P(Commits, StatisticsAddUp) {
             static_cast<double>(result.committed));
   EXPECT_GE(value("rolled_back"), value("rollbacks")) << "a rollback undoes an event";
   EXPECT_LE(value("cancellation_notices"), value("cancellations"));
-  if (GetParam().workers == 1) {
-    for (const char* none : {"rolled_back", "coasted", "remote_events", "checkpoints"})
-      EXPECT_EQ(value(none), 0) << none << " with a single worker";
-  } else {
-    EXPECT_GT(value("remote_events"), 0);
-    EXPECT_GT(value("checkpoints"), 0);
-    EXPECT_GT(value("gvt_rounds"), 0);
-  }
+  EXPECT_GT(value("remote_events"), 0);
+  EXPECT_GT(value("checkpoints"), 0);
+  EXPECT_GT(value("gvt_rounds"), 0);
 }
 
 // Life of an LP.

@@ -77,26 +77,13 @@ bool Commitment::adopt(const GvtReport& sum, const Local& local) {
   told_ = {std::exchange(adopted_cycles_, read_cycles()), sum.committed, sum.pending};
   decide_sweep(sum);
   adjust(sum, local);
-  return decide_end(sum, gvt_ == Key::infinity());
+  return decide_end(sum);
 }
 
-bool Commitment::adopt_alone(const Key& gvt, bool nothing_left, const Local& local) {
-  ORRERY_ASSERT(gvt >= gvt_, "GVT never goes back");
-  gvt_ = gvt;
-  GvtReport sum = report(local);
-  sum.lowest = gvt;
-  sum.fault_at_lowest = sum.fault_is_certain = !faults_.empty();
-  sum.committed = sum.executed;
-  sum.pressing_bytes = sum.memory_bytes;
-  adjust(sum, local);
-  if (emitted_.has_rows) hand_rows_over();
-  return decide_end(sum, nothing_left);
-}
-
-bool Commitment::decide_end(const GvtReport& sum, bool nothing_left) {
+bool Commitment::decide_end(const GvtReport& sum) {
   if (sum.fault_at_lowest && sum.fault_is_certain) {
     ending_ = {RunEnd::fault, gvt_};
-  } else if (nothing_left) {
+  } else if (gvt_ == Key::infinity()) {
     ending_ = {RunEnd::completed, gvt_};
   } else if (sum.stop && sum.latest_final < gvt_) {
     ending_ = {RunEnd::interrupted, gvt_};

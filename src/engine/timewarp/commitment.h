@@ -38,8 +38,6 @@ class Commitment {
 
   /// Acts on the reports of a round, added up: commits, and sets the window. True if the run ends.
   bool adopt(const GvtReport& sum, const Local& local);
-  /// The same for a worker without peers: everything before `gvt` is executed and final.
-  bool adopt_alone(const Key& gvt, bool nothing_left, const Local& local);
 
   // Decided in the last round; the worker must act on these.
   /// Undo all events executed at or after horizon(); see Optimism::must_retreat.
@@ -69,7 +67,7 @@ class Commitment {
   const Ending& ending() const { return ending_; }
 
  private:
-  bool decide_end(const GvtReport& sum, bool nothing_left);
+  bool decide_end(const GvtReport& sum);
   void commit_held();
   void hand_rows_over();
   void decide_sweep(const GvtReport& sum);

@@ -40,12 +40,9 @@
 // comes from the retreat itself: a handler that failed when it coasted forward, or a reverse
 // handler. The run will end with that fault, when GVT reaches it. A world with a fault cannot be
 // handed over, so such a cut is given up, and the run goes on to where it ends.
-//
-// A worker that has no peers and does not speculate is at a cut after each event.
 #pragma once
 
 #include <cstdint>
-#include <limits>
 
 #include "core/assert.h"
 #include "engine/timewarp/gvt.h"
@@ -97,19 +94,6 @@ class Cut {
   /// Whether the cut under way or reached was due, and not only wanted.
   bool was_due() const { return due_; }
 
-  // For a worker without peers, which commits what it executes.
-  /// Events that it may execute before the next cut is due.
-  std::uint64_t events_left() const {
-    return every_ == 0 ? std::numeric_limits<std::uint64_t>::max() : every_ - since_;
-  }
-  /// The worker has executed `events` more. True: it is at a cut that is due.
-  bool advance_alone(std::uint64_t events, bool time_is_over) {
-    since_ += events;
-    if (!time_is_over && (every_ == 0 || since_ < every_)) return false;
-    since_ = 0;
-    return true;
-  }
-
  private:
   enum class Phase : std::uint8_t { running, settling, reached };
 
@@ -118,7 +102,6 @@ class Cut {
   Phase phase_ = Phase::running;
   bool due_ = false, is_coming_ = false;
   std::uint64_t committed_ = 0;  ///< at the last cut that was due, by all workers
-  std::uint64_t since_ = 0;      ///< events that a worker without peers has executed since then
 };
 
 }  // namespace orrery::timewarp

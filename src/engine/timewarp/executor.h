@@ -30,7 +30,6 @@ struct Outbox {
   Pending& pending;
   Emitted& emitted;
   checkpoint::UndoLog& undo_log;
-  const bool speculative;    ///< what is executed may be rolled back
   TwEvent* cause = nullptr;  ///< its rollback cancels the sends; nullptr: they are final
   bool coasting = false;     ///< the execution has no effects outside the LP
 
@@ -41,15 +40,8 @@ struct Outbox {
     if (mailbox.send(header, payload, cause, event)) pending.push(event);
   }
   bool takes_rows() const { return emitted.has_rows; }
-  void append_row(const Row& row) {
-    if (speculative) {
-      emitted.rows.append(row.lp, row);
-    } else {
-      emitted.ready.append(row);
-    }
-  }
+  void append_row(const Row& row) { emitted.rows.append(row.lp, row); }
   void observe(const Key& key, LpId lp, const Observation& observation) {
-    if (!speculative) return emitted.mergeable_statistics.add(observation);
     emitted.values.append(lp, key, observation);
   }
   void save_before(const void* address, std::size_t bytes) { undo_log.save_before(address, bytes); }
@@ -92,9 +84,8 @@ class Executor {
   TwEvent* running() const { return execution_->outbox().cause; }
   /// `run` was dropped: as if it had returned false.
   void end_dropped(LpState& lp, TwEvent* event) {
-    const bool kept = execution_->outbox().speculative;
     execution_->note_dropped();
-    end_dropped_call([&] { faults_.note(event, lp, kept, ""); });
+    end_dropped_call([&] { faults_.note(event, lp, true, ""); });
     end(lp, false);
   }
   void make_room_for_interrupt() {
@@ -137,15 +128,9 @@ class Executor {
 
   template <Place place>
   bool call(LpState& lp, TwEvent* event, const char* addition) {
-    const Outbox<Pending>& outbox = execution_->outbox();
     execution_->begin(*event, event->payload(), *lp.object, lp.kernel);
-    if (!outbox.speculative) {
-      rows_before_ = emitted_.ready.mark();
-      faults_.trail.note(event->key(), event->receiver);
-    }
     const auto action = [execution = execution_] { execution->call(); };
-    const bool kept = place == Place::batch && outbox.speculative;
-    const auto on_failure = [&] { faults_.note(event, lp, kept, addition); };
+    const auto on_failure = [&] { faults_.note(event, lp, place == Place::batch, addition); };
     memory::LpHeap& heap = lps_.heap(event->receiver);
     bool succeeded = false;
     if constexpr (place == Place::batch) {
@@ -159,11 +144,8 @@ class Executor {
   [[gnu::always_inline]] void end(LpState& lp, bool succeeded) {
     execution_->outbox().cause = nullptr;
     note_growth(lp);
-    if (succeeded) [[likely]] {
+    if (succeeded) [[likely]]
       execution_->end(lp.kernel);
-    } else if (!execution_->outbox().speculative) {
-      emitted_.ready.return_to(rows_before_);
-    }
   }
   /// If the LP allocated something, its heap may have more than one chunk: checkpoints go through
   /// the heap from now on.
@@ -194,7 +176,6 @@ class Executor {
   /// Context.
   std::vector<std::unique_ptr<Level>> levels_;
   std::size_t level_ = 0;
-  std::size_t rows_before_ = 0;  ///< mark in emitted_.ready before the event
 };
 
 }  // namespace orrery::timewarp

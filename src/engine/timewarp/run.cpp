@@ -15,6 +15,7 @@
 #include "engine/timewarp/worker_thread.h"
 #include "pending/engine_set.h"
 #include "run/clock.h"
+#include "run/loop/one_by_one.h"
 #include "run/options/disturbances.h"
 #include "run/ranks/rank_end.h"
 #include "run/world/placement.h"
@@ -35,6 +36,13 @@ unsigned count_parts(const RunOptions& options, const Model& model) {
   return options.get(partition_option()).empty() ? count_useful_workers(options, model)
                                                  : count_workers(options, model);
 }
+
+unsigned count_executing(const RunOptions& options, const World& world) {
+  return std::min(count_useful_workers(options, world.model()), world.parts());
+}
+
+constexpr const char* kNothingUrgent =
+    "no handler was interrupted (--preempt): a single worker has no more urgent work";
 
 double cores_for(unsigned workers, const RankPlace& place) {
   return std::min<double>(workers, static_cast<double>(usable_cores()) / place.sharing);
@@ -172,8 +180,7 @@ class TimeWarpRun {
   TimeWarpRun(World& world, const RunOptions& options, const Goal& goal, const Settings& settings,
               RunControl& control, const CacheLayout& cache, RunResult& result)
       : result_(result),
-        shared_(world, options, goal, settings, control,
-                std::min(count_useful_workers(options, world.model()), world.parts()), cache) {
+        shared_(world, options, goal, settings, control, count_executing(options, world), cache) {
     for (unsigned i = 0; i < shared_.workers; ++i)
       threads_.push_back(std::make_unique<WorkerThread<Pending>>(shared_, i));
   }
@@ -319,12 +326,12 @@ class TimeWarpRun {
                               " bytes of thread-local variables, more than Orrery can save: no "
                               "handler was interrupted (--preempt)");
     } else if (shared_.settings.preempt_asked && !shared_.preempts) {
-      result_.notes.push_back(
-          std::string("no handler was interrupted (--preempt): ") +
-          (shared_.all_workers() == 1
-               ? "a single worker has no more urgent work"
-               : "this needs an x86-64 processor and a build without sanitizers "
-                 "of addresses or threads"));
+      result_.notes.emplace_back(
+          shared_.all_workers() == 1
+              ? kNothingUrgent
+              : "no handler was interrupted (--preempt): this needs an x86-64 "
+                "processor and a build without sanitizers of addresses or "
+                "threads");
     }
   }
   /// What several threads note, such as a timer that the system refuses, is noted once.
@@ -370,6 +377,11 @@ class TimeWarpRun {
   std::vector<std::unique_ptr<WorkerThread<Pending>>> threads_;
 };
 
+/// Whether the options say how rollbacks are prepared, or how much memory that may take.
+bool asks_for_rollbacks(const RunOptions& options, const Settings& settings) {
+  return settings.offload.on() || !settings.strategy.automatic() || options.memory_bytes > 0;
+}
+
 class TimeWarpEngine final : public WorldEngine {
  public:
   World::Layout layout(const Model& model, const CommunicationGraph& graph,
@@ -389,6 +401,13 @@ class TimeWarpEngine final : public WorldEngine {
   void advance(World& world, const RunOptions& options, const Goal& goal, RunControl& control,
                RunResult& result) override {
     const Settings settings = Settings::of(options);
+    if (control.ranks == nullptr && count_executing(options, world) == 1 &&
+        !asks_for_rollbacks(options, settings)) {
+      advance_one_by_one(world, options, goal, control, result);
+      result.account = account_of({}, 1, {});
+      if (settings.preempt_asked) result.notes.emplace_back(kNothingUrgent);
+      return;
+    }
     std::vector<std::string> known;  // layout() has noted these already
     const CacheLayout cache =
         CacheLayout::choose(settings, count_useful_workers(options, world.model()), known);

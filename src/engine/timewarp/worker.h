@@ -11,9 +11,8 @@
 // A worker detects a straggler when it pops it, not when it arrives: by then it is the lowest event
 // of the worker, so a burst of stragglers to one LP costs one rollback, to the lowest of them.
 //
-// A worker without peers can receive no straggler: its lowest event is GVT. It executes events as
-// committed, with neither history nor checkpoints (`speculative_` is false), unless the options
-// name a checkpoint strategy or offloading.
+// A worker without peers can receive no straggler, so there is one only if the options ask for
+// what rollbacks need (run.cpp); else a loop without any of this executes the events.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +33,6 @@
 #include "run/events/dead_timer_count.h"
 #include "run/loop/key_order.h"
 #include "run/loop/look_ahead.h"
-#include "run/loop/look_interval.h"
 #include "run/options/model_checks.h"
 #include "run/threads/waiting.h"
 
@@ -54,17 +52,13 @@ class Worker {
   void take_events();
 
   // Running.
-  /// Whether rollbacks are possible; see the top of this file.
-  bool speculative() const { return speculative_; }
   struct Turn {
     bool executed = false, received = false;
   };
   /// Receives messages, executes a batch, and publishes what the batch sends.
   Turn turn();
-  /// Starts the clocks. Called before the first turn, or before run_alone().
+  /// Starts the clocks. Called before the first turn.
   void begin() { start_cycles_ = adopted_cycles_ = read_cycles(); }
-  /// Executes until the run ends. Only for a worker that does not speculate.
-  void run_alone();
   /// Restores the state that the LPs had where the run ended.
   void end_run();
   /// At a cut: moves the pending events to `list`.
@@ -175,7 +169,6 @@ class Worker {
 
   Shared& shared_;
   const unsigned index_;
-  const bool speculative_;
   TraceLane* const lane_;  ///< null: the run is not traced
   LpStates& lps_;
   memory::Arena& arena_;
@@ -221,8 +214,6 @@ template <class Pending>
 Worker<Pending>::Worker(Shared& shared, unsigned index)
     : shared_(shared),
       index_(index),
-      speculative_(shared.workers > 1 || shared.rank_link != nullptr ||
-                   shared.settings.offload.on() || !shared.settings.strategy.automatic()),
       lane_(lane_of(shared.control.trace, index)),
       lps_(shared.lps),
       arena_(shared.arena(index)),
@@ -234,8 +225,7 @@ Worker<Pending>::Worker(Shared& shared, unsigned index)
       held_(shared.world.executions()),
       emitted_(shared.model, shared.control),
       executor_(shared.world, shared.options, lps_, faults_,
-                {mailbox_, pending_, emitted_, log_.undo_log(), speculative_}, shared.control.trace,
-                lane_),
+                {mailbox_, pending_, emitted_, log_.undo_log()}, shared.control.trace, lane_),
       rollback_(lps_, pending_, mailbox_, log_, dead_timers_, executor_, faults_, emitted_,
                 suspensions_, statistics_, lane_),
       sweep_(pending_, mailbox_, faults_, log_, dead_timers_, held_),
@@ -287,27 +277,6 @@ typename Worker<Pending>::Turn Worker<Pending>::turn() {
   return turn;
 }
 
-template <class Pending>
-void Worker<Pending>::run_alone() {
-  for (LookInterval interval;; interval.look()) {
-    const std::uint64_t most = std::min(interval.events(), cut_.events_left());
-    const std::uint64_t executed_before = statistics_.executed;
-    const bool went_on = run_batch(shared_.end, static_cast<std::uint32_t>(most)) > 0;
-    const TwEvent* next = pending_.top();
-    const Key gvt = !faults_.empty()  ? faults_.lowest()
-                    : next == nullptr ? Key::infinity()
-                                      : next->key();
-    const bool pauses = !went_on && next != nullptr;
-    if (commitment_.adopt_alone(gvt, !went_on && !pauses, local())) return;
-    if (dead_timer_count_.are_many(executor_.cancelled_timers(), pending_.size()))
-      reclaim_dead_timers();
-    // Dead timers do not count towards the events between cuts.
-    const std::uint64_t executed = statistics_.executed - executed_before;
-    const bool is_due = pauses || shared_.goal.time_is_over();
-    if (cut_.advance_alone(executed, is_due) && reach_cut()) return;
-  }
-}
-
 /// The times nearly always differ, and then decide.
 inline bool is_before(const TwEvent& event, const Key& key) {
   if (event.time() < key.time()) [[likely]]
@@ -328,7 +297,6 @@ std::uint32_t Worker<Pending>::run_batch(const Key& limit, std::uint32_t most_ev
       end_dropped();
     }
     ++executed;
-    if (!speculative_) break;
   }
   batch_end_ = outer_end;
   return executed;
@@ -340,7 +308,6 @@ template <class Pending>
   TwEvent* const event = executor_.running();
   LpState& lp = lps_[event->receiver];
   executor_.end_dropped(lp, event);
-  if (!speculative_) return;
   log_.end(begun_, event->receiver, lp, false);
 }
 
@@ -349,8 +316,7 @@ template <class Pending>
 template <class Pending>
 [[gnu::noinline]] void Worker<Pending>::run_events(const Key& limit, std::uint32_t& executed) {
   loop::execute_in_order(
-      pending_, executed,
-      [&] { return executed < batch_end_ && (speculative_ || faults_.empty()); },
+      pending_, executed, [&] { return executed < batch_end_; },
       [&limit](const TwEvent& event) { return is_before(event, limit); },
       [this](TwEvent* event) {
         prefetch_upcoming();
@@ -359,28 +325,12 @@ template <class Pending>
       });
 }
 
-/// Prefetches what the next events need: the LP's state, then the object that it points to.
+/// Prefetches what the next events need.
 template <class Pending>
 [[gnu::always_inline]] inline void Worker<Pending>::prefetch_upcoming() {
-  if (pending_.announces()) [[unlikely]] {
-    prefetch_next(pending_, lps_);
-    return look_ahead_.step(pending_, lps_);
-  }
-  const auto prefetch_state = [this](std::size_t distance) {
-    const TwEvent* later = pending_.upcoming(distance);
-    if (later == nullptr) return;
-    __builtin_prefetch(&lps_[later->receiver], 1);
-    // The pending set asks for an event's first line only.
-    __builtin_prefetch(later->payload() + TwEvent::kInlinePayloadBytes);
-  };
-  const auto prefetch_object = [this](std::size_t distance) {
-    if (const TwEvent* soon = pending_.upcoming(distance))
-      __builtin_prefetch(lps_[soon->receiver].object, 1);
-  };
-  prefetch_state(2);
-  prefetch_state(5);
-  prefetch_object(0);
-  prefetch_object(2);
+  prefetch_next(pending_, lps_);
+  if (pending_.announces()) [[unlikely]]
+    look_ahead_.step(pending_, lps_);
 }
 
 template <class Pending>
@@ -390,15 +340,6 @@ void Worker<Pending>::handle(TwEvent* event) {
     return;
   if (lp.held) [[unlikely]]
     return hold(event);
-  if (!speculative_) {
-    if (is_dead_timer(*lp.object, *event, event->payload())) [[unlikely]]
-      return drop_dead_timer(lp, event);
-    event->first_sent = nullptr;
-    if (!executor_.run(lp, event, false)) return;
-    ++statistics_.executed;
-    mailbox_.free(event);
-    return;
-  }
   if (!mailbox_.claim(event)) return;
   if (log_.is_straggler(lp, event)) [[unlikely]]
     rollback_.roll_back(event->receiver, event->key());

@@ -62,14 +62,12 @@ void Worker<Pending>::reclaim_dead_timers() {
 /// ends here.
 template <class Pending>
 bool Worker<Pending>::reach_cut() {
-  const bool ends = shared_.ends_at_cut && (cut_.was_due() || !speculative_);
+  const bool ends = shared_.ends_at_cut && cut_.was_due();
   is_moving_ = !ends && balance_.wants_cut();
-  if (speculative_) {
-    dead_timers_.put_all_back(lps_, pending_);
-    if (!is_moving_) sweep_.free_cancelled();  // else once it is known what moves
-    log_.trim(mailbox_);
-    mailbox_.commit_sent_to_ranks(Key::infinity());
-  }
+  dead_timers_.put_all_back(lps_, pending_);
+  if (!is_moving_) sweep_.free_cancelled();  // else once it is known what moves
+  log_.trim(mailbox_);
+  mailbox_.commit_sent_to_ranks(Key::infinity());
   if (kAssertions && !is_moving_) check_cut();
   ++statistics_.cuts;
   if (ends) commitment_.pause();

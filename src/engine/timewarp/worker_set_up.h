@@ -16,8 +16,8 @@ void Worker<Pending>::take_lps() {
     if (shared_.owners[id] != index_) continue;
     LpState& lp = lps_.take(id, arena_);
     lp.one_chunk = lps_.heap(id).single_chunk() && memory::chunk_bytes_at(lp.object) > 0;
-    lp.held = speculative_ && shared_.world.executions().of(id) != LpExecution::speculative;
-    if (speculative_ && !lp.held) log_.adopt(id, lp);
+    lp.held = shared_.world.executions().of(id) != LpExecution::speculative;
+    if (!lp.held) log_.adopt(id, lp);
     state_bytes += lps_.heap(id).live_bytes();
     reversible |= reverse_wanted && lp.object->reversible();
   }
@@ -43,7 +43,7 @@ void Worker<Pending>::take_events() {
       if (mailbox_.send(header, payload, nullptr, event)) pending_.push(event);
     });
   }
-  if (speculative_) mailbox_.flush();
+  mailbox_.flush();
 }
 
 template <class Pending>

@@ -105,12 +105,11 @@ void WorkerThread<Pending>::run() {
   const MisuseWatch watch;
   const Refusals refusals;
   const OversizeLimit limit(shared_.settings.deny_oversize);
-  const ThreadWatch watched(shared_.control.threads, shared_.model, worker_.execution(),
-                            worker_.speculative());
+  const ThreadWatch watched(shared_.control.threads, shared_.model, worker_.execution(), true);
   Interruptions interruptions(*this);
   if (!set_up()) return;
   worker_.begin();
-  worker_.speculative() ? take_turns() : worker_.run_alone();
+  take_turns();
   if (error_) std::rethrow_exception(error_);
   if (shared_.team.failed()) return;
   for (const std::string& note : {sharing_.note(), refusals.note(shared_.settings.deny_oversize)})
