@@ -163,12 +163,19 @@ class Context : public OutputContext {
   Random random(RandomName name, std::uint64_t item) const {
     return RandomStream::item(random_, name, item);
   }
+  /// The phase of the event being handled.
+  Phase phase() const { return Phase(phase_number()); }
   /// The end of the run (`--until`): events scheduled for this time or later are dropped.
   Time horizon() const { return horizon_; }
 
   /// Sends `event` to LP `destination`, to be handled `delay` from now. A zero delay is allowed:
   /// the event is handled after this one at the same time. Model faults: a negative delay, a time
   /// beyond the clock's range, a destination that does not exist.
+  ///
+  /// Events at one instant are handled by their phases. The event has the phase of its type
+  /// (`static constexpr unsigned phase = 3;`) or of this call (`Phase(3)`); without one, the phase of
+  /// this event if the delay is zero, else phase 0. Model fault: a zero delay and a phase before that
+  /// of this event.
   ///
   /// A handler of an expanded event must use delays of at least `duration()`: a smaller one is a
   /// model fault.
@@ -177,7 +184,7 @@ class Context : public OutputContext {
     if constexpr (detail::check_event<E>()) {
       static_assert(event_payload_bytes<E> < detail::kPayloadBytesLimit,
                     "an event is less than 1 GiB");
-      if constexpr (event_is_silent<E>)
+      if constexpr (event_is_silent<E> || event_has_phase<E>)
         return send_parts(destination, delay, event_type_id<E>, detail::payload_parts(event));
       send(destination, delay, event_type_id<E>,
            (event_payload_bytes<E> << 2) | std::uint32_t{event_payload_is_hashed<E>}, &event);
@@ -198,6 +205,12 @@ class Context : public OutputContext {
     if constexpr (detail::check_event<E>())
       send_parts(destination, delay, event_type_id<E>, detail::payload_parts(event, bytes));
   }
+  template <class E>
+  void schedule(LpId destination, Duration delay, const E& event, Phase phase,
+                std::span<const std::byte> bytes = {}) {
+    if constexpr (detail::check_event<E>())
+      send_parts(destination, delay, event_type_id<E>, in_phase(phase, event, bytes));
+  }
 
   /// Sets a timer: sends `event` to this LP, to be handled `delay` from now unless it is cancelled
   /// before. The returned value names the timer; keep it in the LP's state. Timers and other events
@@ -206,6 +219,13 @@ class Context : public OutputContext {
   Timer schedule_timer(Duration delay, const E& event, std::span<const std::byte> bytes = {}) {
     if constexpr (detail::check_event<E>())
       return send_timer(delay, event_type_id<E>, detail::payload_parts(event, bytes));
+    return Timer();
+  }
+  template <class E>
+  Timer schedule_timer(Duration delay, const E& event, Phase phase,
+                       std::span<const std::byte> bytes = {}) {
+    if constexpr (detail::check_event<E>())
+      return send_timer(delay, event_type_id<E>, in_phase(phase, event, bytes));
     return Timer();
   }
   /// Cancels a timer: its event is not handled. Returns true if the timer was live, that is set,
@@ -244,17 +264,14 @@ class Context : public OutputContext {
   template <class E>
   void schedule_expanded(LpId destination, Duration delay, Duration duration, const E& event,
                          std::span<const std::byte> bytes = {}) {
-    if constexpr (detail::check_event<E>()) {
-      static_assert(event_payload_bytes<E> <= detail::kExpandedBytesLimit,
-                    "an expanded event is at most 64 KiB; let a larger one carry what it needs in "
-                    "an ordinary event");
-      static_assert(!event_is_silent<E>, "a silent event has no duration");
-      check_duration(destination, delay, duration);
-      detail::PayloadParts parts = detail::payload_parts(event, bytes);
-      parts.has_trailer = true;
-      parts.trailer = duration.ticks();
-      send_parts(destination, delay, event_type_id<E>, parts);
-    }
+    if constexpr (detail::check_event<E>())
+      send_expanded<E>(destination, delay, duration, detail::payload_parts(event, bytes));
+  }
+  template <class E>
+  void schedule_expanded(LpId destination, Duration delay, Duration duration, const E& event,
+                         Phase phase, std::span<const std::byte> bytes = {}) {
+    if constexpr (detail::check_event<E>())
+      send_expanded<E>(destination, delay, duration, in_phase(phase, event, bytes));
   }
 
   /// Duration of the event being handled; zero for an ordinary event.
@@ -277,6 +294,7 @@ class Context : public OutputContext {
   virtual void send_parts(LpId destination, Duration delay, EventTypeId type,
                           const detail::PayloadParts& parts);
   virtual void remember_bytes(const void* value, std::size_t bytes);
+  virtual unsigned phase_number() const { return 0; }
 
   /// Removes a live timer from the LP's live timers.
   void end_timer(std::uint32_t place);
@@ -290,6 +308,25 @@ class Context : public OutputContext {
  private:
   struct Saver;
   Timer send_timer(Duration delay, EventTypeId type, detail::PayloadParts parts);
+  template <class E>
+  static detail::PayloadParts in_phase(Phase phase, const E& event,
+                                       std::span<const std::byte> bytes) {
+    detail::PayloadParts parts = detail::payload_parts(event, bytes);
+    parts.phase = static_cast<std::int8_t>(phase.number());
+    return parts;
+  }
+  template <class E>
+  void send_expanded(LpId destination, Duration delay, Duration duration,
+                     detail::PayloadParts parts) {
+    static_assert(event_payload_bytes<E> <= detail::kExpandedBytesLimit,
+                  "an expanded event is at most 64 KiB; let a larger one carry what it needs in an "
+                  "ordinary event");
+    static_assert(!event_is_silent<E>, "a silent event has no duration");
+    check_duration(destination, delay, duration);
+    parts.has_trailer = true;
+    parts.trailer = duration.ticks();
+    send_parts(destination, delay, event_type_id<E>, parts);
+  }
   void check_duration(LpId destination, Duration delay, Duration duration) const {
     std::int64_t start, end;
     const bool fits = __builtin_add_overflow(now_.ticks(), delay.ticks(), &start) ||

@@ -105,6 +105,29 @@ inline constexpr bool event_is_silent = [] {
   return false;
 }();
 
+/// Of the events at one instant, those of a lower phase come first, whatever their senders; 0 to 15.
+class Phase {
+ public:
+  static constexpr unsigned kMost = 15;
+
+  /// Throws std::invalid_argument for other numbers.
+  constexpr explicit Phase(unsigned number) : number_(number) {
+    if (number > kMost) refuse(number);
+  }
+  constexpr unsigned number() const { return number_; }
+
+ private:
+  [[noreturn]] static void refuse(unsigned number);
+  unsigned number_;
+};
+
+/// Whether the type has `static constexpr unsigned phase = N;`, the phase of all events of the type
+/// that name no other.
+template <EventPayload E>
+inline constexpr bool event_has_phase = requires {
+  typename std::integral_constant<unsigned, E::phase>;
+};
+
 /// Whether equal values have equal bytes (no padding, no floating point). Only then do the bytes
 /// enter the fingerprint.
 template <EventPayload E>

@@ -25,12 +25,16 @@ constexpr std::size_t bytes_begin(std::size_t event_bytes) {
   return (event_bytes + 7) / 8 * 8;
 }
 
+/// Of a send that names no phase.
+inline constexpr std::int8_t kNoPhase = -1;
+
 /// A payload in parts, so that it is copied once: to where the event is made.
 struct PayloadParts {
   const void* event = nullptr;
   std::uint32_t event_bytes = 0;
   bool hashed = false;       ///< equal structs have equal bytes, or there is no struct
   bool has_trailer = false;  ///< an expanded event, a timer, or a silent event
+  std::int8_t phase = kNoPhase;
   std::int64_t trailer = 0;  ///< see src/core/event_header.h for its meaning
   std::span<const std::byte> bytes;
 
@@ -61,6 +65,7 @@ PayloadParts payload_parts(const E& event, std::span<const std::byte> bytes = {}
   parts.event_bytes = event_payload_bytes<E>;
   parts.hashed = event_payload_is_hashed<E> || std::is_empty_v<E>;
   parts.bytes = bytes;
+  if constexpr (event_has_phase<E>) parts.phase = static_cast<std::int8_t>(E::phase);
   if constexpr (event_is_silent<E>) {
     parts.has_trailer = true;
     parts.trailer = kSilent;

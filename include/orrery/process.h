@@ -79,6 +79,7 @@ class ProcessHost {
   // ---- As in orrery/context.h
 
   Time now() const { return context().now(); }
+  Phase phase() const { return context().phase(); }
   LpId self() const { return context().self(); }
   LpId lp_count() const { return context().lp_count(); }
   Time horizon() const { return context().horizon(); }
@@ -107,13 +108,28 @@ class ProcessHost {
     context().schedule(destination, delay, event, bytes);
   }
   template <class E>
+  void schedule(LpId destination, Duration delay, const E& event, Phase phase,
+                std::span<const std::byte> bytes = {}) {
+    context().schedule(destination, delay, event, phase, bytes);
+  }
+  template <class E>
   void schedule_expanded(LpId destination, Duration delay, Duration duration, const E& event,
                          std::span<const std::byte> bytes = {}) {
     context().schedule_expanded(destination, delay, duration, event, bytes);
   }
   template <class E>
+  void schedule_expanded(LpId destination, Duration delay, Duration duration, const E& event,
+                         Phase phase, std::span<const std::byte> bytes = {}) {
+    context().schedule_expanded(destination, delay, duration, event, phase, bytes);
+  }
+  template <class E>
   Timer schedule_timer(Duration delay, const E& event, std::span<const std::byte> bytes = {}) {
     return context().schedule_timer(delay, event, bytes);
+  }
+  template <class E>
+  Timer schedule_timer(Duration delay, const E& event, Phase phase,
+                       std::span<const std::byte> bytes = {}) {
+    return context().schedule_timer(delay, event, phase, bytes);
   }
   bool cancel(const Timer& timer) { return context().cancel(timer); }
   [[noreturn]] void fail(std::string_view why) const { context().fail(why); }

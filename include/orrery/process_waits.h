@@ -4,6 +4,8 @@
 // of another process, a signal. A model includes orrery/process.h.
 #pragma once
 
+#include <optional>
+
 #include "orrery/process_kernel.h"
 #include "orrery/time.h"
 
@@ -13,13 +15,16 @@ namespace detail {
 
 class Delay final : public Wait {
  public:
-  explicit Delay(Duration duration) : duration_(duration) {}
+  explicit Delay(Duration duration, std::optional<Phase> phase = {})
+      : duration_(duration), phase_(phase) {}
   bool await_suspend(ProcessHandle frame) {
     process_ = frame.promise().process;
     if (!ProcessKernel::may_wait(*process_)) return false;
     const ProcessKernel& kernel = *process_->kernel;
     Context& context = kernel.context();
-    context.schedule(context.self(), duration_, kernel.wake_of(*process_));
+    const ProcessWake wake = kernel.wake_of(*process_);
+    phase_ ? context.schedule(context.self(), duration_, wake, *phase_)
+           : context.schedule(context.self(), duration_, wake);
     process_->waiting = true;
     return true;
   }
@@ -27,6 +32,7 @@ class Delay final : public Wait {
 
  private:
   const Duration duration_;
+  const std::optional<Phase> phase_;
   ProcessPromise* process_ = nullptr;
 };
 
@@ -68,6 +74,11 @@ class SignalWait final : public ListedWait {
 /// ends at the horizon or later, the process does not resume.
 [[nodiscard("co_await it")]] inline detail::Delay delay(Duration duration) {
   return detail::Delay(duration);
+}
+/// The same in a phase of that instant: with a zero delay after all events of earlier phases at this
+/// time.
+[[nodiscard("co_await it")]] inline detail::Delay delay(Duration duration, Phase phase) {
+  return detail::Delay(duration, phase);
 }
 
 /// `co_await ended(process)`: resumes when that process of the same LP has ended; at once if it

@@ -2,6 +2,7 @@
 #include "orrery/context.h"
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 #include "core/dead_timer.h"
@@ -16,6 +17,11 @@
 #include "orrery/reverse.h"
 
 namespace orrery {
+
+void Phase::refuse(unsigned number) {
+  throw std::invalid_argument("a phase is 0 to " + std::to_string(kMost) + ", but it is " +
+                              std::to_string(number));
+}
 
 LogicalProcessBase::~LogicalProcessBase() {
   Ledger::destroy(ledger_);

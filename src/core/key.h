@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The only total order of events: (time, microstep, sender LP, sender's send count). Every queue,
-// straggler test and cancellation compares keys by the `operator<=>` of this file.
+// The only total order of events: (time, phase, microstep, sender LP, sender's send count). Every
+// queue, straggler test and cancellation compares keys by the `operator<=>` of this file.
 //
-// A zero-delay send gets its cause's microstep + 1, any other send microstep 0, so that a cause
-// always precedes its effect; sender and send count make ties impossible. The key is packed in 20
-// bytes (time 64, microstep 24, sender 32, count 40 bits) because every comparison loads it: three
-// words, of which the first nearly always decides. The engine checks the bounds of the fields and
-// reports a violation in a sentence: 16 million zero-delay steps at one instant (the livelock limit
-// is far lower) and 10^12 sends of one LP.
+// A zero-delay send has its cause's phase and microstep + 1, or a later phase and microstep 0; any
+// other send has microstep 0, and phase 0 unless it names another. So a cause always precedes its
+// effect; sender and send count make ties impossible. The key is packed in 20 bytes (time 64, phase
+// 4, microstep 20, sender 32, count 40 bits) because every comparison loads it: three words, of which
+// the first nearly always decides. Phase and microstep together are the *step*, of 24 bits. The
+// engine checks the bounds of the fields and reports a violation in a sentence: a million zero-delay
+// steps in one phase of an instant, and 10^12 sends of one LP.
 #pragma once
 
 #include <compare>
@@ -21,13 +22,15 @@ namespace orrery {
 
 class Key {
  public:
-  static constexpr std::uint32_t kMaxMicrostep = (1u << 24) - 1;
+  static constexpr unsigned kMicrostepBits = 20;
+  static constexpr std::uint32_t kMaxMicrostep = (1u << kMicrostepBits) - 1;
+  static constexpr std::uint32_t kMaxStep = (1u << 24) - 1;
   static constexpr std::uint64_t kMaxSequence = (std::uint64_t{1} << 40) - 1;
 
   constexpr Key() = default;
-  constexpr Key(Time time, std::uint32_t microstep, LpId sender, std::uint64_t sequence)
+  constexpr Key(Time time, std::uint32_t step, LpId sender, std::uint64_t sequence)
       : time_(time.ticks()),
-        upper_((std::uint64_t{microstep} << 40) | (std::uint64_t{sender} << 8) | (sequence >> 32)),
+        upper_((std::uint64_t{step} << 40) | (std::uint64_t{sender} << 8) | (sequence >> 32)),
         lower_(static_cast<std::uint32_t>(sequence)) {}
 
   static constexpr Key infinity() { return end_of(Time::max()); }
@@ -35,9 +38,7 @@ class Key {
   static constexpr Key start_of(Time time) { return Key(time, 0, 0, 0); }
 
   /// After every event at `time`.
-  static constexpr Key end_of(Time time) {
-    return Key(time, kMaxMicrostep, ~LpId{0}, kMaxSequence);
-  }
+  static constexpr Key end_of(Time time) { return Key(time, kMaxStep, ~LpId{0}, kMaxSequence); }
 
   /// The lowest key after this one.
   constexpr Key next() const {
@@ -47,7 +48,12 @@ class Key {
   }
 
   constexpr Time time() const { return Time::from_ticks(time_); }
-  constexpr std::uint32_t microstep() const { return static_cast<std::uint32_t>(upper_ >> 40); }
+  /// Phase and microstep in one number, in their order.
+  constexpr std::uint32_t step() const { return static_cast<std::uint32_t>(upper_ >> 40); }
+  constexpr unsigned phase() const { return step() >> kMicrostepBits; }
+  /// Within the phase.
+  constexpr std::uint32_t microstep() const { return step() & kMaxMicrostep; }
+  static constexpr std::uint32_t first_step_of(unsigned phase) { return phase << kMicrostepBits; }
   constexpr LpId sender() const { return static_cast<LpId>(upper_ >> 8); }
   constexpr std::uint64_t sequence() const { return ((upper_ & 0xff) << 32) | lower_; }
 

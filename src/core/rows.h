@@ -21,7 +21,7 @@ struct Row {
   std::span<const std::uint64_t> cells;  ///< see row_cells.h
 };
 
-/// A row in words: time, microstep and sender, send count, ordinal and LP, table and number of cell
+/// A row in words: time, step and sender, send count, ordinal and LP, table and number of cell
 /// words, cell words.
 struct PackedRow {
   static constexpr std::size_t kHeadWords = 5;

@@ -47,13 +47,15 @@ Ground ground_of(const Json& json) {
 
 Json key_json(const Key& key) {
   return {{"ticks", key.time().ticks()},
+          {"phase", key.phase()},
           {"microstep", key.microstep()},
           {"sender", key.sender()},
           {"sequence", key.sequence()}};
 }
 Key key_of(const Json& json) {
-  return Key(Time::from_ticks(json.at("ticks")), json.at("microstep"), json.at("sender"),
-             json.at("sequence"));
+  const std::uint32_t step =
+      Key::first_step_of(json.value("phase", 0u)) + json.at("microstep").get<std::uint32_t>();
+  return Key(Time::from_ticks(json.at("ticks")), step, json.at("sender"), json.at("sequence"));
 }
 
 Json references_json(const std::vector<Reference>& references) {

@@ -83,14 +83,15 @@ void CommittedEvents::write(const Row& row) {
 /// track if it is the first there, and of an arrow to it.
 std::uint64_t CommittedEvents::bytes_of(const Stored& event) {
   constexpr std::uint64_t kTrackBytes = 64, kEndBytes = 36, kArrowBytes = 2 * 11;
-  // Tags and lengths of packet, event and up to nine notes, timestamp, flags, type, fingerprint.
-  constexpr std::uint64_t kFixedBytes = 4 + 11 + 4 + 4 + 2 + 9 * 5 + 10;
+  // Tags and lengths of packet, event and up to ten notes, timestamp, flags, type, fingerprint.
+  constexpr std::uint64_t kFixedBytes = 4 + 11 + 4 + 4 + 2 + 10 * 5 + 10;
   std::uint64_t bytes = kFixedBytes + kArrowBytes + varint_bytes(kFirstLpTrack + event.lp) + 1 +
                         varint_bytes(event.name + 1) + 1 +
                         varint_bytes(static_cast<std::uint64_t>(event.key.time().ticks())) +
-                        varint_bytes(event.key.microstep()) + varint_bytes(event.key.sender()) +
-                        varint_bytes(event.key.sequence()) + varint_bytes(event.payload_bytes) +
-                        varint_bytes(event.first_send) + varint_bytes(event.sends);
+                        varint_bytes(event.key.phase()) + varint_bytes(event.key.microstep()) +
+                        varint_bytes(event.key.sender()) + varint_bytes(event.key.sequence()) +
+                        varint_bytes(event.payload_bytes) + varint_bytes(event.first_send) +
+                        varint_bytes(event.sends);
   if (event.duration_ticks > 0)
     bytes += kEndBytes + varint_bytes(static_cast<std::uint64_t>(event.duration_ticks));
   if (event.lp < lps_seen_.size() && !lps_seen_[event.lp]) {
@@ -193,6 +194,7 @@ class CommittedPackets {
                        kFirstLpTrack + event.lp, all_.names_[event.name]);
     one.note(Note::ticks, ticks);
     if (!is_start(event)) {
+      if (event.key.phase() > 0) one.note(Note::phase, std::uint64_t{event.key.phase()});
       if (event.key.microstep() > 0)
         one.note(Note::microstep, std::uint64_t{event.key.microstep()});
       one.note(Note::sender, std::uint64_t{event.key.sender()})

@@ -11,7 +11,7 @@
 
 namespace orrery::trace {
 
-static_assert(std::size(kNotes) == static_cast<std::size_t>(Note::left_out) + 1);
+static_assert(std::size(kNotes) == static_cast<std::size_t>(Note::phase) + 1);
 
 Time read_time(const std::string& flag, const std::string& text, double tick_seconds,
                Time otherwise) {

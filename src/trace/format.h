@@ -85,16 +85,17 @@ enum class Note : std::uint32_t {
   undone,
   bytes,
   committed,
-  left_out
+  left_out,
+  phase
 };
 inline constexpr std::string_view kNotes[] = {
     "",           "ticks",       "microstep",    "sender", "send",       "payload bytes",
     "duration",   "fingerprint", "first send",   "sends",  "version",    "model",
     "parameters", "seed",        "tick seconds", "LPs",    "traced LPs", "from",
     "to",         "events",      "whole",        "until",  "LP",         "undone",
-    "bytes",      "committed",   "left out"};
+    "bytes",      "committed",   "left out",     "phase"};
 
-inline constexpr std::uint64_t kVersion = 1;
+inline constexpr std::uint64_t kVersion = 2;  ///< 1: without phases
 /// The names of the events that describe the run, and the end of the trace.
 inline constexpr std::string_view kHead = "orrery trace", kTail = "end of the trace";
 inline constexpr std::string_view kStart = "start";

@@ -72,16 +72,20 @@ Value value_of(data_view note) {
 struct EventNotes {
   ReadEvent& read;
   std::int64_t ticks = 0;
-  std::uint64_t microstep = 0, sender = 0, send = 0;
+  std::uint64_t phase = 0, microstep = 0, sender = 0, send = 0;
 
   Key key() const {
-    return Key(Time::from_ticks(ticks), static_cast<std::uint32_t>(microstep),
-               static_cast<LpId>(sender), send);
+    const std::uint64_t step = Key::first_step_of(static_cast<unsigned>(phase)) + microstep;
+    return Key(Time::from_ticks(ticks), static_cast<std::uint32_t>(step), static_cast<LpId>(sender),
+               send);
   }
   void operator()(Note note, const Value& value) {
     switch (note) {
       case Note::ticks:
         ticks = static_cast<std::int64_t>(value.number);
+        break;
+      case Note::phase:
+        phase = value.number;
         break;
       case Note::microstep:
         microstep = value.number;
@@ -312,7 +316,7 @@ void TraceReader::read_head_note(Note note, std::uint64_t number, double real,
   const Time time = Time::from_ticks(static_cast<std::int64_t>(number));
   switch (note) {
     case Note::version:
-      if (number != kVersion) refuse("it is of another version of Orrery");
+      if (number < 1 || number > kVersion) refuse("it is of another version of Orrery");
       break;
     case Note::model:
       facts_.model = text;

@@ -18,7 +18,7 @@ namespace {
 
 struct Event {
   std::int64_t time = 1000;
-  std::uint32_t microstep = 2;
+  std::uint32_t step = 2;
   LpId sender = 30;
   std::uint64_t sequence = 4000;
   EventTypeId type = 0x12345678;
@@ -26,7 +26,7 @@ struct Event {
   bool hashed = true;
 
   std::uint64_t add_to(std::uint64_t hash) const {
-    const EventHeader header(Key(Time::from_ticks(time), microstep, sender, sequence), 0, type,
+    const EventHeader header(Key(Time::from_ticks(time), step, sender, sequence), 0, type,
                              PayloadSize(static_cast<std::uint32_t>(payload.size()), hashed));
     return fingerprint::add_event(hash, header, payload.data());
   }
@@ -50,7 +50,7 @@ TEST(Fingerprint, EveryFieldCounts) {
           static_cast<std::int64_t>(static_cast<std::uint64_t>(e.time) ^ std::uint64_t{1} << bit);
     });
   for (int bit = 0; bit < 24; ++bit)
-    expect_changed("microstep", [bit](Event& e) { e.microstep ^= 1u << bit; });
+    expect_changed("step", [bit](Event& e) { e.step ^= 1u << bit; });
   for (int bit = 0; bit < 32; ++bit)
     expect_changed("sender", [bit](Event& e) { e.sender ^= 1u << bit; });
   for (int bit = 0; bit < 40; ++bit)

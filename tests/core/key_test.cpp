@@ -19,23 +19,30 @@ namespace {
 using Parts = std::tuple<std::int64_t, std::uint32_t, LpId, std::uint64_t>;
 
 Key key_of(const Parts& parts) {
-  const auto& [time, microstep, sender, sequence] = parts;
-  return Key(Time::from_ticks(time), microstep, sender, sequence);
+  const auto& [time, step, sender, sequence] = parts;
+  return Key(Time::from_ticks(time), step, sender, sequence);
 }
 
 Parts parts_of(const Key& key) {
-  return {key.time().ticks(), key.microstep(), key.sender(), key.sequence()};
+  return {key.time().ticks(), key.step(), key.sender(), key.sequence()};
 }
 
 std::string text(const Parts& parts) {
-  const auto& [time, microstep, sender, sequence] = parts;
-  return "(" + std::to_string(time) + ", " + std::to_string(microstep) + ", " +
-         std::to_string(sender) + ", " + std::to_string(sequence) + ")";
+  const auto& [time, step, sender, sequence] = parts;
+  return "(" + std::to_string(time) + ", " + std::to_string(step) + ", " + std::to_string(sender) +
+         ", " + std::to_string(sequence) + ")";
 }
 
 const std::vector<std::int64_t> kTimes = {INT64_MIN, -1, 0, 1, 1 << 20, INT64_MAX - 1, INT64_MAX};
-const std::vector<std::uint32_t> kMicrosteps = {
-    0, 1, 255, 256, 65536, Key::kMaxMicrostep - 1, Key::kMaxMicrostep};
+const std::vector<std::uint32_t> kSteps = {0,
+                                           1,
+                                           255,
+                                           256,
+                                           65536,
+                                           Key::kMaxMicrostep,
+                                           Key::kMaxMicrostep + 1,
+                                           Key::kMaxStep - 1,
+                                           Key::kMaxStep};
 const std::vector<LpId> kSenders = {0, 1, 255, 256, 1u << 24, 0x7fffffff, 0x80000000, ~LpId{0}};
 const std::vector<std::uint64_t> kSequences = {0,
                                                1,
@@ -51,7 +58,7 @@ class PartsSource {
  public:
   explicit PartsSource(std::uint64_t seed) : random_(seed) {}
   Parts operator()() {
-    return {pick(kTimes), pick(kMicrosteps) & Key::kMaxMicrostep, pick(kSenders),
+    return {pick(kTimes), pick(kSteps) & Key::kMaxStep, pick(kSenders),
             pick(kSequences) & Key::kMaxSequence};
   }
 
@@ -66,12 +73,26 @@ class PartsSource {
 
 TEST(Key, PacksEveryPartAtItsBounds) {
   for (const std::int64_t time : kTimes)
-    for (const std::uint32_t microstep : kMicrosteps)
+    for (const std::uint32_t step : kSteps)
       for (const LpId sender : kSenders)
         for (const std::uint64_t sequence : kSequences) {
-          const Parts parts{time, microstep, sender, sequence};
+          const Parts parts{time, step, sender, sequence};
           ASSERT_EQ(parts_of(key_of(parts)), parts) << text(parts);
         }
+}
+
+/// A later phase comes after all microsteps of the phases before it.
+TEST(Key, HasAPhase) {
+  const auto in = [](unsigned phase, std::uint32_t microstep) {
+    return Key(Time::from_ticks(7), Key::first_step_of(phase) + microstep, 3, 1);
+  };
+  for (const unsigned phase : {0u, 1u, 14u, 15u})
+    for (const std::uint32_t microstep : {0u, 1u, Key::kMaxMicrostep}) {
+      EXPECT_EQ(in(phase, microstep).phase(), phase);
+      EXPECT_EQ(in(phase, microstep).microstep(), microstep);
+    }
+  EXPECT_LT(in(4, Key::kMaxMicrostep), in(5, 0));
+  EXPECT_LT(in(15, Key::kMaxMicrostep), Key::end_of(Time::from_ticks(7)));
 }
 
 TEST(Key, OrderIsThatOfTheTuple) {

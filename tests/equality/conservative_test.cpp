@@ -62,7 +62,8 @@ DelayModelOptions some(std::uint64_t seed) {
           .promise = kPromises[seed % 4],
           .grain_ticks = seed % 3 == 0 ? 1 : 5,
           .horizon = Duration::from_ticks(kSanitizers ? 600 : 3'000),
-          .durations = seed % 5 == 0};
+          .durations = seed % 5 == 0,
+          .phases = seed % 3 == 1};
 }
 
 /// Where everything is slow, every third shape in turn.

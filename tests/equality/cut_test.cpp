@@ -76,7 +76,8 @@ TEST(Cuts, RandomModels) {
                        .lps = static_cast<LpId>(20 + seed * 37 % 120),
                        .grain_ticks = seed % 2 == 0 ? 1 : 10,
                        .horizon = Duration::from_ticks(kHorizonTicks),
-                       .durations = seed == 3});
+                       .durations = seed == 3,
+                       .phases = seed == 2});
     RunOptions sequential;
     sequential.seed = seed;
     const Outcome expected = run_model(model, "sequential", sequential);
@@ -159,10 +160,12 @@ TEST(Cuts, OfLargeLpsAndReverseHandlers) {
 // ---- Cuts within an instant
 
 TEST(Cuts, WithinAnInstant) {
-  const InstantModel model(100);
-  const Outcome expected = run_model(model, "sequential", {});
-  ASSERT_GT(expected.rows.size(), 100u);
-  for (const Paused& paused : pauses()) expect_equal(model, expected, paused, paused.options());
+  for (const bool phases : {false, true}) {
+    const InstantModel model(100, phases);
+    const Outcome expected = run_model(model, "sequential", {});
+    ASSERT_GT(expected.rows.size(), 100u);
+    for (const Paused& paused : pauses()) expect_equal(model, expected, paused, paused.options());
+  }
 }
 
 TEST(Cuts, OnTheWayIntoALivelock) {

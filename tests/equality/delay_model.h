@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "crashes.h"
+#include "equality/any_phase.h"
 #include "equality/witness.h"
 #include "orrery/orrery.h"
 
@@ -35,6 +36,7 @@ struct DelayModelOptions {
   std::int64_t breach_at_event = -1;  ///< some send one tick too early at their n-th event
   int extra_work = 0;                 ///< steps of a busy loop in each event
   bool durations = false;             ///< some events are expanded
+  bool phases = false;                ///< some sends name a phase
 };
 
 struct Visit {
@@ -153,6 +155,8 @@ inline void DelayLp::visit_neighbour(Context& context, std::uint64_t value) {
   if (model_.options.durations && value % 3 == 0)
     return context.schedule_expanded(to, wait, grain * static_cast<std::int64_t>(value % 4),
                                      Visit{value * 3 + 1});
+  if (model_.options.phases && value % 2 == 0)
+    return context.schedule(to, wait, Visit{value * 3 + 1}, any_phase(context, wait));
   context.schedule(to, wait, Visit{value * 3 + 1});
 }
 

@@ -159,7 +159,8 @@ TEST(Equality, RandomModelOnEveryVariant) {
                        .lps = static_cast<LpId>(8 + seed * 37 % 200),
                        .grain_ticks = seed % 3 == 0 ? 1 : 10,
                        .horizon = Duration::from_ticks(kHorizonTicks),
-                       .durations = seed % 4 < 2});
+                       .durations = seed % 4 < 2,
+                       .phases = seed % 2 == 0});
     RunOptions sequential;
     sequential.seed = seed;
     const Outcome expected = run_model(model, "sequential", sequential);
@@ -188,7 +189,8 @@ TEST(Equality, RandomModelOnTheChecker) {
     RandomModel model({.shape = seed,
                        .lps = static_cast<LpId>(8 + seed * 37 % 200),
                        .grain_ticks = seed % 3 == 0 ? 1 : 10,
-                       .horizon = Duration::from_ticks(1'500)});
+                       .horizon = Duration::from_ticks(1'500),
+                       .phases = seed % 2 == 0});
     RunOptions options;
     options.seed = seed;
     const Outcome expected = run_model(model, "sequential", options);

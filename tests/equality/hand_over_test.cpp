@@ -63,7 +63,8 @@ TEST(HandOver, RandomModels) {
                        .lps = static_cast<LpId>(20 + seed * 37 % 120),
                        .grain_ticks = seed % 2 == 0 ? 1 : 10,
                        .horizon = Duration::from_ticks(kHorizonTicks),
-                       .durations = seed == 2});
+                       .durations = seed == 2,
+                       .phases = seed == 1});
     RunOptions options;
     options.seed = seed;
     expect_equal_in_turns(model, options, {seed == 1 ? 100u : 1'000u}, seed);

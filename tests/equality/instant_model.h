@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tokens that go from LP to LP with zero delay, all at the same instants: GVT moves by microsteps,
-// and so do cuts.
+// Tokens that go from LP to LP with zero delay, all at the same instants: GVT moves by microsteps
+// and phases, and so do cuts.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 
@@ -19,12 +20,14 @@ struct Pass {
 
 class InstantModel final : public Model {
  public:
-  explicit InstantModel(std::uint32_t most_steps) : steps(most_steps) {}
+  explicit InstantModel(std::uint32_t most_steps, bool has_phases = false)
+      : steps(most_steps), phases(has_phases) {}
   std::uint64_t lp_count() const override { return 24; }
   std::unique_ptr<LogicalProcessBase> create(LpId) const override;
   Time default_horizon() const override { return Time::from_ticks(kSanitizers ? 3 : 6); }
 
   const std::uint32_t steps;  ///< at an instant
+  const bool phases;          ///< now and then a token goes to a later phase
   const Table passed{*this, "passed", {{"value", ColumnType::integer}}, "some events"};
   const Metric values{*this, "values", "", "of the tokens", Keep::histogram};
 };
@@ -44,7 +47,10 @@ class InstantLp final : public LogicalProcess<InstantLp, Pass> {
  private:
   void pass(Context& context, const Pass& token) {
     const auto to = static_cast<LpId>(context.random().below(context.lp_count()));
-    if (token.left > 0) {
+    if (token.left > 0 && model_.phases && token.value % 8 == 0) {
+      context.schedule(to, Duration::zero(), Pass{token.value, token.left - 1, 0},
+                       Phase(std::min(context.phase().number() + 1, Phase::kMost)));
+    } else if (token.left > 0) {
       context.schedule(to, Duration::zero(), Pass{token.value, token.left - 1, 0});
     } else {
       context.schedule(to, Duration::from_ticks(1), Pass{token.value, model_.steps, 0});

@@ -71,7 +71,8 @@ TEST(Moves, RandomModels) {
                        .lps = static_cast<LpId>(20 + seed * 37 % 120),
                        .grain_ticks = seed % 2 == 0 ? 1 : 10,
                        .horizon = Duration::from_ticks(kHorizonTicks),
-                       .durations = seed == 3});
+                       .durations = seed == 3,
+                       .phases = seed == 2});
     RunOptions options;
     options.seed = seed;
     Comparison comparison(model, options);
@@ -171,7 +172,7 @@ TEST(Moves, AndHandOvers) {
 // ---- Within an instant, and its end
 
 TEST(Moves, WithinAnInstant) {
-  const InstantModel model(100);
+  const InstantModel model(100, true);
   Comparison comparison(model, {});
   ASSERT_GT(comparison.expected().rows.size(), 100u);
   for (const Moves& moves : all_moves()) comparison.run(moves);

@@ -70,7 +70,8 @@ TEST(PreemptionAtCalls, AtEachCallOfThePlatform) {
                              .lps = static_cast<LpId>(20 + seed * 37 % 120),
                              .grain_ticks = seed % 2 == 0 ? 1 : 10,
                              .horizon = Duration::from_ticks(1'000),
-                             .durations = seed == 3});
+                             .durations = seed == 3,
+                             .phases = seed == 2});
     RunOptions options;
     options.seed = seed;
     const Outcome expected = run_model(model, "sequential", options);

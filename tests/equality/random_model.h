@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "equality/any_phase.h"
 #include "equality/witness.h"
 #include "orrery/orrery.h"
 
@@ -32,6 +33,7 @@ struct RandomModelOptions {
   std::int64_t fault_at_event = -1;  ///< an LP fails at its n-th event; -1: never
   int extra_work = 0;                ///< steps of a busy loop in each event
   bool durations = false;            ///< some events are expanded
+  bool phases = false;               ///< some sends name a phase
 };
 
 // Event types. `Walk` keeps the population constant: each sends exactly one Walk.
@@ -149,13 +151,18 @@ template <class E>
 void RandomLp::send(Context& context, LpId to, Duration wait, const E& event) {
   wait += context.duration();
   const std::uint64_t kind = model_.options.durations ? context.random().below(12) : 0;
-  if (kind < 4) return context.schedule(to, wait, event);
+  const bool is_named = model_.options.phases && context.random().below(3) == 0;
+  const Phase phase = is_named ? any_phase(context, wait) : Phase(0);
+  if (kind < 4)
+    return is_named ? context.schedule(to, wait, event, phase) : context.schedule(to, wait, event);
   std::int64_t steps = 0;  // kinds 4, 5: a duration of zero
   if (kind >= 6) steps = static_cast<std::int64_t>(context.random().below(6));
   if (kind == 11) steps = 50;
   const std::int64_t ticks =
       steps * model_.options.grain_ticks + static_cast<std::int64_t>(kind % 2);
-  context.schedule_expanded(to, wait, Duration::from_ticks(steps == 0 ? 0 : ticks), event);
+  const Duration duration = Duration::from_ticks(steps == 0 ? 0 : ticks);
+  is_named ? context.schedule_expanded(to, wait, duration, event, phase)
+           : context.schedule_expanded(to, wait, duration, event);
 }
 
 inline void RandomLp::start(Context& context) {
@@ -269,7 +276,9 @@ inline void RandomLp::set_reminder(Context& context, std::uint64_t value) {
   const std::vector<std::byte> bytes(random.below(300), std::byte(value & 0xff));
   const Duration wait = context.duration() + delay(context);
   const auto number = static_cast<std::uint32_t>(value % reminders_.size());
-  timer = context.schedule_timer(wait, Reminder{number, 0}, bytes);
+  timer = model_.options.phases
+              ? context.schedule_timer(wait, Reminder{number, 0}, any_phase(context, wait), bytes)
+              : context.schedule_timer(wait, Reminder{number, 0}, bytes);
 }
 
 inline void RandomLp::handle(Context& context, const Reminder& reminder,

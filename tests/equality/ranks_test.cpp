@@ -72,7 +72,8 @@ DelayModelOptions some(std::uint64_t seed) {
           .promise = kPromises[seed % 4],
           .grain_ticks = seed % 3 == 0 ? 1 : 5,
           .horizon = Duration::from_ticks(kSanitizers ? 100 : 200),
-          .durations = seed % 5 == 0};
+          .durations = seed % 5 == 0,
+          .phases = seed % 3 == 1};
 }
 
 RunOptions seeded(std::uint64_t seed) {

@@ -98,7 +98,8 @@ RandomModelOptions some(std::uint64_t seed) {
           .lps = static_cast<LpId>(6 + seed * 37 % 90),
           .grain_ticks = seed % 3 == 0 ? 1 : 10,
           .horizon = Duration::from_ticks(kSanitizers ? 400 : 1'200),
-          .durations = seed % 4 == 0};
+          .durations = seed % 4 == 0,
+          .phases = seed % 2 == 0};
 }
 
 TEST(TimeWarpOverRanks, CommitsTheSame) {

@@ -74,7 +74,7 @@ def hand_over_every(random, place):
 
 
 def livelock(random, place):
-    return random.choice(("5000", "1000000", "10000000")) if place.commits else None
+    return random.choice(("5000", "1000000", "1048575")) if place.commits else None
 
 
 # Option -> its values; None from a function leaves the option away.

@@ -81,6 +81,7 @@ SECOND = 1_000_000_000
 def random_model(random, _):
     sets = {"shape": random.randrange(1_000_000), "lps": some(random, 1, 2, 5, 16, 64, 200),
             "grain": some(random, 1, 10), "durations": some(random, "yes", "no"),
+            "phases": some(random, "no", "yes"),
             "rows": some(random, "yes", "no"), "held": some(random, "no", "no", "yes")}
     fails = random.random() < 0.2
     if fails:
@@ -92,7 +93,8 @@ def random_model(random, _):
 def delays(random, _):
     sets = {"shape": random.randrange(1_000_000), "lps": some(random, 12, 40, 150, 500),
             "grain": some(random, 1, 7), "promise": some(random, "all", "edge", "clusters", "mixed"),
-            "durations": some(random, "no", "no", "yes"), "held": some(random, "no", "no", "yes")}
+            "durations": some(random, "no", "no", "yes"), "phases": some(random, "no", "yes"),
+            "held": some(random, "no", "no", "yes")}
     fails = random.random() < 0.2
     if fails:
         sets[some(random, "fault_at", "breach_at")] = some(random, 1, 5, 20, 60)

@@ -82,6 +82,22 @@ TEST(GuideModel, AnotherClerkServesThoseWhoGaveUp) {
   EXPECT_LE(two.metric("clerk_wait").maximum, 300);
 }
 
+/// Each round is cleared after all of its bids, of which there are more than one of each bidder.
+TEST(GuideModel, AuctionsClearAfterAllBidsOnEveryEngine) {
+  const Simulation expected("auction", {}, kDay);
+  for (const char* engine : {"timewarp", "conservative", "expanded", "windows", "checker"}) {
+    const Simulation actual("auction", {}, kDay, 1, engine,
+                            engine == std::string("conservative") ? 1 : 2);
+    expect_same_commit(expected.outcome(), actual.outcome(), engine);
+  }
+  EXPECT_EQ(expected.outcome().rows.size(), 47U);
+  for (const auto& row : expected.outcome().rows) {
+    const auto& cells = std::get<std::vector<std::uint64_t>>(row);
+    EXPECT_GT(cells.at(0), 1U) << "price";
+    EXPECT_GT(cells.at(2), 8U) << "bids";
+  }
+}
+
 TEST(PageForOthers, LettersAreTheSameOnEveryEngine) {
   const Simulation expected("post", {{"offices", "9"}}, kDay);
   for (const char* engine : {"timewarp", "conservative", "expanded", "checker"}) {

@@ -100,7 +100,7 @@ class EventRecorder final : public Context {
     begin(event.receiver, event.key());
     minimum_delay_ = duration_of(event, event.payload.data());
     LogicalProcessBase& lp = *lps_[event.receiver].object;
-    handled_.push_back({now_, now_ + minimum_delay_, event.receiver, event.key().microstep(),
+    handled_.push_back({now_, now_ + minimum_delay_, event.receiver, event.key().step(),
                         std::string(lp.event_name(event.type))});
     if (!lp.dispatch(*this, event.type, event.payload.data(), model_bytes_of(event)))
       throw std::logic_error("an LP got an event that it has no handler for");

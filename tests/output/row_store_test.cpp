@@ -35,7 +35,7 @@ class Recorder final : public RowWriter {
     while (closed.load(std::memory_order_acquire)) std::this_thread::yield();
     if (lines.size() >= breaks_after) throw std::runtime_error("broken");
     if (pause.count() > 0) std::this_thread::sleep_for(pause);
-    lines.emplace_back(row.key.time().ticks(), row.key.microstep(), row.lp, row.ordinal,
+    lines.emplace_back(row.key.time().ticks(), row.key.step(), row.lp, row.ordinal,
                        row.cells.empty() ? 0 : row.cells[0]);
     written.store(lines.size(), std::memory_order_relaxed);  // a count to poll, nothing else
   }

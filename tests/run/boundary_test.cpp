@@ -266,7 +266,7 @@ TEST(Options, UnknownNamesAreRefusedBeforeTheRun) {
   EXPECT_THROW(find_engine("timewrap"), UsageError);
 }
 
-/// A microstep has 24 bits in the key: a limit beyond them would let keys wrap round unnoticed.
+/// A microstep has 20 bits in the key: a limit beyond them would let keys wrap round unnoticed.
 TEST(Options, LivelockLimitBeyondTheKeyIsRefused) {
   ScriptModel model(4);
   for (const char* engine : {"sequential", "timewarp"}) {

@@ -115,7 +115,7 @@ TEST_F(CommittedEventsTest, IsNeverLargerThanItMayBe) {
       one.sends = 1;
       if (dear) {
         one.key = Key(Time::from_ticks(1'000'000'000'000 + static_cast<std::int64_t>(asked)),
-                      Key::kMaxMicrostep, 4, (std::uint64_t{1} << 39) + asked);
+                      Key::kMaxStep, 4, (std::uint64_t{1} << 39) + asked);
         one.lp = 4;
         one.first_send = (std::uint64_t{1} << 39) + asked + 1;
         one.duration_ticks = 1'000'000'000'000;

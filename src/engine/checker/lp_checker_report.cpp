@@ -68,6 +68,7 @@ std::string LpChecker::sentence(const Job& job, const Finding& finding) const {
   if (tells_system_failure(finding.text)) return finding.text;
   std::string where = describe_event(model_, job.lp, name_of(job), job.key.time());
   if (job.kind == Job::Kind::event) {
+    if (job.key.phase() > 0) where += fmt::format(", phase {}", job.key.phase());
     where += fmt::format(", microstep {}, event {} of those that LP {} sent", job.key.microstep(),
                          job.key.sequence(), job.key.sender());
   }

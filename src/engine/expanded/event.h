@@ -29,14 +29,14 @@ struct Event : EventHeader {
 static_assert(sizeof(Event) == Event::kPayloadOffset);
 
 /// The barrier of `event`: no event that it causes has a lower key. With a duration d > 0 its sends
-/// have times at its start plus d or later; with d = 0 they are at the next microstep or later. No
+/// have times at its start plus d or later; with d = 0 they are at the next step or later. No
 /// event's key equals a barrier: send counts begin at 1.
 inline Key barrier_of(const Event& event) {
   const Duration duration = duration_of(event, event.payload());
   if (duration > Duration::zero()) return Key::start_of(event.time() + duration);
-  if (event.microstep() < Key::kMaxMicrostep) [[likely]]
-    return Key(event.time(), event.microstep() + 1, 0, 0);
-  // The last possible microstep: the livelock limit refuses a send without delay.
+  if (event.step() < Key::kMaxStep) [[likely]]
+    return Key(event.time(), event.step() + 1, 0, 0);
+  // The last possible step: the livelock limit refuses a send without delay.
   return Key::start_of(event.time() + Duration::from_ticks(1));
 }
 

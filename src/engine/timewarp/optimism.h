@@ -99,8 +99,8 @@ class Optimism {
   static constexpr unsigned kReliefRounds = 8, kClosedRounds = 32;
 
   static Key after_steps(const Key& gvt, std::uint32_t steps) {
-    if (gvt.microstep() > Key::kMaxMicrostep - steps) return Key::end_of(gvt.time());
-    return Key(gvt.time(), gvt.microstep() + steps, 0, 0);
+    if (gvt.step() > Key::kMaxStep - steps) return Key::end_of(gvt.time());
+    return Key(gvt.time(), gvt.step() + steps, 0, 0);
   }
   static double share(double part, double whole) {
     return whole > 0 ? std::clamp(part / whole, 0.0, 1.0) : 1.0;

@@ -208,7 +208,7 @@ class Execution final : public Context, public HandlerExecution {
                   const detail::PayloadParts& parts) override {
     check_payload(destination, parts);
     const Key key = key_of_send(model_, promises_, cause_, self_, ++sends_, destination, lp_count_,
-                                delay, minimum_delay_, livelock_microsteps_);
+                                delay, minimum_delay_, livelock_microsteps_, parts.phase);
     if (key.time() >= horizon_) return;
     const PayloadSize size(static_cast<std::uint32_t>(parts.size()), parts.hashed,
                            parts.has_trailer);
@@ -239,6 +239,8 @@ class Execution final : public Context, public HandlerExecution {
   void remember_bytes(const void* value, std::size_t bytes) override {
     if constexpr (requires { outbox_.remember(value, bytes); }) outbox_.remember(value, bytes);
   }
+
+  unsigned phase_number() const override { return cause_.phase(); }
 
   void tell(ModelCode& code) const override {
     code.lp = self_;

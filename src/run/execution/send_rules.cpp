@@ -45,6 +45,14 @@ void refuse_send(const Model& model, LpId destination, Duration delay, Duration 
       destination, text, time_text(model, now), time_text(model, Time::max())));
 }
 
+void refuse_phase(LpId destination, unsigned phase, unsigned phase_of_cause) {
+  throw ModelFault(
+      fmt::format("in phase {} it sent an event of phase {} without delay to LP {}: the effect "
+                  "would come before "
+                  "its cause; name phase {} or a later one, or give the send a delay",
+                  phase_of_cause, phase, destination, phase_of_cause));
+}
+
 void refuse_payload(LpId destination, const detail::PayloadParts& parts) {
   const bool expanded = parts.has_trailer && parts.trailer >= 0;
   throw ModelFault(fmt::format(

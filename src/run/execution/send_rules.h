@@ -25,6 +25,9 @@ namespace orrery {
 std::string broken_promise_text(const Model& model, const Promises& promises, LpId sender,
                                 LpId destination, Duration delay);
 
+/// The same for a send without delay that names an earlier phase than that of its cause.
+[[noreturn]] void refuse_phase(LpId destination, unsigned phase, unsigned phase_of_cause);
+
 /// Throws the ModelFault for a payload that is too large.
 [[noreturn]] void refuse_payload(LpId destination, const detail::PayloadParts& parts);
 inline void check_payload(LpId destination, const detail::PayloadParts& parts) {
@@ -36,16 +39,27 @@ inline void check_payload(LpId destination, const detail::PayloadParts& parts) {
 }
 
 /// Key of an event sent at `cause` with `delay`, or refuse_send. `sequence`: the sender's send
-/// count after this send. `minimum_delay`: the duration of the event being handled.
+/// count after this send. `minimum_delay`: the duration of the event being handled. `phase`: that the
+/// send names, or detail::kNoPhase.
 [[gnu::always_inline]] inline Key key_of_send(const Model& model, const Promises& promises,
                                               const Key& cause, LpId sender, std::uint64_t sequence,
                                               LpId destination, LpId lp_count, Duration delay,
-                                              Duration minimum_delay,
-                                              std::uint32_t livelock_limit) {
+                                              Duration minimum_delay, std::uint32_t livelock_limit,
+                                              int phase = detail::kNoPhase) {
   std::int64_t ticks;
   const bool overflow =
       __builtin_add_overflow(cause.time().ticks(), delay.ticks(), &ticks) || ticks == INT64_MAX;
-  const std::uint32_t microstep = delay.ticks() == 0 ? cause.microstep() + 1 : 0;
+  std::uint32_t step = delay.ticks() == 0 ? cause.step() + 1 : 0;
+  std::uint32_t microstep = delay.ticks() == 0 ? cause.microstep() + 1 : 0;
+  if (phase != detail::kNoPhase) {
+    const auto named = static_cast<unsigned>(phase);
+    if (delay.ticks() == 0 && named < cause.phase())
+      refuse_phase(destination, named, cause.phase());
+    if (delay.ticks() != 0 || named != cause.phase()) {
+      step = Key::first_step_of(named);
+      microstep = 0;
+    }
+  }
   if (delay < minimum_delay || overflow || destination >= lp_count || microstep > livelock_limit ||
       sequence > Key::kMaxSequence) [[unlikely]] {
     refuse_send(model, destination, delay, minimum_delay, cause.time(), lp_count, microstep,
@@ -54,7 +68,7 @@ inline void check_payload(LpId destination, const detail::PayloadParts& parts) {
   if (delay < promises.free_delay() && destination != sender)
     if (!promises.allow_looking(sender, destination, delay)) [[unlikely]]
       refuse_broken_promise(model, promises, sender, destination, delay);
-  return Key(Time::from_ticks(ticks), microstep, sender, sequence);
+  return Key(Time::from_ticks(ticks), step, sender, sequence);
 }
 
 }  // namespace orrery

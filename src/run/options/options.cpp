@@ -149,7 +149,7 @@ const Option<std::string> kWritePartition{{.name = "write-partition",
 const MemberOption<std::uint64_t, std::uint32_t> kLivelock{
     {.name = "livelock",
      .type = "N",
-     .help = "Number of zero-delay steps at one instant that counts as a livelock",
+     .help = "Number of zero-delay steps in one phase of an instant that counts as a livelock",
      .group = kTuningOptions,
      .field = "livelock_steps",
      .universal = true},

@@ -32,7 +32,7 @@ struct RunOptions {
   std::string pending = "auto";    ///< affects only the speed (src/pending/engine_set.h)
   std::uint64_t memory_bytes = 0;  ///< budget of the run; 0: three quarters of what is available
   bool bind = true;                ///< bind workers to cores where there are enough
-  std::uint32_t livelock_microsteps = 1'000'000;  ///< limit of zero-delay steps at one instant
+  std::uint32_t livelock_microsteps = 1'000'000;  ///< limit of zero-delay steps in a phase
   RankPlace place;                                ///< of this process among the ranks of the run
   std::shared_ptr<const Disturbances> disturbances = undisturbed();  ///< never null
 

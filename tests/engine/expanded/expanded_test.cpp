@@ -271,8 +271,7 @@ TEST(ExpandedSchedule, Barriers) {
   EXPECT_EQ(barrier_of(*events.make(10, 0, 5)), Key::start_of(Time::from_ticks(15)));
   EXPECT_EQ(barrier_of(*events.make(10, 0, 0)), Key(Time::from_ticks(10), 1, 0, 0));
   EXPECT_EQ(barrier_of(*events.make(10, 0, 0, 7)), Key(Time::from_ticks(10), 8, 0, 0));
-  EXPECT_EQ(barrier_of(*events.make(10, 0, 0, Key::kMaxMicrostep)),
-            Key::start_of(Time::from_ticks(11)));
+  EXPECT_EQ(barrier_of(*events.make(10, 0, 0, Key::kMaxStep)), Key::start_of(Time::from_ticks(11)));
 }
 
 class ScheduleTest : public ::testing::Test {

@@ -91,10 +91,10 @@ TEST_F(OptimismTest, ClosesBelowATickToOneMicrostep) {
   EXPECT_EQ(some.time(), gvt.time());
   rounds(1000, 5000, 0.7, 0);
   const Key narrowest = optimism.horizon(gvt);
-  EXPECT_EQ(narrowest, Key(gvt.time(), gvt.microstep() + 1, 0, 0));
+  EXPECT_EQ(narrowest, Key(gvt.time(), gvt.step() + 1, 0, 0));
   EXPECT_EQ(narrowest, Optimism::next_step(gvt));
   EXPECT_GT(narrowest, gvt) << "what lies lowest is always executed";
-  const Key last(Time::from_ticks(5), Key::kMaxMicrostep, 3, 1);
+  const Key last(Time::from_ticks(5), Key::kMaxStep, 3, 1);
   EXPECT_EQ(optimism.horizon(last), Key::end_of(last.time()));
 }
 

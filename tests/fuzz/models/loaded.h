@@ -23,6 +23,7 @@ class LoadedModel : public Base {
     chosen.grain_ticks = grain;
     chosen.fault_at_event = fault_at > 0 ? fault_at.value() : -1;
     chosen.durations = durations;
+    chosen.phases = phases;
     if (!held) return;
     outside_.emplace(chosen.lps, false, false);
     this->witness = &*outside_;
@@ -40,6 +41,7 @@ class LoadedModel : public Base {
   Parameter<std::int64_t> fault_at{
       *this, "fault_at", 0, {.help = "some LPs fail at this event (0: never)", .minimum = 0}};
   Parameter<bool> durations{*this, "durations", false, {.help = "some events are expanded"}};
+  Parameter<bool> phases{*this, "phases", false, {.help = "some sends name a phase"}};
   Parameter<bool> held{*this, "held", false, {.help = "some LPs must not roll back"}};
 
  private:
