@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "memory/arena.h"
+#include "memory/poison.h"
 
 namespace orrery::memory {
 
@@ -28,6 +29,7 @@ class BorrowedPieces {
   }
   ~BorrowedPieces() {
     for (const Piece& piece : pieces_) {
+      unpoison(piece.base, piece.bytes);
       arena_->give_back(access_, piece);
     }
   }

@@ -16,7 +16,10 @@ constexpr std::size_t kSmallStart = 16 * kSlabBytes;
 }  // namespace
 
 void EventDepot::clear() {
-  for (const MemoryPiece& slab : slabs_) huge_pages::unmap(slab.base, slab.bytes);
+  for (const MemoryPiece& slab : slabs_) {
+    memory::unpoison(slab.base, slab.bytes);
+    huge_pages::unmap(slab.base, slab.bytes);
+  }
   slabs_.clear();
   magazines_.clear();
 }

@@ -9,7 +9,7 @@
 // overflow and another run dry: whole magazines pass through a depot that all threads share
 // (Bonwick and Adams, "Magazines and Vmem: Extending the slab allocator to many CPUs and arbitrary
 // resources", USENIX 2001), behind a mutex that is locked once in hundreds of events. The slabs
-// live as long as the depot.
+// live as long as the depot. AddressSanitizer reports uses of freed events (memory/poison.h).
 #pragma once
 
 #include <algorithm>
@@ -25,6 +25,7 @@
 
 #include "core/assert.h"
 #include "memory/application_mode.h"
+#include "memory/poison.h"
 
 namespace orrery {
 
@@ -132,14 +133,17 @@ class EventPool<kGranule, Pools::one, Slabs> {
     if (block == nullptr) [[unlikely]]
       return refill(kind);
     heads_[kind] = block->next;
+    memory::unpoison(block, Sizes::bytes_of(kind));
     return block;
   }
   [[gnu::always_inline]] void release(void* event, std::size_t bytes) {
-    Free*& head = heads_[Sizes::kind_of(bytes)];
+    const std::size_t kind = Sizes::kind_of(bytes);
+    Free*& head = heads_[kind];
     auto* block = static_cast<Free*>(event);
     ORRERY_ASSERT(block != head, "an event is freed once");
     block->next = head;
     head = block;
+    memory::poison(block + 1, Sizes::bytes_of(kind) - sizeof(Free));
   }
   /// Not counted here.
   std::int64_t used_bytes() const { return 0; }
@@ -183,6 +187,7 @@ class EventPool<kGranule, Pools::many, Slabs> {
     used_bytes_ += static_cast<std::int64_t>(Sizes::bytes_of(kind));
     void** top = &stack.blocks[kAhead + --stack.count];
     __builtin_prefetch(top[-static_cast<std::ptrdiff_t>(kAhead)], 1);
+    memory::unpoison(*top, Sizes::bytes_of(kind));
     return *top;
   }
   /// By any thread, for events that any thread has allocated.
@@ -195,6 +200,7 @@ class EventPool<kGranule, Pools::many, Slabs> {
     ORRERY_ASSERT(stack.count == 0 || event != stack.blocks[kAhead + stack.count - 1],
                   "an event is freed once");
     stack.blocks[kAhead + stack.count++] = event;
+    memory::poison(event, Sizes::bytes_of(kind));
   }
   /// Bytes of events allocated less those freed here; negative if the thread frees events of
   /// others. The sum over the threads is the memory in use.
