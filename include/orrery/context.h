@@ -317,7 +317,7 @@ class Context : public OutputContext {
   }
   template <class E>
   void send_expanded(LpId destination, Duration delay, Duration duration,
-                     detail::PayloadParts parts) {
+                     detail::PayloadParts&& parts) {
     static_assert(event_payload_bytes<E> <= detail::kExpandedBytesLimit,
                   "an expanded event is at most 64 KiB; let a larger one carry what it needs in an "
                   "ordinary event");

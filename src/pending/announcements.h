@@ -45,6 +45,9 @@ class Announcements {
   static constexpr std::size_t kAhead = 64;
   /// Larger buckets are not announced: their events may be far in the future.
   static constexpr std::size_t kMostInBucket = 256;
+  /// In a set that is one of many. (A million LPs in windows of the conservative engine, a tenth of
+  /// the events in each: 256 made them 0.90 times as fast.)
+  static constexpr std::size_t kMostInBucketOfMany = 48;
 
   /// Whether any events are known.
   bool any() const { return first_ != end_; }

@@ -123,8 +123,12 @@ class RadixHeap
     scatter(entry, time);
   }
 
-  /// Announces events from this size on, for a set that is one of many (announcements.h).
-  void announce_from(std::size_t size) { announce_from_ = size; }
+  /// Announces events from this size on, for a set that is one of many (announcements.h). Such a set
+  /// is left after some hundred events, so it announces small buckets only.
+  void announce_from(std::size_t size) {
+    announce_from_ = size;
+    most_announced_ = Announcements<Event>::kMostInBucketOfMany;
+  }
   bool announces() const { return announcements_.any(); }
   const Event* announced() { return announcements_.take(); }
 
@@ -229,7 +233,7 @@ class RadixHeap
       if (digit == Rung::kNone) return;
       const Bucket bucket = rung.buckets[digit];
       const std::size_t count = Pool::count(bucket);
-      if (count > Announcements<Event>::kMostInBucket) return;
+      if (count > most_announced_) return;
       Probe::steps(1);
       announcements_.add(digit, bucket, count);
     }
@@ -305,6 +309,7 @@ class RadixHeap
   Announcements<Event> announcements_;
   std::size_t announced_rung_ = 0;  // whose buckets are announced
   std::size_t announce_from_ = kAnnounceFrom;
+  std::size_t most_announced_ = Announcements<Event>::kMostInBucket;
 };
 
 }  // namespace orrery::pending

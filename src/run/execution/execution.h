@@ -197,18 +197,25 @@ class Execution final : public Context, public HandlerExecution {
     outbox_.send(header, payload);
   }
 
+  [[gnu::always_inline]] Key key_of(LpId destination, Duration delay,
+                                    int phase = detail::kNoPhase) {
+    return key_of_send(model_, promises_, cause_, self_, ++sends_, destination, lp_count_, delay,
+                       minimum_delay_, livelock_microsteps_, phase);
+  }
+  [[gnu::noinline]] Key key_in_phase(LpId destination, Duration delay, int phase) {
+    return key_of(destination, delay, phase);
+  }
   void send(LpId destination, Duration delay, EventTypeId type, std::uint32_t size_word,
             const void* payload) override {
-    const Key key = key_of_send(model_, promises_, cause_, self_, ++sends_, destination, lp_count_,
-                                delay, minimum_delay_, livelock_microsteps_);
+    const Key key = key_of(destination, delay);
     if (key.time() >= horizon_) return;
     put(EventHeader(key, destination, type, PayloadSize::of_word(size_word)), payload);
   }
   void send_parts(LpId destination, Duration delay, EventTypeId type,
                   const detail::PayloadParts& parts) override {
     check_payload(destination, parts);
-    const Key key = key_of_send(model_, promises_, cause_, self_, ++sends_, destination, lp_count_,
-                                delay, minimum_delay_, livelock_microsteps_, parts.phase);
+    const Key key = parts.phase == detail::kNoPhase ? key_of(destination, delay)
+                                                    : key_in_phase(destination, delay, parts.phase);
     if (key.time() >= horizon_) return;
     const PayloadSize size(static_cast<std::uint32_t>(parts.size()), parts.hashed,
                            parts.has_trailer);
