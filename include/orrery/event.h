@@ -121,12 +121,29 @@ class Phase {
   unsigned number_;
 };
 
-/// Whether the type has `static constexpr unsigned phase = N;`, the phase of all events of the type
-/// that name no other.
-template <EventPayload E>
-inline constexpr bool event_has_phase = requires {
-  typename std::integral_constant<unsigned, E::phase>;
+namespace detail {
+
+/// Whether the type has a static member `phase`: its address is no pointer to member.
+template <class E>
+concept HasStaticPhase = requires {
+  requires std::is_convertible_v<decltype(&E::phase), const void*>;
 };
+
+}  // namespace detail
+
+/// N if the type has `static constexpr unsigned phase = N;`: the phase of all events of the type that
+/// name no other. Else -1.
+template <EventPayload E>
+inline constexpr int event_phase = [] {
+  if constexpr (detail::HasStaticPhase<E>) {
+    if constexpr (std::is_same_v<decltype(E::phase), const Phase>)
+      return static_cast<int>(E::phase.number());
+    else
+      return static_cast<int>(E::phase);
+  } else {
+    return -1;
+  }
+}();
 
 /// Whether equal values have equal bytes (no padding, no floating point). Only then do the bytes
 /// enter the fingerprint.

@@ -65,7 +65,9 @@ PayloadParts payload_parts(const E& event, std::span<const std::byte> bytes = {}
   parts.event_bytes = event_payload_bytes<E>;
   parts.hashed = event_payload_is_hashed<E> || std::is_empty_v<E>;
   parts.bytes = bytes;
-  if constexpr (event_has_phase<E>) parts.phase = static_cast<std::int8_t>(E::phase);
+  static_assert(event_phase<E> >= -1 && event_phase<E> <= int{Phase::kMost},
+                "the phase of an event type is 0 to 15");
+  parts.phase = static_cast<std::int8_t>(event_phase<E>);
   if constexpr (event_is_silent<E>) {
     parts.has_trailer = true;
     parts.trailer = kSilent;

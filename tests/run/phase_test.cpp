@@ -15,6 +15,18 @@
 namespace orrery::testing {
 namespace {
 
+struct ByNumber {
+  static constexpr unsigned phase = 3;
+};
+struct ByPhase {
+  static constexpr Phase phase{4};
+};
+struct WithMember {
+  unsigned phase;
+};
+static_assert(event_phase<ByNumber> == 3 && event_phase<ByPhase> == 4);
+static_assert(event_phase<WithMember> == -1, "a value of the event, not of its type");
+
 class Phases : public OnEveryEngine {};
 
 // ---- The order

@@ -13,7 +13,6 @@
 #include "run/threads/waiting.h"
 
 namespace orrery::conservative {
-namespace {}  // namespace
 
 ConservativeRun::ConservativeRun(World& world, const RunOptions& options, const Goal& goal,
                                  unsigned workers, RunControl& control)
