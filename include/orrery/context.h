@@ -184,7 +184,7 @@ class Context : public OutputContext {
     if constexpr (detail::check_event<E>()) {
       static_assert(event_payload_bytes<E> < detail::kPayloadBytesLimit,
                     "an event is less than 1 GiB");
-      if constexpr (event_is_silent<E> || event_phase<E> >= 0)
+      if constexpr (event_is_silent<E> || event_phase<E> != detail::kNoPhase)
         return send_parts(destination, delay, event_type_id<E>, detail::payload_parts(event));
       send(destination, delay, event_type_id<E>,
            (event_payload_bytes<E> << 2) | std::uint32_t{event_payload_is_hashed<E>}, &event);

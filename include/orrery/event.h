@@ -123,6 +123,9 @@ class Phase {
 
 namespace detail {
 
+/// In place of a phase: none is named.
+inline constexpr int kNoPhase = -1;
+
 /// Whether the type has a static member `phase`: its address is no pointer to member.
 template <class E>
 concept HasStaticPhase = requires {
@@ -132,7 +135,7 @@ concept HasStaticPhase = requires {
 }  // namespace detail
 
 /// N if the type has `static constexpr unsigned phase = N;`: the phase of all events of the type that
-/// name no other. Else -1.
+/// name no other. Else detail::kNoPhase.
 template <EventPayload E>
 inline constexpr int event_phase = [] {
   if constexpr (detail::HasStaticPhase<E>) {
@@ -141,7 +144,7 @@ inline constexpr int event_phase = [] {
     else
       return static_cast<int>(E::phase);
   } else {
-    return -1;
+    return detail::kNoPhase;
   }
 }();
 

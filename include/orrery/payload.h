@@ -25,17 +25,14 @@ constexpr std::size_t bytes_begin(std::size_t event_bytes) {
   return (event_bytes + 7) / 8 * 8;
 }
 
-/// Of a send that names no phase.
-inline constexpr std::int8_t kNoPhase = -1;
-
 /// A payload in parts, so that it is copied once: to where the event is made.
 struct PayloadParts {
   const void* event = nullptr;
   std::uint32_t event_bytes = 0;
-  bool hashed = false;       ///< equal structs have equal bytes, or there is no struct
-  bool has_trailer = false;  ///< an expanded event, a timer, or a silent event
-  std::int8_t phase = kNoPhase;
-  std::int64_t trailer = 0;  ///< see src/core/event_header.h for its meaning
+  bool hashed = false;           ///< equal structs have equal bytes, or there is no struct
+  bool has_trailer = false;      ///< an expanded event, a timer, or a silent event
+  std::int8_t phase = kNoPhase;  ///< that the send names
+  std::int64_t trailer = 0;      ///< see src/core/event_header.h for its meaning
   std::span<const std::byte> bytes;
 
   std::size_t size() const {
@@ -60,13 +57,13 @@ inline constexpr std::int64_t kSilent = -(std::int64_t{1} << 40);
 
 template <EventPayload E>
 PayloadParts payload_parts(const E& event, std::span<const std::byte> bytes = {}) {
+  static_assert(event_phase<E> >= kNoPhase && event_phase<E> <= int{Phase::kMost},
+                "the phase of an event type is 0 to 15");
   PayloadParts parts;
   parts.event = &event;
   parts.event_bytes = event_payload_bytes<E>;
   parts.hashed = event_payload_is_hashed<E> || std::is_empty_v<E>;
   parts.bytes = bytes;
-  static_assert(event_phase<E> >= -1 && event_phase<E> <= int{Phase::kMost},
-                "the phase of an event type is 0 to 15");
   parts.phase = static_cast<std::int8_t>(event_phase<E>);
   if constexpr (event_is_silent<E>) {
     parts.has_trailer = true;

@@ -75,9 +75,8 @@ class GoalWatch {
   }
   /// Whether the goal is reached; `committed`: events by this engine so far.
   bool reached(std::uint64_t committed) const {
-    return committed >= goal_.events || time_is_over();
+    return committed >= goal_.events || read_cycles() >= end_cycles_ || is_asked();
   }
-  bool time_is_over() const { return read_cycles() >= end_cycles_ || is_asked(); }
   /// Whether another thread wants a pause now.
   bool is_asked() const { return goal_.is_asked(); }
   /// How many events may be executed before the next check, at most `most`; at least one.
