@@ -25,7 +25,8 @@
 //   };
 //
 // A process waits with co_await for: delay(d), ended(process), Signal::wait(), Mailbox::receive(),
-// Servers::acquire(), and another coroutine that returns a Process, which it thereby calls.
+// Servers::acquire(), PreemptiveServers::work(), Container::get() and put(), any_of() and all_of()
+// these, and another coroutine that returns a Process, which it thereby calls.
 //
 // Processes run on every engine, since the state of a process is memory of its LP. A context, in
 // contrast, belongs to one event: a reference kept over a wait would refer to the context of
@@ -39,126 +40,20 @@
 
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <span>
-#include <string_view>
-#include <utility>
 
 #include "orrery/context.h"
 #include "orrery/logical_process.h"
-#include "orrery/process_frame.h"
-#include "orrery/process_kernel.h"
+#include "orrery/process_container.h"
+#include "orrery/process_groups.h"
+#include "orrery/process_host.h"
 #include "orrery/process_mailbox.h"
 #include "orrery/process_servers.h"
 #include "orrery/process_waits.h"
-#include "orrery/random_stream.h"
+#include "orrery/process_work.h"
 #include "orrery/reverse.h"
 
 namespace orrery {
-
-/// The functions that an LP with processes may call in begin(), handlers and processes; classes
-/// that are parts of the LP may call them through a reference to the LP. Elsewhere (constructor,
-/// finish()) they throw std::logic_error.
-class ProcessHost {
- public:
-  // ---- Processes
-
-  /// Makes a process. It begins later in this event, after the processes that were woken before.
-  ProcessRef spawn(Process process) { return kernel_.spawn(std::move(process)); }
-  /// Throws an Interrupted in the process where it waits, or, if it does not wait, at its next
-  /// wait. A wait that has already ended is not revoked. Returns false if the process has ended.
-  bool interrupt(ProcessRef process, std::uint64_t reason = 0) {
-    return kernel_.interrupt(process, reason);
-  }
-  bool is_alive(ProcessRef process) const { return kernel_.find(process) != nullptr; }
-  /// The calling process; in begin() and handlers no process.
-  ProcessRef this_process() const { return kernel_.running(); }
-  /// Number of processes that have not ended.
-  std::uint64_t process_count() const { return kernel_.process_count(); }
-
-  // ---- As in orrery/context.h
-
-  Time now() const { return context().now(); }
-  Phase phase() const { return context().phase(); }
-  LpId self() const { return context().self(); }
-  LpId lp_count() const { return context().lp_count(); }
-  Time horizon() const { return context().horizon(); }
-
-  /// The LP's stream "process", which continues from event to event. The reference may be kept over
-  /// a wait, as may that of the next function; after a fork the new seed takes effect with the next
-  /// call.
-  Random& random() { return context().random(stream_); }
-  Random& random(RandomStream& stream) { return context().random(stream); }
-  Random random(RandomName name, std::uint64_t item) const { return context().random(name, item); }
-
-  void record(const Metric& metric, double value) { context().record(metric, value); }
-  void level(const Metric& metric, double value) { context().level(metric, value); }
-  void record_wait(const ResourceMetrics& metrics, Duration waited) {
-    metrics.record_wait(context(), waited);
-  }
-  template <class... Values>
-  void emit(const Table& table, Values... values) {
-    context().emit(table, values...);
-  }
-
-  template <class E>
-  void schedule(LpId destination, Duration delay, const E& event,
-                std::span<const std::byte> bytes = {}) {
-    if (bytes.empty()) return context().schedule(destination, delay, event);
-    context().schedule(destination, delay, event, bytes);
-  }
-  template <class E>
-  void schedule(LpId destination, Duration delay, const E& event, Phase phase,
-                std::span<const std::byte> bytes = {}) {
-    context().schedule(destination, delay, event, phase, bytes);
-  }
-  template <class E>
-  void schedule_expanded(LpId destination, Duration delay, Duration duration, const E& event,
-                         std::span<const std::byte> bytes = {}) {
-    context().schedule_expanded(destination, delay, duration, event, bytes);
-  }
-  template <class E>
-  void schedule_expanded(LpId destination, Duration delay, Duration duration, const E& event,
-                         Phase phase, std::span<const std::byte> bytes = {}) {
-    context().schedule_expanded(destination, delay, duration, event, phase, bytes);
-  }
-  template <class E>
-  Timer schedule_timer(Duration delay, const E& event, std::span<const std::byte> bytes = {}) {
-    return context().schedule_timer(delay, event, bytes);
-  }
-  template <class E>
-  Timer schedule_timer(Duration delay, const E& event, Phase phase,
-                       std::span<const std::byte> bytes = {}) {
-    return context().schedule_timer(delay, event, phase, bytes);
-  }
-  bool cancel(const Timer& timer) { return context().cancel(timer); }
-  [[noreturn]] void fail(std::string_view why) const { context().fail(why); }
-  void hash_bytes(std::span<const std::byte> bytes) { context().hash_bytes(bytes); }
-
-  /// Calls `action(context)`, for functions of Context that are not listed here. The context is
-  /// valid only until `action` returns.
-  template <class Action>
-  decltype(auto) with_context(Action&& action) {
-    return std::forward<Action>(action)(context());
-  }
-
- protected:
-  ProcessHost() = default;
-  ~ProcessHost() = default;
-
-  /// Executes `action` in an event, and then the processes that are ready.
-  template <class Action>
-  void in_event(Context& context, Action&& action) {
-    kernel_.in_event(context, std::forward<Action>(action));
-  }
-  void wake(const ProcessWake& event) { kernel_.wake(event); }
-
- private:
-  Context& context() const { return kernel_.context(); }
-
-  RandomStream stream_{"process"};
-  ProcessKernel kernel_;
-};
 
 /// The base of an LP with processes: as LogicalProcess, but begin() instead of start(), and
 /// handlers without a context: `void handle(const Order& order)`, or with the bytes behind the

@@ -11,6 +11,7 @@
 #include <coroutine>
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -57,8 +58,8 @@ namespace detail {
 class ProcessPromise;
 using ProcessHandle = std::coroutine_handle<ProcessPromise>;
 
-/// Why a process resumes.
-enum class Woken : std::uint8_t { as_wished, by_clock, by_interrupt };
+/// Why a wait ends.
+enum class Woken : std::uint8_t { as_wished, by_clock };
 
 /// An awaitable of a process, which lies in the frame during the wait.
 class Wait {
@@ -80,36 +81,93 @@ struct Limit {
 };
 
 class WaitList;
+class WaitGroup;
 
-/// A wait that another process or a handler ends, and perhaps a time limit.
+/// A wait that another process, a handler or a timer ends. It may be a part of a group (any_of,
+/// all_of): then the group waits in its place.
 class ListedWait : public Wait {
  public:
-  /// Ends the wait unfulfilled. Leaves the list at once, since code that runs before the process
-  /// resumes must not find it there.
-  virtual void withdraw() { unlink(); }
+  bool await_suspend(ProcessHandle frame) { return may_wait(frame) && begin(); }
 
  protected:
   ListedWait() = default;
   virtual ~ListedWait() { unlink(); }
 
+  /// Begins to wait. Returns false if there is nothing to wait for.
+  virtual bool begin() = 0;
+  /// Ends the wait unfulfilled: its process was interrupted, or another part of its group is
+  /// fulfilled. Leaves the list at once, since code that runs before the process resumes must not
+  /// find this wait there.
+  virtual void withdraw() { leave(); }
+  /// A timer of the process has fired. Returns whether this ends the wait.
+  virtual bool on_clock();
+  /// What this wait does when its timer ends it.
+  virtual void expire() { unlink(); }
+  /// Takes back what has fulfilled this wait, since the rest of its group never was.
+  virtual void give_back() {}
+
   /// Notes the process of `frame`. Returns false if it must not wait, since it was interrupted
   /// before.
   bool may_wait(ProcessHandle frame);
   /// Appends this wait to the list.
-  void wait_in(WaitList& list, const Limit& limit);
-  /// After the wait: returns why the process resumes; throws Interrupted if it was interrupted.
-  Woken settle();
+  void wait_in(WaitList& list, const Limit& limit = {});
+  /// Lets the process wait for nothing but the timer, or what else will end this wait.
+  void wait();
+  void start_clock(Duration duration, std::optional<Phase> phase = {});
+  void stop_clock();
+  void leave() {
+    stop_clock();
+    unlink();
+  }
+  /// Resumes the process, or tells the group.
+  void fulfil(Woken why = Woken::as_wished);
+  /// After the wait: returns why it has ended; throws Interrupted if the process was interrupted.
+  Woken settle() const;
   void unlink();
   ProcessKernel& kernel() const;
   Time now() const;
 
  private:
   friend class WaitList;
+  friend class WaitGroup;
+  friend class orrery::ProcessKernel;
 
   ProcessPromise* process_ = nullptr;
+  WaitGroup* group_ = nullptr;
   WaitList* list_ = nullptr;
   ListedWait *previous_ = nullptr, *next_ = nullptr;
-  Timer clock_;  // the timer of the limit
+  Timer clock_;
+  Time due_;  // of the clock
+  Woken woken_ = Woken::as_wished;
+};
+
+/// Waits of one process that end together: all fulfilled, or one of them (orrery/process_groups.h).
+/// A group may be a part of another. Fulfilling or withdrawing one part may fulfil another, so what
+/// follows from that is done after the loop over the parts (`is_looping_`).
+class WaitGroup : public ListedWait {
+ protected:
+  explicit WaitGroup(bool needs_all) : needs_all_(needs_all) {}
+  ~WaitGroup() override = default;
+
+  virtual std::span<ListedWait* const> parts() = 0;
+  /// The part that has ended an any_of.
+  std::size_t first() const { return first_; }
+
+  bool begin() final;
+  void withdraw() final;
+  bool on_clock() final;
+  void give_back() final;
+
+ private:
+  friend class ListedWait;
+  void part_fulfilled(const ListedWait& part);
+  void mark(std::size_t part);
+  bool end_if_over();
+  void end_parts(std::size_t kept);
+
+  bool needs_all_, is_looping_ = false;
+  std::size_t first_ = 0, begun_ = 0;
+  std::uint64_t fulfilled_ = 0;  // a bit for each part
 };
 
 /// Waiting processes, in the order of their arrival.
@@ -124,8 +182,11 @@ class WaitList {
 
   bool is_empty() const { return first_ == nullptr; }
   ListedWait& first() const { return *first_; }
-  /// Resumes the process of one of these waits, whose wait is fulfilled.
-  void wake(ListedWait& wait);
+  /// Fulfils one of these waits.
+  static void wake(ListedWait& wait) {
+    wait.leave();
+    wait.fulfil();
+  }
   void wake_all() {
     while (first_ != nullptr) wake(*first_);
   }
@@ -168,8 +229,8 @@ class ProcessPromise {
   std::uint64_t number = 0;  // see ProcessRef
   std::uint64_t reason = 0;  // of the interrupt
   std::uint32_t slot = 0;
-  Woken woken = Woken::as_wished;
   bool waiting = false;
+  bool is_interrupted = false;     // the wait has ended by an interrupt
   bool interrupt_pending = false;  // interrupted while it did not wait
 };
 

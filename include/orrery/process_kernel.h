@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -88,35 +89,38 @@ class ProcessKernel {
     if (found == nullptr) return false;
     found->reason = reason;
     if (found->waiting) {
-      withdraw(*found);
-      make_ready(*found, detail::Woken::by_interrupt);
+      if (detail::ListedWait* const wait = std::exchange(found->wait, nullptr)) wait->withdraw();
+      found->is_interrupted = true;
+      make_ready(*found);
     } else {
       found->interrupt_pending = true;
     }
     return true;
   }
 
+  /// A number that changes whenever a process resumes.
+  std::uint64_t turn() const { return turn_; }
+  /// Ends the event with a model fault when the running process waits or ends, for a destructor
+  /// that cannot throw. `why` must be a literal.
+  void refuse(const char* why) { refusal_ = why; }
+
   /// Called when the process reaches a wait. Returns false if it must not wait, since it was
   /// interrupted before.
   static bool may_wait(detail::ProcessPromise& process) {
-    process.woken = detail::Woken::as_wished;
-    if (!process.interrupt_pending) return true;
-    process.interrupt_pending = false;
-    process.woken = detail::Woken::by_interrupt;
-    return false;
+    process.is_interrupted = std::exchange(process.interrupt_pending, false);
+    return !process.is_interrupted;
   }
   static void throw_if_interrupted(const detail::ProcessPromise& process) {
-    if (process.woken == detail::Woken::by_interrupt) throw Interrupted(process.reason);
+    if (process.is_interrupted) throw Interrupted(process.reason);
   }
   /// The event that ends the wait that is about to begin.
   ProcessWake wake_of(const detail::ProcessPromise& process) const {
     return ProcessWake{slots_[process.slot].wakings << kSlotBits | process.slot};
   }
   /// Lets a waiting process resume in this event.
-  void make_ready(detail::ProcessPromise& process, detail::Woken why) {
+  void make_ready(detail::ProcessPromise& process) {
     context();
     process.waiting = false;
-    process.woken = why;
     ++slots_[process.slot].wakings;
     append_ready(process);
   }
@@ -125,8 +129,8 @@ class ProcessKernel {
     if (slot >= slots_.size() || slots_[slot].wakings << kSlotBits != wake.word - slot) return;
     detail::ProcessPromise* const process = slots_[slot].process;
     if (process == nullptr || !process->waiting) return;
-    withdraw(*process);
-    make_ready(*process, detail::Woken::by_clock);
+    if (process->wait == nullptr) return make_ready(*process);  // a plain delay
+    if (process->wait->on_clock()) process->wait->fulfil(detail::Woken::by_clock);
   }
 
  private:
@@ -151,9 +155,6 @@ class ProcessKernel {
     Context*& place_;
   };
 
-  static void withdraw(detail::ProcessPromise& process) {
-    if (detail::ListedWait* const wait = std::exchange(process.wait, nullptr)) wait->withdraw();
-  }
   static ProcessRef ref(const detail::ProcessPromise& process) {
     return ProcessRef(process.number, process.slot);
   }
@@ -200,8 +201,11 @@ class ProcessKernel {
     for (;;) {
       const auto frame = detail::ProcessHandle::from_promise(*process.innermost);
       running_ = &process;
+      ++turn_;
       frame.resume();
       running_ = nullptr;
+      if (refusal_ != nullptr) [[unlikely]]
+        throw std::logic_error(std::exchange(refusal_, nullptr));
       if (frame.done()) {
         if (&frame.promise() == &process) return end(process);
         process.innermost = frame.promise().caller;
@@ -215,7 +219,9 @@ class ProcessKernel {
     if (!process.waiting)
       throw std::logic_error(
           "a process waits for something that nobody will wake it from; it can co_await delay(), "
-          "ended(), Signal::wait(), Mailbox::receive(), Servers::acquire() and another Process");
+          "ended(), Signal::wait(), Mailbox::receive(), Servers::acquire(), "
+          "PreemptiveServers::work(), Container::get() and put(), any_of(), all_of() and another "
+          "Process");
   }
 
   void end(detail::ProcessPromise& process) {
@@ -232,7 +238,8 @@ class ProcessKernel {
   Context* context_ = nullptr;  // between events: null
   detail::ProcessPromise* running_ = nullptr;
   detail::ProcessPromise *first_ready_ = nullptr, *last_ready_ = nullptr;  // between events: null
-  std::uint64_t spawned_ = 0;
+  std::uint64_t spawned_ = 0, turn_ = 0;
+  const char* refusal_ = nullptr;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
 };
@@ -250,27 +257,51 @@ inline bool ListedWait::may_wait(ProcessHandle frame) {
   return ProcessKernel::may_wait(*process_);
 }
 
-inline void ListedWait::wait_in(WaitList& list, const Limit& limit) {
-  if (limit.exists)
-    clock_ = kernel().context().schedule_timer(limit.most, kernel().wake_of(*process_));
-  list_ = &list;
-  previous_ = list.last_;
-  (previous_ != nullptr ? previous_->next_ : list.first_) = this;
-  list.last_ = this;
+inline void ListedWait::wait() {
+  if (group_ != nullptr) return;
   process_->waiting = true;
   process_->wait = this;
 }
 
-inline Woken ListedWait::settle() {
-  if (clock_ && process_->woken != Woken::by_clock) kernel().context().cancel(clock_);
-  ProcessKernel::throw_if_interrupted(*process_);
-  return process_->woken;
+inline void ListedWait::wait_in(WaitList& list, const Limit& limit) {
+  if (limit.exists) start_clock(limit.most);
+  list_ = &list;
+  previous_ = list.last_;
+  (previous_ != nullptr ? previous_->next_ : list.first_) = this;
+  list.last_ = this;
+  wait();
 }
 
-inline void WaitList::wake(ListedWait& wait) {
-  wait.unlink();
-  wait.process_->wait = nullptr;
-  wait.kernel().make_ready(*wait.process_, Woken::as_wished);
+inline void ListedWait::start_clock(Duration duration, std::optional<Phase> phase) {
+  Context& context = kernel().context();
+  const ProcessWake wake = kernel().wake_of(*process_);
+  clock_ = phase ? context.schedule_timer(duration, wake, *phase)
+                 : context.schedule_timer(duration, wake);
+  due_ = context.now() + duration;
+}
+
+inline void ListedWait::stop_clock() {
+  if (clock_) kernel().context().cancel(std::exchange(clock_, Timer()));
+}
+
+/// Several timers of a group wake the process by equal events. They fire in the order of the parts.
+inline bool ListedWait::on_clock() {
+  if (!clock_ || due_ != now()) return false;
+  clock_ = Timer();
+  expire();
+  return true;
+}
+
+inline void ListedWait::fulfil(Woken why) {
+  woken_ = why;
+  if (group_ != nullptr) return group_->part_fulfilled(*this);
+  process_->wait = nullptr;
+  kernel().make_ready(*process_);
+}
+
+inline Woken ListedWait::settle() const {
+  ProcessKernel::throw_if_interrupted(*process_);
+  return woken_;
 }
 
 }  // namespace detail

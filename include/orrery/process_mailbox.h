@@ -28,9 +28,8 @@ class ReceiveWait : public ListedWait {
   ReceiveWait(Mailbox<T>& mailbox, Limit limit) : mailbox_(mailbox), limit_(limit) {}
   ~ReceiveWait() override = default;
 
- public:
-  bool await_suspend(ProcessHandle frame) {
-    if (!may_wait(frame)) return false;
+ private:
+  bool begin() override {
     if (mailbox_.size() > 0) {
       received_.emplace(mailbox_.take());
       return false;
@@ -38,6 +37,7 @@ class ReceiveWait : public ListedWait {
     wait_in(mailbox_.waiting_, limit_);
     return true;
   }
+  void give_back() override { mailbox_.put_first(std::move(*received_)); }
 
  protected:
   friend class Mailbox<T>;
@@ -73,10 +73,7 @@ template <class T>
 class Mailbox {
  public:
   void put(T value) {
-    if (waiting_.is_empty()) return values_.push_back(std::move(value));
-    auto& first = static_cast<detail::ReceiveWait<T>&>(waiting_.first());
-    first.received_.emplace(std::move(value));
-    waiting_.wake(first);
+    if (!give(value)) values_.push_back(std::move(value));
   }
 
   /// `const T value = co_await mailbox.receive();`
@@ -98,6 +95,19 @@ class Mailbox {
  private:
   friend class detail::ReceiveWait<T>;
 
+  /// Gives the value to the process that has waited longest. Returns false if none waits.
+  bool give(T& value) {
+    if (waiting_.is_empty()) return false;
+    auto& first = static_cast<detail::ReceiveWait<T>&>(waiting_.first());
+    first.received_.emplace(std::move(value));
+    waiting_.wake(first);
+    return true;
+  }
+  /// For a value that was taken and is the next again.
+  void put_first(T value) {
+    if (!give(value))
+      values_.insert(values_.begin() + static_cast<std::ptrdiff_t>(taken_), std::move(value));
+  }
   T take() {
     T value = std::move(values_[taken_++]);
     forget_taken();

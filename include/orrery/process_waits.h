@@ -31,6 +31,7 @@ class Delay final : public Wait {
   void await_resume() const { ProcessKernel::throw_if_interrupted(*process_); }
 
  private:
+  friend class TimedWait;
   const Duration duration_;
   const std::optional<Phase> phase_;
   ProcessPromise* process_ = nullptr;
@@ -39,30 +40,28 @@ class Delay final : public Wait {
 class Ended final : public ListedWait {
  public:
   explicit Ended(ProcessRef process) : awaited_(process) {}
-  bool await_suspend(ProcessHandle frame) {
-    if (!may_wait(frame)) return false;
-    ProcessPromise* const awaited = kernel().find(awaited_);
-    if (awaited == nullptr) return false;
-    wait_in(awaited->waiting_for_end, Limit());
-    return true;
-  }
-  void await_resume() { settle(); }
+  void await_resume() const { settle(); }
 
  private:
+  bool begin() override {
+    ProcessPromise* const awaited = kernel().find(awaited_);
+    if (awaited == nullptr) return false;
+    wait_in(awaited->waiting_for_end);
+    return true;
+  }
   const ProcessRef awaited_;
 };
 
 class SignalWait final : public ListedWait {
  public:
   SignalWait(WaitList& list, Limit limit) : list_(list), limit_(limit) {}
-  bool await_suspend(ProcessHandle frame) {
-    if (!may_wait(frame)) return false;
+  bool await_resume() const { return settle() == Woken::as_wished; }
+
+ private:
+  bool begin() override {
     wait_in(list_, limit_);
     return true;
   }
-  bool await_resume() { return settle() == Woken::as_wished; }
-
- private:
   WaitList& list_;
   const Limit limit_;
 };

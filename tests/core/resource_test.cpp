@@ -5,50 +5,17 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "core/model_access.h"
 #include "instant.h"
-#include "orrery/orrery.h"
 
 namespace orrery {
 namespace {
 
 using testing::at;
 using testing::ticks;
-
-class Desks final : public Model {
- public:
-  std::uint64_t lp_count() const override { return 1; }
-  std::unique_ptr<LogicalProcessBase> create(LpId) const override { return nullptr; }
-  ResourceMetrics metrics{*this, "desk"};
-};
-
-/// At the end of a warm-up nothing happens at a resource, so it begins anew at what comes next.
-TEST(Resource, LeavesOutWhatItsMetricsLeaveOut) {
-  Desks model;
-  ModelAccess::observe_from(model.metrics.utilisation, at(100));
-  Resource<int> desk(model.metrics, 1);
-  desk.request(at(0), 1);
-  desk.request(at(10), 2);
-  EXPECT_EQ(desk.statistics(at(90)).from, at(0));
-  const ResourceStatistics untouched = desk.statistics(at(150));
-  EXPECT_EQ(untouched.from, at(100));
-  EXPECT_EQ(untouched.requests, 0u);
-  EXPECT_EQ(untouched.utilisation(), 1);
-  EXPECT_EQ(untouched.mean_queue(), 1);
-  desk.release(at(120));
-  desk.release(at(130));
-  desk.request(at(140), 3);
-  const ResourceStatistics seen = desk.statistics(at(200));
-  EXPECT_EQ(seen.from, at(100));
-  EXPECT_EQ(seen.requests, 1u);
-  EXPECT_DOUBLE_EQ(seen.utilisation(), 0.9);
-  EXPECT_DOUBLE_EQ(seen.mean_queue(), 0.2);
-}
 
 TEST(Resource, ServesInOrderOfArrival) {
   Resource<char> desk(2);

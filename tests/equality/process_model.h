@@ -60,6 +60,7 @@ class Shop final : public ProcessLp<Shop, Parcel, Inspection> {
 
   void begin() override {
     level(model_.present, 0);
+    observe(desk_, model_.desk);
     spawn(arrivals());
     for (std::uint64_t i = 0; i < 2; ++i) spawn(carrier(i));
     machine_ = spawn(machine());
@@ -69,7 +70,6 @@ class Shop final : public ProcessLp<Shop, Parcel, Inspection> {
   void handle(const Parcel& parcel) { inbox_.put(parcel); }
   void handle(const Inspection& inspection) { spawn(inspector(inspection.number)); }
   void finish(FinalContext& context) override {
-    desk_.record(context, model_.desk);
     for (const std::uint64_t count : {arrived_, served_, made_, process_count(), desk_.waiting(),
                                       static_cast<std::uint64_t>(inbox_.size())})
       context.state(count);
@@ -125,7 +125,6 @@ class Shop final : public ProcessLp<Shop, Parcel, Inspection> {
       note(desk.has_balked() ? balked : gave_up, number);
       co_return;
     }
-    record_wait(model_.desk, desk.waited());
     co_await service(number, static_cast<int>(own.below(4)));
     if (own.bernoulli(0.3)) desk.release();
     co_await delay(draw(300));

@@ -168,13 +168,18 @@ TEST(ProcessesOverRanks, CommitTheSame) {
 /// nobody goes on to another.
 class ProcessQueues final : public Model {
  public:
-  explicit ProcessQueues(QueueingOptions chosen) : options(chosen) {}
+  explicit ProcessQueues(QueueingOptions chosen) : options(chosen) {
+    ModelAccess::observe_from(station.wait, options.warm_up);
+  }
   std::uint64_t lp_count() const override { return options.stations; }
   std::unique_ptr<LogicalProcessBase> create(LpId) const override;
 
   const QueueingOptions options;
   const ResourceMetrics station{*this, "station"};
   const Metric delayed{*this, "delayed", "", "share of a station's customers that had to wait"};
+  const Metric queued{*this, "queued", "", "mean queue of a station"};
+  const Metric used{*this, "used", "", "utilisation of a station"};
+  const Metric lost{*this, "lost", "", "share of a station's customers that balked"};
 };
 
 class ProcessStation final : public ProcessLp<ProcessStation> {
@@ -182,12 +187,16 @@ class ProcessStation final : public ProcessLp<ProcessStation> {
   explicit ProcessStation(const ProcessQueues& model)
       : model_(model), desk_(model.options.servers, model.options.queue_limit) {}
   void begin() override {
+    observe(desk_, model_.station);
     spawn(arrivals());
     spawn(warm_up());
   }
   void finish(FinalContext& context) override {
-    desk_.record(context, model_.station);
-    context.record(model_.delayed, desk_.statistics(context.now()).share_delayed());
+    const ResourceStatistics seen = desk_.statistics(context.now());
+    context.record(model_.delayed, seen.share_delayed());
+    context.record(model_.queued, seen.mean_queue());
+    context.record(model_.used, seen.utilisation());
+    context.record(model_.lost, seen.share_balked());
   }
 
  private:
@@ -200,7 +209,6 @@ class ProcessStation final : public ProcessLp<ProcessStation> {
   Process customer() {
     const Server server = co_await desk_.acquire();
     if (!server) co_return;
-    if (now() >= model_.options.warm_up) record_wait(model_.station, server.waited());
     co_await delay(random(services_).exponential(model_.options.mean_service));
   }
   Process warm_up() {
@@ -242,7 +250,11 @@ TEST(QueuesOfProcesses, AreThoseOfHandlersToTheBit) {
     ASSERT_EQ(actual.result.metrics.size(), expected.result.metrics.size());
     for (std::size_t i = 0; i < expected.result.metrics.size(); ++i) {
       SCOPED_TRACE(std::to_string(c.servers) + " servers, metric " + std::to_string(i));
-      EXPECT_GT(actual.result.metrics[i].count, 0u);
+      const LevelSummary &level = actual.result.levels[i], &same = expected.result.levels[i];
+      EXPECT_GT(actual.result.metrics[i].count + level.changes, 0u);
+      EXPECT_EQ(level.changes, same.changes);
+      EXPECT_EQ(level.area, same.area);
+      EXPECT_EQ(level.squares, same.squares);
       EXPECT_EQ(actual.result.metrics[i].count, expected.result.metrics[i].count);
       EXPECT_EQ(actual.result.metrics[i].sum, expected.result.metrics[i].sum);
       EXPECT_EQ(actual.result.metrics[i].squares, expected.result.metrics[i].squares);
@@ -261,12 +273,18 @@ TEST(QueuesOfProcesses, AreAsTheorySays) {
                                .warm_up = Time::zero() + Duration::minutes(1)};
   RunOptions options;
   options.until = Time::zero() + Duration::minutes(kSanitizers ? 6 : 21);
-  const Outcome outcome = run_model(ProcessQueues(chosen), "sequential", options);
-  const auto& metrics = outcome.result.metrics;  // wait, utilisation, queue, balked, reneged
-  EXPECT_NEAR(metrics.at(1).mean(), 0.6, 4 * metrics.at(1).deviation() / 10);
-  EXPECT_NEAR(metrics.at(2).mean(), 0.9, 4 * metrics.at(2).deviation() / 10);
-  EXPECT_NEAR(metrics.at(0).mean(), 0.9, 4 * metrics.at(2).deviation() / 10);
-  EXPECT_LT(metrics.at(2).deviation(), kSanitizers ? 0.9 : 0.45) << "the intervals say nothing";
+  const ProcessQueues model(chosen);
+  const RunResult result = run_model(model, "sequential", options).result;
+  const auto of = [&](const Metric& metric) { return result.metrics.at(metric.index()); };
+  const double deviation = of(model.queued).deviation();
+  EXPECT_NEAR(of(model.used).mean(), 0.6, 4 * of(model.used).deviation() / 10);
+  EXPECT_NEAR(of(model.queued).mean(), 0.9, 4 * deviation / 10);
+  EXPECT_NEAR(of(model.station.wait).mean(), 0.9, 4 * deviation / 10);
+  EXPECT_LT(deviation, kSanitizers ? 0.9 : 0.45) << "the intervals say nothing";
+  const auto level = [&](const Metric& metric) { return result.levels.at(metric.index()).mean(); };
+  EXPECT_NEAR(level(model.station.busy), 0.6, 0.02);  // these include the warm-up
+  EXPECT_NEAR(level(model.station.utilisation), 0.6, 0.02);
+  EXPECT_NEAR(level(model.station.queue), 0.9, 4 * deviation / 10);
 }
 
 }  // namespace

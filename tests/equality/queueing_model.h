@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/model_access.h"
 #include "orrery/orrery.h"
 
 namespace orrery::testing {
@@ -48,7 +49,10 @@ class QueueingModel final : public Model {
       : options(chosen),
         sizes(std::vector{1.0, 2.0, 5.0}, std::vector{5.0, 3.0, 2.0}),
         spread(EmpiricalReal::of_points(std::vector{0.0, 0.5, 2.0}, std::vector{0.0, 1.0, 3.0})) {}
-  void prepare() override { speed_limit = random("limit").uniform(0.9, 1.1); }
+  void prepare() override {
+    speed_limit = random("limit").uniform(0.9, 1.1);
+    ModelAccess::observe_from(station.wait, options.warm_up);
+  }
   std::uint64_t lp_count() const override { return options.stations; }
   std::unique_ptr<LogicalProcessBase> create(LpId id) const override;
 
@@ -58,6 +62,9 @@ class QueueingModel final : public Model {
   double speed_limit = 1;
   const ResourceMetrics station{*this, "station"};
   const Metric delayed{*this, "delayed", "", "share of a station's customers that had to wait"};
+  const Metric queued{*this, "queued", "", "mean queue of a station"};
+  const Metric used{*this, "used", "", "utilisation of a station"};
+  const Metric lost{*this, "lost", "", "share of a station's customers that balked"};
   const Table left{*this, "left", {{"customer", ColumnType::integer}}, "customers that gave up"};
 };
 
@@ -68,6 +75,7 @@ class Station final
       : model_(model), speed_(speed), desk_(model.options.servers, model.options.queue_limit) {}
 
   void start(Context& context) override {
+    desk_.observe(context, model_.station);
     next_arrival(context);
     const Duration warm_up = model_.options.warm_up - Time::zero();
     if (warm_up > Duration::zero()) context.schedule(context.self(), warm_up, WarmUpEnd{});
@@ -79,19 +87,20 @@ class Station final
   void handle(Context& context, const Transfer& transfer) { arrive(context, transfer.number); }
   void handle(Context& context, const ServiceEnd& end) {
     send_on(context, end.number);
-    if (auto next = desk_.release(context.now()))
-      begin_service(context, next->customer, next->waited);
+    if (auto next = desk_.release(context)) begin_service(context, next->customer);
   }
   void handle(Context& context, const GiveUp& who) {
-    const auto gone = desk_.renege(context.now(), who.ticket);
+    const auto gone = desk_.renege(context, who.ticket);
     if (!gone) throw std::logic_error("a customer who is served has cancelled the timer");
     context.emit(model_.left, gone->customer.number);
   }
   void handle(Context& context, const WarmUpEnd&) { desk_.restart_statistics(context.now()); }
   void finish(FinalContext& context) override {
     const ResourceStatistics seen = desk_.statistics(context.now());
-    desk_.record(context, model_.station);
     context.record(model_.delayed, seen.share_delayed());
+    context.record(model_.queued, seen.mean_queue());
+    context.record(model_.used, seen.utilisation());
+    context.record(model_.lost, seen.share_balked());
     context.state(seen.requests);
     context.state(static_cast<std::uint64_t>(seen.queue_area));
     context.state(arrivals_);
@@ -115,9 +124,9 @@ class Station final
         customer.patience =
             context.schedule_timer(Duration::from_seconds(patience), GiveUp{desk_.next_ticket()});
     }
-    switch (desk_.request(context.now(), customer, priority)) {
+    switch (desk_.request(context, customer, priority)) {
       case Admission::served:
-        return begin_service(context, customer, Duration::zero());
+        return begin_service(context, customer);
       case Admission::balked:
         context.cancel(customer.patience);
         return;
@@ -126,9 +135,8 @@ class Station final
     }
   }
 
-  void begin_service(Context& context, const Customer& customer, Duration waited) {
+  void begin_service(Context& context, const Customer& customer) {
     context.cancel(customer.patience);
-    if (context.now() >= model_.options.warm_up) model_.station.record_wait(context, waited);
     context.schedule(context.self(), service(context), ServiceEnd{customer.number});
   }
 

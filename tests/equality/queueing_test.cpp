@@ -133,13 +133,13 @@ TEST(Queueing, AgreesWithErlangsFormulas) {
     const Outcome outcome = run(stations, Duration::minutes(kSanitizers ? 12 : 22));
     const double wait = erlang_c(c.servers, c.load);
     const double queue = wait * c.load / (servers - c.load);
-    expect_mean(outcome, "station_utilisation", c.load / servers);
-    expect_mean(outcome, "station_queue", queue);
+    expect_mean(outcome, "used", c.load / servers);
+    expect_mean(outcome, "queued", queue);
     expect_mean(outcome, "delayed", wait);
     // Little's law, with one customer a second. Waits of one station depend on each other, so the
     // metric's own deviation says nothing; that of the queue does.
     EXPECT_NEAR(metric(outcome, "station_wait").mean(), queue,
-                4 * metric(outcome, "station_queue").deviation() / 10);
+                4 * metric(outcome, "queued").deviation() / 10);
   }
 }
 
@@ -152,7 +152,7 @@ TEST(Queueing, LosesWhatErlangsLossFormulaSays) {
                                .mean_service = Duration::seconds(3),
                                .warm_up = Time::zero() + Duration::minutes(1)},
                               Duration::minutes(kSanitizers ? 8 : 16));
-  expect_mean(outcome, "station_balked", 0.20610687);  // 27/8 / (1 + 3 + 9/2 + 9/2 + 27/8)
+  expect_mean(outcome, "lost", 0.20610687);  // 27/8 / (1 + 3 + 9/2 + 9/2 + 27/8)
 }
 
 }  // namespace
