@@ -108,8 +108,8 @@ class PreemptiveResource {
                   const WorkOptions& options = {}) {
     if (work < Duration::zero())
       throw std::invalid_argument("PreemptiveResource: work must not be below 0.");
-    Job job{options.priority, next_ticket_++, call.now(), work, std::move(customer),
-            options.preempted};
+    Job job{options.priority,    next_ticket_++,   call.now(), work,
+            std::move(customer), options.preempted};
     books_.requested();
     Request outcome{Admission::served, std::nullopt};
     if (serving_.size() < available()) {
@@ -253,7 +253,8 @@ class PreemptiveResource {
     return serving_.end();
   }
   std::optional<Victim> preempt_for(const ResourceCall& call, std::int64_t priority) {
-    if (serving_.size() > available()) return std::nullopt;  // a server that is let finish is no gain
+    if (serving_.size() > available())
+      return std::nullopt;  // a server that is let finish is no gain
     const Place victim = find_victim(call.now());
     if (victim == serving_.end() || victim->priority <= priority) return std::nullopt;
     return preempt(call, victim);

@@ -85,8 +85,8 @@ class Container {
   std::int64_t checked(std::int64_t amount) const {
     if (amount < 1 || amount > capacity_)
       throw std::invalid_argument("Container: an amount of " + std::to_string(amount) +
-                                  " is not from 1 to the capacity of " +
-                                  std::to_string(capacity_) + ".");
+                                  " is not from 1 to the capacity of " + std::to_string(capacity_) +
+                                  ".");
     return amount;
   }
 

@@ -142,8 +142,8 @@ inline void WaitGroup::mark(std::size_t part) {
 
 /// Returns whether the group is fulfilled; ends the other parts then.
 inline bool WaitGroup::end_if_over() {
-  const auto all = parts().size() == 64 ? ~std::uint64_t{0}
-                                        : (std::uint64_t{1} << parts().size()) - 1;
+  const auto all =
+      parts().size() == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << parts().size()) - 1;
   if (needs_all_) return fulfilled_ == all;
   if (fulfilled_ == 0) return false;
   end_parts(first_);
@@ -182,8 +182,12 @@ inline bool WaitGroup::on_clock() {
   return end_if_over();
 }
 
-inline void WaitGroup::withdraw() { end_parts(begun_); }
-inline void WaitGroup::give_back() { end_parts(begun_); }
+inline void WaitGroup::withdraw() {
+  end_parts(begun_);
+}
+inline void WaitGroup::give_back() {
+  end_parts(begun_);
+}
 
 }  // namespace detail
 
@@ -192,8 +196,7 @@ inline void WaitGroup::give_back() { end_parts(begun_); }
 /// its place: `index()` says which. Of several that are fulfilled at once the first in the list is
 /// taken. A wait without a value has std::monostate.
 template <class... Parts>
-[[nodiscard("co_await it")]] detail::AnyOf<std::remove_cvref_t<Parts>...> any_of(
-    Parts&&... parts) {
+[[nodiscard("co_await it")]] detail::AnyOf<std::remove_cvref_t<Parts>...> any_of(Parts&&... parts) {
   detail::check_parts<Parts...>();
   return detail::AnyOf<std::remove_cvref_t<Parts>...>(parts...);
 }
@@ -203,8 +206,7 @@ template <class... Parts>
 /// are released, received values are the next in their mailbox again, and amounts return to their
 /// container.
 template <class... Parts>
-[[nodiscard("co_await it")]] detail::AllOf<std::remove_cvref_t<Parts>...> all_of(
-    Parts&&... parts) {
+[[nodiscard("co_await it")]] detail::AllOf<std::remove_cvref_t<Parts>...> all_of(Parts&&... parts) {
   detail::check_parts<Parts...>();
   return detail::AllOf<std::remove_cvref_t<Parts>...>(parts...);
 }

@@ -157,7 +157,7 @@ class Servers {
 
   Resource<detail::Acquire*> resource_;
   std::uint64_t last_released_ = 0;  // ticket
-  detail::WaitList waiting_;  // processes in the queue
+  detail::WaitList waiting_;         // processes in the queue
 };
 
 inline void Server::release() {

@@ -31,9 +31,9 @@ class PreemptiveServers;
 struct Work {
   bool is_done = false;  ///< false: it was preempted for good, gave up waiting, or balked
   Admission admission = Admission::served;  ///< served, also after a wait; queued: gave up; balked
-  Duration waited;               ///< until a server began, or the process gave up
-  Duration left;                 ///< work that was not done
-  Duration lost;                 ///< work that was done in vain
+  Duration waited;                          ///< until a server began, or the process gave up
+  Duration left;                            ///< work that was not done
+  Duration lost;                            ///< work that was done in vain
   std::uint32_t preemptions = 0;  ///< how often others, or a loss of servers, have interrupted it
 
   explicit operator bool() const { return is_done; }

@@ -37,7 +37,8 @@ struct ResourceStatistics {
   std::uint64_t served = 0;   ///< customers whose service has begun
   std::uint64_t delayed = 0;  ///< those of `served` that have waited
   std::uint64_t balked = 0, reneged = 0;
-  std::uint64_t preempted = 0;  ///< services that were broken off, by other customers or a loss of servers
+  std::uint64_t preempted =
+      0;  ///< services that were broken off, by other customers or a loss of servers
   std::uint64_t longest_queue = 0;
   Area busy_area = 0;      ///< busy servers, summed over ticks
   Area queue_area = 0;     ///< waiting customers, summed over ticks

@@ -24,7 +24,9 @@ Process holds(Stage& stage, std::int64_t time) {
   const Server server = co_await stage.servers.acquire();
   co_await delay(ticks(time));
 }
-void note_index(Stage& stage, std::size_t index) { stage.note(static_cast<char>('0' + index)); }
+void note_index(Stage& stage, std::size_t index) {
+  stage.note(static_cast<char>('0' + index));
+}
 
 // ---- The first ---------------------------------------------------------------------------------
 
@@ -115,14 +117,15 @@ Process waits_for_all(Stage& stage) {
 }
 
 TEST_P(ProcessGroups, TheLastEndsThem) {
-  EXPECT_EQ(told([](Stage& stage) {
-              stage.spawn(holds(stage, 7));
-              stage.spawn(waits_for_all(stage));
-              stage.spawn(after(stage, 8, [](Stage& here) { EXPECT_EQ(here.servers.busy(), 1u); }));
-              stage.spawn(after(stage, 25, [](Stage& here) { here.mailbox.put("v"); }));
-              stage.spawn(after(stage, 31, [](Stage& here) { EXPECT_TRUE(here.servers.is_free()); }));
-            }),
-            "v25");
+  EXPECT_EQ(
+      told([](Stage& stage) {
+        stage.spawn(holds(stage, 7));
+        stage.spawn(waits_for_all(stage));
+        stage.spawn(after(stage, 8, [](Stage& here) { EXPECT_EQ(here.servers.busy(), 1u); }));
+        stage.spawn(after(stage, 25, [](Stage& here) { here.mailbox.put("v"); }));
+        stage.spawn(after(stage, 31, [](Stage& here) { EXPECT_TRUE(here.servers.is_free()); }));
+      }),
+      "v25");
 }
 
 Process two_clocks(Stage& stage) {

@@ -83,7 +83,8 @@ TEST_P(ProcessWork, FollowsShifts) {
   EXPECT_EQ(told([](Stage& stage) {
               const Shifts shifts(ticks(20), {{ticks(5), 2}, {ticks(15), 0}});
               stage.spawn(stage.crane.follow(shifts, Removal::preempts));
-              for (const char letter : {'A', 'B', 'C'}) stage.spawn(job(stage, letter, 0, 6, plain));
+              for (const char letter : {'A', 'B', 'C'})
+                stage.spawn(job(stage, letter, 0, 6, plain));
             }),
             // None to 5; two to 15, when C has done 4 of 6; none to 25.
             "A11 B11 C27");
