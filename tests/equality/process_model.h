@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shops made of processes that do all that processes can: they wait for the clock, for servers with
-// priorities and patience, for values, signals and the ends of others, call and interrupt each
-// other, begin in handlers and in processes, and keep strings, vectors and trees in their frames
-// meanwhile. Shops send each other parcels, many without delay, so that under Time Warp nearly all
-// of it is rolled back now and then. A frame that was restored to another moment, or a wait that
-// was lost, shows in rows, in the final state, and in what processes check of their own variables.
+// priorities and patience, for work, amounts, values, signals and the ends of others, for the first or
+// all of several of these, call and interrupt each other, begin in handlers and in processes, and keep
+// strings, vectors and trees in their frames meanwhile. Shops send each other parcels, many without
+// delay, so that under Time Warp nearly all of it is rolled back now and then. A frame that was
+// restored to another moment, or a wait that was lost, shows in rows, in the final state, and in what
+// processes check of their own variables.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,7 @@ struct Inspection {
   std::uint64_t number;
 };
 
-class ProcessModel final : public Model {
+class ProcessModel : public Model {
  public:
   explicit ProcessModel(ProcessModelOptions chosen = {}) : options(chosen) {}
   std::uint64_t lp_count() const override { return options.shops; }
@@ -44,7 +45,7 @@ class ProcessModel final : public Model {
   Duration lookahead() const override { return options.least_transfer; }
   Time default_horizon() const override { return Time::zero() + options.horizon; }
 
-  const ProcessModelOptions options;
+  ProcessModelOptions options;  // set before prepare() ends
   const Metric stay{*this, "stay", "s", "of customers", Keep::histogram};
   const Metric present{*this, "present", "", "customers in a shop", Keep::level};
   const ResourceMetrics desk{*this, "desk"};
@@ -66,6 +67,10 @@ class Shop final : public ProcessLp<Shop, Parcel, Inspection> {
     machine_ = spawn(machine());
     spawn(breakdowns());
     spawn(watcher());
+    spawn(crane_breakdowns());
+    spawn(pump());
+    for (std::uint64_t i = 0; i < 2; ++i) spawn(waits_for_one(i));
+    spawn(waits_for_all());
   }
   void handle(const Parcel& parcel) { inbox_.put(parcel); }
   void handle(const Inspection& inspection) { spawn(inspector(inspection.number)); }
@@ -77,7 +82,22 @@ class Shop final : public ProcessLp<Shop, Parcel, Inspection> {
   }
 
  private:
-  enum What { gave_up, balked, served, interrupted, carried, idle, repaired, inspected, seen };
+  enum What {
+    gave_up,
+    balked,
+    served,
+    interrupted,
+    carried,
+    idle,
+    repaired,
+    inspected,
+    seen,
+    lifted,
+    dropped,
+    pumped,
+    first_of_three,
+    all_of_three
+  };
 
   void note(What what, std::uint64_t number) {
     digest_ = digest_ * 0x9e3779b97f4a7c15u + number * 16 + what;
@@ -130,6 +150,48 @@ class Shop final : public ProcessLp<Shop, Parcel, Inspection> {
     co_await delay(draw(300));
     ++served_;
     note(served, number + name.size());
+    if (own.bernoulli(0.5)) co_await lift(number, own.below(9));
+  }
+
+  /// Work that others and breakdowns interrupt.
+  Process lift(std::uint64_t number, std::uint64_t how) {
+    const Work work = co_await crane_.work_for(draw(9'000), draw(1'500),
+                                               {.priority = static_cast<std::int64_t>(how % 3),
+                                                .preempted = static_cast<Preempted>(how / 3)});
+    digest_ += static_cast<std::uint64_t>(work.lost.ticks() + work.left.ticks());
+    note(work ? lifted : dropped, number * 4 + work.preemptions);
+  }
+  Process crane_breakdowns() {
+    for (std::uint64_t number = 0;; ++number) {
+      co_await delay(draw(6'000));
+      crane_.take_out(1, number % 3 == 0 ? Removal::lets_finish : Removal::preempts);
+      co_await delay(draw(3'000));
+      crane_.put_back(1);
+    }
+  }
+
+  Process pump() {
+    for (;;) {
+      co_await delay(draw(1'500));
+      const auto amount = static_cast<std::int64_t>(1 + random().below(9));
+      const bool done = co_await tank_.put_for(Duration::milliseconds(5), amount);
+      note(pumped, static_cast<std::uint64_t>(amount) * 2 + done);
+    }
+  }
+  Process waits_for_one(std::uint64_t number) {
+    for (;;) {
+      const auto got = co_await any_of(
+          finished_.wait(), tank_.get(4 + 3 * static_cast<int>(number)), delay(draw(4'000)));
+      note(first_of_three, got.index());
+      co_await delay(draw(500));
+    }
+  }
+  Process waits_for_all() {
+    for (;;) {
+      const auto [lift, amount, time] = co_await all_of(
+          crane_.work(draw(700), {.priority = 1}), tank_.get(2), delay(Duration::milliseconds(1)));
+      note(all_of_three, lift.preemptions);
+    }
   }
 
   /// In steps, some without delay.
@@ -208,6 +270,8 @@ class Shop final : public ProcessLp<Shop, Parcel, Inspection> {
   std::uint64_t arrived_ = 0, served_ = 0, made_ = 0, present_ = 0, digest_ = 0;
   RandomStream delays_{"delays"};
   Servers desk_{2, 4};
+  PreemptiveServers crane_{*this, 2, 6};
+  Container tank_{20, 10};
   Mailbox<Parcel> inbox_;
   Signal finished_;
   ProcessRef machine_, patient_;

@@ -64,7 +64,7 @@ TEST(ProcessModel, DoesEverything) {
   const ProcessModel model({.horizon = Duration::milliseconds(250)});
   const Outcome outcome = run_model(model, "sequential", {});
   ASSERT_EQ(outcome.result.end, RunEnd::completed) << outcome.result.fault;
-  std::vector<int> seen(9);
+  std::vector<int> seen(14);
   for (const auto& line : outcome.rows) ++seen.at(std::get<4>(line).at(0));
   for (std::size_t what = 0; what < seen.size(); ++what) EXPECT_GT(seen[what], 3) << what;
 }

@@ -15,6 +15,7 @@
 #include "equality/run_model.h"
 #include "orrery/orrery.h"
 #include "orrery/process.h"
+#include "run/engine_cases.h"
 #include "sanitizers.h"
 
 namespace orrery::testing {
@@ -237,7 +238,7 @@ TEST_F(WorkInTheory, PreemptedWorkThatRestarts) {
 TEST_F(WorkInTheory, PrioritiesWithoutPreemption) {
   CustomerClass polite = kUrgent;
   polite.options.preempts = false;
-  run({.classes = {polite, kPlain}}, Duration::seconds(12'000));
+  run({.classes = {polite, kPlain}}, Duration::seconds(30'000));
   const double first = 1 - kUrgentLoad.busy(), both = first - kPlainLoad.busy();
   const double residual = kUrgentLoad.residual() + kPlainLoad.residual();
   expect_stay(0, kUrgentLoad.mean + residual / first);

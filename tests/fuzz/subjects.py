@@ -101,6 +101,17 @@ def delays(random, _):
     return Drawn(sets, length(random, 200, 5_000), commits=not fails, promises=True)
 
 
+def processes(random, _):
+    least = some(random, 0, 0, 200)
+    sets = {"lps": some(random, 1, 2, 8, 30), "least": least,
+            "durations": some(random, "no", "yes")}
+    fails = random.random() < 0.15
+    if fails:
+        sets["fault_at"] = some(random, 1, 5, 20)
+    return Drawn(sets, length(random, SECOND // 500, SECOND // 20), commits=not fails,
+                 promises=least > 0)
+
+
 def nasty(random, kinds):
     sets = {"kind": some(random, *kinds), "lps": some(random, 2, 4, 16, 50),
             "spread": some(random, 1, 3, 10, 100), "zero": some(random, 0, 0.1, 0.3),
@@ -218,6 +229,7 @@ NASTY_METRICS = ("share", "latest")
 SUBJECTS = [
     Subject("random", 6, random_model, small_requests=True, metrics=("values", "waits")),
     Subject("delays", 5, delays, small_requests=True, metrics=("values",)),
+    Subject("processes", 3, processes, metrics=("stay", "present", "desk_queue")),
     Subject("containers", 4, nasty, metrics=NASTY_METRICS),
     Subject("objects", 4, nasty, metrics=NASTY_METRICS),
     Subject("control_flow", 4, nasty, metrics=NASTY_METRICS),
