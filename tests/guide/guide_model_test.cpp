@@ -25,7 +25,7 @@ TEST(GuideModel, QueuesAtDesksAreTheSameOnEveryEngine) {
 
 TEST(GuideModel, AnotherDeskShortensTheQueueAndLeavesArrivals) {
   const Simulation two("office", {}, kDay), three("office", {{"desks", "3"}}, kDay);
-  EXPECT_GT(two.metric("desk_queue").mean(), 2 * three.metric("desk_queue").mean());
+  EXPECT_GT(two.figure("desk_queue", "mean"), 2 * three.figure("desk_queue", "mean"));
   EXPECT_GT(two.metric("desk_reneged").mean(), three.metric("desk_reneged").mean());
   EXPECT_LE(two.metric("desk_wait").maximum, 300);
   // Nearly all are served by three, and by two those who do not give up.
@@ -112,7 +112,7 @@ TEST(PageForOthers, LettersAreTheSameOnEveryEngine) {
 TEST(PageForOthers, LettersTakeWhatJacksonSays) {
   const Simulation run("post", {}, Duration::days(7));
   EXPECT_NEAR(run.metric("desk_wait").mean(), 40, 1);
-  EXPECT_NEAR(run.metric("desk_utilisation").mean(), 0.5, 0.01);
+  EXPECT_NEAR(run.figure("desk_utilisation", "mean"), 0.5, 0.01);
   EXPECT_NEAR(run.metric("transit").mean(), 3920, 15);
 }
 
