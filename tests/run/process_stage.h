@@ -28,6 +28,7 @@ class Play final : public Model {
   std::unique_ptr<LogicalProcessBase> create(LpId) const override;
 
   const std::function<void(Stage&)> begin;
+  const ResourceMetrics metrics{*this, "desk"};
   const Table notes{*this, "notes", {{"letter", ColumnType::integer}}, "in their order"};
 };
 
@@ -42,6 +43,7 @@ class Stage final : public ProcessLp<Stage, Step> {
     context.state(process_count());
     context.state(servers.waiting());
   }
+  const ResourceMetrics& metrics() const { return play_.metrics; }
   void note(char letter) { emit(play_.notes, static_cast<int>(letter)); }
 
   void (*on_step)(Stage&, const Step&) = nullptr;

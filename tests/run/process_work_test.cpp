@@ -149,6 +149,45 @@ TEST_P(ProcessWork, IsAPartOfAGroup) {
   EXPECT_EQ(told([](Stage& stage) { stage.spawn(in_time(stage, 15)); }), "l15");
 }
 
+// ---- Metrics -----------------------------------------------------------------------------------
+
+Process forgets_the_context(Stage& stage) {
+  Resource<int> desk(1);
+  stage.observe(desk, stage.metrics());
+  stage.with_context([&](Context& context) { desk.request(context, 1); });
+  desk.request(stage.now(), 2);
+  co_return;
+}
+
+TEST_P(ProcessWork, ObservedResourcesTakeTheContext) {
+  expect_fault([](Stage& stage) { stage.spawn(forgets_the_context(stage)); },
+               "a resource that has metrics is called with the context");
+}
+
+Process observed(Stage& stage) {
+  stage.observe(stage.crane, stage.metrics());
+  stage.spawn(job(stage, 'A', 0, 60, plain));
+  stage.spawn(job(stage, 'B', 10, 20, {.priority = 0}));
+  for (int i = 0; i < 4; ++i) stage.spawn(job(stage, 'C', 20, 10, plain));
+  stage.spawn(breakdown(stage, 50, 10, Removal::preempts));
+  co_return;
+}
+
+/// A works to 10 and from 30 to 50 and 60 to 90, B to 30, two C to 110; two C balk.
+TEST_P(ProcessWork, RecordsItsMetrics) {
+  const Play play([](Stage& stage) { stage.spawn(observed(stage)); });
+  const Outcome outcome = expect_completed(play);
+  const auto level = [&](const Metric& metric) { return outcome.result.levels.at(metric.index()); };
+  EXPECT_EQ(level(play.metrics.busy).area, 50 + 50);
+  EXPECT_EQ(level(play.metrics.queue).area, 1 * 10 + 3 * 10 + 2 * 20 + 3 * 10 + 2 * 30 + 1 * 10);
+  const auto values = [&](const Metric& metric) {
+    return outcome.result.metrics.at(metric.index());
+  };
+  EXPECT_EQ(values(play.metrics.wait).count, 4u);
+  EXPECT_EQ(values(play.metrics.balked).sum, 2);
+  EXPECT_EQ(values(play.metrics.balked).count, 6u);
+}
+
 ORRERY_ON_EVERY_ENGINE(ProcessWork);
 
 }  // namespace
