@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <new>
 #include <thread>
@@ -54,18 +53,6 @@ StepEnd take(const std::function<void()>& step) {
   if (step == Step::usage) throw UsageError(sentence);
   if (step == Step::fault) throw ModelFault(sentence);
   throw SystemFailure(sentence);
-}
-
-unsigned asked_ranks(const RankRequest& request) {
-  if (request.ranks.empty()) return 1;
-  unsigned ranks = 0;
-  const char* const end = request.ranks.data() + request.ranks.size();
-  const auto read = std::from_chars(request.ranks.data(), end, ranks);
-  if (read.ec == std::errc() && read.ptr == end && ranks >= 1 &&
-      ranks <= transport::kMostLocalRanks)
-    return ranks;
-  throw UsageError(fmt::format("--ranks can be 1 to {}, not '{}'; more need an MPI launcher",
-                               transport::kMostLocalRanks, request.ranks));
 }
 
 /// "openmpi" or "mpich"; empty: no launcher has started several processes.
@@ -122,29 +109,13 @@ std::string prepared_text(const Model& model) {
 
 void RankRequest::declare(OptionTable& options) {
   options.value("--ranks", ranks, "N",
-                "Number of processes on this machine that run the model together (1)");
+                "Number of processes on this machine that run the model together (1); 2..8: as many "
+                "as it has cores");
+  options.flag("--survive", survive,
+               "If a rank dies, go on from the last snapshot (with --ranks and --out)");
   options.value("--mpi", mpi, "openmpi|mpich",
                 "MPI library of the launcher that has started this (the one that the environment "
                 "names)");
-}
-
-std::optional<int> launch_ranks(const RankRequest& request, char* const* argv,
-                                const std::string& resumable) {
-  const unsigned ranks = asked_ranks(request);
-  if (ranks == 1 || transport::is_local_rank()) return std::nullopt;
-  const MpiEnvironment found = MpiEnvironment::now();
-  if (found.any() && found.ranks != 1)
-    throw UsageError(
-        "--ranks starts ranks on this machine, and an MPI launcher has started some "
-        "already: give one of both");
-  const transport::LaunchEnd end =
-      transport::launch_local(ranks, argv, kExitSystem,
-                              resumable.empty() ? "what it had computed is lost"
-                                                : fmt::format("'orrery resume {}' goes on from "
-                                                              "its last snapshot, if it has one",
-                                                              resumable));
-  if (!end.sentence.empty()) fmt::print(stderr, "orrery: {}\n", end.sentence);
-  return end.code;
 }
 
 void refuse_mpi_launcher(const std::string& command) {
@@ -158,7 +129,12 @@ void refuse_mpi_launcher(const std::string& command) {
 RankSession::RankSession(const RankRequest& request) {
   std::unique_ptr<transport::Wire> wire = join(request);
   if (wire == nullptr) return;
-  transport_ = std::make_unique<transport::RankTransport>(std::move(wire));
+  try {
+    transport_ = std::make_unique<transport::RankTransport>(std::move(wire));
+  } catch (const transport::RankFailure&) {
+    if (is_local_) _exit(transport::kExitLostRank);  // the process that has started it says which
+    throw;
+  }
   if (is_first()) return;
   // The first rank takes the signals and sends the request to stop to the other ranks.
   std::signal(SIGINT, SIG_IGN);

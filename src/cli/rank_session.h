@@ -22,17 +22,12 @@ namespace orrery::cli {
 /// Thrown on a rank other than 0: rank 0 prints how the run ended.
 struct ToldByRank0 {};
 
-/// --ranks and --mpi.
+/// --ranks, --mpi and --survive.
 struct RankRequest {
   std::string ranks, mpi;
+  bool survive = false;
   void declare(OptionTable& options);
 };
-
-/// Starts the processes and waits for them if --ranks asks for processes on this machine and this
-/// process is not one of them; returns their exit code, else nothing. `resumable`: the folder of
-/// the results if the run takes snapshots.
-std::optional<int> launch_ranks(const RankRequest& request, char* const* argv,
-                                const std::string& resumable);
 
 /// Throws UsageError if an MPI launcher has started several processes of a command that runs in one
 /// process.

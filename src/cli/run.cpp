@@ -12,6 +12,7 @@
 
 #include "cli/command.h"
 #include "cli/live.h"
+#include "cli/rank_launch.h"
 #include "cli/rank_session.h"
 #include "cli/replay_check.h"
 #include "cli/revision.h"
@@ -89,8 +90,12 @@ const EngineInfo& choose_engine(const RunArguments& arguments, bool over_ranks) 
 class LocalRun {
  public:
   LocalRun(const RunArguments& arguments, const Invocation& call, const Features& features,
-           RankSession& ranks)
-      : arguments_(arguments), features_(features), ranks_(ranks), state_(arguments) {
+           RankSession& ranks, const Survived& survived)
+      : arguments_(arguments),
+        features_(features),
+        ranks_(ranks),
+        survived_(survived),
+        state_(arguments) {
     state_.ranks = ranks.transport();
     record_.command = call.words;
     record_.started = utc_now();
@@ -246,6 +251,7 @@ class LocalRun {
     ranks_.part();
     if (!ranks_.is_first()) throw ToldByRank0();
     if (!unused_.empty()) state_.add_note(unused_);
+    if (survived_.deaths > 0) state_.add_note(survived_.text());
     for (const std::string& note : state_.model().notes()) state_.add_note(note);
     record_.peak_resident_bytes = peak_resident_bytes();
     if (record_.result.end != RunEnd::failed)
@@ -294,6 +300,7 @@ class LocalRun {
   const RunArguments& arguments_;
   const Features& features_;
   RankSession& ranks_;
+  const Survived survived_;
   RunState state_;
   RunRecord& record_ = state_.record;
   std::optional<OutputFolder> folder_;  ///< of --out, on the first rank
@@ -391,15 +398,18 @@ class RunCommand final : public Command {
     if (beginning_ != Beginning::model) take_folder();
     complete_request(options, arguments_, text().name,
                      [this](const std::string& flag) { return features_.replay.ignores(flag); });
-    const SnapshotSession& snapshots = features_.snapshots;
+    SnapshotSession& snapshots = features_.snapshots;
+    if (rank_request_.survive) snapshots.take_some();
     snapshots.fix_addresses();
     const std::string& out = beginning_ == Beginning::snapshot ? arguments_.folder : arguments_.out;
     if (const std::optional<int> code =
             launch_ranks(rank_request_, call.argv, snapshots.takes_snapshots() ? out : ""))
       return *code;
+    const Survived survived = Survived::take();
+    if (survived.from_snapshot) snapshots.go_on();
     ranks_.emplace(rank_request_);
     try {
-      return run_.emplace(arguments_, call, features_, *ranks_).execute();
+      return run_.emplace(arguments_, call, features_, *ranks_, survived).execute();
     } catch (const ToldByRank0&) {
       return kExitOk;
     } catch (const transport::RankFailure& failure) {

@@ -150,10 +150,10 @@ void SnapshotSession::start_taking(const RunArguments& arguments) {
 
 void SnapshotSession::start_resuming(RunState& run, RunRequest& request) {
   const RunArguments& arguments = run.arguments;
-  refuse_others(arguments);
+  if (!goes_on_) refuse_others(arguments);
   start_memory();
-  origin_ = arguments.folder;
-  restore_.emplace(origin_, number());
+  origin_ = goes_on_ && !arguments.out.empty() ? arguments.out : arguments.folder;
+  restore_.emplace(origin_, goes_on_ ? 0 : number());
   if (is_first())
     for (const std::string& note : restore_->notes()) tell(note);
   facts_ = restore_->manifest();

@@ -23,6 +23,17 @@ class SnapshotSession final : public RunFeature {
  public:
   explicit SnapshotSession(Beginning beginning) : beginning_(beginning) {}
 
+  /// The run has lost a rank before and goes on from the last snapshot in its folder, whatever it
+  /// began with.
+  void go_on() {
+    beginning_ = Beginning::snapshot;
+    goes_on_ = true;
+  }
+  /// For runs that are to survive: takes snapshots by the clock unless others are asked for.
+  void take_some() {
+    if (first_flag().empty()) wall_ = "30s";
+  }
+
   /// Call it while the process has one thread and no others know it: a process that takes or
   /// resumes snapshots needs its memory at fixed addresses, and executes itself again for that.
   void fix_addresses() const;
@@ -64,7 +75,8 @@ class SnapshotSession final : public RunFeature {
   void open(bool has_tables);
   void share_folder();
 
-  const Beginning beginning_;
+  Beginning beginning_;
+  bool goes_on_ = false;
   // The options.
   bool on_ = false, end_after_ = false, check_ = false;
   std::string every_, wall_, share_, at_, number_;

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 
@@ -25,6 +26,23 @@ unsigned usable_cores() {
   if (cores > 0) return static_cast<unsigned>(cores);
   const long online = sysconf(_SC_NPROCESSORS_ONLN);
   return online > 0 ? static_cast<unsigned>(online) : 1;
+}
+
+unsigned granted_cores() {
+  double least = usable_cores();
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    if (!line.starts_with("0::/")) continue;
+    std::string group = line.substr(3);
+    if (group == "/") group.clear();
+    for (bool is_root = false; !is_root; group.resize(is_root ? 0 : group.rfind('/'))) {
+      is_root = group.empty();
+      std::ifstream file("/sys/fs/cgroup" + group + "/cpu.max");
+      double quota = 0, period = 0;
+      if (file >> quota >> period && period > 0) least = std::min(least, quota / period);
+    }
+  }
+  return std::max(1u, static_cast<unsigned>(least));
 }
 
 bool bind_to_core(unsigned worker) {

@@ -10,6 +10,10 @@ namespace orrery {
 /// Number of cores that this process may use.
 unsigned usable_cores();
 
+/// The same, but no more than the control groups of this process grant (cpu.max of version 2), at
+/// least 1.
+unsigned granted_cores();
+
 /// Binds the calling thread to the `worker`-th usable core. Returns false if the system refuses.
 bool bind_to_core(unsigned worker);
 

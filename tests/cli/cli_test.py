@@ -1445,7 +1445,7 @@ class Options(Case):
     RETIRED = {"handover", "barrier", "conservative-mode"}
     OF_THE_COMMAND = RETIRED | {"help", "engine", "engines", "set", "config", "out", "force", "quiet", "json",
                       "repeats", "verbose", "snapshots", "snapshot-every", "snapshot-at",
-                      "snapshot-wall", "snapshot-share", "snapshot-check", "end-after-snapshot", "ranks", "mpi",
+                      "snapshot-wall", "snapshot-share", "snapshot-check", "end-after-snapshot", "ranks", "mpi", "survive",
                       "live", "again", "stop-when", "stop-check",  # which add notes; see Observation
                       "trace", "trace-lps", "trace-from", "trace-to", "trace-size"}
 

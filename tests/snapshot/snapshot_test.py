@@ -436,6 +436,76 @@ class RanksKilled(Killed):
         return generator.choice([process.pid, *children(process)])
 
 
+class Survival(Case):
+    """Ranks that die and are started again by --survive."""
+
+    KILLS = int(os.environ.get("KILLS", 3 if SANITIZE else 8))
+    WORDS = ["pcs", "--set", "cells=64", "handoff_delay=5s"]
+
+    def survivor(self, *words):
+        return self.start("run", *words, "--out", self.folder / "run", "--survive", "--ranks", "2..3",
+                          "--workers", 1, "--quiet")
+
+    def test_random_ranks_at_random_moments(self):
+        """Each is killed some time after a snapshot, often while the next one is written."""
+        words = [*self.WORDS, "--until", f"{self.KILLS * (2 if SANITIZE else 6)}h"]
+        expected = self.whole(*words)
+        generator = random.Random(11)
+        out = self.folder / "run"
+        process = self.survivor(*words, "--engine", "timewarp", "--snapshot-wall", "40ms",
+                                "--snapshot-share", "1")
+        killed, dead = 0, None
+        for _ in range(self.KILLS):
+            over = lambda: process.poll() is not None
+            self.wait_until(lambda: over() or len(set(children(process)) - {dead}) >= 2, "ranks")
+            known = self.numbers(out)[-1:]
+            self.wait_until(lambda: over() or self.numbers(out)[-1:] > known, "a snapshot")
+            time.sleep(generator.uniform(0, 0.1))
+            ranks = children(process)
+            if over() or not ranks:
+                break
+            dead = generator.choice(ranks)
+            try:
+                os.kill(dead, signal.SIGKILL)
+                killed += 1
+            except ProcessLookupError:
+                pass
+        _, told = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 0, told)
+        self.assertGreater(killed, self.KILLS // 3)
+        self.assertEqual(self.left(out), expected)
+        self.assertIn("died during the run", self.notes(out))
+        self.assertIn("the run goes on from snapshot", told)
+
+    def test_before_the_first_snapshot(self):
+        words = [*self.WORDS, "--until", "8h"]
+        expected = self.whole(*words)
+        process = self.survivor(*words)
+        self.wait_until(lambda: len(children(process)) >= 2, "ranks")
+        os.kill(children(process)[1], signal.SIGKILL)
+        _, told = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 0, told)
+        self.assertIn("the run goes on from its beginning", told)
+        self.assertEqual(self.left(self.folder / "run"), expected)
+
+    def test_the_same_death_twice(self):
+        process = self.survivor(*self.WORDS, "--until", "1000h")
+        seen = set()
+        for _ in range(2):
+            self.wait_until(lambda: len(set(children(process)) - seen) >= 2, "ranks")
+            seen |= set(children(process))
+            os.kill(children(process)[1], signal.SIGKILL)
+        _, told = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 4, told)
+        self.assertIn("not started again, since the same has happened before", told)
+
+    def test_refusals(self):
+        self.refused("run", "pcs", "--survive", "--out", self.out(), says="--survive needs --ranks")
+        self.refused("run", "pcs", "--survive", "--ranks", 2, says="--survive needs --out")
+        self.refused("run", "pcs", "--ranks", "3..2", says="the first number must not be the larger")
+        self.refused("run", "pcs", "--ranks", "1..x", says="'1..x'")
+
+
 class OverRanks(Case):
     """Taken and resumed over any number of ranks."""
 

@@ -90,8 +90,8 @@ double now_seconds() {
 
 class Launch {
  public:
-  Launch(unsigned ranks, char* const* arguments, int failure, std::string left)
-      : failure_(failure), left_(std::move(left)), children_(ranks) {
+  Launch(unsigned ranks, char* const* arguments, std::vector<std::string> environment)
+      : environment_(std::move(environment)), children_(ranks) {
     for (; *arguments != nullptr; ++arguments) words_.emplace_back(*arguments);
   }
 
@@ -145,6 +145,7 @@ class Launch {
     for (const int socket : sockets)
       if (socket >= 0) start.descriptors.emplace_back(socket, socket);
     for (char** one = environ; *one != nullptr; ++one) start.environment.push_back(*one);
+    for (std::string& one : environment_) start.environment.push_back(one.data());
     start.environment.insert(start.environment.end(), {place.data(), nullptr});
     try {
       return start_process(start);
@@ -225,23 +226,23 @@ class Launch {
   }
 
   LaunchEnd told() const {
-    if (rank_0_has_told()) return {WEXITSTATUS(*children_[0].status), {}};
+    if (rank_0_has_told()) return {.code = WEXITSTATUS(*children_[0].status)};
     const int status = culprit_ ? *children_[*culprit_].status : 0;
     if (asked_ != 0 && culprit_ == 0u && WIFSIGNALED(status) && WTERMSIG(status) == asked_)
-      return {128 + asked_, {}};
+      return {.code = 128 + asked_};
     // As for a single process whose output nobody reads.
     if (culprit_ == 0u && WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE)
-      return {128 + SIGPIPE, {}};
-    if (!culprit_) return {failure_, "the connection between ranks was lost, so the run is ended"};
-    const std::string who = "rank " + std::to_string(*culprit_) + " (process " +
-                            std::to_string(children_[*culprit_].pid) + ") ";
-    return {failure_,
-            who + end_text(status) + " before the run was over, so the run is ended, and " + left_};
+      return {.code = 128 + SIGPIPE};
+    LaunchEnd end{.is_lost = true};
+    if (culprit_)
+      end.death = RankDeath{*culprit_, status,
+                            "rank " + std::to_string(*culprit_) + " (process " +
+                                std::to_string(children_[*culprit_].pid) + ") " + end_text(status)};
+    return end;
   }
 
   std::vector<std::string> words_;
-  const int failure_;
-  const std::string left_;
+  std::vector<std::string> environment_;
   std::vector<Child> children_;
   sigset_t signals_{}, before_{};
   int asked_ = 0;             ///< the last signal that was passed on
@@ -252,8 +253,9 @@ class Launch {
 
 }  // namespace
 
-LaunchEnd launch_local(unsigned ranks, char* const* arguments, int failure, std::string left) {
-  return Launch(ranks, arguments, failure, std::move(left)).run();
+LaunchEnd launch_local(unsigned ranks, char* const* arguments,
+                       std::vector<std::string> environment) {
+  return Launch(ranks, arguments, std::move(environment)).run();
 }
 
 bool is_local_rank() {

@@ -8,7 +8,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "transport/ranks/wire.h"
 
@@ -19,16 +21,25 @@ inline constexpr int kExitLostRank = 75;
 
 inline constexpr unsigned kMostLocalRanks = 64;
 
+/// A rank that has ended before the run was over.
+struct RankDeath {
+  unsigned rank = 0;
+  int status = 0;    ///< of waitpid
+  std::string text;  ///< "rank 1 (process 4711) was killed by signal 9"
+};
+
 /// The outcome of a launch.
 struct LaunchEnd {
-  int code = 0;
-  std::string sentence;  ///< the reason of an early end; empty: rank 0 has reported
+  int code = 0;                         ///< of rank 0, if all ranks came to the end
+  std::optional<RankDeath> death = {};  ///< else, unless only a connection was lost
+  bool is_lost = false;                 ///< the run ended early
 };
 
 /// Starts `ranks` processes of this program with these arguments, which end with nullptr, and waits
-/// for them. Throws RankFailure if the system refuses. `failure`: the exit code if a rank dies;
-/// `left`: what remains of the run then, for the end of a sentence.
-LaunchEnd launch_local(unsigned ranks, char* const* arguments, int failure, std::string left);
+/// for them. Throws RankFailure if the system refuses. `environment`: variables for the ranks, as
+/// NAME=VALUE.
+LaunchEnd launch_local(unsigned ranks, char* const* arguments,
+                       std::vector<std::string> environment = {});
 
 /// Whether launch_local started this process, and it has not joined yet.
 bool is_local_rank();
