@@ -155,7 +155,7 @@ std::string find_model_data(std::string_view name);
 namespace detail {
 
 /// Incremented with every change of the public headers that breaks compiled models.
-inline constexpr int kAbiVersion = 8;
+inline constexpr int kAbiVersion = 9;
 
 using ModelFactory = std::unique_ptr<Model> (*)();
 void register_model(const char* name, const char* summary, ModelFactory factory, int abi_version);
