@@ -176,8 +176,8 @@ class DescribeCommand final : public Command {
     options.operands("NAME", request_.words,
                      "Name of a model or an engine, or path of a shared object with a model");
     options.flag("--measure", measure_,
-                 "Run the model and show the smallest delays of its sends beside what it promises; "
-                 "the options below are for that");
+                 "Run the model and show the smallest delays of its sends beside what it promises, "
+                 "and the durations that events could have; the options below are for that");
     declare_set(options, request_);
     const OptionList observations = metric_options();  // it shows no metrics
     for (const OptionBase* option : all_options())

@@ -200,7 +200,26 @@ class Help(Case):
                                    r"+0 s$")
         self.assertRegex(done.out, r"(?m)^  Walker +Step +itself +\d+ +1 s +free$")
         self.assertRegex(done.out, r"(?m)^all \d+ sends to other LPs keep what the model promises$")
+        self.assertRegex(done.out, r"(?m)^  Walker +Step +[\d,]+ +1 s +500 ms +0 s +500 ms$")
+        self.assertRegex(done.out, r"(?m)^These are observations of one run and no proof")
         self.assertEqual(done.err, "")
+
+    def test_describe_measures_durations(self):
+        done = self.run_ok("describe", "wireless", "--measure", "--until", "100ms", "--json")
+        events = json.loads(done.out)["durations"]
+        names = [one["event"] for one in events]
+        self.assertEqual(names, sorted(names))
+        for one in events:
+            with self.subTest(event=one["event"]):
+                self.assertGreater(one["duration_ticks"], 0)
+                delays = [one[key] for key in ["to_itself_ticks", "to_others_ticks"]
+                          if one[key] is not None]
+                self.assertEqual(one["could_be_ticks"], min(delays))
+                self.assertGreaterEqual(one["could_be_ticks"], one["duration_ticks"])
+        start = next(one for one in events if one["event"] == "SignalStart")
+        self.assertIsNone(start["to_others_ticks"])
+        ender = self.run_ok("describe", "phold", "--measure", "--until", "0.01us", "--quiet").out
+        self.assertNotIn("Durations", ender, "no event was handled")
 
     def test_describe_measures_as_json(self):
         words = ["describe", MISFIT, "--measure", "--until", "20s", "--json"]
