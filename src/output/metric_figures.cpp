@@ -84,8 +84,8 @@ const std::vector<FigureGroup>& figure_groups() {
        {"total", "mean", "deviation", "minimum", "maximum", "count", "lps", "seconds"},
        5},
       {Keep::level,
-       "level, at the end",
-       "Levels, at the end",
+       "current level",
+       "Current values of levels",
        {"current_total", "current_mean", "current_minimum", "current_maximum"},
        0},
       {Keep::rate, "each second", "For each simulated second", {"rate", "sum_rate"}, 2}};

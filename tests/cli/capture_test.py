@@ -154,15 +154,20 @@ class Files(Case):
 
 class Refusals(Case):
     def test_too_many_bytes(self):
+        before = set()
         for engine in [["sequential"], ["timewarp", "--workers", 2], ["conservative"],
                        ["timewarp", "--ranks", 2, "--workers", 1], ["checker"]]:
             for excess in [65536, 5_000_000]:
                 with self.subTest(engine=engine, excess=excess):
+                    out = self.out()
                     done = run("run", WIRE, "--engine", *engine, "--set", f"excess={excess}",
-                               "--out", self.out(), "--quiet")
+                               "--out", out, "--quiet")
                     self.assertEqual(done.returncode, 3, done.stderr)
                     self.assertIn(f"it captures {excess} bytes at interface 'eth0'; at most 65535 "
                                   "are possible", done.stdout + done.stderr)
+                    before.add((out / NAME).read_bytes())
+        self.assertEqual(len(before), 1, "captures up to the fault are kept, and no others")
+        pcapng.read(out / NAME)
         self.ran(["sequential"], "--set", "excess=65535")
 
     def test_names(self):
