@@ -17,6 +17,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "orrery/capture.h"
 #include "orrery/event.h"
 #include "orrery/payload.h"
 #include "orrery/random.h"
@@ -96,10 +97,15 @@ class OutputContext {
     }
   }
 
+  /// Captures bytes at an interface, with the time of the event. Model fault: more than
+  /// Capture::kMaxBytes (65535).
+  void capture(const Capture& interface, std::span<const std::byte> bytes);
+
  protected:
   OutputContext() = default;
   ~OutputContext() = default;
-  virtual void append_row(const Table& table, std::span<const std::uint64_t> cells) = 0;
+  /// `table`: as in core/row_cells.h.
+  virtual void append_row(std::uint32_t table, std::span<const std::uint64_t> cells) = 0;
   /// Called before `bytes` at `address`, in the LP's memory, change, if `reversing_` is set.
   virtual void save_before(const void* address, std::size_t bytes);
   /// Adds an observation to a metric once the event commits.
@@ -142,7 +148,7 @@ class OutputContext {
                     detail::ValueKinds kinds);
   void emit_texts(const Table& table, std::span<const std::uint64_t> cells,
                   std::span<const std::string_view> texts, detail::ValueKinds kinds);
-  void add_row(const Table& table, std::span<const std::uint64_t> cells);
+  void add_row(std::uint32_t table, std::span<const std::uint64_t> cells);
 };
 
 /// The context of a handler.

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/capture.h"
 #include "orrery/error.h"
 #include "orrery/event.h"
 #include "orrery/logical_process.h"
@@ -118,6 +119,9 @@ class Model {
   /// For engines: bytes of an LP's state of all metrics.
   std::uint32_t metric_bytes() const { return metric_bytes_; }
   const std::vector<const Table*>& tables() const { return tables_; }
+  const std::vector<const Capture*>& captures() const { return captures_; }
+  /// For engines: whether handlers may have rows, of tables or of captures.
+  bool has_rows() const { return !tables_.empty() || !captures_.empty(); }
   const std::vector<std::string>& notes() const { return notes_; }
 
  protected:
@@ -138,11 +142,13 @@ class Model {
   friend class ParameterBase;
   friend class Metric;
   friend class Table;
+  friend class Capture;
   friend struct ModelAccess;
   std::vector<ParameterBase*> parameters_;
   std::vector<const Metric*> metrics_;
   std::uint32_t metric_bytes_ = 0;
   std::vector<const Table*> tables_;
+  std::vector<const Capture*> captures_;
   std::vector<std::string> notes_;
   std::uint64_t seed_ = 1;  // of the run
 };
@@ -155,7 +161,7 @@ std::string find_model_data(std::string_view name);
 namespace detail {
 
 /// Incremented with every change of the public headers that breaks compiled models.
-inline constexpr int kAbiVersion = 8;
+inline constexpr int kAbiVersion = 9;
 
 using ModelFactory = std::unique_ptr<Model> (*)();
 void register_model(const char* name, const char* summary, ModelFactory factory, int abi_version);

@@ -3,6 +3,7 @@
 // All public headers that a model needs.
 #pragma once
 
+#include "orrery/capture.h"
 #include "orrery/context.h"
 #include "orrery/empirical.h"
 #include "orrery/error.h"

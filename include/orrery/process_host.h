@@ -64,6 +64,9 @@ class ProcessHost {
   void emit(const Table& table, Values... values) {
     context().emit(table, values...);
   }
+  void capture(const Capture& interface, std::span<const std::byte> bytes) {
+    context().capture(interface, bytes);
+  }
 
   template <class E>
   void schedule(LpId destination, Duration delay, const E& event,

@@ -154,10 +154,17 @@ struct LevelSummary {
   double minimum = 0.0;       ///< extremes of values that lasted for some time
   double maximum = 0.0;
   double total = 0.0;  ///< sum of the LPs' means: the level of the whole model if LPs are its parts
+  double current_total = 0.0;  ///< the values at the end, summed over the LPs
+  double current_minimum = 0.0, current_maximum = 0.0;
 
   /// Mean over time, of one LP; NaN if it was observed for no time.
   double mean() const {
     return ticks == 0 ? std::numeric_limits<double>::quiet_NaN() : area / ticks;
+  }
+  /// Mean of the LPs' values at the end; NaN if no LP has the level.
+  double current_mean() const {
+    return lps == 0 ? std::numeric_limits<double>::quiet_NaN()
+                    : current_total / static_cast<double>(lps);
   }
   /// Standard deviation of the value at a moment and an LP that are chosen at random.
   double deviation() const;

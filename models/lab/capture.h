@@ -2,7 +2,9 @@
 //
 // Writes the frames of a network interface to a file for Wireshark and tcpdump (pcap with
 // nanoseconds: draft-ietf-opsawg-pcap; link type Ethernet). Frames have virtual times and are
-// sorted by them, since arrivals are known ahead of their time.
+// sorted by them, since arrivals are known ahead of their time. So these are no captures of the
+// platform (orrery/capture.h), which have the time of the event that captures. They also outlive a
+// run that fails, beside the consoles of the hosts.
 #pragma once
 
 #include <cstddef>

@@ -16,6 +16,7 @@
 #include "core/float_environment.h"
 #include "core/model_registry.h"
 #include "orrery/error.h"
+#include "output/capture_file.h"
 #include "output/number_text.h"
 #include "output/text_table.h"
 #include "run/containment/faults.h"
@@ -80,6 +81,15 @@ void print_tables(const Model& model, const Terminal& terminal) {
     for (const Column& c : t->columns()) columns.add({"", c.name, name_of(c.type), c.unit});
     print_out("{}", columns.text(terminal));
   }
+}
+
+void print_captures(const Model& model, const Terminal& terminal) {
+  TextTable table({{"name"}, {"link type", TextTable::Align::right}, {"meaning"}});
+  for (const Capture* one : model.captures())
+    table.add({one->name(), fmt::to_string(static_cast<unsigned>(one->link())), one->help()});
+  if (!table.empty())
+    print_out("\n{} ({} in the folder of --out)\n{}", terminal.bold("Captures"), CaptureFile::kName,
+              table.text(terminal));
 }
 
 /// "252 edges with promises of 10 ms to 2 s, complete"; empty for a model without a graph.
@@ -166,8 +176,8 @@ class DescribeCommand final : public Command {
     options.operands("NAME", request_.words,
                      "Name of a model or an engine, or path of a shared object with a model");
     options.flag("--measure", measure_,
-                 "Run the model and show the smallest delays of its sends beside what it promises; "
-                 "the options below are for that");
+                 "Run the model and show the smallest delays of its sends beside what it promises, "
+                 "and the durations that events could have; the options below are for that");
     declare_set(options, request_);
     const OptionList observations = metric_options();  // it shows no metrics
     for (const OptionBase* option : all_options())
@@ -206,6 +216,7 @@ class DescribeCommand final : public Command {
     print_parameters(*model, terminal);
     print_metrics(*model, terminal);
     print_tables(*model, terminal);
+    print_captures(*model, terminal);
     print_defaults(*model, terminal);
     return kExitOk;
   }

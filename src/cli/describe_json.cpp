@@ -71,18 +71,22 @@ std::string engine_json(const EngineInfo& engine) {
 }
 
 std::string model_json(const Model& model, const std::string& name, const std::string& summary) {
-  Json metrics = Json::object(), tables = Json::object();
+  Json metrics = Json::object(), tables = Json::object(), captures = Json::object();
   for (const Metric* m : model.metrics())
     metrics[m->name()] = {{"unit", m->unit()}, {"help", m->help()}};
   for (const Table* t : model.tables())
     tables[t->name()] = {{"help", t->help()}, {"columns", columns_json(*t)}};
+  for (const Capture* one : model.captures())
+    captures[one->name()] = {{"link_type", static_cast<unsigned>(one->link())},
+                             {"help", one->help()}};
   return text_of(
       {{"model", name},
        {"summary", summary},
        {"tick_seconds", call_model("tick_seconds()", [&] { return model.tick_seconds(); })},
        {"parameters", parameters_json(model)},
        {"metrics", std::move(metrics)},
-       {"tables", std::move(tables)}});
+       {"tables", std::move(tables)},
+       {"captures", std::move(captures)}});
 }
 
 }  // namespace orrery::cli

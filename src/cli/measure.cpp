@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // orrery describe MODEL --measure: runs the model for a while and shows, for each kind of edge, the
-// smallest measured delay beside the declared delay.
+// smallest measured delay beside the declared delay, and for each event type the duration that it
+// could have.
 #include "cli/measure.h"
 
 #include <fmt/format.h>
@@ -12,9 +13,11 @@
 
 #include "cli/command.h"
 #include "cli/standard_output.h"
+#include "core/duration_text.h"
 #include "orrery/error.h"
 #include "output/edge_view.h"
 #include "output/number_text.h"
+#include "output/text_table.h"
 #include "output/watch.h"
 #include "run/containment/faults.h"
 #include "run/options/model_checks.h"
@@ -50,6 +53,52 @@ const char* end_text(RunEnd end) {
   }
 }
 
+std::string delay_cell(const std::optional<Duration>& delay, const Model& model) {
+  return delay ? duration_text(*delay, model.tick_seconds()) : "-";
+}
+
+/// Nothing if no event could last for any time.
+std::string durations_text(const Model& model, const std::vector<EventDelays>& delays,
+                           const Terminal& terminal) {
+  using Align = TextTable::Align;
+  TextTable table({{"LP"},
+                   {"event"},
+                   {"events", Align::right},
+                   {"delay to itself", Align::right},
+                   {"to others", Align::right},
+                   {"duration now", Align::right},
+                   {"could be", Align::right}});
+  bool some = false;
+  for (const EventDelays& one : delays) {
+    some |= one.longest().value_or(Duration::zero()) > Duration::zero();
+    table.add({one.lp, one.event, grouped(one.events), delay_cell(one.to_itself, model),
+               delay_cell(one.to_others, model), delay_cell(one.duration, model),
+               delay_cell(one.longest(), model)});
+  }
+  if (!some) return "";
+  return fmt::format(
+      "\n{} (schedule_expanded; smallest delays of the sends of each event)\n{}"
+      "These are observations of one run and no proof: a duration needs a reason why no effect of "
+      "the event comes sooner. '-': these events sent nothing.\n",
+      terminal.bold("Durations that events could have"), table.text(terminal));
+}
+
+nlohmann::ordered_json durations_json(const std::vector<EventDelays>& delays) {
+  const auto ticks = [](const std::optional<Duration>& delay) {
+    return delay ? nlohmann::ordered_json(delay->ticks()) : nlohmann::ordered_json();
+  };
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const EventDelays& one : delays)
+    json.push_back({{"lp", one.lp},
+                    {"event", one.event},
+                    {"events", one.events},
+                    {"to_itself_ticks", ticks(one.to_itself)},
+                    {"to_others_ticks", ticks(one.to_others)},
+                    {"duration_ticks", one.duration.ticks()},
+                    {"could_be_ticks", ticks(one.longest())}});
+  return json;
+}
+
 void show(const ChosenModel& chosen, const RunOptions& options, const SurveyResult& result) {
   const Terminal terminal = Terminal::of(STDOUT_FILENO);
   const std::string horizon = time_text(*chosen.model, options.until);
@@ -61,6 +110,7 @@ void show(const ChosenModel& chosen, const RunOptions& options, const SurveyResu
             end_text(result.end));
   const std::string table = edge_table(*chosen.model, result.edges, terminal);
   print_out("{}{}{}\n", table, table.empty() ? "" : "\n", result.conclusion);
+  print_out("{}", durations_text(*chosen.model, result.delays, terminal));
   if (result.breaches.empty()) return;
   print_out("\n{}\n", terminal.bold("Broken promises"));
   for (const std::string& sentence : result.breaches) print_out("  {}\n", sentence);
@@ -77,6 +127,7 @@ void show_json(const ChosenModel& chosen, const RunOptions& options, const Surve
                                  {"until_ticks", options.until.ticks()},
                                  {"tick_seconds", chosen.model->tick_seconds()},
                                  {"edges", edges_json(*chosen.model, result.edges)},
+                                 {"durations", durations_json(result.delays)},
                                  {"conclusion", result.conclusion},
                                  {"broken", result.broken},
                                  {"breaches", result.breaches}};

@@ -94,6 +94,8 @@ std::string prepared_text(const Model& model) {
                                  model.tick_seconds(), lookahead_of(model).ticks());
   for (const Metric* metric : model.metrics()) text += " " + metric->name();
   for (const Table* table : model.tables()) text += " " + table->name();
+  for (const Capture* one : model.captures())
+    text += fmt::format(" {} {}", one->name(), static_cast<unsigned>(one->link()));
   const CommunicationGraph graph = communication_of(model);
   std::uint64_t hash = fingerprint::kFirst;
   for (const CommunicationGraph::Edge& edge : graph.edges()) {

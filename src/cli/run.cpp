@@ -189,7 +189,7 @@ class LocalRun {
     RowWriter* writer = nullptr;
     if (folder_) {
       files_.emplace(*folder_, state_.model());
-      if (!state_.model().tables().empty()) writer = &*files_;
+      if (state_.model().has_rows()) writer = &*files_;
     }
     for (RunFeature* feature : features_) writer = feature->rows(state_, writer);
     return writer;
@@ -313,6 +313,7 @@ constexpr Entry kRunFiles[] = {
      "The run and its results. It is written last, when all other files are complete."},
     {"DIR/results.sqlite", "The same with all tables, for queries."},
     {"DIR/TABLE.csv", "Each table of the model."},
+    {"DIR/captures.pcapng", "The bytes that the model captured, for Wireshark."},
     {"FILE", "With --trace: the trace, for ui.perfetto.dev and 'orrery trace'."},
     {"DIR/snapshots", "The last two snapshots, for 'orrery resume' and 'orrery fork'."},
 };

@@ -126,8 +126,8 @@ void check_row(const Table& table, std::size_t values, detail::ValueKinds kinds)
 
 }  // namespace
 
-void OutputContext::add_row(const Table& table, std::span<const std::uint64_t> cells) {
-  hash_ = fingerprint::add_word(hash_, table.index());
+void OutputContext::add_row(std::uint32_t table, std::span<const std::uint64_t> cells) {
+  hash_ = fingerprint::add_word(hash_, table);
   hash_ = fingerprint::add_bytes(hash_, cells.data(), cells.size_bytes());
   append_row(table, cells);
 }
@@ -135,7 +135,7 @@ void OutputContext::add_row(const Table& table, std::span<const std::uint64_t> c
 void OutputContext::emit_numbers(const Table& table, std::span<const std::uint64_t> cells,
                                  detail::ValueKinds kinds) {
   check_row(table, cells.size(), kinds);
-  add_row(table, cells);
+  add_row(table.index(), cells);
 }
 
 void OutputContext::emit_texts(const Table& table, std::span<const std::uint64_t> cells,
@@ -147,7 +147,18 @@ void OutputContext::emit_texts(const Table& table, std::span<const std::uint64_t
     throw ModelFault("emit() to table '" + table.name() + "' with more than " +
                      std::to_string(Table::kMaxTextBytes) + " bytes of text");
   }
-  add_row(table, {words.data(), count});
+  add_row(table.index(), {words.data(), count});
+}
+
+/// Packs the bytes in a frame of its own, since few handlers need one of 64 KiB.
+void OutputContext::capture(const Capture& interface, std::span<const std::byte> bytes) {
+  if (bytes.size() > Capture::kMaxBytes)
+    throw ModelFault("it captures " + std::to_string(bytes.size()) + " bytes at interface '" +
+                     interface.name() + "'; at most " + std::to_string(Capture::kMaxBytes) +
+                     " are possible");
+  std::uint64_t words[row_cells::kMostCaptureWords];
+  const std::size_t count = row_cells::pack_capture(bytes, words);
+  add_row(row_cells::table_of(interface), {words, count});
 }
 
 void Context::refuse_duration(LpId destination, Duration delay, Duration duration) const {

@@ -41,6 +41,7 @@ LevelSummary LevelState::summary() const {
   one.minimum = minimum;
   one.maximum = maximum;
   one.total = one.ticks == 0 ? 0 : one.mean();
+  one.current_total = one.current_minimum = one.current_maximum = value;
   return one;
 }
 

@@ -104,6 +104,12 @@ double LevelSummary::deviation() const {
 }
 
 void LevelSummary::merge(const LevelSummary& other) {
+  if (other.lps == 0) return;
+  current_total += other.current_total;
+  current_minimum =
+      lps == 0 ? other.current_minimum : std::min(current_minimum, other.current_minimum);
+  current_maximum =
+      lps == 0 ? other.current_maximum : std::max(current_maximum, other.current_maximum);
   lps += other.lps;
   changes += other.changes;
   if (other.ticks == 0) return;

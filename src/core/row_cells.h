@@ -4,8 +4,12 @@
 // the length of a text in bytes. The texts follow in the same order, each padded with zeros to
 // whole words. So a row without texts has no overhead, code that stores or sends rows needs only
 // the number of words, and equal rows have equal words.
+//
+// Captured bytes are a row, too: one cell with their number, and the bytes, padded in the same way.
+// The number of its table is kCaptures plus the index of the interface.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -13,6 +17,7 @@
 #include <span>
 #include <string_view>
 
+#include "orrery/capture.h"
 #include "orrery/results.h"
 
 namespace orrery::row_cells {
@@ -68,6 +73,31 @@ void for_each(const Table& table, std::span<const std::uint64_t> cells, Visit&& 
         break;
     }
   }
+}
+
+constexpr std::uint32_t kCaptures = std::uint32_t{1} << 31;
+inline std::uint32_t table_of(const Capture& interface) {
+  return kCaptures + interface.index();
+}
+constexpr bool is_capture(std::uint32_t table) {
+  return table >= kCaptures;
+}
+/// The index of the interface, of a row of captured bytes.
+constexpr std::uint32_t capture_of(std::uint32_t table) {
+  return table - kCaptures;
+}
+
+constexpr std::size_t kMostCaptureWords = 1 + words_of_text(Capture::kMaxBytes);
+/// The words of the largest row.
+constexpr std::size_t kMostWords = std::max(std::tuple_size_v<Words>, kMostCaptureWords);
+
+/// Returns the number of words of the row.
+inline std::size_t pack_capture(std::span<const std::byte> bytes, std::uint64_t* words) {
+  words[0] = bytes.size();
+  return 1 + put_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, words + 1);
+}
+inline std::string_view captured(std::span<const std::uint64_t> cells) {
+  return {reinterpret_cast<const char*>(cells.data() + 1), cells[0]};
 }
 
 }  // namespace orrery::row_cells

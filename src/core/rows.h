@@ -17,7 +17,7 @@ struct Row {
   Key key;                ///< of the event that emitted the row
   std::uint32_t ordinal;  ///< index among the rows of that event
   LpId lp;
-  std::uint32_t table;
+  std::uint32_t table;                   ///< or the interface of a capture: see row_cells.h
   std::span<const std::uint64_t> cells;  ///< see row_cells.h
 };
 

@@ -22,6 +22,9 @@ Values level_values(const LevelSummary& level, double tick_seconds) {
   const auto of_time = [&](double value) {
     return level.ticks > 0 ? std::optional(value) : std::nullopt;
   };
+  const auto of_lps = [&](double value) {
+    return level.lps > 0 ? std::optional(value) : std::nullopt;
+  };
   return {{"count", static_cast<double>(level.changes)},
           {"mean", of_time(level.mean())},
           {"deviation", of_time(level.deviation())},
@@ -29,7 +32,11 @@ Values level_values(const LevelSummary& level, double tick_seconds) {
           {"maximum", of_time(level.maximum)},
           {"lps", static_cast<double>(level.lps)},
           {"total", of_time(level.total)},
-          {"seconds", level.ticks * tick_seconds}};
+          {"seconds", level.ticks * tick_seconds},
+          {"current_total", level.current_total},
+          {"current_mean", of_lps(level.current_mean())},
+          {"current_minimum", of_lps(level.current_minimum)},
+          {"current_maximum", of_lps(level.current_maximum)}};
 }
 
 Values summary_values(const Metric& metric, const Model& model, const RunResult& result) {
@@ -76,6 +83,11 @@ const std::vector<FigureGroup>& figure_groups() {
        "Levels, over time",
        {"total", "mean", "deviation", "minimum", "maximum", "count", "lps", "seconds"},
        5},
+      {Keep::level,
+       "current level",
+       "Current values of levels",
+       {"current_total", "current_mean", "current_minimum", "current_maximum"},
+       0},
       {Keep::rate, "each second", "For each simulated second", {"rate", "sum_rate"}, 2}};
   return groups;
 }

@@ -28,7 +28,7 @@ struct FigureGroup {
   const char* heading;  ///< on the terminal
   const char* title;    ///< on pages
   std::vector<const char*> names;
-  std::size_t brief;  ///< how many of them the terminal shows
+  std::size_t brief;  ///< how many of them the terminal shows; 0: no table there
 
   bool is_of(const Metric& metric) const {
     return kept == Keep::summary ? !metric.is_level() : metric.keeps(kept);

@@ -61,6 +61,7 @@ ResultFiles::ResultFiles(OutputFolder& folder, const Model& model)
   check_names(model);
   database_ = std::make_unique<Database>(folder.add(kDatabaseName), model);
   for (const Table* table : model.tables()) add_csv(*table);
+  if (!model.captures().empty()) captures_.emplace(folder.add(CaptureFile::kName), model);
 }
 
 void ResultFiles::add_csv(const Table& table) {
@@ -72,7 +73,12 @@ void ResultFiles::add_csv(const Table& table) {
 }
 
 void ResultFiles::write(const Row& row) {
+  if (row_cells::is_capture(row.table)) return captures_->write(row);
   database_->write(row);
+  write_csv(row);
+}
+
+void ResultFiles::write_csv(const Row& row) {
   FileWriter& file = *csv_[row.table];
   std::string& text = file.buffer();
   append_format(text, "{},{}", row.key.time().ticks(), row.lp);
@@ -112,6 +118,7 @@ void ResultFiles::publish(RunRecord& record) {
       if (metric->has_series()) add_series(*metric, record);
   record.files = folder_.names();
   for (auto& file : csv_) file->finish();
+  if (captures_) captures_->finish();
   database_->finish(record);
   folder_.publish(report_json(record));
 }

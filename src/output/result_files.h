@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The files of a run in its output folder: the database, one CSV file for each table and each time
-// series, and the report. ResultFiles writes the rows last; row_store.h brings them into order.
+// series, the captures, and the report. ResultFiles writes the rows last; row_store.h brings them into order.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "output/capture_file.h"
 #include "output/database.h"
 #include "output/output_folder.h"
 #include "output/row_store.h"
@@ -29,10 +31,12 @@ class ResultFiles final : public RowWriter {
 
  private:
   void add_csv(const Table& table);
+  void write_csv(const Row& row);
   void add_series(const Metric& metric, const RunRecord& record);
   OutputFolder& folder_;
   const Model& model_;
   std::unique_ptr<Database> database_;
+  std::optional<CaptureFile> captures_;           // if the model has interfaces
   std::vector<std::unique_ptr<FileWriter>> csv_;  // by table index; then series
 };
 

@@ -9,13 +9,13 @@
 #include <fstream>
 
 #include "core/file_output.h"
+#include "core/row_cells.h"
 #include "orrery/error.h"
 
 namespace orrery {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31676f6c73776f72;  // "rowslog1"
-constexpr std::size_t kMostCells = 4096;              // far more than a table can have
 constexpr std::size_t kBufferWords = 32768;
 
 std::uint64_t head_of(const std::uint64_t* words, std::size_t count) {
@@ -42,7 +42,8 @@ void read_log(const std::string& path, std::uint64_t bytes, Visit&& visit) {
     const std::uint64_t begin = at;
     at = read(&word, 1, at);
     const std::uint64_t count = word & 0xffffffff;
-    if (count < PackedRow::kHeadWords || count > PackedRow::kHeadWords + kMostCells) refuse(begin);
+    if (count < PackedRow::kHeadWords || count > PackedRow::kHeadWords + row_cells::kMostWords)
+      refuse(begin);
     words.resize(count);
     at = read(words.data(), count, at);
     if (head_of(words.data(), count) != word) refuse(begin);

@@ -42,8 +42,8 @@ std::vector<std::string> parts_of(const std::string& text) {
 
 [[noreturn]] void refuse(const std::string& text) {
   throw UsageError(
-      fmt::format("{} cannot be '{}': a metric's figure, a relation (<, <=, >, >=) and a number "
-                  "are expected, such as 'wait.count >= 100000'; 'and' joins several",
+      fmt::format("{} cannot be '{}': a metric's figure, a relation (<, <=, >, >=, ==, !=) and a "
+                  "number are expected, such as 'wait.count >= 100000'; 'and' joins several",
                   kFlag, text));
 }
 
@@ -69,21 +69,32 @@ StopRule::StopRule(const Model& model, std::string text, const std::vector<const
   for (const std::string& part : parts_of(text_)) conditions_.push_back(parse(part, batched));
 }
 
+StopRule::Sign StopRule::sign_of(const std::string& text) {
+  constexpr std::array<std::pair<std::string_view, Relation>, 6> kSigns = {
+      {{"<=", Relation::at_most},
+       {">=", Relation::at_least},
+       {"==", Relation::equal},
+       {"!=", Relation::unequal},
+       {"<", Relation::less},
+       {">", Relation::more}}};
+  const std::size_t at = text.find_first_of("<>=!");
+  if (at == std::string::npos) refuse(text);
+  for (const auto& [sign, relation] : kSigns)
+    if (text.compare(at, sign.size(), sign) == 0) return {relation, at, sign.size()};
+  refuse(text);
+}
+
 StopRule::Condition StopRule::parse(const std::string& text,
                                     const std::vector<const Metric*>& batched) const {
-  const std::size_t sign = text.find_first_of("<>");
-  if (sign == std::string::npos) refuse(text);
-  const bool with_bound = sign + 1 < text.size() && text[sign + 1] == '=';
-  const std::string left = trimmed(text.substr(0, sign));
+  const Sign sign = sign_of(text);
+  const std::string left = trimmed(text.substr(0, sign.at));
   const std::size_t dot = left.find('.', name_bytes(left));  // the figure "p99.9" has a dot, too
   if (dot == std::string::npos || dot == 0) refuse(text);
   Condition condition;
   condition.figure = left.substr(dot + 1);
   condition.metric = metric_of(left.substr(0, dot), condition.figure, batched);
-  condition.relation = text[sign] == '<' ? with_bound ? Relation::at_most : Relation::less
-                       : with_bound      ? Relation::at_least
-                                         : Relation::more;
-  condition.bound = number_of(trimmed(text.substr(sign + (with_bound ? 2 : 1))), text);
+  condition.relation = sign.relation;
+  condition.bound = number_of(trimmed(text.substr(sign.at + sign.bytes)), text);
   return condition;
 }
 
@@ -126,6 +137,10 @@ bool StopRule::fulfils(const Condition& condition, double value) {
       return value > condition.bound;
     case Relation::at_least:
       return value >= condition.bound;
+    case Relation::equal:
+      return value == condition.bound;
+    case Relation::unequal:
+      return value != condition.bound;
   }
   return false;
 }

@@ -5,12 +5,15 @@
 // The condition is checked at cuts of the run at a simulated time: all events before the cut are
 // committed, and no event at or after it is executed. These times are the multiples of a step that
 // only depends on the options. So every engine sees the same metrics at each check and stops at the
-// same time, and the results are those of a run with --until at that time.
+// same time, and the results are those of a run with --until at that time. A condition on the
+// current values of a level is a predicate over the committed states of all LPs.
 //
 // For a condition about an interval's width, each check is another chance that an interval is
 // narrow by accident; few checks (a hundred by default) keep this error small.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +24,7 @@
 
 namespace orrery {
 
-/// A condition such as "wait.count >= 1000 and wait.precision < 0.02": figures of metrics as the
+/// A condition such as "wait.count >= 1000 and infected.current_total == 0": figures of metrics as the
 /// report names them, and `precision`, the half-width of the interval of batch means as a share of
 /// the mean.
 class StopRule {
@@ -38,7 +41,13 @@ class StopRule {
   std::string state(const RunResult& so_far) const;
 
  private:
-  enum class Relation { less, at_most, more, at_least };
+  enum class Relation : std::uint8_t { less, at_most, more, at_least, equal, unequal };
+  /// A relation and where its sign stands in a text.
+  struct Sign {
+    Relation relation;
+    std::size_t at, bytes;
+  };
+  static Sign sign_of(const std::string& text);
   struct Condition {
     const Metric* metric;
     std::string figure;

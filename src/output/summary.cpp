@@ -71,6 +71,7 @@ std::string figure_cell(const std::vector<MetricFigure>& figures, std::string_vi
 /// The brief figures of a group, of the metrics that have it.
 std::string figure_table(const RunRecord& record, const Terminal& terminal,
                          const FigureGroup& group) {
+  if (group.brief == 0) return "";
   const std::span names(group.names.data(), group.brief);
   std::vector<TextTable::Column> columns = {{group.heading}};
   for (const char* name : names) columns.push_back({name, Align::right});

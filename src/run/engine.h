@@ -60,7 +60,7 @@ struct RunControl {
   TraceRecorder* trace = nullptr;  ///< of a traced run (trace_recorder.h); else null
   /// Whether handlers produce anything for `rows`.
   bool takes_rows(const Model& model) const {
-    return rows != nullptr && (trace != nullptr || !model.tables().empty());
+    return rows != nullptr && (trace != nullptr || model.has_rows());
   }
   WatchedThreads threads;  ///< threads that may execute handlers
 

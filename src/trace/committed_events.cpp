@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -20,20 +19,10 @@ std::uint64_t varint_bytes(std::uint64_t value) {
 
 }  // namespace
 
-TimeScale::TimeScale(double tick_seconds, std::int64_t last_ticks) {
-  const double nanoseconds = tick_seconds * 1e9;
-  constexpr double kMost = 9e18;
-  is_real_ = nanoseconds >= 1 - 1e-9 && static_cast<double>(last_ticks) * nanoseconds < kMost;
-  if (is_real_) nanoseconds_ = nanoseconds;
-  const double nearest = std::round(nanoseconds_);
-  if (std::abs(nanoseconds_ - nearest) <= 1e-9 * nanoseconds_)
-    whole_ = static_cast<std::int64_t>(nearest);
-}
-
-std::uint64_t TimeScale::timestamp(std::int64_t ticks) const {
-  return whole_ != 0 ? static_cast<std::uint64_t>(ticks * whole_)
-                     : static_cast<std::uint64_t>(static_cast<double>(ticks) * nanoseconds_);
-}
+TimeScale::TimeScale(double tick_seconds, std::int64_t last_ticks)
+    : is_real_(tick_seconds * 1e9 >= 1 - 1e-9 &&
+               static_cast<double>(last_ticks) * tick_seconds * 1e9 < 9e18),
+      clock_(is_real_ ? tick_seconds : 1e-9) {}
 
 CommittedEvents::CommittedEvents(Facts facts, std::uint64_t most_bytes, TraceRecorder& recorder,
                                  RowWriter* next)

@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/nanoseconds.h"
 #include "output/row_store.h"
 #include "run/execution/trace_recorder.h"
 #include "run/execution/traced_event.h"
@@ -69,13 +70,12 @@ class CommittedEvents final : public RowWriter {
 class TimeScale {
  public:
   TimeScale(double tick_seconds, std::int64_t last_ticks);
-  std::uint64_t timestamp(std::int64_t ticks) const;
+  std::uint64_t timestamp(std::int64_t ticks) const { return clock_.of(ticks); }
   bool is_real() const { return is_real_; }
 
  private:
-  double nanoseconds_ = 1;
-  std::int64_t whole_ = 0;  ///< `nanoseconds_`, if it is a whole number; else 0
-  bool is_real_ = true;
+  bool is_real_;
+  Nanoseconds clock_;
 };
 
 }  // namespace orrery::trace

@@ -25,6 +25,7 @@ import report_schema
 
 ORRERY = os.environ["ORRERY"]
 MISFIT = os.environ["MISFIT"]
+SHOP = os.environ["SHOP"]
 NO_MODEL = os.environ["NO_MODEL"]
 ENDER = os.environ["ENDER"]
 PRINTER = os.environ["PRINTER"]
@@ -199,7 +200,26 @@ class Help(Case):
                                    r"+0 s$")
         self.assertRegex(done.out, r"(?m)^  Walker +Step +itself +\d+ +1 s +free$")
         self.assertRegex(done.out, r"(?m)^all \d+ sends to other LPs keep what the model promises$")
+        self.assertRegex(done.out, r"(?m)^  Walker +Step +[\d,]+ +1 s +500 ms +0 s +500 ms$")
+        self.assertRegex(done.out, r"(?m)^These are observations of one run and no proof")
         self.assertEqual(done.err, "")
+
+    def test_describe_measures_durations(self):
+        done = self.run_ok("describe", "wireless", "--measure", "--until", "100ms", "--json")
+        events = json.loads(done.out)["durations"]
+        names = [one["event"] for one in events]
+        self.assertEqual(names, sorted(names))
+        for one in events:
+            with self.subTest(event=one["event"]):
+                self.assertGreater(one["duration_ticks"], 0)
+                delays = [one[key] for key in ["to_itself_ticks", "to_others_ticks"]
+                          if one[key] is not None]
+                self.assertEqual(one["could_be_ticks"], min(delays))
+                self.assertGreaterEqual(one["could_be_ticks"], one["duration_ticks"])
+        start = next(one for one in events if one["event"] == "SignalStart")
+        self.assertIsNone(start["to_others_ticks"])
+        ender = self.run_ok("describe", "phold", "--measure", "--until", "0.01us", "--quiet").out
+        self.assertNotIn("Durations", ender, "no event was handled")
 
     def test_describe_measures_as_json(self):
         words = ["describe", MISFIT, "--measure", "--until", "20s", "--json"]
@@ -1649,6 +1669,27 @@ class Observation(Case):
                 self.stopped(again)
                 self.assertEqual(self.left(again), self.left(first))
 
+    def test_committed_values_of_lps_end_a_run_at_the_same_time(self):
+        engines = [*self.WORLDS, ["timewarp", "--workers", "1", "--ranks", "2"],
+                   ["conservative", "--workers", "1", "--ranks", "2"]]
+        for condition in ["inside.current_total == 0", "inside.current_minimum>=2",
+                          "inside.current_mean < 0.75 and inside.current_maximum != 2"]:
+            words = [SHOP, "--set", "shelves=4", "--until", "2000s", "--stop-check", "1s",
+                     "--stop-when", "wait.count >= 50 and " + condition]
+            first = self.run_json(*words, "--engine", "sequential")
+            self.assertIn("inside.current_", self.stopped(first))
+            reached = first["run"]["reached_ticks"]
+            self.assertIn(reached, range(5_000_000_000, 2000_000_000_000, 1_000_000_000))
+            inside = first["metrics"]["inside"]
+            self.assertEqual(inside["current_mean"], inside["current_total"] / inside["lps"])
+            cut = self.run_json(SHOP, "--set", "shelves=4", "--until", f"{reached}ticks")
+            self.assertEqual(self.left(cut), self.left(first))
+            for engine in engines[1:]:
+                with self.subTest(condition=condition, engine=engine):
+                    again = self.run_json(*words, "--engine", *engine)
+                    self.assertEqual(self.stopped(again), self.stopped(first))
+                    self.assertEqual(self.left(again), self.left(first))
+
     def test_over_ranks(self):
         words = ["--stop-when", "power.count>1500", "--warm-up", "1min", "--batch-means", "power"]
         expected = self.ran(*words, "--engine", "sequential")
@@ -1711,7 +1752,9 @@ class Observation(Case):
         no("--series", "power=1us", says=["--series", "1048576", "power"])
         no("--batch-means", "delay", says=["--batch-means", "no metric 'delay'"])
         no("--stop-when", "power", says=["--stop-when", "'power'"])
-        no("--stop-when", "power.count = 5", says=["--stop-when"])
+        no("--stop-when", "power.count = 5", says=["--stop-when", "=="])
+        no("--stop-when", "power.count ! 5", says=["--stop-when", "!="])
+        no("--stop-when", "power.current_total == 5", says=["no figure 'current_total'"])
         no("--stop-when", "power.count > many", says=["--stop-when"])
         no("--stop-when", "power.count > 5 and", says=["--stop-when"])
         no("--stop-when", "power.p51 > 5", says=["no figure 'p51'"])

@@ -88,6 +88,26 @@ TEST(Level, MergesToWhatOneWouldHave) {
   EXPECT_NEAR(all.total, total, 1e-9 * total);
 }
 
+/// An LP without the level has no current value; a value of the last moment counts.
+TEST(Level, HasCurrentValues) {
+  LevelSummary all;
+  EXPECT_TRUE(std::isnan(all.current_mean()));
+  all.merge(LevelState().summary());
+  for (const double last : {-2.0, 5.0, -9.0}) {
+    LevelState level;
+    level.set(100, at(3), at(0));
+    level.set(last, at(20), at(0));
+    level.advance(at(20));
+    all.merge(level.summary());
+  }
+  all.merge(LevelState().summary());
+  EXPECT_EQ(all.current_total, -6);
+  EXPECT_EQ(all.current_mean(), -2);
+  EXPECT_EQ(all.current_minimum, -9);
+  EXPECT_EQ(all.current_maximum, 5);
+  EXPECT_EQ(all.maximum, 100);
+}
+
 TEST(Level, KeepsNothingOfValues) {
   class Wrong final : public Model {
    public:

@@ -36,7 +36,7 @@ class Stage final : public Context {
 
  private:
   void send(LpId, Duration, EventTypeId, std::uint32_t, const void*) override {}
-  void append_row(const Table&, std::span<const std::uint64_t>) override {}
+  void append_row(std::uint32_t, std::span<const std::uint64_t>) override {}
   void save_before(const void* address, std::size_t bytes) override {
     saved.emplace_back(address, bytes);
   }

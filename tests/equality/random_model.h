@@ -124,6 +124,7 @@ class RandomModel : public Model {
                      {"share", ColumnType::real},
                      {"kind", ColumnType::text}},
                     "some events"};
+  const Capture wire{*this, "wire", LinkType::user0, "what some events say"};
 };
 
 inline Duration RandomLp::delay(Context& context) {
@@ -245,6 +246,10 @@ inline void RandomLp::handle(Context& context, const Walk& walk) {
   if (model_.options.rows && extra < 6)
     context.emit(model_.notes, walk.value, std::string(walk.value % 40, 'a'),
                  static_cast<double>(digest_ >> 40) * 0.125, digest_ % 2 == 0 ? "even" : "");
+  if (model_.options.rows && extra > 13) {
+    const std::size_t bytes = digest_ % 16 == 0 ? 9000 : digest_ % 100;
+    context.capture(model_.wire, std::vector<std::byte>(bytes, std::byte(digest_ >> 56)));
+  }
   context.record(model_.values, static_cast<double>(walk.value % 1000) * 0.1);
 }
 

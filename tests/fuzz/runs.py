@@ -10,6 +10,7 @@ not.
 """
 
 import dataclasses
+import hashlib
 import json
 import os
 import pathlib
@@ -232,6 +233,8 @@ def keep_facts(outcome, stdout, out):
         facts["model"] = report["model"] | {"path": os.path.basename(report["model"]["path"])}
     for path in sorted(out.glob("*.csv")):
         facts[path.name] = read(path)
+    for path in sorted(out.glob("*.pcapng")):
+        facts[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
     facts |= tables(out / "results.sqlite")
     outcome.facts = facts
 

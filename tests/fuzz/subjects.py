@@ -60,7 +60,9 @@ def observed(random, subject, drawn):
     if random.random() < 0.3:
         # A level is watched for longer also where nothing happens.
         seconds = until * 1e-9 * some(random, 0.2, 1, 5)
-        chosen["--stop-when"] = (f"latest.seconds >= {seconds:.9f}" if metric == "latest" else
+        of_levels = some(random, f"latest.seconds >= {seconds:.9f}", "latest.current_total > 4e6",
+                         "latest.current_minimum >= 2e5 and latest.current_maximum != 0")
+        chosen["--stop-when"] = (of_levels if metric == "latest" else
                                  f"{metric}.count >= {some(random, 1, 10, 100)}")
         chosen["--stop-check"] = f"{max(1, until // some(random, 3, 20, 100))}ticks"
     return chosen

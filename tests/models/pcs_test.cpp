@@ -210,7 +210,7 @@ class Stage final : public Context {
     pending_.emplace(key, std::move(event));
     if (destination != self_) sent_abroad_.push_back({self_, destination, delay});
   }
-  void append_row(const Table&, std::span<const std::uint64_t>) override {}
+  void append_row(std::uint32_t, std::span<const std::uint64_t>) override {}
 
   const Model& model_;
   const Promises promises_{model_, communication_of(model_)};

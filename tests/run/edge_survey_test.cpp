@@ -46,6 +46,37 @@ class PairModel : public PromisingModel {
   }
 };
 
+TEST(DurationSurvey, FindsTheSmallestDelayOfTheSendsOfEachEvent) {
+  const SurveyResult result = survey(PairModel());
+  ASSERT_EQ(result.delays.size(), 1u);
+  const EventDelays& step = result.delays[0];
+  EXPECT_EQ(step.lp, "ScriptLp");
+  EXPECT_EQ(step.event, "Step");
+  EXPECT_EQ(step.events, result.events);
+  EXPECT_EQ(step.duration, ticks(0));
+  EXPECT_EQ(step.to_itself, ticks(10));
+  EXPECT_EQ(step.to_others, ticks(7));
+  EXPECT_EQ(step.longest(), ticks(7));
+}
+
+/// With the longest durations no send comes before the end of its event.
+TEST(DurationSurvey, NotesDurations) {
+  PairModel model;
+  model.script.on_start = [](Context& context, ScriptLp&) {
+    context.schedule_expanded(context.self(), ticks(1), ticks(4), Step{0, 0, 0});
+  };
+  model.script.on_step = [](Context& context, ScriptLp&, const Step& step) {
+    if (step.left == 3) return;
+    context.schedule_expanded(context.self(), ticks(6), ticks(3), Step{0, step.left + 1, 0});
+  };
+  const SurveyResult result = survey(model);
+  ASSERT_EQ(result.end, RunEnd::completed) << result.fault;
+  ASSERT_EQ(result.delays.size(), 1u);
+  EXPECT_EQ(result.delays[0].duration, ticks(3));
+  EXPECT_EQ(result.delays[0].longest(), ticks(6));
+  EXPECT_FALSE(result.delays[0].to_others);
+}
+
 TEST(EdgeSurvey, FindsTheSmallestDelayOfEachKind) {
   const PairModel model;
   const SurveyResult result = survey(model);

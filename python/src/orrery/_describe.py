@@ -28,8 +28,8 @@ def describe(model):
 
 
 class Description:
-    """`parameters`, `metrics` and an engine's `options` are DataFrames, `tables` has one for
-    the columns of each table."""
+    """`parameters`, `metrics`, `captures` and an engine's `options` are DataFrames, `tables` has
+    one for the columns of each table."""
 
     def __init__(self, found):
         self.name, self.summary = found.get("model") or found["engine"], found["summary"]
@@ -38,6 +38,7 @@ class Description:
         self.parameters = frame_of(found.get("parameters", {}),
                                    ["type", "default", "unit", "range", "help"])
         self.metrics = frame_of(found.get("metrics", {}), ["unit", "help"])
+        self.captures = frame_of(found.get("captures", {}), ["link_type", "help"])
         self.tables = {}
         for name, table in found.get("tables", {}).items():
             self.tables[name] = frame_of(table["columns"], ["type", "unit"])

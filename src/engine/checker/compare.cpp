@@ -8,6 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "core/fingerprint.h"
 #include "core/row_cells.h"
 #include "run/containment/faults.h"
 
@@ -105,9 +106,19 @@ class Comparison {
     }
   }
 
+  /// "eth0(1500 bytes with hash 0123456789abcdef)"
+  std::string capture_text(const Row& row) const {
+    const std::string_view bytes = row_cells::captured(row.cells);
+    return fmt::format("{}({} bytes with hash {:016x})",
+                       names_.model.captures()[row_cells::capture_of(row.table)]->name(),
+                       bytes.size(),
+                       fingerprint::add_bytes(fingerprint::kFirst, bytes.data(), bytes.size()));
+  }
+
   std::vector<std::string> row_texts(const Effects& effects) const {
     std::vector<std::string> texts;
     effects.rows.for_each([&](const Row& row) {
+      if (row_cells::is_capture(row.table)) return texts.push_back(capture_text(row));
       const Table& table = *names_.model.tables()[row.table];
       std::string cells;
       row_cells::for_each(table, row.cells, [&]<class T>(const T& value) {

@@ -229,8 +229,8 @@ class Execution final : public Context, public HandlerExecution {
     end_timer(timer_place(trailer_of(*event_, payload_)));
     return kTrailerBytes;
   }
-  void append_row(const Table& table, std::span<const std::uint64_t> cells) override {
-    put_row({cause_, rows_++, self_, table.index(), cells});
+  void append_row(std::uint32_t table, std::span<const std::uint64_t> cells) override {
+    put_row({cause_, rows_++, self_, table, cells});
   }
   void observe(const Observation& observation) override {
     if constexpr (requires { outbox_.observe(cause_, self_, observation); }) {

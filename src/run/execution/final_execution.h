@@ -50,10 +50,10 @@ class FinalExecution final : public FinalContext {
     if (std::find(left_out_.begin(), left_out_.end(), metric.index()) == left_out_.end())
       left_out_.push_back(metric.index());
   }
-  void append_row(const Table& table, std::span<const std::uint64_t> cells) override {
+  void append_row(std::uint32_t table, std::span<const std::uint64_t> cells) override {
     if (rows_ == nullptr) return;
     const memory::PlatformMode platform;  // finish() may run in the LP's application mode
-    rows_->append({Key::end_of(now_), ordinal_++, self_, table.index(), cells});
+    rows_->append({Key::end_of(now_), ordinal_++, self_, table, cells});
   }
   void observe(const Observation& observation) override {
     if (observations_ == nullptr) return;

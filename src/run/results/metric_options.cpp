@@ -67,8 +67,8 @@ const Option<std::string> kBatchMeans{
 const Option<std::string> kStopWhen{
     {.name = "stop-when",
      .type = "CONDITION",
-     .help = "End the run when this is true, such as 'wait.count >= 100000'; 'and' joins "
-             "conditions",
+     .help = "End the run when this is true, such as 'wait.count >= 100000' or "
+             "'infected.current_total == 0'; 'and' joins conditions",
      .group = kObservations,
      .field = "stop_when",
      .default_words = "at --until only",

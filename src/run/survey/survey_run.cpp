@@ -50,6 +50,7 @@ class SurveyRun {
       note_fault();
     }
     result_.edges = survey_.kinds();
+    result_.delays = durations_.delays();
     result_.conclusion = survey_.conclusion();
     result_.broken = survey_.broken();
     return std::move(result_);
@@ -111,6 +112,7 @@ class SurveyRun {
     if (lp == nullptr) return;
     result_.reached = event->time();
     trail_.note(event->key(), event->receiver);
+    durations_.begin(*lp->object, event->type, execution_.duration());
     execution_.call();
     execution_.end(lp->kernel);
     ++result_.events;
@@ -119,6 +121,8 @@ class SurveyRun {
 
   template <class Payload>
   void send(const EventHeader& header, const Payload& payload) {
+    durations_.note_send(header.time() - execution_.cause().time(),
+                         header.sender() == header.receiver);
     if (!survey_.note(execution_.cause(), header)) note_breach(header);
     if (header.time() >= options_.until) return;
     events_.push(header, payload);
@@ -161,6 +165,7 @@ class SurveyRun {
   loop::PlainEvents<Pending, Lp, EventPool<32, Pools::one>> events_{depot_};
   LivelockTrail trail_;
   EdgeSurvey survey_;
+  DurationSurvey durations_;
   Execution<Outbox> execution_;
   SurveyResult result_;
 };

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "run/engine.h"
+#include "run/survey/duration_survey.h"
 
 namespace orrery {
 
@@ -26,6 +27,7 @@ struct SurveyResult {
   Time reached;
   std::uint64_t events = 0;
   std::vector<EdgeKind> edges;
+  std::vector<EventDelays> delays;
   std::string conclusion;             ///< of the survey, a sentence
   std::uint64_t broken = 0;           ///< sends that break a promise
   std::vector<std::string> breaches;  ///< the first of them, worded as in model faults
