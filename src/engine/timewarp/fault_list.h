@@ -53,7 +53,6 @@ class FaultList {
     return false;
   }
   /// A rollback undoes the event that failed: the events that waited behind it are pending again.
-  template <class Pending>
   void clear(LpId id, LpState& lp, Pending& pending) {
     lp.faulted = 0;
     for (std::size_t i = 0; i < faults_.size();) {

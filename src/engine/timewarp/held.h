@@ -78,7 +78,6 @@ class HeldEvents {
     return pop(confined_);
   }
   /// At a cut: moves all held events to the pending event set.
-  template <class Pending>
   void put_back(Pending& pending) {
     for (Heap* heap : {&confined_, &committed_}) {
       for (TwEvent* event : *heap) pending.push(event);

@@ -121,16 +121,16 @@ class Mailbox {
 
   // ---- Receiving
 
-  /// Receives messages: calls pending(event) for each event, and keeps the events of notices for
+  /// Receives messages: calls arrived(event) for each event, and keeps the events of notices for
   /// `pop_cancelled_executed`. True if there were any.
-  template <class Pending>
-  bool drain(Pending&& pending) {
+  template <class Arrived>
+  bool drain(Arrived&& arrived) {
     std::size_t received = mesh_.drain(index_, [&](Message message) {
-      message.is_notice() ? push_ending(message.event()) : pending(message.event());
+      message.is_notice() ? push_ending(message.event()) : arrived(message.event());
     });
     if (rank_link_ != nullptr) [[unlikely]]
       received += rank_link_->drain(index_, [&](Message message) {
-        if (take_from_rank(message.event())) pending(message.event());
+        if (take_from_rank(message.event())) arrived(message.event());
       });
     received_ += received;
     return received > 0;

@@ -17,11 +17,10 @@
 
 namespace orrery::timewarp {
 
-template <class Pending>
 class Rollback {
  public:
   Rollback(LpStates& lps, Pending& pending, Mailbox& mailbox, RollbackLog& log,
-           DeadTimers& dead_timers, Executor<Pending>& executor, FaultList& faults,
+           DeadTimers& dead_timers, Executor& executor, FaultList& faults,
            Emitted& emitted, Suspensions& suspensions, WorkerStatistics& statistics,
            TraceLane* lane)
       : lps_(lps),
@@ -145,7 +144,7 @@ class Rollback {
   Mailbox& mailbox_;
   RollbackLog& log_;
   DeadTimers& dead_timers_;
-  Executor<Pending>& executor_;
+  Executor& executor_;
   FaultList& faults_;
   Emitted& emitted_;
   Suspensions& suspensions_;

@@ -13,7 +13,6 @@
 #include "core/machine.h"
 #include "engine/timewarp/account.h"
 #include "engine/timewarp/worker_thread.h"
-#include "pending/engine_set.h"
 #include "run/clock.h"
 #include "run/loop/one_by_one.h"
 #include "run/options/disturbances.h"
@@ -174,7 +173,6 @@ void Shared::give_to(LpId id, unsigned worker) {
 
 namespace {
 
-template <class Pending>
 class TimeWarpRun {
  public:
   TimeWarpRun(World& world, const RunOptions& options, const Goal& goal, const Settings& settings,
@@ -182,7 +180,7 @@ class TimeWarpRun {
       : result_(result),
         shared_(world, options, goal, settings, control, count_executing(options, world), cache) {
     for (unsigned i = 0; i < shared_.workers; ++i)
-      threads_.push_back(std::make_unique<WorkerThread<Pending>>(shared_, i));
+      threads_.push_back(std::make_unique<WorkerThread>(shared_, i));
   }
   TimeWarpRun(const TimeWarpRun&) = delete;
   TimeWarpRun& operator=(const TimeWarpRun&) = delete;
@@ -206,14 +204,14 @@ class TimeWarpRun {
   }
 
  private:
-  const Worker<Pending>& first() const { return threads_.front()->worker(); }
+  const Worker& first() const { return threads_.front()->worker(); }
   void conclude() {
     result_.workers = shared_.workers;
     if (shared_.team.take_failure(shared_.model, result_)) return;
     const Ending& ending = first().ending();
     result_.end = ending.end;
     for (const auto& thread : threads_) {
-      const Worker<Pending>& worker = thread->worker();
+      const Worker& worker = thread->worker();
       shared_.world.trail.merge(worker.faults().trail);
       shared_.world.mergeable_statistics.merge(worker.mergeable_statistics());
     }
@@ -246,7 +244,7 @@ class TimeWarpRun {
   RankEnd<Counters> own_end(const Key& reached) const {
     RankEnd<Counters> end;
     for (const auto& thread : threads_) {
-      const Worker<Pending>& worker = thread->worker();
+      const Worker& worker = thread->worker();
       end.counters.add({worker.statistics(), worker.rollback_log().checkpointer().statistics(),
                         worker.held().executed(), shared_.moving.times(), 0});
       end.note(worker.faults().at(reached));
@@ -374,7 +372,7 @@ class TimeWarpRun {
 
   RunResult& result_;
   Shared shared_;
-  std::vector<std::unique_ptr<WorkerThread<Pending>>> threads_;
+  std::vector<std::unique_ptr<WorkerThread>> threads_;
 };
 
 /// Whether the options say how rollbacks are prepared, or how much memory that may take.
@@ -411,8 +409,7 @@ class TimeWarpEngine final : public WorldEngine {
     std::vector<std::string> known;  // layout() has noted these already
     const CacheLayout cache =
         CacheLayout::choose(settings, count_useful_workers(options, world.model()), known);
-    using Pending = pending::EngineSet<TwEvent>;
-    TimeWarpRun<Pending>(world, options, goal, settings, control, cache, result).execute();
+    TimeWarpRun(world, options, goal, settings, control, cache, result).execute();
   }
 };
 

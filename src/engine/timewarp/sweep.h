@@ -17,7 +17,6 @@
 
 namespace orrery::timewarp {
 
-template <class Pending>
 class Sweep {
  public:
   Sweep(Pending& pending, Mailbox& mailbox, const FaultList& faults, RollbackLog& log,

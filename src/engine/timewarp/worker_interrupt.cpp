@@ -2,25 +2,22 @@
 //
 // Worker: interrupting handlers because an earlier event may have come
 // (run/containment/preemption.h, suspensions.h), and publishing long events so that other workers
-// can wake it (thread_waker.h). Included by worker.h only.
-#pragma once
+// can wake it (thread_waker.h).
+#include "engine/timewarp/worker.h"
 
 namespace orrery::timewarp {
 
 /// False while a handler of an event that cannot be undone runs, and while an LP coasts forward.
-template <class Pending>
-bool Worker<Pending>::may_interrupt() const {
+bool Worker::may_interrupt() const {
   return executor_.running() != nullptr;
 }
 
-template <class Pending>
-void Worker<Pending>::make_room_for_interrupt() {
+void Worker::make_room_for_interrupt() {
   executor_.make_room_for_interrupt();
   suspensions_.make_room();
 }
 
-template <class Pending>
-void Worker<Pending>::interrupt() {
+void Worker::interrupt() {
   TwEvent* const event = executor_.running();
   LpState& lp = lps_[event->receiver];
   executor_.interrupt(lp);
@@ -29,14 +26,12 @@ void Worker<Pending>::interrupt() {
   suspensions_.top().kept = log_.set_aside(begun_, lp);
 }
 
-template <class Pending>
-bool Worker<Pending>::turn_within(const Key& below) {
+bool Worker::turn_within(const Key& below) {
   const Turn turn = turn_below(below);
   return turn.executed || turn.received;
 }
 
-template <class Pending>
-void Worker<Pending>::give_way() {
+void Worker::give_way() {
   const Suspensions::One& one = suspensions_.top();
   if (one.squashed || lowest_pending() >= one.key) return;
   ++statistics_.gave_way;
@@ -45,8 +40,7 @@ void Worker<Pending>::give_way() {
 
 /// A speculative event must not fill the machine's memory; an event that is sure to commit may take
 /// what it needs.
-template <class Pending>
-bool Worker<Pending>::is_held_for_memory() const {
+bool Worker::is_held_for_memory() const {
   constexpr std::int64_t kShare = 8;  // of the worker's part of the budget, for one event
   const Suspensions::One& one = suspensions_.top();
   const auto part = static_cast<std::int64_t>(budget_bytes() / shared_.workers);
@@ -54,8 +48,7 @@ bool Worker<Pending>::is_held_for_memory() const {
   return now > part && now - turn_memory_bytes_ > part / kShare && one.key > commitment_.gvt();
 }
 
-template <class Pending>
-bool Worker<Pending>::go_on(std::uint64_t cycles) {
+bool Worker::go_on(std::uint64_t cycles) {
   batch_end_ = 0;  // a round may have changed how far the batch may go
   Suspensions::One one = suspensions_.pop();
   away_cycles_ = one.away_cycles + cycles;
@@ -69,8 +62,7 @@ bool Worker<Pending>::go_on(std::uint64_t cycles) {
 
 // ---- Waking
 
-template <class Pending>
-void Worker<Pending>::publish(const TwEvent& event) {
+void Worker::publish(const TwEvent& event) {
   ThreadWaker::Running& running = shared_.waker.running(index_);
   running.since.store(read_cycles(), std::memory_order_relaxed);
   running.ticks.store(event.time().ticks(), std::memory_order_relaxed);
@@ -78,8 +70,7 @@ void Worker<Pending>::publish(const TwEvent& event) {
 
 /// After a turn. Publishing is a store to a cache line that other workers read: worth it for long
 /// events only.
-template <class Pending>
-void Worker<Pending>::choose_publishing() {
+void Worker::choose_publishing() {
   constexpr double kLongSeconds = 10e-6;
   const bool were = publishes_;
   publishes_ = shared_.preempts && event_cycles_ > cycles_in(kLongSeconds);

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Worker: rolling back events far ahead of GVT, to free memory or to come to a cut (cut.h).
-// Included by worker.h only.
-#pragma once
+#include "engine/timewarp/worker.h"
 
 namespace orrery::timewarp {
 
 /// Rolls all LPs back to `to`; returns how many LPs that concerned.
-template <class Pending>
-std::uint64_t Worker<Pending>::retreat(const Key& to) {
+std::uint64_t Worker::retreat(const Key& to) {
   std::uint64_t lps = 0;
   log_.for_each_active([&](LpId id, const TwEvent* last) {
     if (last->key() < to) return;
@@ -21,8 +19,7 @@ std::uint64_t Worker<Pending>::retreat(const Key& to) {
 }
 
 /// After a round, on the way to a cut and from it. True when the run ends there.
-template <class Pending>
-bool Worker<Pending>::follow_cut(const GvtReport& sum) {
+bool Worker::follow_cut(const GvtReport& sum) {
   switch (cut_.adopt(sum, balance_.wants_cut())) {
     case Cut::Step::nothing:
       break;
@@ -45,8 +42,7 @@ bool Worker<Pending>::follow_cut(const GvtReport& sum) {
 }
 
 /// Takes cancelled timers out of the pending event set before their time comes.
-template <class Pending>
-void Worker<Pending>::reclaim_dead_timers() {
+void Worker::reclaim_dead_timers() {
   sweep_.free_cancelled([this](TwEvent* event) {
     LpState& lp = lps_[event->receiver];
     if (lp.faulted) return false;  // the failed handler may have destroyed the set of timers
@@ -60,8 +56,7 @@ void Worker<Pending>::reclaim_dead_timers() {
 /// The round that reached the cut has committed everything below it. LPs with records now release
 /// the checkpoints that they keep beyond commitment, including copies under way. True if the run
 /// ends here.
-template <class Pending>
-bool Worker<Pending>::reach_cut() {
+bool Worker::reach_cut() {
   const bool ends = shared_.ends_at_cut && cut_.was_due();
   is_moving_ = !ends && balance_.wants_cut();
   dead_timers_.put_all_back(lps_, pending_);
@@ -75,8 +70,7 @@ bool Worker<Pending>::reach_cut() {
 }
 
 /// Asserts that the worker has nothing but LPs without a past, and pending events.
-template <class Pending>
-void Worker<Pending>::check_cut() {
+void Worker::check_cut() {
   sweep_.check_cut(commitment_.gvt());
   ORRERY_ASSERT(log_.uncommitted() == 0, "at a cut everything executed is committed");
   ORRERY_ASSERT(emitted_.empty(), "at a cut all rows are handed over, and all values counted");
