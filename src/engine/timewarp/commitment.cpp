@@ -66,8 +66,9 @@ bool Commitment::adopt(const GvtReport& sum, const Local& local) {
   if (faults_.trail.concerns(gvt_)) [[unlikely]]
     log_.note_steps(gvt_);
   mailbox_.commit_sent_to_ranks(gvt_);
-  log_.commit_all(gvt_, mailbox_, [this](LpId id) { emitted_.commit(id, gvt_); });
-  commit_held();
+  log_.commit_all(gvt_, mailbox_);
+  held_.commit(gvt_, [this](const HeldEvents::Final& one) { faults_.trail.note(one.key, one.lp); });
+  emitted_.commit(gvt_);
   if (emitted_.has_rows) hand_rows_over();
   const std::uint64_t committed =
       statistics_.executed - statistics_.rolled_back - log_.uncommitted() - held_.uncommitted();
@@ -91,14 +92,6 @@ bool Commitment::decide_end(const GvtReport& sum) {
     return false;
   }
   return true;
-}
-
-/// Commits the held events (held.h) that GVT has passed.
-void Commitment::commit_held() {
-  held_.commit(gvt_, [this](const HeldEvents::Final& one) {
-    emitted_.commit(one.lp, gvt_);
-    faults_.trail.note(one.key, one.lp);
-  });
 }
 
 /// Rows of finish() come later, at the end of the run's last instant, so the sink advances no

@@ -68,7 +68,6 @@ class Commitment {
 
  private:
   bool decide_end(const GvtReport& sum);
-  void commit_held();
   void hand_rows_over();
   void decide_sweep(const GvtReport& sum);
   void adjust(const GvtReport& sum, const Local& local);

@@ -39,9 +39,9 @@ struct Outbox {
     if (mailbox.send(header, payload, cause, event)) pending.push(event);
   }
   bool takes_rows() const { return emitted.has_rows; }
-  void append_row(const Row& row) { emitted.rows.append(row.lp, row); }
+  void append_row(const Row& row) { emitted.append(row); }
   void observe(const Key& key, LpId lp, const Observation& observation) {
-    emitted.values.append(lp, key, observation);
+    emitted.append(key, lp, observation);
   }
   void save_before(const void* address, std::size_t bytes) { undo_log.save_before(address, bytes); }
   void remember(const void* value, std::size_t bytes) { undo_log.remember(value, bytes); }

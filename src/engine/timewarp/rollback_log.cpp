@@ -185,8 +185,9 @@ void RollbackLog::drop_committed(LpState& lp, std::uint32_t committed, Mailbox& 
 
 /// Unlike a small LP, the LP keeps its newest checkpoint and the events since when all is
 /// committed.
-bool RollbackLog::commit_recorded(LpId id, LpState& lp, std::uint32_t committed, Mailbox& mailbox) {
+bool RollbackLog::commit_recorded(LpId id, LpState& lp, const Key& until, Mailbox& mailbox) {
   const checkpoint::Checkpointer::Lp view = view_of(id, lp);
+  const std::uint32_t committed = before(lp, until, view.record.committed - lp.base);
   const std::uint32_t left = lp.count - committed;
   uncommitted_ += left;
   lp.active = left > 0;

@@ -131,11 +131,9 @@ class RollbackLog {
   // ---- Committing
 
   /// Commits the events before `until`, of all LPs, and frees what no rollback needs any more
-  /// (fossil collection). Calls committing(id) before the first event of an LP is committed.
-  template <class Committing>
-  void commit_all(const Key& until, Mailbox& mailbox, Committing&& committing) {
+  /// (fossil collection).
+  void commit_all(const Key& until, Mailbox& mailbox) {
     journal_.commit(until, [&](const Journal::Entry& entry) {
-      committing(entry.lp);
       mailbox.free(entry.event, entry.event_bytes);
     });
     uncommitted_ = journal_.events();
@@ -143,7 +141,7 @@ class RollbackLog {
     for (std::size_t i = 0; i < active_.size(); ++i) {
       prefetch_commit(i);
       const LpId id = active_[i];
-      if (commit(id, lps_[id], until, mailbox, committing)) active_[still_active++] = id;
+      if (commit(id, lps_[id], until, mailbox)) active_[still_active++] = id;
     }
     active_.resize(still_active);
   }
@@ -245,16 +243,10 @@ class RollbackLog {
     return from;
   }
   /// False if nothing uncommitted is left of the LP.
-  template <class Committing>
-  bool commit(LpId id, LpState& lp, const Key& until, Mailbox& mailbox, Committing& committing) {
-    const std::uint32_t committed_before = lp.recorded ? lps_.record(id).committed - lp.base : 0;
-    const std::uint32_t committed = before(lp, until, committed_before);
-    if (committed > committed_before) committing(id);
+  bool commit(LpId id, LpState& lp, const Key& until, Mailbox& mailbox) {
     if (lp.recorded) [[unlikely]]
-      return commit_recorded(id, lp, committed, mailbox);
-    return commit_small(lp, committed, mailbox);
-  }
-  bool commit_small(LpState& lp, std::uint32_t committed, Mailbox& mailbox) {
+      return commit_recorded(id, lp, until, mailbox);
+    const std::uint32_t committed = before(lp, until, 0);
     TwEvent* const* events = lp.executed();
     if (committed == lp.count) {
       for (std::uint32_t i = 0; i < lp.count; ++i) mailbox.free(events[i]);
@@ -267,7 +259,7 @@ class RollbackLog {
     return true;
   }
   void drop_committed(LpState& lp, std::uint32_t committed, Mailbox& mailbox);
-  bool commit_recorded(LpId id, LpState& lp, std::uint32_t committed, Mailbox& mailbox);
+  bool commit_recorded(LpId id, LpState& lp, const Key& until, Mailbox& mailbox);
   void prefetch_commit(std::size_t at);
 
   LpStates& lps_;
