@@ -24,10 +24,7 @@ Worker::Worker(Shared& shared, unsigned index)
       emitted_(shared.model, shared.control),
       executor_(shared.world, shared.options, lps_, faults_,
                 {mailbox_, pending_, emitted_, log_.undo_log()}, shared.control.trace, lane_),
-      rollback_(lps_, pending_, mailbox_, log_, dead_timers_, executor_, faults_, emitted_,
-                suspensions_, statistics_, lane_),
-      sweep_(pending_, mailbox_, faults_, log_, dead_timers_, held_),
-      commitment_(shared, index, mailbox_, log_, held_, faults_, emitted_, statistics_),
+      optimism_(shared.settings.window_ticks, shared.memory_budget_bytes, shared.all_workers()),
       cut_(shared.cut_events, shared.end),
       balance_(shared.balance_terms()),
       batch_cycles_limit_(cycles_in(kBatchSeconds)) {
@@ -36,6 +33,9 @@ Worker::Worker(Shared& shared, unsigned index)
   period_events_ = fixed_period ? 0 : kGvtEvents * shared.all_workers();
   period_cycles_ = cycles_in(1e-6 * static_cast<double>(period_us));
   if (shared.preempts) mailbox_.late().watch(shared.waker);
+  if (index == 0 && shared.cache.automatic && shared.cache.colouring.on)
+    cache_tuning_.emplace(shared.cache.colouring.way_bytes,
+                          cycles_in(memory::CacheTuning::kPeriodSeconds));
 }
 
 // ---- Turns
@@ -45,9 +45,7 @@ Worker::Turn Worker::turn_below(const Key& below) {
   Turn turn;
   turn.received = drain();
   const std::uint64_t start = turn_cycles_ = read_cycles(), away = away_cycles_;
-  Key limit = std::min(below, commitment_.limit(memory_bytes()));
-  if (shared_.is_short_of_credit()) [[unlikely]]
-    limit = std::min(limit, Optimism::next_step(commitment_.gvt()));
+  const Key limit = std::min(below, window_end());
   std::uint32_t executed = held_.empty() ? 0 : run_held();
   executed += balance_.measures() ? run_measured_batch(limit, next_batch())
                                   : run_batch(limit, next_batch());
@@ -133,7 +131,7 @@ inline void Worker::handle(TwEvent* event) {
     return hold(event);
   if (!mailbox_.claim(event)) return;
   if (log_.is_straggler(lp, event)) [[unlikely]]
-    rollback_.roll_back(event->receiver, event->key());
+    roll_back(event->receiver, event->key());
   if (is_dead_timer(*lp.object, *event, event->payload())) [[unlikely]] {
     mailbox_.undo(event);
     return drop_dead_timer(lp, event);
@@ -191,7 +189,7 @@ std::uint32_t Worker::next_batch() const {
   if (cut_.holds()) [[unlikely]]
     return 0;
   const std::uint64_t executed = statistics_.executed - adopted_executed_;
-  const std::uint64_t quota = commitment_.quota();
+  const std::uint64_t quota = optimism_.quota();
   return executed >= quota
              ? 0
              : static_cast<std::uint32_t>(std::min<std::uint64_t>(quota - executed, batch_events_));
@@ -211,107 +209,11 @@ void Worker::adapt_batch(std::uint32_t executed, std::uint64_t cycles) {
 
 bool Worker::drain() {
   const bool received = mailbox_.drain([this](TwEvent* event) {
-    ORRERY_ASSERT(event->key() >= commitment_.gvt(), "no message comes from before GVT");
+    ORRERY_ASSERT(event->key() >= gvt_, "no message comes from before GVT");
     pending_.push(event);
   });
-  rollback_.end_cancelled();
+  end_cancelled();
   return received;
-}
-
-// ---- GVT
-
-/// Received messages may have caused rollbacks. Their cancellations are published now and not after
-/// the next batch: by then the round has let other workers go on from events that are to be
-/// cancelled. Where wrong events cause more wrong events, cancellations that lag a round behind
-/// never catch up with them, and the window stays narrow: a model with such handlers needed four
-/// times as many rounds.
-GvtReport Worker::report() {
-  if (drain()) mailbox_.flush_all();
-  held_.drop_cancelled(mailbox_);
-  const GvtReport report = commitment_.report(local());
-  held_.report(report.lowest);
-  latest_ticks_ = 0;
-  return report;
-}
-
-/// A round costs a few cache lines from each worker and a walk over the LPs with a history. Memory
-/// that it frees is reused while still in the cache, so frequent rounds pay: on two cores PHOLD ran
-/// at 15 million events/s with a round every 50 us, 10 with 400 us, 7 with 3 ms.
-bool Worker::round_is_due(bool idle) {
-  if (cut_.holds() || is_held_up()) return true;
-  const std::uint64_t executed = statistics_.executed - adopted_executed_;
-  // The window stops this worker: only a higher GVT helps.
-  if (idle && executed > 0) return true;
-  const std::uint64_t elapsed = read_cycles() - adopted_cycles_;
-  if (elapsed > period_cycles_ || (idle && elapsed > period_cycles_ / 32)) return true;
-  return period_events_ > 0 && executed >= period_events_;
-}
-
-bool Worker::adopt(const GvtReport& sum) {
-  TraceSpan span(lane_, TraceKind::gvt_round,
-                 std::min(sum.lowest.time(), shared_.options.until).ticks());
-  span.set_count(shared_.world.committed + sum.committed);
-  const bool ends = commitment_.adopt(sum, local());
-  rollback_.set_gvt(commitment_.gvt());
-  if (sum.fault_at_lowest && !sum.fault_is_certain) [[unlikely]]
-    retry_fault();
-  dead_timers_.commit(commitment_.gvt(), mailbox_);
-  if (commitment_.must_sweep()) sweep_.free_cancelled();
-  if (dead_timer_count_.are_many(executor_.cancelled_timers(), pending_.size())) [[unlikely]]
-    reclaim_dead_timers();
-  if (commitment_.must_retreat()) statistics_.retreats += retreat(commitment_.horizon());
-  commitment_.settle(memory_bytes());
-  if constexpr (kAssertions) {
-    constexpr std::uint64_t kRounds = 512;  // from one check to the next
-    if (statistics_.gvt_rounds % kRounds == 0) sweep_.check_places();
-  }
-  adopted_cycles_ = read_cycles();
-  end_period();
-  balance_.note(sum);
-  if (balance_.period_begins()) begin_load_period();
-  const bool over = ends || follow_cut(sum);
-  held_.adopt(sum, !sum.stop && !cut_.is_coming(),
-              commitment_.must_retreat() ? commitment_.horizon() : Key::infinity());
-  return over;
-}
-
-/// Rolls back an event at GVT that has failed once, so that it is executed again.
-[[gnu::noinline]] void Worker::retry_fault() {
-  if (const HandlerFault* const fault = faults_.retry()) rollback_.roll_back(fault->lp, fault->key);
-}
-
-/// Updates the rollback rate and the longest batch from the events since the last round.
-void Worker::end_period() {
-  const std::uint64_t executed = statistics_.executed - adopted_executed_;
-  if (executed > 0) {
-    const auto rolled_back = static_cast<double>(statistics_.rollbacks - adopted_rollbacks_);
-    rollback_rate_ = 0.9 * rollback_rate_ + 0.1 * rolled_back / static_cast<double>(executed);
-    most_in_batch_ = std::clamp(1 / std::max(rollback_rate_, 1e-9), double{kBatchEventsInStorms},
-                                double{kBatchEvents});
-  }
-  adopted_executed_ = statistics_.executed;
-  adopted_rollbacks_ = statistics_.rollbacks;
-}
-
-Commitment::Local Worker::local() {
-  return {std::min({lowest_pending(), held_.lowest(), suspensions_.lowest()}),
-          pending_.size(),
-          memory_bytes() + (index_ == 0 ? shared_.bytes_from_ranks() : 0),
-          latest_ticks_,
-          event_cycles_,
-          load_report()};
-}
-
-LoadReport Worker::load_report() const {
-  const double own = load();
-  const bool keeps_time = index_ == 0 && shared_.world.place().rank == 0;
-  return {.busy_cycles = busy_cycles_,
-          .lived_cycles = read_cycles() - start_cycles_,
-          .load = own,
-          .most_load = own,
-          .workers = 1,
-          .balances = balance_.is_on(),
-          .period_cycles = keeps_time ? cycles_in(Balance::kPeriodSeconds) : 0};
 }
 
 std::int64_t Worker::memory_bytes() const {

@@ -4,9 +4,10 @@
 // executes its events in batches, lowest key first. Between batches it receives messages from other
 // workers, publishes what it sends, and takes part in GVT rounds. Only its thread (worker_thread.h)
 // changes its LPs (a copier reads those whose checkpoint is offloaded).
-// This file is a turn. Its parts are mailbox.h (messages), rollback_log.h (events that a rollback
-// may undo), held.h (LPs that must not roll back), executor.h (handlers), rollback.h (rollbacks),
-// commitment.h (what a worker does after a GVT round) and cut.h (where a run may change hands).
+// Its members are in the files worker_*.cpp by subject; worker.cpp has a turn. Its parts are
+// mailbox.h (messages), rollback_log.h (events that a rollback may undo), held.h (LPs that must not
+// roll back), executor.h (handlers), optimism.h (how far ahead) and cut.h (where a run may change
+// hands).
 //
 // A worker detects a straggler when it pops it, not when it arrives: by then it is the lowest event
 // of the worker, so a burst of stragglers to one LP costs one rollback, to the lowest of them.
@@ -17,19 +18,22 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "core/cycles.h"
 #include "engine/timewarp/balance.h"
-#include "engine/timewarp/commitment.h"
 #include "engine/timewarp/cut.h"
+#include "engine/timewarp/dead_timers.h"
 #include "engine/timewarp/executor.h"
 #include "engine/timewarp/held.h"
-#include "engine/timewarp/rollback.h"
+#include "engine/timewarp/optimism.h"
+#include "engine/timewarp/shared.h"
 #include "engine/timewarp/suspensions.h"
-#include "engine/timewarp/sweep.h"
+#include "memory/cache_tuning.h"
 #include "memory/library_state.h"
+#include "pending/erase_if.h"
 #include "run/events/dead_timer_count.h"
 #include "run/loop/key_order.h"
 #include "run/loop/look_ahead.h"
@@ -104,7 +108,7 @@ class Worker {
   /// it may go on only once it is sure to commit.
   bool is_held_for_memory() const;
   /// Drops all interrupted handlers.
-  void squash_all() { rollback_.squash_all(); }
+  void squash_all();
   /// The same after the run has failed: the LPs' states no longer matter.
   void abandon_all() { suspensions_.abandon_all(); }
   /// Ends the latest interruption, which lasted `cycles`. False: drop the interrupted handler.
@@ -118,11 +122,14 @@ class Worker {
   void end_move(bool moved, bool anywhere);
   const Balance& balance() const { return balance_; }
 
-  std::uint64_t budget_bytes() const { return commitment_.budget_bytes(); }
+  /// The memory budget, or the larger one to which Optimism has raised it.
+  std::uint64_t budget_bytes() const {
+    return static_cast<std::uint64_t>(optimism_.budget_bytes());
+  }
   unsigned index() const { return index_; }
   TraceLane* lane() const { return lane_; }
   const HandlerExecution& execution() const { return executor_.execution(); }
-  const Ending& ending() const { return commitment_.ending(); }
+  const Ending& ending() const { return ending_; }
   const WorkerStatistics& statistics() const { return statistics_; }
   const RollbackLog& rollback_log() const { return log_; }
   const FaultList& faults() const { return faults_; }
@@ -138,11 +145,9 @@ class Worker {
   std::uint32_t run_batch(const Key& limit, std::uint32_t most_events);
   void run_events(const Key& limit, std::uint32_t& executed);
   void end_dropped();
-  void retry_fault();
   void publish(const TwEvent& event);
   void choose_publishing();
   Turn turn_below(const Key& below);
-  std::uint32_t run_measured_batch(const Key& limit, std::uint32_t most_events);
   void prefetch_upcoming();
   void handle(TwEvent* event);
   void hold(TwEvent* event);
@@ -150,21 +155,49 @@ class Worker {
   void handle_final(TwEvent* event);
   bool is_held_up() { return !held_.empty() && held_.lowest() < lowest_pending(); }
   void drop_dead_timer(LpState& lp, TwEvent* timer);
-  void reclaim_dead_timers();
   std::uint32_t next_batch() const;
   void adapt_batch(std::uint32_t executed, std::uint64_t cycles);
   bool drain();
 
-  void end_period();
-  void begin_load_period();
-  double load() const;
+  // Rollbacks (worker_rollback.cpp).
+  void roll_back(LpId id, const Key& to);
+  void end_cancelled();
+  void roll_back_one(LpId id, const Key& to, bool cancelling);
+  void roll_back_history(LpId id, LpState& lp, const Key& to, bool cancelling);
+  void roll_back_journaled(LpId id, LpState& lp, const Key& to, bool cancelling);
+  void undo(TwEvent* event);
+  std::uint32_t restore(LpId id, LpState& lp, std::uint32_t remaining);
+  void coast(LpId id, LpState& lp, std::uint32_t from, std::uint32_t to);
   std::uint64_t retreat(const Key& to);
-  bool follow_cut(const GvtReport& sum);
-  bool reach_cut();
-  void check_cut();
-  Commitment::Local local();
+  void end_squashed(Suspensions::One& one);
+
+  // GVT rounds (worker_gvt.cpp).
+  void commit(const GvtReport& sum);
+  void hand_rows_over();
+  void set_window(const GvtReport& sum);
+  Key window_end() const;
+  void show(const GvtReport& sum);
+  bool decide_end(const GvtReport& sum);
+  void retry_fault();
+  bool must_sweep(const GvtReport& sum);
+  void end_period();
   LoadReport load_report() const;
   std::int64_t memory_bytes() const;
+
+  // Cuts and moves (worker_cut.cpp, worker_move.cpp).
+  bool follow_cut(const GvtReport& sum);
+  bool reach_cut();
+  void free_cancelled();
+  void reclaim_dead_timers();
+  template <class Gone>
+  void erase_pending_if(Gone&& gone) {
+    pending::erase_if(pending_, scratch_, gone);
+  }
+  void check_places();
+  void check_cut();
+  std::uint32_t run_measured_batch(const Key& limit, std::uint32_t most_events);
+  void begin_load_period();
+  double load() const;
 
   Shared& shared_;
   const unsigned index_;
@@ -183,9 +216,8 @@ class Worker {
   Pending pending_;
   LookAhead<LpState> look_ahead_;
   Executor executor_;
-  Rollback rollback_;
-  Sweep sweep_;
-  Commitment commitment_;
+  Optimism optimism_;
+  std::optional<memory::CacheTuning> cache_tuning_;  ///< of worker 0, if automatic
   Cut cut_;
   Balance balance_;
   bool is_moving_ = false;
@@ -196,8 +228,21 @@ class Worker {
   std::uint64_t turn_cycles_ = 0;  ///< when its turn began
   std::uint64_t load_busy_cycles_ = 0, load_executed_ = 0, load_committed_ = 0;  ///< at its begin
 
-  std::int64_t latest_ticks_ = 0;
-  std::uint64_t adopted_cycles_ = 0, adopted_executed_ = 0, adopted_rollbacks_ = 0;  ///< last round
+  // As of the last GVT round.
+  Key gvt_ = shared_.world.cut;
+  Key horizon_ = std::min(optimism_.horizon(gvt_), shared_.end);  ///< events at or after it wait
+  std::uint64_t committed_ = 0, newly_committed_ = 0;  ///< own events; of these, by the round
+  /// Events committed and pending in all workers, and when that was.
+  struct Told {
+    std::uint64_t cycles = 0, committed = 0, pending = 0;
+  } told_;
+  std::uint64_t swept_cancellations_ = 0;  ///< of all workers, at the last sweep
+  std::int64_t adopted_memory_bytes_ = 0;
+  std::uint64_t adopted_cycles_ = 0, adopted_executed_ = 0, adopted_rollbacks_ = 0;
+  Ending ending_;
+
+  std::int64_t latest_ticks_ = 0;  ///< time of the latest event executed since the last report
+  std::vector<TwEvent*> scratch_;
   std::uint64_t period_cycles_;
   std::uint64_t period_events_;  ///< own events after which a round is due; 0: by time only
   std::uint32_t batch_events_ = kBatchEvents;

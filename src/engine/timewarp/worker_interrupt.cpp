@@ -35,7 +35,7 @@ void Worker::give_way() {
   const Suspensions::One& one = suspensions_.top();
   if (one.squashed || lowest_pending() >= one.key) return;
   ++statistics_.gave_way;
-  rollback_.roll_back(one.lp, one.key);
+  roll_back(one.lp, one.key);
 }
 
 /// A speculative event must not fill the machine's memory; an event that is sure to commit may take
@@ -45,7 +45,7 @@ bool Worker::is_held_for_memory() const {
   const Suspensions::One& one = suspensions_.top();
   const auto part = static_cast<std::int64_t>(budget_bytes() / shared_.workers);
   const std::int64_t now = memory_bytes();
-  return now > part && now - turn_memory_bytes_ > part / kShare && one.key > commitment_.gvt();
+  return now > part && now - turn_memory_bytes_ > part / kShare && one.key > gvt_;
 }
 
 bool Worker::go_on(std::uint64_t cycles) {

@@ -33,7 +33,7 @@ std::uint32_t Worker::run_measured_batch(const Key& limit, std::uint32_t most_ev
 void Worker::begin_load_period() {
   load_busy_cycles_ = busy_cycles_;
   load_executed_ = statistics_.executed;
-  load_committed_ = commitment_.committed();
+  load_committed_ = committed_;
 }
 
 /// Cycles spent on events that were committed in the period. The numbers of executed and
@@ -41,7 +41,7 @@ void Worker::begin_load_period() {
 double Worker::load() const {
   const std::uint64_t executed = statistics_.executed - load_executed_;
   if (executed == 0) return 0;
-  const std::uint64_t committed = commitment_.committed() - load_committed_;
+  const std::uint64_t committed = committed_ - load_committed_;
   return static_cast<double>(busy_cycles_ - load_busy_cycles_) *
          std::min(1.0, static_cast<double>(committed) / static_cast<double>(executed));
 }
@@ -50,7 +50,8 @@ double Worker::load() const {
 
 void Worker::hand_out_lps() {
   auto& handed_out = shared_.moving.handed_out(index_);
-  sweep_.free_cancelled([&](TwEvent* event) {
+  erase_pending_if([&](TwEvent* event) {
+    if (mailbox_.free_if_cancelled(event)) return true;
     const std::uint16_t owner = shared_.owners[event->receiver];
     if (owner != index_) handed_out.push_back({event, owner});
     return owner != index_;
@@ -74,7 +75,7 @@ void Worker::take_moved_lps() {
 /// `moved`: some LPs of this rank have moved; `anywhere`: also true if other ranks' LPs may have.
 void Worker::end_move(bool moved, bool anywhere) {
   is_moving_ = false;
-  if (!moved) sweep_.free_cancelled();
+  if (!moved) free_cancelled();
   balance_.note_cut(anywhere);
 }
 

@@ -44,8 +44,8 @@ void Worker::take_events() {
 
 void Worker::end_run() {
   log_.for_each_active(
-      [this](LpId id, const TwEvent*) { rollback_.restore_state(id, ending().reached); });
-  held_.take_back(ending().reached, [this](const HeldEvents::Final& one) {
+      [this](LpId id, const TwEvent*) { roll_back_one(id, ending_.reached, false); });
+  held_.take_back(ending_.reached, [this](const HeldEvents::Final& one) {
     lps_[one.lp].kernel.hash = one.hash_before;
     ++statistics_.rolled_back;
   });
