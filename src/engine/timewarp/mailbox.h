@@ -137,9 +137,7 @@ class Mailbox {
   }
   /// Takes a pending event for execution. False: it was cancelled, and is freed.
   bool claim(TwEvent* event) {
-    const AfterClaim then =
-        event->is_shared() ? event->status.claim_remote() : event->status.claim_local();
-    if (then == AfterClaim::execute) [[likely]]
+    if (event->is_shared() ? event->status.claim_remote() : event->status.claim_local()) [[likely]]
       return true;
     free(event);
     return false;
@@ -149,9 +147,7 @@ class Mailbox {
   /// The event's execution was undone. True: the event is pending again. False: it is cancelled,
   /// and pop_cancelled_executed() will return it.
   bool undo(TwEvent* event) {
-    const AfterUndo then =
-        event->is_shared() ? event->status.undo_remote() : event->status.undo_local();
-    return then == AfterUndo::make_pending;
+    return event->is_shared() ? event->status.undo_remote() : event->status.undo_local();
   }
   /// Whether a pending event is cancelled.
   static bool is_cancelled(const TwEvent* event) { return event->status.is_cancelled(); }
@@ -269,14 +265,14 @@ class Mailbox {
     if (!event->is_shared()) return cancel_local(event);
     const Key key = event->key();
     const unsigned owner = owners_[event->receiver];
-    if (event->status.cancel_remote() == AfterCancel::nothing) return;
+    if (!event->status.cancel_remote()) return;
     ++statistics_.notices;
     note_sent(key);
     note_receiver(owner, key.time());
     mesh_.ring(index_, owner).push(Message::notice(event));
   }
   void cancel_local(TwEvent* event) {
-    if (event->status.cancel_local() == AfterCancel::end_execution) push_ending(event);
+    if (event->status.cancel_local()) push_ending(event);
   }
 
   // ---- Other ranks
@@ -303,8 +299,6 @@ class Mailbox {
   /// Sends an antimessage. It holds GVT at the cause until it has arrived, and not at the event:
   /// the receiver drops the entry of an event (imports.h) once the cause is before GVT.
   void cancel_on_rank(TwEvent* record, const TwEvent& cause) {
-    record->status.cancel_local();
-    exports_.note_cancelled();
     ++statistics_.notices;
     note_sent(cause.key());
     rank_link_->cancel(index_, *record, joined_);

@@ -160,14 +160,9 @@ std::uint32_t RollbackLog::restore_recorded(LpId id, LpState& lp, std::uint32_t 
 // ---- Committing
 
 void RollbackLog::note_steps(const Key& until) {
-  journal_.for_each([&](const Journal::Entry& entry) {
-    if (entry.event->key() < until) faults_.trail.note(entry.event->key(), entry.lp);
+  for_each_event([&](const TwEvent* event) {
+    if (event->key() < until) faults_.trail.note(event->key(), event->receiver);
   });
-  for (const LpId id : active_) {
-    const LpState& lp = lps_[id];
-    for (std::uint32_t i = 0; i < lp.count && lp.executed()[i]->key() < until; ++i)
-      faults_.trail.note(lp.executed()[i]->key(), id);
-  }
 }
 
 /// Rollbacks from now on go no further back than `committed`, so they need only the newest

@@ -12,6 +12,7 @@
 #include "core/assert.h"
 #include "core/machine.h"
 #include "engine/timewarp/account.h"
+#include "engine/timewarp/cache_layout.h"
 #include "engine/timewarp/worker_thread.h"
 #include "run/clock.h"
 #include "run/loop/one_by_one.h"
@@ -50,8 +51,7 @@ double cores_for(unsigned workers, const RankPlace& place) {
 }  // namespace
 
 Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_goal,
-               const Settings& run_settings, RunControl& run_control, unsigned worker_count,
-               const CacheLayout& cache_layout)
+               const Settings& run_settings, RunControl& run_control, unsigned worker_count)
     : world(run_world),
       model(run_world.model()),
       options(run_options),
@@ -63,13 +63,12 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
       settings(run_settings),
       control(run_control),
       workers(worker_count),
-      regrouped(regroup()),
-      owners(regrouped.empty() ? world.part_table() : regrouped),
+      owners(find_owners()),
       lps(run_world),
       mesh(worker_count, settings.channel_messages),
       tracker(checkpoint::make_tracker(run_options)),
-      cache(cache_layout),
-      mild_from(cache_layout.colouring.mild_from),
+      colouring(arena(0).colouring()),
+      mild_from(colouring.mild_from),
       memory_budget_bytes(
           (options.memory_bytes > 0 ? options.memory_bytes : available_memory_bytes() / 4 * 3) /
           ranks_on_host(run_control)),
@@ -123,8 +122,7 @@ GvtReport Shared::sum_of_reports() const {
   return sum;
 }
 
-std::vector<std::uint16_t> Shared::regroup() const {
-  if (workers == world.parts()) return {};
+std::vector<std::uint16_t> Shared::find_owners() const {
   std::vector<std::uint16_t> all(world.lp_count());
   for (LpId id = 0; id < world.lp_count(); ++id)
     all[id] = world.is_here(id) ? static_cast<std::uint16_t>(worker_of(world.part_of(id)))
@@ -159,7 +157,7 @@ std::optional<SetUpFailure> Shared::refusal() {
 
 /// LPs do not move where threads share cores: loads mean nothing there.
 Balance::Terms Shared::balance_terms() const {
-  const bool pays = settings.balance && !team.crowded();
+  const bool pays = options.get(kBalance) && !team.crowded();
   const std::uint64_t disturbed = options.disturbances->events_to_move();
   return {.on = workers > 1 && (disturbed > 0 || pays),
           .lps = world.lp_count(),
@@ -167,7 +165,7 @@ Balance::Terms Shared::balance_terms() const {
 }
 
 void Shared::give_to(LpId id, unsigned worker) {
-  if (!regrouped.empty()) regrouped[id] = static_cast<std::uint16_t>(worker);
+  owners[id] = static_cast<std::uint16_t>(worker);
   world.give_to(id, worker, workers);
 }
 
@@ -176,9 +174,9 @@ namespace {
 class TimeWarpRun {
  public:
   TimeWarpRun(World& world, const RunOptions& options, const Goal& goal, const Settings& settings,
-              RunControl& control, const CacheLayout& cache, RunResult& result)
+              RunControl& control, RunResult& result)
       : result_(result),
-        shared_(world, options, goal, settings, control, count_executing(options, world), cache) {
+        shared_(world, options, goal, settings, control, count_executing(options, world)) {
     for (unsigned i = 0; i < shared_.workers; ++i)
       threads_.push_back(std::make_unique<WorkerThread>(shared_, i));
   }
@@ -312,7 +310,7 @@ class TimeWarpRun {
     const auto events = static_cast<double>(shared_.depot.slab_bytes());
     add("event_memory", events, "largest memory for events", "B");
     add("lp_memory", taken, "largest memory for LPs", "B");
-    if (shared_.cache.colouring.on) describe_cache();
+    if (shared_.colouring.on) describe_cache();
     result_.peak_memory_bytes = static_cast<std::uint64_t>(events + taken);
   }
 
@@ -351,7 +349,7 @@ class TimeWarpRun {
   /// Statistics of the separation by cache sets, and a note if too few huge pages back the memory
   /// for the separation to be effective.
   void describe_cache() {
-    const auto way = static_cast<double>(shared_.cache.colouring.way_bytes);
+    const auto way = static_cast<double>(shared_.colouring.way_bytes);
     const auto threshold = static_cast<double>(shared_.mild_from.load(std::memory_order_relaxed));
     double displaced = 0;
     for (unsigned i = 0; i < shared_.world.parts(); ++i)
@@ -384,15 +382,15 @@ class TimeWarpEngine final : public WorldEngine {
  public:
   World::Layout layout(const Model& model, const CommunicationGraph& graph,
                        const RunOptions& options, std::vector<std::string>& notes) const override {
-    const Settings settings = Settings::of(options);
     const unsigned asked = count_workers(options, model);
     const unsigned executing = count_useful_workers(options, model);
     if (executing < asked) notes.push_back(note_of_workers(executing, asked));
     const unsigned workers = count_parts(options, model);
-    const CacheLayout cache = CacheLayout::choose(settings, executing, notes);
+    memory::Colouring colouring = choose_colouring(options, executing, notes);
     World::Layout layout = place_lps(model, graph, options, workers, notes);
-    for (unsigned i = 0; i < workers; ++i) layout.arenas.push_back(cache.of_worker(i));
-    layout.deny_oversize = settings.deny_oversize;
+    for (colouring.worker = 0; colouring.worker < workers; ++colouring.worker)
+      layout.arenas.push_back(colouring);
+    layout.deny_oversize = options.get(kOversize) == "deny";
     return layout;
   }
   bool spans_ranks() const override { return true; }
@@ -406,10 +404,7 @@ class TimeWarpEngine final : public WorldEngine {
       if (settings.preempt_asked) result.notes.emplace_back(kNothingUrgent);
       return;
     }
-    std::vector<std::string> known;  // layout() has noted these already
-    const CacheLayout cache =
-        CacheLayout::choose(settings, count_useful_workers(options, world.model()), known);
-    TimeWarpRun(world, options, goal, settings, control, cache, result).execute();
+    TimeWarpRun(world, options, goal, settings, control, result).execute();
   }
 };
 

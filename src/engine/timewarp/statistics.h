@@ -9,20 +9,31 @@
 
 namespace orrery::timewarp {
 
+/// The counters that workers report to each other in a round (gvt.h).
+struct WorkCounters {
+  std::uint64_t executed = 0, rolled_back = 0, coasted = 0;
+  std::uint64_t cancellations = 0;   ///< events cancelled
+  std::uint64_t undone_at_cuts = 0;  ///< of rolled_back
+
+  void add(const WorkCounters& one) {
+    executed += one.executed;
+    rolled_back += one.rolled_back;
+    coasted += one.coasted;
+    cancellations += one.cancellations;
+    undone_at_cuts += one.undone_at_cuts;
+  }
+};
+
 /// Over the run, one per worker.
-struct WorkerStatistics {
-  std::uint64_t executed = 0;
-  std::uint64_t rolled_back = 0;
+struct WorkerStatistics : WorkCounters {
   std::uint64_t rollbacks = 0;
-  std::uint64_t coasted = 0;
   std::uint64_t checkpoints = 0;
   std::uint64_t remote_events = 0;
-  std::uint64_t cancellations = 0;
   std::uint64_t notices = 0;
   std::uint64_t retreats = 0;
   std::uint64_t gvt_rounds = 0;
   std::uint64_t idle_polls = 0;
-  std::uint64_t cuts = 0, undone_at_cuts = 0;
+  std::uint64_t cuts = 0;
   std::uint64_t interrupted = 0, squashed = 0, gave_way = 0, rings = 0;
 };
 

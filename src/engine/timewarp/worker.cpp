@@ -24,17 +24,17 @@ Worker::Worker(Shared& shared, unsigned index)
       emitted_(shared.model, shared.control),
       executor_(shared.world, shared.options, lps_, faults_,
                 {mailbox_, pending_, emitted_, log_.undo_log()}, shared.control.trace, lane_),
-      optimism_(shared.settings.window_ticks, shared.memory_budget_bytes, shared.all_workers()),
+      optimism_(shared.options.get(kWindow), shared.memory_budget_bytes, shared.all_workers(),
+                shared.cores_a_worker),
       cut_(shared.cut_events, shared.end),
       balance_(shared.balance_terms()),
       batch_cycles_limit_(cycles_in(kBatchSeconds)) {
-  const bool fixed_period = shared.settings.gvt_period_us > 0;
-  const std::uint64_t period_us = fixed_period ? shared.settings.gvt_period_us : kGvtPeriodUs;
-  period_events_ = fixed_period ? 0 : kGvtEvents * shared.all_workers();
-  period_cycles_ = cycles_in(1e-6 * static_cast<double>(period_us));
+  const std::int64_t period_us = shared.options.get(kGvtPeriod);
+  period_events_ = period_us > 0 ? 0 : kGvtEvents * shared.all_workers();
+  period_cycles_ = cycles_in(1e-6 * static_cast<double>(period_us > 0 ? period_us : kGvtPeriodUs));
   if (shared.preempts) mailbox_.late().watch(shared.waker);
-  if (index == 0 && shared.cache.automatic && shared.cache.colouring.on)
-    cache_tuning_.emplace(shared.cache.colouring.way_bytes,
+  if (index == 0 && shared.options.get(kCacheShare) < 0 && shared.colouring.on)
+    cache_tuning_.emplace(shared.colouring.way_bytes,
                           cycles_in(memory::CacheTuning::kPeriodSeconds));
 }
 

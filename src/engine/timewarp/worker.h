@@ -110,7 +110,9 @@ class Worker {
   /// Drops all interrupted handlers.
   void squash_all();
   /// The same after the run has failed: the LPs' states no longer matter.
-  void abandon_all() { suspensions_.abandon_all(); }
+  void abandon_all() {
+    suspensions_.for_each([](Suspensions::One& one) { one.squashed = true; });
+  }
   /// Ends the latest interruption, which lasted `cycles`. False: drop the interrupted handler.
   bool go_on(std::uint64_t cycles);
 
@@ -139,7 +141,7 @@ class Worker {
  private:
   static constexpr std::uint32_t kBatchEvents = 64, kBatchEventsInStorms = 12;
   static constexpr double kBatchSeconds = 20e-6;
-  static constexpr std::uint64_t kGvtPeriodUs = 2000;
+  static constexpr std::int64_t kGvtPeriodUs = 2000;
   static constexpr std::uint64_t kGvtEvents = 256;  ///< times the workers
 
   std::uint32_t run_batch(const Key& limit, std::uint32_t most_events);
@@ -169,7 +171,7 @@ class Worker {
   std::uint32_t restore(LpId id, LpState& lp, std::uint32_t remaining);
   void coast(LpId id, LpState& lp, std::uint32_t from, std::uint32_t to);
   std::uint64_t retreat(const Key& to);
-  void end_squashed(Suspensions::One& one);
+  void squash(Suspensions::One& one);
 
   // GVT rounds (worker_gvt.cpp).
   void commit(const GvtReport& sum);
@@ -181,7 +183,7 @@ class Worker {
   void retry_fault();
   bool must_sweep(const GvtReport& sum);
   void end_period();
-  LoadReport load_report() const;
+  void report_load(GvtReport& report) const;
   std::int64_t memory_bytes() const;
 
   // Cuts and moves (worker_cut.cpp, worker_move.cpp).

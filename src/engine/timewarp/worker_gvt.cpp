@@ -41,35 +41,31 @@ GvtReport Worker::report() {
                                            told_.cycles, told_.committed, told_.pending);
   report.sent = mailbox_.sent();
   report.received = mailbox_.received();
-  static_cast<WorkReport&>(report) = {.executed = statistics_.executed,
-                                      .rolled_back = statistics_.rolled_back,
-                                      .coasted = statistics_.coasted,
-                                      .committed = committed_,
-                                      .cancellations = statistics_.cancellations,
-                                      .undone_at_cuts = statistics_.undone_at_cuts,
-                                      .most_committed = newly_committed_,
-                                      .pending = pending_.size(),
-                                      .latest_ticks = std::exchange(latest_ticks_, 0)};
-  static_cast<LoadReport&>(report) = load_report();
+  static_cast<WorkCounters&>(report) = statistics_;
+  report.committed = committed_;
+  report.most_committed = newly_committed_;
+  report.pending = pending_.size();
+  report.latest_ticks = std::exchange(latest_ticks_, 0);
+  report_load(report);
   report.memory_bytes = memory_bytes() + (index_ == 0 ? shared_.bytes_from_ranks() : 0);
   report.memory_budget_bytes = index_ == 0 ? shared_.memory_budget_bytes : 0;
-  static_cast<FinalReport&>(report) = {sent_lowest, held_.latest()};
-  static_cast<FailureReport&>(report) = {faults_.at(report.lowest) != nullptr,
-                                         faults_.is_certain(report.lowest), !faults_.empty()};
+  report.on_its_way = sent_lowest;
+  report.latest_final = held_.latest();
+  report.fault_at_lowest = faults_.at(report.lowest) != nullptr;
+  report.fault_is_certain = faults_.is_certain(report.lowest);
+  report.faulted = !faults_.empty();
   held_.report(report.lowest);
   return report;
 }
 
-LoadReport Worker::load_report() const {
-  const double own = load();
+void Worker::report_load(GvtReport& report) const {
   const bool keeps_time = index_ == 0 && shared_.world.place().rank == 0;
-  return {.busy_cycles = busy_cycles_,
-          .lived_cycles = read_cycles() - start_cycles_,
-          .load = own,
-          .most_load = own,
-          .workers = 1,
-          .balances = balance_.is_on(),
-          .period_cycles = keeps_time ? cycles_in(Balance::kPeriodSeconds) : 0};
+  report.busy_cycles = busy_cycles_;
+  report.lived_cycles = read_cycles() - start_cycles_;
+  report.load = report.most_load = load();
+  report.workers = 1;
+  report.balances = balance_.is_on();
+  report.period_cycles = keeps_time ? cycles_in(Balance::kPeriodSeconds) : 0;
 }
 
 // ---- After a round
@@ -136,16 +132,7 @@ void Worker::hand_rows_over() {
 
 /// Sets how far ahead events may be executed, and the checkpoint interval.
 void Worker::set_window(const GvtReport& sum) {
-  const std::int64_t now = std::min(gvt_.time(), shared_.options.until).ticks();
-  const double capacity = static_cast<double>(sum.lived_cycles) * shared_.cores_a_worker;
-  optimism_.note({.executed = sum.executed,
-                  .rolled_back = sum.rolled_back - sum.undone_at_cuts,
-                  .coasted = sum.coasted,
-                  .most_committed = sum.most_committed,
-                  .busy_cycles = sum.busy_cycles,
-                  .capacity_cycles = static_cast<std::uint64_t>(capacity),
-                  .memory_bytes = sum.pressing_bytes,
-                  .lead_ticks = std::max<std::int64_t>(sum.latest_ticks - now, 0)});
+  optimism_.note(sum);
   horizon_ = std::min(optimism_.horizon(gvt_), shared_.end);
   log_.adjust(event_cycles_);
   log_.set_mild_from(shared_.mild_from.load(std::memory_order_relaxed));

@@ -33,7 +33,9 @@ void Worker::roll_back_one(LpId id, const Key& to, bool cancelling) {
   ORRERY_ASSERT(to >= gvt_, "nothing before GVT is rolled back");
   LpState& lp = lps_[id];
   if (!suspensions_.empty()) [[unlikely]]
-    suspensions_.squash(id, to, [this](Suspensions::One& one) { end_squashed(one); });
+    suspensions_.for_each([&](Suspensions::One& one) {
+      if (one.lp == id && one.key >= to) squash(one);
+    });
   TraceSpan span(lane_, TraceKind::rollback, to.time().ticks(), id);
   const std::uint64_t undone_before = statistics_.rolled_back;
   lp.journaled ? roll_back_journaled(id, lp, to, cancelling)
@@ -113,11 +115,12 @@ std::uint64_t Worker::retreat(const Key& to) {
 
 /// Drops all interrupted handlers.
 void Worker::squash_all() {
-  suspensions_.squash_all([this](Suspensions::One& one) { end_squashed(one); });
+  suspensions_.for_each([this](Suspensions::One& one) { squash(one); });
 }
 
 /// Ends an interrupted event as a failed one: its handler does not go on.
-void Worker::end_squashed(Suspensions::One& one) {
+void Worker::squash(Suspensions::One& one) {
+  one.squashed = true;
   one.kept.measuring = false;
   log_.bring_back(one.begun, std::move(one.kept), 0);
   log_.end(one.begun, one.lp, lps_[one.lp], false);

@@ -34,18 +34,14 @@ struct WorkerThread::Interruptions {
 };
 
 void WorkerThread::run() {
-  memory::prepare_worker_thread();
-  const MisuseWatch watch;
-  const Refusals refusals;
-  const OversizeLimit limit(shared_.settings.deny_oversize);
-  const ThreadWatch watched(shared_.control.threads, shared_.model, worker_.execution(), true);
+  const HandlerThread thread(shared_.world, shared_.control, worker_.execution(), true);
   Interruptions interruptions(*this);
   if (!set_up()) return;
   worker_.begin();
   take_turns();
   if (error_) std::rethrow_exception(error_);
   if (shared_.team.failed()) return;
-  for (const std::string& note : {sharing_.note(), refusals.note(shared_.settings.deny_oversize)})
+  for (const std::string& note : {sharing_.note(), thread.note()})
     if (!note.empty()) notes_.push_back(note);
   worker_.end_run();
 }

@@ -22,10 +22,9 @@
 #include "engine/timewarp/core_sharing.h"
 #include "engine/timewarp/laggards.h"
 #include "engine/timewarp/worker.h"
-#include "memory/library_state.h"
 #include "run/containment/activity.h"
 #include "run/containment/preemption.h"
-#include "run/world/refusals.h"
+#include "run/workers/handler_thread.h"
 
 namespace orrery::timewarp {
 
