@@ -157,9 +157,8 @@ class Cancelling : public Scenario {
   void undo(int i) {
     events_[i].key.get();
     const bool is_pending = events_[i].status.undo_remote();
-    places_[i] = is_pending || kPlanted == Planted::requeues_undone
-                     ? Place::pending
-                     : Place::undone;
+    places_[i] =
+        is_pending || kPlanted == Planted::requeues_undone ? Place::pending : Place::undone;
   }
   void sweep(int i) {
     if (places_[i] == Place::pending && events_[i].status.is_cancelled()) free(i);

@@ -150,4 +150,3 @@ class ExpandedRun {
 };
 
 }  // namespace orrery::expanded
-

@@ -44,8 +44,7 @@ void ExpandedRun::enter(Mode mode) {
 }
 
 /// Executes and frees an event. If it fails, it becomes the limit, so no other event is within it.
-[[gnu::always_inline]] inline void ExpandedRun::execute_in_place(Executor& executor,
-                                                                          Event* event) {
+[[gnu::always_inline]] inline void ExpandedRun::execute_in_place(Executor& executor, Event* event) {
   if (executor.is_dead_timer(*event)) [[unlikely]] {
     executor.release(event);
     return dead_timer_count_.note_dropped();

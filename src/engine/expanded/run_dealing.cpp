@@ -166,9 +166,8 @@ void ExpandedRun::deal(unsigned self) {
   for (; wanted > 0; --wanted) {
     const auto choice = schedule_.next([this](unsigned other) { return deal_.room[other] > 0; });
     if (choice.event == nullptr) break;
-    const unsigned worker = choice.worker != Schedule::kAnyWorker
-                                ? choice.worker
-                                : pick(choice.event->receiver, self);
+    const unsigned worker =
+        choice.worker != Schedule::kAnyWorker ? choice.worker : pick(choice.event->receiver, self);
     slots_[worker].give(choice.event, schedule_.start(choice, worker));
     --deal_.room[worker];
     if (worker != self) ++handed_over_;

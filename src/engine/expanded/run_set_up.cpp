@@ -6,7 +6,7 @@
 namespace orrery::expanded {
 
 ExpandedRun::ExpandedRun(World& world, const RunOptions& options, const Goal& goal,
-                                  const Settings& settings, unsigned workers, RunControl& control)
+                         const Settings& settings, unsigned workers, RunControl& control)
     : world_(world),
       options_(options),
       goal_(goal),

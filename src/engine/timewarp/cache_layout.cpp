@@ -15,8 +15,7 @@ memory::Colouring choose_colouring(const RunOptions& options, unsigned workers,
   const double share = options.get(kCacheShare);  // negative: automatic
   memory::Colouring colouring =
       memory::Colouring::of(cache, share < 0 ? CacheTuning::kAutomaticShare : share);
-  if (share < 0)
-    colouring.mild_from = CacheTuning::threshold(CacheTuning::kStart, cache.way_bytes);
+  if (share < 0) colouring.mild_from = CacheTuning::threshold(CacheTuning::kStart, cache.way_bytes);
   colouring.workers = workers;
   // With very many workers, a huge page for each would waste memory.
   constexpr unsigned kMostWithHugePages = 64;

@@ -34,7 +34,7 @@ struct Outbox {
 
   using Modes = OutboxModes<memory::PlatformMode, memory::PlatformMode, memory::PlatformMode>;
   template <class Payload>
-  void send(const EventHeader& header, const Payload& payload) {
+  [[gnu::always_inline]] void send(const EventHeader& header, const Payload& payload) {
     TwEvent* event = nullptr;
     if (mailbox.send(header, payload, cause, event)) pending.push(event);
   }

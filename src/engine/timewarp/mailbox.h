@@ -60,9 +60,7 @@ class Mailbox {
         rank_link_(rank_link),
         owners_(owners),
         pool_(depot, IntensiveSlabs(arena)),
-        statistics_(statistics) {
-    note_own_lps();
-  }
+        statistics_(statistics) {}
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
@@ -78,8 +76,6 @@ class Mailbox {
       event->sent_next = cause->first_sent;
       cause->first_sent = event;
     }
-    // Usually decides without the table of owners, which with many LPs is not in the cache.
-    if (header.receiver - own_first_ < own_count_) return true;
     const unsigned owner = owners_[header.receiver];
     if (owner == index_) return true;
     ++statistics_.remote_events;
@@ -109,15 +105,6 @@ class Mailbox {
   /// Events sent to workers in the middle of later events.
   LateEvents& late() { return late_; }
   const LateEvents& late() const { return late_; }
-  /// Call after LPs have moved to or from the worker. Finds the worker's first block of LPs with
-  /// consecutive numbers: all its LPs, unless a communication graph has placed them.
-  void note_own_lps() {
-    const auto first = std::find(owners_.begin(), owners_.end(), index_);
-    const auto end =
-        std::find_if(first, owners_.end(), [this](std::uint16_t owner) { return owner != index_; });
-    own_first_ = static_cast<LpId>(first - owners_.begin());
-    own_count_ = static_cast<LpId>(end - first);
-  }
 
   // ---- Receiving
 
@@ -323,8 +310,6 @@ class Mailbox {
   Mesh& mesh_;
   RankLink* const rank_link_;
   const std::vector<std::uint16_t>& owners_;
-  LpId own_first_ = 0;  ///< LPs own_first_ to own_first_ + own_count_ - 1 are this worker's
-  LpId own_count_ = 0;
   EventPool<64, Pools::many, IntensiveSlabs> pool_;
   WorkerStatistics& statistics_;
   Key sent_lowest_ = Key::infinity();

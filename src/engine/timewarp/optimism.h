@@ -116,8 +116,8 @@ class Optimism {
     const double coasted = since(&GvtReport::coasted);
     const double undone = since(&GvtReport::rolled_back) - since(&GvtReport::undone_at_cuts);
     const double wasted = share(undone + coasted, since(&GvtReport::executed) + coasted);
-    const double busy = share(since(&GvtReport::busy_cycles),
-                              since(&GvtReport::lived_cycles) * cores_a_worker_);
+    const double busy =
+        share(since(&GvtReport::busy_cycles), since(&GvtReport::lived_cycles) * cores_a_worker_);
     adapt(wasted, busy);
     before_ = now;
     widest_lead_ = 0;

@@ -116,12 +116,7 @@ std::uint32_t RollbackLog::restore_small(LpId id, LpState& lp, std::uint32_t rem
     lp.checkpoints = newer->older;
     checkpoint::release(blocks_, newer);
   }
-  if (lp.one_chunk) {
-    memory::LpHeap::restore_single(lp.object, memory::chunk_bytes_of(lp.object),
-                                   lp.checkpoints->image());
-  } else {
-    lps_.heap(id).restore(lp.checkpoints->image());
-  }
+  lps_.heap(id).restore(lp.checkpoints->image());
   lp.kernel = lp.checkpoints->kernel;
   lp.truncate(remaining);
   return offset(lp.checkpoints);

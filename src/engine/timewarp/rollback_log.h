@@ -133,9 +133,8 @@ class RollbackLog {
   /// Commits the events before `until`, of all LPs, and frees what no rollback needs any more
   /// (fossil collection).
   void commit_all(const Key& until, Mailbox& mailbox) {
-    journal_.commit(until, [&](const Journal::Entry& entry) {
-      mailbox.free(entry.event, entry.event_bytes);
-    });
+    journal_.commit(
+        until, [&](const Journal::Entry& entry) { mailbox.free(entry.event, entry.event_bytes); });
     uncommitted_ = journal_.events();
     std::size_t still_active = 0;
     for (std::size_t i = 0; i < active_.size(); ++i) {
@@ -217,15 +216,8 @@ class RollbackLog {
     const bool measured = (++statistics_.checkpoints & 63) == 0 || lane_ != nullptr;
     const std::uint64_t start = measured ? read_cycles() : 0;
     try {
-      if (lp.one_chunk) {
-        lp.checkpoints =
-            checkpoint::take_single(blocks_, lp.object, memory::chunk_bytes_of(lp.object),
-                                    lp.kernel, ordinal, lp.checkpoints);
-      } else {
-        lp.checkpoints =
-            checkpoint::take(blocks_, lps_.heap(id), lp.kernel, ordinal, lp.checkpoints);
-        adopt_if_large(id, lp, lp.checkpoints->image_bytes);
-      }
+      lp.checkpoints = checkpoint::take(blocks_, lps_.heap(id), lp.kernel, ordinal, lp.checkpoints);
+      if (!lp.one_chunk) adopt_if_large(id, lp, lp.checkpoints->image_bytes);
     } catch (const std::bad_alloc&) {
       forgo_checkpoint(lp);
     }

@@ -68,7 +68,6 @@ void Worker::take_moved_lps() {
   for (unsigned from = 0; from < shared_.workers; ++from)
     for (const Moving::Event& handed_out : shared_.moving.handed_out(from))
       if (handed_out.to == index_) pending_.push(handed_out.event);
-  mailbox_.note_own_lps();
   if constexpr (kAssertions) check_cut();
 }
 
