@@ -13,7 +13,7 @@
 #include "core/machine.h"
 #include "engine/timewarp/account.h"
 #include "engine/timewarp/cache_layout.h"
-#include "engine/timewarp/worker_thread.h"
+#include "engine/timewarp/worker.h"
 #include "run/clock.h"
 #include "run/loop/one_by_one.h"
 #include "run/options/disturbances.h"
@@ -178,7 +178,7 @@ class TimeWarpRun {
       : result_(result),
         shared_(world, options, goal, settings, control, count_executing(options, world)) {
     for (unsigned i = 0; i < shared_.workers; ++i)
-      threads_.push_back(std::make_unique<WorkerThread>(shared_, i));
+      workers_.push_back(std::make_unique<Worker>(shared_, i));
   }
   TimeWarpRun(const TimeWarpRun&) = delete;
   TimeWarpRun& operator=(const TimeWarpRun&) = delete;
@@ -190,28 +190,27 @@ class TimeWarpRun {
     if (shared_.control.rows != nullptr) shared_.control.rows->begin(shared_.workers);
     Stopwatch watch;
     // No worker runs on the caller's thread: that thread must not stay bound to a core.
-    shared_.team.start(0, {[this](unsigned i) { threads_[i]->run(); }});
+    shared_.team.start(0, {[this](unsigned i) { workers_[i]->run(); }});
     shared_.team.finish();
     if (shared_.copier != nullptr) shared_.copier->stop();
     double set_up_seconds = 0;
-    for (const auto& thread : threads_)
-      set_up_seconds = std::max(set_up_seconds, thread->set_up_seconds());
+    for (const auto& worker : workers_)
+      set_up_seconds = std::max(set_up_seconds, worker->set_up_seconds());
     result_.startup_seconds += set_up_seconds;
     result_.loop_seconds += watch.lap() - set_up_seconds;
     conclude();
   }
 
  private:
-  const Worker& first() const { return threads_.front()->worker(); }
+  const Worker& first() const { return *workers_.front(); }
   void conclude() {
     result_.workers = shared_.workers;
     if (shared_.team.take_failure(shared_.model, result_)) return;
     const Ending& ending = first().ending();
     result_.end = ending.end;
-    for (const auto& thread : threads_) {
-      const Worker& worker = thread->worker();
-      shared_.world.trail.merge(worker.faults().trail);
-      shared_.world.mergeable_statistics.merge(worker.mergeable_statistics());
+    for (const auto& worker : workers_) {
+      shared_.world.trail.merge(worker->faults().trail);
+      shared_.world.mergeable_statistics.merge(worker->mergeable_statistics());
     }
     const auto ends = share_ends(shared_.control.ranks, own_end(ending.reached));
     if (ending.end == RunEnd::fault)
@@ -220,7 +219,7 @@ class TimeWarpRun {
     shared_.world.cut = ending.reached;
     if (ending.end == RunEnd::paused)
       for (unsigned i = 0; i < shared_.workers; ++i)
-        threads_[i]->worker().give_events(shared_.world.pending[shared_.first_part(i)]);
+        workers_[i]->give_events(shared_.world.pending[shared_.first_part(i)]);
   }
 
   // ---- Statistics
@@ -241,11 +240,10 @@ class TimeWarpRun {
   };
   RankEnd<Counters> own_end(const Key& reached) const {
     RankEnd<Counters> end;
-    for (const auto& thread : threads_) {
-      const Worker& worker = thread->worker();
-      end.counters.add({worker.statistics(), worker.rollback_log().checkpointer().statistics(),
-                        worker.held().executed(), shared_.moving.times(), 0});
-      end.note(worker.faults().at(reached));
+    for (const auto& worker : workers_) {
+      end.counters.add({worker->statistics(), worker->rollback_log().checkpointer().statistics(),
+                        worker->held().executed(), shared_.moving.times(), 0});
+      end.note(worker->faults().at(reached));
     }
     end.counters.lps_moved = shared_.moving.lps_moved();
     end.executed = end.counters.sum.executed;
@@ -259,9 +257,9 @@ class TimeWarpRun {
     for (const RankEnd<Counters>& end : ends) all.add(end.counters);
     const auto& [sum, kept, held, moves, lps_moved] = all;
     double interval = 0;
-    for (const auto& thread : threads_)
-      interval += thread->worker().rollback_log().checkpoint_interval() /
-                  static_cast<double>(shared_.workers);
+    for (const auto& worker : workers_)
+      interval +=
+          worker->rollback_log().checkpoint_interval() / static_cast<double>(shared_.workers);
     note_budget();
     note_preemption();
     note_threads();
@@ -333,8 +331,8 @@ class TimeWarpRun {
   /// What several threads note, such as a timer that the system refuses, is noted once.
   void note_threads() {
     std::set<std::string> notes;
-    for (const auto& thread : threads_)
-      notes.insert(thread->notes().begin(), thread->notes().end());
+    for (const auto& worker : workers_)
+      notes.insert(worker->notes().begin(), worker->notes().end());
     result_.notes.insert(result_.notes.end(), notes.begin(), notes.end());
   }
   void note_budget() {
@@ -370,7 +368,7 @@ class TimeWarpRun {
 
   RunResult& result_;
   Shared shared_;
-  std::vector<std::unique_ptr<WorkerThread>> threads_;
+  std::vector<std::unique_ptr<Worker>> workers_;
 };
 
 /// Whether the options say how rollbacks are prepared, or how much memory that may take.

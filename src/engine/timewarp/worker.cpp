@@ -28,7 +28,11 @@ Worker::Worker(Shared& shared, unsigned index)
                 shared.cores_a_worker),
       cut_(shared.cut_events, shared.end),
       balance_(shared.balance_terms()),
-      batch_cycles_limit_(cycles_in(kBatchSeconds)) {
+      batch_cycles_limit_(cycles_in(kBatchSeconds)),
+      member_(shared.rounds, index),
+      laggards_(member_, shared.waker),
+      sharing_(shared.federation, index, shared.rank_link != nullptr, mailbox_),
+      idleness_(lane_) {
   const std::int64_t period_us = shared.options.get(kGvtPeriod);
   period_events_ = period_us > 0 ? 0 : kGvtEvents * shared.all_workers();
   period_cycles_ = cycles_in(1e-6 * static_cast<double>(period_us > 0 ? period_us : kGvtPeriodUs));

@@ -2,8 +2,10 @@
 //
 // A worker: its LPs, their pending events, and the executed events that are not committed. A worker
 // executes its events in batches, lowest key first. Between batches it receives messages from other
-// workers, publishes what it sends, and takes part in GVT rounds. Only its thread (worker_thread.h)
-// changes its LPs (a copier reads those whose checkpoint is offloaded).
+// workers, publishes what it sends, and takes part in GVT rounds. It is a thread: several workers
+// could take turns on a thread, but they would execute their events in much the same order as one
+// worker with all their LPs does, and pay for messages (docs/decisions/workers-and-cores.md). Only
+// its thread changes its LPs (a copier reads those whose checkpoint is offloaded).
 // Its members are in the files worker_*.cpp by subject; worker.cpp has a turn. Its parts are
 // mailbox.h (messages), rollback_log.h (events that a rollback may undo), held.h (LPs that must not
 // roll back), executor.h (handlers), optimism.h (how far ahead) and cut.h (where a run may change
@@ -18,119 +20,68 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/cycles.h"
 #include "engine/timewarp/balance.h"
+#include "engine/timewarp/core_sharing.h"
 #include "engine/timewarp/cut.h"
 #include "engine/timewarp/dead_timers.h"
 #include "engine/timewarp/executor.h"
 #include "engine/timewarp/held.h"
+#include "engine/timewarp/laggards.h"
 #include "engine/timewarp/optimism.h"
 #include "engine/timewarp/shared.h"
 #include "engine/timewarp/suspensions.h"
 #include "memory/cache_tuning.h"
 #include "memory/library_state.h"
 #include "pending/erase_if.h"
+#include "run/containment/activity.h"
+#include "run/containment/preemption.h"
 #include "run/events/dead_timer_count.h"
 #include "run/loop/key_order.h"
 #include "run/loop/look_ahead.h"
 #include "run/options/model_checks.h"
 #include "run/threads/waiting.h"
+#include "run/workers/handler_thread.h"
 
 namespace orrery::timewarp {
 
-class Worker {
+class Worker final : Preemptor {
  public:
   Worker(Shared& shared, unsigned index);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Set-up. Each step begins when all workers have ended the step before (worker_set_up.cpp).
-  void take_lps();
-  /// Refuses a run whose options the LPs, now known, cannot meet (Shared::refusal).
-  void accept_lps();
-  void take_events();
-
-  // Running.
-  struct Turn {
-    bool executed = false, received = false;
-  };
-  /// Receives messages, executes a batch, and publishes what the batch sends.
-  Turn turn();
-  /// Starts the clocks. Called before the first turn.
-  void begin() { start_cycles_ = adopted_cycles_ = read_cycles(); }
-  /// Restores the state that the LPs had where the run ended.
-  void end_run();
+  /// The body of the thread: sets up the LPs, then executes until the run ends.
+  void run();
   /// At a cut: moves the pending events to `list`.
   void give_events(EventList& list) {
     pending_.drain([&](const TwEvent* event) { list.append(*event, event->payload()); });
   }
 
-  // The worker's part in GVT rounds.
-  /// Whether a round is due. `idle`: nothing was executed in the last turn.
-  bool round_is_due(bool idle);
-  void join_round() {
-    held_.join_round(mailbox_.sent_lowest());
-    mailbox_.join_round();
-  }
+  // The worker's part in GVT rounds; called by transport::RoundMember.
+  bool due();
+  void join();
+  bool delivered(std::uint64_t round);
   GvtReport report();
-  /// Acts on the reports of all workers, added up. True if the run ends.
-  bool adopt(const GvtReport& sum);
+  bool settled(std::uint64_t round);
+  void call_others();
+  /// Acts on the reports of all workers. True if the run ends.
+  bool adopt();
 
-  Mailbox& mailbox() { return mailbox_; }
-  /// Whether a worker must be called back from a long event for a message of this worker.
-  bool has_late() const { return !mailbox_.late().empty(); }
-
-  // While one of its handlers is interrupted (worker_interrupt.cpp).
-  /// Whether the handler that runs can be interrupted.
-  bool may_interrupt() const;
-  std::uint64_t turn_cycles() const { return turn_cycles_; }
-  /// May throw std::bad_alloc; then nothing is changed.
-  void make_room_for_interrupt();
-  void interrupt();
-  /// Whether a rollback has undone the event of the handler that was interrupted last.
-  bool is_squashed() const { return suspensions_.top().squashed; }
-  const HandlerExecution& interrupted_execution() const { return executor_.interrupted(); }
-  const Key& interrupted() const { return suspensions_.top().key; }
-  /// A turn that executes only events before `below`. Whether it executed or received anything.
-  bool turn_within(const Key& below);
-  /// Not inlined: with more callers of `top`, the compiler no longer inlines it in the event path.
-  [[gnu::noinline]] Key lowest_pending() {
-    const TwEvent* const event = pending_.top();
-    return event == nullptr ? Key::infinity() : event->key();
-  }
-  /// Rolls back the event that was interrupted last if an event before it is pending.
-  void give_way();
-  /// Whether the event that was interrupted last has taken so much memory, beyond the budget, that
-  /// it may go on only once it is sure to commit.
-  bool is_held_for_memory() const;
-  /// Drops all interrupted handlers.
-  void squash_all();
-  /// The same after the run has failed: the LPs' states no longer matter.
-  void abandon_all() {
-    suspensions_.for_each([](Suspensions::One& one) { one.squashed = true; });
-  }
-  /// Ends the latest interruption, which lasted `cycles`. False: drop the interrupted handler.
-  bool go_on(std::uint64_t cycles);
-
-  // At a cut, if LPs are to move (moving.h).
-  bool is_moving() const { return is_moving_; }
-  void note_load() { shared_.moving.note_load(index_, load()); }
-  void hand_out_lps();
-  void take_moved_lps();
-  void end_move(bool moved, bool anywhere);
-  const Balance& balance() const { return balance_; }
-
+  double set_up_seconds() const { return set_up_seconds_; }
+  /// For the report: what the system refused, what ticks cost, and the handler that had not returned
+  /// when the run was stopped.
+  const std::vector<std::string>& notes() const { return notes_; }
   /// The memory budget, or the larger one to which Optimism has raised it.
   std::uint64_t budget_bytes() const {
     return static_cast<std::uint64_t>(optimism_.budget_bytes());
   }
-  unsigned index() const { return index_; }
-  TraceLane* lane() const { return lane_; }
-  const HandlerExecution& execution() const { return executor_.execution(); }
+  const Balance& balance() const { return balance_; }
   const Ending& ending() const { return ending_; }
   const WorkerStatistics& statistics() const { return statistics_; }
   const RollbackLog& rollback_log() const { return log_; }
@@ -143,12 +94,33 @@ class Worker {
   static constexpr double kBatchSeconds = 20e-6;
   static constexpr std::int64_t kGvtPeriodUs = 2000;
   static constexpr std::uint64_t kGvtEvents = 256;  ///< times the workers
+  static constexpr unsigned kRoundLooks = 64;
+  static constexpr unsigned kMostInterrupted = 16;
+  static constexpr double kRoundWaitSeconds = 5e-6;  ///< while a handler is interrupted
+  static constexpr std::uint64_t kRunForLook = 10;   ///< times as long as the look before took
+
+  // The thread (worker_thread.cpp, worker_set_up.cpp).
+  bool set_up();
+  void take_lps();
+  void accept_lps();
+  void take_events();
+  void end_run();
+  void take_turns();
+  void deal_with_ranks(bool busy);
+  void give_way() {
+    if (sharing_.is_on()) sharing_.give_way(lowest_pending().time());
+  }
+  void wait() { sharing_.wait(lowest_pending().time()); }
+
+  // A turn (worker.cpp).
+  struct Turn {
+    bool executed = false, received = false;
+  };
+  Turn turn();
 
   std::uint32_t run_batch(const Key& limit, std::uint32_t most_events);
   void run_events(const Key& limit, std::uint32_t& executed);
   void end_dropped();
-  void publish(const TwEvent& event);
-  void choose_publishing();
   Turn turn_below(const Key& below);
   void prefetch_upcoming();
   void handle(TwEvent* event);
@@ -157,6 +129,11 @@ class Worker {
   void handle_final(TwEvent* event);
   bool is_held_up() { return !held_.empty() && held_.lowest() < lowest_pending(); }
   void drop_dead_timer(LpState& lp, TwEvent* timer);
+  /// Not inlined: with more callers of `top`, the compiler no longer inlines it in the event path.
+  [[gnu::noinline]] Key lowest_pending() {
+    const TwEvent* const event = pending_.top();
+    return event == nullptr ? Key::infinity() : event->key();
+  }
   std::uint32_t next_batch() const;
   void adapt_batch(std::uint32_t executed, std::uint64_t cycles);
   bool drain();
@@ -172,8 +149,29 @@ class Worker {
   void coast(LpId id, LpState& lp, std::uint32_t from, std::uint32_t to);
   std::uint64_t retreat(const Key& to);
   void squash(Suspensions::One& one);
+  void squash_all();
+
+  // Interrupted handlers (worker_interrupt.cpp).
+  struct Interruptions;
+  double tick_seconds() const;
+  void arm();
+  bool may_interrupt() const override;
+  bool heeds_tick() override;
+  bool is_idle() const override { return idle_; }
+  bool look_around(bool has_room) noexcept override;
+  void fail();
+  std::uint64_t work_within(bool may_execute);
+  bool turn_within(bool may_execute);
+  void undo_for_lower();
+  void note_unreturned();
+  void interrupt();
+  bool go_on(std::uint64_t cycles);
+  bool is_held_for_memory() const;
+  void publish(const TwEvent& event);
+  void choose_publishing();
 
   // GVT rounds (worker_gvt.cpp).
+  bool adopt(const GvtReport& sum);
   void commit(const GvtReport& sum);
   void hand_rows_over();
   void set_window(const GvtReport& sum);
@@ -197,6 +195,11 @@ class Worker {
   }
   void check_places();
   void check_cut();
+  bool move_lps();
+  bool end_step();
+  void hand_out_lps();
+  void take_moved_lps();
+  void end_move(bool moved, bool anywhere);
   std::uint32_t run_measured_batch(const Key& limit, std::uint32_t most_events);
   void begin_load_period();
   double load() const;
@@ -254,6 +257,23 @@ class Worker {
   double event_cycles_ = 0;
   std::int64_t turn_memory_bytes_ = 0;  ///< when its turn began
   std::uint64_t start_cycles_ = 0, busy_cycles_ = 0;
+
+  // Of the thread.
+  transport::RoundMember<GvtRounds> member_;
+  Laggards laggards_;
+  CoreSharing sharing_;
+  TraceIdleness idleness_;
+  unsigned looks_ = 0;                   ///< at a round under way, since the last turn
+  bool idle_ = false;                    ///< the last turn executed nothing
+  bool over_ = false;                    ///< the run has ended
+  unsigned interrupted_ = 0;             ///< handlers
+  std::uint64_t next_look_cycles_ = 0;   ///< no handler is interrupted before this time
+  std::uint64_t next_deal_cycles_ = 0;   ///< with work, no look at other ranks before this time
+  std::uint64_t outer_turn_cycles_ = 0;  ///< when the last turn began that no handler was in
+  std::uint64_t turn_at_tick_ = 0;       ///< outer_turn_cycles_ at the last tick
+  std::vector<std::string> notes_;
+  std::exception_ptr error_;  ///< of the platform, while a handler was interrupted
+  double set_up_seconds_ = 0;
 };
 
 }  // namespace orrery::timewarp

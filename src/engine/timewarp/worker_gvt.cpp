@@ -12,13 +12,13 @@ namespace orrery::timewarp {
 /// A round costs a few cache lines from each worker and a walk over the LPs with a history. Memory
 /// that it frees is reused while still in the cache, so frequent rounds pay: on two cores PHOLD ran
 /// at 15 million events/s with a round every 50 us, 10 with 400 us, 7 with 3 ms.
-bool Worker::round_is_due(bool idle) {
+bool Worker::due() {
   if (cut_.holds() || is_held_up()) return true;
   const std::uint64_t executed = statistics_.executed - adopted_executed_;
   // The window stops this worker: only a higher GVT helps.
-  if (idle && executed > 0) return true;
+  if (idle_ && executed > 0) return true;
   const std::uint64_t elapsed = read_cycles() - adopted_cycles_;
-  if (elapsed > period_cycles_ || (idle && elapsed > period_cycles_ / 32)) return true;
+  if (elapsed > period_cycles_ || (idle_ && elapsed > period_cycles_ / 32)) return true;
   return period_events_ > 0 && executed >= period_events_;
 }
 
