@@ -94,9 +94,7 @@ class Balance {
   }
   /// The cut was given up.
   void give_up() {
-    if (phase_ != Phase::moving) return;
-    begin_anew_ = true;
-    rest();
+    if (phase_ == Phase::moving) note_cut(false);
   }
 
   /// The busiest thread's load over an even one: before the first move (0: no move), and in the

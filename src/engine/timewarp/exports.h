@@ -20,16 +20,11 @@ class Exports {
   /// Events before `gvt` are never undone: calls release(record) for the records no longer needed.
   template <class Release>
   void commit(const Key& gvt, Release&& release) {
-    const std::int64_t gvt_ticks = gvt.time().ticks();
-    std::size_t left = 0;
-    for (const Entry& entry : entries_) {
-      if (is_needed(entry, gvt, gvt_ticks)) {
-        entries_[left++] = entry;
-      } else {
-        release(entry.record);
-      }
-    }
-    entries_.resize(left);
+    std::erase_if(entries_, [&](const Entry& entry) {
+      if (is_needed(entry, gvt)) return false;
+      release(entry.record);
+      return true;
+    });
   }
   std::size_t bytes() const { return entries_.capacity() * sizeof(Entry); }
 
@@ -41,7 +36,8 @@ class Exports {
 
   /// The times nearly always decide, without reading the record. It is not known here whether a
   /// cause at exactly GVT's time is committed: such a record stays until its own key is before GVT.
-  static bool is_needed(const Entry& entry, const Key& gvt, std::int64_t gvt_ticks) {
+  static bool is_needed(const Entry& entry, const Key& gvt) {
+    const std::int64_t gvt_ticks = gvt.time().ticks();
     if (entry.cause_ticks < gvt_ticks) return false;
     return entry.cause_ticks > gvt_ticks || entry.record->key() >= gvt;
   }

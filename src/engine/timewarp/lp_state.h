@@ -4,10 +4,10 @@
 // line, which only allocations and checkpoints of LPs with more than one chunk touch.
 //
 // The history holds the events that were executed and are not committed, oldest first, as an array:
-// a rollback walks it from the end, coasting forward and commitment from the front. GVT rounds are
-// frequent, so a history is most often one event: its pointer then lies in place of the pointer to
-// the array. The smallest LPs have no history of their own: their executed events are in their
-// worker's journal (journal.h).
+// a rollback walks it from the end, coasting forward and commitment from the front. A form of its
+// own for a history of one event, without an array, was slower (docs/decisions/past-of-lps.md). The
+// smallest LPs have no history of their own: their executed events are in their worker's journal
+// (journal.h).
 #pragma once
 
 #include <cstdint>
@@ -72,15 +72,11 @@ struct alignas(64) LpState : LpEntry {
   void drop_front(std::uint32_t dropped) {
     ORRERY_ASSERT(dropped <= count, "no more is dropped than there is");
     if (dropped == 0) return;
-    if (dropped == count) {
-      base += dropped;
-      truncate(0);
-      return;
-    }
     TwEvent** events = executed_.array->events;
     std::memmove(events, events + dropped, (count - dropped) * sizeof(TwEvent*));
     count = (count - dropped) & kMostEvents;
     base += dropped;
+    if (count == 0) last_ticks = kNever;
   }
   /// Forgets the history of an LP that has committed everything, and its checkpoints.
   void rest(memory::BlockPool& pool) {
@@ -163,7 +159,6 @@ class LpStates {
     world_.attachment(id) = std::move(record);
   }
   void detach(LpId id) { world_.attachment(id).reset(); }
-  std::uint64_t count() const { return world_.lp_count(); }
 
   /// Takes an LP over; `arena` is its worker's.
   LpState& take(LpId id, memory::Arena& arena) {

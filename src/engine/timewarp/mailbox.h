@@ -26,6 +26,7 @@
 #include "engine/timewarp/rank_link.h"
 #include "engine/timewarp/statistics.h"
 #include "memory/borrowed_pieces.h"
+#include "pending/dary_heap.h"
 #include "run/events/event_pool.h"
 #include "run/threads/federation.h"
 #include "run/world/world.h"
@@ -104,7 +105,6 @@ class Mailbox {
   void share(Federate* federate) { federate_ = federate; }
   /// Events sent to workers in the middle of later events.
   LateEvents& late() { return late_; }
-  const LateEvents& late() const { return late_; }
 
   // ---- Receiving
 
@@ -113,7 +113,7 @@ class Mailbox {
   template <class Arrived>
   bool drain(Arrived&& arrived) {
     std::size_t received = mesh_.drain(index_, [&](Message message) {
-      message.is_notice() ? push_ending(message.event()) : arrived(message.event());
+      message.is_notice() ? ending_.push(message.event()) : arrived(message.event());
     });
     if (rank_link_ != nullptr) [[unlikely]]
       received += rank_link_->drain(index_, [&](Message message) {
@@ -179,13 +179,7 @@ class Mailbox {
   /// higher keys, so with the lowest first a cascade rolls each LP back once, however many of its
   /// events are cancelled. A heap instead of a recursion: the depth of a cascade is bounded by
   /// memory, not by the stack.
-  TwEvent* pop_cancelled_executed() {
-    if (ending_.empty()) return nullptr;
-    std::pop_heap(ending_.begin(), ending_.end(), Later{});
-    TwEvent* event = ending_.back();
-    ending_.pop_back();
-    return event;
-  }
+  TwEvent* pop_cancelled_executed() { return ending_.pop(); }
 
   // ---- GVT
 
@@ -231,13 +225,6 @@ class Mailbox {
     if (header.size.bytes() > 0) write_payload(event->payload(), payload, header.size);
     return event;
   }
-  struct Later {
-    bool operator()(const TwEvent* a, const TwEvent* b) const { return a->key() > b->key(); }
-  };
-  void push_ending(TwEvent* event) {
-    ending_.push_back(event);
-    std::push_heap(ending_.begin(), ending_.end(), Later{});
-  }
   void note_sent(const Key& key) { sent_lowest_ = std::min(sent_lowest_, key); }
   [[gnu::always_inline]] void note_receiver(unsigned owner, Time time) {
     late_.note(owner, time);
@@ -259,7 +246,7 @@ class Mailbox {
     mesh_.ring(index_, owner).push(Message::notice(event));
   }
   void cancel_local(TwEvent* event) {
-    if (event->status.cancel_local()) push_ending(event);
+    if (event->status.cancel_local()) ending_.push(event);
   }
 
   // ---- Other ranks
@@ -318,8 +305,8 @@ class Mailbox {
   Federate* federate_ = nullptr;
   Imports imports_;
   Exports exports_;
-  std::uint64_t joined_ = 0;      ///< rounds
-  std::vector<TwEvent*> ending_;  ///< a heap, lowest key first
+  std::uint64_t joined_ = 0;  ///< rounds
+  pending::DaryHeap<TwEvent> ending_;
 };
 
 }  // namespace orrery::timewarp

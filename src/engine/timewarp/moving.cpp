@@ -22,22 +22,15 @@ Moving::Moving(const LpExecutions& executions, LpId lps, unsigned workers,
 
 void Moving::decide(const Model& model, const std::vector<std::uint16_t>& owners,
                     Balance::Plan plan) {
-  for (auto& events : handed_out_) std::vector<Event>().swap(events);
-  switch (plan) {
-    case Balance::Plan::even:
-      even_out(model, owners);
-      break;
-    case Balance::Plan::back:
-      go_back();
-      break;
-    case Balance::Plan::disturbed:
-      disturb(owners);
-      break;
+  for (auto& events : handed_out_) std::vector<TwEvent*>().swap(events);
+  if (plan == Balance::Plan::even) {
+    even_out(model, owners);
+  } else if (plan == Balance::Plan::back) {
+    go_back();
+  } else {
+    disturb(owners);
   }
   std::fill(cycles_.begin(), cycles_.end(), 0);
-  if (moves_.empty()) return;
-  ++times_;
-  lps_moved_ += moves_.size();
 }
 
 /// No LPs move unless the load of the busiest worker falls by a factor of kWorthMoving.

@@ -41,10 +41,6 @@ class Moving {
     LpId id;
     std::uint16_t from, to;
   };
-  struct Event {
-    TwEvent* event;
-    std::uint16_t to;
-  };
 
   Moving(const LpExecutions& executions, LpId lps, unsigned workers,
          const Disturbances& disturbances);
@@ -64,12 +60,7 @@ class Moving {
   void decide(const Model& model, const std::vector<std::uint16_t>& owners, Balance::Plan plan);
   const std::vector<Lp>& lps() const { return moves_; }
   /// Pending events of LPs that have left a worker.
-  std::vector<Event>& handed_out(unsigned worker) { return handed_out_[worker]; }
-
-  // ---- Statistics
-
-  std::uint64_t times() const { return times_; }
-  std::uint64_t lps_moved() const { return lps_moved_; }
+  std::vector<TwEvent*>& handed_out(unsigned worker) { return handed_out_[worker]; }
 
  private:
   static constexpr std::uint64_t kUnit = 16;    ///< cycles: 2^32 units are about half a minute
@@ -88,8 +79,8 @@ class Moving {
   std::vector<std::uint32_t> cycles_;  ///< in units, since the last move, by LP
   std::vector<double> worker_loads_;
   std::vector<Lp> moves_;  ///< the last ones
-  std::vector<std::vector<Event>> handed_out_;
-  std::uint64_t times_ = 0, lps_moved_ = 0, disturbed_ = 0;
+  std::vector<std::vector<TwEvent*>> handed_out_;
+  std::uint64_t disturbed_ = 0;
 };
 
 }  // namespace orrery::timewarp

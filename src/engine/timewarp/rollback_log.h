@@ -52,8 +52,7 @@ class RollbackLog {
   /// How an event is executed. An LP that gets a record while an event begins uses the record from
   /// its next event on.
   enum class Begun : std::uint8_t {
-    small,  ///< or journaled
-    quiet,  ///< recorded, and nothing is due
+    small,  ///< or journaled, or recorded and nothing is due
     recorded,
     reversible,  ///< recorded, and its handler is to fill undo_log()
   };
@@ -67,10 +66,9 @@ class RollbackLog {
     if (lp.recorded) [[unlikely]] {
       if (!checkpoint::Checkpointer::passes_quietly(lps_.record(event->receiver)))
         return begin_recorded(lp, event, mailbox);
-      append(lp, event);
-      return Begun::quiet;
+    } else if (lp.count == 0 || lp.count % interval_.events() == 0) {
+      take_checkpoint(event->receiver, lp);
     }
-    if (lp.count == 0 || lp.count % interval_.events() == 0) take_checkpoint(event->receiver, lp);
     append(lp, event);
     return Begun::small;
   }

@@ -26,10 +26,6 @@
 namespace orrery::timewarp {
 namespace {
 
-unsigned ranks_on_host(const RunControl& control) {
-  return control.ranks == nullptr ? 1 : control.ranks->ranks_on_host();
-}
-
 /// The number of parts into which LPs are divided: one for each worker that executes, unless a
 /// partition file names the parts. A worker has all parts of its thread.
 unsigned count_parts(const RunOptions& options, const Model& model) {
@@ -43,10 +39,6 @@ unsigned count_executing(const RunOptions& options, const World& world) {
 
 constexpr const char* kNothingUrgent =
     "no handler was interrupted (--preempt): a single worker has no more urgent work";
-
-double cores_for(unsigned workers, const RankPlace& place) {
-  return std::min<double>(workers, static_cast<double>(usable_cores()) / place.sharing);
-}
 
 }  // namespace
 
@@ -71,7 +63,7 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
       mild_from(colouring.mild_from),
       memory_budget_bytes(
           (options.memory_bytes > 0 ? options.memory_bytes : available_memory_bytes() / 4 * 3) /
-          ranks_on_host(run_control)),
+          (run_control.ranks == nullptr ? 1 : run_control.ranks->ranks_on_host())),
       team(worker_count, options.bind, options.place),
       // A run that halts now and then, as for --stop-when, starts its threads anew each time.
       federation(team, run_control.ranks, run_goal.until == Time::max()),
@@ -82,14 +74,16 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
       preempts((Preemptible::kPossible || run_settings.preempt_at_calls) &&
                (worker_count > 1 || run_control.ranks != nullptr) && run_settings.preempts() &&
                text.locals_bytes() <= Preemptible::kMostLocalsBytes),
-      cores_a_worker(cores_for(workers, options.place) / workers) {
+      cores_a_worker(
+          std::min(1.0, static_cast<double>(usable_cores()) / (workers * options.place.sharing))) {
   if (control.ranks != nullptr) {
     rank_link = std::make_unique<RankLink>(*control.ranks, world, owners, workers, rounds, depot,
                                            settings.channel_messages);
     if (preempts) rank_link->call_back(waker);
   }
   if (settings.offload.on())
-    copier = settings.copier->make(workers, std::min(settings.offload.copiers, workers));
+    copier = checkpoint::find_copier_backend(options.get(checkpoint::kCopier))
+                 .make(workers, std::min(settings.offload.copiers, workers));
 }
 
 namespace {
@@ -164,11 +158,6 @@ Balance::Terms Shared::balance_terms() const {
           .disturbed_after = disturbed};
 }
 
-void Shared::give_to(LpId id, unsigned worker) {
-  owners[id] = static_cast<std::uint16_t>(worker);
-  world.give_to(id, worker, workers);
-}
-
 namespace {
 
 class TimeWarpRun {
@@ -227,25 +216,18 @@ class TimeWarpRun {
   struct Counters {
     WorkerStatistics sum;
     checkpoint::Checkpointer::Statistics kept;
-    std::uint64_t held = 0;
-    std::uint64_t moves = 0, lps_moved = 0;  ///< moves: the maximum, since ranks move together
 
     void add(const Counters& one) {
       merge_counters(kWorkerCounters, sum, one.sum);
       merge_counters(checkpoint::Checkpointer::kCounters, kept, one.kept);
-      held += one.held;
-      moves = std::max(moves, one.moves);
-      lps_moved += one.lps_moved;
     }
   };
   RankEnd<Counters> own_end(const Key& reached) const {
     RankEnd<Counters> end;
     for (const auto& worker : workers_) {
-      end.counters.add({worker->statistics(), worker->rollback_log().checkpointer().statistics(),
-                        worker->held().executed(), shared_.moving.times(), 0});
+      end.counters.add({worker->statistics(), worker->rollback_log().checkpointer().statistics()});
       end.note(worker->faults().at(reached));
     }
-    end.counters.lps_moved = shared_.moving.lps_moved();
     end.executed = end.counters.sum.executed;
     end.committed = end.executed - end.counters.sum.rolled_back;
     end.set_trail(shared_.world.trail);
@@ -255,7 +237,7 @@ class TimeWarpRun {
   void report(const std::vector<RankEnd<Counters>>& ends) {
     Counters all;
     for (const RankEnd<Counters>& end : ends) all.add(end.counters);
-    const auto& [sum, kept, held, moves, lps_moved] = all;
+    const auto& [sum, kept] = all;
     double interval = 0;
     for (const auto& worker : workers_)
       interval +=
@@ -269,7 +251,7 @@ class TimeWarpRun {
     ORRERY_ASSERT(sum.rolled_back <= sum.executed, "what is undone was executed");
     shared_.world.executed += sum.executed;
     shared_.world.committed += sum.executed - sum.rolled_back;
-    result_.account = account_of(sum, shared_.all_workers(), {moves, lps_moved});
+    result_.account = account_of(sum, shared_.all_workers());
     WorkerStatistics reported = sum;
     reported.checkpoints += kept.taken;
     report_counters(kWorkerCounters, reported, result_.statistics);
@@ -277,8 +259,8 @@ class TimeWarpRun {
         "events from one checkpoint of a small LP to the next, at the end");
     first().rollback_log().checkpointer().report(kept, shared_.copier.get(), result_);
     if (!shared_.world.executions().all_speculative())
-      add("held_events", static_cast<double>(held), "events of LPs that must not roll back");
-    if (first().balance().is_on() || moves > 0) add_moves(moves, lps_moved);
+      add("held_events", static_cast<double>(sum.held), "events of LPs that must not roll back");
+    if (first().balance().is_on() || sum.moves > 0) add_moves(sum);
     if (shared_.options.disturbances->reports_cuts())
       add("cuts", static_cast<double>(sum.cuts), "times that all workers came to a cut");
     add_memory();
@@ -288,10 +270,10 @@ class TimeWarpRun {
     result_.statistics.push_back({name, unit, help, value});
   }
 
-  void add_moves(std::uint64_t moves, std::uint64_t lps_moved) {
+  void add_moves(const WorkerStatistics& sum) {
     const Balance& balance = first().balance();
-    add("moves", static_cast<double>(moves), "times that LPs moved between workers");
-    add("lps_moved", static_cast<double>(lps_moved), "LPs moved between workers, in all moves");
+    add("moves", static_cast<double>(sum.moves), "times that LPs moved between workers");
+    add("lps_moved", static_cast<double>(sum.lps_moved), "LPs moved between workers, in all moves");
     add("vain_moves", static_cast<double>(balance.vain_moves()),
         "moves after which the rate of commits did not rise");
     if (balance.first_imbalance() > 0)
@@ -398,7 +380,7 @@ class TimeWarpEngine final : public WorldEngine {
     if (control.ranks == nullptr && count_executing(options, world) == 1 &&
         !asks_for_rollbacks(options, settings)) {
       advance_one_by_one(world, options, goal, control, result);
-      result.account = account_of({}, 1, {});
+      result.account = account_of({}, 1);
       if (settings.preempt_asked) result.notes.emplace_back(kNothingUrgent);
       return;
     }

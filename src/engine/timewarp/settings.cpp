@@ -107,7 +107,6 @@ Settings Settings::of(const RunOptions& options) {
   Settings settings;
   settings.strategy = checkpoint::Strategy::parse(options.get(checkpoint::kCheckpoint));
   settings.offload = checkpoint::Offload::parse(options);
-  settings.copier = &checkpoint::find_copier_backend(options.get(checkpoint::kCopier));
   const std::string& preempt = options.get(kPreempt);
   settings.preempt_asked = preempt != "auto" && preempt != "off";
   settings.preempt_on_demand = preempt == "auto" || preempt == "demand" || preempt == "both";

@@ -28,7 +28,6 @@ struct Settings {
 
   checkpoint::Strategy strategy;
   checkpoint::Offload offload;
-  const checkpoint::CopierBackend* copier = nullptr;
   std::size_t channel_messages = 4096;  ///< that fit between two workers before some must wait
   /// Whether handlers are interrupted when an earlier event arrives, and after how many seconds
   /// they are interrupted anyway (0: never).

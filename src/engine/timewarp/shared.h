@@ -53,8 +53,6 @@ struct Shared {
   /// options, or nothing. All ranks must call this together and get the same answer.
   std::optional<SetUpFailure> refusal();
   Balance::Terms balance_terms() const;
-  /// At a cut, by one thread: an LP goes to another worker.
-  void give_to(LpId id, unsigned worker);
   /// The queue for the copies of worker `index`, or nullptr if the worker makes them itself.
   checkpoint::CopyQueue* copy_queue(unsigned index) const {
     return copier != nullptr && copier->asynchronous() ? &copier->queue(index) : nullptr;

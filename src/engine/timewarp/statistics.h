@@ -35,6 +35,8 @@ struct WorkerStatistics : WorkCounters {
   std::uint64_t idle_polls = 0;
   std::uint64_t cuts = 0;
   std::uint64_t interrupted = 0, squashed = 0, gave_way = 0, rings = 0;
+  std::uint64_t held = 0;                  ///< executed events of LPs that must not roll back
+  std::uint64_t moves = 0, lps_moved = 0;  ///< of LPs between workers
 };
 
 /// `executed`: without coasting forward. `checkpoints`: of small and journaled LPs; run.cpp adds
@@ -65,6 +67,9 @@ inline constexpr CounterInfo<WorkerStatistics> kWorkerCounters[] = {
      "times that a worker interrupted another worker"},
     {&WorkerStatistics::cuts, Merge::maximum},
     {&WorkerStatistics::undone_at_cuts, Merge::sum},
+    {&WorkerStatistics::held, Merge::sum},
+    {&WorkerStatistics::moves, Merge::maximum},  // ranks move together
+    {&WorkerStatistics::lps_moved, Merge::sum},
 };
 
 }  // namespace orrery::timewarp

@@ -64,6 +64,7 @@ Worker::Turn Worker::turn_below(const Key& below) {
   return turn;
 }
 
+/// Receives messages, executes a batch, and publishes what the batch sends.
 Worker::Turn Worker::turn() {
   turn_memory_bytes_ = memory_bytes();
   const Turn turn = turn_below(Key::infinity());
@@ -178,6 +179,7 @@ void Worker::handle_final(TwEvent* event) {
   const std::uint64_t hash_before = lp.kernel.hash;
   if (!executor_.run_final(lp, event)) return;  // the fault holds GVT here
   ++statistics_.executed;
+  ++statistics_.held;
   held_.note_executed({event->key(), event->receiver, hash_before});
   mailbox_.free_final(event);
 }

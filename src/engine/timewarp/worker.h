@@ -87,7 +87,6 @@ class Worker final : Preemptor {
   const RollbackLog& rollback_log() const { return log_; }
   const FaultList& faults() const { return faults_; }
   const MergeableStatistics& mergeable_statistics() const { return emitted_.mergeable_statistics; }
-  const HeldEvents& held() const { return held_; }
 
  private:
   static constexpr std::uint32_t kBatchEvents = 64, kBatchEventsInStorms = 12;
@@ -102,7 +101,6 @@ class Worker final : Preemptor {
   // The thread (worker_thread.cpp, worker_set_up.cpp).
   bool set_up();
   void take_lps();
-  void accept_lps();
   void take_events();
   void end_run();
   void take_turns();
@@ -149,10 +147,9 @@ class Worker final : Preemptor {
   void coast(LpId id, LpState& lp, std::uint32_t from, std::uint32_t to);
   std::uint64_t retreat(const Key& to);
   void squash(Suspensions::One& one);
-  void squash_all();
 
   // Interrupted handlers (worker_interrupt.cpp).
-  struct Interruptions;
+  void note_ticks(Preemptible& preemptible);
   double tick_seconds() const;
   void arm();
   bool may_interrupt() const override;
@@ -201,7 +198,6 @@ class Worker final : Preemptor {
   void take_moved_lps();
   void end_move(bool moved, bool anywhere);
   std::uint32_t run_measured_batch(const Key& limit, std::uint32_t most_events);
-  void begin_load_period();
   double load() const;
 
   Shared& shared_;

@@ -48,7 +48,7 @@ void Worker::check_cut() {
     ORRERY_ASSERT(event->first_sent == nullptr, "what an undone event sent is cancelled");
     return false;
   });
-  for (LpId id = 0; id < lps_.count(); ++id) {
+  for (LpId id = 0; id < shared_.world.lp_count(); ++id) {
     if (shared_.owners[id] != index_) continue;
     [[maybe_unused]] const LpState& lp = lps_[id];
     ORRERY_ASSERT(lp.count == 0 && lp.checkpoints == nullptr && !lp.active && !lp.faulted,

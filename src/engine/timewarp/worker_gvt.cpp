@@ -94,7 +94,11 @@ bool Worker::adopt(const GvtReport& sum) {
   adopted_cycles_ = read_cycles();
   end_period();
   balance_.note(sum);
-  if (balance_.period_begins()) begin_load_period();
+  if (balance_.period_begins()) {  // loads count from now on
+    load_busy_cycles_ = busy_cycles_;
+    load_executed_ = statistics_.executed;
+    load_committed_ = committed_;
+  }
   const bool over = ends || follow_cut(sum);
   held_.adopt(sum, !sum.stop && !cut_.is_coming(), retreats ? horizon_ : Key::infinity());
   return over;

@@ -3,6 +3,8 @@
 // Worker: interrupting handlers because an earlier event may have come
 // (run/containment/preemption.h, suspensions.h), and publishing long events so that other workers
 // can wake it (thread_waker.h).
+#include <fmt/format.h>
+
 #include <new>
 #include <utility>
 
@@ -17,6 +19,18 @@ double Worker::tick_seconds() const {
   const Settings& settings = shared_.settings;
   if (settings.preempt_tick_seconds > 0) return settings.preempt_tick_seconds;
   return settings.preempt_on_demand ? kBackstopSeconds : 0;
+}
+
+/// Notes if ticks are missing or cost much.
+void Worker::note_ticks(Preemptible& preemptible) {
+  constexpr double kMuch = 0.01;
+  if (preemptible.lacks_tick())
+    notes_.emplace_back("the system refused a timer, so ticks interrupted no handler");
+  if (index_ != 0 || shared_.settings.preempt_tick_seconds == 0) return;
+  if (const double share = preemptible.tick_share(); share > kMuch)
+    notes_.push_back(
+        fmt::format("ticks take {:.0f} % of the time on this machine; a longer --tick costs less",
+                    100 * share));
 }
 
 /// Clears the attention byte: the thread is about to look around anyway. With preempt_at_calls,
@@ -117,7 +131,7 @@ std::uint64_t Worker::work_within(bool may_execute) {
     SpinThenYield::relax();
   }
   if (!suspensions_.top().squashed) note_unreturned();
-  squash_all();
+  suspensions_.for_each([this](Suspensions::One& one) { squash(one); });
   return worked;
 }
 

@@ -29,13 +29,6 @@ std::uint32_t Worker::run_measured_batch(const Key& limit, std::uint32_t most_ev
   return executed;
 }
 
-/// Begins a period: loads count from now on.
-void Worker::begin_load_period() {
-  load_busy_cycles_ = busy_cycles_;
-  load_executed_ = statistics_.executed;
-  load_committed_ = committed_;
-}
-
 /// Cycles spent on events that were committed in the period. The numbers of executed and
 /// uncommitted events at its begin and its end are taken to be equal.
 double Worker::load() const {
@@ -52,9 +45,9 @@ void Worker::hand_out_lps() {
   auto& handed_out = shared_.moving.handed_out(index_);
   erase_pending_if([&](TwEvent* event) {
     if (mailbox_.free_if_cancelled(event)) return true;
-    const std::uint16_t owner = shared_.owners[event->receiver];
-    if (owner != index_) handed_out.push_back({event, owner});
-    return owner != index_;
+    if (shared_.owners[event->receiver] == index_) return false;
+    handed_out.push_back(event);
+    return true;
   });
   log_.dismiss_records([this](LpId id) { return shared_.owners[id] != index_; });
 }
@@ -66,8 +59,8 @@ void Worker::take_moved_lps() {
     if (!lps_[lp.id].held) log_.adopt(lp.id, lps_[lp.id]);
   }
   for (unsigned from = 0; from < shared_.workers; ++from)
-    for (const Moving::Event& handed_out : shared_.moving.handed_out(from))
-      if (handed_out.to == index_) pending_.push(handed_out.event);
+    for (TwEvent* event : shared_.moving.handed_out(from))
+      if (shared_.owners[event->receiver] == index_) pending_.push(event);
   if constexpr (kAssertions) check_cut();
 }
 

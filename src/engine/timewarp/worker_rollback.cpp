@@ -113,11 +113,6 @@ std::uint64_t Worker::retreat(const Key& to) {
 
 // ---- Interrupted handlers
 
-/// Drops all interrupted handlers.
-void Worker::squash_all() {
-  suspensions_.for_each([this](Suspensions::One& one) { squash(one); });
-}
-
 /// Ends an interrupted event as a failed one: its handler does not go on.
 void Worker::squash(Suspensions::One& one) {
   one.squashed = true;

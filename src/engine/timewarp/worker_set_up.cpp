@@ -9,8 +9,7 @@ void Worker::take_lps() {
   const bool reverse_wanted = shared_.settings.strategy.name == checkpoint::Strategy::Name::reverse;
   std::uint64_t state_bytes = 0;
   bool reversible = false;
-  const auto count = static_cast<LpId>(lps_.count());
-  for (LpId id = 0; id < count; ++id) {
+  for (LpId id = 0; id < shared_.world.lp_count(); ++id) {
     if (shared_.owners[id] != index_) continue;
     LpState& lp = lps_.take(id, arena_);
     lp.one_chunk = lps_.heap(id).single_chunk() && memory::chunk_bytes_at(lp.object) > 0;
@@ -22,11 +21,6 @@ void Worker::take_lps() {
   if (reversible) shared_.any_reversible.store(true, std::memory_order_relaxed);
   shared_.state_bytes.fetch_add(state_bytes, std::memory_order_relaxed);
   memory::thread_context.heap_grew = false;
-}
-
-void Worker::accept_lps() {
-  if (index_ != 0 || shared_.world.committed > 0) return;  // only a new run is refused
-  if (const auto failure = shared_.refusal()) shared_.team.note_failure(*failure);
 }
 
 /// Takes the pending events of the worker's parts of the world. Most are for its own LPs; it sends
@@ -42,6 +36,7 @@ void Worker::take_events() {
   mailbox_.flush();
 }
 
+/// Restores the state that the LPs had where the run ended.
 void Worker::end_run() {
   log_.for_each_active(
       [this](LpId id, const TwEvent*) { roll_back_one(id, ending_.reached, false); });

@@ -3,41 +3,21 @@
 // Worker: the thread: set-up, turns, GVT rounds, waiting, and the end.
 #include "engine/timewarp/worker.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <new>
 #include <utility>
 
 namespace orrery::timewarp {
 
-/// While an object exists, the thread's handlers can be interrupted, if the options ask for that.
-struct Worker::Interruptions {
-  explicit Interruptions(Worker& worker) {
-    if (!worker.shared_.preempts) return;
-    preemptible.emplace(static_cast<Preemptor&>(worker), worker.shared_.text,
-                        worker.tick_seconds());
-    registration.emplace(worker.shared_.waker, worker.index_);
-    if (preemptible->lacks_tick())
-      worker.notes_.emplace_back("the system refused a timer, so ticks interrupted no handler");
-    if (worker.index_ == 0 && worker.shared_.settings.preempt_tick_seconds > 0)
-      note_cost(worker.notes_);
-  }
-  /// Notes what ticks cost, if it is much.
-  void note_cost(std::vector<std::string>& notes) {
-    constexpr double kMuch = 0.01;
-    if (const double share = preemptible->tick_share(); share > kMuch)
-      notes.push_back(
-          fmt::format("ticks take {:.0f} % of the time on this machine; a longer --tick costs less",
-                      100 * share));
-  }
-  std::optional<Preemptible> preemptible;
-  std::optional<ThreadWaker::Registration> registration;
-};
-
 void Worker::run() {
   const HandlerThread thread(shared_.world, shared_.control, executor_.execution(), true);
-  Interruptions interruptions(*this);
+  std::optional<Preemptible> preemptible;
+  std::optional<ThreadWaker::Registration> registration;
+  if (shared_.preempts) {
+    preemptible.emplace(static_cast<Preemptor&>(*this), shared_.text, tick_seconds());
+    registration.emplace(shared_.waker, index_);
+    note_ticks(*preemptible);
+  }
   if (!set_up()) return;
   start_cycles_ = adopted_cycles_ = read_cycles();
   take_turns();
@@ -53,7 +33,9 @@ bool Worker::set_up() {
   const std::uint64_t start = read_cycles();
   take_lps();
   if (!shared_.team.end_step()) return false;
-  accept_lps();
+  if (index_ == 0 && shared_.world.committed == 0) {  // only a new run is refused
+    if (const auto failure = shared_.refusal()) shared_.team.note_failure(*failure);
+  }
   if (!shared_.team.end_step()) return false;
   take_events();
   if (index_ == 0) shared_.goal.restart();
@@ -102,7 +84,12 @@ bool Worker::move_lps() {
   Moving& moving = shared_.moving;
   if (index_ == 0) {
     moving.decide(shared_.model, shared_.owners, balance_.plan());
-    for (const Moving::Lp& lp : moving.lps()) shared_.give_to(lp.id, lp.to);
+    for (const Moving::Lp& lp : moving.lps()) {
+      shared_.owners[lp.id] = lp.to;
+      shared_.world.give_to(lp.id, lp.to, shared_.workers);
+    }
+    statistics_.moves += moving.lps().empty() ? 0 : 1;
+    statistics_.lps_moved += moving.lps().size();
   }
   if (!end_step()) return false;
   const bool moved = !moving.lps().empty();
