@@ -129,7 +129,7 @@ void ExpandedRun::serve(unsigned self) {
 }
 
 /// Enters the results of an event that was in progress in the schedule.
-void ExpandedRun::finish(std::uint32_t handle, const Result& result) {
+inline void ExpandedRun::finish(std::uint32_t handle, const Result& result) {
   const auto& active = schedule_.active(handle);
   cancelled_timers_ += result.cancelled_timers;
   if (result.state == Result::State::done) [[likely]] {
